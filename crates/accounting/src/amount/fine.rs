@@ -1,0 +1,189 @@
+//! Sums of squares and divergences, in units of 10⁻⁶⁰.
+
+use std::fmt;
+
+use ethnum::U256;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Amount, Rounding, UNITS_PER_ONE, decimal};
+use crate::numeric::Interval;
+
+/// A non-negative decimal number with sixty places, held as an integer: what the rules add up.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FineAmount(U256);
+
+impl FineAmount {
+    /// The number of decimal places.
+    pub const PLACES: u32 = 2 * Amount::PLACES;
+    /// Nothing.
+    pub const ZERO: FineAmount = FineAmount(U256::ZERO);
+
+    /// Whether this is nothing.
+    pub fn is_zero(self) -> bool {
+        self.0 == U256::ZERO
+    }
+
+    /// The product of two amounts, exactly; nothing if it is too large to hold.
+    pub fn product(left: Amount, right: Amount) -> Option<FineAmount> {
+        U256::from(left.units()).checked_mul(U256::from(right.units())).map(FineAmount)
+    }
+
+    /// The sum, or nothing if it is too large to hold.
+    pub fn checked_add(self, other: FineAmount) -> Option<FineAmount> {
+        self.0.checked_add(other.0).map(FineAmount)
+    }
+
+    /// The difference, or nothing if `other` is larger.
+    pub fn checked_sub(self, other: FineAmount) -> Option<FineAmount> {
+        self.0.checked_sub(other.0).map(FineAmount)
+    }
+
+    /// So many times this, or nothing if it is too large to hold.
+    pub fn checked_times(self, count: u64) -> Option<FineAmount> {
+        self.0.checked_mul(U256::from(count)).map(FineAmount)
+    }
+
+    /// How often `other` goes into this; the largest number if that is more, or if `other` is nothing.
+    pub(crate) fn count_of(self, other: FineAmount) -> u64 {
+        if other.is_zero() {
+            return u64::MAX;
+        }
+        u64::try_from(self.0 / other.0).unwrap_or(u64::MAX)
+    }
+
+    /// Half of this, rounded up.
+    pub(crate) fn half(self) -> FineAmount {
+        FineAmount((self.0 >> 1) + (self.0 & U256::ONE))
+    }
+
+    /// The smallest fine amount not below a number: what a charge adds. Nothing for what is too large or not a number.
+    pub fn at_least(value: f64) -> Option<FineAmount> {
+        from_float(value, Rounding::Up)
+    }
+
+    /// The largest fine amount not above a number: what a budget holds. Nothing for what is too large or not a number.
+    pub fn at_most(value: f64) -> Option<FineAmount> {
+        from_float(value, Rounding::Down)
+    }
+
+    /// An interval of floating-point numbers that holds this amount.
+    pub(crate) fn interval(self) -> Interval {
+        let bits = 256 - self.0.leading_zeros();
+        if bits <= 64 {
+            // One rounding for the integer, one for the constant, one for the product.
+            return Interval::around(self.0.as_u64() as f64 * 1e-60, 3);
+        }
+        let shift = bits - 64;
+        let head = (self.0 >> shift).as_u64();
+        // Cutting the bits behind the first 64 is another error, of less than 2⁻⁶³.
+        let scaled = head as f64 * f64::from_bits(u64::from(1023 + shift) << 52);
+        Interval::around(scaled * 1e-60, 4)
+    }
+
+    /// The amount of thirty places beside this one; the largest amount for what is larger.
+    pub(crate) fn coarse(self, rounding: Rounding) -> Amount {
+        let one = U256::from(UNITS_PER_ONE);
+        let up = rounding == Rounding::Up && self.0 % one != U256::ZERO;
+        let units = u128::try_from(self.0 / one).ok().and_then(|units| units.checked_add(up.into()));
+        units.map_or(Amount::MAX, Amount::from_units)
+    }
+
+    /// The nearest floating-point number or one beside it: for showing, not for deciding.
+    pub fn approximate(self) -> f64 {
+        self.to_string().parse().expect("a fine amount prints as a decimal number")
+    }
+}
+
+impl From<Amount> for FineAmount {
+    fn from(amount: Amount) -> Self {
+        FineAmount(U256::from(amount.units()) * U256::from(UNITS_PER_ONE))
+    }
+}
+
+/// The exact value of a floating-point number times 10⁶⁰, rounded to an integer.
+fn from_float(value: f64, rounding: Rounding) -> Option<FineAmount> {
+    if value.is_nan() || value == f64::INFINITY {
+        return None;
+    }
+    if value <= 0.0 {
+        return Some(FineAmount::ZERO);
+    }
+    let bits = value.to_bits();
+    let field = (bits >> 52) as i32;
+    let fraction = bits & ((1 << 52) - 1);
+    let (mantissa, exponent) = if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) };
+    let scaled = U256::from(mantissa) * U256::from(UNITS_PER_ONE) * U256::from(UNITS_PER_ONE);
+    if exponent >= 0 {
+        let exponent = exponent as u32;
+        return (exponent <= scaled.leading_zeros()).then(|| FineAmount(scaled << exponent));
+    }
+    let shift = exponent.unsigned_abs();
+    let (whole, lost) =
+        if shift >= 256 { (U256::ZERO, true) } else { (scaled >> shift, scaled & ((U256::ONE << shift) - 1) != 0) };
+    let up = lost && rounding == Rounding::Up;
+    whole.checked_add(U256::from(u8::from(up))).map(FineAmount)
+}
+
+impl fmt::Display for FineAmount {
+    /// Prints every digit, in plain or scientific notation.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&decimal(&self.0.to_string(), FineAmount::PLACES as usize))
+    }
+}
+
+impl fmt::Debug for FineAmount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for FineAmount {
+    /// Written as its number of units, in decimal.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for FineAmount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let canonical = text == "0" || (!text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
+        match U256::from_str_radix(&text, 10) {
+            Ok(units) if canonical && !text.is_empty() => Ok(FineAmount(units)),
+            _ => Err(serde::de::Error::custom("a sum must be a whole number of units of 1e-60, written in digits")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_become_units_without_loss_and_round_the_way_asked() {
+        assert_eq!(FineAmount::at_least(0.5).unwrap().to_string(), "0.5");
+        assert_eq!(
+            FineAmount::at_least(0.1).unwrap().to_string(),
+            "0.1000000000000000055511151231257827021181583404541015625"
+        );
+        assert_eq!(FineAmount::at_most(1e-70).unwrap(), FineAmount::ZERO);
+        assert_eq!(FineAmount::at_least(1e-70).unwrap(), FineAmount(U256::ONE));
+        assert_eq!(FineAmount::at_least(5e-324).unwrap(), FineAmount(U256::ONE));
+        assert_eq!(FineAmount::at_least(-0.0).unwrap(), FineAmount::ZERO);
+        assert!(FineAmount::at_least(1e17).is_some());
+        for beyond in [2e17, 1e300, f64::INFINITY, f64::NAN] {
+            assert_eq!(FineAmount::at_least(beyond), None);
+        }
+    }
+
+    #[test]
+    fn an_interval_holds_the_amount_it_was_made_from() {
+        for value in [1e-60, 3e-41, 1.0 / 3.0, 0.05602896382526067, 1.0, 123456.789, 1e17] {
+            let fine = FineAmount::at_least(value).unwrap();
+            let interval = fine.interval();
+            assert!(FineAmount::at_most(interval.lo()).unwrap() <= fine, "{value}");
+            assert!(FineAmount::at_least(interval.hi()).unwrap() >= fine, "{value}");
+            assert!(interval.hi() - interval.lo() <= 1e-14 * interval.hi());
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The branch that is the rule's own.
+
+use serde::{Deserialize, Serialize};
+
+use super::additive::Additive;
+use super::advanced::Advanced;
+use super::residue::Residue;
+use super::{Count, FilterRule, renyi, rule, share, whitehouse, zcdp};
+use crate::amount::{Amount, FineAmount};
+use crate::budget::Budget;
+use crate::cost::Cost;
+use crate::error::Error;
+use crate::price;
+
+/// The state of a rule other than basic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Branch {
+    Advanced(Advanced),
+    Whitehouse(Additive),
+    Zcdp(Additive),
+    Renyi { order: Amount, sum: Additive },
+    Residue(Residue),
+}
+
+impl Branch {
+    /// A branch with nothing spent; nothing for the basic rule, which has no other branch.
+    pub(crate) fn new(budget: &Budget, rule: FilterRule, order: Option<Amount>) -> Result<Option<Branch>, Error> {
+        if rule == FilterRule::Basic {
+            return Ok(None);
+        }
+        rule::require_delta(budget, rule)?;
+        let (epsilon, delta) = (budget.epsilon().interval(), budget.composition_delta().interval());
+        // A budget so large that its limit cannot be held is limited by what can.
+        let additive = |limit: Option<FineAmount>| {
+            limit.map(Additive::new).ok_or_else(|| {
+                Error::input(format!("an epsilon of {} is too large for the rule {}", budget.epsilon(), rule.name()))
+            })
+        };
+        Ok(Some(match rule {
+            FilterRule::Basic => return Ok(None),
+            FilterRule::Advanced => Branch::Advanced(Advanced::new(budget)?),
+            FilterRule::Whitehouse => Branch::Whitehouse(additive(whitehouse::limit(epsilon, delta))?),
+            FilterRule::Zcdp => Branch::Zcdp(additive(zcdp::limit(epsilon, delta))?),
+            FilterRule::Renyi => {
+                let order = order.ok_or_else(|| Error::input("no Rényi order admits anything; use another rule"))?;
+                Branch::Renyi { order, sum: additive(renyi::limit(order, epsilon, delta)?)? }
+            }
+            FilterRule::Residue => Branch::Residue(Residue::new(budget.epsilon(), budget.composition_delta())?),
+        }))
+    }
+
+    /// The state after so many charges; nothing if the rule halts.
+    pub(crate) fn after(&self, cost: &Cost, times: u64) -> Option<Branch> {
+        match self {
+            Branch::Advanced(advanced) => advanced.after(cost, times).map(Branch::Advanced),
+            Branch::Whitehouse(sum) => sum.after(whitehouse::price(cost), times).map(Branch::Whitehouse),
+            Branch::Zcdp(sum) => sum.after(price::zcdp(cost), times).map(Branch::Zcdp),
+            Branch::Renyi { order, sum } => {
+                sum.after(renyi_price(*order, cost), times).map(|sum| Branch::Renyi { order: *order, sum })
+            }
+            Branch::Residue(residue) => residue.after(cost, times).map(Branch::Residue),
+        }
+    }
+
+    /// Whether so many charges of a cost fit.
+    pub(crate) fn admits(&self, cost: &Cost, times: u64) -> bool {
+        match self {
+            // A bound in a few steps often settles what would take as many steps as there are charges.
+            Branch::Residue(residue) => residue.surely_admits(cost, times) || residue.after(cost, times).is_some(),
+            _ => self.after(cost, times).is_some(),
+        }
+    }
+
+    /// How many charges of a cost fit.
+    pub(crate) fn count(&self, cost: &Cost) -> Count {
+        match self {
+            Branch::Advanced(advanced) => Count::exactly(largest_count(|times| advanced.after(cost, times).is_some())),
+            Branch::Whitehouse(sum) => Count::exactly(sum.count(whitehouse::price(cost))),
+            Branch::Zcdp(sum) => Count::exactly(sum.count(price::zcdp(cost))),
+            Branch::Renyi { order, sum } => Count::exactly(sum.count(renyi_price(*order, cost))),
+            Branch::Residue(residue) => residue.count(cost),
+        }
+    }
+
+    /// The largest size of a cost that fits so many times.
+    pub(crate) fn largest(&self, cost: &Cost, times: u64) -> Amount {
+        let fits = |size: Amount| size.is_zero() || self.after(&cost.with_size(size), times).is_some();
+        match self {
+            Branch::Residue(residue) if cost.epsilon().is_some() && times > 16 => {
+                // Asking for every digit would take times steps for each; a close guess is lowered until it passes.
+                let guess = residue.near_largest(times);
+                (0..20).map(|try_| lowered(guess, try_)).find(|&size| fits(size)).unwrap_or(Amount::ZERO)
+            }
+            _ => super::largest_size(Amount::MAX, fits),
+        }
+    }
+
+    /// The share that is spent, for showing.
+    pub(crate) fn share_spent(&self) -> f64 {
+        match self {
+            Branch::Advanced(advanced) => advanced.share_spent(),
+            Branch::Whitehouse(sum) | Branch::Zcdp(sum) | Branch::Renyi { sum, .. } => share(sum.spent(), sum.limit()),
+            Branch::Residue(residue) => 1.0 - share(residue.left(), residue.start()),
+        }
+    }
+
+    /// The rule's own numbers, by name.
+    pub(crate) fn state(&self) -> Vec<(&'static str, f64)> {
+        match self {
+            Branch::Advanced(advanced) => vec![("k", advanced.loss().hi())],
+            Branch::Whitehouse(sum) => {
+                vec![("squares", sum.spent().approximate()), ("squares_limit", sum.limit().approximate())]
+            }
+            Branch::Zcdp(sum) => vec![("rho", sum.spent().approximate()), ("rho_limit", sum.limit().approximate())],
+            Branch::Renyi { order, sum } => vec![
+                ("order", order.approximate()),
+                ("divergence", sum.spent().approximate()),
+                ("divergence_limit", sum.limit().approximate()),
+            ],
+            Branch::Residue(residue) => {
+                vec![("residue", residue.left().approximate()), ("residue_start", residue.start().approximate())]
+            }
+        }
+    }
+
+    /// Whether a stored branch can have come from a fresh one of the same account.
+    pub(crate) fn follows(&self, fresh: &Branch) -> bool {
+        match (self, fresh) {
+            (Branch::Advanced(stored), Branch::Advanced(fresh)) => stored.follows(fresh),
+            (Branch::Whitehouse(stored), Branch::Whitehouse(_)) | (Branch::Zcdp(stored), Branch::Zcdp(_)) => {
+                stored.spent() <= stored.limit()
+            }
+            (Branch::Renyi { order, sum }, Branch::Renyi { order: fresh, .. }) => {
+                order == fresh && sum.spent() <= sum.limit()
+            }
+            (Branch::Residue(stored), Branch::Residue(_)) => stored.left() <= stored.start(),
+            _ => false,
+        }
+    }
+}
+
+fn renyi_price(order: Amount, cost: &Cost) -> Option<FineAmount> {
+    price::renyi(&renyi::order(order).ok()?, cost)
+}
+
+/// An amount lowered by 10⁻¹², then by ten times that, and so on.
+fn lowered(amount: Amount, steps: i32) -> Amount {
+    let part = amount.units() / 10u128.pow(12u32.saturating_sub(steps.unsigned_abs()));
+    Amount::from_units(amount.units().saturating_sub(if steps == 0 { 0 } else { part }))
+}
+
+/// The largest count for which a predicate holds that holds up to some point.
+fn largest_count(holds: impl Fn(u64) -> bool) -> u64 {
+    if holds(u64::MAX) {
+        return u64::MAX;
+    }
+    let (mut good, mut bad) = (0u64, 1u64);
+    while bad < u64::MAX / 2 && holds(bad) {
+        (good, bad) = (bad, bad * 2);
+    }
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if holds(middle) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    good
+}

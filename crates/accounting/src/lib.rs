@@ -1,0 +1,24 @@
+#![doc = include_str!("../README.md")]
+
+mod amount;
+mod budget;
+mod cost;
+mod error;
+mod filter;
+mod lemma;
+mod numeric;
+mod odometer;
+mod price;
+pub mod reference;
+
+pub use amount::{Amount, FineAmount, Parsed, Rounding};
+pub use budget::Budget;
+pub use cost::{Cost, CostKind, Declared};
+pub use error::Error;
+pub use filter::{
+    Admission, Balance, Count, EXACT_COUNTS, Filter, FilterRule, FilterSpec, Forfeit, OnHalt, Refusal, Verdict,
+};
+pub use odometer::{Guarantee, Odometer, OdometerRule, OdometerSpec, Reading};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! *The paper's advanced odometer.* Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294, revised version, Theorem 6.5, as printed.
+//!
+//! With S = Σε_i², for S ∈ [1/n², 1]: Σ ε_i(e^{ε_i}−1)/2 + √(2S (ln(110e) + 2 ln(ln n/δ_g))); otherwise
+//! Σ ε_i(e^{ε_i}−1)/2 + √(2 (1/n² + S) (1 + ½ ln(1 + n²S)) ln(4 log₂ n/δ_g)). Integer n ≥ 2, δ_g ∈ (0, 1/e). Guarantee: two-sided at
+//! δ_g. With a granularity γ ≤ ¼ in place of n: ln n → ½ ln(1/γ), 1/n² → γ, log₂ n → max(1, ½ log₂(1/γ)).
+//!
+//! Which range S is in is decided on exact integers.
+
+use super::OdometerSpec;
+use crate::amount::{Amount, FineAmount};
+use crate::error::Error;
+use crate::numeric::Interval;
+
+/// The number of records that is assumed where neither n nor γ is given.
+const DEFAULT_N: u64 = 1_000_000;
+
+pub(super) fn resolve(spec: &mut OdometerSpec) -> Result<(), Error> {
+    match (spec.n, spec.granularity) {
+        (Some(_), Some(_)) => Err(Error::input("give n or a granularity, not both")),
+        (Some(n), None) if n < 2 => Err(Error::input(format!("the advanced odometer needs n of at least 2, not {n}"))),
+        (None, Some(granularity)) if granularity.is_zero() || granularity.units() > Amount::ONE.units() / 4 => {
+            Err(Error::input(format!(
+                "the advanced odometer needs a granularity above 0 and at most 0.25, not {granularity}"
+            )))
+        }
+        (None, None) => {
+            spec.n = Some(DEFAULT_N);
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn bound(spec: &OdometerSpec, mean: FineAmount, squares: FineAmount, delta: Interval) -> Interval {
+    let one = FineAmount::from(Amount::ONE);
+    // 1/n² or γ; ln n or ½ ln(1/γ); log₂ n or max(1, ½ log₂(1/γ)); and whether S reaches the first.
+    let ln_2 = Interval::around(std::f64::consts::LN_2, 1);
+    let (smallest, log, log_2, reached) = match spec.granularity {
+        Some(granularity) => {
+            let log = -0.5 * granularity.interval().ln();
+            let log_2 = log / ln_2;
+            let log_2 = Interval::between(log_2.lo().max(1.0), log_2.hi().max(1.0));
+            (granularity.interval(), log, log_2, squares >= granularity.into())
+        }
+        None => {
+            let count = spec.n.unwrap_or(DEFAULT_N);
+            let n = Interval::around(count as f64, 1);
+            let scaled = squares.checked_times(count).and_then(|scaled| scaled.checked_times(count));
+            (Interval::ONE / n.square(), n.ln(), n.ln() / ln_2, scaled.is_none_or(|scaled| scaled >= one))
+        }
+    };
+    let s = squares.interval();
+    let deviation = if reached && squares <= one {
+        let ln_110_e = 1.0 + Interval::point(110.0).ln();
+        2.0 * s * (ln_110_e + 2.0 * (log / delta).ln())
+    } else {
+        2.0 * (smallest + s) * (1.0 + 0.5 * (s / smallest).ln_1p()) * (4.0 * log_2 / delta).ln()
+    };
+    mean.interval() + deviation.sqrt()
+}

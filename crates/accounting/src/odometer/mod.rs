@@ -1,0 +1,262 @@
+//! Odometers: a running bound on the privacy loss, whenever one looks.
+//!
+//! One file for each rule. [`Odometer`] adds up what they need, exactly, and reads the bound from the sums.
+
+mod advanced;
+mod free_x;
+pub(crate) mod normal_mixture;
+mod renyi_mixture;
+mod rule;
+mod slack;
+pub(crate) mod stitched;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::amount::{Amount, FineAmount};
+use crate::cost::Cost;
+use crate::error::Error;
+use crate::filter::{STATE_VERSION, check_version};
+use crate::lemma::Leaks;
+use crate::numeric::Interval;
+use crate::price;
+
+use renyi_mixture::Divergences;
+pub use rule::{OdometerRule, OdometerSpec};
+use slack::Slack;
+
+/// A privacy odometer: a rule and what was charged.
+///
+/// ```
+/// use taximeter_accounting::{Amount, Cost, Odometer, OdometerRule, OdometerSpec};
+///
+/// let at_delta = Amount::parse_exact("1e-6")?;
+/// let mut odometer = Odometer::new(OdometerSpec::new(OdometerRule::RenyiMixture, at_delta))?;
+/// let cost = Cost::parse_epsilon("0.01")?.cost;
+/// for _ in 0..1000 {
+///     odometer.charge(&cost)?;
+/// }
+/// let reading = odometer.reading();
+/// assert!(reading.value < 2.0, "basic composition would read 10");
+/// # Ok::<(), taximeter_accounting::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Odometer {
+    spec: OdometerSpec,
+    slack: Slack,
+    sums: Sums,
+}
+
+/// What was charged, as the rules need it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sums {
+    /// Σε_i; nothing if it is infinite.
+    epsilon: Option<Amount>,
+    /// Σδ_i; nothing if it is infinite.
+    delta: Option<Amount>,
+    moments: Moments,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Moments {
+    /// Basic composition needs Σε_i alone.
+    None,
+    /// The sum of the mean losses, V = Σε_i² and what the corrected lemma adds; nothing if a sum is infinite.
+    Martingale { mean: Option<FineAmount>, squares: Option<FineAmount>, leaks: Leaks },
+    /// Σ D_α at every order of the mixture.
+    Renyi(Divergences),
+}
+
+/// A number together with the guarantee that it carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The bound on the loss; infinite if there is none.
+    pub value: f64,
+    /// Why the bound is infinite, with what to do.
+    pub unbounded: Option<&'static str>,
+    /// What the bound promises.
+    pub guarantee: Guarantee,
+}
+
+/// What a reading promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guarantee {
+    /// Whether it bounds |loss|, or the loss in either order of the two worlds separately.
+    pub two_sided: bool,
+    /// The probability with which the loss may ever exceed the reading.
+    pub delta: Amount,
+}
+
+impl fmt::Display for Guarantee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let loss = if self.two_sided { "|loss| ≤ reading" } else { "loss ≤ reading (one-sided, in either order)" };
+        match self.delta.is_zero() {
+            true => write!(f, "{loss}, surely"),
+            false => write!(f, "{loss} at all times, but for a probability of {}", self.delta),
+        }
+    }
+}
+
+impl Odometer {
+    /// An odometer with nothing charged.
+    pub fn new(spec: OdometerSpec) -> Result<Odometer, Error> {
+        let (spec, slack) = spec.resolve()?;
+        let moments = match spec.rule {
+            OdometerRule::Basic => Moments::None,
+            OdometerRule::RenyiMixture => Moments::Renyi(Divergences::default()),
+            _ => Moments::Martingale {
+                mean: Some(FineAmount::ZERO),
+                squares: Some(FineAmount::ZERO),
+                leaks: Leaks::new(if spec.rule.uses_lemma() { spec.mechanism_delta } else { Amount::ZERO }),
+            },
+        };
+        let sums = Sums { epsilon: Some(Amount::ZERO), delta: Some(Amount::ZERO), moments };
+        Ok(Odometer { spec, slack, sums })
+    }
+
+    /// What was fixed when the odometer was made, with every default filled in.
+    pub fn spec(&self) -> &OdometerSpec {
+        &self.spec
+    }
+
+    /// Counts a charge. An error means that the rule has no theorem for such a cost; nothing is counted then.
+    pub fn charge(&mut self, cost: &Cost) -> Result<(), Error> {
+        self.charge_times(cost, 1)
+    }
+
+    /// Counts so many equal charges at once, with the same result as one by one.
+    pub fn charge_times(&mut self, cost: &Cost, times: u64) -> Result<(), Error> {
+        self.spec.rule.require_takes(cost)?;
+        let Sums { epsilon, delta, moments } = &mut self.sums;
+        *epsilon = epsilon.and_then(|sum| sum.checked_add(cost.epsilon()?.checked_times(times)?));
+        *delta = delta.and_then(|sum| sum.checked_add(cost.delta().checked_times(times)?));
+        match moments {
+            Moments::None => {}
+            Moments::Renyi(divergences) => divergences.charge(cost, times),
+            Moments::Martingale { mean, squares, leaks } => {
+                let counted = cost.epsilon().and_then(|epsilon| leaks.counted(epsilon));
+                let (more_mean, more_squares) = match counted {
+                    Some(epsilon) if epsilon.is_zero() => (Some(FineAmount::ZERO), Some(FineAmount::ZERO)),
+                    Some(epsilon) => (self.spec.rule.mean(epsilon), epsilon.checked_square()),
+                    None => (None, None),
+                };
+                let add =
+                    |sum: Option<FineAmount>, more: Option<FineAmount>| sum?.checked_add(more?.checked_times(times)?);
+                *mean = add(*mean, more_mean);
+                *squares = add(*squares, more_squares);
+                *leaks = leaks.counting(cost, times);
+            }
+        }
+        Ok(())
+    }
+
+    /// The bound on the loss of everything charged so far.
+    pub fn reading(&self) -> Reading {
+        let guarantee = Guarantee { two_sided: self.spec.rule.is_two_sided(&self.spec), delta: self.spec.level() };
+        let read = self.within_mechanism_delta().and_then(|()| {
+            let value = self.pure_bound() + self.slack.shift();
+            // Not a number means that there is no bound.
+            if value.hi() < f64::INFINITY { Ok(value.hi().max(0.0)) } else { Err(TOO_LARGE) }
+        });
+        match read {
+            Ok(value) => Reading { value, unbounded: None, guarantee },
+            Err(why) => Reading { value: f64::INFINITY, unbounded: Some(why), guarantee },
+        }
+    }
+
+    /// Whether the mechanisms' own δ_i are within what is set aside for them.
+    fn within_mechanism_delta(&self) -> Result<(), &'static str> {
+        let within = match &self.sums.moments {
+            Moments::Martingale { leaks, .. } if self.spec.rule.uses_lemma() => leaks.within(),
+            _ => self.sums.delta.is_some_and(|delta| delta <= self.spec.mechanism_delta),
+        };
+        match within {
+            true => Ok(()),
+            false if self.spec.mechanism_delta.is_zero() => Err(NOTHING_SET_ASIDE),
+            false => Err(SET_ASIDE_USED_UP),
+        }
+    }
+
+    /// The bound for pure costs, at the level that is left when the mechanisms' own δ_i are paid for.
+    fn pure_bound(&self) -> Interval {
+        let delta = self.slack.delta();
+        let none = Interval::point(f64::INFINITY);
+        let basic = self.sums.epsilon.map_or(none, Amount::interval);
+        let bound = match &self.sums.moments {
+            Moments::None => basic,
+            Moments::Renyi(divergences) => divergences.bound(delta),
+            Moments::Martingale { mean: Some(mean), squares: Some(squares), leaks } => {
+                let spec = &self.spec;
+                let bound = match spec.rule {
+                    OdometerRule::Advanced => advanced::bound(spec, *mean, *squares, delta),
+                    OdometerRule::FreeX => free_x::bound(spec, *mean, *squares, delta),
+                    OdometerRule::NormalMixture => normal_mixture::bound(spec, *mean, *squares, delta),
+                    _ => stitched::bound(spec, *squares, delta),
+                };
+                bound + leaks.shift()
+            }
+            Moments::Martingale { .. } => none,
+        };
+        // Free for pure costs, and infinite for others; the paper's own odometers stand as printed.
+        if self.spec.rule.uses_lemma() || bound.hi() <= basic.hi() { bound } else { basic }
+    }
+}
+
+const TOO_LARGE: &str = "the sums are too large for this rule to bound the loss";
+const NOTHING_SET_ASIDE: &str = "a mechanism had a delta of its own, and nothing is set aside for it; set a part of delta aside with --mechanism-delta";
+const SET_ASIDE_USED_UP: &str =
+    "the mechanisms' own delta has used up what was set aside for it with --mechanism-delta";
+
+impl OdometerRule {
+    /// The mean loss of one round, as the rule counts it.
+    fn mean(self, epsilon: Amount) -> Option<FineAmount> {
+        match self {
+            OdometerRule::Advanced | OdometerRule::FreeX => {
+                FineAmount::at_least(price::printed_mean(epsilon.interval()).hi())
+            }
+            OdometerRule::NormalMixture => FineAmount::at_least(price::tight_mean(epsilon.interval()).hi()),
+            // Stitched counts V/2, and the others count no mean.
+            _ => Some(FineAmount::ZERO),
+        }
+    }
+}
+
+/// An odometer as it is stored: its sums are decimal integers, equal on every machine.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    version: u32,
+    spec: OdometerSpec,
+    sums: Sums,
+}
+
+impl Serialize for Odometer {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Stored { version: STATE_VERSION, spec: self.spec.clone(), sums: self.sums.clone() }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Odometer {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Stored { version, spec, sums } = Stored::deserialize(deserializer)?;
+        let read = || {
+            check_version(version)?;
+            let fresh = Odometer::new(spec)?;
+            let alike = match (&sums.moments, &fresh.sums.moments) {
+                (Moments::None, Moments::None) | (Moments::Renyi(_), Moments::Renyi(_)) => true,
+                (Moments::Martingale { leaks: stored, .. }, Moments::Martingale { leaks, .. }) => {
+                    stored.set_aside() == leaks.set_aside()
+                }
+                _ => false,
+            };
+            match alike {
+                true => Ok(Odometer { sums, ..fresh }),
+                false => Err(Error::state("the stored odometer state does not belong to its rule")),
+            }
+        };
+        read().map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,33 @@
+//! *The normal-mixture odometer.* Howard, Ramdas, McAuliffe, Sekhon, arXiv:1810.08240v7, Section 3.2, on the privacy loss as in
+//! Whitehouse et al., arXiv:2203.05481v3.
+//!
+//! A + √((V + γ)(2 ln(1/δ) + ln(1 + V/γ))) with A = Σ ε_i tanh(ε_i/2), V = Σε_i² and any γ > 0 fixed in advance. Guarantee: two-sided
+//! at δ. The best γ for a target V₀ is V₀/(2L + ln(1 + 2L)), L = ln(1/δ); by default V₀ is what the expected reading buys.
+
+use super::OdometerSpec;
+use super::rule::require_positive;
+use crate::amount::{Amount, FineAmount};
+use crate::error::Error;
+use crate::numeric::{Interval, normal};
+
+pub(super) fn resolve(spec: &mut OdometerSpec) -> Result<(), Error> {
+    let default = || {
+        let twice_log = -2.0 * core_math::log(spec.at_delta.approximate());
+        Amount::at_most(expected_variance(spec) / (twice_log + core_math::log1p(twice_log))).significant(6)
+    };
+    let gamma = spec.gamma.unwrap_or_else(default);
+    spec.gamma = Some(gamma);
+    require_positive("gamma", gamma)
+}
+
+/// The V at which the loss of a Gaussian is as expected.
+pub(super) fn expected_variance(spec: &OdometerSpec) -> f64 {
+    let expected = spec.expected.min(Amount::from_whole(1000).unwrap_or(Amount::ONE));
+    normal::largest_variance(expected.interval(), spec.at_delta.interval())
+}
+
+pub(crate) fn bound(spec: &OdometerSpec, mean: FineAmount, squares: FineAmount, delta: Interval) -> Interval {
+    let gamma = spec.gamma.unwrap_or(Amount::ONE).interval();
+    let v = squares.interval();
+    mean.interval() + ((v + gamma) * (-2.0 * delta.ln() + (v / gamma).ln_1p())).sqrt()
+}

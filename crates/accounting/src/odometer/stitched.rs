@@ -1,0 +1,30 @@
+//! *The stitched odometer.* Whitehouse, Ramdas, Rogers, Wu, arXiv:2203.05481v3, Theorem 4.
+//!
+//! V/2 + 1.7 √(V (ln ln(2V/v₀) + 0.72 ln(5.2/δ))) with V = Σε_i², for V ≥ v₀ fixed in advance; below v₀ the root is taken at v₀.
+//! Guarantee: one-sided at δ, in either order. By default v₀ is a sixteenth of the V that the expected reading buys.
+
+use super::OdometerSpec;
+use super::normal_mixture::expected_variance;
+use super::rule::require_positive;
+use crate::amount::{Amount, FineAmount};
+use crate::error::Error;
+use crate::numeric::Interval;
+
+pub(super) fn resolve(spec: &mut OdometerSpec) -> Result<(), Error> {
+    let v0 = spec.v0.unwrap_or_else(|| Amount::at_most(expected_variance(spec) / 16.0).significant(6));
+    spec.v0 = Some(v0);
+    require_positive("v0", v0)
+}
+
+pub(crate) fn bound(spec: &OdometerSpec, squares: FineAmount, delta: Interval) -> Interval {
+    let v0 = spec.v0.unwrap_or(Amount::ONE);
+    let v = squares.interval();
+    // ln 2 at the least, where V ≤ v₀.
+    let (inside, log) = if squares > v0.into() {
+        (v, (2.0 * v / v0.interval()).ln())
+    } else {
+        (v0.interval(), Interval::point(2.0).ln())
+    };
+    let level = Interval::around(0.72, 1) * (Interval::around(5.2, 1) / delta).ln();
+    0.5 * v + Interval::around(1.7, 1) * (inside * (log.ln() + level)).sqrt()
+}

@@ -1,0 +1,3 @@
+//! Tests that look inside: the reference values, and every bound against fifty-digit arithmetic.
+
+mod vectors;
