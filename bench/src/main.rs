@@ -1,1 +1,39 @@
-fn main() {}
+//! Benchmarks of Taximeter, alone and against other systems. They report; what is slow is marked, not an error.
+//!
+//! Run them optimised: `cargo run --release -p taximeter-bench -- accounting`.
+
+mod accounting;
+mod figure;
+mod opendp_filter;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// How fast Taximeter is, beside what is wanted of it and beside other systems.
+#[derive(Parser)]
+#[command(name = "taximeter-bench", version, max_term_width = 110)]
+struct Program {
+    #[command(subcommand)]
+    benchmark: Benchmark,
+}
+
+#[derive(Subcommand)]
+enum Benchmark {
+    /// What a charge, a reading and a verdict take, and OpenDP's filter on the same costs
+    Accounting(accounting::Accounting),
+}
+
+fn main() -> ExitCode {
+    let result = match Program::parse().benchmark {
+        Benchmark::Accounting(accounting) => accounting.run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

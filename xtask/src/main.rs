@@ -1,1 +1,57 @@
-fn main() {}
+//! The project's tasks: `cargo xtask <task>`.
+
+mod tally;
+mod test;
+
+use std::process::ExitCode;
+
+/// One thing that can be asked for.
+struct Task {
+    name: &'static str,
+    help: &'static str,
+    run: fn(&[String]) -> ExitCode,
+}
+
+const TASKS: [Task; 1] = [Task {
+    name: "test",
+    help: "run every test of the workspace and end with one line `N passed, N failed`;\n        further arguments go to `cargo test`",
+    run: test::run,
+}];
+
+/// Wrong usage, as in the `taximeter` program.
+const WRONG_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = arguments.split_first() else {
+        print!("{}", help());
+        return ExitCode::SUCCESS;
+    };
+    if ["help", "--help", "-h"].contains(&name.as_str()) {
+        print!("{}", help());
+        return ExitCode::SUCCESS;
+    }
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        eprintln!("error: there is no task {name:?}; `cargo xtask help` lists the tasks");
+        return ExitCode::from(WRONG_USAGE);
+    };
+    (task.run)(rest)
+}
+
+fn help() -> String {
+    let mut help = String::from("cargo xtask <task>\n\n  help  list the tasks\n");
+    for task in &TASKS {
+        help.push_str(&format!("  {:<5} {}\n", task.name, task.help));
+    }
+    help
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_task_is_listed() {
+        assert!(TASKS.iter().all(|task| help().contains(task.name)));
+    }
+}

@@ -144,7 +144,14 @@ impl Amount {
         Interval::around(self.0 as f64 * 1e-30, 3)
     }
 
-    /// The nearest floating-point number or one beside it: for showing, not for deciding.
+    /// The smallest floating-point number that is not below this amount.
+    pub fn upper(self) -> f64 {
+        let fine = FineAmount::from(self);
+        let near = self.approximate();
+        if FineAmount::at_least(near).is_some_and(|near| near >= fine) { near } else { near.next_up() }
+    }
+
+    /// The nearest floating-point number: for showing, not for deciding.
     pub fn approximate(self) -> f64 {
         self.to_string().parse().expect("an amount prints as a decimal number")
     }

@@ -125,19 +125,32 @@ impl Branch {
     }
 
     /// Whether a stored branch can have come from a fresh one of the same account.
+    ///
+    /// The limit was computed when the account was made, perhaps by an earlier version; it is kept, but may not be more than
+    /// rounding above what is computed now.
     pub(crate) fn follows(&self, fresh: &Branch) -> bool {
+        let additive = |stored: &Additive, fresh: &Additive| {
+            stored.spent() <= stored.limit() && is_about(stored.limit(), fresh.limit())
+        };
         match (self, fresh) {
             (Branch::Advanced(stored), Branch::Advanced(fresh)) => stored.follows(fresh),
-            (Branch::Whitehouse(stored), Branch::Whitehouse(_)) | (Branch::Zcdp(stored), Branch::Zcdp(_)) => {
-                stored.spent() <= stored.limit()
+            (Branch::Whitehouse(stored), Branch::Whitehouse(fresh)) | (Branch::Zcdp(stored), Branch::Zcdp(fresh)) => {
+                additive(stored, fresh)
             }
-            (Branch::Renyi { order, sum }, Branch::Renyi { order: fresh, .. }) => {
-                order == fresh && sum.spent() <= sum.limit()
+            (Branch::Renyi { order, sum }, Branch::Renyi { order: fresh_order, sum: fresh }) => {
+                order == fresh_order && additive(sum, fresh)
             }
-            (Branch::Residue(stored), Branch::Residue(_)) => stored.left() <= stored.start(),
+            (Branch::Residue(stored), Branch::Residue(fresh)) => {
+                stored.left() <= stored.start() && is_about(stored.start(), fresh.start())
+            }
             _ => false,
         }
     }
+}
+
+/// Whether a stored limit is what is computed now, but for rounding.
+fn is_about(stored: FineAmount, fresh: FineAmount) -> bool {
+    stored.interval().hi() <= fresh.interval().lo() * (1.0 + 1e-9)
 }
 
 fn renyi_price(order: Amount, cost: &Cost) -> Option<FineAmount> {

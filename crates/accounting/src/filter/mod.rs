@@ -279,14 +279,13 @@ impl Filter {
 
     /// What a charge would close, in numbers of the usual cost; nothing if it closes nothing or is refused.
     pub fn forfeit(&self, cost: &Cost, usual: &Cost) -> Result<Option<Forfeit>, Error> {
-        let without = self.count(usual)?;
-        Ok(match self.after(cost)? {
+        match self.after(cost)? {
             Ok((union, admission)) if admission.closes_branch || admission.closes_basic => {
                 let (branch, basic) = union.counts(usual);
-                Some(Forfeit { without, branch, basic })
+                Ok(Some(Forfeit { without: self.count(usual)?, branch, basic }))
             }
-            _ => None,
-        })
+            _ => Ok(None),
+        }
     }
 
     /// The smallest ε_g with which a filter like the given one admits so many equal costs, rounded up to about ten digits.
@@ -324,7 +323,7 @@ impl Filter {
                 too_little = middle;
             }
         }
-        Ok(Some(Amount::at_most(enough).interval().hi()))
+        Ok(Some(Amount::at_most(enough).upper()))
     }
 
     /// What is spent.

@@ -157,7 +157,7 @@ impl Odometer {
     pub fn reading(&self) -> Reading {
         let guarantee = Guarantee { two_sided: self.spec.rule.is_two_sided(&self.spec), delta: self.spec.level() };
         let read = self.within_mechanism_delta().and_then(|()| {
-            let value = self.pure_bound() + self.slack.shift();
+            let value = self.slack.add_to(self.pure_bound());
             // Not a number means that there is no bound.
             if value.hi() < f64::INFINITY { Ok(value.hi().max(0.0)) } else { Err(TOO_LARGE) }
         });
@@ -184,7 +184,7 @@ impl Odometer {
     fn pure_bound(&self) -> Interval {
         let delta = self.slack.delta();
         let none = Interval::point(f64::INFINITY);
-        let basic = self.sums.epsilon.map_or(none, Amount::interval);
+        let basic = self.sums.epsilon.map_or(none, |sum| Interval::point(sum.upper()));
         let bound = match &self.sums.moments {
             Moments::None => basic,
             Moments::Renyi(divergences) => divergences.bound(delta),

@@ -47,9 +47,9 @@ impl Slack {
         Ok(Slack { shift, delta })
     }
 
-    /// c.
-    pub(super) fn shift(&self) -> Interval {
-        if self.shift.is_zero() { Interval::ZERO } else { self.shift.interval() }
+    /// u + c.
+    pub(super) fn add_to(&self, bound: Interval) -> Interval {
+        if self.shift.is_zero() { bound } else { bound + self.shift.interval() }
     }
 
     /// δ_0.

@@ -41,7 +41,7 @@ impl FixedRounds {
     pub fn basic_epsilon(&self, delta_g: Amount) -> Option<FixedInAdvance> {
         self.delta_left(delta_g)?;
         let sum = self.epsilon.checked_times(self.rounds)?;
-        Some(FixedInAdvance(sum.interval().hi()))
+        Some(FixedInAdvance(sum.upper()))
     }
 
     /// *Advanced composition.* Dwork, Rothblum, Vadhan, FOCS 2010, Theorem III.3: kε(e^ε−1) + ε√(2k ln(1/δ̂)) with δ̂ = δ_g − kδ.
@@ -61,7 +61,7 @@ impl FixedRounds {
 
     /// The smallest ε_g at which [`optimal_delta`](FixedRounds::optimal_delta) is at most δ_g, rounded up; nothing if there is none.
     pub fn optimal_epsilon(&self, delta_g: Amount) -> Option<FixedInAdvance> {
-        let most = self.epsilon.checked_times(self.rounds)?.interval().hi();
+        let most = self.epsilon.checked_times(self.rounds)?.upper();
         if delta_g.is_zero() {
             return self.basic_epsilon(delta_g);
         }

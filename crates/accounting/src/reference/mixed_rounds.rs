@@ -81,7 +81,7 @@ impl MixedRounds {
         let sum =
             self.groups.iter().try_fold(Amount::ZERO, |sum, group| sum.checked_add(group.0.checked_times(group.1)?))?;
         let delta_g = delta_g.interval().lo();
-        smallest_float_where(sum.interval().hi(), |epsilon| self.delta_at(Interval::point(epsilon)).hi() <= delta_g)
+        smallest_float_where(sum.upper(), |epsilon| self.delta_at(Interval::point(epsilon)).hi() <= delta_g)
             .map(FixedInAdvance)
     }
 

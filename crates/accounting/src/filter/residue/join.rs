@@ -237,6 +237,9 @@ pub(crate) fn count_at_least(epsilon: Amount, residue: FineAmount) -> u64 {
         let Some(price) = bounded_price(eps, half) else { break };
         let Some(stretch) = left.checked_sub(half) else { break };
         let fits = stretch.count_of(price);
+        if fits == u64::MAX {
+            return u64::MAX;
+        }
         let Some(rest) = price.checked_times(fits).and_then(|spent| left.checked_sub(spent)) else { break };
         if fits == 0 {
             break;

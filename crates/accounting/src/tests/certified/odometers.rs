@@ -1,0 +1,260 @@
+//! The readings, from the costs that were charged.
+
+use std::sync::LazyLock;
+
+use super::prices::{renyi_divergence, too_large};
+use super::{CLOSE, Outcome, Random, at_the_edge, certify, just_above};
+use crate::amount::Amount;
+use crate::cost::Cost;
+use crate::odometer::{Odometer, OdometerRule, OdometerSpec};
+use crate::tests::high_precision::{self as truth, Exact, Real, Wide};
+
+#[derive(Debug)]
+struct Ride {
+    spec: OdometerSpec,
+    charges: Vec<(Cost, u64)>,
+}
+
+impl Ride {
+    /// A few charges of very different sizes. A third of the time a part of δ is set aside for their own.
+    fn draw(random: &mut Random, rule: OdometerRule) -> Ride {
+        let own_delta = random.below(3) == 0;
+        let most = if rule.uses_lemma() { 0.367 } else { 0.999 };
+        let mut spec = OdometerSpec::new(rule, random.amount(if own_delta { 1e-12 } else { 1e-30 }, most));
+        let count = 1 + random.below(4);
+        let mut each = 0.0;
+        if own_delta {
+            let set_aside = spec.at_delta.approximate() * random.size(1e-4, 0.1);
+            spec.mechanism_delta = Amount::at_least(set_aside).unwrap();
+            each = set_aside / count as f64;
+            if !rule.uses_lemma() && random.below(2) == 0 {
+                spec.slack = Some(random.amount(0.5, 5.0));
+            }
+        }
+        let charges = (0..count).map(|_| {
+            let (epsilon, times) = (random.amount(1e-25, 30.0), random.times(1e6));
+            // Up to about what is set aside; under the paper's rules a δ counts with a multiple of 1/ε.
+            let weight = if rule.uses_lemma() { epsilon.approximate().min(1.0) * 0.5 } else { 1.0 };
+            let delta = each * weight / times as f64 * random.size(1e-3, 1.1);
+            let delta = if own_delta { Amount::at_most(delta) } else { Amount::ZERO };
+            (Cost::approximate(epsilon, delta).unwrap(), times)
+        });
+        let charges = charges.collect();
+        Ride { spec, charges }
+    }
+
+    fn driven(&self) -> Odometer {
+        let mut odometer = Odometer::new(self.spec.clone()).unwrap();
+        for (cost, times) in &self.charges {
+            odometer.charge_times(cost, *times).unwrap();
+        }
+        odometer
+    }
+
+    fn total<R: Real>(&self, each: impl Fn(&Cost) -> R) -> R {
+        self.charges.iter().fold(R::zero(), |sum, (cost, times)| sum + R::whole(*times) * each(cost))
+    }
+
+    /// The mean loss as the rule counts it, and Σε². Where something is set aside the paper's rules count each ε twice.
+    fn sums<R: Real>(&self) -> (R, R) {
+        let twice = self.spec.rule.uses_lemma() && !self.spec.mechanism_delta.is_zero();
+        let counted = |cost: &Cost| R::amount(cost.size()) * R::whole(1 + u64::from(twice));
+        let mean = |cost: &Cost| match self.spec.rule {
+            OdometerRule::NormalMixture => truth::tight_mean(counted(cost)),
+            _ => truth::printed_mean(counted(cost)),
+        };
+        (self.total(mean), self.total(|cost| counted(cost).square()))
+    }
+
+    /// The level of the pure bound, and what is added to it: the corrected lemma for the paper's rules, else the slack lemma.
+    fn level<R: Real>(&self, odometer: &Odometer) -> (R, R) {
+        let (delta, set_aside) = (R::amount(self.spec.at_delta), R::amount(self.spec.mechanism_delta));
+        if self.spec.rule.uses_lemma() {
+            return (delta - set_aside, self.total(|cost| R::amount(cost.delta())).twice());
+        }
+        let Some(slack) = odometer.spec().slack else { return (delta, R::zero()) };
+        let delta = if odometer.reading().guarantee.two_sided { delta.half() } else { delta };
+        (delta * -(-R::amount(slack)).exp_m1() - set_aside, R::amount(slack))
+    }
+
+    /// Whether the mechanisms' own δ are within what is set aside: surely, surely not, or too close to tell.
+    fn own_deltas_fit<R: Real>(&self) -> Option<bool> {
+        let used: R = match self.spec.rule.uses_lemma() {
+            true => self.total(|cost| match cost.delta().is_zero() {
+                true => R::zero(),
+                false => truth::kappa(R::amount(cost.size()), R::amount(cost.delta())),
+            }),
+            false => self.total(|cost| R::amount(cost.delta())),
+        };
+        let set_aside = R::amount(self.spec.mechanism_delta);
+        let room = set_aside.clone() * R::from_f64(CLOSE);
+        if used > set_aside.clone() + room.clone() {
+            return Some(false);
+        }
+        if used <= set_aside - room { Some(true) } else { None }
+    }
+
+    /// The reading against the pure bound, which is a function of the sums and the level.
+    fn check<R: Real>(&self, bound: impl Fn((R, R), R) -> R) -> Outcome {
+        let odometer = self.driven();
+        let reading = odometer.reading().value;
+        let (level, shift) = self.level(&odometer);
+        let pure = bound(self.sums(), level);
+        let basic = self.total(|cost| R::amount(cost.size()));
+        let best = if self.spec.rule.uses_lemma() || pure <= basic { pure } else { basic };
+        match (reading.is_infinite(), self.own_deltas_fit::<R>()) {
+            (true, Some(false) | None) => Ok(0.0),
+            (true, Some(true)) => too_large(best),
+            (false, Some(false)) => Err("a finite reading, but what is set aside is used up".to_string()),
+            (false, _) => just_above(R::from_f64(reading), best + shift, self.charges.iter().map(|(_, times)| times).sum()),
+        }
+    }
+}
+
+#[test]
+fn the_reading_of_theorem_6_5_is_just_above_the_truth() {
+    fn check<R: Real>(ride: &Ride) -> Outcome {
+        let ln_2 = R::whole(2).ln();
+        let (smallest, log) = match (ride.spec.n, ride.spec.granularity) {
+            (Some(n), _) => (R::one() / R::whole(n).square(), R::whole(n).ln()),
+            (_, Some(granularity)) => (R::amount(granularity), -R::amount(granularity).ln().half()),
+            _ => unreachable!("one of them is drawn"),
+        };
+        let log_2 = log.clone() / ln_2;
+        let log_2 = if ride.spec.n.is_none() && log_2 < R::one() { R::one() } else { log_2 };
+        ride.check(|sums, delta| truth::theorem_6_5(sums, smallest.clone(), log.clone(), log_2.clone(), delta))
+    }
+    let draw = |random: &mut Random| {
+        let mut ride = Ride::draw(random, OdometerRule::Advanced);
+        match random.below(2) {
+            0 => ride.spec.n = Some(random.size(2.0, 1e15) as u64),
+            _ => ride.spec.granularity = Some(random.amount(1e-30, 0.25)),
+        }
+        ride
+    };
+    certify(60, draw, check::<Wide>, check::<Exact>);
+}
+
+#[test]
+fn the_reading_of_lemma_6_4_is_just_above_the_truth() {
+    fn check<R: Real>(ride: &Ride) -> Outcome {
+        ride.check(|sums, delta| truth::free_x(sums, R::amount(ride.spec.x.unwrap()), delta))
+    }
+    let draw = |random: &mut Random| {
+        let mut ride = Ride::draw(random, OdometerRule::FreeX);
+        ride.spec.x = Some(random.amount(1e-30, 1e6));
+        ride
+    };
+    certify(61, draw, check::<Wide>, check::<Exact>);
+}
+
+#[test]
+fn the_reading_of_the_normal_mixture_is_just_above_the_truth() {
+    fn check<R: Real>(ride: &Ride) -> Outcome {
+        ride.check(|sums, delta| truth::normal_mixture(sums, R::amount(ride.spec.gamma.unwrap()), delta))
+    }
+    let draw = |random: &mut Random| {
+        let mut ride = Ride::draw(random, OdometerRule::NormalMixture);
+        ride.spec.gamma = Some(random.amount(1e-30, 1e6));
+        ride
+    };
+    certify(62, draw, check::<Wide>, check::<Exact>);
+}
+
+#[test]
+fn the_stitched_reading_is_just_above_the_truth() {
+    fn check<R: Real>(ride: &Ride) -> Outcome {
+        ride.check(|sums, delta| truth::stitched(sums.1, R::amount(ride.spec.v0.unwrap()), delta))
+    }
+    let draw = |random: &mut Random| {
+        let mut ride = Ride::draw(random, OdometerRule::Stitched);
+        ride.spec.v0 = Some(random.amount(1e-30, 1e6));
+        ride
+    };
+    certify(63, draw, check::<Wide>, check::<Exact>);
+}
+
+/// Costs of every kind, from which rides on the Rényi mixture are made up.
+const POOL: usize = 500;
+
+static POOL_OF_COSTS: LazyLock<Vec<Cost>> = LazyLock::new(|| {
+    let mut random = Random::new(64);
+    let draw = |random: &mut Random| {
+        let size = random.amount(1e-20, 30.0);
+        [
+            Cost::Pure { epsilon: size },
+            Cost::Laplace { epsilon: size },
+            Cost::Exponential { epsilon: size },
+            Cost::Gaussian { mu: size },
+            Cost::Zcdp { rho: size },
+        ][random.below(5) as usize]
+    };
+    (0..POOL).map(|_| draw(&mut random)).collect()
+});
+
+fn divergences<R: Real>(cost: &Cost) -> Vec<R> {
+    truth::renyi_mixture_prior()
+        .into_iter()
+        .map(|(above_one, _)| renyi_divergence(R::from_f64(above_one), cost))
+        .collect()
+}
+
+/// Their divergences at all orders, once for all rides.
+static POOL_OF_DIVERGENCES: LazyLock<Vec<Vec<Wide>>> =
+    LazyLock::new(|| POOL_OF_COSTS.iter().map(divergences).collect());
+
+#[derive(Debug)]
+struct MixedRide {
+    ride: Ride,
+    from_pool: Vec<usize>,
+}
+
+impl MixedRide {
+    fn draw(random: &mut Random) -> MixedRide {
+        let mut ride = Ride::draw(random, OdometerRule::RenyiMixture);
+        let from_pool: Vec<usize> = ride.charges.iter().map(|_| random.below(POOL as u64) as usize).collect();
+        for ((charge, _), &at) in ride.charges.iter_mut().zip(&from_pool) {
+            *charge = match POOL_OF_COSTS[at] {
+                Cost::Pure { epsilon } => Cost::approximate(epsilon, charge.delta()).unwrap(),
+                other => other,
+            };
+        }
+        MixedRide { ride, from_pool }
+    }
+
+    fn check<R: Real>(&self, pool: impl Fn(usize) -> Vec<R>) -> Outcome {
+        let ride = &self.ride;
+        let odometer = ride.driven();
+        let reading = odometer.reading().value;
+        match (reading.is_infinite(), ride.own_deltas_fit::<R>()) {
+            (true, Some(true)) => return Err("no reading".to_string()),
+            (true, _) => return Ok(0.0),
+            (false, Some(false)) => return Err("a finite reading, but what is set aside is used up".to_string()),
+            (false, _) => {}
+        }
+        let (level, shift) = ride.level::<R>(&odometer);
+        let mut sums = vec![R::zero(); truth::renyi_mixture_prior().len()];
+        for (&at, (_, times)) in self.from_pool.iter().zip(&ride.charges) {
+            for (sum, divergence) in sums.iter_mut().zip(pool(at)) {
+                *sum = sum.clone() + R::whole(*times) * divergence;
+            }
+        }
+        let pure = ride.charges.iter().all(|(cost, _)| cost.epsilon().is_some());
+        let basic = ride.total(|cost| R::amount(cost.size()));
+        let holds = |u: R| (pure && u >= basic) || truth::renyi_mixture(&sums, &u, &level) >= R::one();
+        let bound = R::from_f64(reading) - shift;
+        let lower = bound.clone() - R::from_f64(reading) * R::from_f64(CLOSE);
+        at_the_edge(bound, lower, holds)
+    }
+}
+
+#[test]
+fn the_reading_of_the_renyi_mixture_is_just_above_the_root() {
+    fn fast(ride: &MixedRide) -> Outcome {
+        ride.check(|at| POOL_OF_DIVERGENCES[at].clone())
+    }
+    fn slow(ride: &MixedRide) -> Outcome {
+        ride.check::<Exact>(|at| divergences(&POOL_OF_COSTS[at]))
+    }
+    certify(65, MixedRide::draw, fast, slow);
+}

@@ -1,0 +1,242 @@
+//! Flags that several commands share.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use taximeter_accounting::{
+    Amount, Budget, Cost, CostKind, Error, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt, Rounding,
+};
+
+use crate::output::Failure;
+
+/// A budget.
+#[derive(Args)]
+pub struct BudgetArgs {
+    /// The budget: epsilon and delta, for instance 1,1e-6 (delta 0 if left out)
+    #[arg(long, value_name = "EPSILON,DELTA")]
+    pub budget: String,
+    #[command(flatten)]
+    pub mechanism_delta: MechanismDelta,
+}
+
+/// What is set aside for the mechanisms' own δ.
+#[derive(Args)]
+pub struct MechanismDelta {
+    /// The part of delta set aside for the mechanisms' own delta
+    #[arg(long, value_name = "DELTA", default_value = "0")]
+    mechanism_delta: String,
+}
+
+impl MechanismDelta {
+    pub fn amount(&self) -> Result<Amount, Failure> {
+        flag("--mechanism-delta", &self.mechanism_delta, Rounding::Down)
+    }
+}
+
+impl BudgetArgs {
+    pub fn budget(&self) -> Result<Budget, Failure> {
+        let budget = Budget::parse(&self.budget).map_err(|error| Failure::Usage(format!("--budget: {error}")))?;
+        Ok(budget.with_mechanism_delta(self.mechanism_delta.amount()?)?)
+    }
+}
+
+/// One cost, by its kind.
+#[derive(Args)]
+#[command(next_help_heading = "The cost (one of)")]
+pub struct CostArgs {
+    /// epsilon-DP
+    #[arg(long, value_name = "EPSILON")]
+    epsilon: Option<String>,
+    /// The mechanism's own delta, with --epsilon
+    #[arg(long, value_name = "DELTA", requires = "epsilon")]
+    delta: Option<String>,
+    /// Continuous Gaussian noise, proven mu-GDP: mu = sensitivity/sigma
+    #[arg(long, value_name = "MU")]
+    gaussian: Option<String>,
+    /// Continuous Gaussian noise by its standard deviation
+    #[arg(long, value_name = "SIGMA")]
+    gaussian_sigma: Option<String>,
+    /// Discrete Gaussian noise: zCDP and Rényi rules only
+    #[arg(long, value_name = "MU")]
+    discrete_gaussian: Option<String>,
+    /// Discrete Gaussian noise by its standard deviation
+    #[arg(long, value_name = "SIGMA")]
+    discrete_gaussian_sigma: Option<String>,
+    /// rho-zCDP
+    #[arg(long, value_name = "RHO")]
+    zcdp: Option<String>,
+    /// Laplace noise: epsilon = sensitivity/scale
+    #[arg(long, value_name = "EPSILON")]
+    laplace: Option<String>,
+    /// Laplace noise by its scale
+    #[arg(long, value_name = "SCALE")]
+    laplace_scale: Option<String>,
+    /// Randomized response of epsilon
+    #[arg(long, value_name = "EPSILON")]
+    randomized_response: Option<String>,
+    /// Binary randomized response by the probability of the truth
+    #[arg(long, value_name = "PROBABILITY")]
+    randomized_response_truth: Option<String>,
+    /// The exponential mechanism with weights exp(eta * utility / (2 * sensitivity))
+    #[arg(long, value_name = "ETA")]
+    exponential: Option<String>,
+    /// The sensitivity that goes with a standard deviation or a scale
+    #[arg(long, value_name = "SENSITIVITY", default_value = "1")]
+    sensitivity: String,
+}
+
+impl CostArgs {
+    /// The one cost that was given.
+    pub fn cost(&self) -> Result<Cost, Failure> {
+        type Read = fn(&CostArgs, &str) -> Result<Cost, Failure>;
+        let forms: [(&str, &Option<String>, Read); 11] = [
+            ("--epsilon", &self.epsilon, |args, text| args.with_delta(text)),
+            ("--gaussian", &self.gaussian, |_, text| parameter("--gaussian", CostKind::Gaussian, text)),
+            ("--gaussian-sigma", &self.gaussian_sigma, |args, text| args.noise("--gaussian-sigma", CostKind::Gaussian, text)),
+            ("--discrete-gaussian", &self.discrete_gaussian, |_, text| {
+                parameter("--discrete-gaussian", CostKind::DiscreteGaussian, text)
+            }),
+            ("--discrete-gaussian-sigma", &self.discrete_gaussian_sigma, |args, text| {
+                args.noise("--discrete-gaussian-sigma", CostKind::DiscreteGaussian, text)
+            }),
+            ("--zcdp", &self.zcdp, |_, text| parameter("--zcdp", CostKind::Zcdp, text)),
+            ("--laplace", &self.laplace, |_, text| parameter("--laplace", CostKind::Laplace, text)),
+            ("--laplace-scale", &self.laplace_scale, |args, text| args.noise("--laplace-scale", CostKind::Laplace, text)),
+            ("--randomized-response", &self.randomized_response, |_, text| {
+                parameter("--randomized-response", CostKind::RandomizedResponse, text)
+            }),
+            ("--randomized-response-truth", &self.randomized_response_truth, |_, text| {
+                Ok(Cost::from_truth_probability(flag("--randomized-response-truth", text, Rounding::Up)?)?)
+            }),
+            ("--exponential", &self.exponential, |_, text| parameter("--exponential", CostKind::Exponential, text)),
+        ];
+        let given: Vec<_> = forms.iter().filter_map(|(name, text, read)| text.as_ref().map(|text| (name, text, read))).collect();
+        match given.as_slice() {
+            [(_, text, read)] => read(self, text),
+            [] => Err(Failure::Usage("a cost is missing; give for instance --epsilon 0.01".to_string())),
+            [(first, ..), (second, ..), ..] => Err(Failure::Usage(format!("{first} and {second} are two costs; give one"))),
+        }
+    }
+
+    fn with_delta(&self, text: &str) -> Result<Cost, Failure> {
+        let epsilon = flag("--epsilon", text, Rounding::Up)?;
+        let delta = self.delta.as_ref().map_or(Ok(Amount::ZERO), |text| flag("--delta", text, Rounding::Up))?;
+        Ok(Cost::approximate(epsilon, delta)?)
+    }
+
+    fn noise(&self, name: &str, kind: CostKind, text: &str) -> Result<Cost, Failure> {
+        let scale = flag(name, text, Rounding::Down)?;
+        Ok(Cost::from_noise(kind, scale, flag("--sensitivity", &self.sensitivity, Rounding::Up)?)?)
+    }
+}
+
+fn parameter(name: &str, kind: CostKind, text: &str) -> Result<Cost, Failure> {
+    Ok(kind.of_size(flag(name, text, Rounding::Up)?))
+}
+
+/// The parameters of the rules.
+#[derive(Args)]
+#[command(next_help_heading = "Parameters of the rules")]
+pub struct RuleArgs {
+    /// The order of the renyi filter [default: the best one for the budget]
+    #[arg(long, value_name = "ALPHA")]
+    order: Option<String>,
+    /// The size of the dataset, for the advanced odometer [default: 1000000]
+    #[arg(long, value_name = "RECORDS", conflicts_with = "granularity")]
+    n: Option<u64>,
+    /// The smallest sum of squared epsilons that matters, in place of 1/n², for the advanced odometer
+    #[arg(long, value_name = "GAMMA")]
+    granularity: Option<String>,
+    /// x of the free-x odometer [default: by Theorem 5.1 for the budget's epsilon]
+    #[arg(long, value_name = "X")]
+    x: Option<String>,
+    /// gamma of the normal-mixture odometer [default: the best one about the budget's epsilon]
+    #[arg(long, value_name = "GAMMA")]
+    gamma: Option<String>,
+    /// v0 of the stitched odometer [default: a sixteenth of what the budget's epsilon buys]
+    #[arg(long, value_name = "V0")]
+    v0: Option<String>,
+    /// What the slack lemma adds to a reading when something is set aside for the mechanisms [default: the best one about the budget's epsilon]
+    #[arg(long, value_name = "C")]
+    slack: Option<String>,
+}
+
+impl RuleArgs {
+    /// A filter with these parameters; those of other rules are left alone.
+    pub fn filter(&self, rule: FilterRule, budget: Budget) -> Result<FilterSpec, Failure> {
+        let order = if rule == FilterRule::Renyi { optional("--order", &self.order)? } else { None };
+        Ok(FilterSpec { order, ..FilterSpec::new(rule, budget) })
+    }
+
+    /// An odometer with these parameters; those of other rules are left alone.
+    pub fn odometer(&self, rule: OdometerRule, level: Level) -> Result<OdometerSpec, Failure> {
+        let Level { at_delta, mechanism_delta, expected } = level;
+        let own = |owner: OdometerRule, name: &str, text: &Option<String>| {
+            if rule == owner { optional(name, text) } else { Ok(None) }
+        };
+        let slack = optional("--slack", &self.slack)?;
+        let takes_slack = !mechanism_delta.is_zero() && !matches!(rule, OdometerRule::Advanced | OdometerRule::FreeX);
+        Ok(OdometerSpec {
+            mechanism_delta,
+            expected,
+            n: self.n.filter(|_| rule == OdometerRule::Advanced),
+            granularity: own(OdometerRule::Advanced, "--granularity", &self.granularity)?,
+            x: own(OdometerRule::FreeX, "--x", &self.x)?,
+            gamma: own(OdometerRule::NormalMixture, "--gamma", &self.gamma)?,
+            v0: own(OdometerRule::Stitched, "--v0", &self.v0)?,
+            slack: slack.filter(|_| takes_slack),
+            ..OdometerSpec::new(rule, at_delta)
+        })
+    }
+
+    /// A parameter that neither the chosen filter nor the chosen odometer has is a mistake.
+    pub fn refuse_foreign(&self, filter: FilterRule, odometer: OdometerRule) -> Result<(), Failure> {
+        for (name, given, belongs) in [
+            ("--order", self.order.is_some(), filter == FilterRule::Renyi),
+            ("--n", self.n.is_some(), odometer == OdometerRule::Advanced),
+            ("--granularity", self.granularity.is_some(), odometer == OdometerRule::Advanced),
+            ("--x", self.x.is_some(), odometer == OdometerRule::FreeX),
+            ("--gamma", self.gamma.is_some(), odometer == OdometerRule::NormalMixture),
+            ("--v0", self.v0.is_some(), odometer == OdometerRule::Stitched),
+        ] {
+            if given && !belongs {
+                let chosen = format!("neither the {} filter nor the {} odometer", filter.name(), odometer.name());
+                return Err(Failure::Usage(format!("{chosen} has the parameter {name}; leave it out or choose another rule")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The δ at which an odometer reads, and the reading that its defaults are chosen for.
+#[derive(Clone, Copy)]
+pub struct Level {
+    pub at_delta: Amount,
+    pub mechanism_delta: Amount,
+    pub expected: Amount,
+}
+
+/// The names of the filter rules.
+pub fn filter_rules() -> PossibleValuesParser {
+    PossibleValuesParser::new(FilterRule::ALL.map(FilterRule::name))
+}
+
+/// The names of the odometer rules.
+pub fn odometer_rules() -> PossibleValuesParser {
+    PossibleValuesParser::new(OdometerRule::ALL.map(OdometerRule::name))
+}
+
+/// What happens on a halt, by name.
+pub fn on_halt(name: &str) -> OnHalt {
+    if name == "stop" { OnHalt::Stop } else { OnHalt::Refuse }
+}
+
+/// An amount from a flag, with the flag's name in the error.
+pub fn flag(name: &str, text: &str, rounding: Rounding) -> Result<Amount, Failure> {
+    Amount::parse(text, rounding).map(|parsed| parsed.amount).map_err(|error: Error| Failure::Usage(format!("{name}: {error}")))
+}
+
+/// An optional parameter, which must not need rounding.
+pub fn optional(name: &str, text: &Option<String>) -> Result<Option<Amount>, Failure> {
+    let parse = |text: &String| Amount::parse_exact(text).map_err(|error| Failure::Usage(format!("{name}: {error}")));
+    text.as_ref().map(parse).transpose()
+}

@@ -1,0 +1,418 @@
+//! `taximeter meter`: costs on standard input, a decision and a reading for each.
+
+use std::io::{self, BufRead, Read};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use taximeter_accounting::{
+    Amount, Balance, Cost, Count, Declared, Filter, FilterRule, FilterSpec, Forfeit, Odometer, OdometerRule, Reading, Rounding,
+    Verdict,
+};
+
+use crate::args::{BudgetArgs, Level, RuleArgs, filter_rules, flag, odometer_rules, on_halt, optional};
+use crate::output::{Computed, Failure, print_json, print_line, show_count, show_number};
+
+/// Decide and read, cost by cost, from standard input.
+///
+/// Each line is a bare epsilon such as 0.05, or a cost in JSON: {"epsilon":"0.05"}, {"epsilon":"0.05","delta":"1e-9"},
+/// {"gaussian":"0.1"}, {"gaussian":{"sigma":"10","sensitivity":"1"}}, {"discrete_gaussian":"0.1"}, {"zcdp":"0.005"},
+/// {"laplace":{"scale":"10","sensitivity":"1"}}, {"randomized_response":{"truth":"0.6"}}, {"exponential":"0.1"}.
+/// A line that starts with ? asks what would happen and charges nothing.
+#[derive(Args)]
+#[command(after_help = "Example: printf '0.05\\n? 0.9\\n0.02\\n' | taximeter meter --budget 1,1e-6")]
+pub struct Meter {
+    #[command(flatten)]
+    budget: BudgetArgs,
+    /// The filter that decides
+    #[arg(long, value_name = "RULE", default_value = "residue", value_parser = filter_rules())]
+    rule: String,
+    /// The odometer that reads
+    #[arg(long, value_name = "RULE", default_value = "renyi-mixture", value_parser = odometer_rules())]
+    odometer: String,
+    /// The delta at which the reading holds [default: the budget's delta]
+    #[arg(long, value_name = "DELTA")]
+    at_delta: Option<String>,
+    /// The largest single cost: an epsilon, or a mu for what has no epsilon
+    #[arg(long, value_name = "AMOUNT")]
+    max_cost: Option<String>,
+    /// After a halt: go on with smaller costs, or stop for good as in the paper
+    #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = ["refuse", "stop"])]
+    on_halt: String,
+    /// Print one JSON document a line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    rules: RuleArgs,
+}
+
+/// A longer line is not a cost.
+const LONGEST_LINE: u64 = 64 * 1024;
+
+impl Meter {
+    pub fn run(&self) -> Result<ExitCode, Failure> {
+        let mut ride = self.ride()?;
+        eprintln!("{}", ride.heading());
+        if !self.json {
+            print_line(&ride.columns())?;
+        }
+        let mut input = io::stdin().lock();
+        let mut line = Vec::new();
+        for number in 1u64.. {
+            line.clear();
+            let read = input.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line);
+            if read.map_err(|error| Failure::Other(format!("line {number} cannot be read: {error}")))? == 0 {
+                break;
+            }
+            let entry = parse(&line).map_err(|why| Failure::Usage(format!("line {number}: {why}; earlier lines stand")))?;
+            let answer = ride.answer(entry).map_err(|why| Failure::Usage(format!("line {number}: {why}; earlier lines stand")))?;
+            match (self.json, &answer) {
+                (true, Answer::Round(round)) => print_json(round)?,
+                (true, Answer::Quote(quote)) => print_json(quote)?,
+                (false, answer) => print_line(&answer.text())?,
+            }
+        }
+        let stopped = self.on_halt == "stop" && ride.last_halted;
+        Ok(if stopped { ExitCode::from(3) } else { ExitCode::SUCCESS })
+    }
+
+    /// The filter and the odometer, with nothing charged.
+    fn ride(&self) -> Result<Ride, Failure> {
+        let budget = self.budget.budget()?;
+        let (rule, odometer) = (FilterRule::from_name(&self.rule)?, OdometerRule::from_name(&self.odometer)?);
+        self.rules.refuse_foreign(rule, odometer)?;
+        let filter = FilterSpec {
+            on_halt: on_halt(&self.on_halt),
+            max_cost: optional("--max-cost", &self.max_cost)?,
+            ..self.rules.filter(rule, budget)?
+        };
+        let at_delta = match &self.at_delta {
+            Some(text) => flag("--at-delta", text, Rounding::Down)?,
+            None => budget.delta(),
+        };
+        let level = Level { at_delta, mechanism_delta: budget.mechanism_delta(), expected: budget.epsilon() };
+        let filter = Filter::new(filter)?;
+        let odometer = Odometer::new(self.rules.odometer(odometer, level)?)?;
+        Ok(Ride { filter, odometer, round: 0, usual: None, last_halted: false })
+    }
+}
+
+/// What a line says.
+struct Entry {
+    declared: Declared,
+    only_quote: bool,
+}
+
+fn parse(line: &[u8]) -> Result<Entry, String> {
+    if line.len() as u64 > LONGEST_LINE {
+        return Err(format!("the line is longer than {LONGEST_LINE} bytes, and so not a cost"));
+    }
+    let text = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8 text".to_string())?.trim();
+    let (text, only_quote) = match text.strip_prefix('?') {
+        Some(rest) => (rest.trim(), true),
+        None => (text, false),
+    };
+    if text.is_empty() {
+        return Err("the line is empty; write a cost such as 0.05".to_string());
+    }
+    let declared = if text.starts_with('{') { Cost::from_json(text) } else { Cost::parse_epsilon(text) };
+    Ok(Entry { declared: declared.map_err(|error| error.to_string())?, only_quote })
+}
+
+/// A filter and an odometer under way.
+struct Ride {
+    filter: Filter,
+    odometer: Odometer,
+    round: u64,
+    /// The last cost that was admitted: what a forfeit is counted in.
+    usual: Option<Cost>,
+    last_halted: bool,
+}
+
+enum Answer {
+    Round(Box<Round>),
+    Quote(Box<Quote>),
+}
+
+/// What is said about a charge.
+#[derive(Serialize)]
+struct Round {
+    round: u64,
+    cost: Cost,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    rounded_up: bool,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fits: Option<Option<Cost>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closes: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forfeits: Option<ForfeitJson>,
+    spent: BalanceJson,
+    left: BalanceJson,
+    state: Map<String, Value>,
+    reading: Computed,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reading_reason: Option<&'static str>,
+    guarantee: String,
+}
+
+/// What is said about a cost that is only asked about.
+#[derive(Serialize)]
+struct Quote {
+    quote: Cost,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    rounded_up: bool,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    count: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    at_least: bool,
+    fits: Option<Cost>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closes: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forfeits: Option<ForfeitJson>,
+}
+
+#[derive(Serialize)]
+struct BalanceJson {
+    epsilon: Option<Amount>,
+    delta: Amount,
+    share: Computed,
+}
+
+impl From<Balance> for BalanceJson {
+    fn from(balance: Balance) -> Self {
+        BalanceJson { epsilon: balance.epsilon, delta: balance.delta, share: Computed(balance.share) }
+    }
+}
+
+/// How many of the usual costs would have fitted, and how many still do in each branch.
+#[derive(Serialize)]
+struct ForfeitJson {
+    usual: Cost,
+    without: u64,
+    rule_after: u64,
+    basic_after: u64,
+    #[serde(skip)]
+    counts: Forfeit,
+}
+
+impl Ride {
+    fn answer(&mut self, entry: Entry) -> Result<Answer, String> {
+        let Declared { cost, rounded } = entry.declared;
+        if !self.odometer.spec().rule.takes(cost.kind()) {
+            // Asked of a copy, so that neither meter moves.
+            self.odometer.clone().charge(&cost).map_err(|error| error.to_string())?;
+        }
+        let answer = match entry.only_quote {
+            true => self.quote(cost, rounded).map(|quote| Answer::Quote(Box::new(quote))),
+            false => self.charge(cost, rounded).map(|round| Answer::Round(Box::new(round))),
+        };
+        answer.map_err(|error| error.to_string())
+    }
+
+    fn charge(&mut self, cost: Cost, rounded_up: bool) -> Result<Round, taximeter_accounting::Error> {
+        let forfeits = self.forfeits(&cost)?;
+        let verdict = self.filter.charge(&cost)?;
+        self.round += 1;
+        let mut round = Round {
+            round: self.round,
+            cost,
+            rounded_up,
+            verdict: "continue",
+            reason: None,
+            fits: None,
+            closes: None,
+            forfeits: None,
+            spent: self.filter.spent().into(),
+            left: self.filter.left().into(),
+            state: state(&self.filter),
+            reading: Computed(0.0),
+            reading_reason: None,
+            guarantee: String::new(),
+        };
+        self.last_halted = matches!(verdict, Verdict::Halt(_));
+        match verdict {
+            Verdict::Continue(_) => {
+                self.odometer.charge(&cost)?;
+                round.closes = self.closes(&verdict);
+                round.forfeits = forfeits;
+                if !cost.is_free() {
+                    self.usual = Some(cost);
+                }
+            }
+            Verdict::Halt(refusal) => {
+                round.verdict = "halt";
+                round.reason = Some(refusal.reason());
+                round.fits = Some(self.filter.largest(&cost, 1)?);
+            }
+        }
+        let Reading { value, unbounded, guarantee } = self.odometer.reading();
+        (round.reading, round.reading_reason, round.guarantee) = (Computed(value), unbounded, guarantee.to_string());
+        Ok(round)
+    }
+
+    fn quote(&self, cost: Cost, rounded_up: bool) -> Result<Quote, taximeter_accounting::Error> {
+        let verdict = self.filter.decide(&cost)?;
+        let Count { count, at_least } = self.filter.count(&cost)?;
+        let (name, reason) = match &verdict {
+            Verdict::Continue(_) => ("continue", None),
+            Verdict::Halt(refusal) => ("halt", Some(refusal.reason())),
+        };
+        Ok(Quote {
+            quote: cost,
+            rounded_up,
+            verdict: name,
+            reason,
+            count,
+            at_least,
+            fits: self.filter.largest(&cost, 1)?,
+            closes: self.closes(&verdict),
+            forfeits: self.forfeits(&cost)?,
+        })
+    }
+
+    /// The branch that an admission closes, by name.
+    fn closes(&self, verdict: &Verdict) -> Option<&'static str> {
+        match verdict {
+            Verdict::Continue(admission) if admission.closes_branch => Some(self.filter.spec().rule.name()),
+            Verdict::Continue(admission) if admission.closes_basic => Some("basic"),
+            _ => None,
+        }
+    }
+
+    /// What a cost would forfeit, counted in the last cost that was admitted.
+    fn forfeits(&self, cost: &Cost) -> Result<Option<ForfeitJson>, taximeter_accounting::Error> {
+        let usual = self.usual.unwrap_or(*cost);
+        let counts = self.filter.forfeit(cost, &usual)?;
+        Ok(counts.map(|counts| ForfeitJson {
+            usual,
+            without: counts.without.count,
+            rule_after: counts.branch.count,
+            basic_after: counts.basic.count,
+            counts,
+        }))
+    }
+
+    /// What is fixed for the ride, with every default.
+    fn heading(&self) -> String {
+        let (filter, odometer) = (self.filter.spec(), self.odometer.spec());
+        let mut text = format!(
+            "filter {} on a budget of {}: {}\n  {}",
+            filter.rule.name(),
+            filter.budget,
+            self.filter.guarantee(),
+            filter.rule.citation()
+        );
+        let mut parameters = Vec::new();
+        let mut add = |name: &str, value: Option<String>| parameters.extend(value.map(|value| format!("{name} {value}")));
+        let show = |amount: Option<Amount>| amount.map(|amount| amount.to_string());
+        add("--order", show(filter.order));
+        add("--max-cost", show(filter.max_cost));
+        let aside = filter.budget.mechanism_delta();
+        add("--mechanism-delta", Some(aside.to_string()).filter(|_| !aside.is_zero()));
+        add("--n", odometer.n.map(|n| n.to_string()));
+        add("--granularity", show(odometer.granularity));
+        add("--x", show(odometer.x));
+        add("--gamma", show(odometer.gamma));
+        add("--v0", show(odometer.v0));
+        add("--slack", show(odometer.slack));
+        add("--at-delta", Some(odometer.at_delta.to_string()));
+        text += &format!("\nodometer {}: {}\n  {}", odometer.rule.name(), self.odometer.reading().guarantee, odometer.rule.citation());
+        text + &format!("\nparameters: {}", parameters.join(", "))
+    }
+
+    fn columns(&self) -> String {
+        format!("{:>6}  {:<34}  {:<8}  {:>10}  {:>12}  {:>10}", "round", "cost", "verdict", "rule left", "Σε", "reading")
+    }
+}
+
+impl Answer {
+    fn text(&self) -> String {
+        match self {
+            Answer::Round(round) => round.text(),
+            Answer::Quote(quote) => quote.text(),
+        }
+    }
+}
+
+impl Round {
+    fn text(&self) -> String {
+        let cost = if self.rounded_up { format!("{} (rounded up)", self.cost) } else { self.cost.to_string() };
+        let sum = self.spent.epsilon.map_or("∞".to_string(), |sum| shorten(sum));
+        let mut text = format!(
+            "{:>6}  {cost:<34}  {:<8}  {:>8.2} %  {sum:>12}  {:>10}",
+            self.round,
+            self.verdict,
+            100.0 * self.left.share.0,
+            show_number(self.reading.0)
+        );
+        if let Some(reason) = &self.reason {
+            let fits = self.fits.flatten().map_or("nothing of this kind fits".to_string(), |fits| {
+                format!("the largest that fits: {}", fits.with_size(fits.size().significant(6)))
+            });
+            text += &format!("\n        {reason}; {fits}");
+        }
+        text += &closing(self.closes, &self.forfeits);
+        if let Some(reason) = self.reading_reason {
+            text += &format!("\n        {reason}");
+        }
+        text
+    }
+}
+
+impl Quote {
+    fn text(&self) -> String {
+        let count = show_count(Count { count: self.count, at_least: self.at_least });
+        let outcome = match (&self.reason, self.fits) {
+            (None, _) => format!("would continue; {count} such costs fit"),
+            (Some(reason), Some(fits)) => format!("would halt: {reason}; {fits} would fit", fits = fits.with_size(fits.size().significant(6))),
+            (Some(reason), None) => format!("would halt: {reason}; nothing of this kind fits"),
+        };
+        format!("     ?  {}  {outcome}{}", self.quote, closing(self.closes, &self.forfeits))
+    }
+}
+
+/// What a charge closes, in words.
+fn closing(closes: Option<&str>, forfeits: &Option<ForfeitJson>) -> String {
+    match (closes, forfeits) {
+        (Some(branch), Some(forfeits)) => {
+            let Forfeit { without, branch: rule, basic } = forfeits.counts;
+            format!(
+                "\n        closes the {branch} branch for good: of costs like {} there would be {} without it, and are {} with it",
+                forfeits.usual,
+                show_count(without),
+                show_count(if rule.count > basic.count { rule } else { basic })
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// The rule's own numbers, and which branches are open.
+fn state(filter: &Filter) -> Map<String, Value> {
+    let number = |value: f64| serde_json::to_value(Computed(value)).unwrap_or(Value::Null);
+    let mut state: Map<String, Value> =
+        filter.state().into_iter().map(|(name, value)| (name.to_string(), number(value))).collect();
+    if filter.spec().rule != FilterRule::Basic {
+        state.insert("open".to_string(), Value::Bool(filter.is_branch_open()));
+    }
+    if filter.spec().rule != FilterRule::Advanced {
+        state.insert("basic_open".to_string(), Value::Bool(filter.is_basic_open()));
+    }
+    if filter.is_closed() {
+        state.insert("closed".to_string(), Value::Bool(true));
+    }
+    state
+}
+
+/// An exact amount for a column: at most eight significant digits, the rest is in the JSON.
+fn shorten(amount: Amount) -> String {
+    amount.significant(8).to_string()
+}

@@ -1,0 +1,142 @@
+//! What the commands print: one document for programs, text for people, and errors with what to do.
+
+use std::io::{self, Write};
+
+use serde::{Serialize, Serializer};
+use serde_json::Number;
+use taximeter_accounting::{Amount, Budget, Count, Error};
+
+/// Why a command could not do its work.
+pub enum Failure {
+    /// The words or numbers given cannot be used.
+    Usage(String),
+    /// The reader of the output went away: nothing is left to say.
+    ClosedPipe,
+    /// Anything else.
+    Other(String),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Usage(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            _ => Failure::Other(format!("the output cannot be written: {error}; is the disk full?")),
+        }
+    }
+}
+
+/// Writes one JSON document and a newline.
+pub fn print_json(document: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(document).map_err(|error| Failure::Other(error.to_string()))?;
+    print_line(&text)
+}
+
+/// Writes a line to standard output at once.
+pub fn print_line(line: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// A computed number as JSON: 17 significant digits, or null where it is not finite.
+#[derive(Clone, Copy)]
+pub struct Computed(pub f64);
+
+impl Serialize for Computed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.0.is_finite() {
+            return serializer.serialize_none();
+        }
+        let short = format!("{}", self.0);
+        let text = if short.len() <= 17 { short } else { format!("{:.16e}", self.0) };
+        Number::from_string_unchecked(text).serialize(serializer)
+    }
+}
+
+/// A budget as JSON.
+#[derive(Serialize)]
+pub struct BudgetJson {
+    epsilon: Amount,
+    delta: Amount,
+    mechanism_delta: Amount,
+}
+
+impl From<&Budget> for BudgetJson {
+    fn from(budget: &Budget) -> Self {
+        BudgetJson { epsilon: budget.epsilon(), delta: budget.delta(), mechanism_delta: budget.mechanism_delta() }
+    }
+}
+
+/// A count for people.
+pub fn show_count(count: Count) -> String {
+    match count {
+        Count { count: u64::MAX, .. } => "more than 10^19".to_string(),
+        Count { count, at_least: true } => format!("at least {}", thousands(count)),
+        Count { count, .. } => thousands(count),
+    }
+}
+
+/// A number with its thousands apart.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+/// A computed number for people: six significant digits, rounded up but for rounding errors of its own.
+pub fn show_number(value: f64) -> String {
+    if !value.is_finite() {
+        return "∞".to_string();
+    }
+    if value <= 0.0 {
+        return "0".to_string();
+    }
+    let value = value * (1.0 - 1e-13);
+    let exponent = value.log10().floor() as i32;
+    let scale = 10f64.powi(5 - exponent);
+    let digits = (value * scale).ceil() as u64;
+    if (-4..6).contains(&exponent) {
+        let text = format!("{:.*}", (5 - exponent).max(0) as usize, digits as f64 / scale);
+        return if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text };
+    }
+    format!("{:e}", format!("{digits}e{}", exponent - 5).parse::<f64>().unwrap_or(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_with_six_digits_and_rounded_up() {
+        for (value, shown) in [
+            (10.000000000000002, "10"),
+            (1.0000001, "1.00001"),
+            (0.1, "0.1"),
+            (1234567.0, "1.23457e6"),
+            (1e-6, "1e-6"),
+            (3.14159265e-9, "3.1416e-9"),
+            (0.0, "0"),
+            (f64::INFINITY, "∞"),
+        ] {
+            assert_eq!(show_number(value), shown);
+        }
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        assert_eq!([0, 999, 1000, 1234567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+    }
+}

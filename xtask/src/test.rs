@@ -1,0 +1,116 @@
+//! `cargo xtask test`: every test of the workspace, and one line at the end that says how it went.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+
+use crate::tally::Tally;
+
+/// Runs the tests. The last line of all is `N passed, N failed`, also where the reason of a failure stands before it.
+pub fn run(arguments: &[String]) -> ExitCode {
+    let mut tally = Tally::default();
+    let result = run_and_count(&mut cargo_test(arguments), &mut std::io::stdout(), &mut tally);
+    if let Err(message) = &result {
+        eprintln!("error: {message}");
+    }
+    println!("{tally}");
+    if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What the tests run in. Whatever they need beside cargo is started before this and stopped after it, in [`run`].
+fn cargo_test(arguments: &[String]) -> Command {
+    // The cargo that runs this task, not another one that is first in the path.
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
+    let mut command = Command::new(cargo);
+    command.args(["test", "--workspace", "--no-fail-fast"]).args(arguments).current_dir(workspace_root());
+    command
+}
+
+fn workspace_root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Passes the output on as it comes, counts the results in it, and says what failed.
+fn run_and_count(command: &mut Command, shown: &mut impl Write, tally: &mut Tally) -> Result<(), String> {
+    // Compiler messages are on standard error and go straight through; the results are on standard output.
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{} could not be started: {error}", command.get_program().display()))?;
+    if let Some(output) = child.stdout.take() {
+        pass_on(BufReader::new(output), shown, tally)
+            .map_err(|error| format!("the output of the tests was cut off: {error}"))?;
+    }
+    let status = child.wait().map_err(|error| format!("the tests were lost: {error}"))?;
+    verdict(status, *tally)
+}
+
+fn pass_on(mut output: impl BufRead, shown: &mut impl Write, tally: &mut Tally) -> std::io::Result<()> {
+    // Lines of bytes, since a test may print what is not text.
+    let mut line = Vec::new();
+    while output.read_until(b'\n', &mut line)? > 0 {
+        // Only the end of the output can lack its newline; the closing line stands alone all the same.
+        if !line.ends_with(b"\n") {
+            line.push(b'\n');
+        }
+        shown.write_all(&line)?;
+        tally.count(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    Ok(())
+}
+
+/// What is not a success, in words. A test binary that does not compile or crashes prints no result, so counting is not enough.
+fn verdict(status: ExitStatus, tally: Tally) -> Result<(), String> {
+    match (tally.failed, status.success()) {
+        (0, true) => Ok(()),
+        (0, false) => Err(format!(
+            "no test failed, but `cargo test` did ({status}): something did not compile or crashed; see above"
+        )),
+        (failed, _) => Err(format!("{failed} tests failed; see above")),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// The output is kept here: on standard output these results would be counted with the real ones.
+    fn check(script: &str, closing_line: &str, expected: Result<(), &str>) {
+        let (mut shown, mut tally) = (Vec::new(), Tally::default());
+        let result = run_and_count(Command::new("sh").args(["-c", script]), &mut shown, &mut tally);
+        assert_eq!(tally.to_string(), closing_line, "{script}");
+        assert!(shown.is_empty() || shown.ends_with(b"\n"), "{script}");
+        match (result, expected) {
+            (Ok(()), Ok(())) => {}
+            (Err(message), Err(part)) => assert!(message.contains(part), "{script}: {message}"),
+            (got, expected) => panic!("{script}: got {got:?}, expected {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn success_needs_both_the_counts_and_cargo() {
+        let passed = "printf 'test result: ok. 2 passed; 0 failed; 0 ignored\\n'";
+        let failed = "printf 'test result: FAILED. 1 passed; 1 failed; 0 ignored\\n'";
+        check(passed, "2 passed, 0 failed", Ok(()));
+        check(&format!("{failed}; exit 101"), "1 passed, 1 failed", Err("1 tests failed"));
+        check(&format!("{passed}; exit 101"), "2 passed, 0 failed", Err("did not compile or crashed"));
+        check("exit 101", "0 passed, 0 failed", Err("did not compile or crashed"));
+        check(failed, "1 passed, 1 failed", Err("1 tests failed"));
+        check(&format!("{passed}; kill -9 $$"), "2 passed, 0 failed", Err("signal"));
+    }
+
+    #[test]
+    fn a_cargo_that_is_not_there_is_a_failure() {
+        let mut tally = Tally::default();
+        let result = run_and_count(&mut Command::new("/nowhere/cargo"), &mut Vec::new(), &mut tally);
+        assert!(result.unwrap_err().contains("/nowhere/cargo could not be started"));
+    }
+
+    #[test]
+    fn output_that_is_not_text_does_not_hide_a_result() {
+        check("printf '\\377\\ntest result: ok. 2 passed; 0 failed;'", "2 passed, 0 failed", Ok(()));
+    }
+}
