@@ -2,18 +2,18 @@
 //!
 //! **What is compared.** The time to make a filter and admit n costs one after another, each known only when it is asked. In
 //! OpenDP that is `make_fully_adaptive_composition` under pure differential privacy inside `make_privacy_filter`. OpenDP 0.16
-//! keeps the privacy map of every query it answered, and before it lets an answer go it evaluates all of them again and adds them
-//! up: the n-th query costs O(n), n queries O(n²). Its own documentation says so. Ours keeps the sums, so a charge costs the
-//! same whatever came before it.
+//! keeps the privacy map of every query it answered, and before it lets an answer go it evaluates all of them again and adds
+//! them up: the n-th query costs O(n), n queries O(n²), as its own documentation says. Ours keeps the sums, so a charge costs
+//! the same whatever came before it.
 //!
-//! **What is done to be fair.** The queries here are as cheap as queries can be: they draw no noise and return nothing, and a
-//! privacy map is one multiplication, less than in OpenDP's own mechanisms. The dataset is one `bool`, and OpenDP is called from
-//! Rust. Making the query is timed, about a tenth of a microsecond; so is turning the number into an exact amount on our side.
+//! **What is done to be fair.** The queries are as cheap as queries can be: they draw no noise and return nothing, and a
+//! privacy map is one multiplication, less than in OpenDP's own mechanisms. The dataset is one `bool`, and OpenDP is called
+//! from Rust. Making a query is timed, about a tenth of a microsecond; so is turning a number into an exact amount on our side.
 //!
-//! **What is not the same.** OpenDP does more than accounting: it runs the query and can hand out interactive ones. It adds with
-//! arbitrary precision and rounds each sum up, so that its total is a safe bound; ours is exact. That and the panic hook
-//! that it swaps around each addition make one addition slow, but the number of additions is what grows. Our basic rule gives the same
-//! pure guarantee as this filter of OpenDP; our residue rule gives (ε, δ) and admits far more of the same costs.
+//! **What is not the same.** OpenDP does more than accounting: it runs the query and can hand out interactive ones. It adds
+//! with arbitrary precision and rounds each sum up, so that its total is a safe bound; ours is exact. That, and the panic hook
+//! that it swaps around each addition, makes one addition slow; how many there are is what grows. Our basic rule gives the
+//! same pure guarantee as this filter of OpenDP. Our residue rule promises (ε, δ) and admits far more of the same costs.
 
 use opendp::combinators::{make_fully_adaptive_composition, make_privacy_filter};
 use opendp::core::{Function, Measurement, PrivacyMap};

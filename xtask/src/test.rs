@@ -69,7 +69,7 @@ fn verdict(status: ExitStatus, tally: Tally) -> Result<(), String> {
         (0, false) => Err(format!(
             "no test failed, but `cargo test` did ({status}): something did not compile or crashed; see above"
         )),
-        (failed, _) => Err(format!("{failed} tests failed; see above")),
+        (failed, _) => Err(format!("failed tests: {failed}; see above")),
     }
 }
 
@@ -95,10 +95,10 @@ mod tests {
         let passed = "printf 'test result: ok. 2 passed; 0 failed; 0 ignored\\n'";
         let failed = "printf 'test result: FAILED. 1 passed; 1 failed; 0 ignored\\n'";
         check(passed, "2 passed, 0 failed", Ok(()));
-        check(&format!("{failed}; exit 101"), "1 passed, 1 failed", Err("1 tests failed"));
+        check(&format!("{failed}; exit 101"), "1 passed, 1 failed", Err("failed tests: 1"));
         check(&format!("{passed}; exit 101"), "2 passed, 0 failed", Err("did not compile or crashed"));
         check("exit 101", "0 passed, 0 failed", Err("did not compile or crashed"));
-        check(failed, "1 passed, 1 failed", Err("1 tests failed"));
+        check(failed, "1 passed, 1 failed", Err("failed tests: 1"));
         check(&format!("{passed}; kill -9 $$"), "2 passed, 0 failed", Err("signal"));
     }
 

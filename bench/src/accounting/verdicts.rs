@@ -25,7 +25,7 @@ pub struct Verdicts {
 pub struct Row {
     rule: &'static str,
     cases: usize,
-    /// Of each case the fastest answer, since the computation is the same each time and the rest is the machine; then the slowest case.
+    /// The slowest case, each taken at its fastest answer: the computation is the same each time, the rest is the machine.
     pub slowest_case_nanoseconds: Figure,
     slowest_case: String,
     /// The slowest answer of all, with whatever else the machine did meanwhile.

@@ -44,9 +44,14 @@ impl Leaks {
         }
     }
 
+    /// Whether no mechanism had a δ of its own.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.deltas.is_zero() && self.kappas == Some(FineAmount::ZERO)
+    }
+
     /// Whether Σκ_i ≤ δ′.
     pub(crate) fn within(&self) -> bool {
-        self.kappas.is_some_and(|kappas| kappas <= self.limit.into())
+        self.kappas.is_some_and(|kappas| kappas.is_zero() || kappas <= self.limit.into())
     }
 
     /// The ε that a charge counts with: doubled where something is set aside.

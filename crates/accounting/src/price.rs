@@ -10,7 +10,8 @@
 //! | zCDP ρ of the exponential mechanism | η²/8 | Dong, Durfee, Rogers, arXiv:1909.13830v2 |
 //! | zCDP ρ of a Gaussian, continuous or discrete | μ²/2 | Canonne, Kamath, Steinke, arXiv:2004.00010v5 |
 //!
-//! Each is evaluated without cancellation, as an interval, and rounded up once into the exact sums.
+//! Each is evaluated without cancellation, and rises in ε. Only upper bounds are needed, so intermediate values are raised to their
+//! upper ends; the result is rounded up once into the exact sums.
 
 use crate::amount::{Amount, FineAmount};
 use crate::cost::Cost;
@@ -56,7 +57,8 @@ pub(crate) fn renyi_of_pure(order: &Order, epsilon: Interval) -> Interval {
     let Order { alpha, above_one } = *order;
     let logarithm = if (alpha * epsilon).hi() <= 40.0 {
         let half = 0.5 * epsilon;
-        (2.0 * (alpha * half).sinh() * (above_one * half).sinh() / half.cosh()).ln_1p()
+        let product = (alpha * half).raised().sinh() * (above_one * half).raised().sinh();
+        (2.0 * product / half.cosh()).raised().ln_1p()
     } else {
         above_one * epsilon + (-((alpha + above_one) * epsilon)).exp().ln_1p() - (-epsilon).exp().ln_1p()
     };
@@ -93,15 +95,15 @@ fn exp_minus_line(z: Interval) -> Interval {
 pub(crate) fn zcdp(cost: &Cost) -> Option<FineAmount> {
     let pure = |epsilon: Amount, rho: fn(Interval) -> Interval| match epsilon.is_zero() {
         true => Some(FineAmount::ZERO),
-        false => FineAmount::at_least(rho(epsilon.interval()).hi()),
+        false => FineAmount::at_least(rho(epsilon.interval().raised()).hi()),
     };
     match *cost {
         Cost::Pure { epsilon } | Cost::Approximate { epsilon, .. } | Cost::RandomizedResponse { epsilon } => {
             pure(epsilon, tight_mean)
         }
         Cost::Laplace { epsilon } => pure(epsilon, |epsilon| exp_minus_line(-epsilon)),
-        Cost::Exponential { epsilon } => epsilon.checked_square().map(|square| square.half().half().half()),
-        Cost::Gaussian { mu } | Cost::DiscreteGaussian { mu } => mu.checked_square().map(FineAmount::half),
+        Cost::Exponential { epsilon } => Some(epsilon.square().half().half().half()),
+        Cost::Gaussian { mu } | Cost::DiscreteGaussian { mu } => Some(mu.square().half()),
         Cost::Zcdp { rho } => Some(rho.into()),
     }
 }
@@ -113,12 +115,12 @@ pub(crate) fn renyi(order: &Order, cost: &Cost) -> Option<FineAmount> {
     }
     let divergence = match *cost {
         Cost::Pure { epsilon } | Cost::Approximate { epsilon, .. } | Cost::RandomizedResponse { epsilon } => {
-            renyi_of_pure(order, epsilon.interval())
+            renyi_of_pure(order, epsilon.interval().raised())
         }
-        Cost::Laplace { epsilon } => renyi_of_laplace(order, epsilon.interval()),
+        Cost::Laplace { epsilon } => renyi_of_laplace(order, epsilon.interval().raised()),
         // αη²/8 and the curve of η-DP both hold.
         Cost::Exponential { epsilon } => {
-            (order.alpha * zcdp(cost)?.interval()).min(renyi_of_pure(order, epsilon.interval()))
+            (order.alpha * zcdp(cost)?.interval()).min(renyi_of_pure(order, epsilon.interval().raised()))
         }
         Cost::Gaussian { .. } | Cost::DiscreteGaussian { .. } | Cost::Zcdp { .. } => {
             order.alpha * zcdp(cost)?.interval()

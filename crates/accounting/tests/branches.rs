@@ -102,7 +102,10 @@ fn both_branches_share_one_check_of_the_mechanisms_own_delta() {
         // Half of δ_g is set aside; a mechanism that needs more is refused, also where basic could pay its ε.
         let mut filter = filter(rule, "5e-7");
         let verdict = filter.charge(&cost("0.9", "6e-7")).unwrap();
-        assert!(matches!(verdict, Verdict::Halt(Refusal::MechanismDelta { .. })), "{rule:?} gave basic the whole delta");
+        assert!(
+            matches!(verdict, Verdict::Halt(Refusal::MechanismDelta { .. })),
+            "{rule:?} gave basic the whole delta"
+        );
         assert!(matches!(filter.charge(&cost("0.01", "6e-7")).unwrap(), Verdict::Halt(Refusal::MechanismDelta { .. })));
         // What one branch used is gone for the other.
         assert!(admitted(&mut filter, &cost("0.01", "3e-7")), "{rule:?}");
@@ -155,7 +158,10 @@ fn a_bound_on_a_single_cost_keeps_a_careless_charge_from_closing_a_branch() {
     let spec = FilterSpec { max_cost: Some(amount("0.1")), ..FilterSpec::new(FilterRule::Residue, budget) };
     let mut filter = Filter::new(spec).unwrap();
     assert!(matches!(filter.charge(&pure("0.9")).unwrap(), Verdict::Halt(Refusal::MaxCost { .. })));
-    assert!(matches!(filter.charge(&Cost::Gaussian { mu: amount("0.11") }).unwrap(), Verdict::Halt(Refusal::MaxCost { .. })));
+    assert!(matches!(
+        filter.charge(&Cost::Gaussian { mu: amount("0.11") }).unwrap(),
+        Verdict::Halt(Refusal::MaxCost { .. })
+    ));
     assert_eq!(filter.largest(&pure("0.9"), 1).unwrap(), Some(pure("0.1")));
     assert!(filter.is_branch_open() && admitted(&mut filter, &pure("0.1")));
 

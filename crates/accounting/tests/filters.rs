@@ -113,7 +113,8 @@ fn budgets_outside_a_theorem_are_refused_when_the_filter_is_made() {
         let error = Filter::new(FilterSpec::new(rule, Budget::parse(budget).unwrap())).unwrap_err();
         assert!(error.is_input() && error.to_string().contains(part), "{rule:?} {budget}: {error}");
     }
-    let spec = FilterSpec { order: Some(Amount::ONE), ..FilterSpec::new(FilterRule::Renyi, Budget::parse("1,1e-6").unwrap()) };
+    let spec =
+        FilterSpec { order: Some(Amount::ONE), ..FilterSpec::new(FilterRule::Renyi, Budget::parse("1,1e-6").unwrap()) };
     assert!(Filter::new(spec).unwrap_err().to_string().contains("above 1"));
 }
 
@@ -216,7 +217,7 @@ proptest! {
         for rule in [FilterRule::Basic, FilterRule::Advanced, FilterRule::Whitehouse, FilterRule::Zcdp, FilterRule::Renyi] {
             let run = |costs: &[Cost]| {
                 let mut filter = filter(rule, "1000,1e-6");
-                costs.iter().all(|cost| matches!(filter.charge(cost).unwrap(), Verdict::Continue(_))).then(|| filter)
+                costs.iter().all(|cost| matches!(filter.charge(cost).unwrap(), Verdict::Continue(_))).then_some(filter)
             };
             let first = run(&charged);
             let rotation = seed as usize % charged.len();
@@ -238,7 +239,11 @@ fn the_stored_form_is_the_same_on_every_machine() {
     }
     assert!(admitted(&mut filter, &Cost::Gaussian { mu: amount("0.05") }));
     let stored = include_str!("data/residue-filter.json").trim_end();
-    assert_eq!(serde_json::to_string(&filter).unwrap(), stored, "if this is meant, the state version must change with it");
+    assert_eq!(
+        serde_json::to_string(&filter).unwrap(),
+        stored,
+        "if this is meant, the state version must change with it"
+    );
 }
 
 #[test]

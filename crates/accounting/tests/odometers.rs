@@ -1,6 +1,7 @@
 //! What every odometer must do, and how tight the default one is.
 
 use proptest::prelude::*;
+use taximeter_accounting::reference::FixedRounds;
 use taximeter_accounting::{Amount, Cost, CostKind, Odometer, OdometerRule, OdometerSpec};
 
 fn amount(text: &str) -> Amount {
@@ -136,38 +137,6 @@ fn the_slack_lemma_reads_far_less_than_the_doubling_lemma() {
     assert!(slack < 25.0 && doubling > 50.0, "{slack} against {doubling}");
 }
 
-/// The smallest t on the lattice with P(Loss_k > t) ≤ δ, for k rounds of RR_ε.
-fn exact_tail(epsilon: f64, rounds: u64, delta: f64) -> f64 {
-    let (k, odds) = (rounds as f64, (-epsilon).exp());
-    // P(l) for l rounds against, relative to the most likely l; far terms do not matter.
-    let mode = (k * odds / (1.0 + odds)).floor();
-    let ratio = |l: f64| (k - l) / (l + 1.0) * odds;
-    let mut above = Vec::new();
-    let (mut term, mut l) = (1.0, mode);
-    while l > 0.0 && term > 1e-30 {
-        l -= 1.0;
-        term /= ratio(l);
-        above.push(term);
-    }
-    let (mut right, mut term, mut l) = (1.0, 1.0, mode);
-    while l < k && term > 1e-30 {
-        term *= ratio(l);
-        l += 1.0;
-        right += term;
-    }
-    let total: f64 = right + above.iter().sum::<f64>();
-    // Walk in from the largest loss until the tail is more than δ.
-    let mut tail = 0.0;
-    for (back, term) in above.iter().enumerate().rev() {
-        tail += term / total;
-        let l = mode - 1.0 - back as f64;
-        if tail > delta {
-            return (k - 2.0 * l) * epsilon;
-        }
-    }
-    (k - 2.0 * mode) * epsilon
-}
-
 #[test]
 fn the_default_odometer_reads_at_most_1_24_times_the_exact_tail() {
     let (mut smallest, mut largest) = (f64::INFINITY, 0.0f64);
@@ -175,7 +144,8 @@ fn the_default_odometer_reads_at_most_1_24_times_the_exact_tail() {
         let epsilon = 10f64.powf(-3.0 + 0.1 * f64::from(step));
         for rounds in [100, 123, 150, 200, 300, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000] {
             let cost = Cost::Pure { epsilon: Amount::at_most(epsilon) };
-            let ratio = reading(OdometerRule::RenyiMixture, "1e-6", &cost, rounds) / exact_tail(epsilon, rounds, 1e-6);
+            let tail = FixedRounds::new(&cost, rounds).unwrap().loss_quantile(amount("1e-6")).value();
+            let ratio = reading(OdometerRule::RenyiMixture, "1e-6", &cost, rounds) / tail;
             (smallest, largest) = (smallest.min(ratio), largest.max(ratio));
         }
     }
@@ -183,9 +153,8 @@ fn the_default_odometer_reads_at_most_1_24_times_the_exact_tail() {
 }
 
 fn costs() -> impl Strategy<Value = Cost> {
-    (0usize..CostKind::ALL.len(), -9.0f64..0.5).prop_map(|(kind, exponent)| {
-        CostKind::ALL[kind].of_size(Amount::at_most(10f64.powf(exponent)))
-    })
+    (0usize..CostKind::ALL.len(), -9.0f64..0.5)
+        .prop_map(|(kind, exponent)| CostKind::ALL[kind].of_size(Amount::at_most(10f64.powf(exponent))))
 }
 
 proptest! {

@@ -91,7 +91,9 @@ impl CostArgs {
         let forms: [(&str, &Option<String>, Read); 11] = [
             ("--epsilon", &self.epsilon, |args, text| args.with_delta(text)),
             ("--gaussian", &self.gaussian, |_, text| parameter("--gaussian", CostKind::Gaussian, text)),
-            ("--gaussian-sigma", &self.gaussian_sigma, |args, text| args.noise("--gaussian-sigma", CostKind::Gaussian, text)),
+            ("--gaussian-sigma", &self.gaussian_sigma, |args, text| {
+                args.noise("--gaussian-sigma", CostKind::Gaussian, text)
+            }),
             ("--discrete-gaussian", &self.discrete_gaussian, |_, text| {
                 parameter("--discrete-gaussian", CostKind::DiscreteGaussian, text)
             }),
@@ -100,7 +102,9 @@ impl CostArgs {
             }),
             ("--zcdp", &self.zcdp, |_, text| parameter("--zcdp", CostKind::Zcdp, text)),
             ("--laplace", &self.laplace, |_, text| parameter("--laplace", CostKind::Laplace, text)),
-            ("--laplace-scale", &self.laplace_scale, |args, text| args.noise("--laplace-scale", CostKind::Laplace, text)),
+            ("--laplace-scale", &self.laplace_scale, |args, text| {
+                args.noise("--laplace-scale", CostKind::Laplace, text)
+            }),
             ("--randomized-response", &self.randomized_response, |_, text| {
                 parameter("--randomized-response", CostKind::RandomizedResponse, text)
             }),
@@ -109,11 +113,14 @@ impl CostArgs {
             }),
             ("--exponential", &self.exponential, |_, text| parameter("--exponential", CostKind::Exponential, text)),
         ];
-        let given: Vec<_> = forms.iter().filter_map(|(name, text, read)| text.as_ref().map(|text| (name, text, read))).collect();
+        let given: Vec<_> =
+            forms.iter().filter_map(|(name, text, read)| text.as_ref().map(|text| (name, text, read))).collect();
         match given.as_slice() {
             [(_, text, read)] => read(self, text),
             [] => Err(Failure::Usage("a cost is missing; give for instance --epsilon 0.01".to_string())),
-            [(first, ..), (second, ..), ..] => Err(Failure::Usage(format!("{first} and {second} are two costs; give one"))),
+            [(first, ..), (second, ..), ..] => {
+                Err(Failure::Usage(format!("{first} and {second} are two costs; give one")))
+            }
         }
     }
 
@@ -200,7 +207,9 @@ impl RuleArgs {
         ] {
             if given && !belongs {
                 let chosen = format!("neither the {} filter nor the {} odometer", filter.name(), odometer.name());
-                return Err(Failure::Usage(format!("{chosen} has the parameter {name}; leave it out or choose another rule")));
+                return Err(Failure::Usage(format!(
+                    "{chosen} has the parameter {name}; leave it out or choose another rule"
+                )));
             }
         }
         Ok(())
@@ -232,7 +241,9 @@ pub fn on_halt(name: &str) -> OnHalt {
 
 /// An amount from a flag, with the flag's name in the error.
 pub fn flag(name: &str, text: &str, rounding: Rounding) -> Result<Amount, Failure> {
-    Amount::parse(text, rounding).map(|parsed| parsed.amount).map_err(|error: Error| Failure::Usage(format!("{name}: {error}")))
+    Amount::parse(text, rounding)
+        .map(|parsed| parsed.amount)
+        .map_err(|error: Error| Failure::Usage(format!("{name}: {error}")))
 }
 
 /// An optional parameter, which must not need rounding.

@@ -132,7 +132,9 @@ impl Compare {
         let spec = self.rules.filter(rule, budget)?;
         Ok(match Filter::smallest_epsilon(&spec, cost, rounds) {
             Ok(Some(epsilon)) => Ok(epsilon),
-            Ok(None) if !cost.delta().is_zero() => Err("no epsilon up to 1000, with so little delta set aside (--mechanism-delta)".to_string()),
+            Ok(None) if !cost.delta().is_zero() => {
+                Err("no epsilon up to 1000, with so little delta set aside (--mechanism-delta)".to_string())
+            }
             Ok(None) => Err("no epsilon up to 1000 is enough".to_string()),
             Err(error) => Err(error.to_string()),
         })
@@ -152,7 +154,9 @@ impl Compare {
             name: name.to_string(),
             points: comparisons
                 .iter()
-                .filter_map(|(rounds, comparison)| value(comparison).as_ref().ok().map(|value| (*rounds as f64, *value)))
+                .filter_map(|(rounds, comparison)| {
+                    value(comparison).as_ref().ok().map(|value| (*rounds as f64, *value))
+                })
                 .collect(),
         };
         let references = || (1..3).map(|at| line(THEOREM_LABELS[at], &|comparison| &comparison.theorems[at].1));
@@ -161,7 +165,9 @@ impl Compare {
         let panels = [
             Panel {
                 title: "Odometers: what they read".to_string(),
-                lines: odometers.map(|(at, rule)| line(rule.name(), &|comparison| &comparison.odometers[at].1)).collect(),
+                lines: odometers
+                    .map(|(at, rule)| line(rule.name(), &|comparison| &comparison.odometers[at].1))
+                    .collect(),
                 references: references().collect(),
             },
             Panel {
@@ -179,19 +185,22 @@ impl Compare {
 
 const THEOREMS: [&str; 3] = ["basic", "advanced", "optimal"];
 /// As they stand in a figure, where basic composition is drawn once.
-const THEOREM_LABELS: [&str; 3] = ["fixed in advance: basic", "fixed in advance: advanced", "fixed in advance: optimal"];
+const THEOREM_LABELS: [&str; 3] =
+    ["fixed in advance: basic", "fixed in advance: advanced", "fixed in advance: optimal"];
 
 /// The theorems for parameters fixed in advance.
 fn theorems(cost: &Cost, rounds: u64, delta: Amount) -> Vec<(&'static str, Value)> {
     let values = match (cost, FixedRounds::new(cost, rounds)) {
-        (Cost::Gaussian { mu }, _) => {
-            [None, None, GaussianRounds::new(*mu, rounds).optimal_epsilon(delta)]
-        }
+        (Cost::Gaussian { mu }, _) => [None, None, GaussianRounds::new(*mu, rounds).optimal_epsilon(delta)],
         (_, Ok(fixed)) => [fixed.basic_epsilon(delta), fixed.advanced_epsilon(delta), fixed.optimal_epsilon(delta)],
         (_, Err(_)) => [None; 3],
     };
     let why = || "no theorem for such costs at this delta".to_string();
-    THEOREMS.into_iter().zip(values).map(|(name, value)| (name, value.map(|value| value.value()).ok_or_else(why))).collect()
+    THEOREMS
+        .into_iter()
+        .zip(values)
+        .map(|(name, value)| (name, value.map(|value| value.value()).ok_or_else(why)))
+        .collect()
 }
 
 /// About forty whole numbers from 1 to the last, evenly spread on a logarithmic scale.

@@ -60,13 +60,25 @@ impl Demo {
             "{} made-up people in {DISTRICTS} districts, a budget of {budget}, and an analyst looking for outbreaks.\n\
              Each question is a count with Laplace noise; what it may cost is decided before it is answered.\n\n\
              {:>6}  {:<30}  {:>7}  {:>8}  {:>10}  {:>8}",
-            thousands(PEOPLE as u64), "round", "question", "ε", "answer", "left", "reading",
+            thousands(PEOPLE as u64),
+            "round",
+            "question",
+            "ε",
+            "answer",
+            "left",
+            "reading",
         ));
         loop {
             let question = analyst.next_question();
             let cost = Cost::parse_epsilon(question.epsilon)?.cost;
             if let Verdict::Halt(refusal) = filter.charge(&cost)? {
-                self.say(&format!("{:>6}  {:<30}  {:>7}  refused: {}", "", question.to_string(), question.epsilon, refusal.reason()));
+                self.say(&format!(
+                    "{:>6}  {:<30}  {:>7}  refused: {}",
+                    "",
+                    question.to_string(),
+                    question.epsilon,
+                    refusal.reason()
+                ));
                 if !analyst.spend_less() {
                     break;
                 }
@@ -77,7 +89,7 @@ impl Demo {
             costs.push(cost);
             let news = analyst.hear(&question, answer);
             let round = costs.len();
-            if round <= 8 || round % 100 == 0 || news.is_some() {
+            if round <= 8 || round.is_multiple_of(100) || news.is_some() {
                 self.say(&format!(
                     "{round:>6}  {:<30}  {:>7}  {answer:>8.0}  {:>8.1} %  {:>8}{}",
                     question.to_string(),
@@ -104,7 +116,8 @@ impl Demo {
         for rule in FilterRule::ALL {
             answered.push(AnsweredJson { rule: rule.name(), answered: answered_by(rule, budget, costs)? });
         }
-        let optimal = MixedRounds::new(costs)?.optimal_epsilon(budget.delta()).map_or(f64::INFINITY, |bound| bound.value());
+        let optimal =
+            MixedRounds::new(costs)?.optimal_epsilon(budget.delta()).map_or(f64::INFINITY, |bound| bound.value());
         let (reading, heuristic) = (odometer.reading(), heuristic(costs, budget.delta().approximate()));
         let spent = filter.spent().epsilon.unwrap_or_default();
         if self.json {
@@ -131,8 +144,16 @@ impl Demo {
         let mut table = Table::new(&["after the last answer", ">ε at δ = 1e-6", ""]);
         table.row(["sum of all ε", &show_number(spent.approximate()), "basic composition"]);
         table.row(["odometer", &show_number(reading.value), &reading.guarantee.to_string()]);
-        table.row(["fixed in advance, optimum", &show_number(optimal), "had every cost been known before the first answer"]);
-        table.row(["advanced theorem, misused", &show_number(heuristic), "not valid here: the costs were chosen along the way"]);
+        table.row([
+            "fixed in advance, optimum",
+            &show_number(optimal),
+            "had every cost been known before the first answer",
+        ]);
+        table.row([
+            "advanced theorem, misused",
+            &show_number(heuristic),
+            "not valid here: the costs were chosen along the way",
+        ]);
         self.say(&table.to_string());
         let names = |districts: &[usize]| districts.iter().map(|at| format!("{at}")).collect::<Vec<_>>().join(", ");
         self.say(&format!(

@@ -72,9 +72,10 @@ fn draw_panel(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let points = || panel.lines.iter().chain(&panel.references).flat_map(|line| &line.points);
     let range = |pick: fn(&(f64, f64)) -> f64| {
-        points().map(pick).filter(|value| *value > 0.0).fold((f64::INFINITY, 0.0f64), |(low, high), value| {
-            (low.min(value), high.max(value))
-        })
+        points()
+            .map(pick)
+            .filter(|value| *value > 0.0)
+            .fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)))
     };
     let ((x_low, x_high), (y_low, y_high)) = (range(|point| point.0), range(|point| point.1));
     if x_high <= 0.0 {
@@ -90,10 +91,7 @@ fn draw_panel(
         .margin_right(px(26))
         .x_label_area_size(px(40))
         .y_label_area_size(px(56))
-        .build_cartesian_2d(
-            (x_low..x_high.max(x_low * 2.0)).log_scale(),
-            (y_low * 0.8..y_high).log_scale(),
-        )?;
+        .build_cartesian_2d((x_low..x_high.max(x_low * 2.0)).log_scale(), (y_low * 0.8..y_high).log_scale())?;
     chart
         .configure_mesh()
         .x_desc(x_label)
@@ -106,9 +104,15 @@ fn draw_panel(
         .x_label_formatter(&|value| short(*value))
         .y_label_formatter(&|value| short(*value))
         .draw()?;
-    let own = panel.lines.iter().zip(COLOURS).zip(DASHES).map(|((line, colour), dash)| (line, colour.mix(1.0), 2, dash));
+    let own =
+        panel.lines.iter().zip(COLOURS).zip(DASHES).map(|((line, colour), dash)| (line, colour.mix(1.0), 2, dash));
     let greys = [0.45, 0.7, 1.0].map(|share| BLACK.mix(share));
-    let beside = panel.references.iter().zip(greys).zip([(1, 3), (5, 3), SOLID]).map(|((line, grey), dash)| (line, grey, 1, dash));
+    let beside = panel
+        .references
+        .iter()
+        .zip(greys)
+        .zip([(1, 3), (5, 3), SOLID])
+        .map(|((line, grey), dash)| (line, grey, 1, dash));
     for (line, colour, width, (dash, gap)) in beside.chain(own).filter(|(line, ..)| !line.points.is_empty()) {
         let (dash, gap, style) = (dash * FINER as i32, gap * FINER as i32, colour.stroke_width(px(width)));
         chart
@@ -119,7 +123,9 @@ fn draw_panel(
                 style,
             ))?
             .label(label(line))
-            .legend(move |(x, y)| plotters::element::DashedPathElement::new([(x, y), (x + px(26) as i32, y)], dash, gap, style));
+            .legend(move |(x, y)| {
+                plotters::element::DashedPathElement::new([(x, y), (x + px(26) as i32, y)], dash, gap, style)
+            });
     }
     chart
         .configure_series_labels()

@@ -23,7 +23,8 @@ struct Program {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage or input, 3 refused by a filter set to stop, 1 anything else.";
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 2 wrong usage or input, 3 refused by a filter set to stop, 1 anything else.";
 
 #[derive(Subcommand)]
 enum Command {

@@ -7,8 +7,8 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use taximeter_accounting::{
-    Amount, Balance, Cost, Count, Declared, Filter, FilterRule, FilterSpec, Forfeit, Odometer, OdometerRule, Reading, Rounding,
-    Verdict,
+    Amount, Balance, Cost, Count, Declared, Filter, FilterRule, FilterSpec, Forfeit, Odometer, OdometerRule, Reading,
+    Rounding, Verdict,
 };
 
 use crate::args::{BudgetArgs, Level, RuleArgs, filter_rules, flag, odometer_rules, on_halt, optional};
@@ -65,8 +65,11 @@ impl Meter {
             if read.map_err(|error| Failure::Other(format!("line {number} cannot be read: {error}")))? == 0 {
                 break;
             }
-            let entry = parse(&line).map_err(|why| Failure::Usage(format!("line {number}: {why}; earlier lines stand")))?;
-            let answer = ride.answer(entry).map_err(|why| Failure::Usage(format!("line {number}: {why}; earlier lines stand")))?;
+            let entry =
+                parse(&line).map_err(|why| Failure::Usage(format!("line {number}: {why}; earlier lines stand")))?;
+            let answer = ride
+                .answer(entry)
+                .map_err(|why| Failure::Usage(format!("line {number}: {why}; earlier lines stand")))?;
             match (self.json, &answer) {
                 (true, Answer::Round(round)) => print_json(round)?,
                 (true, Answer::Quote(quote)) => print_json(quote)?,
@@ -311,7 +314,8 @@ impl Ride {
             filter.rule.citation()
         );
         let mut parameters = Vec::new();
-        let mut add = |name: &str, value: Option<String>| parameters.extend(value.map(|value| format!("{name} {value}")));
+        let mut add =
+            |name: &str, value: Option<String>| parameters.extend(value.map(|value| format!("{name} {value}")));
         let show = |amount: Option<Amount>| amount.map(|amount| amount.to_string());
         add("--order", show(filter.order));
         add("--max-cost", show(filter.max_cost));
@@ -324,12 +328,20 @@ impl Ride {
         add("--v0", show(odometer.v0));
         add("--slack", show(odometer.slack));
         add("--at-delta", Some(odometer.at_delta.to_string()));
-        text += &format!("\nodometer {}: {}\n  {}", odometer.rule.name(), self.odometer.reading().guarantee, odometer.rule.citation());
+        text += &format!(
+            "\nodometer {}: {}\n  {}",
+            odometer.rule.name(),
+            self.odometer.reading().guarantee,
+            odometer.rule.citation()
+        );
         text + &format!("\nparameters: {}", parameters.join(", "))
     }
 
     fn columns(&self) -> String {
-        format!("{:>6}  {:<34}  {:<8}  {:>10}  {:>12}  {:>10}", "round", "cost", "verdict", "rule left", "Σε", "reading")
+        format!(
+            "{:>6}  {:<34}  {:<8}  {:>10}  {:>12}  {:>10}",
+            "round", "cost", "verdict", "rule left", "Σε", "reading"
+        )
     }
 }
 
@@ -345,7 +357,7 @@ impl Answer {
 impl Round {
     fn text(&self) -> String {
         let cost = if self.rounded_up { format!("{} (rounded up)", self.cost) } else { self.cost.to_string() };
-        let sum = self.spent.epsilon.map_or("∞".to_string(), |sum| shorten(sum));
+        let sum = self.spent.epsilon.map_or("∞".to_string(), shorten);
         let mut text = format!(
             "{:>6}  {cost:<34}  {:<8}  {:>8.2} %  {sum:>12}  {:>10}",
             self.round,
@@ -372,7 +384,9 @@ impl Quote {
         let count = show_count(Count { count: self.count, at_least: self.at_least });
         let outcome = match (&self.reason, self.fits) {
             (None, _) => format!("would continue; {count} such costs fit"),
-            (Some(reason), Some(fits)) => format!("would halt: {reason}; {fits} would fit", fits = fits.with_size(fits.size().significant(6))),
+            (Some(reason), Some(fits)) => {
+                format!("would halt: {reason}; {fits} would fit", fits = fits.with_size(fits.size().significant(6)))
+            }
             (Some(reason), None) => format!("would halt: {reason}; nothing of this kind fits"),
         };
         format!("     ?  {}  {outcome}{}", self.quote, closing(self.closes, &self.forfeits))

@@ -88,7 +88,7 @@ pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             shown.push(',');
         }
         shown.push(digit);

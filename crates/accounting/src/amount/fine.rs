@@ -23,9 +23,9 @@ impl FineAmount {
         self.0 == U256::ZERO
     }
 
-    /// The product of two amounts, exactly; nothing if it is too large to hold.
-    pub fn product(left: Amount, right: Amount) -> Option<FineAmount> {
-        U256::from(left.units()).checked_mul(U256::from(right.units())).map(FineAmount)
+    /// The product of two amounts, exactly: two factors of 128 bits always fit.
+    pub fn product(left: Amount, right: Amount) -> FineAmount {
+        FineAmount(U256::from(left.units()) * U256::from(right.units()))
     }
 
     /// The sum, or nothing if it is too large to hold.
@@ -40,6 +40,9 @@ impl FineAmount {
 
     /// So many times this, or nothing if it is too large to hold.
     pub fn checked_times(self, count: u64) -> Option<FineAmount> {
+        if count == 1 {
+            return Some(self);
+        }
         self.0.checked_mul(U256::from(count)).map(FineAmount)
     }
 
@@ -49,6 +52,11 @@ impl FineAmount {
             return u64::MAX;
         }
         u64::try_from(self.0 / other.0).unwrap_or(u64::MAX)
+    }
+
+    /// Half of this, rounded down.
+    pub(crate) fn half_down(self) -> FineAmount {
+        FineAmount(self.0 >> 1)
     }
 
     /// Half of this, rounded up.
@@ -68,16 +76,10 @@ impl FineAmount {
 
     /// An interval of floating-point numbers that holds this amount.
     pub(crate) fn interval(self) -> Interval {
-        let bits = 256 - self.0.leading_zeros();
-        if bits <= 64 {
-            // One rounding for the integer, one for the constant, one for the product.
-            return Interval::around(self.0.as_u64() as f64 * 1e-60, 3);
-        }
-        let shift = bits - 64;
-        let head = (self.0 >> shift).as_u64();
-        // Cutting the bits behind the first 64 is another error, of less than 2⁻⁶³.
-        let scaled = head as f64 * f64::from_bits(u64::from(1023 + shift) << 52);
-        Interval::around(scaled * 1e-60, 4)
+        let (high, low) = self.0.into_words();
+        // Both words are rounded, and so are their sum, the constant and the product.
+        const TWO_TO_128: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
+        Interval::around((high as f64 * TWO_TO_128 + low as f64) * 1e-60, 5)
     }
 
     /// The amount of thirty places beside this one; the largest amount for what is larger.
@@ -100,6 +102,9 @@ impl From<Amount> for FineAmount {
     }
 }
 
+/// 10⁶⁰.
+const FINE_UNITS_PER_ONE: U256 = U256::from_words(0x9f_4f27_2617_9a22_4501, 0xd762_422c_9465_90d9_1000_0000_0000_0000);
+
 /// The exact value of a floating-point number times 10⁶⁰, rounded to an integer.
 fn from_float(value: f64, rounding: Rounding) -> Option<FineAmount> {
     if value.is_nan() || value == f64::INFINITY {
@@ -112,14 +117,14 @@ fn from_float(value: f64, rounding: Rounding) -> Option<FineAmount> {
     let field = (bits >> 52) as i32;
     let fraction = bits & ((1 << 52) - 1);
     let (mantissa, exponent) = if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) };
-    let scaled = U256::from(mantissa) * U256::from(UNITS_PER_ONE) * U256::from(UNITS_PER_ONE);
+    let scaled = FINE_UNITS_PER_ONE * U256::from(mantissa);
     if exponent >= 0 {
         let exponent = exponent as u32;
         return (exponent <= scaled.leading_zeros()).then(|| FineAmount(scaled << exponent));
     }
     let shift = exponent.unsigned_abs();
     let (whole, lost) =
-        if shift >= 256 { (U256::ZERO, true) } else { (scaled >> shift, scaled & ((U256::ONE << shift) - 1) != 0) };
+        if shift >= 256 { (U256::ZERO, true) } else { (scaled >> shift, scaled.trailing_zeros() < shift) };
     let up = lost && rounding == Rounding::Up;
     whole.checked_add(U256::from(u8::from(up))).map(FineAmount)
 }
@@ -174,6 +179,11 @@ mod tests {
         for beyond in [2e17, 1e300, f64::INFINITY, f64::NAN] {
             assert_eq!(FineAmount::at_least(beyond), None);
         }
+    }
+
+    #[test]
+    fn one_is_ten_to_the_sixty_units() {
+        assert_eq!(FINE_UNITS_PER_ONE, U256::from(10u8).pow(60));
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Amount {
         let scaled = U256::from(self.0) * U256::from(UNITS_PER_ONE);
         let divisor = U256::from(divisor.0);
         let quotient = scaled / divisor;
-        let up = rounding == Rounding::Up && !(scaled % divisor == U256::ZERO);
+        let up = rounding == Rounding::Up && scaled % divisor != U256::ZERO;
         u128::try_from(quotient).ok()?.checked_add(up.into()).map(Amount)
     }
 
@@ -113,8 +113,8 @@ impl Amount {
         Amount(self.0 / u128::from(parts.get()))
     }
 
-    /// The square, exactly; nothing if it is too large to hold.
-    pub fn checked_square(self) -> Option<FineAmount> {
+    /// The square, exactly.
+    pub fn square(self) -> FineAmount {
         FineAmount::product(self, self)
     }
 
@@ -147,8 +147,15 @@ impl Amount {
     /// The smallest floating-point number that is not below this amount.
     pub fn upper(self) -> f64 {
         let fine = FineAmount::from(self);
-        let near = self.approximate();
-        if FineAmount::at_least(near).is_some_and(|near| near >= fine) { near } else { near.next_up() }
+        let reaches = |value: f64| FineAmount::at_most(value).is_some_and(|value| value >= fine);
+        let mut upper = self.0 as f64 * 1e-30;
+        while !reaches(upper) {
+            upper = upper.next_up();
+        }
+        while upper > 0.0 && reaches(upper.next_down()) {
+            upper = upper.next_down();
+        }
+        upper
     }
 
     /// The nearest floating-point number: for showing, not for deciding.

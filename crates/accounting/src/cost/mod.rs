@@ -4,7 +4,7 @@ mod json;
 
 use std::fmt;
 
-use crate::amount::{Amount, Rounding};
+use crate::amount::{Amount, FineAmount, Rounding};
 use crate::error::Error;
 
 /// The privacy cost of one mechanism, as it is declared before the mechanism runs.
@@ -246,14 +246,8 @@ impl Cost {
     /// Whether the cost is within a bound on ε, or on μ = √(2ρ) for what has no ε.
     pub(crate) fn is_within(&self, limit: Amount) -> bool {
         match *self {
-            Cost::Zcdp { rho } => {
-                let twice = Amount::from_whole(2).and_then(|two| crate::amount::FineAmount::product(two, rho));
-                match (twice, limit.checked_square()) {
-                    (Some(twice), Some(square)) => twice <= square,
-                    (_, None) => true,
-                    (None, _) => false,
-                }
-            }
+            // 2ρ ≤ μ².
+            Cost::Zcdp { rho } => FineAmount::from(rho) <= limit.square().half_down(),
             _ => self.size() <= limit,
         }
     }

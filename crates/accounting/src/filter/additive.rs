@@ -18,10 +18,15 @@ impl Additive {
         Additive { limit, spent: FineAmount::ZERO }
     }
 
-    /// The sum after so many charges of a price; nothing if it would exceed the limit. An unknown price is too large.
-    pub(crate) fn after(&self, price: Option<FineAmount>, times: u64) -> Option<Additive> {
-        let spent = self.spent.checked_add(price?.checked_times(times)?)?;
-        (spent <= self.limit).then_some(Additive { spent, ..*self })
+    /// Counts so many charges of a price, if the sum stays within the limit. A price that is not known is too large.
+    pub(crate) fn charge(&mut self, price: Option<FineAmount>, times: u64) -> Option<()> {
+        let price = if times == 1 { price? } else { price?.checked_times(times)? };
+        let spent = self.spent.checked_add(price)?;
+        if spent > self.limit {
+            return None;
+        }
+        self.spent = spent;
+        Some(())
     }
 
     /// How many charges of a price still fit.

@@ -13,20 +13,71 @@ use crate::budget::Budget;
 use crate::cost::Cost;
 use crate::error::Error;
 use crate::lemma::Leaks;
-use crate::numeric::Interval;
+use crate::numeric::{Interval, largest_float_where};
 use crate::price;
 
-/// The sums of Theorem 5.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The state of Theorem 5.1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
 pub(crate) struct Advanced {
     epsilon: Amount,
     delta: Amount,
+    sums: Sums,
+    /// ε_g, rounded down.
+    limit: f64,
+    /// ln(1/δ_g).
+    log: Interval,
+    /// x, which follows from ε_g and δ_g.
+    x: Interval,
+    /// K rises in both of its sums, so below these two it needs no evaluation.
+    safe_mean: FineAmount,
+    safe_squares: FineAmount,
+}
+
+/// What is added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sums {
     /// Σ ε_i(e^{ε_i}−1)/2.
     mean: FineAmount,
     /// S = Σ ε_i².
     squares: FineAmount,
     leaks: Leaks,
+}
+
+/// What is stored: the budget and the sums.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    epsilon: Amount,
+    delta: Amount,
+    sums: Sums,
+}
+
+impl From<Advanced> for Stored {
+    fn from(Advanced { epsilon, delta, sums, .. }: Advanced) -> Stored {
+        Stored { epsilon, delta, sums }
+    }
+}
+
+impl From<Stored> for Advanced {
+    fn from(Stored { epsilon, delta, sums }: Stored) -> Advanced {
+        let log = -delta.interval().ln();
+        let x = epsilon.interval().square() / (Interval::around(28.04, 1) * log);
+        let (safe_mean, safe_squares) = (FineAmount::ZERO, FineAmount::ZERO);
+        let fresh = Advanced { epsilon, delta, sums, limit: epsilon.interval().lo(), log, x, safe_mean, safe_squares };
+        // For ε below 0.7 the mean is less than three quarters of the square.
+        let at = |squares: f64| {
+            let (mean, squares) = (FineAmount::at_most(0.75 * squares)?, FineAmount::at_most(squares)?);
+            Some(Sums { mean, squares, leaks: Leaks::new(Amount::ZERO) })
+        };
+        let safe =
+            largest_float_where(1e9, |squares| at(squares).is_some_and(|sums| fresh.loss_of(&sums) <= fresh.limit));
+        match at(safe) {
+            Some(Sums { mean, squares, .. }) => Advanced { safe_mean: mean, safe_squares: squares, ..fresh },
+            None => fresh,
+        }
+    }
 }
 
 impl Advanced {
@@ -35,57 +86,70 @@ impl Advanced {
             return Err(Error::input("the advanced filter needs an epsilon above 0; with 0 use --rule basic"));
         }
         require_delta_below_one_over_e(budget.composition_delta(), "the advanced filter")?;
-        Ok(Advanced {
+        Ok(Advanced::from(Stored {
             epsilon: budget.epsilon(),
             delta: budget.composition_delta(),
-            mean: FineAmount::ZERO,
-            squares: FineAmount::ZERO,
-            leaks: Leaks::new(budget.mechanism_delta()),
-        })
+            sums: Sums {
+                mean: FineAmount::ZERO,
+                squares: FineAmount::ZERO,
+                leaks: Leaks::new(budget.mechanism_delta()),
+            },
+        }))
     }
 
-    /// The sums after so many charges; nothing if the filter halts.
-    pub(crate) fn after(&self, cost: &Cost, times: u64) -> Option<Advanced> {
-        let next = self.counting(cost, times)?;
-        let within = next.loss().hi() <= self.epsilon.interval().lo();
-        (within && next.leaks.within()).then_some(next)
+    /// Counts so many charges, if the filter continues; nothing, and no change, if it halts.
+    pub(crate) fn charge(&mut self, cost: &Cost, times: u64) -> Option<()> {
+        let sums = self.sums_after(cost, times)?;
+        let surely = sums.mean <= self.safe_mean && sums.squares <= self.safe_squares && sums.leaks.is_empty();
+        let continues = surely || (self.loss_of(&sums) <= self.limit && sums.leaks.within());
+        continues.then(|| self.sums = sums)
     }
 
     /// The sums after so many charges, within the budget or not; nothing if they are too large to hold.
-    pub(crate) fn counting(&self, cost: &Cost, times: u64) -> Option<Advanced> {
-        let epsilon = self.leaks.counted(cost.epsilon()?)?;
-        let (mean, square) = match epsilon.is_zero() {
-            true => (FineAmount::ZERO, FineAmount::ZERO),
-            false => (FineAmount::at_least(price::printed_mean(epsilon.interval()).hi())?, epsilon.checked_square()?),
-        };
-        Some(Advanced {
-            mean: self.mean.checked_add(mean.checked_times(times)?)?,
-            squares: self.squares.checked_add(square.checked_times(times)?)?,
-            leaks: self.leaks.counting(cost, times),
-            ..*self
+    fn sums_after(&self, cost: &Cost, times: u64) -> Option<Sums> {
+        let Sums { mean, squares, leaks } = &self.sums;
+        let epsilon = leaks.counted(cost.epsilon()?)?;
+        if epsilon.is_zero() {
+            return Some(Sums { leaks: leaks.counting(cost, times), ..self.sums });
+        }
+        let more_mean = FineAmount::at_least(price::printed_mean(epsilon.interval().raised()).hi())?;
+        let more_squares = epsilon.square();
+        Some(Sums {
+            mean: mean.checked_add(more_mean.checked_times(times)?)?,
+            squares: squares.checked_add(more_squares.checked_times(times)?)?,
+            leaks: leaks.counting(cost, times),
         })
     }
 
-    /// K, with 2Σδ_i added where the corrected lemma asks for it.
-    pub(crate) fn loss(&self) -> Interval {
-        let epsilon = self.epsilon.interval();
-        let log = -self.delta.interval().ln();
-        let squares = self.squares.interval();
-        let x = epsilon.square() / (Interval::around(28.04, 1) * log);
-        let deviation = (2.0 * (squares + x) * (1.0 + 0.5 * (squares / x).ln_1p()) * log).sqrt();
-        self.mean.interval() + deviation + self.leaks.shift()
+    /// The state after so many charges, within the budget or not, to look at K.
+    #[cfg(test)]
+    pub(crate) fn counting(&self, cost: &Cost, times: u64) -> Option<Advanced> {
+        Some(Advanced { sums: self.sums_after(cost, times)?, ..*self })
+    }
+
+    /// K, rounded up, with 2Σδ_i added where the corrected lemma asks for it.
+    pub(crate) fn loss(&self) -> f64 {
+        self.loss_of(&self.sums)
+    }
+
+    fn loss_of(&self, sums: &Sums) -> f64 {
+        let Advanced { log, x, .. } = *self;
+        let squares = sums.squares.interval();
+        let deviation = (2.0 * (squares + x) * (1.0 + 0.5 * (squares / x).raised().ln_1p()) * log).raised().sqrt();
+        (sums.mean.interval() + deviation + sums.leaks.shift()).hi()
     }
 
     /// How far K has come from where it starts to ε_g, for showing.
     pub(crate) fn share_spent(&self) -> f64 {
-        let start = Advanced { mean: FineAmount::ZERO, squares: FineAmount::ZERO, ..*self }.loss().middle();
-        ((self.loss().middle() - start) / (self.epsilon.approximate() - start)).clamp(0.0, 1.0)
+        let start = self.loss_of(&Sums { mean: FineAmount::ZERO, squares: FineAmount::ZERO, ..self.sums });
+        ((self.loss() - start) / (self.epsilon.approximate() - start)).clamp(0.0, 1.0)
     }
 
     /// Whether stored sums can have come from fresh ones of the same account.
     pub(crate) fn follows(&self, fresh: &Advanced) -> bool {
-        let same = (self.epsilon, self.delta) == (fresh.epsilon, fresh.delta) && self.leaks.follows(&fresh.leaks);
-        same && self.loss().hi() <= self.epsilon.interval().lo()
+        let same =
+            (self.epsilon, self.delta) == (fresh.epsilon, fresh.delta) && self.sums.leaks.follows(&fresh.sums.leaks);
+        same && self.loss() <= self.limit
     }
 }
 

@@ -25,17 +25,18 @@ impl Basic {
         Basic { limit, spent: Some(Amount::ZERO) }
     }
 
-    /// The sum after so many charges that this branch admits; nothing if it does not admit them.
-    pub(crate) fn after(&self, cost: &Cost, times: u64) -> Option<Basic> {
-        let basic = self.counting(cost, times);
-        (basic.spent? <= self.limit).then_some(basic)
+    /// Whether this branch admits so many charges.
+    pub(crate) fn admits(&self, cost: &Cost, times: u64) -> bool {
+        self.sum_after(cost, times).is_some_and(|sum| sum <= self.limit)
     }
 
-    /// The sum after so many charges that were admitted, by this branch or by the other.
-    pub(crate) fn counting(&self, cost: &Cost, times: u64) -> Basic {
-        let added = cost.epsilon().and_then(|epsilon| epsilon.checked_times(times));
-        let spent = self.spent.zip(added).and_then(|(spent, added)| spent.checked_add(added));
-        Basic { spent, ..*self }
+    /// Counts a charge that was admitted, by this branch or by the other.
+    pub(crate) fn count_admitted(&mut self, cost: &Cost) {
+        self.spent = self.sum_after(cost, 1);
+    }
+
+    fn sum_after(&self, cost: &Cost, times: u64) -> Option<Amount> {
+        self.spent?.checked_add(cost.epsilon()?.checked_times(times)?)
     }
 
     /// How many charges of a cost still fit.

@@ -13,7 +13,8 @@ use crate::error::Error;
 use crate::price;
 
 /// The state of a rule other than basic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant, reason = "an account has one, and a charge should not follow a pointer to it")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Branch {
     Advanced(Advanced),
@@ -50,32 +51,30 @@ impl Branch {
         }))
     }
 
-    /// The state after so many charges; nothing if the rule halts.
-    pub(crate) fn after(&self, cost: &Cost, times: u64) -> Option<Branch> {
+    /// Counts so many charges, if the rule admits them all; nothing, and no change, if it halts.
+    pub(crate) fn charge(&mut self, cost: &Cost, times: u64) -> Option<()> {
         match self {
-            Branch::Advanced(advanced) => advanced.after(cost, times).map(Branch::Advanced),
-            Branch::Whitehouse(sum) => sum.after(whitehouse::price(cost), times).map(Branch::Whitehouse),
-            Branch::Zcdp(sum) => sum.after(price::zcdp(cost), times).map(Branch::Zcdp),
-            Branch::Renyi { order, sum } => {
-                sum.after(renyi_price(*order, cost), times).map(|sum| Branch::Renyi { order: *order, sum })
-            }
-            Branch::Residue(residue) => residue.after(cost, times).map(Branch::Residue),
+            Branch::Advanced(advanced) => advanced.charge(cost, times),
+            Branch::Whitehouse(sum) => sum.charge(whitehouse::price(cost), times),
+            Branch::Zcdp(sum) => sum.charge(price::zcdp(cost), times),
+            Branch::Renyi { order, sum } => sum.charge(renyi_price(*order, cost), times),
+            Branch::Residue(residue) => residue.charge(cost, times),
         }
     }
 
     /// Whether so many charges of a cost fit.
     pub(crate) fn admits(&self, cost: &Cost, times: u64) -> bool {
-        match self {
-            // A bound in a few steps often settles what would take as many steps as there are charges.
-            Branch::Residue(residue) => residue.surely_admits(cost, times) || residue.after(cost, times).is_some(),
-            _ => self.after(cost, times).is_some(),
-        }
+        // A bound in a few steps often settles what would take as many steps as there are charges.
+        let surely = matches!(self, Branch::Residue(residue) if residue.surely_admits(cost, times));
+        surely || { *self }.charge(cost, times).is_some()
     }
 
     /// How many charges of a cost fit.
     pub(crate) fn count(&self, cost: &Cost) -> Count {
         match self {
-            Branch::Advanced(advanced) => Count::exactly(largest_count(|times| advanced.after(cost, times).is_some())),
+            Branch::Advanced(advanced) => {
+                Count::exactly(largest_count(|times| { *advanced }.charge(cost, times).is_some()))
+            }
             Branch::Whitehouse(sum) => Count::exactly(sum.count(whitehouse::price(cost))),
             Branch::Zcdp(sum) => Count::exactly(sum.count(price::zcdp(cost))),
             Branch::Renyi { order, sum } => Count::exactly(sum.count(renyi_price(*order, cost))),
@@ -85,7 +84,7 @@ impl Branch {
 
     /// The largest size of a cost that fits so many times.
     pub(crate) fn largest(&self, cost: &Cost, times: u64) -> Amount {
-        let fits = |size: Amount| size.is_zero() || self.after(&cost.with_size(size), times).is_some();
+        let fits = |size: Amount| size.is_zero() || { *self }.charge(&cost.with_size(size), times).is_some();
         match self {
             Branch::Residue(residue) if cost.epsilon().is_some() && times > 16 => {
                 // Asking for every digit would take times steps for each; a close guess is lowered until it passes.
@@ -108,7 +107,7 @@ impl Branch {
     /// The rule's own numbers, by name.
     pub(crate) fn state(&self) -> Vec<(&'static str, f64)> {
         match self {
-            Branch::Advanced(advanced) => vec![("k", advanced.loss().hi())],
+            Branch::Advanced(advanced) => vec![("k", advanced.loss())],
             Branch::Whitehouse(sum) => {
                 vec![("squares", sum.spent().approximate()), ("squares_limit", sum.limit().approximate())]
             }

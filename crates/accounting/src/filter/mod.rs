@@ -77,7 +77,7 @@ pub enum OnHalt {
 /// assert_eq!(answered, 558);
 /// # Ok::<(), taximeter_accounting::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
     spec: FilterSpec,
     union: Union,
@@ -214,19 +214,17 @@ impl Filter {
     ///
     /// An error means that the rule has no theorem for such a cost.
     pub fn decide(&self, cost: &Cost) -> Result<Verdict, Error> {
-        Ok(match self.after(cost)? {
-            Ok((_, admission)) => Verdict::Continue(admission),
+        let mut union = self.union;
+        Ok(match self.check(cost)?.and_then(|()| union.charge(cost)) {
+            Ok(admission) => Verdict::Continue(admission),
             Err(refusal) => Verdict::Halt(refusal),
         })
     }
 
     /// Decides about a cost and, if it is admitted, counts it. A refusal changes nothing, unless the filter is set to stop.
     pub fn charge(&mut self, cost: &Cost) -> Result<Verdict, Error> {
-        Ok(match self.after(cost)? {
-            Ok((union, admission)) => {
-                self.union = union;
-                Verdict::Continue(admission)
-            }
+        Ok(match self.check(cost)?.and_then(|()| self.union.charge(cost)) {
+            Ok(admission) => Verdict::Continue(admission),
             Err(refusal) => {
                 self.closed |= self.spec.on_halt == OnHalt::Stop;
                 Verdict::Halt(refusal)
@@ -234,28 +232,22 @@ impl Filter {
         })
     }
 
-    fn after(&self, cost: &Cost) -> Result<Result<(Union, Admission), Refusal>, Error> {
+    /// What is decided before the rule is asked.
+    fn check(&self, cost: &Cost) -> Result<Result<(), Refusal>, Error> {
         self.spec.rule.require_takes(cost)?;
-        if self.closed {
-            return Ok(Err(Refusal::Closed));
-        }
-        Ok(self.check_single(cost).and_then(|()| self.union.after(cost)))
-    }
-
-    fn check_single(&self, cost: &Cost) -> Result<(), Refusal> {
-        match self.spec.max_cost {
+        Ok(match self.spec.max_cost {
+            _ if self.closed => Err(Refusal::Closed),
             Some(limit) if !cost.is_within(limit) => Err(Refusal::MaxCost { limit }),
             _ => Ok(()),
-        }
+        })
     }
 
     /// How many more costs like this one fit.
     pub fn count(&self, cost: &Cost) -> Result<Count, Error> {
-        self.spec.rule.require_takes(cost)?;
-        if self.closed || self.check_single(cost).is_err() {
-            return Ok(Count::exactly(0));
-        }
-        Ok(self.union.count(cost))
+        Ok(match self.check(cost)? {
+            Ok(()) => self.union.count(cost),
+            Err(_) => Count::exactly(0),
+        })
     }
 
     /// The largest cost of the same kind, with the same δ, that fits so many times; nothing if none does.
@@ -279,8 +271,9 @@ impl Filter {
 
     /// What a charge would close, in numbers of the usual cost; nothing if it closes nothing or is refused.
     pub fn forfeit(&self, cost: &Cost, usual: &Cost) -> Result<Option<Forfeit>, Error> {
-        match self.after(cost)? {
-            Ok((union, admission)) if admission.closes_branch || admission.closes_basic => {
+        let mut union = self.union;
+        match self.check(cost)?.and_then(|()| union.charge(cost)) {
+            Ok(admission) if admission.closes_branch || admission.closes_basic => {
                 let (branch, basic) = union.counts(usual);
                 Ok(Some(Forfeit { without: self.count(usual)?, branch, basic }))
             }

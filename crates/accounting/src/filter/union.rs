@@ -21,7 +21,7 @@ use crate::cost::Cost;
 use crate::error::Error;
 
 /// The state of both branches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Union {
     basic: Basic,
@@ -44,32 +44,32 @@ impl Union {
         }
     }
 
-    /// The state after a charge, or why it is refused.
-    pub(crate) fn after(&self, cost: &Cost) -> Result<(Union, Admission), Refusal> {
-        let kept = Admission { closes_branch: false, closes_basic: false };
+    /// Counts a charge, or says why it is refused, and then nothing changes.
+    pub(crate) fn charge(&mut self, cost: &Cost) -> Result<Admission, Refusal> {
+        let mut admission = Admission { closes_branch: false, closes_basic: false };
         if cost.is_free() {
-            return Ok((*self, kept));
+            return Ok(admission);
         }
         let set_aside = self.delta_limit;
         let delta_spent = self.delta_after(cost, 1).ok_or(Refusal::MechanismDelta { set_aside })?;
-        let counted = Union { basic: self.basic.counting(cost, 1), delta_spent, ..*self };
-        if let Some(branch) = self.open_branch().and_then(|branch| branch.after(cost, 1)) {
-            let closes_basic = self.is_basic_open() && cost.epsilon().is_none();
-            return Ok((Union { branch: Some(branch), ..counted }, Admission { closes_basic, ..kept }));
+        let basic_was_open = self.is_basic_open();
+        if self.open_branch().and_then(|branch| branch.charge(cost, 1)).is_some() {
+            admission.closes_basic = basic_was_open && cost.epsilon().is_none();
+        } else if basic_was_open && self.basic.admits(cost, 1) {
+            admission.closes_branch = self.branch_open;
+            self.branch_open = false;
+        } else {
+            return Err(Refusal::Budget);
         }
-        if self.is_basic_open() && self.basic.after(cost, 1).is_some() {
-            return Ok((
-                Union { branch_open: false, ..counted },
-                Admission { closes_branch: self.branch_open, ..kept },
-            ));
-        }
-        Err(Refusal::Budget)
+        self.basic.count_admitted(cost);
+        self.delta_spent = delta_spent;
+        Ok(admission)
     }
 
     /// Whether so many charges of a cost fit.
     pub(crate) fn admits(&self, cost: &Cost, times: u64) -> bool {
-        let by_basic = || self.is_basic_open() && self.basic.after(cost, times).is_some();
-        let by_branch = || self.open_branch().is_some_and(|branch| branch.admits(cost, times));
+        let by_basic = || self.is_basic_open() && self.basic.admits(cost, times);
+        let by_branch = || self.branch_if_open().is_some_and(|branch| branch.admits(cost, times));
         self.delta_after(cost, times).is_some() && (cost.is_free() || by_basic() || by_branch())
     }
 
@@ -88,7 +88,7 @@ impl Union {
         let zero = Count::exactly(0);
         let by_delta = self.delta_count(cost);
         let limited = |count: Count| if count.count <= by_delta { count } else { Count::exactly(by_delta) };
-        let branch = match self.open_branch() {
+        let branch = match self.branch_if_open() {
             Some(branch) if by_delta > 0 => branch.count(cost),
             _ => zero,
         };
@@ -101,7 +101,7 @@ impl Union {
         if self.delta_after(cost, times).is_none() {
             return Amount::ZERO;
         }
-        let branch = self.open_branch().map_or(Amount::ZERO, |branch| branch.largest(cost, times));
+        let branch = self.branch_if_open().map_or(Amount::ZERO, |branch| branch.largest(cost, times));
         let basic = match (self.is_basic_open(), cost.epsilon(), std::num::NonZeroU64::new(times)) {
             (true, Some(_), Some(times)) => self.basic.left().map_or(Amount::ZERO, |left| left.split(times)),
             _ => Amount::ZERO,
@@ -110,7 +110,7 @@ impl Union {
     }
 
     pub(crate) fn spent(&self) -> Balance {
-        let share = match self.open_branch() {
+        let share = match self.branch_if_open() {
             Some(branch) => branch.share_spent(),
             None => self.basic_share(self.basic.spent()),
         };
@@ -156,8 +156,12 @@ impl Union {
         }
     }
 
-    fn open_branch(&self) -> Option<&Branch> {
+    fn branch_if_open(&self) -> Option<&Branch> {
         self.branch.as_ref().filter(|_| self.branch_open)
+    }
+
+    fn open_branch(&mut self) -> Option<&mut Branch> {
+        self.branch.as_mut().filter(|_| self.branch_open)
     }
 
     /// Σδ_i after so many charges; nothing if it exceeds what is set aside.

@@ -58,10 +58,10 @@ mod tests {
 
     #[test]
     fn searches_end_at_the_last_number_that_was_accepted() {
-        assert_eq!(largest_float_where(100.0, |x| x * x <= 2.0), 1.414_213_562_373_095);
+        assert_eq!(largest_float_where(100.0, |x| x * x <= 3.0), 1.732_050_807_568_877_2);
         assert_eq!(largest_float_where(1.0, |_| true), 1.0);
         assert_eq!(largest_float_where(1.0, |x| x <= 0.0), 0.0);
-        assert_eq!(smallest_float_where(100.0, |x| x * x >= 2.0), Some(1.414_213_562_373_095_1));
+        assert_eq!(smallest_float_where(100.0, |x| x * x >= 3.0), Some(1.732_050_807_568_877_4));
         assert_eq!(smallest_float_where(1.0, |x| x > 2.0), None);
         assert_eq!(smallest_float_where(1.0, |_| true), Some(0.0));
     }

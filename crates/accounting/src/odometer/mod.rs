@@ -67,7 +67,7 @@ enum Moments {
     /// The sum of the mean losses, V = Σε_i² and what the corrected lemma adds; nothing if a sum is infinite.
     Martingale { mean: Option<FineAmount>, squares: Option<FineAmount>, leaks: Leaks },
     /// Σ D_α at every order of the mixture.
-    Renyi(Divergences),
+    Renyi(Box<Divergences>),
 }
 
 /// A number together with the guarantee that it carries.
@@ -106,7 +106,7 @@ impl Odometer {
         let (spec, slack) = spec.resolve()?;
         let moments = match spec.rule {
             OdometerRule::Basic => Moments::None,
-            OdometerRule::RenyiMixture => Moments::Renyi(Divergences::default()),
+            OdometerRule::RenyiMixture => Moments::Renyi(Box::default()),
             _ => Moments::Martingale {
                 mean: Some(FineAmount::ZERO),
                 squares: Some(FineAmount::ZERO),
@@ -140,7 +140,7 @@ impl Odometer {
                 let counted = cost.epsilon().and_then(|epsilon| leaks.counted(epsilon));
                 let (more_mean, more_squares) = match counted {
                     Some(epsilon) if epsilon.is_zero() => (Some(FineAmount::ZERO), Some(FineAmount::ZERO)),
-                    Some(epsilon) => (self.spec.rule.mean(epsilon), epsilon.checked_square()),
+                    Some(epsilon) => (self.spec.rule.mean(epsilon), Some(epsilon.square())),
                     None => (None, None),
                 };
                 let add =
@@ -215,9 +215,9 @@ impl OdometerRule {
     fn mean(self, epsilon: Amount) -> Option<FineAmount> {
         match self {
             OdometerRule::Advanced | OdometerRule::FreeX => {
-                FineAmount::at_least(price::printed_mean(epsilon.interval()).hi())
+                FineAmount::at_least(price::printed_mean(epsilon.interval().raised()).hi())
             }
-            OdometerRule::NormalMixture => FineAmount::at_least(price::tight_mean(epsilon.interval()).hi()),
+            OdometerRule::NormalMixture => FineAmount::at_least(price::tight_mean(epsilon.interval().raised()).hi()),
             // Stitched counts V/2, and the others count no mean.
             _ => Some(FineAmount::ZERO),
         }

@@ -70,6 +70,20 @@ impl FixedRounds {
         smallest_float_where(most, fits).map(FixedInAdvance)
     }
 
+    /// The smallest t with P(Loss > t) ≤ δ for k rounds of RR_ε, rounded up: what no bound that holds at δ can be below.
+    pub fn loss_quantile(&self, delta: Amount) -> FixedInAdvance {
+        let (losses, delta) = (self.losses(), delta.interval().lo());
+        let mut tail = losses.below;
+        for outcome in &losses.outcomes {
+            tail = (tail + outcome.probability.hi()).next_up();
+            if tail > delta {
+                let net = self.rounds as f64 - 2.0 * outcome.count as f64;
+                return FixedInAdvance((net * self.epsilon.interval()).hi());
+            }
+        }
+        FixedInAdvance(0.0)
+    }
+
     /// How many rounds of a cost the advanced theorem admits.
     pub fn advanced_count(cost: &Cost, budget: &Budget) -> Result<Count, Error> {
         let fits = |rounds: u64| {

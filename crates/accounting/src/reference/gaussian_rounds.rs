@@ -21,7 +21,7 @@ impl GaussianRounds {
 
     /// The smallest ε at which they are (ε, δ_g)-DP, rounded up; nothing if the sum is too large.
     pub fn optimal_epsilon(&self, delta_g: Amount) -> Option<FixedInAdvance> {
-        let variance = self.mu.checked_square()?.checked_times(self.rounds)?;
+        let variance = self.mu.square().checked_times(self.rounds)?;
         Some(FixedInAdvance(normal::smallest_epsilon(variance.interval(), delta_g.interval())))
             .filter(|bound| bound.0.is_finite())
     }
@@ -29,9 +29,6 @@ impl GaussianRounds {
     /// How many rounds of μ-GDP fit a budget.
     pub fn optimal_count(mu: Amount, budget: &Budget) -> Count {
         let variance = normal::largest_variance(budget.epsilon().interval(), budget.delta().interval());
-        match (FineAmount::at_most(variance), mu.checked_square()) {
-            (Some(variance), Some(square)) => Count::exactly(variance.count_of(square)),
-            _ => Count::exactly(0),
-        }
+        Count::exactly(FineAmount::at_most(variance).map_or(0, |variance| variance.count_of(mu.square())))
     }
 }

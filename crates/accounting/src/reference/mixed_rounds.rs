@@ -16,11 +16,14 @@ use crate::numeric::{Interval, smallest_float_where};
 #[derive(Clone, Debug)]
 pub struct MixedRounds {
     /// Each ε once, with how often it stands.
-    groups: Vec<(Amount, u64)>,
+    groups: Groups,
     /// Each δ with how often it stands.
-    deltas: Vec<(Amount, u64)>,
+    deltas: Groups,
     losses: Losses,
 }
+
+/// Amounts in rising order, each with how often it stands.
+type Groups = Vec<(Amount, u64)>;
 
 /// The distribution of the loss of all rounds together.
 #[derive(Clone, Debug)]
@@ -39,12 +42,11 @@ const CELLS: usize = 1 << 15;
 impl MixedRounds {
     /// These costs, in any order; an error if one has no finite ε.
     pub fn new(costs: &[Cost]) -> Result<MixedRounds, Error> {
-        let (mut groups, mut deltas): (Vec<(Amount, u64)>, Vec<(Amount, u64)>) = (Vec::new(), Vec::new());
-        let add =
-            |list: &mut Vec<(Amount, u64)>, amount: Amount| match list.binary_search_by_key(&amount, |entry| entry.0) {
-                Ok(at) => list[at].1 += 1,
-                Err(at) => list.insert(at, (amount, 1)),
-            };
+        let (mut groups, mut deltas) = (Groups::new(), Groups::new());
+        let add = |list: &mut Groups, amount: Amount| match list.binary_search_by_key(&amount, |entry| entry.0) {
+            Ok(at) => list[at].1 += 1,
+            Err(at) => list.insert(at, (amount, 1)),
+        };
         for cost in costs {
             let Some(epsilon) = cost.epsilon() else {
                 return Err(Error::unsupported_cost(format!(

@@ -56,7 +56,7 @@ impl Entry<'_> {
     fn theorem_5_1(&self, costs: &[(Cost, u64)]) -> f64 {
         let budget = Budget::new(self.amount("eps_g"), self.amount("delta_g")).unwrap();
         let fresh = filter::advanced::Advanced::new(&budget).unwrap();
-        costs.iter().fold(fresh, |sums, (cost, times)| sums.counting(cost, *times).unwrap()).loss().hi()
+        costs.iter().fold(fresh, |advanced, (cost, times)| advanced.counting(cost, *times).unwrap()).loss()
     }
     fn mixed(&self) -> MixedRounds {
         let deltas = self.list("delta_list");
@@ -164,8 +164,7 @@ fn ours(entry: &Entry) -> Option<Safe> {
         _ if starts("wh_filter_e") => {
             // The filter compares S with the root y; at the reading of the vector, y must be S.
             let value: f64 = entry.0["value"].as_str().unwrap().parse().unwrap();
-            let squares =
-                entry.amount("eps").checked_square().unwrap().checked_times(entry.count("k")).unwrap().approximate();
+            let squares = entry.amount("eps").square().checked_times(entry.count("k")).unwrap().approximate();
             let root =
                 filter::whitehouse::limit(Interval::around(value, 1), entry.interval("delta_p")).unwrap().approximate();
             assert!(root <= squares && root > squares * (1.0 - 1e-12), "{id}: {root} against {squares}");

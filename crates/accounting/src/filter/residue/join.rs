@@ -20,6 +20,11 @@ use crate::numeric::{Interval, normal};
 /// Below this in ε and in a = ε/√w a step counts as small; also the largest x for which a residue does.
 const SMALL: f64 = 0.25;
 
+/// A candidate that passed is kept if the room it leaves is at most this share of its price.
+const CLOSE_ENOUGH: f64 = 1e-10;
+/// How much more than the root is offered, as a share of the price, so that the certified price of the rest fits into it.
+const A_LITTLE: f64 = 2e-11;
+
 /// The largest w′ that is proven to satisfy join(ε, w′) ≤ w; nothing if join(ε, 0) > w.
 ///
 /// Newton's method on the price, with every candidate tried by the certified price: only what passed is returned.
@@ -44,8 +49,6 @@ pub(crate) fn rest(epsilon: Amount, residue: FineAmount) -> Option<FineAmount> {
             residue.interval().middle() * 0.75
         }
     };
-    // A candidate that passed, and the room it left, as a share of its price.
-    const CLOSE_ENOUGH: f64 = 1e-10;
     const MOST_STEPS: u32 = 60;
     let (mut too_little, mut enough) = (0.0f64, residue.interval().hi());
     for _ in 0..MOST_STEPS {
@@ -72,7 +75,7 @@ pub(crate) fn rest(epsilon: Amount, residue: FineAmount) -> Option<FineAmount> {
             too_little = too_little.max(paid);
         }
         // Newton's step, a little short of the root so that the next candidate passes.
-        let next = (paid - step) * (1.0 + 0.2 * CLOSE_ENOUGH);
+        let next = (paid - step) * (1.0 + A_LITTLE);
         paid = if next > too_little && next < enough { next } else { 0.5 * (too_little + enough) };
         if enough - too_little <= 1e-15 * enough {
             break;
@@ -95,7 +98,7 @@ fn bounded_price(epsilon: Interval, residue: FineAmount) -> Option<FineAmount> {
 /// The price to a few digits where the residue is large: a start for the search, not a bound.
 fn first_guess(epsilon: Interval, rest: FineAmount) -> f64 {
     let (square, rest) = (epsilon.hi() * epsilon.hi(), rest.interval().lo());
-    square + square * square / 6.0 * (1.0 / rest - 0.25)
+    (square + square * square / 6.0 * (1.0 / rest - 0.5)) * (1.0 + A_LITTLE)
 }
 
 /// join(ε, w) − w, rounded up; NaN where no bound was found.
@@ -121,44 +124,68 @@ fn small_step(epsilon: Interval, half: Interval, distance: Interval) -> f64 {
     // Σ_m (−a²/2)^m/m! Σ_j (ε/2)^{2j} (2m)!/(2m+2j+2)!, both sums nested. Behind the last term of the outer sum stands what
     // an alternating series leaves, between 0 and its first term; behind the inner ones a factor that is hardly above 1.
     let square = distance.square();
-    let minus_half_square = -0.5 * square;
+    let half_square = 0.5 * square;
     let quarter = (0.5 * epsilon).square();
-    let inner = |m: u32| {
-        let first = f64::from(2 * m);
-        let nested = (1..=3).rev().fold(Interval::between(1.0, 1.01), |rest, j| {
-            let at = first + 2.0 * f64::from(j);
-            1.0 + quarter * rest / ((at + 1.0) * (at + 2.0))
-        });
-        nested / ((first + 1.0) * (first + 2.0))
+    let (depth, hardly_above_one) = if quarter.hi() < 1e-6 { (1, 1.0001) } else { (3, 1.01) };
+    let inner = |m: usize| {
+        let behind = Interval::between(1.0, hardly_above_one);
+        let nested = (m + 1..=m + depth).rev().fold(behind, |rest, at| 1.0 + quarter * rest * OVER_NEIGHBOURS[at]);
+        nested * OVER_NEIGHBOURS[m]
     };
     let terms = if square.hi() < 1e-4 { 3 } else { 7 };
     let left_out = Interval::between(0.0, inner(terms).hi());
-    let outer = (0..terms).rev().fold(left_out, |rest, m| inner(m) + minus_half_square * rest / f64::from(m + 1));
+    let outer = (0..terms).rev().fold(left_out, |rest, m| inner(m) - half_square * rest * OVER[m]);
     let integral = half * square * outer / (0.5 * epsilon).cosh();
     let step = Interval::point(invert_integral(half, integral));
     (4.0 * step * (2.0 * half + step)).hi()
 }
 
+/// 1/((2n+1)(2n+2)) and 1/(n+1).
+const OVER_NEIGHBOURS: [Interval; 11] = {
+    let mut table = [Interval::ZERO; 11];
+    let mut n = 0;
+    while n < table.len() {
+        table[n] = Interval::around(1.0 / ((2 * n + 1) * (2 * n + 2)) as f64, 1);
+        n += 1;
+    }
+    table
+};
+const OVER: [Interval; 7] = {
+    let mut table = [Interval::ZERO; 7];
+    let mut n = 0;
+    while n < table.len() {
+        table[n] = Interval::around(1.0 / (n + 1) as f64, 1);
+        n += 1;
+    }
+    table
+};
+
 /// The h with ∫_0^h e^{−xv − v²/2} dv = r, rounded up, for small steps: there xh ≤ 1/128 and h ≤ 1/64.
 fn invert_integral(x: Interval, r: Interval) -> f64 {
-    let integral = |h: f64| Interval::point(h) * mean_density_ratio(x * h, 0.5 * Interval::point(h).square());
     let (x_near, r_near) = (x.middle(), r.middle());
+    // h − xh²/2 + (x²−1)h³/6 + … is turned round by Newton's method in plain numbers; the density ratio at h is near 1.
     let mut h = r_near * (1.0 + 0.5 * x_near * r_near);
     for _ in 0..2 {
-        // The derivative of the integral is the density ratio at h, near 1.
-        h -= (integral(h).middle() - r_near) * (1.0 + (x_near + 0.5 * h) * h);
+        let (g, q) = (x_near * h, 0.5 * h * h);
+        let mean =
+            1.0 - (g / 2.0 + q / 3.0) + (g * g / 6.0 + g * q / 4.0 + q * q / 10.0) - (g + q) * (g + q) * (g + q) / 24.0;
+        h -= (h * mean - r_near) * (1.0 + g + q);
     }
-    round_up(h, |h| integral(h).lo() >= r.hi())
+    round_up(h, |h| {
+        let point = Interval::point(h);
+        (point * mean_density_ratio(x * h, 0.5 * point.square())).lo() >= r.hi()
+    })
 }
 
 /// ∫_0^1 e^{−(gu + qu²)} du for g + q ≤ 1/64: the exponential to its fourth power, integrated term by term.
 fn mean_density_ratio(g: Interval, q: Interval) -> Interval {
-    let first = g / 2.0 + q / 3.0;
-    let second = g.square() / 3.0 + g * q / 2.0 + q.square() / 5.0;
-    let third = g * g.square() / 4.0 + g * q * (0.6 * g + 0.5 * q) + q * q.square() / 7.0;
-    // The fourth power is at most (g + q)⁴/5 on average and the fifth, left out, only takes something away.
-    let fourth = (g + q).square().square() * Interval::between(0.19, 0.2) / 24.0;
-    1.0 - first + second / 2.0 - third / 6.0 + Interval::between(0.0, fourth.hi())
+    let [_, _, third, _, fifth, _, seventh] = OVER;
+    let first_power = 0.5 * g + q * third;
+    let second_power = g.square() * third + 0.5 * (g * q) + q.square() * fifth;
+    let third_power = 0.25 * (g * g.square()) + g * q * (3.0 * g * fifth + 0.5 * q) + q * q.square() * seventh;
+    // The fourth power adds at most (g + q)⁴/24, and what is left out after it only takes something away from that.
+    let rest = Interval::between(0.0, ((g + q).square().square() * third * 0.125).hi());
+    1.0 - first_power + 0.5 * second_power - third_power * OVER[5] + rest
 }
 
 /// [Φ(a − x) + e^ε Φ(−a − x)]/(1 + e^ε).
@@ -204,7 +231,7 @@ fn inverse_within(share: Interval, guess: f64) -> f64 {
 /// The first of a few numbers from an approximate root upwards that is proven not to be below it; NaN if none is.
 fn round_up(root: f64, is_proven: impl Fn(f64) -> bool) -> f64 {
     (0..20)
-        .map(|try_| root * (1.0 + f64::EPSILON * f64::from(4u32 << try_)))
+        .map(|try_| root * (1.0 + f64::EPSILON * f64::from(32u32 << try_)))
         .find(|&end| is_proven(end))
         .unwrap_or(f64::NAN)
 }
@@ -230,7 +257,7 @@ fn slope(epsilon: Interval, rest: Interval, price: f64) -> f64 {
 /// smallest residue.
 pub(crate) fn count_at_least(epsilon: Amount, residue: FineAmount) -> u64 {
     let eps = epsilon.interval();
-    let Some(enough) = epsilon.checked_square().and_then(|square| square.checked_times(16)) else { return 0 };
+    let Some(enough) = epsilon.square().checked_times(16) else { return 0 };
     let (mut left, mut count) = (residue, 0u64);
     while left > enough {
         let half = left.half();

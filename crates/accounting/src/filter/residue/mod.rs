@@ -42,28 +42,24 @@ impl Residue {
         Ok(Residue { start, left: start })
     }
 
-    /// The residue after so many charges; nothing if the filter halts.
-    pub(crate) fn after(&self, cost: &Cost, times: u64) -> Option<Residue> {
+    /// Counts so many charges, if the filter continues; nothing, and no change, if it halts.
+    pub(crate) fn charge(&mut self, cost: &Cost, times: u64) -> Option<()> {
         if cost.size().is_zero() {
-            return Some(*self);
+            return Some(());
         }
-        if let Cost::Gaussian { mu } = cost {
-            let left = self.left.checked_sub(mu.checked_square()?.checked_times(times)?)?;
-            return Some(Residue { left, ..*self });
-        }
-        let epsilon = cost.epsilon()?;
-        let mut left = self.left;
-        for _ in 0..times {
-            left = join::rest(epsilon, left)?;
-        }
-        Some(Residue { left, ..*self })
+        self.left = if let Cost::Gaussian { mu } = cost {
+            self.left.checked_sub(mu.square().checked_times(times)?)?
+        } else {
+            let epsilon = cost.epsilon()?;
+            (0..times).try_fold(self.left, |left, _| join::rest(epsilon, left))?
+        };
+        Some(())
     }
 
     /// How many charges of a cost still fit: counted one by one up to 100,000, beyond that bounded from below.
     pub(crate) fn count(&self, cost: &Cost) -> Count {
         let Some(epsilon) = cost.epsilon() else {
-            let square = cost.size().checked_square();
-            return Count::exactly(square.map_or(0, |square| self.left.count_of(square)));
+            return Count::exactly(self.left.count_of(cost.size().square()));
         };
         if epsilon.is_zero() {
             return Count::UNBOUNDED;

@@ -45,7 +45,7 @@ fn spent(random: &mut Random) -> Spent {
 fn the_loss_of_theorem_5_1_is_just_above_the_truth() {
     fn check<R: Real>(Spent { budget, charges }: &Spent) -> Outcome {
         let fresh = Advanced::new(budget).unwrap();
-        let sums = charges.iter().try_fold(fresh, |sums, (cost, times)| sums.counting(cost, *times));
+        let charged = charges.iter().try_fold(fresh, |advanced, (cost, times)| advanced.counting(cost, *times));
         // Where something is set aside for the mechanisms' own δ, ε counts twice and 2Σδ_i is added.
         let factor = if budget.mechanism_delta().is_zero() { R::one() } else { R::whole(2) };
         let (mut mean, mut squares, mut shift, mut units) = (R::zero(), R::zero(), R::zero(), 0);
@@ -58,15 +58,15 @@ fn the_loss_of_theorem_5_1_is_just_above_the_truth() {
         }
         let (epsilon_g, delta_g) = (R::amount(budget.epsilon()), R::amount(budget.composition_delta()));
         let loss = truth::theorem_5_1(mean, squares, epsilon_g, delta_g) + shift;
-        match sums {
-            Some(sums) => just_above(R::from_f64(sums.loss().hi()), loss, units),
+        match charged {
+            Some(advanced) => just_above(R::from_f64(advanced.loss()), loss, units),
             None => too_large(loss),
         }
     }
     certify(20, spent, check::<Wide>, check::<Exact>);
 }
 
-fn budget(random: &mut Random) -> (Amount, Amount) {
+pub(super) fn budget(random: &mut Random) -> (Amount, Amount) {
     (random.amount(1e-25, 300.0), random.amount(1e-30, 0.999))
 }
 
@@ -82,12 +82,15 @@ fn the_limit_of_whitehouse_is_just_below_the_root() {
 
 #[test]
 fn the_limit_of_zcdp_is_just_below_the_root() {
-    fn check<R: Real>((epsilon, delta): &(Amount, Amount)) -> Outcome {
-        let limit = R::fine(zcdp::limit(epsilon.interval(), delta.interval()).unwrap());
-        let (beyond, log_delta) = (further(&limit), R::amount(*delta).ln());
-        at_the_edge(limit, beyond, |rho| truth::log_delta_of_zcdp(rho, R::amount(*epsilon)) <= log_delta)
+    fn check<R: Real>(input: &(Amount, Amount)) -> Outcome {
+        check_zcdp_limit(input, R::fine(zcdp::limit(input.0.interval(), input.1.interval()).unwrap()))
     }
     certify(22, budget, check::<Wide>, check::<Exact>);
+}
+
+pub(super) fn check_zcdp_limit<R: Real>((epsilon, delta): &(Amount, Amount), limit: R) -> Outcome {
+    let (beyond, log_delta) = (further(&limit), R::amount(*delta).ln());
+    at_the_edge(limit, beyond, |rho| truth::log_delta_of_zcdp(rho, R::amount(*epsilon)) <= log_delta)
 }
 
 #[test]
@@ -102,10 +105,12 @@ fn the_limit_of_renyi_is_just_below_the_truth() {
         let rounding = parts * R::from_f64(1e-14);
         match renyi::limit(order, epsilon.interval(), delta.interval()) {
             Ok(Some(ours)) if R::fine(ours) > largest => Err(format!("{ours} is above the truth")),
-            Ok(Some(ours)) if further(&R::fine(ours)) + rounding.clone() < largest => Err(format!("{ours} is not close")),
+            Ok(Some(ours)) if further(&R::fine(ours)) + rounding.clone() < largest => {
+                Err(format!("{ours} is not close"))
+            }
             Err(_) if rounding < largest => Err(format!("refused, but the truth is {:e}", largest.to_f64())),
             Ok(None) => Err("a limit that cannot be held".to_string()),
-            _ => Ok(0.0),
+            _ => Ok(()),
         }
     }
     let draw = |random: &mut Random| {
@@ -120,14 +125,17 @@ fn the_limit_of_renyi_is_just_below_the_truth() {
 
 #[test]
 fn the_residue_starts_just_below_the_largest_variance() {
-    fn check<R: Real>((epsilon, delta): &(Amount, Amount)) -> Outcome {
-        let start = R::fine(Residue::new(*epsilon, *delta).unwrap().start());
-        let (beyond, delta) = (further(&start), R::amount(*delta));
-        let fits = |variance: R| variance <= R::zero() || truth::gaussian_profile(variance, R::amount(*epsilon)) <= delta;
-        at_the_edge(start, beyond, fits)
+    fn check<R: Real>(input: &(Amount, Amount)) -> Outcome {
+        check_start(input, R::fine(Residue::new(input.0, input.1).unwrap().start()))
     }
     let draw = |random: &mut Random| (random.amount(1e-25, 1000.0), random.amount(1e-30, 0.999));
     certify(24, draw, check::<Wide>, check::<Exact>);
+}
+
+pub(super) fn check_start<R: Real>((epsilon, delta): &(Amount, Amount), start: R) -> Outcome {
+    let (beyond, delta) = (further(&start), R::amount(*delta));
+    let fits = |variance: R| variance <= R::zero() || truth::gaussian_profile(variance, R::amount(*epsilon)) <= delta;
+    at_the_edge(start, beyond, fits)
 }
 
 #[test]
@@ -138,7 +146,7 @@ fn the_gaussian_profile_is_just_above_the_truth() {
         // What is far below every δ need not be close, only above.
         if profile < R::from_f64(1e-40) {
             let safe = R::from_f64(ours) >= profile && ours < 2e-40;
-            return if safe { Ok(0.0) } else { Err(format!("{ours:e} for {:e}", profile.to_f64())) };
+            return if safe { Ok(()) } else { Err(format!("{ours:e} for {:e}", profile.to_f64())) };
         }
         just_above(R::from_f64(ours), profile, 0)
     }
@@ -159,9 +167,8 @@ fn the_epsilon_of_gaussian_rounds_is_just_above_the_root() {
             return Err("there is no bound".to_string());
         };
         let variance = R::amount(*mu).square() * R::whole(*rounds);
-        let needs_more = |epsilon: R| {
-            epsilon < R::zero() || truth::gaussian_profile(variance.clone(), epsilon) > R::amount(*delta)
-        };
+        let needs_more =
+            |epsilon: R| epsilon < R::zero() || truth::gaussian_profile(variance.clone(), epsilon) > R::amount(*delta);
         let epsilon = R::from_f64(bound.value());
         // A small ε is a difference of numbers of the size of √V.
         let close = epsilon.clone() * R::from_f64(CLOSE) + variance.sqrt() * R::from_f64(1e-12);

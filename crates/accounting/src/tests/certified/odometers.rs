@@ -103,10 +103,12 @@ impl Ride {
         let basic = self.total(|cost| R::amount(cost.size()));
         let best = if self.spec.rule.uses_lemma() || pure <= basic { pure } else { basic };
         match (reading.is_infinite(), self.own_deltas_fit::<R>()) {
-            (true, Some(false) | None) => Ok(0.0),
+            (true, Some(false) | None) => Ok(()),
             (true, Some(true)) => too_large(best),
             (false, Some(false)) => Err("a finite reading, but what is set aside is used up".to_string()),
-            (false, _) => just_above(R::from_f64(reading), best + shift, self.charges.iter().map(|(_, times)| times).sum()),
+            (false, _) => {
+                just_above(R::from_f64(reading), best + shift, self.charges.iter().map(|(_, times)| times).sum())
+            }
         }
     }
 }
@@ -228,7 +230,7 @@ impl MixedRide {
         let reading = odometer.reading().value;
         match (reading.is_infinite(), ride.own_deltas_fit::<R>()) {
             (true, Some(true)) => return Err("no reading".to_string()),
-            (true, _) => return Ok(0.0),
+            (true, _) => return Ok(()),
             (false, Some(false)) => return Err("a finite reading, but what is set aside is used up".to_string()),
             (false, _) => {}
         }

@@ -1,6 +1,6 @@
 //! What one charge adds.
 
-use super::{Outcome, Random, certify, just_above};
+use super::{CLOSE, Outcome, Random, at_the_edge, certify, just_above};
 use crate::amount::{Amount, FineAmount};
 use crate::cost::Cost;
 use crate::filter::renyi;
@@ -135,8 +135,32 @@ fn kappa_is_just_above_the_truth() {
     certify(8, |random| (epsilon(random), random.amount(1e-30, 0.999)), check::<Wide>, check::<Exact>);
 }
 
+#[test]
+fn the_epsilon_of_a_truth_probability_is_just_above_the_truth() {
+    fn check<R: Real>(truth: &Amount) -> Outcome {
+        let Ok(Cost::RandomizedResponse { epsilon }) = Cost::from_truth_probability(*truth) else {
+            return Err("refused".to_string());
+        };
+        let lie = R::one() - R::amount(*truth);
+        // An ε is kept in units of 10⁻³⁰.
+        let ours = R::amount(epsilon);
+        let less = ours.clone() - ours.clone() * R::from_f64(CLOSE) - R::amount(Amount::UNIT);
+        let log_odds = (R::amount(*truth) / lie).ln();
+        at_the_edge(ours, less, |epsilon| epsilon >= log_odds)
+    }
+    let draw = |random: &mut Random| {
+        let lie = random.amount(1e-30, 0.499);
+        if random.below(2) == 0 {
+            return Amount::ONE.checked_sub(lie).unwrap();
+        }
+        let half = Amount::from_units(Amount::ONE.units() / 2);
+        half.checked_add(random.amount(1e-30, 0.499)).unwrap()
+    };
+    certify(9, draw, check::<Wide>, check::<Exact>);
+}
+
 /// No number at all is right where it would be beyond what a sum holds.
 pub(super) fn too_large<R: Real>(truth: R) -> Outcome {
     let largest = FineAmount::at_least(1e17).map_or(R::zero(), R::fine);
-    if truth > largest { Ok(0.0) } else { Err(format!("there is no bound, but the truth is {:e}", truth.to_f64())) }
+    if truth > largest { Ok(()) } else { Err(format!("there is no bound, but the truth is {:e}", truth.to_f64())) }
 }

@@ -1,6 +1,6 @@
 //! The residue step: the w′ that is kept after an ε-DP charge.
 
-use super::{INPUTS, Outcome, Random, certify};
+use super::{Outcome, Random, certify};
 use crate::amount::{Amount, FineAmount};
 use crate::filter::residue::join;
 use crate::tests::high_precision::{Exact, Real, Wide, joins_within};
@@ -17,7 +17,7 @@ pub(super) struct Step {
 }
 
 /// ε far below √w, near it, near the largest that still fits, and beyond.
-pub(super) fn step(random: &mut Random) -> Step {
+fn step(random: &mut Random) -> Step {
     let residue = random.size(1e-50, 2000.0);
     // √w units of ε: the largest that fits is about 0.8√w while w is small, and below √w·(1 + √w/4) always.
     let root = residue.sqrt();
@@ -49,7 +49,7 @@ pub(super) fn check_rest<R: Real>(step: &Step, rest: Option<FineAmount>) -> Outc
         // Refused: even with nothing left the price must be more than there is, but for rounding.
         let little_less = residue.clone() - residue.clone() * R::from_f64(super::CLOSE) - super::unit(1);
         let fits = little_less > R::zero() && joins_within(epsilon, R::zero(), little_less);
-        return if fits { Err("refused, though it fits".to_string()) } else { Ok(0.0) };
+        return if fits { Err("refused, though it fits".to_string()) } else { Ok(()) };
     };
     let rest = R::fine(rest);
     if rest > residue || !joins_within(epsilon.clone(), rest.clone(), residue.clone()) {
@@ -57,14 +57,14 @@ pub(super) fn check_rest<R: Real>(step: &Step, rest: Option<FineAmount>) -> Outc
     }
     let price = residue.clone() - rest.clone();
     if price < R::from_f64(SMALLEST_CLOSE_PRICE) {
-        return Ok(0.0);
+        return Ok(());
     }
     // Just before the end what is left depends on the last digits of w; there w counts as known to twelve digits of the price.
     let known = residue - price.clone() * R::from_f64(1e-12);
     if joins_within(epsilon, rest.clone() + price.clone() * R::from_f64(CLOSE_PRICE), known) {
         return Err(format!("{:e} is left, which is too little, at a price of {:e}", rest.to_f64(), price.to_f64()));
     }
-    Ok(0.0)
+    Ok(())
 }
 
 fn check<R: Real>(step: &Step) -> Outcome {
@@ -73,6 +73,19 @@ fn check<R: Real>(step: &Step) -> Outcome {
 
 #[test]
 fn what_is_left_after_a_charge_is_just_below_the_truth() {
-    assert!(INPUTS >= 100_000);
     certify(40, step, check::<Wide>, check::<Exact>);
+}
+
+/// A bound on how many charges fit, which the filter uses where counting one by one would take too long.
+#[test]
+fn as_many_charges_fit_as_are_counted_in_a_few_steps() {
+    let mut random = Random::new(41);
+    for _ in 0..2000 {
+        let residue = random.size(1e-40, 1500.0);
+        let epsilon = (residue.sqrt() * random.between(0.05, 0.24)).min(2.9);
+        let (epsilon, start) = (Amount::at_least(epsilon).unwrap(), FineAmount::at_least(residue).unwrap());
+        let count = join::count_at_least(epsilon, start);
+        let left = (0..count.min(1000)).try_fold(start, |left, _| join::rest(epsilon, left));
+        assert!(count > 0 && left.is_some(), "{count} charges of {epsilon} do not fit into {start}");
+    }
 }

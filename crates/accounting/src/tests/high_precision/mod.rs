@@ -4,7 +4,6 @@
 //! for any [`Real`]. [`Wide`] is fast and serves for the bulk of the inputs; [`Exact`] is `dashu`, slow, and serves for a part
 //! of them, so that a mistake in one arithmetic cannot hide.
 
-
 mod agreement;
 mod exact;
 mod wide;
@@ -163,7 +162,8 @@ pub(crate) fn log_delta_of_zcdp<R: Real>(rho: R, epsilon: R) -> R {
     let mut above_one = R::from_f64(left.exp());
     for _ in 0..3 {
         let alpha = above_one.clone() + R::one();
-        let slope = (alpha.twice() - R::one()) * rho.clone() - epsilon.clone() + (above_one.clone() / alpha.clone()).ln();
+        let slope =
+            (alpha.twice() - R::one()) * rho.clone() - epsilon.clone() + (above_one.clone() / alpha.clone()).ln();
         let rise = rho.twice() + R::one() / (alpha * above_one.clone());
         above_one = above_one - slope / rise;
     }
@@ -275,7 +275,10 @@ pub(crate) fn optimal_delta_of_all<R: Real>(costs: &[(R, R)], epsilon_g: R) -> R
     let mut sum = R::zero();
     for subset in 0..1u32 << costs.len() {
         let product = |inside: u32| {
-            odds.iter().enumerate().filter(|(at, _)| subset >> at & 1 == inside).fold(R::one(), |p, (_, o)| p * o.clone())
+            odds.iter()
+                .enumerate()
+                .filter(|(at, _)| subset >> at & 1 == inside)
+                .fold(R::one(), |p, (_, o)| p * o.clone())
         };
         let excess = product(1) - odds_g.clone() * product(0);
         if excess > R::zero() {

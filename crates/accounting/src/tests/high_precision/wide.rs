@@ -93,9 +93,10 @@ impl Wide {
         let mut lowered = [0; LIMBS];
         if by < BITS {
             let (whole, bits) = ((by / 64) as usize, (by % 64) as u32);
-            for at in 0..LIMBS - whole {
-                let above = if bits > 0 && at + whole + 1 < LIMBS { self.limbs[at + whole + 1] << (64 - bits) } else { 0 };
-                lowered[at] = self.limbs[at + whole] >> bits | above;
+            for (at, limb) in lowered.iter_mut().enumerate().take(LIMBS - whole) {
+                let from = at + whole;
+                let above = if bits > 0 && from + 1 < LIMBS { self.limbs[from + 1] << (64 - bits) } else { 0 };
+                *limb = self.limbs[from] >> bits | above;
             }
         }
         lowered
@@ -167,19 +168,21 @@ impl Wide {
 }
 
 /// 1/n!.
-static INVERSE_FACTORIALS: LazyLock<Vec<Wide>> =
-    LazyLock::new(|| inverses((1..30u64).scan(Wide::whole(1), |product, n| {
+static INVERSE_FACTORIALS: LazyLock<Vec<Wide>> = LazyLock::new(|| {
+    inverses((1..30u64).scan(Wide::whole(1), |product, n| {
         let inverse = *product;
         *product = product.times(n);
         Some(inverse)
-    })));
+    }))
+});
 
 /// 1/(2k+1)!!.
-static INVERSE_DOUBLE_FACTORIALS: LazyLock<Vec<Wide>> =
-    LazyLock::new(|| inverses((0..400u64).scan(Wide::whole(1), |product, k| {
+static INVERSE_DOUBLE_FACTORIALS: LazyLock<Vec<Wide>> = LazyLock::new(|| {
+    inverses((0..400u64).scan(Wide::whole(1), |product, k| {
         *product = product.times(2 * k + 1);
         Some(*product)
-    })));
+    }))
+});
 
 fn inverses(numbers: impl Iterator<Item = Wide>) -> Vec<Wide> {
     numbers.map(Wide::reciprocal).collect()
