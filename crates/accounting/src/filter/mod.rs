@@ -283,7 +283,8 @@ impl Filter {
 
     /// The smallest ε_g with which a filter like the given one admits so many equal costs, rounded up to about ten digits.
     ///
-    /// The ε of the given budget is not used; its δ and what is set aside are. Nothing if no ε_g up to 1000 is enough.
+    /// The ε of the given budget is not used; its δ and what is set aside are. Nothing if no ε_g up to 1000 is enough, or none at
+    /// all because of the costs' own δ.
     pub fn smallest_epsilon(spec: &FilterSpec, cost: &Cost, times: u64) -> Result<Option<f64>, Error> {
         spec.rule.require_takes(cost)?;
         let admits = |epsilon: f64| -> Result<bool, Error> {
@@ -299,24 +300,27 @@ impl Filter {
                 Err(_) => Ok(false),
             }
         };
-        let mut enough = Residue::LARGEST_EPSILON as f64;
+        // What adding up needs is enough where basic composition stands beside the rule.
+        let sum = cost.epsilon().and_then(|epsilon| epsilon.checked_times(times));
+        let by_basic = sum.filter(|_| spec.rule != FilterRule::Advanced).map_or(f64::INFINITY, Amount::upper);
+        if spec.rule == FilterRule::Basic {
+            return Ok(admits(by_basic)?.then_some(by_basic));
+        }
+        let mut enough = by_basic.min(Residue::LARGEST_EPSILON as f64);
         if !admits(enough)? {
             return Ok(None);
         }
         let mut too_little = 0.0;
         // Halving finds the scale, then the digits.
-        while enough - too_little > 1e-10 * enough {
+        while enough - too_little > 1e-10 * enough && enough > 1e-25 {
             let middle = if too_little == 0.0 { enough / 2.0 } else { 0.5 * (too_little + enough) };
-            if middle < 1e-25 {
-                break;
-            }
             if admits(middle)? {
                 enough = middle;
             } else {
                 too_little = middle;
             }
         }
-        Ok(Some(Amount::at_most(enough).upper()))
+        Ok(Some(enough))
     }
 
     /// What is spent.

@@ -11,9 +11,8 @@ use crate::price::Order;
 
 /// The limit at an order: ε_g − ln(1−1/α) − (ln(1/δ′) − ln α)/(α−1).
 pub(crate) fn limit_at(order: &Order, epsilon: Interval, delta: Interval) -> Interval {
-    let alpha = order.alpha();
     // −ln(1−1/α) = ln(α/(α−1)) = ln(1 + 1/(α−1)).
-    epsilon + (Interval::ONE / order.minus_one()).ln_1p() + (delta.ln() + alpha.ln()) / order.minus_one()
+    epsilon + (Interval::ONE / order.minus_one()).ln_1p() + (delta.ln() + order.minus_one().ln_1p()) / order.minus_one()
 }
 
 /// The limit, rounded down; an order at which nothing fits is an error.

@@ -63,6 +63,8 @@ impl Interval {
     pub(crate) fn square(self) -> Self {
         if self.lo >= 0.0 {
             self * self
+        } else if self.hi <= 0.0 {
+            (-self) * (-self)
         } else {
             let far = self.lo.abs().max(self.hi.abs());
             Interval { lo: 0.0, hi: up(far * far) }
@@ -205,7 +207,11 @@ impl Mul<f64> for Interval {
     fn mul(self, other: f64) -> Interval {
         const MANTISSA: u64 = (1 << 52) - 1;
         if other > 0.0 && other.to_bits() & MANTISSA == 0 {
-            return Interval { lo: self.lo * other, hi: self.hi * other };
+            let (lo, hi) = (self.lo * other, self.hi * other);
+            // Below the smallest normal number halving does round.
+            if (lo.is_normal() || self.lo == 0.0) && (hi.is_normal() || self.hi == 0.0) {
+                return Interval { lo, hi };
+            }
         }
         self * Interval::point(other)
     }

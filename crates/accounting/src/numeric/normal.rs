@@ -42,7 +42,19 @@ pub(crate) fn gaussian_profile(w: Interval, t: Interval) -> Interval {
     if half.hi() <= SERIES_UP_TO {
         return (density(distance - half) * mills_difference(distance, half)).not_negative();
     }
-    (upper_tail(distance - half) - t.exp() * upper_tail(distance + half)).not_negative()
+    // e^t Φ(−a − x) = φ(a − x) M(a + x), which does not overflow; there a + x ≥ √(2t) is large.
+    let second = if t.hi() > 600.0 {
+        density(distance - half) * mills_far(distance + half)
+    } else {
+        t.exp() * upper_tail(distance + half)
+    };
+    (upper_tail(distance - half) - second).not_negative()
+}
+
+/// M(z) = 1/(z + 1/(z + 2/(z + …))) for z ≥ 30: what stands behind the eighth level is between z and z + 9/z.
+fn mills_far(z: Interval) -> Interval {
+    let behind = Interval::between(z.lo(), (z + 9.0 / z).hi());
+    Interval::ONE / (1..=8).rev().fold(behind, |rest, n| z + f64::from(n) / rest)
 }
 
 /// M(a − x) − M(a + x) = 2 Σ_j x^{2j+1}/(2j+1)! N_{2j+1}(a) with N_k(a) = ∫₀^∞ v^k e^{−v²/2 − av} dv, for x ≤ ¼.

@@ -147,7 +147,9 @@ impl Odometer {
                     |sum: Option<FineAmount>, more: Option<FineAmount>| sum?.checked_add(more?.checked_times(times)?);
                 *mean = add(*mean, more_mean);
                 *squares = add(*squares, more_squares);
-                *leaks = leaks.counting(cost, times);
+                if self.spec.rule.uses_lemma() {
+                    *leaks = leaks.counting(cost, times);
+                }
             }
         }
         Ok(())

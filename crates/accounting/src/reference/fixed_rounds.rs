@@ -62,12 +62,10 @@ impl FixedRounds {
     /// The smallest ε_g at which [`optimal_delta`](FixedRounds::optimal_delta) is at most δ_g, rounded up; nothing if there is none.
     pub fn optimal_epsilon(&self, delta_g: Amount) -> Option<FixedInAdvance> {
         let most = self.epsilon.checked_times(self.rounds)?.upper();
-        if delta_g.is_zero() {
-            return self.basic_epsilon(delta_g);
-        }
         let losses = self.losses();
         let fits = |epsilon: f64| self.delta_at(&losses, Interval::point(epsilon)).hi() <= delta_g.interval().lo();
-        smallest_float_where(most, fits).map(FixedInAdvance)
+        // At the sum of all ε at most Σδ_i is left, whatever rounding makes of it.
+        smallest_float_where(most, fits).map(FixedInAdvance).or_else(|| self.basic_epsilon(delta_g))
     }
 
     /// The smallest t with P(Loss > t) ≤ δ for k rounds of RR_ε, rounded up: what no bound that holds at δ can be below.

@@ -80,11 +80,14 @@ impl MixedRounds {
 
     /// The smallest ε_g with δ(ε_g) ≤ δ_g, rounded up; nothing if there is none.
     pub fn optimal_epsilon(&self, delta_g: Amount) -> Option<FixedInAdvance> {
-        let sum =
-            self.groups.iter().try_fold(Amount::ZERO, |sum, group| sum.checked_add(group.0.checked_times(group.1)?))?;
-        let delta_g = delta_g.interval().lo();
-        smallest_float_where(sum.upper(), |epsilon| self.delta_at(Interval::point(epsilon)).hi() <= delta_g)
-            .map(FixedInAdvance)
+        let sum_of = |groups: &Groups| {
+            groups.iter().try_fold(Amount::ZERO, |sum, group| sum.checked_add(group.0.checked_times(group.1)?))
+        };
+        let most = sum_of(&self.groups)?.upper();
+        let fits = |epsilon: f64| self.delta_at(Interval::point(epsilon)).hi() <= delta_g.interval().lo();
+        // At the sum of all ε at most Σδ_i is left, whatever rounding makes of it.
+        let by_basic = || sum_of(&self.deltas).filter(|&sum| sum <= delta_g).map(|_| most);
+        smallest_float_where(most, fits).or_else(by_basic).map(FixedInAdvance)
     }
 
     fn delta_at(&self, epsilon_g: Interval) -> Interval {

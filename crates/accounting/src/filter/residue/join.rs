@@ -202,7 +202,8 @@ fn inverse_upper_tail(tail: Interval, guess: f64) -> f64 {
     let target = core_math::log(tail.middle());
     let plain = |y: f64| 0.5 * core_math::erfc(y * FRAC_1_SQRT_2);
     // ln Φ(−y) is concave and falls: Newton's method converges, with slope −φ(y)/Φ(−y).
-    let mut y = guess;
+    // Φ(−y) ≤ e^{−y²/2}: the root is not beyond √(2 ln(1/tail)), where Φ(−y) does not underflow.
+    let mut y = guess.min((-2.0 * target).sqrt());
     for _ in 0..20 {
         let at = plain(y);
         let step = (core_math::log(at) - target) * at * ROOT_TWO_PI * core_math::exp(0.5 * y * y);
@@ -248,7 +249,7 @@ fn slope(epsilon: Interval, rest: Interval, price: f64) -> f64 {
     let (x, a, y) = (0.5 * rest.sqrt(), epsilon / rest.sqrt(), 0.5 * joined.sqrt());
     let exponent = 0.5 * (y * y - (x - a) * (x - a));
     let slope = (joined / rest).sqrt() * 2.0 * core_math::exp(exponent) / (1.0 + core_math::exp(epsilon));
-    if slope.is_finite() { slope.clamp(1e-3, 1.0) } else { 1.0 }
+    if slope.is_finite() { slope.clamp(1e-300, 1.0) } else { 1.0 }
 }
 
 /// A number of ε-DP charges that surely fit, in a few steps whatever it is.

@@ -1,6 +1,6 @@
 //! Composition fixed in advance.
 
-use super::{CLOSE, Outcome, Random, at_the_edge, certify, just_above};
+use super::{CLOSE, Outcome, RESOLVED, Random, at_the_edge, certify, just_above};
 use crate::amount::Amount;
 use crate::cost::Cost;
 use crate::reference::{FixedRounds, MixedRounds};
@@ -68,11 +68,16 @@ fn refused<R: Real>(at_most: R, delta_g: Amount) -> Outcome {
     if fits { Err("refused, though it fits".to_string()) } else { Ok(()) }
 }
 
+/// One and a little more: where the δ of the costs are all of δ_g, both sides are equal but for the last digits of the reference.
+fn resolved<R: Real>() -> R {
+    R::one() + R::from_f64(RESOLVED)
+}
+
 #[test]
 fn the_optimal_epsilon_of_equal_rounds_is_just_above_the_root() {
     fn check<R: Real>(rounds: &Rounds) -> Outcome {
         let most = R::amount(rounds.epsilon) * R::whole(rounds.rounds);
-        let fits = |epsilon: R| rounds.optimal_delta(epsilon) <= R::amount(rounds.delta_g);
+        let fits = |epsilon: R| rounds.optimal_delta(epsilon) <= R::amount(rounds.delta_g) * resolved::<R>();
         let Some(bound) = rounds.ours().optimal_epsilon(rounds.delta_g) else {
             return refused(rounds.optimal_delta(most), rounds.delta_g);
         };
@@ -153,7 +158,7 @@ fn the_optimal_delta_of_different_costs_is_just_above_the_truth() {
 #[test]
 fn the_optimal_epsilon_of_different_costs_is_just_above_the_root() {
     fn check<R: Real>(mixed: &Mixed) -> Outcome {
-        let fits = |epsilon: R| mixed.optimal_delta(epsilon) <= R::amount(mixed.delta_g);
+        let fits = |epsilon: R| mixed.optimal_delta(epsilon) <= R::amount(mixed.delta_g) * resolved::<R>();
         let Some(bound) = mixed.ours().optimal_epsilon(mixed.delta_g) else {
             return refused(mixed.optimal_delta(mixed.most::<R>()), mixed.delta_g);
         };
