@@ -13,7 +13,6 @@ pub struct Error {
 enum Kind {
     Input,
     UnsupportedCost,
-    State,
 }
 
 impl Error {
@@ -25,10 +24,6 @@ impl Error {
         Error { kind: Kind::UnsupportedCost, message: message.into() }
     }
 
-    pub(crate) fn state(message: impl Into<String>) -> Self {
-        Error { kind: Kind::State, message: message.into() }
-    }
-
     /// A number, a name or a parameter that cannot be used as given.
     pub fn is_input(&self) -> bool {
         self.kind == Kind::Input
@@ -37,11 +32,6 @@ impl Error {
     /// A cost for which the chosen rule has no theorem; the message names a rule that has one.
     pub fn is_unsupported_cost(&self) -> bool {
         self.kind == Kind::UnsupportedCost
-    }
-
-    /// A stored state that this version cannot have written.
-    pub fn is_state(&self) -> bool {
-        self.kind == Kind::State
     }
 }
 

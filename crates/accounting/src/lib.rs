@@ -17,6 +17,7 @@ pub use cost::{Cost, CostKind, Declared};
 pub use error::Error;
 pub use filter::{
     Admission, Balance, Count, EXACT_COUNTS, Filter, FilterRule, FilterSpec, Forfeit, OnHalt, Refusal, Verdict,
+    residue_after, residue_of,
 };
 pub use odometer::{Guarantee, Odometer, OdometerRule, OdometerSpec, Reading};
 

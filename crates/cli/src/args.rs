@@ -6,7 +6,7 @@ use taximeter_accounting::{
     Amount, Budget, Cost, CostKind, Error, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt, Rounding,
 };
 
-use crate::output::Failure;
+use crate::output::{Failure, tell};
 
 /// A budget.
 #[derive(Args)]
@@ -140,7 +140,7 @@ fn parameter(name: &str, kind: CostKind, text: &str) -> Result<Cost, Failure> {
     Ok(kind.of_size(flag(name, text, Rounding::Up)?))
 }
 
-/// The parameters of the rules.
+/// The parameters of the rules. The reading that is expected is the budget's ε, or what the costs at hand add up to.
 #[derive(Args)]
 #[command(next_help_heading = "Parameters of the rules")]
 pub struct RuleArgs {
@@ -153,16 +153,16 @@ pub struct RuleArgs {
     /// The smallest sum of squared epsilons that matters, in place of 1/n², for the advanced odometer
     #[arg(long, value_name = "GAMMA")]
     granularity: Option<String>,
-    /// x of the free-x odometer [default: by Theorem 5.1 for the budget's epsilon]
+    /// x of the free-x odometer [default: by Theorem 5.1 for the expected reading]
     #[arg(long, value_name = "X")]
     x: Option<String>,
-    /// gamma of the normal-mixture odometer [default: the best one about the budget's epsilon]
+    /// gamma of the normal-mixture odometer [default: the best one about the expected reading]
     #[arg(long, value_name = "GAMMA")]
     gamma: Option<String>,
-    /// v0 of the stitched odometer [default: a sixteenth of what the budget's epsilon buys]
+    /// v0 of the stitched odometer [default: a sixteenth of what the expected reading buys]
     #[arg(long, value_name = "V0")]
     v0: Option<String>,
-    /// What the slack lemma adds to a reading when something is set aside for the mechanisms [default: the best one about the budget's epsilon]
+    /// What the slack lemma adds to a reading when something is set aside for the mechanisms [default: the best one about the expected reading]
     #[arg(long, value_name = "C")]
     slack: Option<String>,
 }
@@ -181,7 +181,7 @@ impl RuleArgs {
             if rule == owner { optional(name, text) } else { Ok(None) }
         };
         let slack = optional("--slack", &self.slack)?;
-        let takes_slack = !mechanism_delta.is_zero() && !matches!(rule, OdometerRule::Advanced | OdometerRule::FreeX);
+        let takes_slack = !matches!(rule, OdometerRule::Advanced | OdometerRule::FreeX);
         Ok(OdometerSpec {
             mechanism_delta,
             expected,
@@ -195,6 +195,11 @@ impl RuleArgs {
         })
     }
 
+    /// Whether a slack was given.
+    pub fn has_slack(&self) -> bool {
+        self.slack.is_some()
+    }
+
     /// A parameter that neither the chosen filter nor the chosen odometer has is a mistake.
     pub fn refuse_foreign(&self, filter: FilterRule, odometer: OdometerRule) -> Result<(), Failure> {
         for (name, given, belongs) in [
@@ -204,6 +209,7 @@ impl RuleArgs {
             ("--x", self.x.is_some(), odometer == OdometerRule::FreeX),
             ("--gamma", self.gamma.is_some(), odometer == OdometerRule::NormalMixture),
             ("--v0", self.v0.is_some(), odometer == OdometerRule::Stitched),
+            ("--slack", self.slack.is_some(), !matches!(odometer, OdometerRule::Advanced | OdometerRule::FreeX)),
         ] {
             if given && !belongs {
                 let chosen = format!("neither the {} filter nor the {} odometer", filter.name(), odometer.name());
@@ -224,6 +230,22 @@ pub struct Level {
     pub expected: Amount,
 }
 
+/// The parameters of an odometer that are fixed, as flags with their values.
+pub fn shown_parameters(spec: &OdometerSpec) -> Vec<(&'static str, String)> {
+    let amount = |name: &'static str, value: Option<Amount>| value.map(|value| (name, value.to_string()));
+    [
+        spec.n.map(|n| ("--n", n.to_string())),
+        amount("--granularity", spec.granularity),
+        amount("--x", spec.x),
+        amount("--gamma", spec.gamma),
+        amount("--v0", spec.v0),
+        amount("--slack", spec.slack),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
 /// The names of the filter rules.
 pub fn filter_rules() -> PossibleValuesParser {
     PossibleValuesParser::new(FilterRule::ALL.map(FilterRule::name))
@@ -239,11 +261,13 @@ pub fn on_halt(name: &str) -> OnHalt {
     if name == "stop" { OnHalt::Stop } else { OnHalt::Refuse }
 }
 
-/// An amount from a flag, with the flag's name in the error.
+/// An amount from a flag, with the flag's name in the error. A cost that had to be rounded up is told.
 pub fn flag(name: &str, text: &str, rounding: Rounding) -> Result<Amount, Failure> {
-    Amount::parse(text, rounding)
-        .map(|parsed| parsed.amount)
-        .map_err(|error: Error| Failure::Usage(format!("{name}: {error}")))
+    let parsed = Amount::parse(text, rounding).map_err(|error: Error| Failure::Usage(format!("{name}: {error}")))?;
+    if parsed.rounded && rounding == Rounding::Up {
+        tell(&format!("note: {name} has more than {} decimal places and counts as {}", Amount::PLACES, parsed.amount));
+    }
+    Ok(parsed.amount)
 }
 
 /// An optional parameter, which must not need rounding.

@@ -4,17 +4,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use indicatif::ProgressBar;
-use serde::Serialize;
-use taximeter_accounting::reference::{FixedRounds, GaussianRounds};
-use taximeter_accounting::{Amount, Budget, Cost, Filter, FilterRule, Odometer, OdometerRule, Rounding};
+use plotters::chart::SeriesLabelPosition;
+use serde_json::{Value as Json, json};
+use taximeter_accounting::reference::{FixedInAdvance, FixedRounds, GaussianRounds};
+use taximeter_accounting::{
+    Amount, Budget, Cost, Filter, FilterRule, Odometer, OdometerRule, OdometerSpec, Reading, Rounding,
+};
 
-use crate::args::{CostArgs, Level, MechanismDelta, RuleArgs, flag};
-use crate::figure::{self, Line, Panel};
-use crate::output::{Computed, Failure, print_json, print_line, show_number, thousands};
+use crate::args::{CostArgs, Level, MechanismDelta, RuleArgs, flag, shown_parameters};
+use crate::figure::{self, Axis, Kind, Line, Panel, Scale};
+use crate::output::{Computed, Failure, print_json, print_line, show_cost, show_number, tell, thousands};
+use crate::progress::Progress;
 use crate::table::Table;
 
-/// What k equal costs add up to, by each odometer, filter and theorem.
+/// What k equal costs add up to, by each odometer, filter and theorem
 #[derive(Args)]
 #[command(after_help = "Example: taximeter compare --epsilon 0.01 --rounds 1000 --at-delta 1e-6 --figure out.svg")]
 pub struct Compare {
@@ -44,86 +47,80 @@ const MOST_ROUNDS: u64 = 1_000_000;
 /// A computed ε, or why there is none.
 type Value = Result<f64, String>;
 
-#[derive(Serialize)]
-struct Document {
-    cost: Cost,
-    rounds: u64,
-    at_delta: Amount,
-    odometers: Vec<OdometerJson>,
-    filters: Vec<FilterJson>,
-    fixed_in_advance: Vec<TheoremJson>,
+/// One line: what it is about, its number, and what goes with it.
+struct Row {
+    name: &'static str,
+    value: Value,
+    /// For an odometer: its guarantee and the parameters that were fixed.
+    detail: Option<Detail>,
 }
 
-#[derive(Serialize)]
-struct OdometerJson {
-    rule: &'static str,
-    reading: Option<Computed>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-}
-
-#[derive(Serialize)]
-struct FilterJson {
-    rule: &'static str,
-    epsilon: Option<Computed>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-}
-
-#[derive(Serialize)]
-struct TheoremJson {
-    theorem: &'static str,
-    epsilon: Option<Computed>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
+struct Detail {
+    two_sided: bool,
+    guarantee: String,
+    parameters: Vec<(&'static str, String)>,
 }
 
 /// Everything that is compared, at one number of rounds.
 struct Comparison {
-    odometers: Vec<(OdometerRule, Value)>,
-    filters: Vec<(FilterRule, Value)>,
-    theorems: Vec<(&'static str, Value)>,
+    odometers: Vec<Row>,
+    filters: Vec<Row>,
+    theorems: Vec<Row>,
 }
 
 impl Compare {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let cost = self.cost.cost()?;
         let at_delta = flag("--at-delta", &self.at_delta, Rounding::Down)?;
-        let level = Level { at_delta, mechanism_delta: self.mechanism_delta.amount()?, expected: Amount::ONE };
-        let comparison = self.compare(&cost, self.rounds, level)?;
+        let mechanism_delta = self.mechanism_delta.amount()?;
+        if self.rules.has_slack() && mechanism_delta.is_zero() {
+            return Err(Failure::Usage(
+                "--slack pays for what is set aside with --mechanism-delta; nothing is".to_string(),
+            ));
+        }
+        let level = Level { at_delta, mechanism_delta, expected: expected(&cost, self.rounds, at_delta) };
+        let progress = Progress::new("comparing");
+        let comparison = self.compare(&cost, self.rounds, level, &|done| progress.share(done))?;
+        drop(progress);
         if let Some(path) = &self.figure {
             self.draw(&cost, level, path)?;
         }
         if self.json {
-            print_json(&document(cost, self.rounds, at_delta, comparison))?;
+            print_json(&document(cost, self.rounds, at_delta, &comparison))?;
         } else {
             print_line(&text(&cost, self.rounds, at_delta, &comparison))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    fn compare(&self, cost: &Cost, rounds: u64, level: Level) -> Result<Comparison, Failure> {
+    fn compare(&self, cost: &Cost, rounds: u64, level: Level, progress: &dyn Fn(f64)) -> Result<Comparison, Failure> {
+        let total = (OdometerRule::ALL.len() + FilterRule::ALL.len()) as f64;
         let mut odometers = Vec::new();
         for rule in OdometerRule::ALL {
-            odometers.push((rule, self.reading(rule, cost, rounds, level)?));
+            odometers.push(self.reading(rule, cost, rounds, level)?);
         }
         let mut filters = Vec::new();
         for rule in FilterRule::ALL {
-            filters.push((rule, self.smallest(rule, cost, rounds, level)?));
+            progress((odometers.len() + filters.len()) as f64 / total);
+            filters.push(Row { name: rule.name(), value: self.smallest(rule, cost, rounds, level)?, detail: None });
         }
         Ok(Comparison { odometers, filters, theorems: theorems(cost, rounds, level.at_delta) })
     }
 
-    fn reading(&self, rule: OdometerRule, cost: &Cost, rounds: u64, level: Level) -> Result<Value, Failure> {
+    fn reading(&self, rule: OdometerRule, cost: &Cost, rounds: u64, level: Level) -> Result<Row, Failure> {
         let spec = self.rules.odometer(rule, level)?;
         let read = || {
             let mut odometer = Odometer::new(spec)?;
             odometer.charge_times(cost, rounds)?;
-            Ok::<_, taximeter_accounting::Error>(odometer.reading())
+            Ok::<_, taximeter_accounting::Error>((odometer.reading(), shown_parameters(odometer.spec())))
         };
         Ok(match read() {
-            Ok(reading) => reading.unbounded.map_or(Ok(reading.value), |why| Err(why.to_string())),
-            Err(error) => Err(error.to_string()),
+            Ok((Reading { value, unbounded, guarantee }, parameters)) => Row {
+                name: rule.name(),
+                value: unbounded.map_or(Ok(value), |why| Err(why.to_string())),
+                detail: Some(Detail { two_sided: guarantee.two_sided, guarantee: guarantee.to_string(), parameters }),
+            },
+            Err(error) => Row { name: rule.name(), value: Err(error.to_string()), detail: None },
         })
     }
 
@@ -132,10 +129,8 @@ impl Compare {
         let spec = self.rules.filter(rule, budget)?;
         Ok(match Filter::smallest_epsilon(&spec, cost, rounds) {
             Ok(Some(epsilon)) => Ok(epsilon),
-            Ok(None) if !cost.delta().is_zero() => {
-                Err("no epsilon up to 1000, with so little delta set aside (--mechanism-delta)".to_string())
-            }
-            Ok(None) => Err("no epsilon up to 1000 is enough".to_string()),
+            Ok(None) if !cost.delta().is_zero() => Err("too little delta is set aside (--mechanism-delta)".to_string()),
+            Ok(None) => Err(format!("no epsilon up to {} is enough", Filter::LARGEST_EPSILON)),
             Err(error) => Err(error.to_string()),
         })
     }
@@ -143,64 +138,80 @@ impl Compare {
     /// Everything over the number of rounds.
     fn draw(&self, cost: &Cost, level: Level, path: &std::path::Path) -> Result<(), Failure> {
         let points = round_numbers(self.rounds);
-        let progress = ProgressBar::new(points.len() as u64);
+        let progress = Progress::new("drawing");
         let mut comparisons = Vec::new();
         for &rounds in &points {
-            comparisons.push((rounds, self.compare(cost, rounds, level)?));
-            progress.inc(1);
+            comparisons.push((rounds, self.compare(cost, rounds, level, &|_| {})?));
+            progress.share(comparisons.len() as f64 / points.len() as f64);
         }
-        progress.finish_and_clear();
-        let line = |name: &str, value: &dyn Fn(&Comparison) -> &Value| Line {
-            name: name.to_string(),
-            points: comparisons
-                .iter()
-                .filter_map(|(rounds, comparison)| {
-                    value(comparison).as_ref().ok().map(|value| (*rounds as f64, *value))
-                })
-                .collect(),
+        drop(progress);
+        let lines = |rows: fn(&Comparison) -> &Vec<Row>, kind: Kind| -> Vec<Line> {
+            let names: Vec<_> =
+                comparisons.first().iter().flat_map(|(_, first)| rows(first)).map(|row| row.name).collect();
+            let line = |(at, name): (usize, &'static str)| {
+                let value = |(rounds, comparison): &(u64, Comparison)| {
+                    rows(comparison)[at].value.as_ref().ok().map(|value| (*rounds as f64, *value))
+                };
+                let points: Vec<_> = comparisons.iter().filter_map(value).collect();
+                let end = points.last().map_or(String::new(), |point| format!(": {:.3} at the end", point.1));
+                let before = if kind == Kind::Reference { "fixed in advance: " } else { "" };
+                Line { name: format!("{before}{name}{end}"), points, kind }
+            };
+            names.into_iter().enumerate().map(line).collect()
         };
-        let references = || (1..3).map(|at| line(THEOREM_LABELS[at], &|comparison| &comparison.theorems[at].1));
-        let odometers = OdometerRule::ALL.iter().enumerate();
-        let filters = FilterRule::ALL.iter().enumerate();
+        let panel = |title: &str, rows: fn(&Comparison) -> &Vec<Row>| {
+            let own = lines(rows, Kind::Own);
+            // Basic composition runs far above the rest; it may leave the chart, so that the others stay apart.
+            let rest = || own.iter().skip(1).flat_map(|line| &line.points).map(|point| point.1);
+            let highest = rest().fold(0.0, f64::max) * 1.5;
+            let lowest = own.iter().flat_map(|line| &line.points).map(|point| point.1).fold(highest, f64::min) * 0.8;
+            // It is the same fixed in advance or not, and drawn once.
+            let references = lines(|comparison| &comparison.theorems, Kind::Reference).into_iter().skip(1);
+            Panel {
+                title: title.to_string(),
+                x: Axis::new("number of costs", Scale::Logarithmic),
+                y: Axis { range: Some((lowest, highest)), ..Axis::new("ε", Scale::Logarithmic) },
+                lines: references.chain(own).collect(),
+                // The lines rise from the lower left to the upper right.
+                legend: SeriesLabelPosition::LowerRight,
+            }
+        };
         let panels = [
-            Panel {
-                title: "Odometers: what they read".to_string(),
-                lines: odometers
-                    .map(|(at, rule)| line(rule.name(), &|comparison| &comparison.odometers[at].1))
-                    .collect(),
-                references: references().collect(),
-            },
-            Panel {
-                title: "Filters: the smallest budget that admits them".to_string(),
-                lines: filters.map(|(at, rule)| line(rule.name(), &|comparison| &comparison.filters[at].1)).collect(),
-                references: references().collect(),
-            },
+            panel("Odometers: what they read", |comparison| &comparison.odometers),
+            panel("Filters: the smallest budget that admits them", |comparison| &comparison.filters),
         ];
-        let title = format!("Costs of {cost} each, at δ = {}", level.at_delta);
-        figure::draw(path, &title, "number of costs", "ε", &panels)?;
-        eprintln!("wrote {}", path.display());
+        let title = format!("Costs of {} each, at δ = {}", show_cost(cost), level.at_delta);
+        figure::draw(path, &title, &panels)?;
+        tell(&format!("wrote {}", path.display()));
         Ok(())
     }
 }
 
-const THEOREMS: [&str; 3] = ["basic", "advanced", "optimal"];
-/// As they stand in a figure, where basic composition is drawn once.
-const THEOREM_LABELS: [&str; 3] =
-    ["fixed in advance: basic", "fixed in advance: advanced", "fixed in advance: optimal"];
+/// What the costs add up to by the default odometer: the reading for which the others' parameters are chosen.
+fn expected(cost: &Cost, rounds: u64, at_delta: Amount) -> Amount {
+    let read = || {
+        let mut odometer = Odometer::new(OdometerSpec::new(OdometerRule::RenyiMixture, at_delta)).ok()?;
+        odometer.charge_times(&cost.kind().of_size(cost.size()), rounds).ok()?;
+        Some(Amount::at_most(odometer.reading().value)).filter(|reading| !reading.is_zero())
+    };
+    read().unwrap_or(Amount::ONE)
+}
 
 /// The theorems for parameters fixed in advance.
-fn theorems(cost: &Cost, rounds: u64, delta: Amount) -> Vec<(&'static str, Value)> {
+fn theorems(cost: &Cost, rounds: u64, delta: Amount) -> Vec<Row> {
     let values = match (cost, FixedRounds::new(cost, rounds)) {
         (Cost::Gaussian { mu }, _) => [None, None, GaussianRounds::new(*mu, rounds).optimal_epsilon(delta)],
         (_, Ok(fixed)) => [fixed.basic_epsilon(delta), fixed.advanced_epsilon(delta), fixed.optimal_epsilon(delta)],
         (_, Err(_)) => [None; 3],
     };
     let why = || "no theorem for such costs at this delta".to_string();
-    THEOREMS
-        .into_iter()
-        .zip(values)
-        .map(|(name, value)| (name, value.map(|value| value.value()).ok_or_else(why)))
-        .collect()
+    let names = ["basic", "advanced", "optimal"].into_iter();
+    let row = |(name, value): (_, Option<FixedInAdvance>)| Row {
+        name,
+        value: value.map(FixedInAdvance::value).ok_or_else(why),
+        detail: None,
+    };
+    names.zip(values).map(row).collect()
 }
 
 /// About forty whole numbers from 1 to the last, evenly spread on a logarithmic scale.
@@ -212,57 +223,57 @@ fn round_numbers(last: u64) -> Vec<u64> {
     numbers
 }
 
-fn document(cost: Cost, rounds: u64, at_delta: Amount, comparison: Comparison) -> Document {
-    let split = |value: Value| match value {
-        Ok(value) => (Some(Computed(value)), None),
-        Err(reason) => (None, Some(reason)),
+fn document(cost: Cost, rounds: u64, at_delta: Amount, comparison: &Comparison) -> Json {
+    let rows = |rows: &[Row], key: &str, number: &str| -> Json {
+        let row = |row: &Row| {
+            let mut object = json!({ key: row.name, number: row.value.as_ref().ok().map(|value| Computed(*value)) });
+            if let Err(reason) = &row.value {
+                object["reason"] = json!(reason);
+            }
+            if let Some(detail) = &row.detail {
+                object["guarantee"] = json!(detail.guarantee);
+                let named = detail
+                    .parameters
+                    .iter()
+                    .map(|(name, value)| (name.trim_start_matches('-').to_string(), json!(value)));
+                object["parameters"] = Json::Object(named.collect());
+            }
+            object
+        };
+        rows.iter().map(row).collect()
     };
-    Document {
-        cost,
-        rounds,
-        at_delta,
-        odometers: comparison
-            .odometers
-            .into_iter()
-            .map(|(rule, value)| {
-                let (reading, reason) = split(value);
-                OdometerJson { rule: rule.name(), reading, reason }
-            })
-            .collect(),
-        filters: comparison
-            .filters
-            .into_iter()
-            .map(|(rule, value)| {
-                let (epsilon, reason) = split(value);
-                FilterJson { rule: rule.name(), epsilon, reason }
-            })
-            .collect(),
-        fixed_in_advance: comparison
-            .theorems
-            .into_iter()
-            .map(|(theorem, value)| {
-                let (epsilon, reason) = split(value);
-                TheoremJson { theorem, epsilon, reason }
-            })
-            .collect(),
-    }
+    json!({
+        "cost": cost,
+        "rounds": rounds,
+        "at_delta": at_delta,
+        "odometers": rows(&comparison.odometers, "rule", "reading"),
+        "filters": rows(&comparison.filters, "rule", "epsilon"),
+        "fixed_in_advance": rows(&comparison.theorems, "theorem", "epsilon"),
+    })
 }
 
 fn text(cost: &Cost, rounds: u64, at_delta: Amount, comparison: &Comparison) -> String {
     let mut table = Table::new(&["", "rule", ">ε", ""]);
-    let mut section = |what: &str, name: &str, value: &Value| match value {
-        Ok(value) => table.row([what, name, &show_number(*value), ""]),
-        Err(reason) => table.row([what, name, "–", reason]),
-    };
-    let first = |at: usize, what: &'static str| if at == 0 { what } else { "" };
-    for (at, (rule, value)) in comparison.odometers.iter().enumerate() {
-        section(first(at, "odometer reads"), rule.name(), value);
+    for (what, rows) in [
+        ("odometer reads", &comparison.odometers),
+        ("filter needs a budget of", &comparison.filters),
+        ("if all were fixed in advance", &comparison.theorems),
+    ] {
+        for (at, row) in rows.iter().enumerate() {
+            let what = if at == 0 { what } else { "" };
+            match &row.value {
+                Ok(value) => table.row([what, row.name, &show_number(*value), &detail(row)]),
+                Err(reason) => table.row([what, row.name, "–", reason]),
+            }
+        }
     }
-    for (at, (rule, value)) in comparison.filters.iter().enumerate() {
-        section(first(at, "filter needs a budget of"), rule.name(), value);
-    }
-    for (at, (theorem, value)) in comparison.theorems.iter().enumerate() {
-        section(first(at, "if all were fixed in advance"), theorem, value);
-    }
-    format!("{} costs of {cost} each, at δ = {at_delta}:\n\n{table}", thousands(rounds))
+    format!("{} costs of {} each, at δ = {at_delta}:\n\n{table}", thousands(rounds), show_cost(cost))
+}
+
+/// The sides that a reading bounds, and its parameters.
+fn detail(row: &Row) -> String {
+    let Some(detail) = &row.detail else { return String::new() };
+    let sides = if detail.two_sided { "two-sided" } else { "one-sided" };
+    let parameters = detail.parameters.iter().map(|(name, value)| format!(", {name} {value}"));
+    format!("{sides}{}", parameters.collect::<String>())
 }

@@ -1,4 +1,4 @@
-//! Figures as SVG: lines over a number of costs, with dashes as well as colours so that they print in grey.
+//! Figures as SVG: lines with dashes as well as colours, so that they print in grey.
 
 use std::path::Path;
 
@@ -7,17 +7,44 @@ use plotters::prelude::*;
 
 use crate::output::Failure;
 
-/// One line.
+/// One line, and how it is drawn.
 pub struct Line {
     pub name: String,
     pub points: Vec<(f64, f64)>,
+    pub kind: Kind,
 }
 
-/// One chart: the lines it is about, and references beside them.
+/// What a line is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// What the figure is about: coloured.
+    Own,
+    /// Something to hold against it: thin and grey.
+    Reference,
+}
+
+/// How an axis runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    Linear,
+    Logarithmic,
+}
+
+/// An axis.
+pub struct Axis {
+    pub label: &'static str,
+    pub scale: Scale,
+    /// The range; where nothing is given, what the points need.
+    pub range: Option<(f64, f64)>,
+}
+
+/// One chart.
 pub struct Panel {
     pub title: String,
+    pub x: Axis,
+    pub y: Axis,
     pub lines: Vec<Line>,
-    pub references: Vec<Line>,
+    pub legend: SeriesLabelPosition,
 }
 
 /// Colours that differ in lightness too.
@@ -32,6 +59,7 @@ const COLOURS: [RGBColor; 6] = [
 /// Dashes and gaps in pixels.
 const DASHES: [(i32, i32); 6] = [(2, 3), (10, 4), (6, 3), (14, 5), (4, 4), SOLID];
 const SOLID: (i32, i32) = (10_000, 1);
+const REFERENCES: [(f64, (i32, i32)); 3] = [(0.9, SOLID), (0.6, (5, 3)), (0.45, (1, 3))];
 
 /// The drawing library rounds to whole pixels, so a figure is drawn this many times larger than it is shown.
 const FINER: u32 = 3;
@@ -43,8 +71,8 @@ const fn px(pixels: u32) -> u32 {
     pixels * FINER
 }
 
-/// Draws the panels side by side, both axes logarithmic.
-pub fn draw(path: &Path, title: &str, x_label: &str, y_label: &str, panels: &[Panel]) -> Result<(), Failure> {
+/// Draws the panels side by side.
+pub fn draw(path: &Path, title: &str, panels: &[Panel]) -> Result<(), Failure> {
     let fail = |error: &dyn std::fmt::Display| {
         Failure::Other(format!("the figure {} cannot be written: {error}; is the folder there?", path.display()))
     };
@@ -53,9 +81,10 @@ pub fn draw(path: &Path, title: &str, x_label: &str, y_label: &str, panels: &[Pa
     {
         let area = SVGBackend::with_string(&mut svg, (px(width), px(HEIGHT))).into_drawing_area();
         area.fill(&WHITE).map_err(|error| fail(&error))?;
+        let area = area.margin(px(6), 0, 0, 0);
         let area = area.titled(title, ("sans-serif", px(18))).map_err(|error| fail(&error))?;
         for (panel, area) in panels.iter().zip(area.split_evenly((1, panels.len()))) {
-            draw_panel(panel, &area, x_label, y_label).map_err(|error| fail(&error))?;
+            draw_panel(panel, &area).map_err(|error| fail(&error))?;
         }
         area.present().map_err(|error| fail(&error))?;
     }
@@ -64,88 +93,99 @@ pub fn draw(path: &Path, title: &str, x_label: &str, y_label: &str, panels: &[Pa
     std::fs::write(path, svg.replacen(&drawn, &shown, 1)).map_err(|error| fail(&error))
 }
 
-fn draw_panel(
-    panel: &Panel,
-    area: &DrawingArea<SVGBackend, Shift>,
-    x_label: &str,
-    y_label: &str,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let points = || panel.lines.iter().chain(&panel.references).flat_map(|line| &line.points);
-    let range = |pick: fn(&(f64, f64)) -> f64| {
-        points()
-            .map(pick)
-            .filter(|value| *value > 0.0)
-            .fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)))
-    };
-    let ((x_low, x_high), (y_low, y_high)) = (range(|point| point.0), range(|point| point.1));
-    if x_high <= 0.0 {
-        return Err("there is nothing to draw".into());
-    }
-    // Basic composition runs far above the rest; it may leave the chart, so that the others stay apart. The legend stands at the
-    // lower right, below all lines.
-    let others = panel.lines.iter().filter(|line| line.name != "basic").flat_map(|line| &line.points);
-    let y_high = others.map(|point| point.1).fold(0.0, f64::max).clamp(2.0 * y_low, y_high.max(2.0 * y_low)) * 1.5;
+fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend, Shift>) -> Result<(), Box<dyn std::error::Error>> {
+    // A logarithmic axis is a linear one of logarithms, labelled with what they are logarithms of.
+    let (x_low, x_high) = panel.x.span(panel, |point| point.0).ok_or("there is nothing to draw")?;
+    let (y_low, y_high) = panel.y.span(panel, |point| point.1).ok_or("there is nothing to draw")?;
     let mut chart = ChartBuilder::on(area)
         .caption(&panel.title, ("sans-serif", px(15)))
         .margin(px(10))
         .margin_right(px(26))
         .x_label_area_size(px(40))
-        .y_label_area_size(px(56))
-        .build_cartesian_2d((x_low..x_high.max(x_low * 2.0)).log_scale(), (y_low * 0.8..y_high).log_scale())?;
+        .y_label_area_size(px(60))
+        .build_cartesian_2d(x_low..x_high, y_low..y_high)?;
     chart
         .configure_mesh()
-        .x_desc(x_label)
-        .y_desc(y_label)
+        .x_desc(panel.x.label)
+        .y_desc(panel.y.label)
         .axis_desc_style(("sans-serif", px(13)))
         .label_style(("sans-serif", px(11)))
         .axis_style(BLACK.stroke_width(FINER))
         .bold_line_style(BLACK.mix(0.15).stroke_width(FINER))
         .light_line_style(WHITE)
-        .x_label_formatter(&|value| short(*value))
-        .y_label_formatter(&|value| short(*value))
+        .x_label_formatter(&|value| panel.x.tick(*value))
+        .y_label_formatter(&|value| panel.y.tick(*value))
         .draw()?;
-    let own =
-        panel.lines.iter().zip(COLOURS).zip(DASHES).map(|((line, colour), dash)| (line, colour.mix(1.0), 2, dash));
-    let greys = [0.45, 0.7, 1.0].map(|share| BLACK.mix(share));
-    let beside = panel
-        .references
-        .iter()
-        .zip(greys)
-        .zip([(1, 3), (5, 3), SOLID])
-        .map(|((line, grey), dash)| (line, grey, 1, dash));
-    for (line, colour, width, (dash, gap)) in beside.chain(own).filter(|(line, ..)| !line.points.is_empty()) {
-        let (dash, gap, style) = (dash * FINER as i32, gap * FINER as i32, colour.stroke_width(px(width)));
-        chart
-            .draw_series(DashedLineSeries::new(
-                line.points.iter().copied().filter(|point| point.1 <= y_high),
-                dash,
-                gap,
-                style,
-            ))?
-            .label(label(line))
-            .legend(move |(x, y)| {
-                plotters::element::DashedPathElement::new([(x, y), (x + px(26) as i32, y)], dash, gap, style)
-            });
+    let (mut own, mut references) = (0, 0);
+    for line in panel.lines.iter().filter(|line| !line.points.is_empty()) {
+        let (style, (dash, gap)) = match line.kind {
+            Kind::Own => {
+                own += 1;
+                (COLOURS[(own - 1) % COLOURS.len()].stroke_width(px(2)), DASHES[(own - 1) % DASHES.len()])
+            }
+            Kind::Reference => {
+                references += 1;
+                let (grey, dash) = REFERENCES[(references - 1) % REFERENCES.len()];
+                (BLACK.mix(grey).stroke_width(px(1)), dash)
+            }
+        };
+        let (dash, gap) = (dash * FINER as i32, gap * FINER as i32);
+        // What leaves the chart is not drawn, rather than drawn along its edge.
+        let inside = |point: &(f64, f64)| (x_low..=x_high).contains(&point.0) && (y_low..=y_high).contains(&point.1);
+        let points = line.points.iter().map(|point| (panel.x.place(point.0), panel.y.place(point.1))).filter(inside);
+        let points: Vec<_> = points.collect();
+        chart.draw_series(DashedLineSeries::new(points, dash, gap, style))?.label(&line.name).legend(move |(x, y)| {
+            plotters::element::DashedPathElement::new([(x, y), (x + px(26) as i32, y)], dash, gap, style)
+        });
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
+        .position(panel.legend.clone())
         .label_font(("sans-serif", px(11)))
         .legend_area_size(px(32))
         .margin(px(8))
-        .background_style(WHITE)
+        .background_style(WHITE.mix(0.9))
         .border_style(BLACK.mix(0.3))
         .draw()?;
     Ok(())
 }
 
-/// A line's name with where it ends.
-fn label(line: &Line) -> String {
-    let end = line.points.last().map_or(String::new(), |point| format!(": {:.3} at the end", point.1));
-    format!("{}{end}", line.name)
-}
+impl Axis {
+    /// An axis as wide as its points.
+    pub fn new(label: &'static str, scale: Scale) -> Axis {
+        Axis { label, scale, range: None }
+    }
 
-/// A tick's label.
-fn short(value: f64) -> String {
-    if (0.01..100_000.0).contains(&value) { format!("{value}") } else { format!("{value:e}") }
+    /// Where a value stands.
+    fn place(&self, value: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => value,
+            Scale::Logarithmic => value.log10(),
+        }
+    }
+
+    /// From where to where the axis runs; nothing if there is no point.
+    fn span(&self, panel: &Panel, pick: fn(&(f64, f64)) -> f64) -> Option<(f64, f64)> {
+        if let Some((low, high)) = self.range {
+            return Some((self.place(low), self.place(high)));
+        }
+        let places = panel.lines.iter().flat_map(|line| &line.points).map(|point| self.place(pick(point)));
+        let (low, high) = places
+            .filter(|place| place.is_finite())
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), place| (low.min(place), high.max(place)));
+        let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
+        (low < high).then_some((low, high))
+    }
+
+    /// A tick's label: on a logarithmic axis only where it is a whole power of ten.
+    fn tick(&self, place: f64) -> String {
+        match self.scale {
+            Scale::Linear => format!("{}", (place * 1e6).round() / 1e6),
+            Scale::Logarithmic if (place - place.round()).abs() > 1e-6 => String::new(),
+            Scale::Logarithmic => {
+                let value = 10f64.powi(place.round() as i32);
+                if (1e-3..1e5).contains(&value) { format!("{value}") } else { format!("{value:e}") }
+            }
+        }
+    }
 }

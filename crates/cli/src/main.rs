@@ -4,16 +4,19 @@ mod args;
 mod compare;
 mod demo;
 mod figure;
+mod lab;
 mod meter;
 mod output;
 mod plan;
+mod progress;
+mod random;
 mod table;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use output::Failure;
+use output::{Failure, tell};
 
 /// Privacy odometers and filters: a budget for people who choose the next question after seeing the last answer.
 #[derive(Parser)]
@@ -23,19 +26,15 @@ struct Program {
     command: Command,
 }
 
-const EXIT_CODES: &str =
-    "Exit codes: 0 done, 2 wrong usage or input, 3 refused by a filter set to stop, 1 anything else.";
+const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage or input, 3 refused by a filter set to stop, 4 a claim does not hold, 1 anything else.";
 
 #[derive(Subcommand)]
 enum Command {
-    /// Ride along with an analyst who spends a budget of (1, 1e-6)
     Demo(demo::Demo),
-    /// How many equal costs a budget admits, by each rule
     Plan(plan::Plan),
-    /// What k equal costs add up to, by each odometer, filter and theorem
     Compare(compare::Compare),
-    /// Decide and read, cost by cost, from standard input
     Meter(meter::Meter),
+    Lab(lab::Lab),
 }
 
 fn main() -> ExitCode {
@@ -44,16 +43,17 @@ fn main() -> ExitCode {
         Command::Plan(plan) => plan.run(),
         Command::Compare(compare) => compare.run(),
         Command::Meter(meter) => meter.run(),
+        Command::Lab(lab) => lab.run(),
     };
     match result {
         Ok(code) => code,
         Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
         Err(Failure::Usage(message)) => {
-            eprintln!("error: {message}");
+            tell(&format!("error: {message}"));
             ExitCode::from(2)
         }
         Err(Failure::Other(message)) => {
-            eprintln!("error: {message}");
+            tell(&format!("error: {message}"));
             ExitCode::FAILURE
         }
     }

@@ -11,10 +11,12 @@ use taximeter_accounting::{
     Rounding, Verdict,
 };
 
-use crate::args::{BudgetArgs, Level, RuleArgs, filter_rules, flag, odometer_rules, on_halt, optional};
-use crate::output::{Computed, Failure, print_json, print_line, show_count, show_number};
+use crate::args::{
+    BudgetArgs, Level, RuleArgs, filter_rules, flag, odometer_rules, on_halt, optional, shown_parameters,
+};
+use crate::output::{Computed, Failure, print_json, print_line, show_cost, show_count, show_number, tell};
 
-/// Decide and read, cost by cost, from standard input.
+/// Decide and read, cost by cost, from standard input
 ///
 /// Each line is a bare epsilon such as 0.05, or a cost in JSON: {"epsilon":"0.05"}, {"epsilon":"0.05","delta":"1e-9"},
 /// {"gaussian":"0.1"}, {"gaussian":{"sigma":"10","sensitivity":"1"}}, {"discrete_gaussian":"0.1"}, {"zcdp":"0.005"},
@@ -53,7 +55,7 @@ const LONGEST_LINE: u64 = 64 * 1024;
 impl Meter {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let mut ride = self.ride()?;
-        eprintln!("{}", ride.heading());
+        tell(&ride.heading());
         if !self.json {
             print_line(&ride.columns())?;
         }
@@ -83,6 +85,13 @@ impl Meter {
     /// The filter and the odometer, with nothing charged.
     fn ride(&self) -> Result<Ride, Failure> {
         let budget = self.budget.budget()?;
+        if budget.delta().is_zero() && (self.rule != "basic" || (self.odometer != "basic" && self.at_delta.is_none())) {
+            return Err(Failure::Usage(
+                "a budget without a delta goes with basic composition alone: give a delta, for instance --budget 1,1e-6, or use \
+                 --rule basic --odometer basic"
+                    .to_string(),
+            ));
+        }
         let (rule, odometer) = (FilterRule::from_name(&self.rule)?, OdometerRule::from_name(&self.odometer)?);
         self.rules.refuse_foreign(rule, odometer)?;
         let filter = FilterSpec {
@@ -161,6 +170,7 @@ struct Round {
     #[serde(skip_serializing_if = "Option::is_none")]
     reading_reason: Option<&'static str>,
     guarantee: String,
+    filter_guarantee: String,
 }
 
 /// What is said about a cost that is only asked about.
@@ -202,6 +212,8 @@ struct ForfeitJson {
     without: u64,
     rule_after: u64,
     basic_after: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    at_least: bool,
     #[serde(skip)]
     counts: Forfeit,
 }
@@ -239,6 +251,7 @@ impl Ride {
             reading: Computed(0.0),
             reading_reason: None,
             guarantee: String::new(),
+            filter_guarantee: self.filter.guarantee(),
         };
         self.last_halted = matches!(verdict, Verdict::Halt(_));
         match verdict {
@@ -299,6 +312,7 @@ impl Ride {
             without: counts.without.count,
             rule_after: counts.branch.count,
             basic_after: counts.basic.count,
+            at_least: counts.without.at_least || counts.branch.at_least || counts.basic.at_least,
             counts,
         }))
     }
@@ -321,13 +335,8 @@ impl Ride {
         add("--max-cost", show(filter.max_cost));
         let aside = filter.budget.mechanism_delta();
         add("--mechanism-delta", Some(aside.to_string()).filter(|_| !aside.is_zero()));
-        add("--n", odometer.n.map(|n| n.to_string()));
-        add("--granularity", show(odometer.granularity));
-        add("--x", show(odometer.x));
-        add("--gamma", show(odometer.gamma));
-        add("--v0", show(odometer.v0));
-        add("--slack", show(odometer.slack));
         add("--at-delta", Some(odometer.at_delta.to_string()));
+        parameters.extend(shown_parameters(odometer).into_iter().map(|(name, value)| format!("{name} {value}")));
         text += &format!(
             "\nodometer {}: {}\n  {}",
             odometer.rule.name(),
@@ -356,7 +365,8 @@ impl Answer {
 
 impl Round {
     fn text(&self) -> String {
-        let cost = if self.rounded_up { format!("{} (rounded up)", self.cost) } else { self.cost.to_string() };
+        let mark = if self.rounded_up { " (rounded up)" } else { "" };
+        let cost = format!("{}{mark}", show_cost(&self.cost));
         let sum = self.spent.epsilon.map_or("∞".to_string(), shorten);
         let mut text = format!(
             "{:>6}  {cost:<34}  {:<8}  {:>8.2} %  {sum:>12}  {:>10}",
@@ -381,15 +391,16 @@ impl Round {
 
 impl Quote {
     fn text(&self) -> String {
+        let fit = if self.count == 1 { "such cost fits" } else { "such costs fit" };
         let count = show_count(Count { count: self.count, at_least: self.at_least });
         let outcome = match (&self.reason, self.fits) {
-            (None, _) => format!("would continue; {count} such costs fit"),
+            (None, _) => format!("would continue; {count} {fit}"),
             (Some(reason), Some(fits)) => {
                 format!("would halt: {reason}; {fits} would fit", fits = fits.with_size(fits.size().significant(6)))
             }
             (Some(reason), None) => format!("would halt: {reason}; nothing of this kind fits"),
         };
-        format!("     ?  {}  {outcome}{}", self.quote, closing(self.closes, &self.forfeits))
+        format!("     ?  {}  {outcome}{}", show_cost(&self.quote), closing(self.closes, &self.forfeits))
     }
 }
 
@@ -400,7 +411,7 @@ fn closing(closes: Option<&str>, forfeits: &Option<ForfeitJson>) -> String {
             let Forfeit { without, branch: rule, basic } = forfeits.counts;
             format!(
                 "\n        closes the {branch} branch for good: of costs like {} there would be {} without it, and are {} with it",
-                forfeits.usual,
+                show_cost(&forfeits.usual),
                 show_count(without),
                 show_count(if rule.count > basic.count { rule } else { basic })
             )

@@ -4,7 +4,10 @@ use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 use serde_json::Number;
-use taximeter_accounting::{Amount, Budget, Count, Error};
+use taximeter_accounting::{Amount, Budget, Cost, Count, Error};
+
+/// The exit code for evidence or records that do not hold.
+pub const INTEGRITY_BROKEN: u8 = 4;
 
 /// Why a command could not do its work.
 pub enum Failure {
@@ -43,6 +46,11 @@ pub fn print_line(line: &str) -> Result<(), Failure> {
     writeln!(out, "{line}")?;
     out.flush()?;
     Ok(())
+}
+
+/// Tells people something on standard error. If nobody reads it any more, there is nobody to tell.
+pub fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// A computed number as JSON: 17 significant digits, or null where it is not finite.
@@ -96,7 +104,7 @@ pub fn thousands(number: u64) -> String {
     shown
 }
 
-/// A computed number for people: six significant digits, rounded up but for rounding errors of its own.
+/// A computed number for people: six significant digits, never below the number itself.
 pub fn show_number(value: f64) -> String {
     if !value.is_finite() {
         return "∞".to_string();
@@ -104,15 +112,26 @@ pub fn show_number(value: f64) -> String {
     if value <= 0.0 {
         return "0".to_string();
     }
-    let value = value * (1.0 - 1e-13);
-    let exponent = value.log10().floor() as i32;
-    let scale = 10f64.powi(5 - exponent);
-    let digits = (value * scale).ceil() as u64;
+    // The nearest six digits, and the next ones up if those are below.
+    let nearest = format!("{value:.5e}");
+    let (mantissa, exponent) = nearest.split_once('e').unwrap_or((&nearest, "0"));
+    let mut digits: u64 = mantissa.replace('.', "").parse().unwrap_or(0);
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let number = |digits: u64| format!("{digits}e{}", exponent - 5).parse::<f64>().unwrap_or(value);
+    digits += u64::from(number(digits) < value);
     if (-4..6).contains(&exponent) {
-        let text = format!("{:.*}", (5 - exponent).max(0) as usize, digits as f64 / scale);
+        let text = format!("{:.*}", (5 - exponent).max(0) as usize, number(digits));
         return if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text };
     }
-    format!("{:e}", format!("{digits}e{}", exponent - 5).parse::<f64>().unwrap_or(value))
+    format!("{:e}", number(digits))
+}
+
+/// A cost for people: at most eight significant digits, the rest is in the JSON.
+pub fn show_cost(cost: &Cost) -> String {
+    let size = cost.size();
+    let short = size.significant(8);
+    let mark = if short == size { "" } else { "…" };
+    format!("{}{mark}", cost.with_size(short))
 }
 
 #[cfg(test)]
@@ -122,7 +141,9 @@ mod tests {
     #[test]
     fn numbers_are_shown_with_six_digits_and_rounded_up() {
         for (value, shown) in [
-            (10.000000000000002, "10"),
+            (10.0, "10"),
+            (10.000000000000002, "10.0001"),
+            (0.999_999_9, "1"),
             (1.0000001, "1.00001"),
             (0.1, "0.1"),
             (1234567.0, "1.23457e6"),

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use taximeter_accounting::reference::{FixedRounds, GaussianRounds};
-use taximeter_accounting::{Budget, Cost, Count, Filter, FilterRule, Refusal, Verdict};
+use taximeter_accounting::{Budget, Cost, Count, Filter, FilterRule, FilterSpec, Refusal, Verdict};
 
-use crate::args::{BudgetArgs, CostArgs, RuleArgs};
-use crate::output::{BudgetJson, Failure, print_json, print_line, show_count};
+use crate::args::{BudgetArgs, CostArgs, optional};
+use crate::output::{BudgetJson, Failure, print_json, print_line, show_cost, show_count};
 use crate::table::Table;
 
-/// How many equal costs a budget admits, by each rule.
+/// How many equal costs a budget admits, by each rule
 #[derive(Args)]
 #[command(after_help = "Example: taximeter plan --budget 1,1e-6 --epsilon 0.01")]
 pub struct Plan {
@@ -22,8 +22,9 @@ pub struct Plan {
     json: bool,
     #[command(flatten)]
     cost: CostArgs,
-    #[command(flatten)]
-    rules: RuleArgs,
+    /// The order of the renyi rule [default: the best one for the budget]
+    #[arg(long, value_name = "ALPHA")]
+    order: Option<String>,
 }
 
 /// How many queries a rule admits, or why it cannot say.
@@ -59,9 +60,11 @@ struct Queries {
 #[derive(Serialize)]
 struct FixedJson {
     advanced: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    advanced_at_least: bool,
     optimal: Option<u64>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    at_least: bool,
+    optimal_at_least: bool,
 }
 
 impl Plan {
@@ -82,7 +85,8 @@ impl Plan {
 
     /// How many fit by one rule; a rule that cannot say is not a failure of the plan.
     fn count(&self, rule: FilterRule, budget: Budget, cost: &Cost) -> Result<Row, Failure> {
-        let filter = match Filter::new(self.rules.filter(rule, budget)?) {
+        let order = if rule == FilterRule::Renyi { optional("--order", &self.order)? } else { None };
+        let filter = match Filter::new(FilterSpec { order, ..FilterSpec::new(rule, budget) }) {
             Ok(filter) => filter,
             Err(error) => return Ok(Err(error.to_string())),
         };
@@ -117,13 +121,18 @@ fn document(budget: &Budget, cost: Cost, rules: Vec<(FilterRule, Row)>, fixed: [
         },
     });
     let [advanced, optimal] = fixed;
-    let at_least = fixed.iter().flatten().any(|count| count.at_least);
+    let at_least = |count: Option<Count>| count.is_some_and(|count| count.at_least);
     let number = |count: Option<Count>| count.map(|count| count.count);
     Document {
         budget: budget.into(),
         cost,
         rules: rules.collect(),
-        fixed_in_advance: FixedJson { advanced: number(advanced), optimal: number(optimal), at_least },
+        fixed_in_advance: FixedJson {
+            advanced: number(advanced),
+            advanced_at_least: at_least(advanced),
+            optimal: number(optimal),
+            optimal_at_least: at_least(optimal),
+        },
     }
 }
 
@@ -138,8 +147,9 @@ fn text(budget: &Budget, cost: &Cost, rules: &[(FilterRule, Row)], fixed: [Optio
     let number = |count: Option<Count>| count.map_or("no theorem".to_string(), show_count);
     let [advanced, optimal] = fixed;
     format!(
-        "A budget of {budget} and costs of {cost} each:\n\n{table}\n\n\
+        "A budget of {budget} and costs of {} each:\n\n{table}\n\n\
          If all were fixed in advance: {} by advanced composition, {} at the optimum.",
+        show_cost(cost),
         number(advanced),
         number(optimal)
     )

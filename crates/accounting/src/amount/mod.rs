@@ -125,6 +125,16 @@ impl Amount {
         Amount(self.0 / unit * unit)
     }
 
+    /// This amount with so many significant digits, rounded up; nothing if it is too large to hold.
+    pub fn significant_up(self, digits: u32) -> Option<Amount> {
+        let down = self.significant(digits);
+        if down == self {
+            return Some(self);
+        }
+        let length = self.0.checked_ilog10().map_or(0, |log| log + 1);
+        down.0.checked_add(10u128.pow(length.saturating_sub(digits))).map(Amount)
+    }
+
     /// The largest amount not above a number; zero for what is not a positive number.
     pub fn at_most(value: f64) -> Amount {
         FineAmount::at_most(value).map_or(Amount::MAX, |fine| fine.coarse(Rounding::Down))

@@ -30,7 +30,8 @@ impl Amount {
             return fail("has a minus sign; amounts are zero or positive");
         }
         if unsigned.contains('/') {
-            return fail("is a fraction; write it as a decimal number, for instance 0.333 for 1/3");
+            let third = if rounding == Rounding::Up { "0.334" } else { "0.333" };
+            return fail(&format!("is a fraction; write it as a decimal number, for instance {third} for 1/3"));
         }
         let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
             Some(at) => (&unsigned[..at], &unsigned[at + 1..]),

@@ -7,7 +7,7 @@
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{Cost, CostKind, Declared};
 use crate::amount::{Amount, Parsed, Rounding};
@@ -46,8 +46,8 @@ impl<'de> Deserialize<'de> for Cost {
     }
 }
 
-/// The entries of a JSON object in order, repeated names included, so that they can be refused.
-struct Entries(Vec<(String, Value)>);
+/// The entries of a JSON object in order, each value as its text. Repeated names are refused: readers differ in which they take.
+struct Entries(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Entries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -58,9 +58,12 @@ impl<'de> Deserialize<'de> for Entries {
                 write!(f, "an object such as {EXAMPLE}")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
+                let mut entries: Vec<(String, Box<RawValue>)> = Vec::new();
+                while let Some((name, value)) = map.next_entry::<String, _>()? {
+                    if entries.iter().any(|(earlier, _)| *earlier == name) {
+                        return Err(serde::de::Error::custom(format!("{name:?} stands twice; write it once")));
+                    }
+                    entries.push((name, value));
                 }
                 Ok(Entries(entries))
             }
@@ -71,11 +74,6 @@ impl<'de> Deserialize<'de> for Entries {
 
 impl Entries {
     fn cost(mut self) -> Result<Declared, Error> {
-        for (at, (name, _)) in self.0.iter().enumerate() {
-            if self.0[..at].iter().any(|(earlier, _)| earlier == name) {
-                return Err(Error::input(format!("{name:?} stands twice in a cost; write it once")));
-            }
-        }
         let delta = self.take("delta");
         let Some(kind) = CostKind::ALL.into_iter().find(|kind| self.0.iter().any(|(name, _)| name == kind.name()))
         else {
@@ -86,7 +84,8 @@ impl Entries {
         if let Some((other, _)) = self.0.first() {
             return Err(Error::input(format!("{other:?} cannot stand beside {:?} in a cost", kind.name())));
         }
-        let declared = if value.is_object() { described(kind, value)? } else { parameter(kind, &value)? };
+        let is_object = value.get().starts_with('{');
+        let declared = if is_object { described(kind, &value)? } else { parameter(kind, &value)? };
         let Some(delta) = delta else { return Ok(declared) };
         if kind != CostKind::Epsilon {
             return Err(Error::input(format!("\"delta\" goes with \"epsilon\", not with {:?}", kind.name())));
@@ -96,21 +95,22 @@ impl Entries {
         Ok(Declared { cost, rounded: declared.rounded || delta.rounded })
     }
 
-    fn take(&mut self, name: &str) -> Option<Value> {
+    fn take(&mut self, name: &str) -> Option<Box<RawValue>> {
         let at = self.0.iter().position(|(entry, _)| entry == name)?;
         Some(self.0.remove(at).1)
     }
 }
 
 /// A cost given by its privacy parameter.
-fn parameter(kind: CostKind, value: &Value) -> Result<Declared, Error> {
+fn parameter(kind: CostKind, value: &RawValue) -> Result<Declared, Error> {
     let parsed = amount(kind.name(), value)?;
     Ok(Declared { cost: kind.of_size(parsed.amount), rounded: parsed.rounded })
 }
 
 /// A cost given by what the mechanism does: the noise and the sensitivity, or the probability of the truth.
-fn described(kind: CostKind, value: Value) -> Result<Declared, Error> {
-    let mut fields: Entries = serde_json::from_value(value).map_err(|error| Error::input(error.to_string()))?;
+fn described(kind: CostKind, value: &RawValue) -> Result<Declared, Error> {
+    let mut fields: Entries =
+        serde_json::from_str(value.get()).map_err(|error| Error::input(format!("{:?}: {error}", kind.name())))?;
     let mut rounded = false;
     let mut field = |name: &str, rounding: Rounding| -> Result<Amount, Error> {
         let value =
@@ -142,14 +142,15 @@ fn described(kind: CostKind, value: Value) -> Result<Declared, Error> {
     }
 }
 
-fn amount(name: &str, value: &Value) -> Result<Parsed, Error> {
+fn amount(name: &str, value: &RawValue) -> Result<Parsed, Error> {
     amount_rounding(name, value, Rounding::Up)
 }
 
-fn amount_rounding(name: &str, value: &Value, rounding: Rounding) -> Result<Parsed, Error> {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
+fn amount_rounding(name: &str, value: &RawValue, rounding: Rounding) -> Result<Parsed, Error> {
+    // A number is read from its text, with or without quotes.
+    let text = match value.get().as_bytes().first() {
+        Some(b'"') => serde_json::from_str(value.get()).map_err(|error| Error::input(format!("{name:?}: {error}")))?,
+        Some(b'-' | b'0'..=b'9') => value.get().to_string(),
         _ => return Err(Error::input(format!("{name:?} must be an amount, for instance \"0.05\""))),
     };
     Amount::parse(&text, rounding).map_err(|error| Error::input(format!("{name:?}: {error}")))
@@ -203,6 +204,8 @@ mod tests {
         check(r#"{"epsilon":{"sigma":1}}"#, Err("takes an amount"));
         check(r#"{"laplace":{"scale":"0","sensitivity":"1"}}"#, Err("gives no privacy"));
         check(r#"{"laplace":{"scale":"1"}}"#, Err("needs \"sensitivity\""));
+        check(r#"{"laplace":{"scale":"1","scale":"1000000","sensitivity":"1"}}"#, Err("stands twice"));
+        check(r#"{"epsilon":["0.1"]}"#, Err("must be an amount"));
         check(r#"{"laplace":{"scale":"1","sensitivity":"1","bound":2}}"#, Err("is not known"));
         check(r#"{"randomized_response":{"truth":"1"}}"#, Err("below 1"));
         check(r#"{"gaussian":{"sigma":"1e-30","sensitivity":"1"}}"#, Err("more noise"));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::additive::Additive;
 use super::advanced::Advanced;
 use super::residue::Residue;
-use super::{Count, FilterRule, renyi, rule, share, whitehouse, zcdp};
+use super::{Count, EXACT_COUNTS, FilterRule, renyi, rule, share, whitehouse, zcdp};
 use crate::amount::{Amount, FineAmount};
 use crate::budget::Budget;
 use crate::cost::Cost;
@@ -32,7 +32,6 @@ impl Branch {
         }
         rule::require_delta(budget, rule)?;
         let (epsilon, delta) = (budget.epsilon().interval(), budget.composition_delta().interval());
-        // A budget so large that its limit cannot be held is limited by what can.
         let additive = |limit: Option<FineAmount>| {
             limit.map(Additive::new).ok_or_else(|| {
                 Error::input(format!("an epsilon of {} is too large for the rule {}", budget.epsilon(), rule.name()))
@@ -64,9 +63,14 @@ impl Branch {
 
     /// Whether so many charges of a cost fit.
     pub(crate) fn admits(&self, cost: &Cost, times: u64) -> bool {
-        // A bound in a few steps often settles what would take as many steps as there are charges.
-        let surely = matches!(self, Branch::Residue(residue) if residue.surely_admits(cost, times));
-        surely || { *self }.charge(cost, times).is_some()
+        // A bound in a few steps often settles what would take as many steps as there are charges; beyond what is counted exactly
+        // it is all that is asked.
+        if let Branch::Residue(residue) = self
+            && (residue.surely_admits(cost, times) || (times > EXACT_COUNTS && cost.epsilon().is_some()))
+        {
+            return residue.surely_admits(cost, times);
+        }
+        { *self }.charge(cost, times).is_some()
     }
 
     /// How many charges of a cost fit.
@@ -84,7 +88,7 @@ impl Branch {
 
     /// The largest size of a cost that fits so many times.
     pub(crate) fn largest(&self, cost: &Cost, times: u64) -> Amount {
-        let fits = |size: Amount| size.is_zero() || { *self }.charge(&cost.with_size(size), times).is_some();
+        let fits = |size: Amount| size.is_zero() || self.admits(&cost.with_size(size), times);
         match self {
             Branch::Residue(residue) if cost.epsilon().is_some() && times > 16 => {
                 // Asking for every digit would take times steps for each; a close guess is lowered until it passes.
@@ -125,12 +129,11 @@ impl Branch {
 
     /// Whether a stored branch can have come from a fresh one of the same account.
     ///
-    /// The limit was computed when the account was made, perhaps by an earlier version; it is kept, but may not be more than
-    /// rounding above what is computed now.
+    /// The limit was computed when the account was made, perhaps by an earlier version that rounded more; it is kept, but may not
+    /// be above what is computed now.
     pub(crate) fn follows(&self, fresh: &Branch) -> bool {
-        let additive = |stored: &Additive, fresh: &Additive| {
-            stored.spent() <= stored.limit() && is_about(stored.limit(), fresh.limit())
-        };
+        let additive =
+            |stored: &Additive, fresh: &Additive| stored.spent() <= stored.limit() && stored.limit() <= fresh.limit();
         match (self, fresh) {
             (Branch::Advanced(stored), Branch::Advanced(fresh)) => stored.follows(fresh),
             (Branch::Whitehouse(stored), Branch::Whitehouse(fresh)) | (Branch::Zcdp(stored), Branch::Zcdp(fresh)) => {
@@ -140,26 +143,21 @@ impl Branch {
                 order == fresh_order && additive(sum, fresh)
             }
             (Branch::Residue(stored), Branch::Residue(fresh)) => {
-                stored.left() <= stored.start() && is_about(stored.start(), fresh.start())
+                stored.left() <= stored.start() && stored.start() <= fresh.start()
             }
             _ => false,
         }
     }
 }
 
-/// Whether a stored limit is what is computed now, but for rounding.
-fn is_about(stored: FineAmount, fresh: FineAmount) -> bool {
-    stored.interval().hi() <= fresh.interval().lo() * (1.0 + 1e-9)
-}
-
 fn renyi_price(order: Amount, cost: &Cost) -> Option<FineAmount> {
     price::renyi(&renyi::order(order).ok()?, cost)
 }
 
-/// An amount lowered by 10⁻¹², then by ten times that, and so on.
-fn lowered(amount: Amount, steps: i32) -> Amount {
-    let part = amount.units() / 10u128.pow(12u32.saturating_sub(steps.unsigned_abs()));
-    Amount::from_units(amount.units().saturating_sub(if steps == 0 { 0 } else { part }))
+/// An amount as it is, then lowered by 10⁻¹² of it, by ten times that, and so on.
+fn lowered(amount: Amount, steps: u32) -> Amount {
+    let part = if steps == 0 { 0 } else { amount.units() / 10u128.pow(13u32.saturating_sub(steps)) };
+    Amount::from_units(amount.units().saturating_sub(part))
 }
 
 /// The largest count for which a predicate holds that holds up to some point.

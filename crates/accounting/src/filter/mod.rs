@@ -10,6 +10,7 @@ mod branch;
 pub(crate) mod renyi;
 pub(crate) mod residue;
 mod rule;
+mod smallest;
 mod union;
 pub(crate) mod whitehouse;
 pub(crate) mod zcdp;
@@ -122,6 +123,16 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Whether the rule itself halted. A cost over the bound on one cost, or one that needs a δ where none is set aside, is turned
+    /// away before the rule is asked, and closes nothing.
+    fn is_by_the_rule(&self) -> bool {
+        match self {
+            Refusal::Budget => true,
+            Refusal::MechanismDelta { set_aside } => !set_aside.is_zero(),
+            Refusal::MaxCost { .. } | Refusal::Closed => false,
+        }
+    }
+
     /// The reason in words, with what to do.
     pub fn reason(&self) -> String {
         match self {
@@ -226,7 +237,7 @@ impl Filter {
         Ok(match self.check(cost)?.and_then(|()| self.union.charge(cost)) {
             Ok(admission) => Verdict::Continue(admission),
             Err(refusal) => {
-                self.closed |= self.spec.on_halt == OnHalt::Stop;
+                self.closed |= self.spec.on_halt == OnHalt::Stop && refusal.is_by_the_rule();
                 Verdict::Halt(refusal)
             }
         })
@@ -250,6 +261,14 @@ impl Filter {
         })
     }
 
+    /// How many more costs like this one each branch admits by itself: the rule's own, then basic composition beside it.
+    pub fn counts(&self, cost: &Cost) -> Result<(Count, Count), Error> {
+        Ok(match self.check(cost)? {
+            Ok(()) => self.union.counts(cost),
+            Err(_) => (Count::exactly(0), Count::exactly(0)),
+        })
+    }
+
     /// The largest cost of the same kind, with the same δ, that fits so many times; nothing if none does.
     ///
     /// Exact to the last place for the rules that add up. For the residue rule and more than a few charges it is within a
@@ -259,7 +278,7 @@ impl Filter {
         if self.closed {
             return Ok(None);
         }
-        let size = self.union.largest(cost, times);
+        let size = self.union.largest(cost, times.max(1));
         let size = match self.spec.max_cost {
             Some(limit) if !cost.with_size(size).is_within(limit) => {
                 largest_size(size, |size| cost.with_size(size).is_within(limit))
@@ -279,48 +298,6 @@ impl Filter {
             }
             _ => Ok(None),
         }
-    }
-
-    /// The smallest ε_g with which a filter like the given one admits so many equal costs, rounded up to about ten digits.
-    ///
-    /// The ε of the given budget is not used; its δ and what is set aside are. Nothing if no ε_g up to 1000 is enough, or none at
-    /// all because of the costs' own δ.
-    pub fn smallest_epsilon(spec: &FilterSpec, cost: &Cost, times: u64) -> Result<Option<f64>, Error> {
-        spec.rule.require_takes(cost)?;
-        let admits = |epsilon: f64| -> Result<bool, Error> {
-            let epsilon = Amount::at_most(epsilon);
-            let budget =
-                Budget::new(epsilon, spec.budget.delta())?.with_mechanism_delta(spec.budget.mechanism_delta())?;
-            match Filter::new(FilterSpec { budget, ..spec.clone() }) {
-                Ok(filter) => Ok(filter.union.admits(cost, times)),
-                // At a Rényi order of the caller's choice a small ε_g admits nothing; other parameters fail at 1000 too.
-                Err(error) if epsilon >= Amount::from_whole(Residue::LARGEST_EPSILON).unwrap_or(Amount::MAX) => {
-                    Err(error)
-                }
-                Err(_) => Ok(false),
-            }
-        };
-        // What adding up needs is enough where basic composition stands beside the rule.
-        let sum = cost.epsilon().and_then(|epsilon| epsilon.checked_times(times));
-        let by_basic = sum.filter(|_| spec.rule != FilterRule::Advanced).map_or(f64::INFINITY, Amount::upper);
-        if spec.rule == FilterRule::Basic {
-            return Ok(admits(by_basic)?.then_some(by_basic));
-        }
-        let mut enough = by_basic.min(Residue::LARGEST_EPSILON as f64);
-        if !admits(enough)? {
-            return Ok(None);
-        }
-        let mut too_little = 0.0;
-        // Halving finds the scale, then the digits.
-        while enough - too_little > 1e-10 * enough && enough > 1e-25 {
-            let middle = if too_little == 0.0 { enough / 2.0 } else { 0.5 * (too_little + enough) };
-            if admits(middle)? {
-                enough = middle;
-            } else {
-                too_little = middle;
-            }
-        }
-        Ok(Some(enough))
     }
 
     /// What is spent.
@@ -357,6 +334,19 @@ impl Filter {
     pub fn guarantee(&self) -> String {
         self.spec.rule.guarantee(&self.spec.budget)
     }
+}
+
+/// One step of the residue filter by itself: what is left of a residue after an ε-DP charge; nothing if the filter halts.
+///
+/// For those who study the rule; a [`Filter`] does this and everything around it.
+pub fn residue_after(epsilon: Amount, residue: FineAmount) -> Option<FineAmount> {
+    if epsilon.is_zero() { Some(residue) } else { residue::join::rest(epsilon, residue) }
+}
+
+/// The residue with which a budget starts, or an error if the rule does not take it.
+pub fn residue_of(budget: &Budget) -> Result<FineAmount, Error> {
+    rule::require_delta(budget, FilterRule::Residue)?;
+    Ok(Residue::new(budget.epsilon(), budget.composition_delta())?.start())
 }
 
 /// The version of the stored form of filters and odometers.
@@ -396,7 +386,7 @@ impl<'de> Deserialize<'de> for Filter {
 /// A state of another version is not read.
 pub(crate) fn check_version(version: u32) -> Result<(), Error> {
     if version != STATE_VERSION {
-        return Err(Error::state(format!(
+        return Err(Error::input(format!(
             "the state has version {version}; this program reads version {STATE_VERSION}"
         )));
     }

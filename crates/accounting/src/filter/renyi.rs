@@ -37,11 +37,8 @@ pub(crate) fn order(order: Amount) -> Result<Order, Error> {
 ///
 /// A small cost has a divergence in proportion to α (αε²/2 for ε-DP, αμ²/2 for a Gaussian), so the best order makes R(α)/α largest.
 pub(crate) fn best_order(epsilon: Interval, delta: Interval) -> Option<Amount> {
-    let above_one = best_order_above_one(epsilon, delta);
-    let digits = 10f64.powf(5.0 - core_math::log10(above_one).floor());
-    let rounded = Amount::at_least((above_one * digits).round() / digits)?;
-    // Cut what the binary fraction adds behind the digits that are meant.
-    Amount::ONE.checked_add(rounded.significant(12)).filter(|&order| order > Amount::ONE)
+    let above_one = Amount::at_least(best_order_above_one(epsilon, delta))?;
+    Amount::ONE.checked_add(above_one.significant(6)).filter(|&order| order > Amount::ONE)
 }
 
 /// α − 1 for the order that makes R(α)/α largest.

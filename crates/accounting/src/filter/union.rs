@@ -8,6 +8,8 @@
 //! * a charge that basic alone admits closes the rule's own branch for good;
 //! * with δ_i > 0 both branches use the same check, Σδ_i ≤ δ″.
 //!
+//! What is left is the (ε_g, δ_g) promise alone: a zCDP, Rényi or GDP claim of the rule's own branch does not survive the union.
+//!
 //! The paper's own rules stand as printed: basic is one branch alone, and so is advanced, with a δ check of its own.
 
 use serde::{Deserialize, Serialize};
@@ -152,7 +154,7 @@ impl Union {
             && (self.branch_open || self.basic.left().is_some());
         match branch && sums {
             true => Ok(()),
-            false => Err(Error::state("the stored filter state does not belong to its budget and rule")),
+            false => Err(Error::input("the stored filter state does not belong to its budget and rule")),
         }
     }
 

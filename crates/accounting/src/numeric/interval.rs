@@ -55,7 +55,7 @@ impl Interval {
         Interval { lo: at_least_zero(self.lo), hi: self.hi }
     }
 
-    /// Between the smaller ends and the smaller ends: an enclosure of the smaller of the two values.
+    /// An enclosure of the smaller of the two values.
     pub(crate) fn min(self, other: Interval) -> Self {
         Interval { lo: self.lo.min(other.lo), hi: self.hi.min(other.hi) }
     }

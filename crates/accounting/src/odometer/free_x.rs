@@ -13,7 +13,7 @@ use crate::numeric::Interval;
 pub(super) fn resolve(spec: &mut OdometerSpec) -> Result<(), Error> {
     let default = || {
         let log = -core_math::log(spec.at_delta.approximate());
-        Amount::at_most(spec.expected.approximate().powi(2) / (28.04 * log)).significant(6)
+        Amount::at_most(spec.expected.approximate().powi(2) / (28.04 * log)).significant(6).max(Amount::UNIT)
     };
     let x = spec.x.unwrap_or_else(default);
     spec.x = Some(x);

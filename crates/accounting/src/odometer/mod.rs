@@ -130,6 +130,9 @@ impl Odometer {
     /// Counts so many equal charges at once, with the same result as one by one.
     pub fn charge_times(&mut self, cost: &Cost, times: u64) -> Result<(), Error> {
         self.spec.rule.require_takes(cost)?;
+        if cost.is_free() || times == 0 {
+            return Ok(());
+        }
         let Sums { epsilon, delta, moments } = &mut self.sums;
         *epsilon = epsilon.and_then(|sum| sum.checked_add(cost.epsilon()?.checked_times(times)?));
         *delta = delta.and_then(|sum| sum.checked_add(cost.delta().checked_times(times)?));
@@ -159,7 +162,14 @@ impl Odometer {
     pub fn reading(&self) -> Reading {
         let guarantee = Guarantee { two_sided: self.spec.rule.is_two_sided(&self.spec), delta: self.spec.level() };
         let read = self.within_mechanism_delta().and_then(|()| {
-            let value = self.slack.add_to(self.pure_bound());
+            let bound = self.pure_bound();
+            // The slack pays for mechanisms with a δ of their own; as long as there was none, the sum of all ε needs no slack.
+            let value = match self.sums.epsilon {
+                Some(sum) if self.sums.delta == Some(Amount::ZERO) && !self.spec.rule.uses_lemma() => {
+                    self.slack.add_to(bound).min(Interval::point(sum.upper()))
+                }
+                _ => self.slack.add_to(bound),
+            };
             // Not a number means that there is no bound.
             if value.hi() < f64::INFINITY { Ok(value.hi().max(0.0)) } else { Err(TOO_LARGE) }
         });
@@ -256,7 +266,7 @@ impl<'de> Deserialize<'de> for Odometer {
             };
             match alike {
                 true => Ok(Odometer { sums, ..fresh }),
-                false => Err(Error::state("the stored odometer state does not belong to its rule")),
+                false => Err(Error::input("the stored odometer state does not belong to its rule")),
             }
         };
         read().map_err(serde::de::Error::custom)

@@ -13,7 +13,9 @@ use crate::numeric::{Interval, normal};
 pub(super) fn resolve(spec: &mut OdometerSpec) -> Result<(), Error> {
     let default = || {
         let twice_log = -2.0 * core_math::log(spec.at_delta.approximate());
-        Amount::at_most(expected_variance(spec) / (twice_log + core_math::log1p(twice_log))).significant(6)
+        Amount::at_most(expected_variance(spec) / (twice_log + core_math::log1p(twice_log)))
+            .significant(6)
+            .max(Amount::UNIT)
     };
     let gamma = spec.gamma.unwrap_or_else(default);
     spec.gamma = Some(gamma);

@@ -75,5 +75,6 @@ fn default_shift(spec: &OdometerSpec, level: Amount) -> Result<Amount, Error> {
     // Rounded up and a little more, so that what basic needs exactly is surely there.
     let shift = core_math::log1p(rate) - core_math::log1p(-share.hi());
     Amount::at_least(shift * (1.0 + 1e-12) + 1e-15)
+        .and_then(|shift| shift.significant_up(6))
         .ok_or_else(|| Error::input("the slack is too large; set less delta aside"))
 }

@@ -11,7 +11,8 @@ use crate::error::Error;
 use crate::numeric::Interval;
 
 pub(super) fn resolve(spec: &mut OdometerSpec) -> Result<(), Error> {
-    let v0 = spec.v0.unwrap_or_else(|| Amount::at_most(expected_variance(spec) / 16.0).significant(6));
+    let v0 =
+        spec.v0.unwrap_or_else(|| Amount::at_most(expected_variance(spec) / 16.0).significant(6).max(Amount::UNIT));
     spec.v0 = Some(v0);
     require_positive("v0", v0)
 }

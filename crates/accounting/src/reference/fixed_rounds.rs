@@ -95,9 +95,9 @@ impl FixedRounds {
     pub fn optimal_count(cost: &Cost, budget: &Budget) -> Result<Count, Error> {
         let fits = |rounds: u64| {
             FixedRounds::new(cost, rounds).is_ok_and(|fixed| {
-                let within = fixed.delta_left(budget.delta()).is_some();
-                let basic = fixed.epsilon.checked_times(rounds).is_some_and(|sum| sum <= budget.epsilon());
-                within && (basic || fixed.optimal_delta(budget.epsilon()).value() <= budget.delta().interval().lo())
+                let by_basic = fixed.delta_left(budget.delta()).is_some()
+                    && fixed.epsilon.checked_times(rounds).is_some_and(|sum| sum <= budget.epsilon());
+                by_basic || fixed.optimal_delta(budget.epsilon()).value() <= budget.delta().interval().lo()
             })
         };
         count_rounds(cost, fits)

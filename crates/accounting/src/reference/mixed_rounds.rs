@@ -36,7 +36,7 @@ enum Losses {
 
 /// Up to so many outcomes the sum is taken as it stands.
 const EXACT_OUTCOMES: u64 = 200_000;
-/// The cells of the grid.
+/// The cells of the grid, at the least: each group is rounded up by one of them, so that many groups need more.
 const CELLS: usize = 1 << 15;
 
 impl MixedRounds {
@@ -73,6 +73,19 @@ impl MixedRounds {
         matches!(self.losses, Losses::Exact(_))
     }
 
+    /// *Advanced composition* of different costs: Dwork, Rothblum, Vadhan, FOCS 2010, as generalised by Kairouz, Oh, Viswanath,
+    /// arXiv:1311.0776v4: Σε_i(e^{ε_i}−1) + √(2Σε_i² ln(1/δ̂)) with δ̂ = δ_g − Σδ_i. Nothing if there is no δ̂ > 0.
+    pub fn advanced_epsilon(&self, delta_g: Amount) -> Option<FixedInAdvance> {
+        let left = delta_g.checked_sub(sum_of(&self.deltas)?).filter(|left| !left.is_zero())?;
+        let (mut mean, mut squares) = (Interval::ZERO, Interval::ZERO);
+        for &(epsilon, count) in &self.groups {
+            let (epsilon, count) = (epsilon.interval(), Interval::around(count as f64, 1));
+            mean = mean + count * epsilon * epsilon.exp_m1();
+            squares = squares + count * epsilon.square();
+        }
+        Some(FixedInAdvance((mean + (-2.0 * squares * left.interval().ln()).sqrt()).hi()))
+    }
+
     /// δ(ε_g), rounded up.
     pub fn optimal_delta(&self, epsilon_g: Amount) -> FixedInAdvance {
         FixedInAdvance(self.delta_at(epsilon_g.interval()).hi().min(1.0))
@@ -80,9 +93,6 @@ impl MixedRounds {
 
     /// The smallest ε_g with δ(ε_g) ≤ δ_g, rounded up; nothing if there is none.
     pub fn optimal_epsilon(&self, delta_g: Amount) -> Option<FixedInAdvance> {
-        let sum_of = |groups: &Groups| {
-            groups.iter().try_fold(Amount::ZERO, |sum, group| sum.checked_add(group.0.checked_times(group.1)?))
-        };
         let most = sum_of(&self.groups)?.upper();
         let fits = |epsilon: f64| self.delta_at(Interval::point(epsilon)).hi() <= delta_g.interval().lo();
         // At the sum of all ε at most Σδ_i is left, whatever rounding makes of it.
@@ -102,7 +112,7 @@ impl MixedRounds {
                     (excess > 0.0).then(|| probability * -core_math::expm1(-excess))
                 });
                 // Each term and each sum is rounded at most a few times.
-                let sum = tail.sum::<f64>() * (1.0 + CELLS as f64 * f64::EPSILON) + beyond;
+                let sum = tail.sum::<f64>() * (1.0 + probabilities.len() as f64 * f64::EPSILON) + beyond;
                 Interval::between(0.0, sum.next_up())
             }
         };
@@ -112,6 +122,11 @@ impl MixedRounds {
         let leak = if self.deltas.is_empty() { Interval::ZERO } else { -kept.exp_m1() };
         sum + (1.0 - sum).not_negative() * leak
     }
+}
+
+/// The sum of all of them; nothing if it is too large to hold.
+fn sum_of(groups: &Groups) -> Option<Amount> {
+    groups.iter().try_fold(Amount::ZERO, |sum, group| sum.checked_add(group.0.checked_times(group.1)?))
 }
 
 /// Every outcome: its loss and its probability.
@@ -146,15 +161,16 @@ fn on_a_grid(groups: &[(Amount, u64)]) -> Losses {
     }
     // Losses beyond fourteen standard deviations from their mean are rarer than any δ; they count as infinite.
     let range = (most * 1.000_001).min(0.5 * variance + 14.0 * variance.sqrt());
-    let step = 2.0 * range / (CELLS - 2 * groups.len() - 2) as f64;
+    let cells = CELLS.max(8 * groups.len());
+    let step = 2.0 * range / (cells - 2 * groups.len() - 2) as f64;
     let first = -range;
-    let mut probabilities = vec![0.0; CELLS];
+    let mut probabilities = vec![0.0; cells];
     let mut beyond = 0.0f64;
     let cell_of = |loss: f64| ((loss - first) / step).ceil();
     probabilities[cell_of(0.0) as usize] = 1.0;
     for &(epsilon, rounds) in groups {
         let binomial = Binomial::new(epsilon.interval(), rounds);
-        let mut next = vec![0.0; CELLS];
+        let mut next = vec![0.0; cells];
         beyond += binomial.below;
         let moves = binomial.outcomes.iter().map(|outcome| {
             let net = rounds as f64 - 2.0 * outcome.count as f64;
@@ -169,13 +185,13 @@ fn on_a_grid(groups: &[(Amount, u64)]) -> Losses {
                 let part = mass * probability;
                 match to {
                     to if to < 0.0 => next[0] += part,
-                    to if to >= CELLS as f64 => beyond += part,
+                    to if to >= cells as f64 => beyond += part,
                     to => next[to as usize] += part,
                 }
             }
         }
         // A cell is a sum of at most as many rounded products as there are cells.
-        let widen = 1.0 + 2.0 * CELLS as f64 * f64::EPSILON;
+        let widen = 1.0 + 2.0 * cells as f64 * f64::EPSILON;
         next.iter_mut().for_each(|mass| *mass *= widen);
         beyond *= widen;
         probabilities = next;

@@ -4,7 +4,7 @@
 //! with up to ten times its δ, and as a filter the optimal one with 1.12 times and more. So their results have a type of their
 //! own, [`FixedInAdvance`], which neither a filter nor an odometer takes or gives.
 //!
-//! ```compile_fail
+//! ```compile_fail,E0308
 //! use taximeter_accounting::{Amount, Cost, Reading, reference::FixedRounds};
 //! fn show(reading: Reading) {}
 //! let cost = Cost::parse_epsilon("0.01")?.cost;

@@ -3,8 +3,9 @@
 //! The state is a residue w ≥ 0 with the promise *whatever the analyst does from here on is √w-GDP*. It starts at V, the largest
 //! V with δ_V(ε_g) ≤ δ′. A proven μ-GDP mechanism moves w to w − μ². An ε-DP mechanism moves w to the largest w′ with
 //! join(ε, w′) ≤ w, where join(ε, w′) is the smallest W such that randomized response followed by anything √w′-GDP is √W-GDP
-//! ([`join`]). Where there is no such w′ ≥ 0 the filter halts. Guarantee: the whole interaction is √V-GDP, hence
-//! (ε_g, δ′ + δ″)-DP with Σδ_i ≤ δ″. `docs/theory.md` has the proof.
+//! ([`join`]). Where there is no such w′ ≥ 0 the filter halts. Guarantee: (ε_g, δ′ + δ″)-DP with Σδ_i ≤ δ″. What this branch alone
+//! admits of pure and Gaussian costs is moreover √V-GDP; the union with basic composition does not keep that. `docs/theory.md`
+//! has the proof.
 //!
 //! The residue is an integer of 10⁻⁶⁰, and every price is rounded up: the w′ that is kept is never larger than the true one.
 

@@ -77,6 +77,10 @@ impl Ride {
         (delta * -(-R::amount(slack)).exp_m1() - set_aside, R::amount(slack))
     }
 
+    fn has_no_deltas(&self) -> bool {
+        self.charges.iter().all(|(cost, _)| cost.delta().is_zero())
+    }
+
     /// Whether the mechanisms' own δ are within what is set aside: surely, surely not, or too close to tell.
     fn own_deltas_fit<R: Real>(&self) -> Option<bool> {
         let used: R = match self.spec.rule.uses_lemma() {
@@ -101,14 +105,16 @@ impl Ride {
         let (level, shift) = self.level(&odometer);
         let pure = bound(self.sums(), level);
         let basic = self.total(|cost| R::amount(cost.size()));
-        let best = if self.spec.rule.uses_lemma() || pure <= basic { pure } else { basic };
+        let best = if self.spec.rule.uses_lemma() || pure <= basic { pure } else { basic.clone() };
+        // As long as no mechanism had a δ of its own, the sum of all ε holds without the slack.
+        let best = best + shift;
+        let sum_holds = !self.spec.rule.uses_lemma() && self.has_no_deltas();
+        let best = if sum_holds && basic < best { basic } else { best };
         match (reading.is_infinite(), self.own_deltas_fit::<R>()) {
             (true, Some(false) | None) => Ok(()),
             (true, Some(true)) => too_large(best),
             (false, Some(false)) => Err("a finite reading, but what is set aside is used up".to_string()),
-            (false, _) => {
-                just_above(R::from_f64(reading), best + shift, self.charges.iter().map(|(_, times)| times).sum())
-            }
+            (false, _) => just_above(R::from_f64(reading), best, self.charges.iter().map(|(_, times)| times).sum()),
         }
     }
 }
@@ -243,9 +249,14 @@ impl MixedRide {
         }
         let pure = ride.charges.iter().all(|(cost, _)| cost.epsilon().is_some());
         let basic = ride.total(|cost| R::amount(cost.size()));
-        let holds = |u: R| (pure && u >= basic) || truth::renyi_mixture(&sums, &u, &level) >= R::one();
-        let bound = R::from_f64(reading) - shift;
-        let lower = bound.clone() - R::from_f64(reading) * R::from_f64(CLOSE);
+        let holds = |reading: R| {
+            let u = reading.clone() - shift.clone();
+            (pure && ride.has_no_deltas() && reading >= basic)
+                || (pure && u >= basic)
+                || truth::renyi_mixture(&sums, &u, &level) >= R::one()
+        };
+        let bound = R::from_f64(reading);
+        let lower = bound.clone() - bound.clone() * R::from_f64(CLOSE);
         at_the_edge(bound, lower, holds)
     }
 }

@@ -1,0 +1,277 @@
+//! `taximeter lab play`: the paper's games, many times over, with an interval.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+use taximeter_accounting::reference::MixedRounds;
+use taximeter_accounting::{
+    Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Odometer, OdometerRule, OdometerSpec, OnHalt, Rounding,
+    residue_of,
+};
+use taximeter_lab::adversary::{Draining, Fixed, Greedy, Random, StoppingTime, Turning};
+use taximeter_lab::monte_carlo::{Estimate, Experiment, Plan, Sampling, Tilts};
+use taximeter_lab::{
+    AdaptParamComp, Adversary, Boundary, FixedParamComp, Mechanism, Nature, PrivacyFilterComp, Run, Sides, View, World,
+};
+
+use crate::args::flag;
+use crate::output::{Computed, Failure, print_json, print_line, show_number, thousands};
+use crate::progress::Progress;
+
+/// Play a game of the paper many times over, with a confidence interval
+///
+/// filter: PrivacyFilterComp, a filter against an adversary; the delta of all that it admits. adaptive: AdaptParamComp, an odometer
+/// against an adversary; the probability that the loss is ever outside of the reading. fixed: FixedParamComp, costs fixed in
+/// advance; their delta, beside the optimal composition theorem.
+#[derive(Args)]
+#[command(
+    after_help = "Examples: taximeter lab play --game filter --adversary turning --rule residue --budget 1,0.01 --costs 0.1,0.3\n          \
+                        taximeter lab play --game adaptive --adversary stopping-time --rule renyi-mixture --at-delta 1e-6 --rare"
+)]
+pub struct Play {
+    /// The game
+    #[arg(long, value_name = "GAME", value_parser = ["filter", "adaptive", "fixed"])]
+    game: String,
+    /// The adversary (stopping-time: adaptive only; greedy and draining: filter only)
+    #[arg(long, value_name = "NAME", default_value = "turning",
+          value_parser = ["fixed", "stopping-time", "greedy", "random", "draining", "turning"])]
+    adversary: String,
+    /// The filter, or the odometer of an adaptive game [default: residue, or renyi-mixture]
+    #[arg(long, value_name = "RULE")]
+    rule: Option<String>,
+    /// The budget of a filter, and the epsilon at which costs fixed in advance are measured
+    #[arg(long, value_name = "EPSILON,DELTA", default_value = "1,0.01")]
+    budget: String,
+    /// The delta at which an odometer reads
+    #[arg(long, value_name = "DELTA", default_value = "0.01")]
+    at_delta: String,
+    /// The epsilons of randomized response that the adversary may play, from the smallest to the largest
+    #[arg(long, value_name = "EPSILONS", value_delimiter = ',', default_value = "0.1,0.2")]
+    costs: Vec<String>,
+    /// The most rounds of one run
+    #[arg(long, value_name = "K", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rounds: u32,
+    /// How many runs
+    #[arg(long, value_name = "RUNS", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
+    runs: u64,
+    /// What all randomness follows from
+    #[arg(long, default_value_t = 7)]
+    seed: u64,
+    /// Sample tilted worlds, in which rare losses are frequent, and weigh them back
+    #[arg(long)]
+    rare: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    game: &'a str,
+    adversary: &'a str,
+    rule: Option<&'static str>,
+    runs: u64,
+    seed: u64,
+    measures: Vec<MeasureJson>,
+}
+
+/// One estimate, beside what is promised or known.
+#[derive(Serialize)]
+struct MeasureJson {
+    what: String,
+    value: Computed,
+    lower: Computed,
+    upper: Computed,
+    method: &'static str,
+    beside: &'static str,
+    limit: Computed,
+    ratio: Computed,
+}
+
+impl Play {
+    pub fn run(&self) -> Result<ExitCode, Failure> {
+        let mut menu = Vec::new();
+        for text in &self.costs {
+            let mechanism = Mechanism::randomized_response(flag("--costs", text, Rounding::Up)?);
+            menu.push(mechanism.map_err(|error| Failure::Usage(format!("--costs: {error}")))?);
+        }
+        let (rule, measures) = match self.game.as_str() {
+            "filter" => self.filter(&menu)?,
+            "adaptive" => self.adaptive(&menu)?,
+            _ => (None, self.fixed(&menu)?),
+        };
+        let Play { game, adversary, runs, seed, .. } = self;
+        if self.json {
+            print_json(&Document { game, adversary, rule, runs: *runs, seed: *seed, measures })?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let against = rule.map_or(String::new(), |rule| format!(" against {rule}"));
+        let mut text = format!("{} games of {game}, {adversary}{against}, at 99 % confidence:\n", thousands(*runs));
+        for measure in &measures {
+            text += &format!(
+                "\n{}: {} (between {} and {}, {}); {}: {}",
+                measure.what,
+                show_number(measure.value.0),
+                show_number(measure.lower.0),
+                show_number(measure.upper.0),
+                measure.method,
+                measure.beside,
+                show_number(measure.limit.0)
+            );
+        }
+        print_line(&text)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn filter(&self, menu: &[Mechanism]) -> Result<(Option<&'static str>, Vec<MeasureJson>), Failure> {
+        let rule = FilterRule::from_name(self.rule.as_deref().unwrap_or("residue"))?;
+        let budget = Budget::parse(&self.budget)?;
+        let filter = Filter::new(FilterSpec::new(rule, budget))?;
+        let epsilon = budget.epsilon().approximate();
+        let sampling = if self.rare { self.rare_losses(rule, &filter, &budget)? } else { Sampling::Plain };
+        let game = PrivacyFilterComp { rounds: self.rounds as usize, on_halt: OnHalt::Refuse };
+        let mut measures = Vec::new();
+        for world in World::ALL {
+            let play = |run: Run, nature: &mut dyn Nature| {
+                let mut adversary = self.adversary(menu, &filter, run)?;
+                game.play(&mut adversary, nature, &mut filter.clone())
+            };
+            let experiment = Experiment { world, sampling: sampling.clone(), play };
+            let delta = self.told(|progress| experiment.delta(&self.plan(), epsilon, progress))?;
+            measures.push(measure(
+                format!("δ in {}", world_name(world)),
+                delta,
+                "promised",
+                budget.delta().approximate(),
+            ));
+        }
+        Ok((Some(rule.name()), measures))
+    }
+
+    fn adaptive(&self, menu: &[Mechanism]) -> Result<(Option<&'static str>, Vec<MeasureJson>), Failure> {
+        let rule = OdometerRule::from_name(self.rule.as_deref().unwrap_or("renyi-mixture"))?;
+        let at_delta = flag("--at-delta", &self.at_delta, Rounding::Down)?;
+        let odometer = Odometer::new(OdometerSpec::new(rule, at_delta))?;
+        let sides = if odometer.reading().guarantee.two_sided { Sides::Both } else { Sides::Above };
+        let rounds = self.rounds as usize;
+        let game = AdaptParamComp { rounds, until_exceeded: Some(sides) };
+        let (world, first) = (World::Zero, menu[0]);
+        let exceeded = |view: &View| view.has_exceeded(sides);
+        let estimate = if self.adversary == "stopping-time" {
+            let boundary = Boundary::of_odometer(odometer, first.cost(), rounds).map_err(usage)?;
+            let sampling = match self.rare {
+                true => {
+                    let tilts = Tilts::for_crossing(&first, world, &boundary, sides).map_err(usage)?;
+                    let bound = tilts.crossing_bound(&first, world, &boundary, sides);
+                    Sampling::Tilted { tilts, clip: bound, bound }
+                }
+                false => Sampling::Plain,
+            };
+            let play = |_: Run, nature: &mut dyn Nature| {
+                let mut adversary = StoppingTime::new(first, boundary.clone(), sides);
+                game.ride(&mut adversary, nature, &mut boundary.odometer(*first.cost()))
+            };
+            let experiment = Experiment { world, sampling, play };
+            self.told(|progress| experiment.probability(&self.plan(), exceeded, progress))?
+        } else {
+            if self.rare {
+                return Err(Failure::Usage("--rare in an adaptive game needs --adversary stopping-time".to_string()));
+            }
+            let unlimited = Filter::new(FilterSpec::new(FilterRule::Basic, Budget::new(Amount::MAX, Amount::ZERO)?))?;
+            let play = |run: Run, nature: &mut dyn Nature| {
+                game.ride(&mut self.adversary(menu, &unlimited, run)?, nature, &mut odometer.clone())
+            };
+            let experiment = Experiment { world, sampling: Sampling::Plain, play };
+            self.told(|progress| experiment.probability(&self.plan(), exceeded, progress))?
+        };
+        let what = "probability that the loss is ever outside of the reading".to_string();
+        Ok((Some(rule.name()), vec![measure(what, estimate, "promised", at_delta.approximate())]))
+    }
+
+    fn fixed(&self, menu: &[Mechanism]) -> Result<Vec<MeasureJson>, Failure> {
+        let budget = Budget::parse(&self.budget)?;
+        let mechanisms: Vec<Mechanism> = menu.iter().copied().cycle().take(self.rounds as usize).collect();
+        let costs: Vec<Cost> = mechanisms.iter().map(|mechanism| *mechanism.cost()).collect();
+        let optimal = MixedRounds::new(&costs)?.optimal_delta(budget.epsilon()).value();
+        let game = FixedParamComp { classes: costs };
+        let play = |_: Run, nature: &mut dyn Nature| game.play(&mut Fixed::new(mechanisms.clone()), nature);
+        let experiment = Experiment { world: World::Zero, sampling: Sampling::Plain, play };
+        let epsilon = budget.epsilon().approximate();
+        let delta = self.told(|progress| experiment.delta(&self.plan(), epsilon, progress))?;
+        Ok(vec![measure(format!("δ at ε = {}", budget.epsilon()), delta, "optimal composition", optimal)])
+    }
+
+    /// The adversary of one run.
+    fn adversary(
+        &self,
+        menu: &[Mechanism],
+        filter: &Filter,
+        run: Run,
+    ) -> Result<Box<dyn Adversary>, taximeter_lab::Error> {
+        let (small, large) = (menu[0], menu[menu.len() - 1]);
+        let largest_first: Vec<Mechanism> = menu.iter().rev().copied().collect();
+        Ok(match self.adversary.as_str() {
+            "fixed" => Box::new(Fixed::repeated(small, self.rounds as usize)),
+            "greedy" => Box::new(Greedy::new(filter.clone(), largest_first)),
+            "random" => Box::new(Random::new(menu.to_vec(), 0.01, run.coins())),
+            "draining" => Box::new(Draining::new(filter.clone(), small, large)),
+            "turning" => Box::new(Turning::at_every_round(small, large)),
+            other => return Err(taximeter_lab::Error::new(format!("the adversary {other} plays adaptive games only"))),
+        })
+    }
+
+    /// Tilted worlds for losses above ε_g, for the rules whose zCDP is bounded.
+    fn rare_losses(&self, rule: FilterRule, filter: &Filter, budget: &Budget) -> Result<Sampling, Failure> {
+        let shown = |name: &str| filter.state().into_iter().find(|(shown, _)| *shown == name).map(|(_, value)| value);
+        let rho = match rule {
+            FilterRule::Residue => residue_of(budget)?.approximate() / 2.0,
+            FilterRule::Zcdp => shown("rho_limit").unwrap_or(f64::NAN),
+            FilterRule::Whitehouse => shown("squares_limit").unwrap_or(f64::NAN) / 2.0,
+            _ => {
+                return Err(Failure::Usage("--rare needs the rule residue, zcdp or whitehouse".to_string()));
+            }
+        };
+        let epsilon = budget.epsilon().approximate();
+        let tilts = Tilts::for_filter(epsilon, rho * (1.0 + 1e-9)).map_err(usage)?;
+        let bound = tilts.delta_bound(epsilon, rho * (1.0 + 1e-9));
+        Ok(Sampling::Tilted { tilts, clip: bound, bound })
+    }
+
+    fn plan(&self) -> Plan {
+        Plan::new(self.runs, self.seed)
+    }
+
+    /// Runs an experiment under a progress bar.
+    fn told(
+        &self,
+        run: impl FnOnce(&mut dyn FnMut(u64)) -> Result<Estimate, taximeter_lab::Error>,
+    ) -> Result<Estimate, Failure> {
+        let progress = Progress::new("playing");
+        run(&mut |done| progress.share(done as f64 / self.runs as f64)).map_err(usage)
+    }
+}
+
+fn usage(error: taximeter_lab::Error) -> Failure {
+    Failure::Usage(error.to_string())
+}
+
+fn world_name(world: World) -> &'static str {
+    match world {
+        World::Zero => "world 0",
+        World::One => "world 1",
+    }
+}
+
+fn measure(what: String, estimate: Estimate, beside: &'static str, limit: f64) -> MeasureJson {
+    MeasureJson {
+        what,
+        value: Computed(estimate.value),
+        lower: Computed(estimate.lower),
+        upper: Computed(estimate.upper),
+        method: estimate.method,
+        beside,
+        limit: Computed(limit),
+        ratio: Computed(estimate.value / limit),
+    }
+}

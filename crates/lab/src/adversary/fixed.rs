@@ -1,0 +1,35 @@
+//! The adversary of classical composition: everything is decided in advance.
+
+use std::sync::Arc;
+
+use super::Adversary;
+use crate::games::View;
+use crate::mechanism::Mechanism;
+
+/// Plays a list of mechanisms, whatever the answers.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    mechanisms: Arc<[Mechanism]>,
+    rounds: usize,
+}
+
+impl Fixed {
+    /// These mechanisms, in order.
+    pub fn new(mechanisms: impl Into<Arc<[Mechanism]>>) -> Fixed {
+        let mechanisms = mechanisms.into();
+        Fixed { rounds: mechanisms.len(), mechanisms }
+    }
+
+    /// The same mechanism so many times.
+    pub fn repeated(mechanism: Mechanism, times: usize) -> Fixed {
+        Fixed { mechanisms: [mechanism].into(), rounds: times }
+    }
+}
+
+impl Adversary for Fixed {
+    fn next(&mut self, view: &View) -> Option<Mechanism> {
+        let asked = view.asked();
+        // The list starts over where the same mechanism is repeated.
+        (asked < self.rounds).then(|| self.mechanisms[asked % self.mechanisms.len()])
+    }
+}

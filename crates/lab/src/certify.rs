@@ -1,0 +1,194 @@
+//! The battery: every rule against the best adversary that the engine knows, one line each.
+//!
+//! A valid rule passes if the upper end of its worst case is at most δ; an invalid one must be caught: the lower end of its worst
+//! case is above δ.
+
+use taximeter_accounting::{Amount, Budget, Cost, Error, FilterRule, Odometer, OdometerRule, OdometerSpec};
+
+use crate::boundary::Sides;
+use crate::engine::Bracket;
+use crate::engine::filters::{Grid, Objective, Rule, worst};
+use crate::engine::heuristics::Heuristic;
+use crate::engine::odometers;
+use crate::engine::solver::Steps;
+use crate::engine::stopping::stopping_time;
+
+/// What is claimed of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It keeps its promise.
+    Valid,
+    /// It is known not to.
+    Invalid,
+}
+
+/// One line of the battery.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// What was attacked, and with what.
+    pub name: String,
+    /// What is claimed of it.
+    pub claim: Claim,
+    /// What the best adversary achieves.
+    pub worst: Bracket,
+    /// What it may achieve at most.
+    pub delta: f64,
+}
+
+impl Check {
+    /// Whether the claim stands.
+    pub fn passes(&self) -> bool {
+        match self.claim {
+            Claim::Valid => self.worst.upper <= self.delta,
+            Claim::Invalid => self.worst.lower > self.delta,
+        }
+    }
+}
+
+/// How much is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Less than a minute.
+    Quick,
+    /// A few minutes.
+    Full,
+}
+
+/// Runs the battery and tells each line as it comes. `progress` is told a share of the work.
+pub fn battery(effort: Effort, tell: &mut dyn FnMut(&Check), progress: &dyn Fn(f64)) -> Result<Vec<Check>, Error> {
+    let mut jobs: Vec<Job> = Vec::new();
+    filters(effort, &mut jobs)?;
+    odometers(effort, &mut jobs)?;
+    invalid(&mut jobs)?;
+    let total = jobs.len() as f64;
+    let mut checks = Vec::new();
+    for (done, job) in jobs.into_iter().enumerate() {
+        let check = job(&|share| progress((done as f64 + share) / total))?;
+        tell(&check);
+        checks.push(check);
+    }
+    Ok(checks)
+}
+
+/// One check, to be run with a progress of its own.
+type Job = Box<dyn FnOnce(&dyn Fn(f64)) -> Result<Check, Error>>;
+
+/// Budgets and grids on which every filter is tried.
+fn grids(effort: Effort) -> Vec<(&'static str, &'static [&'static str])> {
+    let quick: [(&str, &[&str]); 3] =
+        [("1,1e-2", &["0.02", "0.04", "0.08"]), ("0.5,1e-3", &["0.05", "0.1", "0.2"]), ("0.1,0.1", &["0.2", "0.3"])];
+    let full: [(&str, &[&str]); 4] = [
+        ("1,1e-6", &["0.01", "0.02", "0.04", "0.08"]),
+        ("4,1e-6", &["0.05", "0.1", "0.5"]),
+        ("2,1e-4", &["0.05", "0.25"]),
+        ("0.25,1e-9", &["0.005", "0.01", "0.02"]),
+    ];
+    match effort {
+        Effort::Quick => quick.to_vec(),
+        Effort::Full => quick.into_iter().chain(full).collect(),
+    }
+}
+
+fn parse_grid(costs: &[&str]) -> Result<Grid, Error> {
+    let costs = costs.iter().map(|text| Amount::parse_exact(text)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Grid::new(&costs).unwrap_or_else(|error| unreachable!("the battery's grids are small: {error}")))
+}
+
+fn filter_job(
+    rule: Rule,
+    claim: Claim,
+    budget: &'static str,
+    costs: &'static [&'static str],
+    objective: Objective,
+) -> Result<Job, Error> {
+    let (parsed, grid) = (Budget::parse(budget)?, parse_grid(costs)?);
+    let promise = match objective {
+        Objective::Dp => "DP",
+        Objective::Pointwise => "pointwise",
+    };
+    let name = format!("filter {} on ({budget}), costs {}: {promise}", rule.name(), costs.join(" "));
+    Ok(Box::new(move |progress| {
+        let case = worst(rule, &parsed, &grid, objective, progress)?;
+        Ok(Check { name, claim, worst: case.delta, delta: parsed.delta().approximate() })
+    }))
+}
+
+fn filters(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
+    for (budget, costs) in grids(effort) {
+        for rule in FilterRule::ALL {
+            jobs.push(filter_job(Rule::Filter(rule), Claim::Valid, budget, costs, Objective::Dp)?);
+        }
+        // The paper's own rules promise more.
+        for rule in [FilterRule::Basic, FilterRule::Advanced] {
+            jobs.push(filter_job(Rule::Filter(rule), Claim::Valid, budget, costs, Objective::Pointwise)?);
+        }
+    }
+    Ok(())
+}
+
+fn odometers(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
+    let mut rides = vec![("0.01", 1000, "1e-6"), ("0.1", 1000, "1e-2"), ("1", 200, "1e-4")];
+    if effort == Effort::Full {
+        rides.extend([("0.001", 100_000, "1e-6"), ("0.01", 100_000, "1e-2"), ("0.3", 10_000, "1e-6")]);
+    }
+    for (epsilon, rounds, delta) in rides {
+        for rule in OdometerRule::ALL {
+            let spec = OdometerSpec::new(rule, Amount::parse_exact(delta)?);
+            let mut odometer = Odometer::new(spec)?;
+            let epsilon = Amount::parse_exact(epsilon)?;
+            let name = format!("odometer {} at {delta}, stopped in {rounds} rounds of {epsilon}", rule.name());
+            jobs.push(Box::new(move |progress| {
+                let mut failed = None;
+                let violation = stopping_time(epsilon, rounds, |round| {
+                    progress(round as f64 / rounds as f64);
+                    failed = failed.take().or(odometer.charge(&Cost::Pure { epsilon }).err());
+                    odometer.reading().value
+                });
+                let judged = if odometer.reading().guarantee.two_sided { violation.total() } else { violation.above };
+                let delta = odometer.spec().at_delta.approximate();
+                failed.map_or(Ok(Check { name, claim: Claim::Valid, worst: judged, delta }), Err)
+            }));
+        }
+    }
+    // The stitched reading is a function of V alone, and those of the paper are smallest, for their V, with the smallest costs: so
+    // with these the best adaptive adversary on a grid bounds every other one on it.
+    for rule in [OdometerRule::Stitched, OdometerRule::Advanced, OdometerRule::FreeX] {
+        let delta = if effort == Effort::Quick { "1e-2" } else { "1e-6" };
+        let mut odometer = Odometer::new(OdometerSpec::new(rule, Amount::parse_exact(delta)?))?;
+        let two_sided = odometer.reading().guarantee.two_sided;
+        let grid = parse_grid(&["0.02", "0.04", "0.08"])?;
+        let largest = Amount::ONE;
+        let name = format!("odometer {} at {delta}, best adaptive play of 0.02 0.04 0.08", rule.name());
+        jobs.push(Box::new(move |_| {
+            let square = grid.step.approximate().powi(2);
+            let states = (largest.approximate() / square).ceil() as usize + 1;
+            let mut readings = vec![odometer.reading().value];
+            for _ in 1..=states {
+                odometer.charge(&grid.cost(1))?;
+                readings.push(odometer.reading().value);
+            }
+            let reading = |v: f64| readings[((v / square).round() as usize).min(states)];
+            let sides = if two_sided { Sides::Both } else { Sides::Above };
+            let worst = odometers::worst(&grid, largest, sides, Steps::TwoPoint, &reading, &|_| {});
+            Ok(Check { name, claim: Claim::Valid, worst, delta: odometer.spec().at_delta.approximate() })
+        }));
+    }
+    Ok(())
+}
+
+/// What must be caught.
+fn invalid(jobs: &mut Vec<Job>) -> Result<(), Error> {
+    jobs.push(filter_job(Rule::Optimal, Claim::Invalid, "0.1,0.10425709561931122589", &["0.2", "0.3"], Objective::Dp)?);
+    jobs.push(filter_job(Rule::RenyiMin, Claim::Invalid, "2.5,1e-4", &["0.05", "0.3"], Objective::Dp)?);
+    for heuristic in Heuristic::ALL {
+        let epsilon = Amount::parse_exact("0.01")?;
+        let (rounds, delta) = (1000, 1e-6);
+        let name = format!("odometer {} at 1e-6, stopped in {rounds} rounds of {epsilon}", heuristic.name());
+        jobs.push(Box::new(move |_| {
+            let reading = |round| heuristic.reading(epsilon.approximate(), round, delta);
+            let worst = stopping_time(epsilon, rounds, reading).total();
+            Ok(Check { name, claim: Claim::Invalid, worst, delta })
+        }));
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! Theorems for costs fixed in advance, misused as odometers: what the lab shows to be wrong.
+
+/// A tempting odometer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heuristic {
+    /// Advanced composition as printed (DRV10): tε(e^ε − 1) + ε√(2t ln(1/δ)).
+    Drv,
+    /// The same with the tight mean: tε tanh(ε/2) + ε√(2t ln(1/δ)).
+    DrvTanh,
+}
+
+impl Heuristic {
+    /// Every heuristic.
+    pub const ALL: [Heuristic; 2] = [Heuristic::Drv, Heuristic::DrvTanh];
+
+    /// The name in commands.
+    pub fn name(self) -> &'static str {
+        match self {
+            Heuristic::Drv => "drv",
+            Heuristic::DrvTanh => "drv-tanh",
+        }
+    }
+
+    /// What it reads after so many rounds of ε.
+    pub fn reading(self, epsilon: f64, rounds: u64, delta: f64) -> f64 {
+        let t = rounds as f64;
+        let mean = match self {
+            Heuristic::Drv => epsilon * core_math::expm1(epsilon),
+            Heuristic::DrvTanh => epsilon * core_math::tanh(epsilon / 2.0),
+        };
+        t * mean + epsilon * (-2.0 * t * core_math::log(delta)).sqrt()
+    }
+}

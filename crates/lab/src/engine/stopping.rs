@@ -1,0 +1,107 @@
+//! The stopping-time adversary (the paper's Algorithm 4) against an odometer, exactly.
+//!
+//! Plays RR_ε every round and stops at the first round t with |Loss_t| > u_t. Forward recursion on (t, number of ⊤ so far) with
+//! absorption; the work is the number of rounds times the width of the band in which the loss can still be.
+
+use taximeter_accounting::Amount;
+
+use super::{Bracket, probability_of_top};
+
+/// The probabilities, under b = 0, that the loss is ever outside of the readings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Violation {
+    /// The loss exceeds the reading first.
+    pub above: Bracket,
+    /// The loss falls below the negative of the reading first.
+    pub below: Bracket,
+}
+
+impl Violation {
+    /// Nothing was played.
+    const NONE: Violation =
+        Violation { above: Bracket { lower: 0.0, upper: 0.0 }, below: Bracket { lower: 0.0, upper: 0.0 } };
+
+    /// Either of them.
+    pub fn total(&self) -> Bracket {
+        Bracket { lower: self.above.lower + self.below.lower, upper: self.above.upper + self.below.upper }
+    }
+}
+
+/// Mass in one cell that is too small to matter; what is dropped is counted in the upper end.
+const NEGLIGIBLE: f64 = 1e-60;
+
+/// Plays so many rounds of RR_ε against readings: `reading(t)` after round t = 1, 2, …
+pub fn stopping_time(epsilon: Amount, rounds: u64, reading: impl FnMut(u64) -> f64) -> Violation {
+    let mut last = Violation::NONE;
+    stopping_times(epsilon, rounds, reading, |_, violation| last = violation);
+    last
+}
+
+/// The same, telling after every round what the adversary has achieved by then.
+pub fn stopping_times(
+    epsilon: Amount,
+    rounds: u64,
+    mut reading: impl FnMut(u64) -> f64,
+    mut tell: impl FnMut(u64, Violation),
+) {
+    let top = probability_of_top(epsilon.approximate());
+    let bottom = 1.0 - top;
+    // alive[i] is the probability of `first + i` times ⊤ so far, without a violation.
+    let (mut alive, mut next) = (vec![1.0f64], Vec::new());
+    let mut first = 0u64;
+    let (mut above, mut below, mut dropped) = (0.0, 0.0, 0.0);
+    for round in 1..=rounds {
+        next.clear();
+        next.resize(alive.len() + 1, 0.0);
+        for (cell, &mass) in alive.iter().enumerate() {
+            next[cell] += bottom * mass;
+        }
+        for (cell, &mass) in alive.iter().enumerate() {
+            next[cell + 1] += top * mass;
+        }
+        std::mem::swap(&mut alive, &mut next);
+        // The loss is (2·tops − round)ε; it violates iff it is more than the largest multiple of ε within the reading.
+        let within = multiples_within(epsilon, reading(round));
+        let (round, within) = (round as i128, i128::from(within));
+        let most = (round + within).div_euclid(2);
+        while let Some(&mass) = alive.last() {
+            if i128::from(first) + alive.len() as i128 - 1 > most {
+                above += mass;
+            } else if mass < NEGLIGIBLE {
+                dropped += mass;
+            } else {
+                break;
+            }
+            alive.pop();
+        }
+        let least = (round - within + 1).div_euclid(2);
+        let mut gone = 0;
+        for (cell, &mass) in alive.iter().enumerate() {
+            if i128::from(first) + (cell as i128) < least {
+                below += mass;
+            } else if mass < NEGLIGIBLE {
+                dropped += mass;
+            } else {
+                break;
+            }
+            gone = cell + 1;
+        }
+        alive.drain(..gone);
+        first += gone as u64;
+        let roundings = 4.0 * round as f64;
+        let bracket = |probability: f64| Bracket::around(probability, roundings, dropped);
+        tell(round as u64, Violation { above: bracket(above), below: bracket(below) });
+    }
+}
+
+/// The largest n with nε ≤ reading; −1 if the reading is negative.
+fn multiples_within(epsilon: Amount, reading: f64) -> i64 {
+    if reading < 0.0 {
+        return -1;
+    }
+    if !reading.is_finite() || epsilon.is_zero() {
+        return i64::MAX / 4;
+    }
+    let count = Amount::at_most(reading).units() / epsilon.units();
+    i64::try_from(count).unwrap_or(i64::MAX).min(i64::MAX / 4)
+}

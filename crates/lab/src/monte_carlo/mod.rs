@@ -1,0 +1,243 @@
+//! Estimates from many independent runs, each with an interval that holds whatever the number of runs.
+//!
+//! Runs are numbered, and each takes its randomness from its number. They are played in parallel in chunks of a fixed size, and the
+//! chunks are added up in order: the result is the same, bit for bit, for any number of threads.
+
+mod beta;
+mod experiment;
+mod importance;
+mod interval;
+mod moments;
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+pub use experiment::{Experiment, Sampling};
+pub use importance::{TiltedNature, Tilts};
+pub use interval::{clopper_pearson, empirical_bernstein};
+
+use crate::error::Error;
+use crate::random::Run;
+use moments::Moments;
+
+/// How many runs are played before their results are handed over.
+const CHUNK: u64 = 512;
+
+/// How an estimate is made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// How many runs.
+    pub runs: u64,
+    /// What all randomness follows from.
+    pub seed: u64,
+    /// The probability with which the interval holds.
+    pub confidence: f64,
+    /// How many threads play; the result does not depend on it.
+    pub threads: NonZeroUsize,
+}
+
+impl Plan {
+    /// So many runs from a seed, at a confidence of 99% and on every core.
+    pub fn new(runs: u64, seed: u64) -> Plan {
+        let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Plan { runs, seed, confidence: 0.99, threads }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.runs < 2 {
+            return Err(Error::new(format!("{} runs: give at least 2", self.runs)));
+        }
+        if !(self.confidence > 0.0 && self.confidence < 1.0) {
+            return Err(Error::new(format!("a confidence of {}: give one between 0 and 1", self.confidence)));
+        }
+        Ok(())
+    }
+}
+
+/// A number with an interval that holds the truth with the confidence of the plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The mean over the runs.
+    pub value: f64,
+    /// The lower end.
+    pub lower: f64,
+    /// The upper end.
+    pub upper: f64,
+    /// How many runs.
+    pub runs: u64,
+    /// The theorem behind the interval.
+    pub method: &'static str,
+}
+
+impl Estimate {
+    /// Whether the interval holds a number.
+    pub fn contains(&self, value: f64) -> bool {
+        self.lower <= value && value <= self.upper
+    }
+}
+
+/// The probability of an event, with the interval of Clopper and Pearson.
+///
+/// `progress` is told the number of runs done, on the calling thread.
+pub fn probability(
+    plan: &Plan,
+    event: impl Fn(Run) -> Result<bool, Error> + Sync,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Estimate, Error> {
+    plan.check()?;
+    let chunks = in_chunks(
+        plan,
+        |runs| runs.map(|index| Ok(u64::from(event(Run { seed: plan.seed, index })?))).sum::<Result<u64, Error>>(),
+        progress,
+    )?;
+    let hits: u64 = chunks.into_iter().sum();
+    let (lower, upper) = clopper_pearson(hits, plan.runs, plan.confidence);
+    let value = hits as f64 / plan.runs as f64;
+    Ok(Estimate { value, lower, upper, runs: plan.runs, method: "Clopper-Pearson" })
+}
+
+/// The mean of a value that is always between 0 and `bound`, with an empirical Bernstein interval.
+///
+/// The lower end is computed from values cut off at `clip`, a number fixed before the runs: cutting lowers the mean, so it stays
+/// a lower end, and a small clip makes it sharp where only a crude bound is proven. The upper end needs the bound itself. A
+/// value outside of its bound is an error, since the interval would be void. Where nothing is to be cut, give the bound twice.
+pub fn bounded_mean(
+    plan: &Plan,
+    clip: f64,
+    bound: f64,
+    value: impl Fn(Run) -> Result<f64, Error> + Sync,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Estimate, Error> {
+    plan.check()?;
+    if !(clip > 0.0 && clip <= bound && bound < f64::INFINITY) {
+        return Err(Error::new(format!("values cut at {clip} of at most {bound}: give 0 < clip ≤ bound, both finite")));
+    }
+    let play = |runs: Range<u64>| {
+        let (mut whole, mut cut) = (Moments::default(), Moments::default());
+        for index in runs {
+            let value = value(Run { seed: plan.seed, index })?;
+            if !(value >= 0.0 && value <= bound) {
+                return Err(Error::new(format!("run {index} has the value {value}, outside of 0 to {bound}")));
+            }
+            whole.add(value);
+            cut.add(value.min(clip));
+        }
+        Ok((whole, cut))
+    };
+    let (mut whole, mut cut) = (Moments::default(), Moments::default());
+    for (chunk_whole, chunk_cut) in in_chunks(plan, play, progress)? {
+        whole.merge(&chunk_whole);
+        cut.merge(&chunk_cut);
+    }
+    let runs = plan.runs;
+    let (lower, _) = empirical_bernstein(cut.mean(), cut.variance(), runs, clip, plan.confidence);
+    let (_, upper) = empirical_bernstein(whole.mean(), whole.variance(), runs, bound, plan.confidence);
+    Ok(Estimate { value: whole.mean(), lower, upper, runs, method: "empirical Bernstein" })
+}
+
+/// Plays all chunks on the plan's threads and gives their results in order. Of several errors, the first run's is returned.
+fn in_chunks<T: Send>(
+    plan: &Plan,
+    play: impl Fn(Range<u64>) -> Result<T, Error> + Sync,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Vec<T>, Error> {
+    let chunks = plan.runs.div_ceil(CHUNK);
+    let next = AtomicU64::new(0);
+    let failed = AtomicBool::new(false);
+    let (sender, results) = mpsc::channel();
+    let mut played = Vec::new();
+    thread::scope(|scope| {
+        for _ in 0..plan.threads.get().min(usize::try_from(chunks).unwrap_or(usize::MAX)) {
+            let (sender, next, failed, play) = (sender.clone(), &next, &failed, &play);
+            scope.spawn(move || {
+                // Chunks are taken in order and a chunk once taken is finished, so all before a failed one are played too.
+                while !failed.load(Ordering::Relaxed) {
+                    let chunk = next.fetch_add(1, Ordering::Relaxed);
+                    if chunk >= chunks {
+                        break;
+                    }
+                    let runs = chunk * CHUNK..plan.runs.min((chunk + 1) * CHUNK);
+                    let count = runs.end - runs.start;
+                    let result = play(runs);
+                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
+                    if sender.send((chunk, count, result)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut done = 0;
+        for (chunk, count, result) in results {
+            done += count;
+            progress(done);
+            played.push((chunk, result));
+        }
+    });
+    played.sort_unstable_by_key(|(chunk, _)| *chunk);
+    played.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(threads: usize) -> Plan {
+        Plan { threads: NonZeroUsize::new(threads).unwrap(), ..Plan::new(5_000, 42) }
+    }
+
+    #[test]
+    fn the_result_does_not_depend_on_the_number_of_threads() {
+        let value = |run: Run| Ok(run.noise().uniform().powi(3));
+        let event = |run: Run| Ok(run.noise().happens(0.3));
+        let one = bounded_mean(&plan(1), 1.0, 1.0, value, &mut |_| ()).unwrap();
+        let coin = probability(&plan(1), event, &mut |_| ()).unwrap();
+        for threads in [2, 3, 16] {
+            assert_eq!(bounded_mean(&plan(threads), 1.0, 1.0, value, &mut |_| ()).unwrap(), one);
+            assert_eq!(probability(&plan(threads), event, &mut |_| ()).unwrap(), coin);
+        }
+        assert!(one.contains(0.25), "{one:?}");
+        assert!(coin.contains(0.3), "{coin:?}");
+    }
+
+    #[test]
+    fn progress_grows_to_the_number_of_runs() {
+        let mut seen = vec![0];
+        probability(&plan(2), |_| Ok(true), &mut |done| seen.push(done)).unwrap();
+        assert!(seen.is_sorted());
+        assert_eq!(seen.last(), Some(&5_000));
+    }
+
+    #[test]
+    fn the_first_error_is_returned() {
+        let event = |run: Run| match run.index {
+            700 | 4_000 => Err(Error::new(format!("run {}", run.index))),
+            _ => Ok(false),
+        };
+        for threads in [1, 2, 8] {
+            let error = probability(&plan(threads), event, &mut |_| ()).unwrap_err();
+            assert_eq!(error.to_string(), "run 700");
+        }
+    }
+
+    #[test]
+    fn a_value_beyond_its_bound_is_an_error() {
+        let value = |run: Run| Ok(if run.index == 77 { 1.5 } else { 0.5 });
+        let error = bounded_mean(&plan(2), 1.0, 1.0, value, &mut |_| ()).unwrap_err();
+        assert!(error.to_string().contains("run 77"), "{error}");
+        assert!(bounded_mean(&plan(2), 1.0, 1.0, |_| Ok(f64::NAN), &mut |_| ()).is_err());
+    }
+
+    #[test]
+    fn cutting_values_off_only_lowers_the_lower_end() {
+        let value = |run: Run| Ok(run.noise().uniform());
+        let cut = bounded_mean(&plan(2), 0.4, 1.0, value, &mut |_| ()).unwrap();
+        let whole = bounded_mean(&plan(2), 1.0, 1.0, value, &mut |_| ()).unwrap();
+        assert_eq!((cut.value, cut.upper), (whole.value, whole.upper));
+        // E[min(U, 0.4)] = 0.32.
+        assert!(cut.lower < 0.32 && cut.lower > 0.3, "{cut:?}");
+    }
+}
