@@ -4,6 +4,7 @@
 
 mod accounting;
 mod figure;
+mod lab;
 mod opendp_filter;
 mod table;
 
@@ -23,11 +24,14 @@ struct Program {
 enum Benchmark {
     /// What a charge, a reading and a verdict take, and OpenDP's filter on the same costs
     Accounting(accounting::Accounting),
+    /// What the lab's exact engine takes, against a plain recursion and as the budget grows
+    Lab(lab::Lab),
 }
 
 fn main() -> ExitCode {
     let result = match Program::parse().benchmark {
         Benchmark::Accounting(accounting) => accounting.run(),
+        Benchmark::Lab(lab) => lab.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

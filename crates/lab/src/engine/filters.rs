@@ -352,7 +352,7 @@ pub fn worst_of(
 }
 
 /// Losses far enough out that hardly any path gets there: some standard deviations of what the budget buys beyond ε_g, and below 0.
-fn range(budget: &Budget, grid: &Grid, states: usize) -> Range {
+pub fn range(budget: &Budget, grid: &Grid, states: usize) -> Range {
     let h = grid.h();
     let epsilon = budget.epsilon().approximate();
     let deviation = residue_of(budget).map_or(epsilon, |variance| variance.approximate().sqrt());
