@@ -2,6 +2,8 @@
 //!
 //! Run them optimised: `cargo run --release -p taximeter-bench -- accounting`.
 
+#![forbid(unsafe_code)]
+
 mod accounting;
 mod figure;
 mod lab;

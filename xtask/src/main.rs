@@ -1,5 +1,7 @@
 //! The project's tasks: `cargo xtask <task>`.
 
+#![forbid(unsafe_code)]
+
 mod tally;
 mod test;
 

@@ -1,5 +1,7 @@
 //! The `taximeter` program: privacy filters and odometers at the command line.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod compare;
 mod demo;

@@ -1,6 +1,8 @@
 //! The lab: evidence that every filter and odometer keeps its promise against an adaptive adversary, and that the tempting
 //! heuristics do not.
 
+#![forbid(unsafe_code)]
+
 pub mod adversary;
 mod boundary;
 pub mod certify;

@@ -150,12 +150,16 @@ impl Mechanism {
         &self.cost
     }
 
-    /// The largest loss, in either direction, of an answer that gives no world away; infinite for Gaussian noise.
-    pub fn largest_loss(&self) -> f64 {
+    /// Whether so many rounds can lose more than a bound, short of a leak. Where rounding could decide, the answer is yes.
+    pub(crate) fn can_exceed(&self, bound: f64, rounds: usize) -> bool {
         match self.law {
-            Law::TwoPoint { rise, fall, .. } => rise.value.max(fall.value),
-            Law::Laplace { epsilon } => epsilon.value,
-            Law::Gaussian { .. } => f64::INFINITY,
+            // Decimal losses are added and compared exactly.
+            Law::TwoPoint { rise, fall, .. } => {
+                let most = rise.units.max(fall.units).saturating_mul(rounds as i128);
+                Loss::from_units(most).exceeds(bound)
+            }
+            Law::Laplace { epsilon } => bound <= rounds as f64 * epsilon.value * (1.0 + 1e-12),
+            Law::Gaussian { .. } => true,
         }
     }
 

@@ -201,9 +201,7 @@ fn directions(world: World, sides: Sides) -> impl Iterator<Item = f64> {
 
 /// Whether a loss beyond the boundary is possible after so many rounds.
 fn is_reachable(mechanism: &Mechanism, boundary: &Boundary, time: usize) -> bool {
-    let bound = boundary.after(time);
-    // A margin for the rounding of both sides; where they are as close, the answer must be yes.
-    bound < f64::INFINITY && bound <= time as f64 * mechanism.largest_loss() * (1.0 + 1e-12)
+    boundary.after(time) < f64::INFINITY && mechanism.can_exceed(boundary.after(time), time)
 }
 
 /// Where a convex function that is 0 at 0 is smallest on the positive numbers; 0 if it only grows, a large number if it only falls.
