@@ -18,7 +18,7 @@ use crate::cost::Cost;
 use crate::numeric::Interval;
 
 /// A Rényi order α > 1.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
     alpha: Interval,
     above_one: Interval,

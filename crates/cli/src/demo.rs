@@ -167,9 +167,11 @@ impl Demo {
             "\nThe analyst reports outbreaks in districts {}; there were outbreaks in {}.\n\n\
              Try next:  taximeter plan --budget 1,1e-6 --epsilon 0.01\n\
              {:11}printf '0.05\\n0.02\\n' | taximeter meter --budget 1,1e-6\n\
-             {:11}taximeter compare --epsilon 0.01 --rounds 1000 --figure compare.svg",
+             {:11}taximeter compare --epsilon 0.01 --rounds 1000 --figure compare.svg\n\
+             {:11}taximeter lab certify --quick",
             names(&analyst.found),
             names(&town.outbreaks()),
+            "",
             "",
             ""
         ))?;

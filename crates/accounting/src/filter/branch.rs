@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::additive::Additive;
 use super::advanced::Advanced;
+use super::renyi::ChosenOrder;
 use super::residue::Residue;
 use super::{Count, EXACT_COUNTS, FilterRule, renyi, rule, share, whitehouse, zcdp};
 use crate::amount::{Amount, FineAmount};
@@ -20,7 +21,7 @@ pub(crate) enum Branch {
     Advanced(Advanced),
     Whitehouse(Additive),
     Zcdp(Additive),
-    Renyi { order: Amount, sum: Additive },
+    Renyi { order: ChosenOrder, sum: Additive },
     Residue(Residue),
 }
 
@@ -44,7 +45,8 @@ impl Branch {
             FilterRule::Zcdp => Branch::Zcdp(additive(zcdp::limit(epsilon, delta))?),
             FilterRule::Renyi => {
                 let order = order.ok_or_else(|| Error::input("no Rényi order admits anything; use another rule"))?;
-                Branch::Renyi { order, sum: additive(renyi::limit(order, epsilon, delta)?)? }
+                let sum = additive(renyi::limit(order, epsilon, delta)?)?;
+                Branch::Renyi { order: order.try_into()?, sum }
             }
             FilterRule::Residue => Branch::Residue(Residue::new(budget.epsilon(), budget.composition_delta())?),
         }))
@@ -56,7 +58,7 @@ impl Branch {
             Branch::Advanced(advanced) => advanced.charge(cost, times),
             Branch::Whitehouse(sum) => sum.charge(whitehouse::price(cost), times),
             Branch::Zcdp(sum) => sum.charge(price::zcdp(cost), times),
-            Branch::Renyi { order, sum } => sum.charge(renyi_price(*order, cost), times),
+            Branch::Renyi { order, sum } => sum.charge(order.price(cost), times),
             Branch::Residue(residue) => residue.charge(cost, times),
         }
     }
@@ -81,7 +83,7 @@ impl Branch {
             }
             Branch::Whitehouse(sum) => Count::exactly(sum.count(whitehouse::price(cost))),
             Branch::Zcdp(sum) => Count::exactly(sum.count(price::zcdp(cost))),
-            Branch::Renyi { order, sum } => Count::exactly(sum.count(renyi_price(*order, cost))),
+            Branch::Renyi { order, sum } => Count::exactly(sum.count(order.price(cost))),
             Branch::Residue(residue) => residue.count(cost),
         }
     }
@@ -117,7 +119,7 @@ impl Branch {
             }
             Branch::Zcdp(sum) => vec![("rho", sum.spent().approximate()), ("rho_limit", sum.limit().approximate())],
             Branch::Renyi { order, sum } => vec![
-                ("order", order.approximate()),
+                ("order", order.amount().approximate()),
                 ("divergence", sum.spent().approximate()),
                 ("divergence_limit", sum.limit().approximate()),
             ],
@@ -148,10 +150,6 @@ impl Branch {
             _ => false,
         }
     }
-}
-
-fn renyi_price(order: Amount, cost: &Cost) -> Option<FineAmount> {
-    price::renyi(&renyi::order(order).ok()?, cost)
 }
 
 /// An amount as it is, then lowered by 10⁻¹² of it, by ten times that, and so on.

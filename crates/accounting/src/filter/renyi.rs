@@ -4,10 +4,13 @@
 //! Continues iff Σ D_α ≤ ε_g − ln(1−1/α) − (ln(1/δ′) − ln α)/(α−1). Guarantee: (ε_g, δ′ + δ″)-DP. Taking the best of several
 //! orders **afterwards** is not valid; the order is a parameter of the account.
 
+use serde::{Deserialize, Serialize};
+
 use crate::amount::{Amount, FineAmount};
+use crate::cost::Cost;
 use crate::error::Error;
 use crate::numeric::{Interval, peak};
-use crate::price::Order;
+use crate::price::{self, Order};
 
 /// The limit at an order: ε_g − ln(1−1/α) − (ln(1/δ′) − ln α)/(α−1).
 pub(crate) fn limit_at(order: &Order, epsilon: Interval, delta: Interval) -> Interval {
@@ -23,6 +26,39 @@ pub(crate) fn limit(order: Amount, epsilon: Interval, delta: Interval) -> Result
     }
     let best = best_order(epsilon, delta).map_or(String::from("another rule"), |best| format!("--order {best}"));
     Err(Error::input(format!("at order {order} this budget admits nothing; use {best}")))
+}
+
+/// An order that was chosen for an account: the amount that is stored, and what the formulas need of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Amount", into = "Amount")]
+pub(crate) struct ChosenOrder {
+    amount: Amount,
+    order: Order,
+}
+
+impl ChosenOrder {
+    /// α as it is stored.
+    pub(crate) fn amount(&self) -> Amount {
+        self.amount
+    }
+
+    /// D_α of a cost, rounded up.
+    pub(crate) fn price(&self, cost: &Cost) -> Option<FineAmount> {
+        price::renyi(&self.order, cost)
+    }
+}
+
+impl TryFrom<Amount> for ChosenOrder {
+    type Error = Error;
+    fn try_from(amount: Amount) -> Result<ChosenOrder, Error> {
+        Ok(ChosenOrder { amount, order: order(amount)? })
+    }
+}
+
+impl From<ChosenOrder> for Amount {
+    fn from(chosen: ChosenOrder) -> Amount {
+        chosen.amount
+    }
 }
 
 /// An order read as an amount: above 1.
