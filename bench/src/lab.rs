@@ -123,10 +123,7 @@ fn measure() -> Result<Report, Box<dyn std::error::Error>> {
 }
 
 /// The median time of some runs, in nanoseconds.
-fn time(
-    runs: usize,
-    run: impl Fn() -> Result<(), taximeter_accounting::Error>,
-) -> Result<f64, taximeter_accounting::Error> {
+fn time(runs: usize, run: impl Fn() -> Result<(), taximeter_lab::Error>) -> Result<f64, taximeter_lab::Error> {
     let mut times = Vec::new();
     for _ in 0..runs {
         let started = Instant::now();

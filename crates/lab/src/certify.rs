@@ -3,7 +3,7 @@
 //! A valid rule passes if the upper end of its worst case is at most δ; an invalid one must be caught: the lower end of its worst
 //! case is above δ.
 
-use taximeter_accounting::{Amount, Budget, Cost, Error, FilterRule, Odometer, OdometerRule, OdometerSpec};
+use taximeter_accounting::{Amount, Budget, Cost, FilterRule, Odometer, OdometerRule, OdometerSpec};
 
 use crate::boundary::Sides;
 use crate::engine::Bracket;
@@ -12,6 +12,7 @@ use crate::engine::heuristics::Heuristic;
 use crate::engine::odometers;
 use crate::engine::solver::Steps;
 use crate::engine::stopping::stopping_time;
+use crate::error::Error;
 
 /// What is claimed of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ fn grids(effort: Effort) -> Vec<(&'static str, &'static [&'static str])> {
 
 fn parse_grid(costs: &[&str]) -> Result<Grid, Error> {
     let costs = costs.iter().map(|text| Amount::parse_exact(text)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Grid::new(&costs).unwrap_or_else(|error| unreachable!("the battery's grids are small: {error}")))
+    Grid::new(&costs)
 }
 
 fn filter_job(
@@ -146,7 +147,10 @@ fn odometers(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
                 });
                 let judged = if odometer.reading().guarantee.two_sided { violation.total() } else { violation.above };
                 let delta = odometer.spec().at_delta.approximate();
-                failed.map_or(Ok(Check { name, claim: Claim::Valid, worst: judged, delta }), Err)
+                match failed {
+                    Some(error) => Err(error.into()),
+                    None => Ok(Check { name, claim: Claim::Valid, worst: judged, delta }),
+                }
             }));
         }
     }

@@ -283,3 +283,17 @@ fn the_residue_rule_followed_exactly_lies_between_the_ends() {
         assert!(case.delta.upper - case.delta.lower < 0.02 * exact, "{budget}: {case:?}");
     }
 }
+
+#[test]
+fn a_grid_that_is_too_fine_for_the_budget_is_refused() {
+    let budget = Budget::parse("4,1e-6").unwrap();
+    let tiny = Grid::new(&[amount("0.00001")]).unwrap();
+    for rule in FilterRule::ALL {
+        let error = worst(Rule::Filter(rule), &budget, &tiny, Objective::Dp, &|_| {}).unwrap_err();
+        assert!(error.to_string().contains("too small for this budget"), "{rule:?}: {error}");
+    }
+    let three = Grid::new(&["0.1", "0.2", "0.3"].map(amount)).unwrap();
+    assert!(
+        worst(Rule::Optimal, &budget, &three, Objective::Dp, &|_| {}).unwrap_err().to_string().contains("give two")
+    );
+}

@@ -6,6 +6,7 @@ use clap::Args;
 use serde::Serialize;
 use taximeter_lab::certify::{Check, Claim, Effort, battery};
 
+use crate::lab::usage;
 use crate::output::{Computed, Failure, INTEGRITY_BROKEN, print_json, print_line, show_number};
 use crate::progress::Progress;
 
@@ -46,7 +47,7 @@ impl Certify {
                 broken_pipe = progress.suspend(|| print_line(&line(check))).err();
             }
         };
-        let checks = battery(effort, &mut tell, &|done| progress.share(done))?;
+        let checks = battery(effort, &mut tell, &|done| progress.share(done)).map_err(usage)?;
         drop(progress);
         if let Some(failure) = broken_pipe {
             return Err(failure);

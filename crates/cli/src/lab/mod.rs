@@ -39,3 +39,8 @@ impl Lab {
         }
     }
 }
+
+/// What the lab could not do is a matter of what was asked of it.
+fn usage(error: taximeter_lab::Error) -> Failure {
+    Failure::Usage(error.to_string())
+}

@@ -16,6 +16,7 @@ use taximeter_lab::{
 };
 
 use crate::args::flag;
+use crate::lab::usage;
 use crate::output::{Computed, Failure, print_json, print_line, show_number, thousands};
 use crate::progress::Progress;
 
@@ -250,10 +251,6 @@ impl Play {
         let progress = Progress::new("playing");
         run(&mut |done| progress.share(done as f64 / self.runs as f64)).map_err(usage)
     }
-}
-
-fn usage(error: taximeter_lab::Error) -> Failure {
-    Failure::Usage(error.to_string())
 }
 
 fn world_name(world: World) -> &'static str {

@@ -9,6 +9,7 @@ use taximeter_accounting::{Amount, Rounding};
 use taximeter_lab::engine::filters::{Grid, Objective, Rule, WorstCase, worst};
 
 use crate::args::{BudgetArgs, flag};
+use crate::lab::usage;
 use crate::output::{Computed, Failure, print_json, print_line, show_number};
 use crate::progress::Progress;
 
@@ -66,7 +67,7 @@ impl Worst {
         let rule = Rule::ALL.into_iter().find(|rule| rule.name() == self.rule).unwrap_or(Rule::ALL[0]);
         let objective = if self.objective == "dp" { Objective::Dp } else { Objective::Pointwise };
         let progress = Progress::new("searching");
-        let case = worst(rule, &budget, &grid, objective, &|done| progress.share(done))?;
+        let case = worst(rule, &budget, &grid, objective, &|done| progress.share(done)).map_err(usage)?;
         drop(progress);
         let delta = budget.delta().approximate();
         if self.json {

@@ -6,11 +6,12 @@
 //! the adversary for the upper end and against it for the lower one.
 
 use taximeter_accounting::reference::MixedRounds;
-use taximeter_accounting::{Amount, Budget, Cost, Error, Filter, FilterRule, FilterSpec, residue_after, residue_of};
+use taximeter_accounting::{Amount, Budget, Cost, Filter, FilterRule, FilterSpec, residue_after, residue_of};
 
 use super::Bracket;
 use super::graph::StateGraph;
 use super::solver::{End, Payoff, Problem, Range, Solution, Steps, solve, widened};
+use crate::error::Error;
 
 /// A rule to attack: a valid one, or a tempting one that is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,18 +66,18 @@ impl Grid {
     pub const LARGEST_MOVE: u128 = 10_000;
 
     /// The coarsest lattice that holds all of these costs.
-    pub fn new(costs: &[Amount]) -> Result<Grid, GridError> {
+    pub fn new(costs: &[Amount]) -> Result<Grid, Error> {
         let mut units: Vec<u128> = costs.iter().map(|cost| cost.units()).collect();
         units.sort_unstable();
         units.dedup();
         if units.first().is_none_or(|&smallest| smallest == 0) {
-            return Err(GridError("a grid needs costs above 0, for instance 0.02,0.04,0.08".to_string()));
+            return Err(Error::new("a grid needs costs above 0, for instance 0.02,0.04,0.08"));
         }
         let step = units.iter().copied().fold(0, greatest_common_divisor);
         let most = units[units.len() - 1] / step;
         if most > Grid::LARGEST_MOVE {
             let advice = "choose costs that are small multiples of one step, for instance 0.02,0.04,0.08";
-            return Err(GridError(format!("the largest cost of the grid is {most} times its step; {advice}")));
+            return Err(Error::new(format!("the largest cost of the grid is {most} times its step; {advice}")));
         }
         let moves = units.iter().map(|&cost| (cost / step) as u32).collect();
         Ok(Grid { step: Amount::from_units(step), moves })
@@ -91,18 +92,6 @@ impl Grid {
         self.step.approximate()
     }
 }
-
-/// A grid that cannot be used, with what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GridError(String);
-
-impl std::fmt::Display for GridError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for GridError {}
 
 fn greatest_common_divisor(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
@@ -135,12 +124,12 @@ pub fn graph(rule: Rule, budget: &Budget, grid: &Grid, end: End, cells: usize) -
         Rule::Filter(FilterRule::Basic) => {
             let filter = Filter::new(spec(FilterRule::Basic))?;
             let capacity = filter.count(&grid.cost(1))?.count;
-            Ok(lattice(grid, capacity, u64::from))
+            lattice(grid, capacity, u64::from)
         }
         Rule::Filter(FilterRule::Whitehouse) => {
             let filter = Filter::new(spec(FilterRule::Whitehouse))?;
             let capacity = filter.counts(&grid.cost(1))?.0.count;
-            Ok(lattice(grid, capacity, square))
+            lattice(grid, capacity, square)
         }
         Rule::Filter(FilterRule::Advanced) => {
             // K rises in S and in the mean; per unit of S the mean is least for the smallest cost and most for the largest.
@@ -150,25 +139,30 @@ pub fn graph(rule: Rule, budget: &Budget, grid: &Grid, end: End, cells: usize) -
                 End::Upper => (filter.count(&grid.cost(smallest))?.count + 1) * square(smallest) - 1,
                 End::Lower => filter.count(&grid.cost(largest))?.count * square(largest),
             };
-            Ok(lattice(grid, capacity, square))
+            lattice(grid, capacity, square)
         }
         Rule::Filter(rule @ (FilterRule::Zcdp | FilterRule::Renyi)) => {
             additive(grid, &Filter::new(spec(rule))?, end, cells)
         }
         Rule::Filter(FilterRule::Residue) => {
             let start = residue_of(budget)?.approximate();
+            // A step costs at least 8 ln cosh(ε/2) ≥ ε²/(1 + ε²/4), and must be more than a cell.
+            let smallest = grid.cost(grid.moves[0]).size().approximate().powi(2);
+            if smallest / (1.0 + smallest / 4.0) * cells as f64 <= 2.0 * start {
+                return Err(too_fine());
+            }
             Ok(in_cells(grid, start, end, cells, |cost, residue| {
                 let residue = taximeter_accounting::FineAmount::at_most(residue)?;
                 residue_after(cost.size(), residue).map(|rest| rest.approximate())
             }))
         }
-        Rule::Optimal => Ok(by_counts(grid, |costs| {
+        Rule::Optimal => by_counts(grid, |costs| {
             // The tempting rule is asked with plain numbers: a rounding error must not decide about it.
             MixedRounds::new(costs).is_ok_and(|fixed| {
                 fixed.optimal_delta(budget.epsilon()).value() <= budget.delta().approximate() * (1.0 + 1e-12)
             })
-        })),
-        Rule::RenyiMin => Ok(by_counts(grid, |costs| best_order_admits(costs, budget))),
+        }),
+        Rule::RenyiMin => by_counts(grid, |costs| best_order_admits(costs, budget)),
     }
 }
 
@@ -177,10 +171,23 @@ fn square(steps: u32) -> u64 {
 }
 
 /// A budget of so many units, of which each move takes a whole number. The state is what is left.
-fn lattice(grid: &Grid, capacity: u64, price: impl Fn(u32) -> u64 + Sync) -> StateGraph {
-    StateGraph::new(&grid.moves, capacity as usize + 1, |left, at| {
+fn lattice(grid: &Grid, capacity: u64, price: impl Fn(u32) -> u64 + Sync) -> Result<StateGraph, Error> {
+    if capacity > MOST_STATES {
+        return Err(too_fine());
+    }
+    Ok(StateGraph::new(&grid.moves, capacity as usize + 1, |left, at| {
         left.checked_sub(usize::try_from(price(grid.moves[at])).ok()?)
-    })
+    }))
+}
+
+/// More losses than this do too.
+const MOST_LOSSES: i64 = 1 << 20;
+
+/// More states than this take too long and too much memory.
+const MOST_STATES: u64 = 1 << 24;
+
+fn too_fine() -> Error {
+    Error::new("the costs of the grid are too small for this budget; choose larger costs or a smaller budget")
 }
 
 /// How many cells a continuous state is cut into: at first, and then again as long as neither end decides.
@@ -206,14 +213,19 @@ fn additive(grid: &Grid, fresh: &Filter, end: End, cells: usize) -> Result<State
         let price = shown(&filter).0 / limit * cells as f64;
         // The numbers shown are right to the last digit or so; a little more is given way for.
         prices.push(match end {
-            End::Upper => (price * (1.0 - 1e-12)).floor().max(1.0),
+            End::Upper => (price * (1.0 - 1e-12)).floor(),
             End::Lower => (price * (1.0 + 1e-12)).ceil(),
         } as usize);
+        // Rounded down to nothing, a price would give the adversary everything.
+        if prices.last() == Some(&0) {
+            return Err(too_fine());
+        }
     }
     Ok(StateGraph::new(&grid.moves, cells + 1, |left, at| left.checked_sub(prices[at])))
 }
 
-/// A state that is a positive number, cut into cells from 0 to where it starts; `after` is what is left after a charge.
+/// A state that is a positive number, cut into cells from 0 to where it starts; `after` is what is left after a charge, which must be
+/// at least a cell less.
 pub fn in_cells(
     grid: &Grid,
     start: f64,
@@ -229,8 +241,7 @@ pub fn in_cells(
             End::Upper => (rest * (1.0 + 1e-12)).ceil() as usize,
             End::Lower => (rest * (1.0 - 1e-12)).floor().max(0.0) as usize,
         };
-        // A price below one cell would not show; then the state is too coarse for this grid, and the cell before it is taken.
-        Some(to.min(cell.saturating_sub(1))).filter(|_| cell > 0)
+        Some(to)
     })
 }
 
@@ -238,8 +249,13 @@ pub fn in_cells(
 const MOST_OF_EACH: u64 = 2000;
 
 /// A rule that looks at the realised costs as a set: the state is how many there are of each. For one or two costs.
-fn by_counts(grid: &Grid, admits: impl Fn(&[Cost]) -> bool + Sync) -> StateGraph {
-    let kinds: Vec<u32> = grid.moves.iter().copied().take(2).collect();
+fn by_counts(grid: &Grid, admits: impl Fn(&[Cost]) -> bool + Sync) -> Result<StateGraph, Error> {
+    if grid.moves.len() > 2 {
+        return Err(Error::new(
+            "this rule looks at all realised costs and is followed for one or two different ones; give two",
+        ));
+    }
+    let kinds = grid.moves.clone();
     let costs = |counts: &[u64]| -> Vec<Cost> {
         counts.iter().zip(&kinds).flat_map(|(&count, &steps)| vec![grid.cost(steps); count as usize]).collect()
     };
@@ -263,11 +279,11 @@ fn by_counts(grid: &Grid, admits: impl Fn(&[Cost]) -> bool + Sync) -> StateGraph
         use rayon::prelude::*;
         (0..states).into_par_iter().map(|state| admits(&costs(&counts_of(state)))).collect()
     };
-    StateGraph::new(&kinds, states as usize, |state, at| {
+    Ok(StateGraph::new(&kinds, states as usize, |state, at| {
         let counts = counts_of(state as u64);
         let to = (counts[at] < most[at]).then(|| state - stride(at) as usize)?;
         admitted[to].then_some(to)
-    })
+    }))
 }
 
 /// Whether min over α of R_α + ln(1−1/α) + (ln(1/δ) − ln α)/(α−1) is at most ε_g.
@@ -305,6 +321,10 @@ pub fn worst(
     progress: &dyn Fn(f64),
 ) -> Result<WorstCase, Error> {
     let delta = budget.delta().approximate();
+    let widest = range(budget, grid, usize::MAX);
+    if widest.high - widest.low > MOST_LOSSES {
+        return Err(too_fine());
+    }
     let at = |cells: usize, progress: &dyn Fn(f64)| -> Result<WorstCase, Error> {
         let end = |end: End| graph(rule, budget, grid, end, cells);
         Ok(worst_of(&[end(End::Lower)?, end(End::Upper)?], budget, grid, objective, progress))
