@@ -1,10 +1,13 @@
 //! Filters made wrong on purpose: the battery's judgement must catch each.
 
-use taximeter_accounting::{Amount, Budget, FineAmount, residue_after, residue_of};
-use taximeter_lab::certify::{Check, Claim};
+use taximeter_accounting::{
+    Amount, Budget, Cost, Filter, FilterRule, FilterSpec, FineAmount, Verdict, residue_after, residue_of,
+};
+use taximeter_lab::certify::{Check, Claim, follow};
 use taximeter_lab::engine::filters::{Grid, Objective, in_cells, worst_of};
 use taximeter_lab::engine::graph::StateGraph;
 use taximeter_lab::engine::solver::End;
+use taximeter_lab::{Decides, Error};
 
 const CELLS: usize = 1 << 17;
 
@@ -110,4 +113,61 @@ fn join(setting: &Setting, epsilon: Amount, spent: f64) -> Option<f64> {
         }
     }
     Some(bounds.1)
+}
+
+/// A library filter that is told of every charge but the first.
+#[derive(Clone)]
+struct Forgetful {
+    filter: Filter,
+    forgot: bool,
+}
+
+impl Decides for Forgetful {
+    fn admits(&mut self, cost: &Cost) -> Result<bool, Error> {
+        if !self.forgot {
+            self.forgot = true;
+            return Ok(matches!(self.filter.decide(cost)?, Verdict::Continue(_)));
+        }
+        self.filter.admits(cost)
+    }
+}
+
+/// A filter whose branches are never closed: the residue rule and basic composition side by side, each with its own memory.
+#[derive(Clone)]
+struct Unclosed {
+    residue: FineAmount,
+    sum: Amount,
+    limit: Amount,
+}
+
+impl Decides for Unclosed {
+    fn admits(&mut self, cost: &Cost) -> Result<bool, Error> {
+        if let Some(rest) = residue_after(cost.size(), self.residue) {
+            self.residue = rest;
+            return Ok(true);
+        }
+        let sum = self.sum.checked_add(cost.size()).filter(|sum| *sum <= self.limit);
+        self.sum = sum.unwrap_or(self.sum);
+        Ok(sum.is_some())
+    }
+}
+
+#[test]
+fn the_battery_catches_filters_that_are_wrong_around_the_rule() {
+    let budget = Budget::parse("0.5,0.05").unwrap();
+    let costs = ["0.15", "0.3"].map(|text| Cost::parse_epsilon(text).unwrap().cost);
+    let judge = |check: Check| (check.passes(), check.worst.lower > check.delta);
+    for rule in FilterRule::ALL {
+        let filter = Filter::new(FilterSpec::new(rule, budget)).unwrap();
+        assert_eq!(
+            judge(follow(rule.name().to_string(), &filter, &budget, &costs).unwrap()),
+            (true, false),
+            "{rule:?}"
+        );
+    }
+    let filter = Filter::new(FilterSpec::new(FilterRule::Residue, budget)).unwrap();
+    let forgetful = Forgetful { filter, forgot: false };
+    assert_eq!(judge(follow("forgetful".to_string(), &forgetful, &budget, &costs).unwrap()), (false, true));
+    let unclosed = Unclosed { residue: residue_of(&budget).unwrap(), sum: Amount::ZERO, limit: budget.epsilon() };
+    assert_eq!(judge(follow("unclosed".to_string(), &unclosed, &budget, &costs).unwrap()), (false, true));
 }

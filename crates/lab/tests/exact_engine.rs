@@ -4,10 +4,10 @@
 use serde_json::Value;
 use taximeter_accounting::reference::FixedRounds;
 use taximeter_accounting::{
-    Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Odometer, OdometerRule, OdometerSpec, Rounding, Verdict,
+    Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Odometer, OdometerRule, OdometerSpec, Rounding,
 };
 use taximeter_lab::Sides;
-use taximeter_lab::engine::filters::{Grid, Objective, Rule, worst, worst_of};
+use taximeter_lab::engine::filters::{Grid, Objective, Rule, follow, worst, worst_of};
 use taximeter_lab::engine::graph::StateGraph;
 use taximeter_lab::engine::odometers;
 use taximeter_lab::engine::solver::Steps;
@@ -253,25 +253,12 @@ fn tiny_games_agree_with_brute_force_over_all_strategies() {
 /// The residue filter itself, asked at every node of a small tree, against the engine's cells.
 #[test]
 fn the_residue_rule_followed_exactly_lies_between_the_ends() {
-    fn value_of(filter: &Filter, costs: &[Amount], loss: f64, epsilon_g: f64) -> f64 {
-        let stop = (1.0 - (epsilon_g - loss).exp()).max(0.0);
-        costs.iter().fold(stop, |best, &epsilon| {
-            let mut next = filter.clone();
-            if !matches!(next.charge(&Cost::Pure { epsilon }).unwrap(), Verdict::Continue(_)) {
-                return best;
-            }
-            let size = epsilon.approximate();
-            let p = 1.0 / (1.0 + (-size).exp());
-            let value = p * value_of(&next, costs, loss + size, epsilon_g)
-                + (1.0 - p) * value_of(&next, costs, loss - size, epsilon_g);
-            best.max(value)
-        })
-    }
     for (budget, costs) in [("0.1,0.1", ["0.1", "0.2"]), ("0.5,0.05", ["0.15", "0.3"]), ("0.2,0.1", ["0.1", "0.3"])] {
         let budget = Budget::parse(budget).unwrap();
         let costs = costs.map(amount);
         let filter = Filter::new(FilterSpec::new(FilterRule::Residue, budget)).unwrap();
-        let exact = value_of(&filter, &costs, 0.0, budget.epsilon().approximate());
+        let pure = costs.map(|epsilon| Cost::Pure { epsilon });
+        let exact = follow(&filter, &pure, budget.epsilon().approximate()).unwrap();
         let case =
             worst(Rule::Filter(FilterRule::Residue), &budget, &Grid::new(&costs).unwrap(), Objective::Dp, &|_| {})
                 .unwrap();

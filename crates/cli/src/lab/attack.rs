@@ -65,8 +65,10 @@ impl Attack {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let epsilon = flag("--epsilon", &self.epsilon, Rounding::Up)?;
         let at_delta = flag("--at-delta", &self.at_delta, Rounding::Down)?;
-        if epsilon.is_zero() || at_delta.is_zero() {
-            return Err(Failure::Usage("an attack needs an epsilon and a delta above 0".to_string()));
+        if epsilon.is_zero() || at_delta.is_zero() || at_delta >= Amount::ONE {
+            return Err(Failure::Usage(
+                "an attack needs an epsilon above 0, and a delta above 0 and below 1".to_string(),
+            ));
         }
         let progress = Progress::new("attacking");
         let tell = |round: u64| progress.share(round as f64 / self.rounds as f64);

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
-use taximeter_accounting::{Amount, Rounding};
+use taximeter_accounting::{Amount, Budget, Rounding};
 use taximeter_lab::engine::filters::{Grid, Objective, Rule, WorstCase, worst};
 
-use crate::args::{BudgetArgs, flag};
+use crate::args::flag;
 use crate::lab::usage;
 use crate::output::{Computed, Failure, print_json, print_line, show_number};
 use crate::progress::Progress;
@@ -26,12 +26,13 @@ pub struct Worst {
     /// The filter, or an invalid heuristic
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Rule::ALL.map(Rule::name)))]
     rule: String,
-    #[command(flatten)]
-    budget: BudgetArgs,
+    /// The budget: epsilon and delta
+    #[arg(long, value_name = "EPSILON,DELTA")]
+    budget: String,
     /// The costs that the adversary may declare, each an epsilon
-    #[arg(long, value_name = "EPSILONS", value_delimiter = ',')]
+    #[arg(long, value_name = "EPSILONS", value_delimiter = ',', required = true)]
     grid: Vec<String>,
-    /// What the adversary tries to break
+    /// What the adversary tries to break; pointwise by two-point steps on the lattice of the grid
     #[arg(long, value_name = "WHAT", default_value = "dp", value_parser = ["dp", "pointwise"])]
     objective: String,
     /// Print one JSON document
@@ -42,6 +43,8 @@ pub struct Worst {
 #[derive(Serialize)]
 struct Document {
     rule: String,
+    /// Whether the rule promises what was attacked.
+    claimed: bool,
     delta_lower: Computed,
     delta_upper: Computed,
     ratio_lower: Computed,
@@ -58,7 +61,7 @@ struct MoveJson {
 
 impl Worst {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let budget = self.budget.budget()?;
+        let budget = Budget::parse(&self.budget).map_err(|error| Failure::Usage(format!("--budget: {error}")))?;
         if budget.delta().is_zero() {
             return Err(Failure::Usage("--budget: the worst case is measured against a delta above 0".to_string()));
         }
@@ -73,6 +76,7 @@ impl Worst {
         if self.json {
             print_json(&Document {
                 rule: self.rule.clone(),
+                claimed: rule.claims(objective),
                 delta_lower: Computed(case.delta.lower),
                 delta_upper: Computed(case.delta.upper),
                 ratio_lower: Computed(case.delta.lower / delta),
@@ -80,7 +84,7 @@ impl Worst {
                 strategy: moves(&case, &grid),
             })?;
         } else {
-            print_line(&text(&self.rule, rule, &case, delta, &moves(&case, &grid)))?;
+            print_line(&text(rule, objective, &case, delta, &moves(&case, &grid)))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -96,8 +100,10 @@ fn moves(case: &WorstCase, grid: &Grid) -> Vec<MoveJson> {
     ]
 }
 
-fn text(name: &str, rule: Rule, case: &WorstCase, delta: f64, moves: &[MoveJson]) -> String {
-    let verdict = if case.delta.lower > delta {
+fn text(rule: Rule, objective: Objective, case: &WorstCase, delta: f64, moves: &[MoveJson]) -> String {
+    let verdict = if !rule.claims(objective) {
+        "the rule does not promise this: it promises (ε, δ)-DP"
+    } else if case.delta.lower > delta {
         "the filter is broken"
     } else if case.delta.upper <= delta {
         "the filter holds on this grid"
@@ -110,10 +116,11 @@ fn text(name: &str, rule: Rule, case: &WorstCase, delta: f64, moves: &[MoveJson]
     };
     let kind = if rule.is_valid() { "" } else { " (not a valid filter)" };
     format!(
-        "{name}{kind} against the best adaptive adversary on the grid:\n\n\
+        "{}{kind} against the best adaptive adversary on the grid:\n\n\
          δ      between {} and {}\n\
          ratio  between {} and {}\n\
          play   {}\n\n{verdict}.",
+        rule.name(),
         show_number(case.delta.lower),
         show_number(case.delta.upper),
         show_number(case.delta.lower / delta),

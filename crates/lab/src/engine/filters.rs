@@ -12,6 +12,7 @@ use super::Bracket;
 use super::graph::StateGraph;
 use super::solver::{End, Payoff, Problem, Range, Solution, Steps, solve, widened};
 use crate::error::Error;
+use crate::games::Decides;
 
 /// A rule to attack: a valid one, or a tempting one that is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,14 @@ impl Rule {
     /// Whether the rule claims to be a filter.
     pub fn is_valid(self) -> bool {
         matches!(self, Rule::Filter(_))
+    }
+
+    /// Whether the rule promises what the adversary tries to break.
+    pub fn claims(self, objective: Objective) -> bool {
+        match objective {
+            Objective::Dp => true,
+            Objective::Pointwise => matches!(self, Rule::Filter(FilterRule::Basic | FilterRule::Advanced)),
+        }
     }
 }
 
@@ -102,7 +111,7 @@ fn greatest_common_divisor(a: u128, b: u128) -> u128 {
 pub enum Objective {
     /// (ε_g, δ)-DP: E[(1 − e^{ε_g − Loss})_+].
     Dp,
-    /// (ε_g, δ)-pointwise: P(|Loss| > ε_g).
+    /// (ε_g, δ)-pointwise: P(|Loss| > ε_g), against two-point steps on the lattice of the grid. Finer steps may do a little more.
     Pointwise,
 }
 
@@ -136,8 +145,8 @@ pub fn graph(rule: Rule, budget: &Budget, grid: &Grid, end: End, cells: usize) -
             let filter = Filter::new(spec(FilterRule::Advanced))?;
             let (smallest, largest) = (grid.moves[0], grid.moves[grid.moves.len() - 1]);
             let capacity = match end {
-                End::Upper => (filter.count(&grid.cost(smallest))?.count + 1) * square(smallest) - 1,
-                End::Lower => filter.count(&grid.cost(largest))?.count * square(largest),
+                End::Upper => (filter.counts(&grid.cost(smallest))?.0.count + 1) * square(smallest) - 1,
+                End::Lower => filter.counts(&grid.cost(largest))?.0.count * square(largest),
             };
             lattice(grid, capacity, square)
         }
@@ -178,6 +187,14 @@ fn lattice(grid: &Grid, capacity: u64, price: impl Fn(u32) -> u64 + Sync) -> Res
     Ok(StateGraph::new(&grid.moves, capacity as usize + 1, |left, at| {
         left.checked_sub(usize::try_from(price(grid.moves[at])).ok()?)
     }))
+}
+
+/// More numbers in the rows that are kept do not fit into memory: two gibibytes.
+const MOST_KEPT: u64 = 1 << 28;
+
+/// How many rows the solver keeps.
+fn kept_rows(graph: &StateGraph) -> u64 {
+    2 * graph.strides().1 as u64 + 1
 }
 
 /// More losses than this do too.
@@ -237,9 +254,11 @@ pub fn in_cells(
     let size = start * (1.0 + way) / cells as f64;
     StateGraph::new(&grid.moves, cells + 1, |cell, at| {
         let rest = after(&grid.cost(grid.moves[at]), size * cell as f64)? / size;
+        // The price itself is rounded, by at most 10⁻⁹ of it.
+        let slack = 1e-9 * (cell as f64 - rest) + 1e-12 * rest;
         let to = match end {
-            End::Upper => (rest * (1.0 + 1e-12)).ceil() as usize,
-            End::Lower => (rest * (1.0 - 1e-12)).floor().max(0.0) as usize,
+            End::Upper => (rest + slack).ceil() as usize,
+            End::Lower => (rest - slack).floor().max(0.0) as usize,
         };
         Some(to)
     })
@@ -247,6 +266,8 @@ pub fn in_cells(
 
 /// The most charges of each cost that a rule by counts is followed for.
 const MOST_OF_EACH: u64 = 2000;
+/// Each of its states is a theorem evaluated.
+const MOST_COUNTED_STATES: u64 = 200_000;
 
 /// A rule that looks at the realised costs as a set: the state is how many there are of each. For one or two costs.
 fn by_counts(grid: &Grid, admits: impl Fn(&[Cost]) -> bool + Sync) -> Result<StateGraph, Error> {
@@ -269,6 +290,10 @@ fn by_counts(grid: &Grid, admits: impl Fn(&[Cost]) -> bool + Sync) -> Result<Sta
             .count() as u64
     };
     let most: Vec<u64> = (0..kinds.len()).map(alone).collect();
+    // Cut off, the counts would hide what the rule admits beyond them.
+    if most.contains(&MOST_OF_EACH) || most.iter().map(|most| most + 1).product::<u64>() > MOST_COUNTED_STATES {
+        return Err(too_fine());
+    }
     let stride = |kind: usize| most[kind + 1..].iter().map(|most| most + 1).product::<u64>();
     let states = most.iter().map(|most| most + 1).product::<u64>();
     // State s stands for what is left of `most`: s = states − 1 is nothing charged.
@@ -326,11 +351,22 @@ pub fn worst(
         return Err(too_fine());
     }
     let at = |cells: usize, progress: &dyn Fn(f64)| -> Result<WorstCase, Error> {
-        let end = |end: End| graph(rule, budget, grid, end, cells);
+        let end = |end: End| {
+            let graph = graph(rule, budget, grid, end, cells)?;
+            if kept_rows(&graph) * (widest.high - widest.low) as u64 > MOST_KEPT {
+                return Err(too_fine());
+            }
+            Ok(graph)
+        };
         Ok(worst_of(&[end(End::Lower)?, end(End::Upper)?], budget, grid, objective, progress))
     };
+    let width = (widest.high - widest.low) as u64;
     let mut case = at(CELLS[0], progress)?;
     for cells in CELLS.into_iter().skip(1) {
+        // The rows that are kept grow with the cells; what does not fit is left undecided.
+        if kept_rows(&graph(rule, budget, grid, End::Upper, cells)?) * width > MOST_KEPT {
+            break;
+        }
         // Finer cells only where the ends stand on both sides of δ, and only if cells are what keeps them apart.
         let undecided = case.delta.lower <= delta && case.delta.upper > delta;
         if !undecided || case.delta.upper - case.delta.lower <= 1e-9 * delta {
@@ -349,8 +385,13 @@ pub fn worst_of(
     objective: Objective,
     progress: &dyn Fn(f64),
 ) -> WorstCase {
-    let (h, epsilon) = (grid.h(), budget.epsilon().approximate());
-    let hockey_stick = move |loss: i64| (-core_math::expm1(epsilon - h * loss as f64)).max(0.0);
+    let h = grid.h();
+    let (step_units, epsilon_units) = (grid.step.units() as i128, budget.epsilon().units() as i128);
+    let hockey_stick = move |loss: i64| {
+        // ε_g − hl in exact units: where the two are close, a difference of numbers would lose its digits.
+        let short = epsilon_units - step_units * i128::from(loss);
+        (-core_math::expm1(short as f64 * 1e-30)).max(0.0)
+    };
     // Exactly on integers: |loss|·h > ε_g.
     let within = (budget.epsilon().units() / grid.step.units()) as i64;
     let pointwise = move |loss: i64| f64::from(loss.abs() > within);
@@ -383,4 +424,39 @@ pub fn range(budget: &Budget, grid: &Grid, states: usize) -> Range {
     let high = (steps(epsilon + 8.0 * deviation) + 4.0 * largest).min(most);
     let low = (steps(8.0 * deviation + epsilon) + 4.0 * largest).min(most);
     Range { low: -(low as i64) - 1, high: high as i64 + 1 }
+}
+
+/// The best adversary against a filter that is asked itself, at every node of the tree of what it admits: exact, for small trees.
+///
+/// The adversary plays RR_{ε,δ} of the given costs, so that the mechanisms' own δ is part of the game:
+/// W = max(stop, δ_i + (1−δ_i)(p W⁺ + (1−p) W⁻)).
+pub fn follow<F: Decides + Clone>(filter: &F, costs: &[Cost], epsilon_g: f64) -> Result<f64, Error> {
+    fn value<F: Decides + Clone>(
+        filter: &F,
+        costs: &[Cost],
+        loss: f64,
+        epsilon_g: f64,
+        depth: u32,
+    ) -> Result<f64, Error> {
+        const DEEPEST: u32 = 12;
+        if depth > DEEPEST {
+            return Err(Error::new(format!(
+                "the filter admits more than {DEEPEST} charges; give larger costs or a smaller budget"
+            )));
+        }
+        let mut best = (-core_math::expm1(epsilon_g - loss)).max(0.0);
+        for cost in costs {
+            let mut next = filter.clone();
+            if !next.admits(cost)? {
+                continue;
+            }
+            let (size, delta) = (cost.size().approximate(), cost.delta().approximate());
+            let p = super::probability_of_top(size);
+            let up = value(&next, costs, loss + size, epsilon_g, depth + 1)?;
+            let down = value(&next, costs, loss - size, epsilon_g, depth + 1)?;
+            best = best.max(delta + (1.0 - delta) * (p * up + (1.0 - p) * down));
+        }
+        Ok(best)
+    }
+    value(filter, costs, 0.0, epsilon_g, 0)
 }

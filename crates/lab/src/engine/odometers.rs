@@ -7,6 +7,7 @@ use super::Bracket;
 use super::filters::Grid;
 use super::graph::StateGraph;
 use super::solver::{End, Payoff, Problem, Range, Steps, solve, widened};
+use super::stopping::multiples_within;
 use crate::boundary::Sides;
 
 /// The probability that the loss ever violates `reading(V)` while V ≤ `largest`, for the best adversary with these costs.
@@ -23,10 +24,10 @@ pub fn worst(
     let graph = StateGraph::new(&grid.moves, capacity + 1, |left, at| {
         left.checked_sub(grid.moves[at] as usize * grid.moves[at] as usize)
     });
-    // In steps: the largest loss that is still within the reading, in each state.
-    let within: Vec<i64> = (0..=capacity)
-        .map(|left| (reading((capacity - left) as f64 * h * h) / h * (1.0 + 1e-13)).floor().min(1e9) as i64)
-        .collect();
+    // In steps: the largest loss that is still within the reading, in each state; compared exactly.
+    let steps_within =
+        |left: usize| multiples_within(grid.step, reading((capacity - left) as f64 * h * h)).min(1 << 30);
+    let within: Vec<i64> = (0..=capacity).map(steps_within).collect();
     let payoff = |state: usize, loss: i64| {
         let violated = (sides.has_above() && loss > within[state]) || (sides.has_below() && -loss > within[state]);
         f64::from(violated)
@@ -35,7 +36,6 @@ pub fn worst(
     let high = within.iter().copied().max().unwrap_or(0) + 2 * largest_move;
     let range = Range { low: -high, high };
     let problem = Problem { graph: &graph, step: h, payoff: Payoff::ByState(&payoff), steps, range };
-    let lower = solve(&problem, End::Lower, progress);
-    let upper = solve(&problem, End::Upper, progress);
-    Bracket { lower: widened(&problem, lower.value).lower, upper: widened(&problem, upper.value).upper.min(1.0) }
+    let end = |end: End| widened(&problem, solve(&problem, end, progress).value);
+    Bracket { lower: end(End::Lower).lower, upper: end(End::Upper).upper.min(1.0) }
 }

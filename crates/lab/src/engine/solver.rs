@@ -80,6 +80,8 @@ struct Play {
     a: i64,
     b: i64,
     p: f64,
+    /// 1 − p, with its own digits.
+    q: f64,
 }
 
 /// Solves for one end. `progress` is told how many states are done.
@@ -184,8 +186,7 @@ fn plays(problem: &Problem) -> Vec<Play> {
             for b in sizes.clone() {
                 // (e^b − 1)/(e^b − e^{−a}), which is 1/(1 + e^{−m}) for a = b = m.
                 let (up, down) = (core_math::expm1(-h * a as f64), core_math::expm1(h * b as f64));
-                let p = down / (down - up);
-                plays.push(Play { at, a, b, p });
+                plays.push(Play { at, a, b, p: down / (down - up), q: -up / (down - up) });
             }
         }
     }
@@ -197,7 +198,7 @@ fn improve(row: &mut [f64], next: &[f64], play: &Play, pad: usize) {
     let width = row.len();
     let up = &next[pad + play.a as usize..][..width];
     let down = &next[pad - play.b as usize..][..width];
-    let (p, q) = (play.p, 1.0 - play.p);
+    let (p, q) = (play.p, play.q);
     for ((value, &up), &down) in row.iter_mut().zip(up).zip(down) {
         let candidate = p * up + q * down;
         *value = if candidate > *value { candidate } else { *value };
@@ -233,7 +234,7 @@ fn best_move(
         let Some(to) = problem.graph.after(state, play.at) else { continue };
         let row = rows.get(to.checked_sub(first)?)?;
         let value = |loss: i64| row.get((pad as i64 + loss - problem.range.low) as usize).copied().unwrap_or(0.0);
-        let candidate = play.p * value(loss + play.a) + (1.0 - play.p) * value(loss - play.b);
+        let candidate = play.p * value(loss + play.a) + play.q * value(loss - play.b);
         if candidate > best.0 {
             best = (candidate, Some(at));
         }

@@ -45,7 +45,7 @@ pub fn stopping_times(
     mut tell: impl FnMut(u64, Violation),
 ) {
     let top = probability_of_top(epsilon.approximate());
-    let bottom = 1.0 - top;
+    let bottom = probability_of_top(-epsilon.approximate());
     // alive[i] is the probability of `first + i` times ⊤ so far, without a violation.
     let (mut alive, mut next) = (vec![1.0f64], Vec::new());
     let mut first = 0u64;
@@ -95,11 +95,12 @@ pub fn stopping_times(
 }
 
 /// The largest n with nε ≤ reading; −1 if the reading is negative.
-fn multiples_within(epsilon: Amount, reading: f64) -> i64 {
-    if reading < 0.0 {
+pub(crate) fn multiples_within(epsilon: Amount, reading: f64) -> i64 {
+    // What is not a number bounds nothing that could be relied on.
+    if reading < 0.0 || reading.is_nan() {
         return -1;
     }
-    if !reading.is_finite() || epsilon.is_zero() {
+    if reading.is_infinite() || epsilon.is_zero() {
         return i64::MAX / 4;
     }
     let count = Amount::at_most(reading).units() / epsilon.units();
