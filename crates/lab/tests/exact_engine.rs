@@ -253,7 +253,7 @@ fn tiny_games_agree_with_brute_force_over_all_strategies() {
 /// The residue filter itself, asked at every node of a small tree, against the engine's cells.
 #[test]
 fn the_residue_rule_followed_exactly_lies_between_the_ends() {
-    for (budget, costs) in [("0.1,0.1", ["0.1", "0.2"]), ("0.5,0.05", ["0.15", "0.3"]), ("0.2,0.1", ["0.1", "0.3"])] {
+    for (budget, costs) in [("0.1,0.1", ["0.2", "0.3"]), ("0.5,0.05", ["0.15", "0.3"]), ("0.2,0.1", ["0.2", "0.4"])] {
         let budget = Budget::parse(budget).unwrap();
         let costs = costs.map(amount);
         let filter = Filter::new(FilterSpec::new(FilterRule::Residue, budget)).unwrap();
