@@ -200,21 +200,22 @@ impl RuleArgs {
         self.slack.is_some()
     }
 
-    /// A parameter that neither the chosen filter nor the chosen odometer has is a mistake.
-    pub fn refuse_foreign(&self, filter: FilterRule, odometer: OdometerRule) -> Result<(), Failure> {
+    /// A parameter that neither the filter nor the odometer at hand has is a mistake.
+    pub fn refuse_foreign(&self, filter: Option<FilterRule>, odometer: Option<OdometerRule>) -> Result<(), Failure> {
+        let reads = |rule: OdometerRule| odometer == Some(rule);
+        let takes_slack = odometer.is_some() && !reads(OdometerRule::Advanced) && !reads(OdometerRule::FreeX);
         for (name, given, belongs) in [
-            ("--order", self.order.is_some(), filter == FilterRule::Renyi),
-            ("--n", self.n.is_some(), odometer == OdometerRule::Advanced),
-            ("--granularity", self.granularity.is_some(), odometer == OdometerRule::Advanced),
-            ("--x", self.x.is_some(), odometer == OdometerRule::FreeX),
-            ("--gamma", self.gamma.is_some(), odometer == OdometerRule::NormalMixture),
-            ("--v0", self.v0.is_some(), odometer == OdometerRule::Stitched),
-            ("--slack", self.slack.is_some(), !matches!(odometer, OdometerRule::Advanced | OdometerRule::FreeX)),
+            ("--order", self.order.is_some(), filter == Some(FilterRule::Renyi)),
+            ("--n", self.n.is_some(), reads(OdometerRule::Advanced)),
+            ("--granularity", self.granularity.is_some(), reads(OdometerRule::Advanced)),
+            ("--x", self.x.is_some(), reads(OdometerRule::FreeX)),
+            ("--gamma", self.gamma.is_some(), reads(OdometerRule::NormalMixture)),
+            ("--v0", self.v0.is_some(), reads(OdometerRule::Stitched)),
+            ("--slack", self.slack.is_some(), takes_slack),
         ] {
             if given && !belongs {
-                let chosen = format!("neither the {} filter nor the {} odometer", filter.name(), odometer.name());
                 return Err(Failure::Usage(format!(
-                    "{chosen} has the parameter {name}; leave it out or choose another rule"
+                    "nothing that was chosen has the parameter {name}; leave it out or choose another rule"
                 )));
             }
         }

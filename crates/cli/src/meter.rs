@@ -93,7 +93,7 @@ impl Meter {
             ));
         }
         let (rule, odometer) = (FilterRule::from_name(&self.rule)?, OdometerRule::from_name(&self.odometer)?);
-        self.rules.refuse_foreign(rule, odometer)?;
+        self.rules.refuse_foreign(Some(rule), Some(odometer))?;
         let filter = FilterSpec {
             on_halt: on_halt(&self.on_halt),
             max_cost: optional("--max-cost", &self.max_cost)?,

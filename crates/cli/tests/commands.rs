@@ -278,6 +278,11 @@ fn wrong_usage_is_told_with_advice() {
         (vec!["lab", "attack", "--odometer", "drv", "--epsilon", "0", "--rounds", "9"], "above 0"),
         (vec!["lab", "play", "--game", "filter", "--adversary", "stopping-time"], "adaptive games only"),
         (vec!["meter", "--budget", "1,1e-6", "--x", "1"], "has the parameter --x"),
+        (
+            vec!["lab", "attack", "--odometer", "drv", "--epsilon", "0.1", "--rounds", "9", "--n", "5"],
+            "has the parameter --n",
+        ),
+        (vec!["lab", "play", "--game", "fixed", "--adversary", "greedy"], "fixed in advance"),
         (vec!["meter", "--budget", "1,1e-6", "--rule", "renyi", "--order", "1"], "above 1"),
         (vec!["meter", "--budget", "1,1e-6", "--odometer", "advanced", "--n", "1"], "at least 2"),
         (vec!["drive"], "unrecognized"),

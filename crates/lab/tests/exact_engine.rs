@@ -175,7 +175,7 @@ fn the_best_renyi_order_of_realised_costs_is_caught() {
         let budget = Budget::new(near_amount(&vector["eps_g"]), near_amount(&vector["delta_g"])).unwrap();
         let grid = Grid::new(&[near_amount(&vector["eps1"]), near_amount(&vector["eps2"])]).unwrap();
         let case = worst(Rule::RenyiMin, &budget, &grid, Objective::Dp, &|_| {}).unwrap();
-        close("renyi-min", case.delta.lower, number(&vector["backward"]), 0.02);
+        close("renyi-min", case.delta.lower, number(&vector["backward"]), 1e-9);
         assert!(case.delta.lower > 1.2 * budget.delta().approximate());
     }
 }

@@ -68,11 +68,6 @@ impl MixedRounds {
         Ok(MixedRounds { groups, deltas, losses })
     }
 
-    /// Whether the result is exact up to rounding, or an upper bound.
-    pub fn is_exact(&self) -> bool {
-        matches!(self.losses, Losses::Exact(_))
-    }
-
     /// *Advanced composition* of different costs: Dwork, Rothblum, Vadhan, FOCS 2010, as generalised by Kairouz, Oh, Viswanath,
     /// arXiv:1311.0776v4: Σε_i(e^{ε_i}−1) + √(2Σε_i² ln(1/δ̂)) with δ̂ = δ_g − Σδ_i. Nothing if there is no δ̂ > 0.
     pub fn advanced_epsilon(&self, delta_g: Amount) -> Option<FixedInAdvance> {

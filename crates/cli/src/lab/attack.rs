@@ -70,6 +70,8 @@ impl Attack {
                 "an attack needs an epsilon above 0, and a delta above 0 and below 1".to_string(),
             ));
         }
+        let rule = OdometerRule::ALL.into_iter().find(|rule| rule.name() == self.odometer);
+        self.rules.refuse_foreign(None, rule)?;
         let progress = Progress::new("attacking");
         let tell = |round: u64| progress.share(round as f64 / self.rounds as f64);
         let (violation, two_sided) =

@@ -34,10 +34,10 @@ pub struct Play {
     /// The game
     #[arg(long, value_name = "GAME", value_parser = ["filter", "adaptive", "fixed"])]
     game: String,
-    /// The adversary (stopping-time: adaptive only; greedy and draining: filter only)
-    #[arg(long, value_name = "NAME", default_value = "turning",
+    /// The adversary (stopping-time: adaptive only; a fixed game has the fixed one) [default: turning, or fixed]
+    #[arg(long, value_name = "NAME",
           value_parser = ["fixed", "stopping-time", "greedy", "random", "draining", "turning"])]
-    adversary: String,
+    adversary: Option<String>,
     /// The filter, or the odometer of an adaptive game [default: residue, or renyi-mixture]
     #[arg(long, value_name = "RULE")]
     rule: Option<String>,
@@ -102,7 +102,8 @@ impl Play {
             "adaptive" => self.adaptive(&menu)?,
             _ => (None, self.fixed(&menu)?),
         };
-        let Play { game, adversary, runs, seed, .. } = self;
+        let Play { game, runs, seed, .. } = self;
+        let adversary = self.adversary_name();
         if self.json {
             print_json(&Document { game, adversary, rule, runs: *runs, seed: *seed, measures })?;
             return Ok(ExitCode::SUCCESS);
@@ -159,7 +160,7 @@ impl Play {
         let game = AdaptParamComp { rounds, until_exceeded: Some(sides) };
         let (world, first) = (World::Zero, menu[0]);
         let exceeded = |view: &View| view.has_exceeded(sides);
-        let estimate = if self.adversary == "stopping-time" {
+        let estimate = if self.adversary_name() == "stopping-time" {
             let boundary = Boundary::of_odometer(odometer, first.cost(), rounds).map_err(usage)?;
             let sampling = match self.rare {
                 true => {
@@ -191,6 +192,12 @@ impl Play {
     }
 
     fn fixed(&self, menu: &[Mechanism]) -> Result<Vec<MeasureJson>, Failure> {
+        if self.adversary_name() != "fixed" || self.rule.is_some() || self.rare {
+            let advice = "leave out --adversary, --rule and --rare";
+            return Err(Failure::Usage(format!(
+                "in a game of costs fixed in advance nothing is chosen and nothing decides; {advice}"
+            )));
+        }
         let budget = Budget::parse(&self.budget)?;
         let mechanisms: Vec<Mechanism> = menu.iter().copied().cycle().take(self.rounds as usize).collect();
         let costs: Vec<Cost> = mechanisms.iter().map(|mechanism| *mechanism.cost()).collect();
@@ -203,6 +210,11 @@ impl Play {
         Ok(vec![measure(format!("δ at ε = {}", budget.epsilon()), delta, "optimal composition", optimal)])
     }
 
+    fn adversary_name(&self) -> &str {
+        let usual = if self.game == "fixed" { "fixed" } else { "turning" };
+        self.adversary.as_deref().unwrap_or(usual)
+    }
+
     /// The adversary of one run.
     fn adversary(
         &self,
@@ -212,7 +224,7 @@ impl Play {
     ) -> Result<Box<dyn Adversary>, taximeter_lab::Error> {
         let (small, large) = (menu[0], menu[menu.len() - 1]);
         let largest_first: Vec<Mechanism> = menu.iter().rev().copied().collect();
-        Ok(match self.adversary.as_str() {
+        Ok(match self.adversary_name() {
             "fixed" => Box::new(Fixed::repeated(small, self.rounds as usize)),
             "greedy" => Box::new(Greedy::new(filter.clone(), largest_first)),
             "random" => Box::new(Random::new(menu.to_vec(), 0.01, run.coins())),
