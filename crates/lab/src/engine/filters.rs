@@ -363,13 +363,13 @@ pub fn worst(
     let width = (widest.high - widest.low) as u64;
     let mut case = at(CELLS[0], progress)?;
     for cells in CELLS.into_iter().skip(1) {
-        // The rows that are kept grow with the cells; what does not fit is left undecided.
-        if kept_rows(&graph(rule, budget, grid, End::Upper, cells)?) * width > MOST_KEPT {
-            break;
-        }
         // Finer cells only where the ends stand on both sides of δ, and only if cells are what keeps them apart.
         let undecided = case.delta.lower <= delta && case.delta.upper > delta;
         if !undecided || case.delta.upper - case.delta.lower <= 1e-9 * delta {
+            break;
+        }
+        // The rows that are kept grow with the cells; what does not fit is left undecided.
+        if kept_rows(&graph(rule, budget, grid, End::Upper, cells)?) * width > MOST_KEPT {
             break;
         }
         case = at(cells, progress)?;
