@@ -20,7 +20,9 @@ pub use filter::{
     Admission, Balance, Count, EXACT_COUNTS, Filter, FilterRule, FilterSpec, Forfeit, OnHalt, Refusal, Verdict,
     residue_after, residue_of,
 };
-pub use odometer::{Guarantee, Odometer, OdometerRule, OdometerSpec, Reading};
+pub use odometer::{
+    Granularity, Guarantee, Odometer, OdometerParameters, OdometerRule, OdometerSpec, PricedCost, Reading,
+};
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use taximeter_accounting::reference::FixedRounds;
-use taximeter_accounting::{Amount, Cost, CostKind, Odometer, OdometerRule, OdometerSpec};
+use taximeter_accounting::{
+    Amount, Cost, CostKind, Granularity, Odometer, OdometerParameters, OdometerRule, OdometerSpec, PricedCost,
+};
 
 fn amount(text: &str) -> Amount {
     Amount::parse_exact(text).unwrap()
@@ -62,27 +64,26 @@ fn a_cost_without_a_theorem_is_an_error_that_names_the_rule_that_has_one() {
 
 #[test]
 fn parameters_outside_a_theorem_are_refused_when_the_odometer_is_made() {
-    let with = |rule, delta: &str, set: &dyn Fn(&mut OdometerSpec)| {
-        let mut spec = OdometerSpec::new(rule, amount(delta));
-        set(&mut spec);
-        Odometer::new(spec).unwrap_err().to_string()
+    let refused = |spec: OdometerSpec| Odometer::new(spec).unwrap_err().to_string();
+    let at = |rule, delta: &str| refused(OdometerSpec::new(rule, amount(delta)));
+    let with = |parameters: OdometerParameters| {
+        refused(OdometerSpec { parameters, ..OdometerSpec::new(parameters.rule(), amount("1e-6")) })
+    };
+    let with_granularity = |granularity| with(OdometerParameters::Advanced { granularity: Some(granularity) });
+    let all_set_aside = OdometerSpec {
+        mechanism_delta: amount("1e-6"),
+        ..OdometerSpec::new(OdometerRule::RenyiMixture, amount("1e-6"))
     };
     for (error, part) in [
-        (with(OdometerRule::Advanced, "0.4", &|_| {}), "below 1/e"),
-        (with(OdometerRule::FreeX, "0", &|_| {}), "above 0"),
-        (with(OdometerRule::RenyiMixture, "0", &|_| {}), "--at-delta"),
-        (with(OdometerRule::Advanced, "1e-6", &|spec| spec.n = Some(1)), "at least 2"),
-        (with(OdometerRule::Advanced, "1e-6", &|spec| spec.granularity = Some(amount("0.3"))), "at most 0.25"),
-        (
-            with(OdometerRule::Advanced, "1e-6", &|spec| {
-                (spec.n, spec.granularity) = (Some(10), Some(amount("0.1")));
-            }),
-            "not both",
-        ),
-        (with(OdometerRule::FreeX, "1e-6", &|spec| spec.x = Some(Amount::ZERO)), "above 0"),
-        (with(OdometerRule::Stitched, "1e-6", &|spec| spec.x = Some(Amount::ONE)), "no parameter x"),
-        (with(OdometerRule::Basic, "1e-6", &|spec| spec.slack = Some(Amount::ONE)), "set something aside"),
-        (with(OdometerRule::RenyiMixture, "1e-6", &|spec| spec.mechanism_delta = amount("1e-6")), "set less aside"),
+        (at(OdometerRule::Advanced, "0.4"), "below 1/e"),
+        (at(OdometerRule::FreeX, "0"), "above 0"),
+        (at(OdometerRule::RenyiMixture, "0"), "--at-delta"),
+        (with_granularity(Granularity::Records(1)), "at least 2"),
+        (with_granularity(Granularity::Gamma(amount("0.3"))), "at most 0.25"),
+        (with(OdometerParameters::FreeX { x: Some(Amount::ZERO) }), "above 0"),
+        (with(OdometerParameters::Stitched { v0: Some(Amount::ZERO), slack: None }), "above 0"),
+        (with(OdometerParameters::Basic { slack: Some(Amount::ONE) }), "set something aside"),
+        (refused(all_set_aside), "set less aside"),
     ] {
         assert!(error.contains(part), "{error}");
     }
@@ -90,7 +91,8 @@ fn parameters_outside_a_theorem_are_refused_when_the_odometer_is_made() {
 
 #[test]
 fn the_advanced_reading_jumps_at_one_as_printed() {
-    let spec = || OdometerSpec { n: Some(1000), ..OdometerSpec::new(OdometerRule::Advanced, amount("1e-6")) };
+    let parameters = OdometerParameters::Advanced { granularity: Some(Granularity::Records(1000)) };
+    let spec = || OdometerSpec { parameters, ..OdometerSpec::new(OdometerRule::Advanced, amount("1e-6")) };
     let read = |times: u64| {
         let mut odometer = Odometer::new(spec()).unwrap();
         odometer.charge_times(&pure("0.01"), times).unwrap();
@@ -184,6 +186,52 @@ proptest! {
             prop_assert_eq!(serde_json::from_str::<Odometer>(&stored).unwrap(), forwards);
         }
     }
+
+    /// A cost with its prices gives the very state that the cost alone gives, whichever odometer made it work them out.
+    #[test]
+    fn priced_costs_charge_what_costs_charge(charged in prop::collection::vec((costs(), any::<bool>(), any::<bool>()), 1..10)) {
+        for parameters in OdometerRule::ALL.map(OdometerParameters::from) {
+            for set_aside in ["0", "1e-7"] {
+                let spec = OdometerSpec {
+                    parameters,
+                    mechanism_delta: amount(set_aside),
+                    ..OdometerSpec::new(parameters.rule(), amount("1e-6"))
+                };
+                let fresh = Odometer::new(spec).unwrap();
+                let (mut plain, mut first, mut second) = (fresh.clone(), fresh.clone(), fresh);
+                for (cost, with_delta, prepared) in &charged {
+                    let cost = match cost {
+                        Cost::Pure { epsilon } if *with_delta => Cost::approximate(*epsilon, amount("1e-9")).unwrap(),
+                        cost => *cost,
+                    };
+                    let priced = PricedCost::new(cost);
+                    prop_assert_eq!(priced.cost(), &cost);
+                    if *prepared {
+                        priced.prepare(parameters.rule());
+                    }
+                    let expected = plain.charge(&cost);
+                    prop_assert_eq!(&first.charge_priced(&priced), &expected);
+                    prop_assert_eq!(&second.charge_priced(&priced), &expected);
+                }
+                prop_assert_eq!(&first, &plain);
+                prop_assert_eq!(&second, &plain);
+            }
+        }
+    }
+}
+
+/// One thread works out prices that another charges.
+#[test]
+fn a_priced_cost_can_go_from_one_thread_to_another() {
+    let priced = std::thread::spawn(|| {
+        let priced = PricedCost::new(pure("0.1"));
+        priced.prepare(OdometerRule::RenyiMixture);
+        priced
+    });
+    let priced = priced.join().unwrap();
+    let mut odometer = odometer(OdometerRule::RenyiMixture, "1e-6");
+    std::thread::scope(|scope| scope.spawn(|| odometer.charge_priced(&priced)).join()).unwrap().unwrap();
+    assert_eq!(odometer.reading().value, 0.1);
 }
 
 #[test]
@@ -191,7 +239,8 @@ fn a_stored_odometer_of_another_kind_is_not_read() {
     let stored = serde_json::to_string(&odometer(OdometerRule::RenyiMixture, "1e-6")).unwrap();
     for (from, to, part) in [
         ("\"version\":1", "\"version\":9", "version 9"),
-        ("\"rule\":\"renyi-mixture\"", "\"rule\":\"basic\"", "does not belong"),
+        ("{\"renyi-mixture\":{\"slack\":", "{\"basic\":{\"slack\":", "does not belong"),
+        ("\"slack\":null", "\"slack\":null,\"x\":\"1\"", "unknown field `x`"),
         ("[\"0\",", "[", "has 25 sums"),
     ] {
         assert!(stored.contains(from), "{from} is not in {stored}");

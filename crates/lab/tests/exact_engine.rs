@@ -4,7 +4,8 @@
 use serde_json::Value;
 use taximeter_accounting::reference::FixedRounds;
 use taximeter_accounting::{
-    Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Odometer, OdometerRule, OdometerSpec, Rounding,
+    Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Granularity, Odometer, OdometerParameters, OdometerRule,
+    OdometerSpec, Rounding,
 };
 use taximeter_lab::Sides;
 use taximeter_lab::engine::filters::{Grid, Objective, Rule, follow, worst, worst_of};
@@ -50,7 +51,7 @@ fn stopping_time_probabilities_agree_with_the_reference_values() {
             "drv_tanh" => Box::new(move |t| t as f64 * e * (e / 2.0).tanh() + (2.0 * v(t) * log).sqrt()),
             "seed_thm6.5" => {
                 let spec = OdometerSpec {
-                    n: Some(n),
+                    parameters: OdometerParameters::Advanced { granularity: Some(Granularity::Records(n)) },
                     ..OdometerSpec::new(OdometerRule::Advanced, amount(&format!("{delta}")))
                 };
                 let mut odometer = Odometer::new(spec).unwrap();

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use ethnum::U256;
+use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Amount, Rounding, UNITS_PER_ONE, decimal};
@@ -17,6 +18,8 @@ impl FineAmount {
     pub const PLACES: u32 = 2 * Amount::PLACES;
     /// Nothing.
     pub const ZERO: FineAmount = FineAmount(U256::ZERO);
+    /// The largest fine amount, about 1.2·10¹⁷.
+    pub(crate) const MAX: FineAmount = FineAmount(U256::MAX);
 
     /// Whether this is nothing.
     pub fn is_zero(self) -> bool {
@@ -82,6 +85,19 @@ impl FineAmount {
         Interval::around((high as f64 * TWO_TO_128 + low as f64) * 1e-60, 5)
     }
 
+    /// The smallest floating-point number that is not below this amount.
+    pub(crate) fn upper(self) -> f64 {
+        let reaches = |value: f64| FineAmount::at_most(value).is_none_or(|value| value >= self);
+        let mut upper = self.interval().middle();
+        while !reaches(upper) {
+            upper = upper.next_up();
+        }
+        while upper > 0.0 && reaches(upper.next_down()) {
+            upper = upper.next_down();
+        }
+        upper
+    }
+
     /// The amount of thirty places beside this one; the largest amount for what is larger.
     pub(crate) fn coarse(self, rounding: Rounding) -> Amount {
         let one = U256::from(UNITS_PER_ONE);
@@ -143,20 +159,48 @@ impl fmt::Debug for FineAmount {
 }
 
 impl Serialize for FineAmount {
-    /// Written as its number of units, in decimal.
+    /// Written as its number of units: in decimal where people read it, and in a binary format as bytes, the lowest first and
+    /// none after the highest that is not zero.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+        if serializer.is_human_readable() {
+            return serializer.collect_str(&self.0);
+        }
+        let length = (U256::BITS - self.0.leading_zeros()).div_ceil(8);
+        serializer.serialize_bytes(&self.0.to_le_bytes()[..length as usize])
     }
 }
 
 impl<'de> Deserialize<'de> for FineAmount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            return deserializer.deserialize_bytes(Units);
+        }
         let text = String::deserialize(deserializer)?;
         let canonical = text == "0" || (!text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
         match U256::from_str_radix(&text, 10) {
             Ok(units) if canonical && !text.is_empty() => Ok(FineAmount(units)),
             _ => Err(serde::de::Error::custom("a sum must be a whole number of units of 1e-60, written in digits")),
         }
+    }
+}
+
+/// Reads the binary form. There is one for every amount: a zero at the high end is refused.
+struct Units;
+
+impl Visitor<'_> for Units {
+    type Value = FineAmount;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at most {} bytes, the lowest first and without a zero at the end", size_of::<U256>())
+    }
+
+    fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<FineAmount, E> {
+        let mut units = [0; size_of::<U256>()];
+        match units.get_mut(..bytes.len()) {
+            Some(low) if bytes.last() != Some(&0) => low.copy_from_slice(bytes),
+            _ => return Err(E::invalid_value(Unexpected::Bytes(bytes), &self)),
+        }
+        Ok(FineAmount(U256::from_le_bytes(units)))
     }
 }
 

@@ -156,16 +156,7 @@ impl Amount {
 
     /// The smallest floating-point number that is not below this amount.
     pub fn upper(self) -> f64 {
-        let fine = FineAmount::from(self);
-        let reaches = |value: f64| FineAmount::at_most(value).is_some_and(|value| value >= fine);
-        let mut upper = self.0 as f64 * 1e-30;
-        while !reaches(upper) {
-            upper = upper.next_up();
-        }
-        while upper > 0.0 && reaches(upper.next_down()) {
-            upper = upper.next_down();
-        }
-        upper
+        FineAmount::from(self).upper()
     }
 
     /// The nearest floating-point number: for showing, not for deciding.
@@ -190,14 +181,18 @@ impl fmt::Debug for Amount {
 }
 
 impl Serialize for Amount {
+    /// Written as a decimal number where people read it, and as its number of units in a binary format.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        if serializer.is_human_readable() { serializer.collect_str(self) } else { serializer.serialize_u128(self.0) }
     }
 }
 
 impl<'de> Deserialize<'de> for Amount {
     /// Reads back exactly what was written; anything with more places is an error.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            return u128::deserialize(deserializer).map(Amount);
+        }
         let text = String::deserialize(deserializer)?;
         Amount::parse_exact(&text).map_err(serde::de::Error::custom)
     }

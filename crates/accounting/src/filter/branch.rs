@@ -14,20 +14,30 @@ use crate::error::Error;
 use crate::price;
 
 /// The state of a rule other than basic.
-#[allow(clippy::large_enum_variant, reason = "an account has one, and a charge should not follow a pointer to it")]
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Branch {
-    Advanced(Advanced),
+    /// Behind a pointer: it is larger than all the others, and they should not pay for it.
+    Advanced(Box<Advanced>),
     Whitehouse(Additive),
     Zcdp(Additive),
-    Renyi { order: ChosenOrder, sum: Additive },
+    Renyi {
+        order: ChosenOrder,
+        sum: Additive,
+    },
     Residue(Residue),
 }
 
 impl Branch {
     /// A branch with nothing spent; nothing for the basic rule, which has no other branch.
-    pub(crate) fn new(budget: &Budget, rule: FilterRule, order: Option<Amount>) -> Result<Option<Branch>, Error> {
+    ///
+    /// Where there is a stored branch to compare with, its limit is kept if that is proven in fewer steps than finding the largest.
+    pub(crate) fn new(
+        budget: &Budget,
+        rule: FilterRule,
+        order: Option<Amount>,
+        stored: Option<&Branch>,
+    ) -> Result<Option<Branch>, Error> {
         if rule == FilterRule::Basic {
             return Ok(None);
         }
@@ -40,7 +50,7 @@ impl Branch {
         };
         Ok(Some(match rule {
             FilterRule::Basic => return Ok(None),
-            FilterRule::Advanced => Branch::Advanced(Advanced::new(budget)?),
+            FilterRule::Advanced => Branch::Advanced(Box::new(Advanced::new(budget)?)),
             FilterRule::Whitehouse => Branch::Whitehouse(additive(whitehouse::limit(epsilon, delta))?),
             FilterRule::Zcdp => Branch::Zcdp(additive(zcdp::limit(epsilon, delta))?),
             FilterRule::Renyi => {
@@ -48,7 +58,13 @@ impl Branch {
                 let sum = additive(renyi::limit(order, epsilon, delta)?)?;
                 Branch::Renyi { order: order.try_into()?, sum }
             }
-            FilterRule::Residue => Branch::Residue(Residue::new(budget.epsilon(), budget.composition_delta())?),
+            FilterRule::Residue => {
+                let stored = match stored {
+                    Some(Branch::Residue(stored)) => Some(stored.start()),
+                    _ => None,
+                };
+                Branch::Residue(Residue::new(budget.epsilon(), budget.composition_delta(), stored)?)
+            }
         }))
     }
 
@@ -72,14 +88,14 @@ impl Branch {
         {
             return residue.surely_admits(cost, times);
         }
-        { *self }.charge(cost, times).is_some()
+        self.clone().charge(cost, times).is_some()
     }
 
     /// How many charges of a cost fit.
     pub(crate) fn count(&self, cost: &Cost) -> Count {
         match self {
             Branch::Advanced(advanced) => {
-                Count::exactly(largest_count(|times| { *advanced }.charge(cost, times).is_some()))
+                Count::exactly(largest_count(|times| { **advanced }.charge(cost, times).is_some()))
             }
             Branch::Whitehouse(sum) => Count::exactly(sum.count(whitehouse::price(cost))),
             Branch::Zcdp(sum) => Count::exactly(sum.count(price::zcdp(cost))),
@@ -132,7 +148,7 @@ impl Branch {
     /// Whether a stored branch can have come from a fresh one of the same account.
     ///
     /// The limit was computed when the account was made, perhaps by an earlier version that rounded more; it is kept, but may not
-    /// be above what is computed now.
+    /// be above what is proven now.
     pub(crate) fn follows(&self, fresh: &Branch) -> bool {
         let additive =
             |stored: &Additive, fresh: &Additive| stored.spent() <= stored.limit() && stored.limit() <= fresh.limit();

@@ -15,6 +15,7 @@ mod union;
 pub(crate) mod whitehouse;
 pub(crate) mod zcdp;
 
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use crate::amount::{Amount, FineAmount};
@@ -203,7 +204,12 @@ pub struct Forfeit {
 
 impl Filter {
     /// A filter with nothing spent.
-    pub fn new(mut spec: FilterSpec) -> Result<Filter, Error> {
+    pub fn new(spec: FilterSpec) -> Result<Filter, Error> {
+        Filter::beside(spec, None)
+    }
+
+    /// A filter with nothing spent, to compare a stored state with or to begin with.
+    fn beside(mut spec: FilterSpec, stored: Option<&Union>) -> Result<Filter, Error> {
         let (budget, rule) = (&spec.budget, spec.rule);
         if spec.order.is_some() && rule != FilterRule::Renyi {
             return Err(Error::input(format!("the order is a parameter of the renyi rule, not of {}", rule.name())));
@@ -212,7 +218,7 @@ impl Filter {
             rule::require_delta(budget, rule)?;
             spec.order = renyi::best_order(budget.epsilon().interval(), budget.composition_delta().interval());
         }
-        let union = Union::new(budget, Branch::new(budget, rule, spec.order)?);
+        let union = Union::new(budget, Branch::new(budget, rule, spec.order, stored.and_then(Union::branch))?);
         Ok(Filter { spec, union, closed: false })
     }
 
@@ -225,7 +231,7 @@ impl Filter {
     ///
     /// An error means that the rule has no theorem for such a cost.
     pub fn decide(&self, cost: &Cost) -> Result<Verdict, Error> {
-        let mut union = self.union;
+        let mut union = self.union.clone();
         Ok(match self.check(cost)?.and_then(|()| union.charge(cost)) {
             Ok(admission) => Verdict::Continue(admission),
             Err(refusal) => Verdict::Halt(refusal),
@@ -290,7 +296,7 @@ impl Filter {
 
     /// What a charge would close, in numbers of the usual cost; nothing if it closes nothing or is refused.
     pub fn forfeit(&self, cost: &Cost, usual: &Cost) -> Result<Option<Forfeit>, Error> {
-        let mut union = self.union;
+        let mut union = self.union.clone();
         match self.check(cost)?.and_then(|()| union.charge(cost)) {
             Ok(admission) if admission.closes_branch || admission.closes_basic => {
                 let (branch, basic) = union.counts(usual);
@@ -346,14 +352,14 @@ pub fn residue_after(epsilon: Amount, residue: FineAmount) -> Option<FineAmount>
 /// The residue with which a budget starts, or an error if the rule does not take it.
 pub fn residue_of(budget: &Budget) -> Result<FineAmount, Error> {
     rule::require_delta(budget, FilterRule::Residue)?;
-    Ok(Residue::new(budget.epsilon(), budget.composition_delta())?.start())
+    Ok(Residue::new(budget.epsilon(), budget.composition_delta(), None)?.start())
 }
 
 /// The version of the stored form of filters and odometers.
 pub(crate) const STATE_VERSION: u32 = 1;
 
-/// A filter as it is stored: its sums and limits are decimal integers, equal on every machine.
-#[derive(Serialize, Deserialize)]
+/// A filter as it is stored: its sums and limits are integers, equal on every machine.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
     version: u32,
@@ -364,8 +370,12 @@ struct Stored {
 
 impl Serialize for Filter {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Filter { spec, union, closed } = self.clone();
-        Stored { version: STATE_VERSION, spec, union, closed }.serialize(serializer)
+        let mut stored = serializer.serialize_struct("Filter", 4)?;
+        stored.serialize_field("version", &STATE_VERSION)?;
+        stored.serialize_field("spec", &self.spec)?;
+        stored.serialize_field("union", &self.union)?;
+        stored.serialize_field("closed", &self.closed)?;
+        stored.end()
     }
 }
 
@@ -373,13 +383,13 @@ impl<'de> Deserialize<'de> for Filter {
     /// Reads a stored filter. Limits that were computed when it was made are kept as they were.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Stored { version, spec, union, closed } = Stored::deserialize(deserializer)?;
-        let check = || {
+        let read = || {
             check_version(version)?;
-            union.check(&Filter::new(spec.clone())?.union)?;
-            Ok::<_, Error>(())
+            let fresh = Filter::beside(spec, Some(&union))?;
+            union.check(&fresh.union)?;
+            Ok::<_, Error>(Filter { union, closed, ..fresh })
         };
-        check().map_err(serde::de::Error::custom)?;
-        Ok(Filter { spec, union, closed })
+        read().map_err(serde::de::Error::custom)
     }
 }
 
@@ -412,5 +422,5 @@ pub(crate) fn largest_size(limit: Amount, holds: impl Fn(Amount) -> bool) -> Amo
 
 /// `part` of `whole`, for showing.
 fn share(part: FineAmount, whole: FineAmount) -> f64 {
-    if whole.is_zero() { 1.0 } else { (part.approximate() / whole.approximate()).clamp(0.0, 1.0) }
+    if whole.is_zero() { 1.0 } else { (part.interval().middle() / whole.interval().middle()).clamp(0.0, 1.0) }
 }

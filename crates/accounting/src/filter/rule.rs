@@ -81,7 +81,7 @@ impl FilterRule {
     }
 
     /// An error that names a rule that takes the cost, if this one does not.
-    pub(crate) fn require_takes(self, cost: &Cost) -> Result<(), Error> {
+    pub fn require_takes(self, cost: &Cost) -> Result<(), Error> {
         let kind = cost.kind();
         if self.takes(kind) {
             return Ok(());

@@ -23,7 +23,7 @@ use crate::cost::Cost;
 use crate::error::Error;
 
 /// The state of both branches.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Union {
     basic: Basic,
@@ -39,8 +39,8 @@ impl Union {
         let delta_limit = if branch.is_some() { budget.mechanism_delta() } else { budget.delta() };
         Union {
             basic: Basic::new(budget.epsilon()),
-            branch,
             branch_open: branch.is_some(),
+            branch,
             delta_limit,
             delta_spent: Amount::ZERO,
         }
@@ -126,7 +126,7 @@ impl Union {
     }
 
     pub(crate) fn state(&self) -> Vec<(&'static str, f64)> {
-        match self.branch {
+        match &self.branch {
             Some(branch) => branch.state(),
             None => vec![("epsilon", self.basic.spent().map_or(f64::INFINITY, Amount::approximate))],
         }
@@ -139,6 +139,11 @@ impl Union {
     /// Basic stands alone, or beside a rule that is not one of the paper's own; and every charge so far had a finite ε.
     pub(crate) fn is_basic_open(&self) -> bool {
         !matches!(self.branch, Some(Branch::Advanced(_))) && self.basic.left().is_some()
+    }
+
+    /// The rule's own branch; nothing for the basic rule.
+    pub(crate) fn branch(&self) -> Option<&Branch> {
+        self.branch.as_ref()
     }
 
     /// Whether a stored state can have come from a fresh one of the same account.

@@ -86,10 +86,17 @@ fn mills_difference(a: Interval, x: Interval) -> Interval {
 
 /// The largest V with δ_V(ε) ≤ δ: what a budget of (ε, δ) buys in μ², rounded down. For ε ≤ 1000.
 pub(crate) fn largest_variance(epsilon: Interval, delta: Interval) -> f64 {
-    largest_float_where(1e6, |variance| {
-        variance == 0.0 || gaussian_profile(Interval::point(variance), epsilon).hi() <= delta.lo()
-    })
+    largest_float_where(LARGEST_VARIANCE, |variance| is_variance_within(variance, epsilon, delta))
 }
+
+/// Whether δ_V(ε) ≤ δ is proven.
+pub(crate) fn is_variance_within(variance: f64, epsilon: Interval, delta: Interval) -> bool {
+    let within = || gaussian_profile(Interval::point(variance), epsilon).hi() <= delta.lo();
+    variance == 0.0 || (variance <= LARGEST_VARIANCE && within())
+}
+
+/// No budget up to ε = 1000 buys as much.
+const LARGEST_VARIANCE: f64 = 1e6;
 
 /// The smallest ε with δ_V(ε) ≤ δ, rounded up.
 pub(crate) fn smallest_epsilon(variance: Interval, delta: Interval) -> f64 {

@@ -6,44 +6,54 @@
 //!
 //! Which range S is in is decided on exact integers.
 
-use super::OdometerSpec;
+use serde::{Deserialize, Serialize};
+
 use crate::amount::{Amount, FineAmount};
 use crate::error::Error;
 use crate::numeric::Interval;
 
-/// The number of records that is assumed where neither n nor γ is given.
-const DEFAULT_N: u64 = 1_000_000;
+/// The smallest Σε_i² that the advanced odometer tells from nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Granularity {
+    /// 1/n² for a dataset of n records.
+    Records(u64),
+    /// γ.
+    Gamma(Amount),
+}
 
-pub(super) fn resolve(spec: &mut OdometerSpec) -> Result<(), Error> {
-    match (spec.n, spec.granularity) {
-        (Some(_), Some(_)) => Err(Error::input("give n or a granularity, not both")),
-        (Some(n), None) if n < 2 => Err(Error::input(format!("the advanced odometer needs n of at least 2, not {n}"))),
-        (None, Some(granularity)) if granularity.is_zero() || granularity.units() > Amount::ONE.units() / 4 => {
-            Err(Error::input(format!(
-                "the advanced odometer needs a granularity above 0 and at most 0.25, not {granularity}"
-            )))
+/// What is assumed where nothing is given.
+pub(super) const DEFAULT_GRANULARITY: Granularity = Granularity::Records(1_000_000);
+
+impl Granularity {
+    /// Whether the theorem is stated for it.
+    pub(super) fn check(self) -> Result<(), Error> {
+        match self {
+            Granularity::Records(n) if n < 2 => {
+                Err(Error::input(format!("the advanced odometer needs n of at least 2, not {n}")))
+            }
+            Granularity::Gamma(gamma) if gamma.is_zero() || gamma.units() > Amount::ONE.units() / 4 => {
+                Err(Error::input(format!(
+                    "the advanced odometer needs a granularity above 0 and at most 0.25, not {gamma}"
+                )))
+            }
+            _ => Ok(()),
         }
-        (None, None) => {
-            spec.n = Some(DEFAULT_N);
-            Ok(())
-        }
-        _ => Ok(()),
     }
 }
 
-pub(super) fn bound(spec: &OdometerSpec, mean: FineAmount, squares: FineAmount, delta: Interval) -> Interval {
+pub(super) fn bound(granularity: Granularity, mean: FineAmount, squares: FineAmount, delta: Interval) -> Interval {
     let one = FineAmount::from(Amount::ONE);
     // 1/n² or γ; ln n or ½ ln(1/γ); log₂ n or max(1, ½ log₂(1/γ)); and whether S reaches the first.
     let ln_2 = Interval::around(std::f64::consts::LN_2, 1);
-    let (smallest, log, log_2, reached) = match spec.granularity {
-        Some(granularity) => {
-            let log = -0.5 * granularity.interval().ln();
+    let (smallest, log, log_2, reached) = match granularity {
+        Granularity::Gamma(gamma) => {
+            let log = -0.5 * gamma.interval().ln();
             let log_2 = log / ln_2;
             let log_2 = Interval::between(log_2.lo().max(1.0), log_2.hi().max(1.0));
-            (granularity.interval(), log, log_2, squares >= granularity.into())
+            (gamma.interval(), log, log_2, squares >= gamma.into())
         }
-        None => {
-            let count = spec.n.unwrap_or(DEFAULT_N);
+        Granularity::Records(count) => {
             let n = Interval::around(count as f64, 1);
             let scaled = squares.checked_times(count).and_then(|scaled| scaled.checked_times(count));
             (Interval::ONE / n.square(), n.ln(), n.ln() / ln_2, scaled.is_none_or(|scaled| scaled >= one))

@@ -4,24 +4,17 @@
 //! δ_g ∈ (0, 1/e). Guarantee: two-sided at δ_g. By default x is what Theorem 5.1 takes, u²/(28.04 ln(1/δ_g)) for the expected
 //! reading u.
 
-use super::OdometerSpec;
-use super::rule::require_positive;
 use crate::amount::{Amount, FineAmount};
-use crate::error::Error;
 use crate::numeric::Interval;
 
-pub(super) fn resolve(spec: &mut OdometerSpec) -> Result<(), Error> {
-    let default = || {
-        let log = -core_math::log(spec.at_delta.approximate());
-        Amount::at_most(spec.expected.approximate().powi(2) / (28.04 * log)).significant(6).max(Amount::UNIT)
-    };
-    let x = spec.x.unwrap_or_else(default);
-    spec.x = Some(x);
-    require_positive("x", x)
+/// The x of Theorem 5.1 for the expected reading.
+pub(super) fn default_x(expected: Amount, at_delta: Amount) -> Amount {
+    let (expected, log) = (expected.approximate(), -core_math::log(at_delta.approximate()));
+    Amount::at_most(expected * expected / (28.04 * log)).significant(6).max(Amount::UNIT)
 }
 
-pub(super) fn bound(spec: &OdometerSpec, mean: FineAmount, squares: FineAmount, delta: Interval) -> Interval {
-    let x = spec.x.unwrap_or(Amount::ONE).interval();
+pub(super) fn bound(x: Amount, mean: FineAmount, squares: FineAmount, delta: Interval) -> Interval {
+    let x = x.interval();
     let s = squares.interval();
     mean.interval() + (2.0 * (s + x) * (1.0 + 0.5 * (s / x).ln_1p()) * (2.0 / delta).ln()).sqrt()
 }

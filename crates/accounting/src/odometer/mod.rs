@@ -5,6 +5,7 @@
 mod advanced;
 mod free_x;
 pub(crate) mod normal_mixture;
+mod priced;
 mod renyi_mixture;
 mod rule;
 mod slack;
@@ -12,6 +13,7 @@ pub(crate) mod stitched;
 
 use std::fmt;
 
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize};
 
 use crate::amount::{Amount, FineAmount};
@@ -22,8 +24,10 @@ use crate::lemma::Leaks;
 use crate::numeric::Interval;
 use crate::price;
 
+pub use advanced::Granularity;
+pub use priced::PricedCost;
 use renyi_mixture::Divergences;
-pub use rule::{OdometerRule, OdometerSpec};
+pub use rule::{OdometerParameters, OdometerRule, OdometerSpec};
 use slack::Slack;
 
 /// A privacy odometer: a rule and what was charged.
@@ -59,15 +63,50 @@ struct Sums {
     moments: Moments,
 }
 
+/// What a rule adds up beside Σε_i. Behind a pointer, so that an account is only as large as its own rule needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Moments {
     /// Basic composition needs Σε_i alone.
     None,
-    /// The sum of the mean losses, V = Σε_i² and what the corrected lemma adds; nothing if a sum is infinite.
-    Martingale { mean: Option<FineAmount>, squares: Option<FineAmount>, leaks: Leaks },
+    /// The mean loss and how far it strays.
+    Martingale(Box<Martingale>),
     /// Σ D_α at every order of the mixture.
     Renyi(Box<Divergences>),
+}
+
+/// What is known of the loss as a martingale.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Martingale {
+    /// The sum of the mean losses; nothing if it is infinite.
+    mean: Option<FineAmount>,
+    /// V = Σε_i²; nothing if it is infinite.
+    squares: Option<FineAmount>,
+    /// What the corrected lemma adds.
+    leaks: Leaks,
+}
+
+impl Martingale {
+    fn new(set_aside: Amount) -> Martingale {
+        Martingale { mean: Some(FineAmount::ZERO), squares: Some(FineAmount::ZERO), leaks: Leaks::new(set_aside) }
+    }
+
+    /// Adds so many charges, as a rule counts them.
+    fn add(&mut self, rule: OdometerRule, cost: &Cost, times: u64) {
+        let counted = cost.epsilon().and_then(|epsilon| self.leaks.counted(epsilon));
+        let (mean, squares) = match counted {
+            Some(epsilon) if epsilon.is_zero() => (Some(FineAmount::ZERO), Some(FineAmount::ZERO)),
+            Some(epsilon) => (rule.mean(epsilon), Some(epsilon.square())),
+            None => (None, None),
+        };
+        let add = |sum: Option<FineAmount>, more: Option<FineAmount>| sum?.checked_add(more?.checked_times(times)?);
+        self.mean = add(self.mean, mean);
+        self.squares = add(self.squares, squares);
+        if rule.uses_lemma() {
+            self.leaks = self.leaks.counting(cost, times);
+        }
+    }
 }
 
 /// A number together with the guarantee that it carries.
@@ -104,14 +143,13 @@ impl Odometer {
     /// An odometer with nothing charged.
     pub fn new(spec: OdometerSpec) -> Result<Odometer, Error> {
         let (spec, slack) = spec.resolve()?;
-        let moments = match spec.rule {
+        let moments = match spec.rule() {
             OdometerRule::Basic => Moments::None,
             OdometerRule::RenyiMixture => Moments::Renyi(Box::default()),
-            _ => Moments::Martingale {
-                mean: Some(FineAmount::ZERO),
-                squares: Some(FineAmount::ZERO),
-                leaks: Leaks::new(if spec.rule.uses_lemma() { spec.mechanism_delta } else { Amount::ZERO }),
-            },
+            rule => {
+                let set_aside = if rule.uses_lemma() { spec.mechanism_delta } else { Amount::ZERO };
+                Moments::Martingale(Box::new(Martingale::new(set_aside)))
+            }
         };
         let sums = Sums { epsilon: Some(Amount::ZERO), delta: Some(Amount::ZERO), moments };
         Ok(Odometer { spec, slack, sums })
@@ -129,7 +167,17 @@ impl Odometer {
 
     /// Counts so many equal charges at once, with the same result as one by one.
     pub fn charge_times(&mut self, cost: &Cost, times: u64) -> Result<(), Error> {
-        self.spec.rule.require_takes(cost)?;
+        self.add(&PricedCost::new(*cost), times)
+    }
+
+    /// Counts a charge whose prices may be known already, with the same result as [`charge`](Odometer::charge).
+    pub fn charge_priced(&mut self, priced: &PricedCost) -> Result<(), Error> {
+        self.add(priced, 1)
+    }
+
+    fn add(&mut self, priced: &PricedCost, times: u64) -> Result<(), Error> {
+        let (rule, cost) = (self.spec.rule(), priced.cost());
+        rule.require_takes(cost)?;
         if cost.is_free() || times == 0 {
             return Ok(());
         }
@@ -138,37 +186,22 @@ impl Odometer {
         *delta = delta.and_then(|sum| sum.checked_add(cost.delta().checked_times(times)?));
         match moments {
             Moments::None => {}
-            Moments::Renyi(divergences) => divergences.charge(cost, times),
-            Moments::Martingale { mean, squares, leaks } => {
-                let counted = cost.epsilon().and_then(|epsilon| leaks.counted(epsilon));
-                let (more_mean, more_squares) = match counted {
-                    Some(epsilon) if epsilon.is_zero() => (Some(FineAmount::ZERO), Some(FineAmount::ZERO)),
-                    Some(epsilon) => (self.spec.rule.mean(epsilon), Some(epsilon.square())),
-                    None => (None, None),
-                };
-                let add =
-                    |sum: Option<FineAmount>, more: Option<FineAmount>| sum?.checked_add(more?.checked_times(times)?);
-                *mean = add(*mean, more_mean);
-                *squares = add(*squares, more_squares);
-                if self.spec.rule.uses_lemma() {
-                    *leaks = leaks.counting(cost, times);
-                }
-            }
+            Moments::Martingale(martingale) => martingale.add(rule, cost, times),
+            Moments::Renyi(divergences) => divergences.add(priced.divergences(), times),
         }
         Ok(())
     }
 
     /// The bound on the loss of everything charged so far.
     pub fn reading(&self) -> Reading {
-        let guarantee = Guarantee { two_sided: self.spec.rule.is_two_sided(&self.spec), delta: self.spec.level() };
+        let guarantee = Guarantee { two_sided: self.spec.rule().is_two_sided(&self.spec), delta: self.spec.level() };
         let read = self.within_mechanism_delta().and_then(|()| {
-            let bound = self.pure_bound();
+            let sum = self.sums.epsilon.map_or(f64::INFINITY, Amount::upper);
+            let bound = self.slack.add_to(self.pure_bound(Interval::point(sum)));
             // The slack pays for mechanisms with a δ of their own; as long as there was none, the sum of all ε needs no slack.
-            let value = match self.sums.epsilon {
-                Some(sum) if self.sums.delta == Some(Amount::ZERO) && !self.spec.rule.uses_lemma() => {
-                    self.slack.add_to(bound).min(Interval::point(sum.upper()))
-                }
-                _ => self.slack.add_to(bound),
+            let value = match self.sums.delta {
+                Some(delta) if delta.is_zero() && !self.spec.rule().uses_lemma() => bound.min(Interval::point(sum)),
+                _ => bound,
             };
             // Not a number means that there is no bound.
             if value.hi() < f64::INFINITY { Ok(value.hi().max(0.0)) } else { Err(TOO_LARGE) }
@@ -182,7 +215,7 @@ impl Odometer {
     /// Whether the mechanisms' own δ_i are within what is set aside for them.
     fn within_mechanism_delta(&self) -> Result<(), &'static str> {
         let within = match &self.sums.moments {
-            Moments::Martingale { leaks, .. } if self.spec.rule.uses_lemma() => leaks.within(),
+            Moments::Martingale(martingale) if self.spec.rule().uses_lemma() => martingale.leaks.within(),
             _ => self.sums.delta.is_some_and(|delta| delta <= self.spec.mechanism_delta),
         };
         match within {
@@ -192,28 +225,31 @@ impl Odometer {
         }
     }
 
-    /// The bound for pure costs, at the level that is left when the mechanisms' own δ_i are paid for.
-    fn pure_bound(&self) -> Interval {
+    /// The bound for pure costs, at the level that is left when the mechanisms' own δ_i are paid for; `basic` is Σε_i.
+    fn pure_bound(&self, basic: Interval) -> Interval {
         let delta = self.slack.delta();
         let none = Interval::point(f64::INFINITY);
-        let basic = self.sums.epsilon.map_or(none, |sum| Interval::point(sum.upper()));
         let bound = match &self.sums.moments {
             Moments::None => basic,
             Moments::Renyi(divergences) => divergences.bound(delta),
-            Moments::Martingale { mean: Some(mean), squares: Some(squares), leaks } => {
-                let spec = &self.spec;
-                let bound = match spec.rule {
-                    OdometerRule::Advanced => advanced::bound(spec, *mean, *squares, delta),
-                    OdometerRule::FreeX => free_x::bound(spec, *mean, *squares, delta),
-                    OdometerRule::NormalMixture => normal_mixture::bound(spec, *mean, *squares, delta),
-                    _ => stitched::bound(spec, *squares, delta),
-                };
-                bound + leaks.shift()
-            }
-            Moments::Martingale { .. } => none,
+            Moments::Martingale(martingale) => self.martingale_bound(martingale, delta).unwrap_or(none),
         };
         // Free for pure costs, and infinite for others; the paper's own odometers stand as printed.
-        if self.spec.rule.uses_lemma() || bound.hi() <= basic.hi() { bound } else { basic }
+        if self.spec.rule().uses_lemma() || bound.hi() <= basic.hi() { bound } else { basic }
+    }
+
+    /// The bound of the rules that look at the loss as a martingale; nothing if a sum is infinite.
+    fn martingale_bound(&self, martingale: &Martingale, delta: Interval) -> Option<Interval> {
+        let Martingale { mean, squares, leaks } = martingale;
+        let (mean, squares) = ((*mean)?, (*squares)?);
+        let bound = match self.spec.parameters {
+            OdometerParameters::Advanced { granularity } => advanced::bound(granularity?, mean, squares, delta),
+            OdometerParameters::FreeX { x } => free_x::bound(x?, mean, squares, delta),
+            OdometerParameters::NormalMixture { gamma, .. } => normal_mixture::bound(gamma?, mean, squares, delta),
+            OdometerParameters::Stitched { v0, .. } => stitched::bound(v0?, squares, delta),
+            OdometerParameters::Basic { .. } | OdometerParameters::RenyiMixture { .. } => return None,
+        };
+        Some(bound + leaks.shift())
     }
 }
 
@@ -236,8 +272,8 @@ impl OdometerRule {
     }
 }
 
-/// An odometer as it is stored: its sums are decimal integers, equal on every machine.
-#[derive(Serialize, Deserialize)]
+/// An odometer as it is stored: its sums are integers, equal on every machine.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
     version: u32,
@@ -247,7 +283,11 @@ struct Stored {
 
 impl Serialize for Odometer {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Stored { version: STATE_VERSION, spec: self.spec.clone(), sums: self.sums.clone() }.serialize(serializer)
+        let mut stored = serializer.serialize_struct("Odometer", 3)?;
+        stored.serialize_field("version", &STATE_VERSION)?;
+        stored.serialize_field("spec", &self.spec)?;
+        stored.serialize_field("sums", &self.sums)?;
+        stored.end()
     }
 }
 
@@ -259,8 +299,8 @@ impl<'de> Deserialize<'de> for Odometer {
             let fresh = Odometer::new(spec)?;
             let alike = match (&sums.moments, &fresh.sums.moments) {
                 (Moments::None, Moments::None) | (Moments::Renyi(_), Moments::Renyi(_)) => true,
-                (Moments::Martingale { leaks: stored, .. }, Moments::Martingale { leaks, .. }) => {
-                    stored.set_aside() == leaks.set_aside()
+                (Moments::Martingale(stored), Moments::Martingale(fresh)) => {
+                    stored.leaks.set_aside() == fresh.leaks.set_aside()
                 }
                 _ => false,
             };
@@ -270,5 +310,17 @@ impl<'de> Deserialize<'de> for Odometer {
             }
         };
         read().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::Filter;
+
+    #[test]
+    fn an_account_takes_under_1450_bytes_so_that_hundreds_of_thousands_fit_into_memory() {
+        let account = size_of::<Filter>() + size_of::<Odometer>() + size_of::<Divergences>();
+        assert!(account < 1450, "an account takes {account} bytes");
     }
 }

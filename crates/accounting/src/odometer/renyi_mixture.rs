@@ -48,87 +48,180 @@ fn prior() -> impl Iterator<Item = (f64, u32)> {
     let core = (-4..=15).map(|j: i32| (j, (j + 5).min(8) as u32));
     let with_guards =
         guards_below.into_iter().map(|j| (j, 1)).chain(core).chain(guards_above.into_iter().map(|j| (j, 1)));
-    with_guards.map(|(j, weight)| (STEPS[j.rem_euclid(3) as usize] * 4f64.powi(j.div_euclid(3)), weight))
+    with_guards.map(|(j, weight)| {
+        // Multiplied out, because what a power function rounds may differ between machines.
+        let (base, power) = (if j < 0 { 0.25 } else { 4.0 }, j.div_euclid(3).unsigned_abs() as usize);
+        (std::iter::repeat_n(base, power).fold(STEPS[j.rem_euclid(3) as usize], |product, base| product * base), weight)
+    })
 }
 
-/// R_j for every order; nothing where it is infinite.
+/// One number for every order: the D_α of a cost, or the R_j of what was charged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Divergences([Option<FineAmount>; ORDERS]);
+pub(super) struct Divergences([Divergence; ORDERS]);
 
 impl Default for Divergences {
     fn default() -> Self {
-        Divergences([Some(FineAmount::ZERO); ORDERS])
+        Divergences([Divergence(FineAmount::ZERO); ORDERS])
     }
 }
 
 impl Divergences {
-    pub(super) fn charge(&mut self, cost: &Cost, times: u64) {
-        for (sum, term) in self.0.iter_mut().zip(MIXTURE.iter()) {
-            *sum = sum.and_then(|sum| sum.checked_add(price::renyi(&term.order, cost)?.checked_times(times)?));
+    /// What one charge of a cost adds.
+    pub(super) fn of(cost: &Cost) -> Divergences {
+        Divergences(std::array::from_fn(|at| price::renyi(&MIXTURE[at].order, cost).into()))
+    }
+
+    /// Adds so many charges.
+    pub(super) fn add(&mut self, charge: &Divergences, times: u64) {
+        for (sum, divergence) in self.0.iter_mut().zip(&charge.0) {
+            *sum = sum.plus(*divergence, times);
         }
     }
 
     /// The reading at level δ, as an interval whose upper end is proven.
     pub(super) fn bound(&self, delta: Interval) -> Interval {
         let log_delta = delta.ln();
-        let terms = || self.0.iter().zip(MIXTURE.iter()).filter_map(|(sum, term)| Some(((*sum)?.interval(), term)));
-        // With one order alone u would be R_j + ln(1/(w_j δ))/(α_j−1); the smallest of these is above the root.
-        let start = terms()
-            .map(|(sum, term)| (sum - (term.log_weight + log_delta) / term.order.minus_one()).hi())
-            .fold(f64::INFINITY, f64::min);
-        if !(start < f64::INFINITY) {
+        let exponents: [Exponent; ORDERS] =
+            std::array::from_fn(|at| Exponent::new(&MIXTURE[at], self.0[at], log_delta));
+        let above_root = exponents.iter().map(Exponent::zero).fold(f64::INFINITY, f64::min);
+        if !(above_root < f64::INFINITY) {
             return Interval::point(f64::INFINITY);
         }
-        // The exponents (α_j−1)(u − R_j) + ln w_j + ln δ, in plain numbers, as lines in u.
-        let mut lines = [(0.0, f64::NEG_INFINITY); ORDERS];
-        for (line, (sum, term)) in lines.iter_mut().zip(terms()) {
-            let rate = term.order.minus_one().middle();
-            *line = (rate, term.log_weight.middle() + log_delta.middle() - rate * sum.middle());
+        // The exponents err by a few dozen units in the last place, so smaller steps would hardly ever do. Above the zero of one
+        // exponent alone the first step always does.
+        let upwards = |from: f64| (6..40).map(move |step| from + from.abs() * f64::EPSILON * (1u64 << step) as f64);
+        let proven = [root(&exponents, above_root), above_root]
+            .into_iter()
+            .flat_map(upwards)
+            .find(|&u| is_proven(&exponents, u));
+        Interval::between(f64::NEG_INFINITY, proven.unwrap_or(f64::INFINITY))
+    }
+}
+
+/// One exponent (α_j−1)(u − R_j) + ln w_j + ln δ, a line in u; the reading makes the sum of all e^{exponents} one.
+struct Exponent {
+    /// α_j − 1, which is exact.
+    rate: f64,
+    /// R_j, rounded up.
+    sum: f64,
+    /// ln w_j + ln δ, rounded down; minus infinity where R_j is infinite, and then the exponent is too.
+    level: f64,
+}
+
+impl Exponent {
+    fn new(term: &Term, sum: Divergence, log_delta: Interval) -> Exponent {
+        let rate = term.order.minus_one().lo();
+        match sum.finite() {
+            Some(sum) => Exponent { rate, sum: sum.interval().hi(), level: (term.log_weight + log_delta).lo() },
+            None => Exponent { rate, sum: 0.0, level: f64::NEG_INFINITY },
         }
-        // ln Σ e^{exponents} is convex and rises: Newton's method comes down to its zero and does not pass it.
-        let mut u = start;
-        for _ in 0..50 {
-            let (mut total, mut rising) = (0.0, 0.0);
-            for (rate, offset) in lines {
-                let exponent = rate * u + offset;
-                // Below e^{−40} a term adds less than a rounding error.
-                if exponent > -40.0 {
-                    let weight = core_math::exp(exponent);
-                    total += weight;
-                    rising += rate * weight;
-                }
-            }
-            let step = core_math::log(total) * total / rising;
-            if !(step > 0.0) {
-                break;
-            }
-            u -= step;
-            if step <= 1e-13 * u.abs() {
-                break;
+    }
+
+    /// At u, to a few digits less than there are.
+    fn near(&self, u: f64) -> f64 {
+        self.rate * (u - self.sum) + self.level
+    }
+
+    /// At u, each operation rounded down.
+    fn lower(&self, u: f64) -> f64 {
+        ((self.rate * (u - self.sum).next_down()).next_down() + self.level).next_down()
+    }
+
+    /// About where it is zero: the reading of this order alone.
+    fn zero(&self) -> f64 {
+        self.sum - self.level / self.rate
+    }
+}
+
+/// About where Σ e^{exponents} = 1, sought from a point above it where no exponent is above zero. This proves nothing.
+///
+/// ln Σ e^{exponents} is convex and rises, so Newton's method comes down to its zero. Where the curve bends little, Halley's
+/// method, which follows the bend too, takes fewer steps: what is missing falls to its third power.
+fn root(exponents: &[Exponent; ORDERS], above_root: f64) -> f64 {
+    let mut u = above_root;
+    for _ in 0..50 {
+        let (mut total, mut rising, mut bending) = (0.0, 0.0, 0.0);
+        for exponent in exponents {
+            let near = exponent.near(u);
+            // Below e^{−40} a term adds less than a rounding error.
+            if near > -40.0 {
+                let weight = core_math::exp(near);
+                total += weight;
+                rising += exponent.rate * weight;
+                bending += exponent.rate * exponent.rate * weight;
             }
         }
-        // Proven: at u the sum, each term and each addition rounded down, is at least 1/δ.
-        let is_proven = |u: f64| {
-            let exponent =
-                |(sum, term): (Interval, &Term)| (u - sum) * term.order.minus_one() + term.log_weight + log_delta;
-            let lower = |exponent: Interval| Interval::point(exponent.lo()).exp().lo();
-            terms().map(exponent).map(lower).fold(0.0, |total, term| (total + term).next_down()) >= 1.0
-        };
-        // The exponents err by a few dozen units in the last place, so smaller steps would hardly ever do.
-        let proven = (6..40).map(|try_| u + u.abs() * f64::EPSILON * 2f64.powi(try_)).find(|&u| is_proven(u));
-        Interval::between(f64::NEG_INFINITY, proven.unwrap_or(start))
+        // Near one, 2(t−1)/(t+1) is ln t but for a third power too, and far quicker than the last digit of a logarithm.
+        let value = if total < 1.5 { 2.0 * (total - 1.0) / (total + 1.0) } else { core_math::log(total) };
+        let slope = rising / total;
+        let newton = value / slope;
+        // By how much the slope changes on the way, relative to itself.
+        let bend = newton * (bending / rising - slope);
+        let is_straight = bend.abs() <= 0.5;
+        let step = if is_straight { newton / (1.0 - 0.5 * bend) } else { newton };
+        if !step.is_finite() {
+            break;
+        }
+        u = (u - step).min(above_root);
+        // What Halley's method leaves is about the third power of the step, on the scale on which the weights change.
+        let scaled = step * bending / rising;
+        let missing = if is_straight { step.abs() * scaled * scaled } else { step.abs() };
+        if !(missing > 1e-15 * u.abs()) {
+            break;
+        }
+    }
+    u
+}
+
+/// Whether Σ e^{exponents} ≥ 1 at u, each term and each addition rounded down.
+fn is_proven(exponents: &[Exponent; ORDERS], u: f64) -> bool {
+    let mut total = 0.0f64;
+    for exponent in exponents {
+        let lower = exponent.lower(u);
+        // Leaving out what is positive only lowers the sum.
+        if lower > -45.0 {
+            total = (total + core_math::exp(lower).next_down()).next_down();
+        }
+    }
+    total >= 1.0
+}
+
+/// A divergence that may be infinite, no larger than one that may not: the largest amount stands for infinity. A sum that comes
+/// to exactly that is read as infinite too, which is on the safe side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Divergence(FineAmount);
+
+impl Divergence {
+    const INFINITE: Divergence = Divergence(FineAmount::MAX);
+
+    /// The number, if it is finite.
+    fn finite(self) -> Option<FineAmount> {
+        (self != Divergence::INFINITE).then_some(self.0)
+    }
+
+    /// After so many more; what is too large to hold is infinite.
+    fn plus(self, more: Divergence, times: u64) -> Divergence {
+        let sum = || self.finite()?.checked_add(more.finite()?.checked_times(times)?);
+        sum().into()
+    }
+}
+
+impl From<Option<FineAmount>> for Divergence {
+    fn from(finite: Option<FineAmount>) -> Divergence {
+        finite.map_or(Divergence::INFINITE, Divergence)
     }
 }
 
 impl Serialize for Divergences {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0)
+        serializer.collect_seq(self.0.iter().map(|sum| sum.finite()))
     }
 }
 
 impl<'de> Deserialize<'de> for Divergences {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let sums = Vec::<Option<FineAmount>>::deserialize(deserializer)?;
+        let sums: Vec<Divergence> = sums.into_iter().map(Divergence::from).collect();
         let found = sums.len();
         sums.try_into().map(Divergences).map_err(|_| {
             serde::de::Error::custom(format!("a Rényi mixture has {ORDERS} sums; the stored state has {found}"))

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::slack::Slack;
-use super::{advanced, free_x, normal_mixture, stitched};
+use super::{Granularity, advanced, free_x, normal_mixture, stitched};
 use crate::amount::Amount;
 use crate::cost::{Cost, CostKind};
 use crate::error::Error;
@@ -83,7 +83,7 @@ impl OdometerRule {
     }
 
     /// An error that names a rule that takes the cost, if this one does not.
-    pub(crate) fn require_takes(self, cost: &Cost) -> Result<(), Error> {
+    pub fn require_takes(self, cost: &Cost) -> Result<(), Error> {
         if self.takes(cost.kind()) {
             return Ok(());
         }
@@ -113,54 +113,36 @@ impl OdometerRule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OdometerSpec {
-    /// The theorem that reads.
-    pub rule: OdometerRule,
+    /// The theorem that reads, with the parameters of its own.
+    pub parameters: OdometerParameters,
     /// The δ at which the reading holds, the mechanisms' own δ_i included.
     pub at_delta: Amount,
     /// The part of it that is set aside for the mechanisms' own δ_i.
     pub mechanism_delta: Amount,
     /// The reading for which the default parameters are chosen.
     pub expected: Amount,
-    /// The size of the dataset, for the advanced odometer.
-    pub n: Option<u64>,
-    /// The granularity γ in place of 1/n², for the advanced odometer.
-    pub granularity: Option<Amount>,
-    /// x, for the free-x odometer.
-    pub x: Option<Amount>,
-    /// γ, for the normal mixture.
-    pub gamma: Option<Amount>,
-    /// v₀, for the stitched odometer.
-    pub v0: Option<Amount>,
-    /// c of the slack lemma, for odometers beyond the paper with something set aside.
-    pub slack: Option<Amount>,
 }
 
 impl OdometerSpec {
     /// A rule with its default parameters.
     pub fn new(rule: OdometerRule, at_delta: Amount) -> OdometerSpec {
-        OdometerSpec {
-            rule,
-            at_delta,
-            mechanism_delta: Amount::ZERO,
-            expected: Amount::ONE,
-            n: None,
-            granularity: None,
-            x: None,
-            gamma: None,
-            v0: None,
-            slack: None,
-        }
+        OdometerSpec { parameters: rule.into(), at_delta, mechanism_delta: Amount::ZERO, expected: Amount::ONE }
+    }
+
+    /// The theorem that reads.
+    pub fn rule(&self) -> OdometerRule {
+        self.parameters.rule()
     }
 
     /// The probability with which the loss may exceed the reading.
     pub(crate) fn level(&self) -> Amount {
-        let surely = self.rule == OdometerRule::Basic && self.mechanism_delta.is_zero();
+        let surely = self.rule() == OdometerRule::Basic && self.mechanism_delta.is_zero();
         if surely { Amount::ZERO } else { self.at_delta }
     }
 
     /// Checks the parameters and fills in the defaults.
     pub(super) fn resolve(mut self) -> Result<(OdometerSpec, Slack), Error> {
-        self.refuse_foreign_parameters()?;
+        let rule = self.rule();
         if self.at_delta >= Amount::ONE {
             return Err(Error::input(format!("a reading at delta {}: delta must be below 1", self.at_delta)));
         }
@@ -170,48 +152,119 @@ impl OdometerSpec {
                 self.mechanism_delta, self.at_delta
             )));
         }
-        if self.rule != OdometerRule::Basic && self.at_delta.is_zero() {
+        if rule != OdometerRule::Basic && self.at_delta.is_zero() {
             return Err(Error::input(format!(
                 "the odometer {} needs a delta above 0 to read at (--at-delta), or use the odometer basic",
-                self.rule.name()
+                rule.name()
             )));
         }
         let slack = Slack::new(&mut self)?;
-        if self.rule.uses_lemma() {
+        if rule.uses_lemma() {
             let left = self.at_delta.checked_sub(self.mechanism_delta).unwrap_or(Amount::ZERO);
-            require_delta_below_one_over_e(left, &format!("the odometer {}", self.rule.name()))?;
+            require_delta_below_one_over_e(left, &format!("the odometer {}", rule.name()))?;
         }
-        match self.rule {
-            OdometerRule::Advanced => advanced::resolve(&mut self)?,
-            OdometerRule::FreeX => free_x::resolve(&mut self)?,
-            OdometerRule::NormalMixture => normal_mixture::resolve(&mut self)?,
-            OdometerRule::Stitched => stitched::resolve(&mut self)?,
-            OdometerRule::Basic | OdometerRule::RenyiMixture => {}
+        let (expected, at_delta) = (self.expected, self.at_delta);
+        match &mut self.parameters {
+            OdometerParameters::Advanced { granularity } => {
+                granularity.get_or_insert(advanced::DEFAULT_GRANULARITY).check()?;
+            }
+            OdometerParameters::FreeX { x } => {
+                require_positive("x", *x.get_or_insert_with(|| free_x::default_x(expected, at_delta)))?;
+            }
+            OdometerParameters::NormalMixture { gamma, .. } => {
+                let default = || normal_mixture::default_gamma(expected, at_delta);
+                require_positive("gamma", *gamma.get_or_insert_with(default))?;
+            }
+            OdometerParameters::Stitched { v0, .. } => {
+                require_positive("v0", *v0.get_or_insert_with(|| stitched::default_v0(expected, at_delta)))?;
+            }
+            OdometerParameters::Basic { .. } | OdometerParameters::RenyiMixture { .. } => {}
         }
         Ok((self, slack))
     }
+}
 
-    /// A parameter of another rule is a mistake, not something to pass over.
-    fn refuse_foreign_parameters(&self) -> Result<(), Error> {
-        let own = |rule: OdometerRule| self.rule == rule;
-        for (name, given, belongs) in [
-            ("n", self.n.is_some(), own(OdometerRule::Advanced)),
-            ("granularity", self.granularity.is_some(), own(OdometerRule::Advanced)),
-            ("x", self.x.is_some(), own(OdometerRule::FreeX)),
-            ("gamma", self.gamma.is_some(), own(OdometerRule::NormalMixture)),
-            ("v0", self.v0.is_some(), own(OdometerRule::Stitched)),
-            ("slack", self.slack.is_some(), !self.rule.uses_lemma()),
-        ] {
-            if given && !belongs {
-                return Err(Error::input(format!("the odometer {} has no parameter {name}", self.rule.name())));
-            }
+/// A rule with the parameters that it has, and no others. Where nothing is given, the default is filled in when an odometer is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum OdometerParameters {
+    /// Σε_i.
+    Basic {
+        /// c of the slack lemma, where something is set aside.
+        slack: Option<Amount>,
+    },
+    /// Theorem 6.5 of the paper.
+    Advanced {
+        /// The smallest Σε_i² that matters.
+        granularity: Option<Granularity>,
+    },
+    /// Lemma 6.4 of the paper.
+    FreeX {
+        /// x.
+        x: Option<Amount>,
+    },
+    /// A normal mixture over the martingale's rate.
+    NormalMixture {
+        /// γ.
+        gamma: Option<Amount>,
+        /// c of the slack lemma, where something is set aside.
+        slack: Option<Amount>,
+    },
+    /// Whitehouse's stitched odometer.
+    Stitched {
+        /// v₀.
+        v0: Option<Amount>,
+        /// c of the slack lemma, where something is set aside.
+        slack: Option<Amount>,
+    },
+    /// A mixture over Rényi orders.
+    RenyiMixture {
+        /// c of the slack lemma, where something is set aside.
+        slack: Option<Amount>,
+    },
+}
+
+impl OdometerParameters {
+    /// The rule whose parameters these are.
+    pub fn rule(&self) -> OdometerRule {
+        match self {
+            OdometerParameters::Basic { .. } => OdometerRule::Basic,
+            OdometerParameters::Advanced { .. } => OdometerRule::Advanced,
+            OdometerParameters::FreeX { .. } => OdometerRule::FreeX,
+            OdometerParameters::NormalMixture { .. } => OdometerRule::NormalMixture,
+            OdometerParameters::Stitched { .. } => OdometerRule::Stitched,
+            OdometerParameters::RenyiMixture { .. } => OdometerRule::RenyiMixture,
         }
-        Ok(())
+    }
+
+    /// Where the c of the slack lemma stands; the paper's own odometers have none.
+    pub(crate) fn slack_mut(&mut self) -> Option<&mut Option<Amount>> {
+        match self {
+            OdometerParameters::Basic { slack }
+            | OdometerParameters::NormalMixture { slack, .. }
+            | OdometerParameters::Stitched { slack, .. }
+            | OdometerParameters::RenyiMixture { slack } => Some(slack),
+            OdometerParameters::Advanced { .. } | OdometerParameters::FreeX { .. } => None,
+        }
+    }
+}
+
+impl From<OdometerRule> for OdometerParameters {
+    /// The rule with its default parameters.
+    fn from(rule: OdometerRule) -> OdometerParameters {
+        match rule {
+            OdometerRule::Basic => OdometerParameters::Basic { slack: None },
+            OdometerRule::Advanced => OdometerParameters::Advanced { granularity: None },
+            OdometerRule::FreeX => OdometerParameters::FreeX { x: None },
+            OdometerRule::NormalMixture => OdometerParameters::NormalMixture { gamma: None, slack: None },
+            OdometerRule::Stitched => OdometerParameters::Stitched { v0: None, slack: None },
+            OdometerRule::RenyiMixture => OdometerParameters::RenyiMixture { slack: None },
+        }
     }
 }
 
 /// A parameter that must be above zero.
-pub(super) fn require_positive(name: &str, value: Amount) -> Result<(), Error> {
+fn require_positive(name: &str, value: Amount) -> Result<(), Error> {
     if value.is_zero() {
         return Err(Error::input(format!("the parameter {name} must be above 0")));
     }

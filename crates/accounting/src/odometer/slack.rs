@@ -19,23 +19,24 @@ pub(super) struct Slack {
 impl Slack {
     /// Fills in the default c where something is set aside.
     pub(super) fn new(spec: &mut OdometerSpec) -> Result<Slack, Error> {
-        if spec.rule.uses_lemma() || spec.mechanism_delta.is_zero() {
-            if spec.slack.is_some() {
+        let given = spec.parameters.slack_mut().and_then(|slack| *slack);
+        if spec.rule().uses_lemma() || spec.mechanism_delta.is_zero() {
+            if given.is_some() {
                 return Err(Error::input("slack is for mechanisms with their own delta; set something aside with it"));
             }
             let left = spec.at_delta.checked_sub(spec.mechanism_delta).unwrap_or(Amount::ZERO);
             return Ok(Slack { shift: Amount::ZERO, delta: left });
         }
-        let two_sided = spec.rule.is_two_sided(spec);
+        let two_sided = spec.rule().is_two_sided(spec);
         let level = if two_sided { Amount::from_units(spec.at_delta.units() / 2) } else { spec.at_delta };
-        let shift = match spec.slack {
+        let shift = match given {
             Some(shift) => shift,
             None => default_shift(spec, level)?,
         };
         // δ_0 = δ(1 − e^{−c}) − δ″.
         let kept = level.interval() * -(-shift.interval()).exp_m1() - spec.mechanism_delta.interval();
         let delta = Amount::at_most(kept.lo());
-        let enough = if spec.rule == OdometerRule::Basic { kept.lo() >= 0.0 } else { !delta.is_zero() };
+        let enough = if spec.rule() == OdometerRule::Basic { kept.lo() >= 0.0 } else { !delta.is_zero() };
         if !enough {
             return Err(Error::input(format!(
                 "with {} set aside for the mechanisms, a slack of {shift} leaves no delta for the odometer; \
@@ -43,7 +44,9 @@ impl Slack {
                 spec.mechanism_delta
             )));
         }
-        spec.slack = Some(shift);
+        if let Some(slack) = spec.parameters.slack_mut() {
+            *slack = Some(shift);
+        }
         Ok(Slack { shift, delta })
     }
 
@@ -64,7 +67,8 @@ impl Slack {
 /// composition does not depend on δ_0, so there r = 0.
 fn default_shift(spec: &OdometerSpec, level: Amount) -> Result<Amount, Error> {
     let (expected, delta) = (spec.expected.approximate(), level.approximate());
-    let rate = if spec.rule == OdometerRule::Basic { 0.0 } else { expected / (-2.0 * core_math::log(delta)).max(1e-3) };
+    let rate =
+        if spec.rule() == OdometerRule::Basic { 0.0 } else { expected / (-2.0 * core_math::log(delta)).max(1e-3) };
     let share = spec.mechanism_delta.interval() / level.interval();
     if !(share.hi() < 1.0) {
         return Err(Error::input(format!(

@@ -3,22 +3,16 @@
 //! V/2 + 1.7 √(V (ln ln(2V/v₀) + 0.72 ln(5.2/δ))) with V = Σε_i², for V ≥ v₀ fixed in advance; below v₀ the root is taken at v₀.
 //! Guarantee: one-sided at δ, in either order. By default v₀ is a sixteenth of the V that the expected reading buys.
 
-use super::OdometerSpec;
 use super::normal_mixture::expected_variance;
-use super::rule::require_positive;
 use crate::amount::{Amount, FineAmount};
-use crate::error::Error;
 use crate::numeric::Interval;
 
-pub(super) fn resolve(spec: &mut OdometerSpec) -> Result<(), Error> {
-    let v0 =
-        spec.v0.unwrap_or_else(|| Amount::at_most(expected_variance(spec) / 16.0).significant(6).max(Amount::UNIT));
-    spec.v0 = Some(v0);
-    require_positive("v0", v0)
+/// A sixteenth of the V that the expected reading buys.
+pub(super) fn default_v0(expected: Amount, at_delta: Amount) -> Amount {
+    Amount::at_most(expected_variance(expected, at_delta) / 16.0).significant(6).max(Amount::UNIT)
 }
 
-pub(crate) fn bound(spec: &OdometerSpec, squares: FineAmount, delta: Interval) -> Interval {
-    let v0 = spec.v0.unwrap_or(Amount::ONE);
+pub(crate) fn bound(v0: Amount, squares: FineAmount, delta: Interval) -> Interval {
     let v = squares.interval();
     // ln 2 at the least, where V ≤ v₀.
     let (inside, log) = if squares > v0.into() {

@@ -6,7 +6,7 @@ use crate::amount::{Amount, FineAmount, Rounding};
 use crate::filter::residue::join;
 use crate::filter::{self, Filter, FilterRule, FilterSpec};
 use crate::numeric::{Interval, normal};
-use crate::odometer::{Odometer, OdometerRule, OdometerSpec};
+use crate::odometer::{Granularity, Odometer, OdometerParameters, OdometerRule, OdometerSpec};
 use crate::price::{self, Order};
 use crate::reference::{FixedRounds, GaussianRounds, MixedRounds};
 use crate::{Budget, Cost, lemma};
@@ -46,9 +46,8 @@ impl Entry<'_> {
         let parse = |value: &Value| Amount::parse(value.as_str().unwrap(), Rounding::Up).unwrap().amount;
         self.0["params"][name].as_array().unwrap().iter().map(parse).collect()
     }
-    fn odometer(&self, rule: OdometerRule, delta: &str, set: impl Fn(&mut OdometerSpec)) -> f64 {
-        let mut spec = OdometerSpec::new(rule, self.amount(delta));
-        set(&mut spec);
+    fn odometer(&self, parameters: OdometerParameters) -> f64 {
+        let spec = OdometerSpec { parameters, ..OdometerSpec::new(parameters.rule(), self.amount("delta_g")) };
         let mut odometer = Odometer::new(spec).unwrap();
         odometer.charge_times(&self.pure(), self.count("k")).unwrap();
         odometer.reading().value
@@ -99,15 +98,15 @@ fn ours(entry: &Entry) -> Option<Safe> {
             Above(entry.theorem_5_1(&costs))
         }
         _ if starts("seedfilter_K_") => Above(entry.theorem_5_1(&[(entry.pure(), entry.count("k"))])),
-        _ if starts("seedodo_gamma") => Above(entry.odometer(OdometerRule::Advanced, "delta_g", |spec| {
-            spec.granularity = Some(entry.amount("gamma"));
-        })),
-        _ if starts("seedodo_") => Above(entry.odometer(OdometerRule::Advanced, "delta_g", |spec| {
-            spec.n = Some(entry.count("n"));
-        })),
-        "fullx_x0.01_2" => {
-            Above(entry.odometer(OdometerRule::FreeX, "delta_g", |spec| spec.x = Some(entry.amount("x"))))
+        _ if starts("seedodo_gamma") => {
+            let granularity = Some(Granularity::Gamma(entry.amount("gamma")));
+            Above(entry.odometer(OdometerParameters::Advanced { granularity }))
         }
+        _ if starts("seedodo_") => {
+            let granularity = Some(Granularity::Records(entry.count("n")));
+            Above(entry.odometer(OdometerParameters::Advanced { granularity }))
+        }
+        "fullx_x0.01_2" => Above(entry.odometer(OdometerParameters::FreeX { x: Some(entry.amount("x")) })),
         _ if starts("ks_tight") => {
             Above(lemma::kappa(entry.amount("eps"), entry.amount("delta")).unwrap().approximate())
         }
@@ -136,7 +135,11 @@ fn ours(entry: &Entry) -> Option<Safe> {
                 expected: Amount::at_most(epsilon),
                 ..OdometerSpec::new(OdometerRule::NormalMixture, delta)
             };
-            let gamma = Odometer::new(spec).unwrap().spec().gamma.unwrap().approximate();
+            let odometer = Odometer::new(spec).unwrap();
+            let OdometerParameters::NormalMixture { gamma: Some(gamma), .. } = odometer.spec().parameters else {
+                panic!("{id}: no default was filled in");
+            };
+            let gamma = gamma.approximate();
             let value: f64 = entry.0["value"].as_str().unwrap().parse().unwrap();
             assert!((gamma / value - 1.0).abs() < 1e-5, "{id}: {gamma} against {value}");
             return Some(Above(value));
@@ -175,11 +178,9 @@ fn ours(entry: &Entry) -> Option<Safe> {
         }
         _ if starts("wh_mixture") => {
             // The vector's mean is V/2; ours is the tight one, so the deviation alone is compared.
-            let mut spec = OdometerSpec::new(OdometerRule::NormalMixture, entry.amount("delta_p"));
-            spec.gamma = Some(entry.amount("gamma"));
             let mean = FineAmount::from(entry.amount("V")).half();
             let bound = crate::odometer::normal_mixture::bound(
-                &spec,
+                entry.amount("gamma"),
                 mean,
                 entry.amount("V").into(),
                 entry.interval("delta_p"),
@@ -187,9 +188,8 @@ fn ours(entry: &Entry) -> Option<Safe> {
             Above(bound.hi())
         }
         _ if starts("wh_stitched") => {
-            let mut spec = OdometerSpec::new(OdometerRule::Stitched, entry.amount("delta_p"));
-            spec.v0 = Some(entry.amount("v0"));
-            Above(crate::odometer::stitched::bound(&spec, entry.amount("V").into(), entry.interval("delta_p")).hi())
+            let v0 = entry.amount("v0");
+            Above(crate::odometer::stitched::bound(v0, entry.amount("V").into(), entry.interval("delta_p")).hi())
         }
         _ => return None,
     })
@@ -274,7 +274,7 @@ fn residue_entries_agree_with_the_reference_values() {
         } else {
             assert!(id.starts_with("residue_capacity"), "{id} is not covered");
             let budget = Budget::new(entry.amount("eps_g"), entry.amount("delta_g")).unwrap();
-            let residue = filter::residue::Residue::new(budget.epsilon(), budget.composition_delta()).unwrap();
+            let residue = filter::residue::Residue::new(budget.epsilon(), budget.composition_delta(), None).unwrap();
             assert_eq!(residue.count(&entry.pure()).count, vector["value"].as_u64().unwrap(), "{id}");
             let filter = Filter::new(FilterSpec::new(FilterRule::Residue, budget)).unwrap();
             assert!(filter.count(&entry.pure()).unwrap().count >= vector["value"].as_u64().unwrap(), "{id}");

@@ -117,7 +117,7 @@ mod tests {
     use crate::mechanism::Mechanism;
     use taximeter_accounting::reference::MixedRounds;
     use taximeter_accounting::{Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Odometer, OdometerRule};
-    use taximeter_accounting::{OdometerSpec, OnHalt};
+    use taximeter_accounting::{Granularity, OdometerParameters, OdometerSpec, OnHalt};
 
     fn amount(text: &str) -> Amount {
         Amount::parse_exact(text).unwrap()
@@ -259,7 +259,7 @@ mod tests {
         for rule in OdometerRule::ALL {
             let mut spec = OdometerSpec::new(rule, amount("0.05"));
             if rule == OdometerRule::Advanced {
-                spec.n = Some(100);
+                spec.parameters = OdometerParameters::Advanced { granularity: Some(Granularity::Records(100)) };
             }
             let odometer = Odometer::new(spec).unwrap();
             let sides = if odometer.reading().guarantee.two_sided { Sides::Both } else { Sides::Above };

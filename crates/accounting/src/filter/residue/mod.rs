@@ -31,15 +31,21 @@ impl Residue {
     /// The largest ε_g for which the normal tails are evaluated. A promise of more means nothing to anybody.
     pub(crate) const LARGEST_EPSILON: u64 = 1000;
 
-    pub(crate) fn new(epsilon: Amount, delta: Amount) -> Result<Residue, Error> {
+    /// Nothing spent of the largest V, or of a V that was stored earlier, if that is proven to be small enough: a proof takes one
+    /// step where a search takes sixty.
+    pub(crate) fn new(epsilon: Amount, delta: Amount, stored: Option<FineAmount>) -> Result<Residue, Error> {
         if Amount::from_whole(Residue::LARGEST_EPSILON).is_none_or(|largest| epsilon > largest) {
             return Err(Error::input(format!(
                 "the residue filter takes budgets up to an epsilon of {}, not {epsilon}; use --rule basic",
                 Residue::LARGEST_EPSILON
             )));
         }
-        let start = normal::largest_variance(epsilon.interval(), delta.interval());
-        let start = FineAmount::at_most(start).expect("the variance of a budget up to 1000 is small");
+        let (epsilon, delta) = (epsilon.interval(), delta.interval());
+        let is_proven = |start: &FineAmount| normal::is_variance_within(start.upper(), epsilon, delta);
+        let start = stored.filter(is_proven).unwrap_or_else(|| {
+            let largest = normal::largest_variance(epsilon, delta);
+            FineAmount::at_most(largest).expect("the variance of a budget up to 1000 is small")
+        });
         Ok(Residue { start, left: start })
     }
 

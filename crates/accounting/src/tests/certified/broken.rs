@@ -98,7 +98,7 @@ fn a_limit_a_little_off_its_root_is_caught() {
     };
     let start = |factor: f64| {
         move |input: &(Amount, Amount)| {
-            check_start(input, scaled(Residue::new(input.0, input.1).unwrap().start(), factor))
+            check_start(input, scaled(Residue::new(input.0, input.1, None).unwrap().start(), factor))
         }
     };
     assert_eq!(caught(budget, "does not satisfy", zcdp(1.0 + 1e-8)), 1000);

@@ -126,7 +126,7 @@ fn the_limit_of_renyi_is_just_below_the_truth() {
 #[test]
 fn the_residue_starts_just_below_the_largest_variance() {
     fn check<R: Real>(input: &(Amount, Amount)) -> Outcome {
-        check_start(input, R::fine(Residue::new(input.0, input.1).unwrap().start()))
+        check_start(input, R::fine(Residue::new(input.0, input.1, None).unwrap().start()))
     }
     let draw = |random: &mut Random| (random.amount(1e-25, 1000.0), random.amount(1e-30, 0.999));
     certify(24, draw, check::<Wide>, check::<Exact>);

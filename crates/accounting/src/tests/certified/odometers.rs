@@ -6,7 +6,7 @@ use super::prices::{renyi_divergence, too_large};
 use super::{CLOSE, Outcome, Random, at_the_edge, certify, just_above};
 use crate::amount::Amount;
 use crate::cost::Cost;
-use crate::odometer::{Odometer, OdometerRule, OdometerSpec};
+use crate::odometer::{Granularity, Odometer, OdometerParameters, OdometerRule, OdometerSpec};
 use crate::tests::high_precision::{self as truth, Exact, Real, Wide};
 
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl Ride {
             spec.mechanism_delta = Amount::at_least(set_aside).unwrap();
             each = set_aside / count as f64;
             if !rule.uses_lemma() && random.below(2) == 0 {
-                spec.slack = Some(random.amount(0.5, 5.0));
+                *spec.parameters.slack_mut().unwrap() = Some(random.amount(0.5, 5.0));
             }
         }
         let charges = (0..count).map(|_| {
@@ -57,9 +57,9 @@ impl Ride {
 
     /// The mean loss as the rule counts it, and Σε². Where something is set aside the paper's rules count each ε twice.
     fn sums<R: Real>(&self) -> (R, R) {
-        let twice = self.spec.rule.uses_lemma() && !self.spec.mechanism_delta.is_zero();
+        let twice = self.spec.rule().uses_lemma() && !self.spec.mechanism_delta.is_zero();
         let counted = |cost: &Cost| R::amount(cost.size()) * R::whole(1 + u64::from(twice));
-        let mean = |cost: &Cost| match self.spec.rule {
+        let mean = |cost: &Cost| match self.spec.rule() {
             OdometerRule::NormalMixture => truth::tight_mean(counted(cost)),
             _ => truth::printed_mean(counted(cost)),
         };
@@ -69,10 +69,11 @@ impl Ride {
     /// The level of the pure bound, and what is added to it: the corrected lemma for the paper's rules, else the slack lemma.
     fn level<R: Real>(&self, odometer: &Odometer) -> (R, R) {
         let (delta, set_aside) = (R::amount(self.spec.at_delta), R::amount(self.spec.mechanism_delta));
-        if self.spec.rule.uses_lemma() {
+        if self.spec.rule().uses_lemma() {
             return (delta - set_aside, self.total(|cost| R::amount(cost.delta())).twice());
         }
-        let Some(slack) = odometer.spec().slack else { return (delta, R::zero()) };
+        let slack = odometer.spec().clone().parameters.slack_mut().and_then(|slack| *slack);
+        let Some(slack) = slack else { return (delta, R::zero()) };
         let delta = if odometer.reading().guarantee.two_sided { delta.half() } else { delta };
         (delta * -(-R::amount(slack)).exp_m1() - set_aside, R::amount(slack))
     }
@@ -83,7 +84,7 @@ impl Ride {
 
     /// Whether the mechanisms' own δ are within what is set aside: surely, surely not, or too close to tell.
     fn own_deltas_fit<R: Real>(&self) -> Option<bool> {
-        let used: R = match self.spec.rule.uses_lemma() {
+        let used: R = match self.spec.rule().uses_lemma() {
             true => self.total(|cost| match cost.delta().is_zero() {
                 true => R::zero(),
                 false => truth::kappa(R::amount(cost.size()), R::amount(cost.delta())),
@@ -105,10 +106,10 @@ impl Ride {
         let (level, shift) = self.level(&odometer);
         let pure = bound(self.sums(), level);
         let basic = self.total(|cost| R::amount(cost.size()));
-        let best = if self.spec.rule.uses_lemma() || pure <= basic { pure } else { basic.clone() };
+        let best = if self.spec.rule().uses_lemma() || pure <= basic { pure } else { basic.clone() };
         // As long as no mechanism had a δ of its own, the sum of all ε holds without the slack.
         let best = best + shift;
-        let sum_holds = !self.spec.rule.uses_lemma() && self.has_no_deltas();
+        let sum_holds = !self.spec.rule().uses_lemma() && self.has_no_deltas();
         let best = if sum_holds && basic < best { basic } else { best };
         match (reading.is_infinite(), self.own_deltas_fit::<R>()) {
             (true, Some(false) | None) => Ok(()),
@@ -123,21 +124,24 @@ impl Ride {
 fn the_reading_of_theorem_6_5_is_just_above_the_truth() {
     fn check<R: Real>(ride: &Ride) -> Outcome {
         let ln_2 = R::whole(2).ln();
-        let (smallest, log) = match (ride.spec.n, ride.spec.granularity) {
-            (Some(n), _) => (R::one() / R::whole(n).square(), R::whole(n).ln()),
-            (_, Some(granularity)) => (R::amount(granularity), -R::amount(granularity).ln().half()),
-            _ => unreachable!("one of them is drawn"),
+        let OdometerParameters::Advanced { granularity: Some(granularity) } = ride.spec.parameters else {
+            unreachable!("a granularity is drawn");
+        };
+        let (smallest, log, least) = match granularity {
+            Granularity::Records(n) => (R::one() / R::whole(n).square(), R::whole(n).ln(), R::zero()),
+            Granularity::Gamma(gamma) => (R::amount(gamma), -R::amount(gamma).ln().half(), R::one()),
         };
         let log_2 = log.clone() / ln_2;
-        let log_2 = if ride.spec.n.is_none() && log_2 < R::one() { R::one() } else { log_2 };
+        let log_2 = if log_2 < least { least } else { log_2 };
         ride.check(|sums, delta| truth::theorem_6_5(sums, smallest.clone(), log.clone(), log_2.clone(), delta))
     }
     let draw = |random: &mut Random| {
         let mut ride = Ride::draw(random, OdometerRule::Advanced);
-        match random.below(2) {
-            0 => ride.spec.n = Some(random.size(2.0, 1e15) as u64),
-            _ => ride.spec.granularity = Some(random.amount(1e-30, 0.25)),
-        }
+        let granularity = Some(match random.below(2) {
+            0 => Granularity::Records(random.size(2.0, 1e15) as u64),
+            _ => Granularity::Gamma(random.amount(1e-30, 0.25)),
+        });
+        ride.spec.parameters = OdometerParameters::Advanced { granularity };
         ride
     };
     certify(60, draw, check::<Wide>, check::<Exact>);
@@ -146,11 +150,12 @@ fn the_reading_of_theorem_6_5_is_just_above_the_truth() {
 #[test]
 fn the_reading_of_lemma_6_4_is_just_above_the_truth() {
     fn check<R: Real>(ride: &Ride) -> Outcome {
-        ride.check(|sums, delta| truth::free_x(sums, R::amount(ride.spec.x.unwrap()), delta))
+        let OdometerParameters::FreeX { x: Some(x) } = ride.spec.parameters else { unreachable!("an x is drawn") };
+        ride.check(|sums, delta| truth::free_x(sums, R::amount(x), delta))
     }
     let draw = |random: &mut Random| {
         let mut ride = Ride::draw(random, OdometerRule::FreeX);
-        ride.spec.x = Some(random.amount(1e-30, 1e6));
+        ride.spec.parameters = OdometerParameters::FreeX { x: Some(random.amount(1e-30, 1e6)) };
         ride
     };
     certify(61, draw, check::<Wide>, check::<Exact>);
@@ -159,11 +164,16 @@ fn the_reading_of_lemma_6_4_is_just_above_the_truth() {
 #[test]
 fn the_reading_of_the_normal_mixture_is_just_above_the_truth() {
     fn check<R: Real>(ride: &Ride) -> Outcome {
-        ride.check(|sums, delta| truth::normal_mixture(sums, R::amount(ride.spec.gamma.unwrap()), delta))
+        let OdometerParameters::NormalMixture { gamma: Some(gamma), .. } = ride.spec.parameters else {
+            unreachable!("a gamma is drawn");
+        };
+        ride.check(|sums, delta| truth::normal_mixture(sums, R::amount(gamma), delta))
     }
     let draw = |random: &mut Random| {
         let mut ride = Ride::draw(random, OdometerRule::NormalMixture);
-        ride.spec.gamma = Some(random.amount(1e-30, 1e6));
+        if let OdometerParameters::NormalMixture { gamma, .. } = &mut ride.spec.parameters {
+            *gamma = Some(random.amount(1e-30, 1e6));
+        }
         ride
     };
     certify(62, draw, check::<Wide>, check::<Exact>);
@@ -172,11 +182,16 @@ fn the_reading_of_the_normal_mixture_is_just_above_the_truth() {
 #[test]
 fn the_stitched_reading_is_just_above_the_truth() {
     fn check<R: Real>(ride: &Ride) -> Outcome {
-        ride.check(|sums, delta| truth::stitched(sums.1, R::amount(ride.spec.v0.unwrap()), delta))
+        let OdometerParameters::Stitched { v0: Some(v0), .. } = ride.spec.parameters else {
+            unreachable!("a v0 is drawn");
+        };
+        ride.check(|sums, delta| truth::stitched(sums.1, R::amount(v0), delta))
     }
     let draw = |random: &mut Random| {
         let mut ride = Ride::draw(random, OdometerRule::Stitched);
-        ride.spec.v0 = Some(random.amount(1e-30, 1e6));
+        if let OdometerParameters::Stitched { v0, .. } = &mut ride.spec.parameters {
+            *v0 = Some(random.amount(1e-30, 1e6));
+        }
         ride
     };
     certify(63, draw, check::<Wide>, check::<Exact>);
