@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+mod needs;
+mod postgres;
 mod tally;
 mod test;
 
@@ -14,11 +16,20 @@ struct Task {
     run: fn(&[String]) -> ExitCode,
 }
 
-const TASKS: [Task; 1] = [Task {
-    name: "test",
-    help: "run every test of the workspace and end with one line `N passed, N failed`;\n        further arguments go to `cargo test`",
-    run: test::run,
-}];
+const TASKS: [Task; 2] = [
+    Task {
+        name: "test",
+        help: "run every test of the workspace and end with one line `N passed, N failed`;\n           \
+               installs PostgreSQL if it is missing; further arguments go to `cargo test`",
+        run: test::run,
+    },
+    Task {
+        name: "postgres",
+        help: "start a private PostgreSQL server, print its URL, and remove it at Ctrl-C or at the\n           \
+               end of the input",
+        run: postgres::run,
+    },
+];
 
 /// Wrong usage, as in the `taximeter` program.
 const WRONG_USAGE: u8 = 2;
@@ -41,9 +52,9 @@ fn main() -> ExitCode {
 }
 
 fn help() -> String {
-    let mut help = String::from("cargo xtask <task>\n\n  help  list the tasks\n");
+    let mut help = String::from("cargo xtask <task>\n\n  help     list the tasks\n");
     for task in &TASKS {
-        help.push_str(&format!("  {:<5} {}\n", task.name, task.help));
+        help.push_str(&format!("  {:<8} {}\n", task.name, task.help));
     }
     help
 }

@@ -4,12 +4,18 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
+use crate::needs;
 use crate::tally::Tally;
+
+/// The tests that need a server. They are behind features, so that `cargo test --workspace` needs none.
+const SERVER_TESTS: [&str; 4] =
+    ["taximeter-ledger/server-tests", "taximeter-testing/server-tests", "taximeter/server-tests", "xtask/server-tests"];
 
 /// Runs the tests. The last line of all is `N passed, N failed`, also where the reason of a failure stands before it.
 pub fn run(arguments: &[String]) -> ExitCode {
     let mut tally = Tally::default();
-    let result = run_and_count(&mut cargo_test(arguments), &mut std::io::stdout(), &mut tally);
+    let result =
+        needs::provide().and_then(|()| run_and_count(&mut cargo_test(arguments), &mut std::io::stdout(), &mut tally));
     if let Err(message) = &result {
         eprintln!("error: {message}");
     }
@@ -17,12 +23,15 @@ pub fn run(arguments: &[String]) -> ExitCode {
     if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What the tests run in. Whatever they need beside cargo is started before this and stopped after it, in [`run`].
+/// What the tests run in. Programs that they need are provided before this, in [`run`]; servers they start themselves.
 fn cargo_test(arguments: &[String]) -> Command {
     // The cargo that runs this task, not another one that is first in the path.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
     let mut command = Command::new(cargo);
-    command.args(["test", "--workspace", "--no-fail-fast"]).args(arguments).current_dir(workspace_root());
+    command
+        .args(["test", "--workspace", "--no-fail-fast", "--features", &SERVER_TESTS.join(",")])
+        .args(arguments)
+        .current_dir(workspace_root());
     command
 }
 
@@ -100,6 +109,23 @@ mod tests {
         check("exit 101", "0 passed, 0 failed", Err("did not compile or crashed"));
         check(failed, "1 passed, 1 failed", Err("failed tests: 1"));
         check(&format!("{passed}; kill -9 $$"), "2 passed, 0 failed", Err("signal"));
+    }
+
+    #[test]
+    fn no_test_that_needs_a_server_is_left_out() {
+        let crates = std::fs::read_dir(workspace_root().join("crates")).unwrap();
+        let mut manifests: Vec<PathBuf> = crates.map(|entry| entry.unwrap().path().join("Cargo.toml")).collect();
+        manifests.push(workspace_root().join("xtask/Cargo.toml"));
+        let mut features: Vec<String> = Vec::new();
+        for manifest in manifests {
+            let text = std::fs::read_to_string(&manifest).unwrap_or_default();
+            if text.lines().any(|line| line.starts_with("server-tests =")) {
+                let name = text.lines().find_map(|line| line.strip_prefix("name = ")).unwrap();
+                features.push(format!("{}/server-tests", name.trim_matches('"')));
+            }
+        }
+        features.sort();
+        assert_eq!(features, SERVER_TESTS, "the list in test.rs and the manifests differ");
     }
 
     #[test]

@@ -1,0 +1,209 @@
+//! A PostgreSQL server of one's own.
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::programs::find_programs;
+use crate::query::query;
+use crate::watchdog::Watchdog;
+
+/// A PostgreSQL server that belongs to this process: in a folder of its own, on a port of 127.0.0.1 that was free, with a password that
+/// nobody else knows. It is as durable as PostgreSQL is by default, and never the machine's own server.
+///
+/// It is gone with its folder when this is dropped, and also when this process ends in any way, `kill -9` included, or forgets it in
+/// a static. As root, it runs as the user `postgres`, or else `nobody`.
+pub struct PrivatePostgres {
+    watchdog: Mutex<Watchdog>,
+    log: PathBuf,
+    port: u16,
+    password: String,
+    databases: AtomicU64,
+}
+
+/// How many ports are tried: between looking for one and taking it, another process may take it.
+const PORT_TRIES: usize = 10;
+
+/// How long a server that was started before waits for its port, and a changed setting to be read.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const BETWEEN_TRIES: Duration = Duration::from_millis(50);
+
+/// How many of the last lines of the log are put into an error.
+const LOG_LINES: usize = 20;
+
+impl PrivatePostgres {
+    /// Makes a server and starts it; that takes about two seconds.
+    pub fn start() -> Result<PrivatePostgres, String> {
+        Self::start_at(std::iter::repeat_with(free_port).take(PORT_TRIES))
+    }
+
+    /// The server that all tests of a test binary share, started when it is first asked for. Each uses a [new
+    /// database](Self::new_database); who wants to stop a server or change its settings [starts](Self::start) another.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be started; the message says why.
+    pub fn shared() -> &'static PrivatePostgres {
+        static SHARED: OnceLock<PrivatePostgres> = OnceLock::new();
+        SHARED.get_or_init(|| Self::start().unwrap_or_else(|message| panic!("{message}")))
+    }
+
+    /// The URL of a database on this server, whether it exists or not. `postgres` always exists.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://taximeter:{}@127.0.0.1:{}/{database}", self.password, self.port)
+    }
+
+    /// Makes an empty database with a name that no other has, and returns its URL.
+    pub fn new_database(&self) -> Result<String, String> {
+        let database = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.query(&format!("CREATE DATABASE {database} TEMPLATE template0"))?;
+        Ok(self.url(&database))
+    }
+
+    /// Stops the server as a crash does: no checkpoint, connections are cut. The files stay for [`start_again`](Self::start_again).
+    pub fn stop_immediate(&self) -> Result<(), String> {
+        self.watchdog().order("stop")
+    }
+
+    /// Starts the server again after [`stop_immediate`](Self::stop_immediate), on the same port, and waits until it takes connections.
+    pub fn start_again(&self) -> Result<(), String> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.try_port(self.port) {
+                Err(NotStarted::PortTaken(_)) if Instant::now() < deadline => std::thread::sleep(BETWEEN_TRIES),
+                result => return result.map_err(NotStarted::message),
+            }
+        }
+    }
+
+    /// Changes a setting for all connections to come, as an administrator would: in the server's files, which are then read again. If the
+    /// server reads that setting only at its start, it is stopped as in a crash and started again.
+    pub fn set(&self, setting: &str, value: &str) -> Result<(), String> {
+        if !setting.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.') {
+            return Err(format!("{setting:?} is not the name of a setting; see PostgreSQL's view pg_settings"));
+        }
+        let read_at = || self.query("SELECT pg_conf_load_time()");
+        let before = read_at()?;
+        self.query(&format!("ALTER SYSTEM SET {setting} = '{}'", value.replace('\'', "''")))?;
+        if self.query(&format!("SELECT context FROM pg_settings WHERE name = lower('{setting}')"))? == "postmaster" {
+            self.stop_immediate()?;
+            return self.start_again();
+        }
+        self.query("SELECT pg_reload_conf()")?;
+        let deadline = Instant::now() + PATIENCE;
+        while read_at()? == before {
+            if Instant::now() >= deadline {
+                return Err(format!(
+                    "the private server did not read {setting} = {value:?} within {PATIENCE:?}; {}",
+                    self.end_of_log()
+                ));
+            }
+            std::thread::sleep(BETWEEN_TRIES);
+        }
+        Ok(())
+    }
+
+    /// What the server has logged, for the message of a test that fails.
+    pub fn log(&self) -> String {
+        match std::fs::read(&self.log) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) => format!("the log {} cannot be read: {error}", self.log.display()),
+        }
+    }
+
+    fn start_at(ports: impl Iterator<Item = Result<u16, String>>) -> Result<PrivatePostgres, String> {
+        let programs = find_programs()?;
+        let password = password()?;
+        let mut watchdog = Watchdog::start(&programs)?;
+        let made = watchdog.order(&format!("make {password}"));
+        let log = watchdog.folder().join("log");
+        let databases = AtomicU64::new(0);
+        let mut server = PrivatePostgres { watchdog: Mutex::new(watchdog), log, port: 0, password, databases };
+        made.map_err(|message| format!("{message}; {}", server.end_of_log()))?;
+        let mut last = "no port was free".to_string();
+        for port in ports {
+            server.port = port?;
+            match server.try_port(server.port) {
+                Ok(()) => return Ok(server),
+                Err(NotStarted::PortTaken(message)) => last = message,
+                Err(NotStarted::Otherwise(message)) => return Err(message),
+            }
+        }
+        Err(last)
+    }
+
+    fn try_port(&self, port: u16) -> Result<(), NotStarted> {
+        let before = self.log().len();
+        let result = self.watchdog().order(&format!("start {port}"));
+        result.map_err(|message| {
+            let taken = self.log().get(before..).unwrap_or_default().contains("Address already in use");
+            let message = format!("{message} on port {port}; {}", self.end_of_log());
+            if taken { NotStarted::PortTaken(message) } else { NotStarted::Otherwise(message) }
+        })
+    }
+
+    fn query(&self, statements: &str) -> Result<String, String> {
+        query(&self.url("postgres"), statements).map_err(|message| format!("{message}; {}", self.end_of_log()))
+    }
+
+    fn end_of_log(&self) -> String {
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().collect();
+        format!("the end of its log:\n{}", lines[lines.len().saturating_sub(LOG_LINES)..].join("\n"))
+    }
+
+    /// A test that panics in the middle of an order leaves the watchdog as good as before for the others.
+    fn watchdog(&self) -> MutexGuard<'_, Watchdog> {
+        self.watchdog.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a server does not run.
+enum NotStarted {
+    PortTaken(String),
+    Otherwise(String),
+}
+
+impl NotStarted {
+    fn message(self) -> String {
+        match self {
+            NotStarted::PortTaken(message) | NotStarted::Otherwise(message) => message,
+        }
+    }
+}
+
+fn free_port() -> Result<u16, String> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+    listener.map(|address| address.port()).map_err(|error| format!("no port of 127.0.0.1 can be had: {error}"))
+}
+
+/// 128 bits that cannot be guessed, in hexadecimal.
+fn password() -> Result<String, String> {
+    let mut bytes = [0; 16];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .map_err(|error| format!("/dev/urandom gave no password for the private server: {error}"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(all(test, feature = "server-tests"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_was_taken_meanwhile_is_passed_over() {
+        let other = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let taken = other.local_addr().unwrap().port();
+        let server = PrivatePostgres::start_at([Ok(taken), free_port()].into_iter()).unwrap();
+        assert_ne!(server.port, taken);
+        assert_eq!(server.query("SHOW port").unwrap(), server.port.to_string());
+
+        let message = PrivatePostgres::start_at([Ok(taken)].into_iter()).err().unwrap();
+        assert!(message.contains(&format!("on port {taken}")), "{message}");
+        assert!(message.contains("Address already in use"), "{message}");
+    }
+}

@@ -1,0 +1,136 @@
+//! The process that runs a server and outlives whoever wanted it, just long enough to clean up.
+//!
+//! Destructors are not enough: a static is never dropped, and a process that is killed drops nothing. The end of a pipe is seen in all
+//! cases. So a small shell script, `watchdog.sh`, starts and stops the server as it is told through a pipe, and cleans up when the pipe
+//! ends.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crate::query::without_postgres_settings;
+
+/// The other end of the script's pipes.
+pub struct Watchdog {
+    process: Child,
+    // Present until the watchdog is dropped; closing the orders is what ends the script.
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    folder: PathBuf,
+}
+
+impl Watchdog {
+    /// Starts the script; there is no server yet.
+    pub fn start(programs: &Path) -> Result<Watchdog, String> {
+        let mut command = Command::new("sh");
+        command.args(["-c", include_str!("watchdog.sh"), "taximeter-watchdog"]).arg(std::env::temp_dir()).arg(programs);
+        without_postgres_settings(&mut command);
+        let user = server_user()?;
+        set_apart(&mut command, user.as_ref());
+        let mut process = command
+            // Messages in English, since one of them is looked for: that a port is taken.
+            .env("LC_ALL", "C")
+            // The current folder may be closed to the user that the server runs as.
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Not inherited: whoever reads the output of the tests would have to wait for the script as well.
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| {
+                format!("a shell for the private server could not be started as {}: {error}", name(&user))
+            })?;
+        let (Some(orders), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
+            unreachable!("both are piped");
+        };
+        let mut watchdog =
+            Watchdog { process, orders: Some(orders), answers: BufReader::new(answers), folder: PathBuf::new() };
+        watchdog.folder = PathBuf::from(watchdog.answer().map_err(|_| {
+            format!(
+                "{} can make a folder neither in {} nor in /tmp; set TMPDIR to a folder that is open to that user",
+                name(&user),
+                std::env::temp_dir().display()
+            )
+        })?);
+        Ok(watchdog)
+    }
+
+    /// The server's folder; it holds its log and its data.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Gives an order and waits until it is carried out. The server's log says why it was not.
+    pub fn order(&mut self, order: &str) -> Result<(), String> {
+        // The first word only: what follows may be a password.
+        let verb = order.split(' ').next().unwrap_or_default();
+        let Some(orders) = &mut self.orders else { unreachable!("present until the watchdog is dropped") };
+        writeln!(orders, "{order}").map_err(|error| format!("the private server's watchdog is gone: {error}"))?;
+        match self.answer()?.as_str() {
+            "done" => Ok(()),
+            _ => Err(format!("the private server did not carry out {verb:?}")),
+        }
+    }
+
+    fn answer(&mut self) -> Result<String, String> {
+        let mut line = String::new();
+        match self.answers.read_line(&mut line) {
+            Ok(0) => Err("the private server's watchdog is gone without an answer".to_string()),
+            Ok(_) => Ok(line.trim_end().to_string()),
+            Err(error) => Err(format!("the private server's watchdog cannot be heard: {error}")),
+        }
+    }
+}
+
+impl Drop for Watchdog {
+    /// Returns when nothing is left of the server.
+    fn drop(&mut self) {
+        self.orders = None;
+        // The script is this process's own child; waiting for it fails only if somebody else did so before.
+        let _ = self.process.wait();
+    }
+}
+
+/// A user of this machine.
+struct User {
+    name: &'static str,
+    user_id: u32,
+    group_id: u32,
+}
+
+fn name(user: &Option<User>) -> &'static str {
+    user.as_ref().map_or("this user", |user| user.name)
+}
+
+/// Whom the server runs as; this process's own user if there is nobody here. PostgreSQL refuses to run as root.
+fn server_user() -> Result<Option<User>, String> {
+    if id(&["-u"]) != Some(0) {
+        return Ok(None);
+    }
+    let user = |name| Some(User { name, user_id: id(&["-u", name])?, group_id: id(&["-g", name])? });
+    match ["postgres", "nobody"].into_iter().find_map(user) {
+        Some(user) => Ok(Some(user)),
+        None => Err("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as; \
+             add one with `useradd --system postgres`"
+            .to_string()),
+    }
+}
+
+fn id(arguments: &[&str]) -> Option<u32> {
+    let output = Command::new("id").args(arguments).output().ok().filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+}
+
+/// In a process group of its own, the script does not get the signals that a terminal or a runner of tests sends to a whole group.
+#[cfg(unix)]
+fn set_apart(command: &mut Command, user: Option<&User>) {
+    use std::os::unix::process::CommandExt;
+    command.process_group(0);
+    if let Some(user) = user {
+        // This also takes root's further groups away.
+        command.uid(user.user_id).gid(user.group_id);
+    }
+}
+
+#[cfg(not(unix))]
+fn set_apart(_: &mut Command, _: Option<&User>) {}
