@@ -1,0 +1,531 @@
+//! The books: all accounts in memory, and drafts of what is about to be written about them.
+//!
+//! A [`Draft`] decides one command after the other on top of the books and makes their journal records; the books themselves
+//! change only when its [`Changes`] are adopted, after they are on disk. The same code makes a record the first time and when the
+//! journal is verified, so what is in the journal replays to the same state.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::account::{Account, AccountSpec, Decision, Privacy, Reason, Standing};
+use crate::charge::{Charge, PreparedCharge, Receipt, Refusal};
+use crate::error::Error;
+use crate::hash::{Hash, StateTree};
+use crate::journal::{After, Computed, Event, FORMAT, LedgerId, NewRecord, Position, Record};
+use crate::name::{AccountName, Key, Note, Who};
+
+/// All accounts of a ledger, in the order in which they were opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Books {
+    id: LedgerId,
+    accounts: Vec<Account>,
+    numbers: HashMap<AccountName, u32>,
+    head: Position,
+}
+
+/// An account as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AccountRow {
+    /// Its place among the accounts, from 0.
+    pub(crate) number: u32,
+    pub(crate) name: String,
+    /// The newest record about it.
+    pub(crate) sequence: u64,
+    pub(crate) state: Vec<u8>,
+}
+
+/// The most accounts that a ledger holds.
+const MOST_ACCOUNTS: usize = 1_000_000;
+
+impl Books {
+    /// The books of a ledger whose first record is not yet written.
+    fn empty(id: LedgerId) -> Books {
+        let head = Position { sequence: 0, hash: Hash::NONE };
+        Books { id, accounts: Vec::new(), numbers: HashMap::new(), head }
+    }
+
+    /// A new ledger: its books and the changes with its first record.
+    pub(crate) fn found(id: LedgerId, time: Timestamp) -> (Books, StateTree, Changes) {
+        let mut tree = StateTree::default();
+        let mut books = Books::empty(id);
+        let mut draft = Draft { is_first: true, ..Draft::new(&books, &mut tree, time) };
+        draft.found();
+        let changes = draft.finish();
+        books.head = changes.head;
+        (books, tree, changes)
+    }
+
+    /// The books as they were stored. The states must be what the newest record says.
+    pub(crate) fn load(
+        id: LedgerId,
+        head: &Record,
+        hash: Hash,
+        rows: &[AccountRow],
+    ) -> Result<(Books, StateTree), Error> {
+        let mut books = Books { head: Position { sequence: head.sequence, hash }, ..Books::empty(id) };
+        let mut tree = StateTree::default();
+        books.refresh(&mut tree, rows, head)?;
+        Ok((books, tree))
+    }
+
+    /// Takes over rows that changed since, up to a record, and checks the whole against the digest in it.
+    pub(crate) fn refresh(&mut self, tree: &mut StateTree, rows: &[AccountRow], head: &Record) -> Result<(), Error> {
+        let broken = |row: &AccountRow, why: String| {
+            Error::integrity(format!("the stored state of account {:?} is broken: {why}; run `verify`", row.name))
+        };
+        for row in rows {
+            let account = Account::read_state(&row.state).map_err(|why| broken(row, why))?;
+            if account.name().as_str() != row.name || account.sequence() != row.sequence {
+                return Err(broken(row, "its columns are not those of its state".to_string()));
+            }
+            let number = row.number as usize;
+            if number > self.accounts.len() {
+                return Err(broken(row, format!("account {} of the ledger is missing", self.accounts.len())));
+            }
+            tree.set(number, Hash::of(&row.state));
+            self.put(row.number, account);
+        }
+        match tree.digest() == head.states {
+            true => Ok(()),
+            false => Err(Error::integrity(format!(
+                "the account states are not those of record {}, the newest of the journal: a state was edited, or accounts are \
+                 missing; run `verify`",
+                head.sequence
+            ))),
+        }
+    }
+
+    fn put(&mut self, number: u32, account: Account) {
+        match self.accounts.get_mut(number as usize) {
+            Some(place) => *place = account,
+            None => {
+                self.numbers.insert(account.name().clone(), number);
+                self.accounts.push(account);
+            }
+        }
+    }
+
+    /// The ledger's identity.
+    pub(crate) fn id(&self) -> LedgerId {
+        self.id
+    }
+
+    /// The newest record.
+    pub(crate) fn head(&self) -> Position {
+        self.head
+    }
+
+    pub(crate) fn set_head(&mut self, head: Position) {
+        self.head = head;
+    }
+
+    /// All accounts, in the order in which they were opened.
+    pub(crate) fn accounts(&self) -> &[Account] {
+        &self.accounts
+    }
+
+    /// An account by its name.
+    pub(crate) fn account(&self, name: &AccountName) -> Result<&Account, Error> {
+        let number = self.numbers.get(name).ok_or_else(|| Error::no_account(name))?;
+        Ok(&self.accounts[*number as usize])
+    }
+
+    /// The accounts that pay for a charge on these: they and all above them, each once, from the root down.
+    pub(crate) fn payers(&self, names: &[AccountName]) -> Result<Vec<&Account>, Error> {
+        let numbers = payers(names, |name| self.numbers.get(name).copied())?;
+        Ok(numbers.into_iter().map(|number| &self.accounts[number as usize]).collect())
+    }
+
+    /// Makes changes that are on disk part of the books.
+    pub(crate) fn adopt(&mut self, changes: Changes) {
+        let mut changed: Vec<(u32, Changed)> = changes.changed.into_iter().collect();
+        // New accounts come in their order.
+        changed.sort_unstable_by_key(|(number, _)| *number);
+        for (number, changed) in changed {
+            self.put(number, changed.account);
+        }
+        self.head = changes.head;
+    }
+}
+
+fn payers(names: &[AccountName], number: impl Fn(&str) -> Option<u32>) -> Result<Vec<u32>, Error> {
+    let mut payers: Vec<u32> = Vec::with_capacity(4);
+    for name in names {
+        for above in name.path() {
+            let number = number(above).ok_or_else(|| Error::no_account(name))?;
+            if !payers.contains(&number) {
+                payers.push(number);
+            }
+        }
+    }
+    Ok(payers)
+}
+
+/// What a charge is about must be what every account protects, and the same for all of them.
+pub(crate) fn check_privacy<'a>(charge: &Charge, payers: impl Iterator<Item = &'a Account>) -> Result<(), Error> {
+    let mut first: Option<(&AccountName, &Privacy)> = None;
+    for account in payers {
+        let Privacy { unit, neighbours } = account.privacy();
+        if let Some(declared) = charge.unit().filter(|declared| *declared != unit) {
+            return Err(Error::input(format!(
+                "the charge is about the unit {declared}, but account {} protects the unit {unit}; an epsilon for one says nothing \
+                 about the other",
+                account.name()
+            )));
+        }
+        if let Some(declared) = charge.neighbours().filter(|declared| declared != neighbours) {
+            return Err(Error::input(format!(
+                "the charge is about {} neighbours, but account {} is about {}; an epsilon for one says nothing about the other",
+                declared.name(),
+                account.name(),
+                neighbours.name()
+            )));
+        }
+        match first {
+            None => first = Some((account.name(), account.privacy())),
+            Some((name, privacy)) if privacy != account.privacy() => {
+                return Err(Error::input(format!(
+                    "account {name} is about {privacy}, and account {} about {}; charge them separately",
+                    account.name(),
+                    account.privacy()
+                )));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Commands decided on top of the books, with their records, before they are on disk.
+pub(crate) struct Draft<'a> {
+    books: &'a Books,
+    tree: &'a mut StateTree,
+    /// When it is written, as text.
+    time: String,
+    is_first: bool,
+    changed: HashMap<u32, Changed>,
+    opened: HashMap<AccountName, u32>,
+    /// The leaves of the tree as they were.
+    before: Vec<(usize, Hash)>,
+    accounts_before: usize,
+    entries: Vec<Entry>,
+    by_key: HashMap<Key, usize>,
+    head: Position,
+}
+
+/// A record, and the key that it is found by.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) receipt: Receipt,
+    pub(crate) key: Option<Key>,
+}
+
+/// An account that changed, and its state in bytes.
+struct Changed {
+    account: Account,
+    state: Vec<u8>,
+}
+
+/// What a draft writes.
+pub(crate) struct Changes {
+    changed: HashMap<u32, Changed>,
+    entries: Vec<Entry>,
+    head: Position,
+    before: Vec<(usize, Hash)>,
+    accounts_before: usize,
+}
+
+/// An account that is to be written.
+pub(crate) struct ChangedAccount<'a> {
+    pub(crate) number: u32,
+    pub(crate) account: &'a Account,
+    /// Its state in bytes.
+    pub(crate) state: &'a [u8],
+    /// Whether it was opened just now.
+    pub(crate) is_new: bool,
+}
+
+/// What a draft decided about a charge.
+pub(crate) enum Decided {
+    Charged(Receipt),
+    Refused(Box<Refusal>),
+}
+
+impl<'a> Draft<'a> {
+    /// Nothing decided yet. The tree belongs to the books.
+    pub(crate) fn new(books: &'a Books, tree: &'a mut StateTree, time: Timestamp) -> Draft<'a> {
+        let accounts_before = tree.len();
+        Draft {
+            books,
+            tree,
+            time: time.to_string(),
+            is_first: false,
+            changed: HashMap::new(),
+            opened: HashMap::new(),
+            before: Vec::new(),
+            accounts_before,
+            entries: Vec::new(),
+            by_key: HashMap::new(),
+            head: books.head,
+        }
+    }
+
+    /// The ledger's identity.
+    pub(crate) fn ledger(&self) -> LedgerId {
+        self.books.id
+    }
+
+    /// The record of a key, if it was made in this draft.
+    pub(crate) fn find_key(&self, key: &Key) -> Option<&Receipt> {
+        self.by_key.get(key).map(|at| &self.entries[*at].receipt)
+    }
+
+    /// What is to be written.
+    pub(crate) fn finish(self) -> Changes {
+        let Draft { changed, entries, head, before, accounts_before, .. } = self;
+        Changes { changed, entries, head, before, accounts_before }
+    }
+
+    fn found(&mut self) {
+        let event = Event::Ledger { id: self.books.id, format: FORMAT };
+        self.record("ledger", &body(&event), &[], None);
+    }
+
+    /// Opens an account.
+    pub(crate) fn open(&mut self, spec: AccountSpec) -> Result<Receipt, Error> {
+        if self.number(spec.name.as_str()).is_some() {
+            return Err(Error::input(format!(
+                "there is already an account {}; accounts are never replaced, so choose another name",
+                spec.name
+            )));
+        }
+        if self.tree.len() >= MOST_ACCOUNTS {
+            return Err(Error::input(format!("a ledger holds at most {MOST_ACCOUNTS} accounts; start another ledger")));
+        }
+        if let Some(parent) = spec.name.parent() {
+            let number = self.number(parent.as_str()).ok_or_else(|| {
+                Error::input(format!(
+                    "account {} stands below {parent}, which does not exist; create {parent} first",
+                    spec.name
+                ))
+            })?;
+            let above = self.account(number);
+            if *above.privacy() != spec.privacy {
+                return Err(Error::input(format!(
+                    "account {} is about {}, but {parent} above it about {}; they are the same in a whole tree",
+                    spec.name,
+                    spec.privacy,
+                    above.privacy()
+                )));
+            }
+            if above.standing() != Standing::Open {
+                return Err(Error::input(format!(
+                    "account {parent} is {}; nothing can be charged below it",
+                    above.standing().name()
+                )));
+            }
+        }
+        let account = Account::open(spec)?;
+        // The record has every default filled in.
+        let event = Event::Open(Box::new(account.spec()));
+        let number = u32::try_from(self.tree.len()).expect("the number of accounts is limited");
+        self.opened.insert(account.name().clone(), number);
+        self.changed.insert(number, Changed { account, state: Vec::new() });
+        Ok(self.record("open", &body(&event), &[number], None))
+    }
+
+    /// Closes an account.
+    pub(crate) fn close(&mut self, name: AccountName, by: Option<Who>, note: Option<Note>) -> Result<Receipt, Error> {
+        let number = self.number(name.as_str()).ok_or_else(|| Error::no_account(&name))?;
+        // What is exhausted stays so: closed, it would show a reading again that nobody knows.
+        if let standing @ (Standing::Closed | Standing::Exhausted) = self.account(number).standing() {
+            return Err(Error::input(format!("account {name} is {} already and takes no charges", standing.name())));
+        }
+        self.change(number).account.set_standing(Standing::Closed);
+        let event = Event::Close { account: name, by, note };
+        Ok(self.record("close", &body(&event), &[number], None))
+    }
+
+    /// Exhausts every account, since what was charged is not known.
+    pub(crate) fn restore(&mut self, witness: Option<Position>, by: Option<Who>, note: Option<Note>) -> Receipt {
+        let numbers: Vec<u32> = (0..self.tree.len() as u32).collect();
+        for number in &numbers {
+            self.change(*number).account.set_standing(Standing::Exhausted);
+        }
+        let event = Event::Restore { witness, by, note };
+        self.record("restore", &body(&event), &numbers, None)
+    }
+
+    /// Decides about a charge. If all accounts take it, it is paid; otherwise nothing changes, unless an account is set to stop and
+    /// its own rule halted.
+    pub(crate) fn charge(&mut self, prepared: &PreparedCharge) -> Result<Decided, Error> {
+        let PreparedCharge { charge, costs, json } = prepared;
+        let payers = payers(charge.accounts(), |name| self.number(name))?;
+        check_privacy(charge, payers.iter().map(|number| self.account(*number)))?;
+        let (mut admitted, mut refused, mut halted) = (Vec::with_capacity(payers.len()), Vec::new(), Vec::new());
+        for &number in &payers {
+            let account = self.account(number);
+            match account.decide(costs)? {
+                Decision::Admitted(filter) => admitted.push(filter),
+                Decision::Refused { reason, halts } => {
+                    refused.push((account.name().clone(), reason));
+                    halted.extend(halts.then_some(number));
+                }
+            }
+        }
+        if !refused.is_empty() {
+            let mut refusal = self.refusal(charge, &payers, refused);
+            if !halted.is_empty() {
+                for &number in &halted {
+                    self.change(number).account.set_standing(Standing::Halted);
+                }
+                refusal.halt = Some(self.record("halt", json, &halted, None));
+            }
+            return Ok(Decided::Refused(Box::new(refusal)));
+        }
+        for (&number, filter) in payers.iter().zip(admitted) {
+            self.change(number).account.charge(costs, filter)?;
+        }
+        Ok(Decided::Charged(self.record("charge", json, &payers, Some(charge.key().clone()))))
+    }
+
+    fn refusal(&self, charge: &Charge, payers: &[u32], refused: Vec<(AccountName, Reason)>) -> Refusal {
+        let filters = payers.iter().filter_map(|number| self.account(*number).filter().cloned()).collect();
+        Refusal { refused, costs: charge.costs().to_vec(), filters, halt: None }
+    }
+
+    /// Makes a record again from what it says happened. What it makes must be equal to what was stored.
+    pub(crate) fn replay(&mut self, event: &Event) -> Result<Receipt, Error> {
+        match event {
+            Event::Ledger { .. } => Err(Error::integrity("a ledger is made only once, by its first record")),
+            Event::Open(spec) => self.open((**spec).clone()),
+            Event::Close { account, by, note } => self.close(account.clone(), by.clone(), note.clone()),
+            Event::Restore { witness, by, note } => Ok(self.restore(*witness, by.clone(), note.clone())),
+            Event::Charge(charge) => match self.charge(&PreparedCharge::new(charge.clone()))? {
+                Decided::Charged(receipt) => Ok(receipt),
+                Decided::Refused(refusal) => {
+                    let (account, reason) = &refusal.refused[0];
+                    Err(Error::integrity(format!(
+                        "its charge does not fit: account {account} refuses it: {}",
+                        reason.text()
+                    )))
+                }
+            },
+            Event::Halt(charge) => {
+                let made = self.entries.len();
+                self.charge(&PreparedCharge::new(charge.clone()))?;
+                match self.entries.get(made) {
+                    Some(entry) => Ok(entry.receipt.clone()),
+                    None => Err(Error::integrity("it says that a charge made an account stop, but none does")),
+                }
+            }
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<u32> {
+        self.books.numbers.get(name).or_else(|| self.opened.get(name)).copied()
+    }
+
+    fn account(&self, number: u32) -> &Account {
+        match self.changed.get(&number) {
+            Some(changed) => &changed.account,
+            None => &self.books.accounts[number as usize],
+        }
+    }
+
+    fn change(&mut self, number: u32) -> &mut Changed {
+        let books = self.books;
+        self.changed
+            .entry(number)
+            .or_insert_with(|| Changed { account: books.accounts[number as usize].clone(), state: Vec::new() })
+    }
+
+    /// Makes the record of an event that changed these accounts.
+    fn record(&mut self, name: &'static str, event: &str, numbers: &[u32], key: Option<Key>) -> Receipt {
+        let sequence = if self.is_first && self.entries.is_empty() { 0 } else { self.head.sequence + 1 };
+        let mut after = Vec::with_capacity(numbers.len());
+        for &number in numbers {
+            let at = number as usize;
+            let is_new = at >= self.tree.len();
+            let Changed { account, state } = self.change(number);
+            let before = (!is_new).then(|| account.sequence());
+            account.set_sequence(sequence);
+            account.write_state(state);
+            let leaf = Hash::of(state);
+            after.push(After {
+                account: account.name().clone(),
+                before,
+                reading: account.reading().map(Computed),
+                left: account.left().map(Computed),
+            });
+            if at < self.accounts_before {
+                self.before.push((at, self.tree.leaf(at)));
+            }
+            self.tree.set(at, leaf);
+        }
+        let record = NewRecord {
+            sequence,
+            previous: self.head.hash,
+            time: &self.time,
+            event: (name, event),
+            after: &after,
+            states: self.tree.digest(),
+        };
+        let line: Arc<str> = record.line().into();
+        let hash = Hash::of(line.as_bytes());
+        let receipt = Receipt { ledger: self.books.id, sequence, hash, line, after: after.into() };
+        self.head = Position { sequence, hash };
+        if let Some(key) = &key {
+            self.by_key.insert(key.clone(), self.entries.len());
+        }
+        self.entries.push(Entry { receipt: receipt.clone(), key });
+        receipt
+    }
+}
+
+/// The JSON inside an event: what stands behind its name.
+fn body(event: &Event) -> String {
+    let json = serde_json::to_string(event).expect("an event can be written as JSON");
+    let inside = json.split_once(':').and_then(|(_, rest)| rest.strip_suffix('}'));
+    inside.expect("an event is an object with one name").to_string()
+}
+
+impl Changes {
+    /// Whether there is nothing to write.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The newest record.
+    pub(crate) fn head(&self) -> Position {
+        self.head
+    }
+
+    /// The records, in order.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The accounts that changed, in the order of their numbers, and their states in bytes.
+    pub(crate) fn accounts(&self) -> Vec<ChangedAccount<'_>> {
+        let changed = self.changed.iter().map(|(&number, Changed { account, state })| ChangedAccount {
+            number,
+            account,
+            state,
+            is_new: number as usize >= self.accounts_before,
+        });
+        let mut accounts: Vec<ChangedAccount<'_>> = changed.collect();
+        accounts.sort_unstable_by_key(|account| account.number);
+        accounts
+    }
+
+    /// Puts the tree back as it was before the draft.
+    pub(crate) fn undo(self, tree: &mut StateTree) {
+        tree.truncate(self.accounts_before);
+        for (at, leaf) in self.before.into_iter().rev() {
+            tree.set(at, leaf);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Hashes, and the digest of all account states.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A BLAKE3 hash, written as 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Hash([u8; 32]);
+
+impl Hash {
+    /// What stands where there is no record before.
+    pub const NONE: Hash = Hash([0; 32]);
+
+    /// The hash of bytes.
+    pub fn of(bytes: &[u8]) -> Hash {
+        Hash(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// Reads 64 hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Hash> {
+        // Upper case would be a second way to write the same record.
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        is_plain.then(|| blake3::Hash::from_hex(text).ok()).flatten().map(|hash| Hash(*hash.as_bytes()))
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Hash> {
+        bytes.try_into().ok().map(Hash)
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl TryFrom<String> for Hash {
+    type Error = String;
+    fn try_from(text: String) -> Result<Hash, String> {
+        Hash::parse(&text).ok_or_else(|| format!("{text:?} is not a hash of 64 hexadecimal digits"))
+    }
+}
+
+impl From<Hash> for String {
+    fn from(hash: Hash) -> String {
+        hash.to_string()
+    }
+}
+
+/// The digest of all account states: a binary tree of hashes over the accounts in the order in which they were opened.
+///
+/// A changed state costs one hash for each level. A node without a right neighbour goes up as it is; the number of accounts is
+/// hashed in at the top, so that no two lists of states share a digest.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StateTree {
+    /// The leaves, then what is above them.
+    levels: Vec<Vec<Hash>>,
+}
+
+/// Keys set the tree's nodes and its top apart from each other and from the hashes of states.
+const NODE: [u8; 32] = *b"taximeter ledger: state tree nod";
+const TOP: [u8; 32] = *b"taximeter ledger: state tree top";
+
+impl StateTree {
+    /// How many accounts there are.
+    pub(crate) fn len(&self) -> usize {
+        self.levels.first().map_or(0, Vec::len)
+    }
+
+    /// The leaf of an account.
+    pub(crate) fn leaf(&self, at: usize) -> Hash {
+        self.levels[0][at]
+    }
+
+    /// Sets the leaf of an account, or adds one at the end.
+    pub(crate) fn set(&mut self, at: usize, leaf: Hash) {
+        assert!(at <= self.len(), "accounts are added one after the other");
+        let (mut at, mut node) = (at, leaf);
+        for level in 0.. {
+            if self.levels.len() == level {
+                self.levels.push(Vec::new());
+            }
+            let nodes = &mut self.levels[level];
+            if at == nodes.len() {
+                nodes.push(node)
+            } else {
+                nodes[at] = node
+            }
+            if nodes.len() == 1 {
+                return;
+            }
+            let left = at & !1;
+            node = match nodes.get(left + 1) {
+                Some(right) => pair(NODE, &nodes[left], right),
+                None => nodes[left],
+            };
+            at /= 2;
+        }
+    }
+
+    /// Forgets the accounts from a number on.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        if len >= self.len() {
+            return;
+        }
+        let leaves: Vec<Hash> = self.levels[0][..len].to_vec();
+        self.levels.clear();
+        leaves.into_iter().enumerate().for_each(|(at, leaf)| self.set(at, leaf));
+    }
+
+    /// The digest of all states.
+    pub(crate) fn digest(&self) -> Hash {
+        let root = self.levels.last().map_or(Hash::NONE, |top| top[0]);
+        let mut count = [0; 32];
+        count[..8].copy_from_slice(&(self.len() as u64).to_le_bytes());
+        pair(TOP, &root, &Hash(count))
+    }
+}
+
+/// The hash of two hashes: 64 bytes, a single block.
+fn pair(key: [u8; 32], left: &Hash, right: &Hash) -> Hash {
+    let mut both = [0; 64];
+    both[..32].copy_from_slice(&left.0);
+    both[32..].copy_from_slice(&right.0);
+    Hash(*blake3::keyed_hash(&key, &both).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leaf(at: usize, version: u32) -> Hash {
+        Hash::of(format!("{at} {version}").as_bytes())
+    }
+
+    #[test]
+    fn the_digest_depends_on_the_leaves_alone() {
+        let mut seen = std::collections::HashSet::new();
+        for count in 0..40 {
+            let mut fresh = StateTree::default();
+            (0..count).for_each(|at| fresh.set(at, leaf(at, 0)));
+            assert!(seen.insert(fresh.digest()), "{count} accounts");
+
+            // Grown larger, changed, and changed back.
+            let mut other = StateTree::default();
+            (0..count + 7).for_each(|at| other.set(at, leaf(at, 1)));
+            other.truncate(count);
+            (0..count).rev().for_each(|at| other.set(at, leaf(at, 0)));
+            assert_eq!(fresh.digest(), other.digest(), "{count} accounts");
+            for at in 0..count {
+                other.set(at, leaf(at, 2));
+                assert_ne!(fresh.digest(), other.digest(), "account {at} of {count}");
+                other.set(at, leaf(at, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn hashes_are_read_as_they_are_written() {
+        let hash = Hash::of(b"taximeter");
+        assert_eq!(Hash::parse(&hash.to_string()), Some(hash));
+        assert_eq!(Hash::parse(&hash.to_string().to_uppercase()), None);
+        assert_eq!(Hash::parse("12"), None);
+    }
+}

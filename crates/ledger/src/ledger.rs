@@ -1,0 +1,287 @@
+//! The handle: what a program holds to charge and to ask.
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::task::Poll;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::account::{Account, AccountSpec};
+use crate::books::Books;
+use crate::charge::{Charge, Outcome, PreparedCharge, Receipt};
+use crate::error::Error;
+use crate::hash::StateTree;
+use crate::journal::{LedgerId, Position};
+use crate::name::{AccountName, Note, Who};
+use crate::queue::{NotPushed, Queue, Reply, slot};
+use crate::quote::Quote;
+use crate::reader::{self, Loaded, Reader};
+use crate::store::{self, Access, Location, Store};
+use crate::witness::{Testimony, Witness};
+use crate::writer::{Command, Refusals, RefusedCharge, Shared, Writer, now};
+
+/// How a ledger is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the witness is; by default beside the file, or in the user's state folder for PostgreSQL.
+    pub witness: Option<PathBuf>,
+    /// Whether to make a ledger where there is none.
+    pub create: bool,
+    /// How long to wait for another process that writes to the same file.
+    pub wait: Duration,
+    /// How many charges may wait for the writer, and so the most in one transaction.
+    pub queue: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { witness: None, create: false, wait: Duration::from_secs(5), queue: 1024 }
+    }
+}
+
+/// A ledger that is open for writing. Cheap to clone; the last clone to go ends the writer, when all that waits is answered.
+///
+/// ```
+/// use taximeter_accounting::{Amount, Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
+/// use taximeter_ledger::{AccountName, AccountSpec, Charge, Key, Ledger, Location, Options, Outcome, Privacy};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("taximeter.db");
+///
+/// let ledger = Ledger::open(&Location::File(path), Options { create: true, ..Options::default() })?;
+/// let budget = Budget::parse("1,1e-6")?;
+/// ledger.open_account(AccountSpec {
+///     name: AccountName::parse("census")?,
+///     privacy: Privacy::default(),
+///     filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
+///     odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+/// })?;
+///
+/// let cost = Cost::parse_epsilon("0.1")?.cost;
+/// let charge = Charge::new(Key::generate()?, vec![AccountName::parse("census")?], vec![cost])?;
+/// match ledger.charge(charge)? {
+///     Outcome::Charged(fresh) => println!("run the mechanism; receipt {}", fresh.receipt().hash()),
+///     Outcome::Replayed(receipt) => println!("charged before, in record {}", receipt.sequence()),
+///     Outcome::Refused(refusal) => println!("refused; what fits: {:?}", refusal.fits()),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Ledger {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    writer: Option<JoinHandle<()>>,
+    location: Location,
+    witness: PathBuf,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.queue.close();
+        if let Some(writer) = self.writer.take() {
+            // A writer that panicked has told everybody who waited.
+            let _ = writer.join();
+        }
+    }
+}
+
+/// Closes the queue when the writer ends, however it ends, so that nobody waits for it.
+struct Ending(Arc<Shared>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.queue.close();
+        // Whoever still waits is told so by the dropped reply.
+        while !self.0.queue.take(&mut |_| false).items.is_empty() {}
+    }
+}
+
+impl Ledger {
+    /// Opens a ledger for writing, and checks it against its witness.
+    pub fn open(location: &Location, options: Options) -> Result<Ledger, Error> {
+        let access = Access::Write { create: options.create, wait: options.wait };
+        let mut store = store::open(location, access)?;
+        let (books, tree, witness) = match reader::load(&mut *store, location, options.witness.as_deref())? {
+            Some(loaded) => trusted(&mut *store, loaded)?,
+            None => found(&mut *store, location, &options)?,
+        };
+        let path = witness.path().to_path_buf();
+        let shared = Arc::new(Shared {
+            queue: Queue::new(options.queue),
+            books: RwLock::new(books),
+            refusals: Mutex::new(Refusals::default()),
+            commits: AtomicU64::new(0),
+            cause: OnceLock::new(),
+        });
+        let writer = Writer { shared: Arc::clone(&shared), store, witness, tree, meets_repeats: false };
+        let ending = Ending(Arc::clone(&shared));
+        let writer = thread::Builder::new()
+            .name("ledger writer".to_string())
+            .spawn(move || {
+                let _ending = ending;
+                writer.run();
+            })
+            .map_err(|error| Error::storage(format!("the writer's thread cannot be started: {error}")))?;
+        let inner = Inner { shared, writer: Some(writer), location: location.clone(), witness: path };
+        Ok(Ledger { inner: Arc::new(inner) })
+    }
+
+    /// Charges, and returns when the charge is on disk. Waits for room in the queue.
+    pub fn charge(&self, charge: Charge) -> Result<Outcome, Error> {
+        let prepared = PreparedCharge::new(charge);
+        self.ask(|reply| Command::Charge(prepared, reply))?
+    }
+
+    /// Charges, or says at once that the ledger is busy if the queue is full.
+    pub fn try_charge(&self, charge: Charge) -> Result<Outcome, Error> {
+        let (reply, answer) = slot();
+        match self.inner.shared.queue.try_push(Command::Charge(PreparedCharge::new(charge), reply)) {
+            Ok(bell) => answer.wait(&bell).ok_or_else(gone)?,
+            Err(NotPushed::Full(_)) => Err(Error::busy(format!(
+                "{} charges wait for the ledger already; nothing was charged, try again in a moment",
+                self.waiting()
+            ))),
+            Err(NotPushed::Closed(_)) => Err(self.inner.shared.stopped()),
+        }
+    }
+
+    /// Charges without blocking a thread. If the future is dropped, the charge may still be made.
+    pub fn charge_async(&self, charge: Charge) -> impl Future<Output = Result<Outcome, Error>> + Send + 'static {
+        let (reply, answer) = slot();
+        let mut command = Some(Command::Charge(PreparedCharge::new(charge), reply));
+        let shared = Arc::clone(&self.inner.shared);
+        // Keeps the writer until the answer is there.
+        let ledger = self.clone();
+        async move {
+            let pushed = std::future::poll_fn(|context| match shared.queue.poll_push(&mut command, context) {
+                Poll::Ready(result) => Poll::Ready(result.map_err(|_| shared.stopped())),
+                Poll::Pending => Poll::Pending,
+            });
+            pushed.await?;
+            let answer = answer.await;
+            drop(ledger);
+            answer.ok_or_else(gone)?
+        }
+    }
+
+    /// Opens an account.
+    pub fn open_account(&self, spec: AccountSpec) -> Result<Receipt, Error> {
+        self.ask(|reply| Command::Open(Box::new(spec), reply))?
+    }
+
+    /// Closes an account: it takes no more charges, nor does any account below it.
+    pub fn close_account(&self, name: AccountName, by: Option<Who>, note: Option<Note>) -> Result<Receipt, Error> {
+        self.ask(|reply| Command::Close(name, by, note, reply))?
+    }
+
+    fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, Error> {
+        let (reply, answer) = slot();
+        let bell = self.inner.shared.queue.push(command(reply)).map_err(|_| self.inner.shared.stopped())?;
+        answer.wait(&bell).ok_or_else(gone)
+    }
+
+    /// What would come of a charge. Charges nothing.
+    pub fn quote(&self, charge: &Charge) -> Result<Quote, Error> {
+        let payers = |books: &Books| Ok::<_, Error>(books.payers(charge.accounts())?.into_iter().cloned().collect());
+        Quote::new(self.books(payers)?, charge)
+    }
+
+    /// An account as it is now.
+    pub fn account(&self, name: &AccountName) -> Result<Account, Error> {
+        self.books(|books| books.account(name).cloned())
+    }
+
+    /// All accounts as they are now, in the order in which they were opened.
+    pub fn accounts(&self) -> Vec<Account> {
+        self.books(|books| books.accounts().to_vec())
+    }
+
+    /// The ledger's identity.
+    pub fn id(&self) -> LedgerId {
+        self.books(Books::id)
+    }
+
+    /// The newest record of the journal that is on disk and known to the witness.
+    pub fn position(&self) -> Position {
+        self.books(Books::head)
+    }
+
+    /// How many charges wait for the writer.
+    pub fn waiting(&self) -> usize {
+        self.inner.shared.queue.len()
+    }
+
+    /// How many transactions were committed since the ledger was opened.
+    pub fn commits(&self) -> u64 {
+        self.inner.shared.commits.load(Ordering::Relaxed)
+    }
+
+    /// How many charges were refused since the ledger was opened, and the newest of them, oldest first.
+    pub fn refusals(&self) -> (u64, Vec<RefusedCharge>) {
+        let refusals = self.inner.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        (refusals.count, refusals.newest.iter().cloned().collect())
+    }
+
+    /// Another view of the same ledger, for its history.
+    pub fn reader(&self) -> Result<Reader, Error> {
+        Reader::open(&self.inner.location, Some(&self.inner.witness))
+    }
+
+    /// Where the witness is.
+    pub fn witness(&self) -> &Path {
+        &self.inner.witness
+    }
+
+    fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
+        read(&self.inner.shared.books.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn gone() -> Error {
+    Error::unknown_outcome(
+        "the ledger's writer ended without an answer; the charge may or may not have been made: open the ledger again and ask \
+         again with the same key",
+    )
+}
+
+/// Makes a ledger where there is none.
+fn found(store: &mut dyn Store, location: &Location, options: &Options) -> Result<(Books, StateTree, Witness), Error> {
+    let id = LedgerId::generate()?;
+    let path = reader::witness_path(location, options.witness.as_deref(), id)?;
+    if let Some(testimony) = Witness::read(&path)? {
+        return Err(Error::rollback(format!(
+            "there is no ledger at {location}, but the witness {} knows ledger {} up to record {}: put the ledger back, or name \
+             another witness with --witness to start a new ledger",
+            path.display(),
+            testimony.ledger,
+            testimony.position.sequence
+        )));
+    }
+    let (books, tree, changes) = Books::found(id, now());
+    if store.begin()?.is_some() {
+        store.rollback();
+        return Err(Error::busy(format!("another process is making the ledger {location}; try again")));
+    }
+    store.write(&changes)?;
+    store.commit()?;
+    let witness = Witness::create(&path, Testimony { ledger: id, position: books.head() })?;
+    Ok((books, tree, witness))
+}
+
+/// A ledger with its witness, if it is what that remembers.
+fn trusted(store: &mut dyn Store, loaded: Loaded) -> Result<(Books, StateTree, Witness), Error> {
+    let Loaded { books, tree, witness: path, testimony } = loaded;
+    let testimony = testimony?;
+    // A ledger whose process was killed before the first witness was written has nothing in it yet that could be lost.
+    let witness = if testimony.is_none() && books.head().sequence == 0 {
+        Witness::create(&path, Testimony { ledger: books.id(), position: books.head() })?
+    } else {
+        reader::check_witness(store, books.id(), books.head(), testimony, &path)?;
+        Witness::open(&path)?
+    };
+    Ok((books, tree, witness))
+}

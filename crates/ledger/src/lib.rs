@@ -1,0 +1,40 @@
+//! Durable privacy budgets: accounts, atomic charges, and a journal that can be verified.
+//!
+//! A [`Ledger`] is open for writing: one thread owns the store and commits many waiting charges at once. A [`Reader`] looks at the
+//! same ledger beside it. What has been acknowledged is on disk; what is in the journal replays to the same state, bit for bit.
+
+#![forbid(unsafe_code)]
+
+mod account;
+mod books;
+mod charge;
+mod error;
+mod hash;
+mod journal;
+mod ledger;
+mod name;
+mod queue;
+mod quote;
+mod reader;
+mod restore;
+mod store;
+mod sync;
+mod transfer;
+mod verify;
+mod witness;
+mod writer;
+
+pub use account::{Account, AccountSpec, Neighbours, Privacy, Reason, Standing, Unit};
+pub use charge::{Charge, FreshReceipt, Outcome, Receipt, Refusal};
+pub use error::Error;
+pub use hash::Hash;
+pub use journal::{After, Computed, Event, LedgerId, Position, Record};
+pub use ledger::{Ledger, Options};
+pub use name::{AccountName, Key, Note, ShortText, Who};
+pub use quote::{Quote, QuotedAccount};
+pub use reader::{History, Reader};
+pub use restore::{Receipts, Restore, Restored, restore};
+pub use store::Location;
+pub use transfer::{Imported, import};
+pub use verify::{Verified, verify};
+pub use writer::RefusedCharge;

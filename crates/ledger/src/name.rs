@@ -1,0 +1,262 @@
+//! What accounts, keys and people are called, and the limits on it.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// The name of an account: its path from the root of its tree, such as `census/alice`.
+///
+/// Up to [`DEPTH`](AccountName::DEPTH) parts separated by `/`; a part has up to 64 ASCII letters, digits, `-`, `_` and `.`, and
+/// starts with a letter or a digit. Only ASCII, so that no two names look alike.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AccountName(Arc<str>);
+
+impl AccountName {
+    /// The most parts of a name.
+    pub const DEPTH: usize = 8;
+
+    /// Reads a name.
+    pub fn parse(text: &str) -> Result<AccountName, Error> {
+        let depth = text.split('/').count();
+        if depth > AccountName::DEPTH {
+            return Err(Error::input(format!(
+                "the account name {} has {depth} parts; a tree is at most {} deep",
+                excerpt(text),
+                AccountName::DEPTH
+            )));
+        }
+        for part in text.split('/') {
+            check_part("account name", part, text)?;
+        }
+        Ok(AccountName(text.into()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The account above it; nothing for the root of a tree.
+    pub fn parent(&self) -> Option<AccountName> {
+        self.0.rsplit_once('/').map(|(parent, _)| AccountName(parent.into()))
+    }
+
+    /// The names from the root down to this one: the accounts that pay for a charge on it.
+    pub fn path(&self) -> impl Iterator<Item = &str> {
+        let ends = self.0.match_indices('/').map(|(at, _)| at).chain([self.0.len()]);
+        ends.map(|end| &self.0[..end])
+    }
+}
+
+impl fmt::Display for AccountName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for AccountName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &self.0)
+    }
+}
+
+impl std::borrow::Borrow<str> for AccountName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for AccountName {
+    type Error = Error;
+    fn try_from(text: String) -> Result<AccountName, Error> {
+        AccountName::parse(&text)
+    }
+}
+
+impl From<AccountName> for String {
+    fn from(name: AccountName) -> String {
+        name.0.to_string()
+    }
+}
+
+/// A part of an account's name, or the name of a privacy unit.
+pub(crate) fn check_part(what: &str, part: &str, whole: &str) -> Result<(), Error> {
+    const LONGEST: usize = 64;
+    let why = match part.as_bytes() {
+        [] => "a part of it is empty".to_string(),
+        bytes if bytes.len() > LONGEST => format!("a part has at most {LONGEST} characters"),
+        [first, ..] if first.is_ascii() && !first.is_ascii_alphanumeric() => {
+            "a part starts with a letter or a digit".to_string()
+        }
+        _ => match part.chars().find(|c| !(c.is_ascii_alphanumeric() || "-_.".contains(*c))) {
+            Some(other) => format!("{other:?} cannot stand in it; use the letters a to z, digits, -, _ and ."),
+            None => return Ok(()),
+        },
+    };
+    Err(Error::input(format!("the {what} {}: {why}", excerpt(whole))))
+}
+
+/// A short text that is kept with a charge: a key, who asked, or a note. It has no control characters, so that it shows on one line.
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ShortText<const LONGEST: usize>(Arc<str>);
+
+/// An idempotency key: at most 128 bytes.
+pub type Key = ShortText<128>;
+
+/// Who asked, in the asker's own words: at most 128 bytes. Not proof of who it was.
+pub type Who = ShortText<128>;
+
+/// A note: at most 1024 bytes.
+pub type Note = ShortText<1024>;
+
+impl<const LONGEST: usize> ShortText<LONGEST> {
+    /// Reads a text; `what` names it in an error.
+    pub fn parse(what: &str, text: &str) -> Result<ShortText<LONGEST>, Error> {
+        if text.is_empty() {
+            return Err(Error::input(format!("the {what} is empty; leave it out or write something")));
+        }
+        if text.len() > LONGEST {
+            return Err(Error::input(format!(
+                "the {what} {} has {} bytes; at most {LONGEST} are kept",
+                excerpt(text),
+                text.len()
+            )));
+        }
+        if let Some(control) = text.chars().find(|c| c.is_control() || misleads(*c)) {
+            return Err(Error::input(format!(
+                "the {what} {} has the control character {control:?}; write it in one line of plain text",
+                excerpt(text)
+            )));
+        }
+        Ok(ShortText(text.into()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Whether a character is invisible or turns the order of a line around, so that what is shown is not what was written.
+fn misleads(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+impl Key {
+    /// A new key that no one else has: the time, 64 random bits of this process, and a count. Keys that are made later sort later,
+    /// so that a store finds their place at the end.
+    pub fn generate() -> Result<Key, Error> {
+        static PROCESS: OnceLock<u64> = OnceLock::new();
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let process = match PROCESS.get() {
+            Some(process) => *process,
+            None => {
+                let mut random = [0; 8];
+                getrandom::fill(&mut random).map_err(|error| {
+                    Error::storage(format!("no random bytes for a key: {error}; give a key with --key"))
+                })?;
+                *PROCESS.get_or_init(|| u64::from_le_bytes(random))
+            }
+        };
+        let milliseconds = jiff::Timestamp::now().as_millisecond();
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        Ok(ShortText(format!("{milliseconds:012x}-{process:016x}-{count:x}").into()))
+    }
+}
+
+impl<const LONGEST: usize> fmt::Display for ShortText<LONGEST> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<const LONGEST: usize> fmt::Debug for ShortText<LONGEST> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &self.0)
+    }
+}
+
+impl<const LONGEST: usize> TryFrom<String> for ShortText<LONGEST> {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self, Error> {
+        ShortText::parse("text", &text)
+    }
+}
+
+impl<const LONGEST: usize> From<ShortText<LONGEST>> for String {
+    fn from(text: ShortText<LONGEST>) -> String {
+        text.0.to_string()
+    }
+}
+
+/// Shows at most the first characters of what somebody typed, so that a message stays readable.
+pub(crate) fn excerpt(text: &str) -> String {
+    const SHOWN: usize = 40;
+    let mut chars = text.chars();
+    let head: String = chars.by_ref().take(SHOWN).collect();
+    match chars.count() {
+        0 => format!("{head:?}"),
+        more => format!("{head:?} and {more} more characters"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<&[&str], &str>) {
+        match (AccountName::parse(text), expected) {
+            (Ok(name), Ok(path)) => assert_eq!(name.path().collect::<Vec<_>>(), path, "{text}"),
+            (Err(error), Err(part)) => assert!(error.to_string().contains(part), "{text:?}: {error}"),
+            (got, expected) => panic!("{text:?}: got {got:?}, expected {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn names_are_paths_of_plain_parts() {
+        check("census", Ok(&["census"]));
+        check("census/alice/2026-q1.v_2", Ok(&["census", "census/alice", "census/alice/2026-q1.v_2"]));
+        check(
+            "1/2/3/4/5/6/7/8",
+            Ok(&["1", "1/2", "1/2/3", "1/2/3/4", "1/2/3/4/5", "1/2/3/4/5/6", "1/2/3/4/5/6/7", "1/2/3/4/5/6/7/8"]),
+        );
+        check("1/2/3/4/5/6/7/8/9", Err("9 parts"));
+        check("", Err("is empty"));
+        check("/census", Err("is empty"));
+        check("census/", Err("is empty"));
+        check("census//alice", Err("is empty"));
+        check("../census", Err("starts with a letter or a digit"));
+        check("-census", Err("starts with"));
+        check("cen sus", Err("' ' cannot stand in it"));
+        check("cen\u{0441}us", Err("cannot stand in it"));
+        check(&"x".repeat(65), Err("at most 64"));
+        check(&"x".repeat(64), Ok(&["x".repeat(64).as_str()]));
+        check("a\nb", Err("'\\n'"));
+    }
+
+    #[test]
+    fn short_texts_have_their_limits() {
+        assert!(Key::parse("key", &"k".repeat(128)).is_ok());
+        for (text, part) in [
+            ("", "is empty"),
+            ("a\tb", "control character"),
+            ("pays\u{202e}eno", "control character"),
+            (&"k".repeat(129), "at most 128"),
+        ] {
+            assert!(Key::parse("key", text).unwrap_err().to_string().contains(part), "{text:?}");
+        }
+        assert_eq!(Note::parse("note", "für Ägypten").unwrap().as_str(), "für Ägypten");
+    }
+
+    #[test]
+    fn keys_that_are_made_differ() {
+        let keys: std::collections::HashSet<_> = (0..1000).map(|_| Key::generate().unwrap()).collect();
+        assert_eq!(keys.len(), 1000);
+    }
+}

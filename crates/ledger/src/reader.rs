@@ -1,0 +1,236 @@
+//! Reading a ledger beside whoever writes to it.
+
+use std::path::{Path, PathBuf};
+
+use crate::account::Account;
+use crate::books::Books;
+use crate::charge::{Charge, Receipt};
+use crate::error::Error;
+use crate::hash::StateTree;
+use crate::journal::{Event, FORMAT, LedgerId, Position};
+use crate::name::AccountName;
+use crate::quote::Quote;
+use crate::store::{self, Access, Location, Store, beside};
+use crate::transfer;
+use crate::witness::{Testimony, Witness};
+
+/// A ledger that is open for reading: its accounts as they were when it was opened, and its journal.
+pub struct Reader {
+    store: Box<dyn Store>,
+    books: Books,
+    witness: PathBuf,
+    testimony: Testimony,
+}
+
+/// A part of an account's history, newest first.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// The records.
+    pub records: Vec<Receipt>,
+    /// Where the next part starts; nothing at the end.
+    pub next: Option<u64>,
+}
+
+impl Reader {
+    /// Opens a ledger for reading, and checks it against its witness.
+    pub fn open(location: &Location, witness: Option<&Path>) -> Result<Reader, Error> {
+        let mut store = store::open(location, Access::Read)?;
+        let no_ledger = || Error::input(format!("there is no ledger at {location} yet; `account create` makes one"));
+        let Loaded { books, witness, testimony, .. } = load(&mut *store, location, witness)?.ok_or_else(no_ledger)?;
+        // Before the first witness is written there is nothing that could be lost.
+        let fresh = Testimony { ledger: books.id(), position: books.head() };
+        let testimony = match testimony? {
+            None if books.head().sequence == 0 => fresh,
+            testimony => check_witness(&mut *store, books.id(), books.head(), testimony, &witness)?,
+        };
+        Ok(Reader { store, books, witness, testimony })
+    }
+
+    /// The ledger's identity.
+    pub fn id(&self) -> LedgerId {
+        self.books.id()
+    }
+
+    /// The newest record when it was opened.
+    pub fn position(&self) -> Position {
+        self.books.head()
+    }
+
+    /// Where the witness is, and the newest record that it remembers.
+    pub fn witness(&self) -> (&Path, Position) {
+        (&self.witness, self.testimony.position)
+    }
+
+    /// All accounts, in the order in which they were opened.
+    pub fn accounts(&self) -> &[Account] {
+        self.books.accounts()
+    }
+
+    /// An account.
+    pub fn account(&self, name: &AccountName) -> Result<&Account, Error> {
+        self.books.account(name)
+    }
+
+    /// What would come of a charge. Charges nothing.
+    pub fn quote(&self, charge: &Charge) -> Result<Quote, Error> {
+        Quote::new(self.books.payers(charge.accounts())?.into_iter().cloned().collect(), charge)
+    }
+
+    /// What happened to an account, newest first, at most so many records; `from` is where the part before left off.
+    pub fn history(&mut self, name: &AccountName, from: Option<u64>, most: usize) -> Result<History, Error> {
+        let mut next = Some(from.unwrap_or(self.books.account(name)?.sequence()));
+        let mut records = Vec::new();
+        while let Some(sequence) = next
+            && records.len() < most
+        {
+            let missing = || Error::integrity(format!("record {sequence} is missing from the journal; run `verify`"));
+            let stored = self.store.record(sequence)?.ok_or_else(missing)?;
+            let receipt = Receipt::from_stored(self.books.id(), &stored)?;
+            let about = receipt.after().iter().find(|after| after.account == *name).ok_or_else(|| {
+                Error::input(format!(
+                    "record {sequence} is not about account {name}; start where the part before left off"
+                ))
+            })?;
+            // A history that does not go back in time would not end.
+            if about.before.is_some_and(|before| before >= sequence) {
+                return Err(Error::integrity(format!("record {sequence} comes before itself; run `verify`")));
+            }
+            next = about.before;
+            records.push(receipt);
+        }
+        Ok(History { records, next })
+    }
+
+    /// Writes the journal as lines of JSON, and a last line that says where it ends.
+    pub fn export(
+        &mut self,
+        out: &mut dyn std::io::Write,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Position, Error> {
+        transfer::export(&mut *self.store, out, progress)
+    }
+}
+
+/// What is found when a ledger is opened.
+pub(crate) struct Loaded {
+    pub(crate) books: Books,
+    pub(crate) tree: StateTree,
+    /// Where its witness should be.
+    pub(crate) witness: PathBuf,
+    /// What that says; nothing if there is none, an error if it cannot be read.
+    pub(crate) testimony: Result<Option<Testimony>, Error>,
+}
+
+/// Reads the accounts, not the journal, and checks them against the newest record. Nothing if there is no ledger.
+///
+/// The witness is read first: whoever writes meanwhile moves the journal before the witness, so the journal that is read
+/// afterwards is never behind it.
+pub(crate) fn load(
+    store: &mut dyn Store,
+    location: &Location,
+    witness: Option<&Path>,
+) -> Result<Option<Loaded>, Error> {
+    let Some(id) = identity(store)? else { return Ok(None) };
+    let witness = witness_path(location, witness, id)?;
+    let testimony = Witness::read(&witness);
+    store.begin_reading()?;
+    let read = (|| {
+        let stored = store.head()?.ok_or_else(|| Error::integrity("the journal is gone"))?;
+        let newest = stored
+            .parse()
+            .map_err(|why| Error::integrity(format!("record {}, the newest: {why}; run `verify`", stored.sequence)))?;
+        Books::load(id, &newest, stored.hash, &store.accounts(None)?)
+    })();
+    store.rollback();
+    let (books, tree) = read?;
+    Ok(Some(Loaded { books, tree, witness, testimony }))
+}
+
+/// Which ledger this is, by its first record. Nothing if there is none.
+pub(crate) fn identity(store: &mut dyn Store) -> Result<Option<LedgerId>, Error> {
+    let Some(first) = store.record(0)? else {
+        return match store.head()? {
+            None => Ok(None),
+            Some(_) => Err(Error::integrity("record 0: it is missing from the journal")),
+        };
+    };
+    let record = first.parse().map_err(|why| Error::integrity(format!("record 0: {why}")))?;
+    let Event::Ledger { id, format } = record.event else {
+        return Err(Error::integrity("record 0: the first record must say which ledger this is"));
+    };
+    match format {
+        FORMAT => Ok(Some(id)),
+        _ => Err(Error::storage(format!(
+            "the journal has format {format}; this program reads format {FORMAT}: use a newer program"
+        ))),
+    }
+}
+
+/// Where the witness of a ledger is, unless it is given: beside the file, or for PostgreSQL in the user's state folder.
+pub(crate) fn witness_path(location: &Location, given: Option<&Path>, id: LedgerId) -> Result<PathBuf, Error> {
+    if let Some(path) = given {
+        return Ok(path.to_path_buf());
+    }
+    match location {
+        Location::File(path) => Ok(beside(path, ".witness")),
+        Location::Postgres(_) => {
+            let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+            let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local").join("state")));
+            let folder = state
+                .ok_or_else(|| {
+                    Error::input("there is no home folder to keep the witness in; say where with --witness")
+                })?
+                .join("taximeter");
+            std::fs::create_dir_all(&folder).map_err(|error| {
+                Error::storage(format!(
+                    "the folder {} for the witness: {error}; say where with --witness",
+                    folder.display()
+                ))
+            })?;
+            Ok(folder.join(format!("{id}.witness")))
+        }
+    }
+}
+
+/// A ledger must be what its witness remembers, or further.
+pub(crate) fn check_witness(
+    store: &mut dyn Store,
+    id: LedgerId,
+    head: Position,
+    testimony: Option<Testimony>,
+    path: &Path,
+) -> Result<Testimony, Error> {
+    let advice = "Put the newest copy of the ledger back; if there is none, see `ledger restore --help`";
+    let Some(testimony) = testimony else {
+        return Err(Error::rollback(format!(
+            "the witness {} is missing, so nobody can say whether this ledger is the newest copy or an old one whose budget would \
+             be handed out again. Put the witness back, or name it with --witness. On another machine, copy it there. If it is \
+             lost, see `ledger restore --help`",
+            path.display()
+        )));
+    };
+    let Position { sequence, hash } = testimony.position;
+    if testimony.ledger != id {
+        return Err(Error::rollback(format!(
+            "the witness {} is of another ledger, {}; this one is {id}. Name the right witness with --witness",
+            path.display(),
+            testimony.ledger
+        )));
+    }
+    if sequence > head.sequence {
+        return Err(Error::rollback(format!(
+            "this ledger ends at record {}, but its witness {} remembers record {sequence}: an old copy was put back, and its \
+             budget would be handed out again. {advice}",
+            head.sequence,
+            path.display()
+        )));
+    }
+    if store.record(sequence)?.is_none_or(|record| record.hash != hash) {
+        return Err(Error::rollback(format!(
+            "record {sequence} of this ledger is not the one that its witness {} remembers: the ledger was changed, or it went on \
+             from an old copy. {advice}",
+            path.display()
+        )));
+    }
+    Ok(testimony)
+}

@@ -1,0 +1,194 @@
+//! Where a ledger is kept: one interface, an embedded and a shared implementation.
+
+mod postgres;
+mod sqlite;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::books::{AccountRow, ChangedAccount, Changes, Entry};
+use crate::error::Error;
+use crate::hash::Hash;
+use crate::journal::{Position, Record};
+
+/// Where a ledger is.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Location {
+    /// A SQLite file.
+    File(PathBuf),
+    /// A PostgreSQL database, as a URL.
+    Postgres(String),
+}
+
+impl Location {
+    /// A URL that starts with `postgres://` or `postgresql://`, or else the path of a file.
+    pub fn parse(text: &str) -> Result<Location, Error> {
+        match text {
+            "" => Err(Error::input("the place of the ledger is empty; give a file or a postgres:// URL")),
+            url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                Ok(Location::Postgres(url.to_string()))
+            }
+            path => Ok(Location::File(path.into())),
+        }
+    }
+}
+
+impl fmt::Display for Location {
+    /// A URL is shown without its password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Location::File(path) => write!(f, "{}", path.display()),
+            Location::Postgres(url) => f.write_str(&postgres::without_password(url)),
+        }
+    }
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// A record as it is stored: the line, and what is kept beside it to find it by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredRecord {
+    pub(crate) sequence: u64,
+    pub(crate) hash: Hash,
+    pub(crate) key: Option<String>,
+    pub(crate) line: String,
+}
+
+impl StoredRecord {
+    /// Reads the record, if it is what its hash says.
+    pub(crate) fn parse(&self) -> Result<Record, String> {
+        if Hash::of(self.line.as_bytes()) != self.hash {
+            return Err("its bytes are not those that its hash was made of".to_string());
+        }
+        let record = Record::parse(&self.line)?;
+        match record.sequence == self.sequence {
+            true => Ok(record),
+            false => {
+                Err(format!("it stands in place {}, but says that it is record {}", self.sequence, record.sequence))
+            }
+        }
+    }
+
+    pub(crate) fn position(&self) -> Position {
+        Position { sequence: self.sequence, hash: self.hash }
+    }
+}
+
+/// A place to keep a ledger. Everything between [`begin`](Store::begin) and [`commit`](Store::commit) happens or does not happen
+/// as a whole; what is committed is on disk.
+///
+/// After an error the transaction is over, as after [`rollback`](Store::rollback).
+pub(crate) trait Store: Send {
+    /// Starts a transaction that writes, keeps other writers out until it ends, and returns the newest record. Nothing means that
+    /// there is no ledger yet.
+    fn begin(&mut self) -> Result<Option<Position>, StoreError>;
+
+    /// Starts a transaction that only reads, and sees one state of the ledger throughout.
+    fn begin_reading(&mut self) -> Result<(), StoreError>;
+
+    /// The newest record.
+    fn head(&mut self) -> Result<Option<StoredRecord>, StoreError>;
+
+    /// A record by its number.
+    fn record(&mut self, sequence: u64) -> Result<Option<StoredRecord>, StoreError> {
+        Ok(self.records(sequence, 1)?.into_iter().next().filter(|record| record.sequence == sequence))
+    }
+
+    /// Records from a number on, in order, at most so many.
+    fn records(&mut self, from: u64, most: usize) -> Result<Vec<StoredRecord>, StoreError>;
+
+    /// The records of those keys that are there.
+    fn find_keys(&mut self, keys: &[&str]) -> Result<Vec<StoredRecord>, StoreError>;
+
+    /// The accounts that changed after a record, or all of them, in the order of their numbers.
+    fn accounts(&mut self, after: Option<u64>) -> Result<Vec<AccountRow>, StoreError>;
+
+    /// Appends records to the journal. [`Failure::KeyTaken`], here or from [`put`](Store::put), means that it has one of the keys.
+    fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError>;
+
+    /// Writes the accounts that the appended records changed. Comes after the records.
+    fn put(&mut self, accounts: &[ChangedAccount<'_>]) -> Result<(), StoreError>;
+
+    /// Appends the records of a draft and writes the accounts that they changed.
+    fn write(&mut self, changes: &Changes) -> Result<(), StoreError> {
+        self.append(changes.entries())?;
+        self.put(&changes.accounts())
+    }
+
+    /// Ends the transaction and returns when it is on disk.
+    fn commit(&mut self) -> Result<(), StoreError>;
+
+    /// Ends the transaction without a trace.
+    fn rollback(&mut self);
+
+    /// Makes a lost connection again, and checks what was checked when it was first made.
+    fn reconnect(&mut self) -> Result<(), StoreError>;
+}
+
+/// What went wrong in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoreError {
+    pub(crate) kind: Failure,
+    pub(crate) message: String,
+}
+
+/// What a failure leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// Nothing was written; the same may be tried again at once.
+    Again,
+    /// Nothing was written, since the journal has a record of one of the keys.
+    KeyTaken,
+    /// The connection is lost. What was to be committed may have been.
+    Lost,
+    /// Nothing was written, and trying again at once does not help.
+    Failed,
+    /// What was stored is not what should be there.
+    Broken,
+    /// What is on disk is not known. Nothing more may be written by this process.
+    Fatal,
+}
+
+impl StoreError {
+    pub(crate) fn new(kind: Failure, message: impl Into<String>) -> StoreError {
+        StoreError { kind, message: message.into() }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error.kind {
+            Failure::Broken => Error::integrity(error.message),
+            _ => Error::storage(error.message),
+        }
+    }
+}
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// To read beside whoever writes.
+    Read,
+    /// To write, waiting so long for whoever writes now; and to make a ledger where there is none, if so wished.
+    Write { create: bool, wait: Duration },
+}
+
+/// Opens a store.
+pub(crate) fn open(location: &Location, access: Access) -> Result<Box<dyn Store>, Error> {
+    Ok(match location {
+        Location::File(path) => Box::new(sqlite::Sqlite::open(path, access)?),
+        Location::Postgres(url) => Box::new(postgres::Postgres::open(url, access)?),
+    })
+}
+
+/// The path of a file beside another, with something added to its name.
+pub(crate) fn beside(path: &Path, addition: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(addition);
+    name.into()
+}

@@ -1,0 +1,349 @@
+//! A ledger in a PostgreSQL database, which several processes and machines may share.
+//!
+//! Writers take turns: a writing transaction first locks the one row of `head`, and has the ledger to itself until it ends. A commit
+//! counts only when the server has answered it; the connection's settings say that it is on disk then. What got no answer is
+//! [`Lost`](Failure::Lost): the lock tells later, because nobody gets it before that transaction has ended one way or the other.
+//!
+//! The calls block, and must not be made from within an asynchronous runtime: each store has a small one of its own.
+
+mod address;
+mod failure;
+mod rows;
+mod schema;
+mod session;
+#[cfg(all(test, feature = "server-tests"))]
+mod tests;
+
+use std::sync::LazyLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+use tokio_postgres::{Row, SimpleQueryMessage};
+
+use self::address::Address;
+pub(super) use self::address::without_password;
+use self::rows::Rows;
+use self::schema::Found;
+use self::session::{DURABLE_COLUMNS, Parameter, Session, check_durable, together};
+use super::{Access, Failure, Store, StoreError, StoredRecord};
+use crate::books::{AccountRow, ChangedAccount, Entry};
+use crate::error::Error;
+use crate::hash::Hash;
+use crate::journal::Position;
+
+pub(super) struct Postgres {
+    runtime: Runtime,
+    address: Address,
+    access: Access,
+    /// Nothing after the connection was lost.
+    session: Option<Session>,
+    /// What this transaction has not yet sent.
+    unsent: Rows,
+}
+
+/// How long an answer may take. The server gives up earlier; this is for a server that is gone without a word.
+const ANSWER: Duration = Duration::from_secs(90);
+
+/// How long the end of a transaction that wrote nothing may take.
+const ROLLBACK: Duration = Duration::from_secs(5);
+
+/// How long a lost connection is tried again: a server takes that long to start after a crash, unless much was going on.
+const RECONNECT: Duration = Duration::from_secs(30);
+
+/// Each statement must see what was committed while the first one waited for the lock, so every one looks at the ledger as it is
+/// when that statement starts: READ COMMITTED. Stricter levels would fix the view before the lock is there, and fail.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+const LOCK_HEAD: &str = "SELECT sequence, hash FROM taximeter.head FOR UPDATE";
+
+const NEWEST: &str = "
+    SELECT newest.sequence, newest.hash, newest.key, newest.line, head.sequence, head.hash
+    FROM taximeter.head
+    LEFT JOIN LATERAL (SELECT * FROM taximeter.journal ORDER BY sequence DESC LIMIT 1) AS newest ON true";
+
+const FROM_ON: &str =
+    "SELECT sequence, hash, key, line FROM taximeter.journal WHERE sequence >= $1 ORDER BY sequence LIMIT $2";
+
+const BY_KEY: &str = "SELECT sequence, hash, key, line FROM taximeter.journal WHERE key = ANY($1)";
+
+const ACCOUNTS: &str = "SELECT number, name, sequence, state FROM taximeter.accounts ORDER BY number";
+
+const CHANGED_ACCOUNTS: &str =
+    "SELECT number, name, sequence, state FROM taximeter.accounts WHERE sequence > $1 ORDER BY number";
+
+/// COMMIT alone proves nothing: where the transaction has failed it answers ROLLBACK, and where there is none it only warns; neither
+/// is an error. So a question goes first. In a failed transaction the question is an error, and COMMIT is not reached; the answer
+/// says whether there is a transaction that can write, and whether the settings are still those that were checked.
+///
+/// The commit itself has no time limit on the server: one would also end the wait for a synchronous standby, with a mere warning.
+static COMMIT: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT set_config('statement_timeout', '0', true), pg_current_xact_id_if_assigned() IS NOT NULL, {}; COMMIT",
+        *DURABLE_COLUMNS
+    )
+});
+
+impl Postgres {
+    pub(super) fn open(url: &str, access: Access) -> Result<Postgres, Error> {
+        let address = Address::parse(url)?;
+        let cannot = |why: String| Error::storage(format!("the ledger {} cannot be opened: {why}", address.shown));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| cannot(format!("no runtime: {error}")))?;
+        let opened = runtime.block_on(async {
+            let session = Session::connect(&address, access).await?;
+            let found = schema::find(&session.client).await?;
+            match (found, access) {
+                (Found::Nothing, Access::Write { create: true, .. }) => schema::create(&session.client).await?,
+                (Found::Ledger, _) | (Found::Empty, Access::Write { create: true, .. }) => {}
+                _ => return Ok(None),
+            }
+            Ok(Some(session))
+        });
+        match opened.map_err(|error: StoreError| cannot(error.message))? {
+            Some(session) => Ok(Postgres { runtime, address, access, session: Some(session), unsent: Rows::default() }),
+            None => Err(Error::input(no_ledger(&address))),
+        }
+    }
+
+    /// Asks the server, after sending what is not yet sent. An error ends the transaction.
+    fn ask<T>(&mut self, question: impl AsyncFnOnce(&mut Session) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let unsent = std::mem::take(&mut self.unsent);
+        self.exchange(async |session| {
+            unsent.send(session, async |_| Ok(())).await?;
+            question(session).await
+        })
+    }
+
+    fn send_if_many(&mut self) -> Result<(), StoreError> {
+        match self.unsent.are_many() {
+            true => self.ask(async |_| Ok(())),
+            false => Ok(()),
+        }
+    }
+
+    fn exchange<T>(
+        &mut self,
+        exchange: impl AsyncFnOnce(&mut Session) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let Some(session) = &mut self.session else {
+            return Err(StoreError::new(Failure::Lost, "the connection to PostgreSQL was lost"));
+        };
+        let late =
+            || StoreError::new(Failure::Lost, format!("PostgreSQL did not answer within {} s", ANSWER.as_secs()));
+        let result =
+            self.runtime.block_on(async { timeout(ANSWER, exchange(session)).await.unwrap_or_else(|_| Err(late())) });
+        result.inspect_err(|error| match error.kind {
+            Failure::Lost => self.session = None,
+            _ => self.rollback(),
+        })
+    }
+
+    fn query<T>(
+        &mut self,
+        question: &'static str,
+        parameters: &[&Parameter<'_>],
+        read: impl FnOnce(&[Row]) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.ask(async |session| read(&session.query(question, parameters).await?))
+    }
+}
+
+impl Store for Postgres {
+    fn begin(&mut self) -> Result<Option<Position>, StoreError> {
+        self.unsent = Rows::default();
+        self.exchange(async |session| {
+            let lock_head = session.statement(LOCK_HEAD).await?;
+            let client = &session.client;
+            let (begun, locked) = together(client.batch_execute(BEGIN), client.query(&lock_head, &[])).await;
+            begun?;
+            position(only_row(&locked?)?, 0)
+        })
+    }
+
+    fn begin_reading(&mut self) -> Result<(), StoreError> {
+        self.unsent = Rows::default();
+        self.exchange(async |session| Ok(session.client.batch_execute(BEGIN_READING).await?))
+    }
+
+    fn head(&mut self) -> Result<Option<StoredRecord>, StoreError> {
+        self.query(NEWEST, &[], |rows| {
+            let row = only_row(rows)?;
+            let (newest, head) = (position(row, 0)?, position(row, 4)?);
+            match newest == head {
+                true => newest.map(|_| stored_record(row)).transpose(),
+                false => Err(broken(format!(
+                    "the newest record of the journal is {}, but the table taximeter.head says {}",
+                    place(newest),
+                    place(head)
+                ))),
+            }
+        })
+    }
+
+    fn records(&mut self, from: u64, most: usize) -> Result<Vec<StoredRecord>, StoreError> {
+        let from = i64::try_from(from).unwrap_or(i64::MAX);
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        self.query(FROM_ON, &[&from, &most], |rows| rows.iter().map(stored_record).collect())
+    }
+
+    fn find_keys(&mut self, keys: &[&str]) -> Result<Vec<StoredRecord>, StoreError> {
+        let mut found: Vec<StoredRecord> = self.unsent.find_keys(keys).collect();
+        // What is not yet sent was just looked through, and need not go first.
+        self.exchange(async |session| {
+            for row in session.query(BY_KEY, &[&keys]).await? {
+                found.push(stored_record(&row)?);
+            }
+            Ok(found)
+        })
+    }
+
+    fn accounts(&mut self, after: Option<u64>) -> Result<Vec<AccountRow>, StoreError> {
+        let read = |rows: &[Row]| rows.iter().map(account).collect();
+        match after.map(|after| i64::try_from(after).unwrap_or(i64::MAX)) {
+            None => self.query(ACCOUNTS, &[], read),
+            Some(after) => self.query(CHANGED_ACCOUNTS, &[&after], read),
+        }
+    }
+
+    fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+        self.unsent.append(entries);
+        self.send_if_many()
+    }
+
+    fn put(&mut self, accounts: &[ChangedAccount<'_>]) -> Result<(), StoreError> {
+        self.unsent.put(accounts);
+        self.send_if_many()
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        let unsent = std::mem::take(&mut self.unsent);
+        self.exchange(async |session| {
+            let answer = unsent.send(session, async |client| client.simple_query(&COMMIT).await).await?;
+            committed(&answer)
+        })
+    }
+
+    fn rollback(&mut self) {
+        self.unsent = Rows::default();
+        let Some(session) = &self.session else { return };
+        let rollback = session.client.batch_execute("ROLLBACK");
+        let ended = self.runtime.block_on(async { timeout(ROLLBACK, rollback).await });
+        // A connection in doubt is not used again; the server ends its transaction with it.
+        if !matches!(ended, Ok(Ok(()))) {
+            self.session = None;
+        }
+    }
+
+    fn reconnect(&mut self) -> Result<(), StoreError> {
+        (self.session, self.unsent) = (None, Rows::default());
+        let until = Instant::now() + RECONNECT;
+        let mut pause = Duration::from_millis(50);
+        loop {
+            let connected = self.runtime.block_on(async {
+                let session = Session::connect(&self.address, self.access).await?;
+                match schema::find(&session.client).await? {
+                    Found::Nothing => Err(StoreError::new(Failure::Failed, no_ledger(&self.address))),
+                    Found::Empty | Found::Ledger => Ok(session),
+                }
+            });
+            match connected {
+                Ok(session) => {
+                    self.session = Some(session);
+                    return Ok(());
+                }
+                Err(error) if error.kind == Failure::Lost && Instant::now() + pause < until => {
+                    thread::sleep(pause);
+                    pause = (2 * pause).min(Duration::from_secs(1));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Whether the answer to [`COMMIT`] says that the transaction is on disk.
+fn committed(answer: &[SimpleQueryMessage]) -> Result<(), StoreError> {
+    let fatal = |why: String| StoreError::new(Failure::Fatal, why);
+    let [
+        SimpleQueryMessage::RowDescription(_),
+        SimpleQueryMessage::Row(row),
+        SimpleQueryMessage::CommandComplete(_),
+        SimpleQueryMessage::CommandComplete(_),
+    ] = answer
+    else {
+        return Err(fatal("PostgreSQL answered a commit with something else".to_string()));
+    };
+    if row.get(1) != Some("t") {
+        return Err(fatal(
+            "PostgreSQL had no transaction to commit; does something between here and the server end transactions?"
+                .to_string(),
+        ));
+    }
+    check_durable(row, 2).map_err(|why| fatal(format!("the settings of the server changed while it was in use: {why}")))
+}
+
+fn only_row(rows: &[Row]) -> Result<&Row, StoreError> {
+    match rows {
+        [row] => Ok(row),
+        _ => Err(broken(format!("the table taximeter.head has {} rows instead of one", rows.len()))),
+    }
+}
+
+fn stored_record(row: &Row) -> Result<StoredRecord, StoreError> {
+    Ok(StoredRecord {
+        sequence: unsigned(column(row, 0)?)?,
+        hash: hash(column(row, 1)?),
+        key: column(row, 2)?,
+        line: column(row, 3)?,
+    })
+}
+
+fn account(row: &Row) -> Result<AccountRow, StoreError> {
+    let number: i32 = column(row, 0)?;
+    Ok(AccountRow {
+        number: u32::try_from(number).map_err(|_| broken(format!("there is an account with number {number}")))?,
+        name: column(row, 1)?,
+        sequence: unsigned(column(row, 2)?)?,
+        state: column(row, 3)?,
+    })
+}
+
+/// A number and a hash, from a column on; nothing if there is no record.
+fn position(row: &Row, from: usize) -> Result<Option<Position>, StoreError> {
+    match (column::<Option<i64>>(row, from)?, column::<Option<&[u8]>>(row, from + 1)?) {
+        (None, None) => Ok(None),
+        (Some(sequence), Some(bytes)) => Ok(Some(Position { sequence: unsigned(sequence)?, hash: hash(bytes) })),
+        _ => Err(broken("the table taximeter.head has half a row".to_string())),
+    }
+}
+
+fn place(position: Option<Position>) -> String {
+    position.map_or("missing".to_string(), |position| format!("record {}, hash {}", position.sequence, position.hash))
+}
+
+fn column<'a, T: tokio_postgres::types::FromSql<'a>>(row: &'a Row, at: usize) -> Result<T, StoreError> {
+    row.try_get(at).map_err(|error| broken(format!("column {at} of a row in PostgreSQL: {error}")))
+}
+
+fn unsigned(number: i64) -> Result<u64, StoreError> {
+    u64::try_from(number).map_err(|_| broken(format!("there is a record with number {number}")))
+}
+
+fn hash(bytes: &[u8]) -> Hash {
+    // A hash of another length is a damaged one: it equals no hash.
+    Hash::from_bytes(bytes).unwrap_or(Hash::NONE)
+}
+
+fn broken(what: String) -> StoreError {
+    StoreError::new(Failure::Broken, what)
+}
+
+fn no_ledger(address: &Address) -> String {
+    format!("there is no ledger at {}; `account create` makes one, or name another with --ledger", address.shown)
+}

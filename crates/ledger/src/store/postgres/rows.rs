@@ -1,0 +1,113 @@
+//! What a transaction is going to write.
+
+use std::collections::BTreeMap;
+
+use tokio_postgres::Client;
+
+use super::session::{Session, together};
+use crate::books::{ChangedAccount, Entry};
+use crate::hash::Hash;
+use crate::store::{StoreError, StoredRecord};
+
+/// Rows that wait until the transaction is committed, so that they and the commit share a round trip.
+#[derive(Default)]
+pub(super) struct Rows {
+    sequences: Vec<i64>,
+    hashes: Vec<Vec<u8>>,
+    keys: Vec<Option<String>>,
+    lines: Vec<String>,
+    /// In the order of their numbers, each as it was last.
+    accounts: BTreeMap<i32, AccountState>,
+    bytes: usize,
+}
+
+struct AccountState {
+    name: String,
+    sequence: i64,
+    state: Vec<u8>,
+}
+
+/// So many records or bytes are sent without waiting for more.
+const MOST_RECORDS: usize = 2048;
+const MOST_BYTES: usize = 16 << 20;
+
+const APPEND: &str = "
+    INSERT INTO taximeter.journal (sequence, hash, key, line)
+    SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::text[], $4::text[])";
+
+const REPLACE: &str = "
+    INSERT INTO taximeter.accounts (number, name, sequence, state)
+    SELECT * FROM unnest($1::integer[], $2::text[], $3::bigint[], $4::bytea[])
+    ON CONFLICT (number) DO UPDATE SET sequence = excluded.sequence, state = excluded.state";
+
+const ADVANCE: &str = "UPDATE taximeter.head SET sequence = $1, hash = $2 WHERE $1::bigint IS NOT NULL";
+
+impl Rows {
+    pub(super) fn append(&mut self, entries: &[Entry]) {
+        for Entry { receipt, key } in entries {
+            self.sequences.push(receipt.sequence() as i64);
+            self.hashes.push(receipt.hash().as_bytes().to_vec());
+            self.keys.push(key.as_ref().map(|key| key.as_str().to_string()));
+            self.lines.push(receipt.line().to_string());
+            self.bytes += receipt.line().len();
+        }
+    }
+
+    pub(super) fn put(&mut self, accounts: &[ChangedAccount<'_>]) {
+        for ChangedAccount { number, account, state, .. } in accounts {
+            let (name, sequence) = (account.name().as_str().to_string(), account.sequence() as i64);
+            self.accounts.insert(*number as i32, AccountState { name, sequence, state: state.to_vec() });
+            self.bytes += state.len();
+        }
+    }
+
+    /// The records of those keys that are among the rows.
+    pub(super) fn find_keys(&self, keys: &[&str]) -> impl Iterator<Item = StoredRecord> {
+        let is_wanted = |at: &usize| self.keys[*at].as_ref().is_some_and(|key| keys.contains(&key.as_str()));
+        (0..self.keys.len()).filter(is_wanted).map(|at| StoredRecord {
+            sequence: self.sequences[at] as u64,
+            hash: Hash::from_bytes(&self.hashes[at]).unwrap_or(Hash::NONE),
+            key: self.keys[at].clone(),
+            line: self.lines[at].clone(),
+        })
+    }
+
+    pub(super) fn are_many(&self) -> bool {
+        self.lines.len() >= MOST_RECORDS || self.bytes >= MOST_BYTES
+    }
+
+    /// Sends the rows and something after them, all in one round trip. If a row cannot be written, the server refuses what comes
+    /// after it, and the error is that of the row.
+    pub(super) async fn send<T>(
+        self,
+        session: &mut Session,
+        then: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, StoreError> {
+        if self.sequences.is_empty() && self.accounts.is_empty() {
+            return Ok(then(&session.client).await?);
+        }
+        let append = session.statement(APPEND).await?;
+        let replace = session.statement(REPLACE).await?;
+        let advance = session.statement(ADVANCE).await?;
+        let Rows { sequences, hashes, keys, lines, accounts, .. } = self;
+        // Where only accounts are left to write, the head is where it should be already.
+        let head = (sequences.last().copied(), hashes.last().map(Vec::as_slice));
+        let numbers: Vec<i32> = accounts.keys().copied().collect();
+        let names: Vec<&str> = accounts.values().map(|account| account.name.as_str()).collect();
+        let newest: Vec<i64> = accounts.values().map(|account| account.sequence).collect();
+        let states: Vec<&[u8]> = accounts.values().map(|account| account.state.as_slice()).collect();
+        let client = &session.client;
+        let (appended, (replaced, (advanced, result))) = together(
+            client.execute(&append, &[&sequences, &hashes, &keys, &lines]),
+            together(
+                client.execute(&replace, &[&numbers, &names, &newest, &states]),
+                together(client.execute(&advance, &[&head.0, &head.1]), then(client)),
+            ),
+        )
+        .await;
+        appended?;
+        replaced?;
+        advanced?;
+        Ok(result?)
+    }
+}

@@ -1,0 +1,510 @@
+//! On a server of its own: what PostgreSQL does that a file does not.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
+use taximeter_testing::{PrivatePostgres, query};
+
+use super::*;
+use crate::account::{AccountSpec, Privacy};
+use crate::books::{Books, Changes, Draft};
+use crate::charge::{Charge, PreparedCharge};
+use crate::hash::StateTree;
+use crate::journal::LedgerId;
+use crate::name::{AccountName, Key};
+
+const CREATE: Access = Access::Write { create: true, wait: Duration::ZERO };
+const WRITE: Access = Access::Write { create: false, wait: Duration::ZERO };
+
+/// Makes changes to write: a ledger, then an account, then charges.
+struct Bookkeeper {
+    books: Books,
+    tree: StateTree,
+}
+
+impl Bookkeeper {
+    /// Makes a ledger with an account.
+    fn found(store: &mut Postgres) -> Bookkeeper {
+        assert_eq!(store.begin().unwrap(), None);
+        let (books, tree, changes) = Books::found(LedgerId::generate().unwrap(), Timestamp::UNIX_EPOCH);
+        store.write(&changes).unwrap();
+        store.commit().unwrap();
+        let mut bookkeeper = Bookkeeper { books, tree };
+        let budget = Budget::parse("1,1e-6").unwrap();
+        let spec = AccountSpec {
+            name: AccountName::parse("census").unwrap(),
+            privacy: Privacy::default(),
+            filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
+            odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+        };
+        let changes = bookkeeper.draft(|draft| drop(draft.open(spec).unwrap()));
+        bookkeeper.commit(store, changes);
+        bookkeeper
+    }
+
+    fn draft(&mut self, work: impl FnOnce(&mut Draft<'_>)) -> Changes {
+        let mut draft = Draft::new(&self.books, &mut self.tree, Timestamp::UNIX_EPOCH);
+        work(&mut draft);
+        draft.finish()
+    }
+
+    fn charges(&mut self, keys: &[&str]) -> Changes {
+        let prepared = |key: &&str| {
+            let accounts = vec![AccountName::parse("census").unwrap()];
+            let cost = Cost::parse_epsilon("0.0001").unwrap().cost;
+            PreparedCharge::new(Charge::new(Key::parse("key", key).unwrap(), accounts, vec![cost]).unwrap())
+        };
+        let prepared: Vec<PreparedCharge> = keys.iter().map(prepared).collect();
+        self.draft(|draft| prepared.iter().for_each(|charge| drop(draft.charge(charge).unwrap())))
+    }
+
+    fn commit(&mut self, store: &mut Postgres, changes: Changes) {
+        assert_eq!(store.begin().unwrap(), Some(self.books.head()));
+        store.write(&changes).unwrap();
+        store.commit().unwrap();
+        self.books.adopt(changes);
+    }
+}
+
+fn new_database() -> String {
+    PrivatePostgres::shared().new_database().unwrap()
+}
+
+fn execute(store: &Postgres, statements: &str) -> Result<(), tokio_postgres::Error> {
+    store.runtime.block_on(store.session.as_ref().unwrap().client.batch_execute(statements))
+}
+
+/// Ends the server's side of a connection, and waits until it is gone.
+fn terminate(store: &Postgres, url: &str) {
+    let client = &store.session.as_ref().unwrap().client;
+    let row = store.runtime.block_on(client.query_typed_one("SELECT pg_backend_pid()", &[])).unwrap();
+    let id: i32 = row.get(0);
+    assert_eq!(query(url, &format!("SELECT pg_terminate_backend({id}, 5000)")).unwrap(), "t");
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let url = new_database();
+    let mut store = Postgres::open(&url, CREATE).unwrap();
+    assert_eq!((store.head().unwrap(), store.record(0).unwrap()), (None, None));
+    let mut bookkeeper = Bookkeeper::found(&mut store);
+    let changes = bookkeeper.charges(&["one", "two", "schlüssel 🔑"]);
+    let lines: Vec<String> = changes.entries().iter().map(|entry| entry.receipt.line().to_string()).collect();
+    let states: Vec<(u32, Vec<u8>)> =
+        changes.accounts().iter().map(|changed| (changed.number, changed.state.to_vec())).collect();
+    bookkeeper.commit(&mut store, changes);
+
+    let mut reader = Postgres::open(&url, Access::Read).unwrap();
+    for store in [&mut store, &mut reader] {
+        let head = store.head().unwrap().unwrap();
+        assert_eq!(head.position(), bookkeeper.books.head());
+        let records = store.records(2, 10).unwrap();
+        assert_eq!(records.iter().map(|record| record.line.clone()).collect::<Vec<_>>(), lines);
+        assert_eq!(records.iter().map(|record| record.sequence).collect::<Vec<_>>(), [2, 3, 4]);
+        assert!(records.iter().all(|record| record.parse().is_ok()));
+        assert_eq!(store.records(1, 2).unwrap().len(), 2);
+        assert_eq!(store.record(4).unwrap(), Some(head));
+        assert_eq!(store.record(5).unwrap(), None);
+        assert_eq!(store.record(u64::MAX).unwrap(), None);
+        let found = store.find_keys(&["two", "nobody", "schlüssel 🔑", "two"]).unwrap();
+        let mut found: Vec<u64> = found.iter().map(|record| record.sequence).collect();
+        found.sort_unstable();
+        assert_eq!(found, [3, 4]);
+        assert_eq!(store.find_keys(&[]).unwrap(), []);
+        let accounts = store.accounts(None).unwrap();
+        assert_eq!(accounts.iter().map(|row| (row.number, row.state.clone())).collect::<Vec<_>>(), states);
+        assert_eq!((accounts[0].name.as_str(), accounts[0].sequence), ("census", 4));
+        assert_eq!(store.accounts(Some(3)).unwrap(), accounts);
+        assert_eq!(store.accounts(Some(4)).unwrap(), []);
+    }
+}
+
+#[test]
+fn many_writes_of_one_transaction_are_all_there() {
+    let url = new_database();
+    let mut store = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut store);
+    let keys: Vec<String> = (0..5000).map(|number| format!("key {number}")).collect();
+    store.begin().unwrap();
+    for key in &keys {
+        let changes = bookkeeper.charges(&[key]);
+        store.write(&changes).unwrap();
+        bookkeeper.books.adopt(changes);
+    }
+    // A question within the transaction is answered with what it wrote.
+    assert_eq!(store.head().unwrap().unwrap().position(), bookkeeper.books.head());
+    store.commit().unwrap();
+    let mut reader = Postgres::open(&url, Access::Read).unwrap();
+    assert_eq!(reader.head().unwrap().unwrap().position(), bookkeeper.books.head());
+    assert_eq!(reader.records(0, 10_000).unwrap().len(), 5002);
+    assert_eq!(reader.accounts(None).unwrap()[0].sequence, 5001);
+}
+
+#[test]
+fn questions_between_the_writes_of_a_transaction_lose_nothing() {
+    let url = new_database();
+    let mut store = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut store);
+    let changes = bookkeeper.charges(&["one", "two"]);
+    store.begin().unwrap();
+    store.append(&changes.entries()[..1]).unwrap();
+    assert_eq!(store.find_keys(&["one", "two"]).unwrap().len(), 1);
+    assert_eq!(store.records(0, 100).unwrap().len(), 3);
+    assert_eq!(store.find_keys(&["one", "two"]).unwrap().len(), 1);
+    store.append(&changes.entries()[1..]).unwrap();
+    assert_eq!(store.head().unwrap().unwrap().position(), changes.head());
+    store.put(&changes.accounts()).unwrap();
+    store.commit().unwrap();
+    let mut reader = Postgres::open(&url, Access::Read).unwrap();
+    assert_eq!(reader.head().unwrap().unwrap().position(), changes.head());
+    assert_eq!(reader.accounts(None).unwrap()[0].state, changes.accounts()[0].state);
+}
+
+#[test]
+fn several_processes_may_start_at_once() {
+    let url = new_database();
+    let barrier = Barrier::new(8);
+    let start = || {
+        barrier.wait();
+        let mut store = Postgres::open(&url, CREATE).unwrap();
+        if store.begin().unwrap().is_some() {
+            store.rollback();
+            return 0;
+        }
+        let (_, _, changes) = Books::found(LedgerId::generate().unwrap(), Timestamp::UNIX_EPOCH);
+        store.write(&changes).unwrap();
+        store.commit().unwrap();
+        1
+    };
+    let founders: i32 = thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(founders, 1);
+    assert_eq!(query(&url, "SELECT count(*) FROM taximeter.journal").unwrap(), "1");
+}
+
+#[test]
+fn where_there_is_no_ledger_nothing_is_made() {
+    let url = new_database();
+    let check = || {
+        for access in [Access::Read, WRITE] {
+            let error = Postgres::open(&url, access).err().unwrap();
+            assert!(error.is_input() && error.to_string().contains("there is no ledger at postgres://"), "{error}");
+        }
+    };
+    check();
+    assert_eq!(query(&url, "SELECT to_regnamespace('taximeter') IS NULL").unwrap(), "t");
+    // Tables without a record, as a process leaves them that is killed in between.
+    drop(Postgres::open(&url, CREATE).unwrap());
+    check();
+    Bookkeeper::found(&mut Postgres::open(&url, CREATE).unwrap());
+    assert!(Postgres::open(&url, Access::Read).is_ok() && Postgres::open(&url, WRITE).is_ok());
+}
+
+#[test]
+fn newer_tables_and_other_encodings_are_refused() {
+    let url = new_database();
+    drop(Postgres::open(&url, CREATE).unwrap());
+    query(&url, "UPDATE taximeter.meta SET version = 7").unwrap();
+    for access in [Access::Read, WRITE, CREATE] {
+        let error = Postgres::open(&url, access).err().unwrap().to_string();
+        assert!(error.contains("version 7") && error.contains("newer program"), "{error}");
+    }
+    let server = PrivatePostgres::shared();
+    query(&url, "CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0").unwrap();
+    let error = Postgres::open(&server.url("latin"), CREATE).err().unwrap().to_string();
+    assert!(error.contains("server_encoding = LATIN1"), "{error}");
+}
+
+#[test]
+fn a_schema_that_an_administrator_made_is_enough() {
+    let url = new_database();
+    query(
+        &url,
+        "CREATE ROLE limited LOGIN PASSWORD 'limited';
+         CREATE SCHEMA taximeter AUTHORIZATION limited;",
+    )
+    .unwrap();
+    let (_, place) = url.split_once('@').unwrap();
+    let limited = format!("postgres://limited:limited@{place}");
+    Bookkeeper::found(&mut Postgres::open(&limited, CREATE).unwrap());
+    query(&url, "DROP SCHEMA taximeter CASCADE").unwrap();
+    let error = Postgres::open(&limited, CREATE).err().unwrap().to_string();
+    assert!(error.contains("permission denied") && error.contains("42501"), "{error}");
+}
+
+#[test]
+fn a_server_that_may_lose_a_commit_is_refused() {
+    let url = new_database();
+    Bookkeeper::found(&mut Postgres::open(&url, CREATE).unwrap());
+    for (value, is_good) in
+        [("on", true), ("remote_apply", true), ("remote_write", false), ("local", false), ("off", false)]
+    {
+        let url = format!("{url}?options=-c%20synchronous_commit%3D{value}");
+        match Postgres::open(&url, WRITE) {
+            Ok(_) => assert!(is_good, "{value}"),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(!is_good && error.contains(&format!("synchronous_commit = {value}")), "{error}");
+                assert!(error.contains("on or remote_apply"), "{error}");
+            }
+        }
+        assert!(Postgres::open(&url, Access::Read).is_ok(), "a reader commits nothing");
+    }
+    let server = PrivatePostgres::start().unwrap();
+    let url = server.new_database().unwrap();
+    for (setting, bad, good) in
+        [("fsync", "off", "on"), ("full_page_writes", "off", "on"), ("data_sync_retry", "on", "off")]
+    {
+        server.set(setting, bad).unwrap();
+        let error = Postgres::open(&url, CREATE).err().unwrap().to_string();
+        assert!(
+            error.contains(&format!("{setting} = {bad}")) && error.contains(&format!("set {setting} = {good}")),
+            "{error}"
+        );
+        server.set(setting, good).unwrap();
+        assert!(Postgres::open(&url, CREATE).is_ok());
+    }
+}
+
+#[test]
+fn settings_that_change_later_are_noticed() {
+    let server = PrivatePostgres::start().unwrap();
+    let url = server.new_database().unwrap();
+    let mut store = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut store);
+    // This one was fixed when the connection was made.
+    server.set("synchronous_commit", "off").unwrap();
+    let changes = bookkeeper.charges(&["one"]);
+    bookkeeper.commit(&mut store, changes);
+    assert!(Postgres::open(&url, WRITE).is_err());
+    server.set("synchronous_commit", "on").unwrap();
+    // This one cannot be.
+    server.set("fsync", "off").unwrap();
+    store.begin().unwrap();
+    store.write(&bookkeeper.charges(&["two"])).unwrap();
+    let error = store.commit().unwrap_err();
+    assert!(error.kind == Failure::Fatal && error.message.contains("fsync = off"), "{error:?}");
+    store.session = None;
+    let error = store.reconnect().unwrap_err();
+    assert!(error.kind == Failure::Failed && error.message.contains("fsync = off"), "{error:?}");
+}
+
+#[test]
+fn a_writer_keeps_others_out_until_it_commits() {
+    let url = new_database();
+    let mut first = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut first);
+    let before = bookkeeper.books.head();
+    let mut second = Postgres::open(&url, WRITE).unwrap();
+    assert_eq!(first.begin().unwrap(), Some(before));
+    let changes = bookkeeper.charges(&["one"]);
+    let after = changes.head();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            // The key that was committed meanwhile is seen, also by the statements after the lock.
+            (
+                second.begin().unwrap(),
+                second.find_keys(&["one"]).unwrap().len(),
+                second.head().unwrap().unwrap().position(),
+            )
+        });
+        thread::sleep(Duration::from_millis(300));
+        assert!(!waiting.is_finished());
+        first.write(&changes).unwrap();
+        first.commit().unwrap();
+        assert_eq!(waiting.join().unwrap(), (Some(after), 1, after));
+    });
+    // Whoever waits too long may try again.
+    execute(&first, "SET lock_timeout = '50ms'").unwrap();
+    assert_eq!(first.begin().unwrap_err().kind, Failure::Again);
+    second.rollback();
+    assert_eq!(first.begin().unwrap(), Some(after));
+}
+
+#[test]
+fn a_reader_sees_one_state_throughout() {
+    let url = new_database();
+    let mut writer = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut writer);
+    let before = bookkeeper.books.head();
+    let mut reader = Postgres::open(&url, Access::Read).unwrap();
+    reader.begin_reading().unwrap();
+    assert_eq!(reader.head().unwrap().unwrap().position(), before);
+    let changes = bookkeeper.charges(&["one"]);
+    bookkeeper.commit(&mut writer, changes);
+    assert_eq!(reader.head().unwrap().unwrap().position(), before);
+    assert_eq!(reader.accounts(Some(before.sequence)).unwrap(), []);
+    reader.rollback();
+    assert_eq!(reader.head().unwrap().unwrap().position(), bookkeeper.books.head());
+}
+
+#[test]
+fn a_connection_that_ends_at_the_commit_is_lost_and_can_be_made_again() {
+    let url = new_database();
+    let mut store = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut store);
+    let before = bookkeeper.books.head();
+    let changes = bookkeeper.charges(&["one"]);
+    store.begin().unwrap();
+    store.write(&changes).unwrap();
+    terminate(&store, &url);
+    assert_eq!(store.commit().unwrap_err().kind, Failure::Lost);
+    assert_eq!(store.begin().unwrap_err().kind, Failure::Lost);
+    store.rollback();
+    store.reconnect().unwrap();
+    assert_eq!(store.begin().unwrap(), Some(before));
+    store.write(&changes).unwrap();
+    store.commit().unwrap();
+    assert_eq!(store.head().unwrap().unwrap().position(), changes.head());
+}
+
+#[test]
+fn a_writer_that_stops_in_the_middle_loses_the_lock() {
+    let url = new_database();
+    let mut stopped = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut stopped);
+    let mut other = Postgres::open(&url, WRITE).unwrap();
+    execute(&stopped, "SET idle_in_transaction_session_timeout = '200ms'").unwrap();
+    stopped.begin().unwrap();
+    stopped.write(&bookkeeper.charges(&["one"])).unwrap();
+    assert_eq!(other.begin().unwrap(), Some(bookkeeper.books.head()));
+    assert_eq!(stopped.commit().unwrap_err().kind, Failure::Lost);
+}
+
+#[test]
+fn a_server_that_crashes_is_waited_for() {
+    let server = PrivatePostgres::start().unwrap();
+    let url = server.new_database().unwrap();
+    let mut store = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut store);
+    let changes = bookkeeper.charges(&["one"]);
+    bookkeeper.commit(&mut store, changes);
+    store.begin().unwrap();
+    store.write(&bookkeeper.charges(&["two"])).unwrap();
+    server.stop_immediate().unwrap();
+    assert_eq!(store.commit().unwrap_err().kind, Failure::Lost);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(700));
+            server.start_again().unwrap();
+        });
+        store.reconnect().unwrap();
+    });
+    assert_eq!(store.begin().unwrap(), Some(bookkeeper.books.head()), "what was committed is there, and nothing else");
+}
+
+#[test]
+fn a_failed_transaction_is_never_taken_for_a_commit() {
+    let url = new_database();
+    let mut store = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut store);
+    let before = bookkeeper.books.head();
+    let changes = bookkeeper.charges(&["one"]);
+    // An error that nobody looked at.
+    store.begin().unwrap();
+    execute(&store, "SELECT 1 / 0").unwrap_err();
+    let error = store.commit().unwrap_err();
+    assert!(error.kind == Failure::Failed && error.message.contains("25P02"), "{error:?}");
+    // Rows that travel together with their commit.
+    store.begin().unwrap();
+    execute(&store, "ALTER TABLE taximeter.accounts ADD CHECK (sequence < 2) NOT VALID").unwrap();
+    store.write(&changes).unwrap();
+    let error = store.commit().unwrap_err();
+    assert!(error.kind == Failure::Failed && error.message.contains("23514"), "{error:?}");
+    // A transaction that something ended before its time.
+    store.begin().unwrap();
+    execute(&store, "ROLLBACK").unwrap();
+    let error = store.commit().unwrap_err();
+    assert!(error.kind == Failure::Fatal && error.message.contains("no transaction"), "{error:?}");
+    // The same works as it should.
+    assert_eq!(store.begin().unwrap(), Some(before));
+    assert_eq!(store.records(0, 100).unwrap().len(), 2);
+    store.write(&changes).unwrap();
+    store.commit().unwrap();
+    assert_eq!(store.head().unwrap().unwrap().position(), changes.head());
+}
+
+#[test]
+fn records_that_are_there_already_mean_damage() {
+    let url = new_database();
+    let mut store = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut store);
+    let changes = bookkeeper.charges(&["one"]);
+    let after = changes.head();
+    for expected in [Ok(()), Err(Failure::Broken)] {
+        store.begin().unwrap();
+        store.write(&changes).unwrap();
+        assert_eq!(store.commit().map_err(|error| error.kind), expected);
+    }
+    assert_eq!(store.head().unwrap().unwrap().position(), after);
+    query(&url, "DELETE FROM taximeter.journal WHERE sequence = 2").unwrap();
+    let error = store.head().unwrap_err();
+    assert!(error.kind == Failure::Broken && error.message.contains("taximeter.head says record 2"), "{error:?}");
+    query(&url, "DELETE FROM taximeter.head").unwrap();
+    assert_eq!(store.begin().unwrap_err().kind, Failure::Broken);
+}
+
+#[test]
+fn a_key_is_taken_once() {
+    let url = new_database();
+    let mut store = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut store);
+    let changes = bookkeeper.charges(&["one"]);
+    bookkeeper.commit(&mut store, changes);
+    let before = bookkeeper.books.head();
+    store.begin().unwrap();
+    store.write(&bookkeeper.charges(&["two", "one"])).unwrap();
+    assert_eq!(store.commit().unwrap_err().kind, Failure::KeyTaken);
+    assert_eq!(store.begin().unwrap(), Some(before));
+    assert_eq!(store.find_keys(&["one", "two"]).unwrap().len(), 1);
+}
+
+#[test]
+fn a_search_path_of_somebody_else_changes_nothing() {
+    let url = new_database();
+    query(
+        &url,
+        "CREATE SCHEMA other;
+         CREATE FUNCTION other.current_setting(text) RETURNS text LANGUAGE sql AS $$ SELECT 'off' $$;
+         DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = other, pg_catalog', current_database()); END $$;",
+    )
+    .unwrap();
+    Bookkeeper::found(&mut Postgres::open(&url, CREATE).unwrap());
+}
+
+#[test]
+fn a_password_never_shows() {
+    let url = new_database();
+    let (who, place) = url.split_once('@').unwrap();
+    let password = who.rsplit_once(':').unwrap().1.to_string();
+    let mut errors = Vec::new();
+    for (url, expected) in [
+        (format!("postgres://taximeter:hunter2@{place}"), "password authentication failed"),
+        (format!("postgres://{place}?user=taximeter&password=hunter2"), "password authentication failed"),
+        (format!("{url}nowhere"), "does not exist"),
+        (format!("{url}?sslmode=require"), "sslmode=disable"),
+        (format!("{url}?hunter2=x"), "cannot be used"),
+        ("postgres://taximeter:hunter2@127.0.0.1:1/books".to_string(), "refused"),
+        ("postgres://taximeter:hunter2@nowhere.invalid/books".to_string(), "error connecting"),
+        ("postgres://taximeter:hun@ter2@127.0.0.1/books".to_string(), "postgres://***"),
+        (url.clone(), "there is no ledger"),
+    ] {
+        let error = Postgres::open(&url, WRITE).err().unwrap().to_string();
+        assert!(error.contains(expected), "{error}");
+        errors.push(error);
+    }
+    let mut store = Postgres::open(&url, CREATE).unwrap();
+    store.session = None;
+    query(&url, "DROP SCHEMA taximeter CASCADE").unwrap();
+    let started = Instant::now();
+    errors.push(store.reconnect().unwrap_err().message);
+    assert!(started.elapsed() < Duration::from_secs(5), "what cannot get better is not waited for");
+    for error in errors {
+        assert!(!error.contains("hunter2") && !error.contains("ter2") && !error.contains(&password), "{error}");
+    }
+}

@@ -1,0 +1,322 @@
+//! A ledger in a SQLite file.
+//!
+//! The journal is in write-ahead mode and every commit is synced (`synchronous=FULL`), so that a returned commit is on disk.
+//! Only one process writes: it holds a lock on a file beside the ledger. Others may read meanwhile.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, ffi, params};
+
+use super::{Access, Failure, Store, StoreError, StoredRecord, beside};
+use crate::books::{AccountRow, ChangedAccount, Entry};
+use crate::error::Error;
+use crate::hash::Hash;
+use crate::journal::Position;
+
+/// Says that a SQLite file is a ledger: "TaxM".
+const APPLICATION_ID: i64 = 0x5461_784d;
+
+/// The version of the tables.
+const SCHEMA_VERSION: i64 = 1;
+
+const SCHEMA: &str = "
+    CREATE TABLE journal (
+        sequence INTEGER PRIMARY KEY,
+        hash     BLOB NOT NULL,
+        key      TEXT UNIQUE,
+        line     TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE accounts (
+        number   INTEGER PRIMARY KEY,
+        name     TEXT NOT NULL UNIQUE,
+        sequence INTEGER NOT NULL,
+        state    BLOB NOT NULL
+    ) STRICT;
+";
+
+pub(super) struct Sqlite {
+    connection: Connection,
+    /// Held as long as this process may write.
+    _lock: Option<File>,
+}
+
+impl Sqlite {
+    pub(super) fn open(path: &Path, access: Access) -> Result<Sqlite, Error> {
+        let lock = match access {
+            Access::Read => None,
+            Access::Write { wait, create } => {
+                require_file(path, create)?;
+                Some(lock(path, wait)?)
+            }
+        };
+        require_file(path, matches!(access, Access::Write { create: true, .. }))?;
+        let flags = match access {
+            Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            Access::Write { .. } => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        };
+        let cannot = |error: rusqlite::Error| match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => not_a_ledger(path),
+            _ => Error::storage(format!("the ledger {} cannot be opened: {error}", path.display())),
+        };
+        // One thread uses the connection at a time, so SQLite need not lock against itself.
+        let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(cannot)?;
+        connection.busy_timeout(Duration::from_secs(5)).map_err(cannot)?;
+        connection.set_prepared_statement_cache_capacity(32);
+        let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(cannot);
+        let (application, version) = (number("application_id")?, number("user_version")?);
+        let is_empty = connection
+            .query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get::<_, bool>(0))
+            .map_err(cannot)?;
+        match (application, version) {
+            (APPLICATION_ID, SCHEMA_VERSION) => {}
+            (APPLICATION_ID, newer) => {
+                return Err(Error::storage(format!(
+                    "the ledger {} has tables of version {newer}; this program knows version {SCHEMA_VERSION}: use a newer program",
+                    path.display()
+                )));
+            }
+            (0, 0) if is_empty => {}
+            _ => return Err(not_a_ledger(path)),
+        }
+        if let Access::Write { .. } = access {
+            configure(&connection).map_err(cannot)?;
+            if is_empty {
+                create(&connection).map_err(cannot)?;
+            }
+        } else if is_empty {
+            return Err(no_ledger(path));
+        }
+        Ok(Sqlite { connection, _lock: lock })
+    }
+
+    /// The first error of a transaction ends it.
+    fn fail(&mut self, error: rusqlite::Error, when: When) -> StoreError {
+        let extended = error.sqlite_error().map(|error| error.extended_code);
+        let code = extended.map(|code| code & 0xff);
+        let kind = match (code, when) {
+            // The only other unique columns are numbers, which the journal and the books count.
+            _ if extended == Some(ffi::SQLITE_CONSTRAINT_UNIQUE) => Failure::KeyTaken,
+            // A full disk while rows are written leaves no trace. At the commit it might: the end of the transaction can be in the
+            // write-ahead file when what comes after it no longer fits.
+            (Some(ffi::SQLITE_FULL), When::Before) => Failure::Failed,
+            (Some(ffi::SQLITE_BUSY), _) => Failure::Failed,
+            (Some(ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB), _) => Failure::Broken,
+            (Some(ffi::SQLITE_FULL | ffi::SQLITE_IOERR), _) | (_, When::Commit) => Failure::Fatal,
+            _ => Failure::Failed,
+        };
+        let hint = match code {
+            Some(ffi::SQLITE_FULL) => "; make room on the disk",
+            Some(ffi::SQLITE_IOERR) => "; is the disk full, over a limit, or broken?",
+            Some(ffi::SQLITE_BUSY) => "; does another program hold the file?",
+            _ => "",
+        };
+        self.rollback();
+        StoreError::new(kind, format!("SQLite: {error}{hint}"))
+    }
+
+    fn attempt<T>(&mut self, action: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        action(&self.connection).map_err(|error| self.fail(error, When::Before))
+    }
+}
+
+/// When an error came.
+#[derive(Clone, Copy)]
+enum When {
+    Before,
+    Commit,
+}
+
+impl Store for Sqlite {
+    fn begin(&mut self) -> Result<Option<Position>, StoreError> {
+        self.attempt(|connection| {
+            connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+            let newest = "SELECT sequence, hash FROM journal ORDER BY sequence DESC LIMIT 1";
+            let position = |row: &Row<'_>| Ok(Position { sequence: unsigned(row, 0)?, hash: hash(row, 1)? });
+            connection.prepare_cached(newest)?.query_row([], position).optional()
+        })
+    }
+
+    fn begin_reading(&mut self) -> Result<(), StoreError> {
+        self.attempt(|connection| connection.execute_batch("BEGIN DEFERRED"))
+    }
+
+    fn head(&mut self) -> Result<Option<StoredRecord>, StoreError> {
+        self.attempt(|connection| {
+            let newest = "SELECT sequence, hash, key, line FROM journal ORDER BY sequence DESC LIMIT 1";
+            connection.prepare_cached(newest)?.query_row([], stored_record).optional()
+        })
+    }
+
+    fn records(&mut self, from: u64, most: usize) -> Result<Vec<StoredRecord>, StoreError> {
+        self.attempt(|connection| {
+            let from_on =
+                "SELECT sequence, hash, key, line FROM journal WHERE sequence >= ?1 ORDER BY sequence LIMIT ?2";
+            connection.prepare_cached(from_on)?.query_map(params![from as i64, most as i64], stored_record)?.collect()
+        })
+    }
+
+    fn find_keys(&mut self, keys: &[&str]) -> Result<Vec<StoredRecord>, StoreError> {
+        self.attempt(|connection| {
+            let mut by_key =
+                connection.prepare_cached("SELECT sequence, hash, key, line FROM journal WHERE key = ?1")?;
+            keys.iter().filter_map(|key| by_key.query_row([key], stored_record).optional().transpose()).collect()
+        })
+    }
+
+    fn accounts(&mut self, after: Option<u64>) -> Result<Vec<AccountRow>, StoreError> {
+        self.attempt(|connection| {
+            let changed =
+                "SELECT number, name, sequence, state FROM accounts WHERE ?1 IS NULL OR sequence > ?1 ORDER BY number";
+            let row = |row: &Row<'_>| {
+                Ok(AccountRow {
+                    number: row.get(0)?,
+                    name: row.get(1)?,
+                    sequence: unsigned(row, 2)?,
+                    state: row.get(3)?,
+                })
+            };
+            connection.prepare_cached(changed)?.query_map([after.map(|sequence| sequence as i64)], row)?.collect()
+        })
+    }
+
+    fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError> {
+        self.attempt(|connection| {
+            let mut append =
+                connection.prepare_cached("INSERT INTO journal (sequence, hash, key, line) VALUES (?1, ?2, ?3, ?4)")?;
+            for Entry { receipt, key } in entries {
+                let key = key.as_ref().map(|key| key.as_str());
+                append.execute(params![receipt.sequence() as i64, receipt.hash().as_bytes(), key, receipt.line()])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn put(&mut self, accounts: &[ChangedAccount<'_>]) -> Result<(), StoreError> {
+        self.attempt(|connection| {
+            let mut add = connection
+                .prepare_cached("INSERT INTO accounts (number, name, sequence, state) VALUES (?1, ?2, ?3, ?4)")?;
+            let mut update =
+                connection.prepare_cached("UPDATE accounts SET sequence = ?2, state = ?3 WHERE number = ?1")?;
+            for ChangedAccount { number, account, state, is_new } in accounts {
+                let sequence = account.sequence() as i64;
+                match is_new {
+                    true => add.execute(params![number, account.name().as_str(), sequence, state])?,
+                    false => update.execute(params![number, sequence, state])?,
+                };
+            }
+            Ok(())
+        })
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        let commit = |connection: &Connection| connection.prepare_cached("COMMIT")?.execute([]);
+        match commit(&self.connection) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.fail(error, When::Commit)),
+        }
+    }
+
+    fn rollback(&mut self) {
+        // SQLite has ended some transactions itself after an error. Whatever else goes wrong here shows at the next beginning.
+        if !self.connection.is_autocommit() {
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+    }
+
+    fn reconnect(&mut self) -> Result<(), StoreError> {
+        Err(StoreError::new(Failure::Fatal, "a file has no connection to make again"))
+    }
+}
+
+fn stored_record(row: &Row<'_>) -> rusqlite::Result<StoredRecord> {
+    Ok(StoredRecord { sequence: unsigned(row, 0)?, hash: hash(row, 1)?, key: row.get(2)?, line: row.get(3)? })
+}
+
+fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+}
+
+fn hash(row: &Row<'_>, column: usize) -> rusqlite::Result<Hash> {
+    let bytes: Vec<u8> = row.get(column)?;
+    // A hash of another length is a damaged one: it equals no hash.
+    Ok(Hash::from_bytes(&bytes).unwrap_or(Hash::NONE))
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    // On systems where a plain sync does not reach the disk.
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+    // Room for the pages where new keys go, in KiB.
+    connection.pragma_update(None, "cache_size", -16_384)?;
+    // Pages of the write-ahead file before they are moved to their places: an account or an index page that changed often
+    // meanwhile is moved once. 32 MiB are read in no time when a ledger is opened after a crash.
+    connection.pragma_update(None, "wal_autocheckpoint", 8192)?;
+    connection.pragma_update(None, "trusted_schema", false)
+}
+
+fn create(connection: &Connection) -> rusqlite::Result<()> {
+    // The marks are part of the same transaction: there is a whole ledger or an empty file.
+    connection.execute_batch(&format!(
+        "BEGIN IMMEDIATE; {SCHEMA} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT"
+    ))
+}
+
+fn require_file(path: &Path, create: bool) -> Result<(), Error> {
+    match path.metadata() {
+        Ok(metadata) if metadata.is_dir() => {
+            Err(Error::input(format!("{} is a folder; name a file in it for the ledger", path.display())))
+        }
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && create => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(no_ledger(path)),
+        Err(error) => Err(Error::storage(format!("the ledger {} cannot be opened: {error}", path.display()))),
+    }
+}
+
+fn no_ledger(path: &Path) -> Error {
+    Error::input(format!(
+        "there is no ledger at {}; `account create` makes one, or name another with --ledger",
+        path.display()
+    ))
+}
+
+fn not_a_ledger(path: &Path) -> Error {
+    Error::input(format!("the file {} is not a ledger; name another with --ledger", path.display()))
+}
+
+/// Keeps other processes from writing to the same ledger.
+fn lock(path: &Path, wait: Duration) -> Result<File, Error> {
+    let lock_path = lock_path(path);
+    let cannot = |error: std::io::Error| {
+        let why = format!("the lock {}: {error}; the ledger's folder must exist and be writable", lock_path.display());
+        Error::storage(why)
+    };
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path).map_err(cannot)?;
+    let until = Instant::now() + wait;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(Duration::from_millis(20)),
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::locked(format!(
+                    "another process writes to the ledger {}; wait until it ends, ask that process, or keep the ledger in \
+                     PostgreSQL, which several processes can share",
+                    path.display()
+                )));
+            }
+            Err(TryLockError::Error(error)) => return Err(cannot(error)),
+        }
+    }
+}
+
+/// Beside the file itself, also when it is reached through a link.
+fn lock_path(path: &Path) -> PathBuf {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    beside(&path, ".lock")
+}

@@ -1,0 +1,145 @@
+//! Export and import: the journal as lines of JSON.
+//!
+//! An export is the records themselves, a line each, and a last line that says where the journal ends, so that a file that was cut
+//! off is not taken for the whole. An import makes every record again on its way in.
+
+use std::io::{BufRead, Read, Write};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::journal::{LedgerId, Position};
+use crate::ledger::Options;
+use crate::reader::{check_witness, witness_path};
+use crate::store::{self, Access, Location, Store};
+use crate::verify::{AT_A_TIME, Replay};
+use crate::witness::{Testimony, Witness};
+
+/// The last line of an export.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct End {
+    end: Position,
+}
+
+/// The longest line that is read. A record about a million accounts fits.
+const LONGEST_LINE: u64 = 1 << 30;
+
+pub(crate) fn export(
+    store: &mut dyn Store,
+    out: &mut dyn Write,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Position, Error> {
+    store.begin_reading()?;
+    let result = export_all(store, out, progress);
+    store.rollback();
+    result
+}
+
+fn export_all(
+    store: &mut dyn Store,
+    out: &mut dyn Write,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Position, Error> {
+    let written = |error: std::io::Error| Error::storage(format!("the export cannot be written: {error}"));
+    let head = store.head()?.ok_or_else(|| Error::integrity("the journal is empty"))?.position();
+    let mut next = 0;
+    while next <= head.sequence {
+        for record in store.records(next, AT_A_TIME)? {
+            if record.sequence != next {
+                return Err(Error::integrity(format!("record {next} is missing from the journal; run `verify`")));
+            }
+            writeln!(out, "{}", record.line).map_err(written)?;
+            next += 1;
+        }
+        progress(next, head.sequence + 1);
+    }
+    let end = serde_json::to_string(&End { end: head }).expect("a position can be written as JSON");
+    writeln!(out, "{end}").map_err(written)?;
+    out.flush().map_err(written)?;
+    Ok(head)
+}
+
+/// What was imported.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The ledger's identity: the same as that of the ledger that was exported.
+    pub ledger: LedgerId,
+    /// Its newest record.
+    pub head: Position,
+    /// How many accounts it has.
+    pub accounts: usize,
+    /// Where its witness is.
+    pub witness: PathBuf,
+}
+
+/// Makes a ledger from an export, where there is none. All of it, or nothing. `progress` is told how many records are done.
+///
+/// It is the same ledger, not a new one: the one that was exported must not be used any more, or its budgets are spent twice.
+pub fn import(
+    location: &Location,
+    options: &Options,
+    input: &mut dyn BufRead,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Imported, Error> {
+    let mut store = store::open(location, Access::Write { create: true, wait: options.wait })?;
+    if store.begin()?.is_some() {
+        store.rollback();
+        return Err(Error::input(format!("there is a ledger at {location} already; import into a new one")));
+    }
+    let result = import_all(&mut *store, location, options, input, progress);
+    if result.is_err() {
+        store.rollback();
+    }
+    result
+}
+
+fn import_all(
+    store: &mut dyn Store,
+    location: &Location,
+    options: &Options,
+    input: &mut dyn BufRead,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Imported, Error> {
+    let mut replay = Replay::new();
+    let mut line = String::new();
+    let end = loop {
+        let number = replay.next() + 1;
+        let unreadable = |why: String| Error::input(format!("line {number} of the export: {why}"));
+        line.clear();
+        Read::take(&mut *input, LONGEST_LINE).read_line(&mut line).map_err(|error| unreadable(error.to_string()))?;
+        let text = line.trim_end_matches(['\n', '\r']);
+        if text.is_empty() {
+            return Err(unreadable(
+                "the export ends without saying so; it was cut off, and what is missing would be handed out again"
+                    .to_string(),
+            ));
+        }
+        if let Ok(End { end }) = serde_json::from_str(text) {
+            break end;
+        }
+        replay.take_with(text, &mut |changes| Ok(store.write(changes)?))?;
+        if replay.next().is_multiple_of(AT_A_TIME as u64) {
+            progress(replay.next());
+        }
+    };
+    let books = replay.books().ok_or_else(|| Error::input("the export has no records"))?;
+    if books.head() != end {
+        return Err(Error::integrity(format!(
+            "the export ends at record {}, but says that it ends at record {} with hash {}",
+            books.head().sequence,
+            end.sequence,
+            end.hash
+        )));
+    }
+    let path = witness_path(location, options.witness.as_deref(), books.id())?;
+    let testimony = Witness::read(&path)?;
+    if testimony.is_some() {
+        check_witness(store, books.id(), books.head(), testimony, &path)?;
+    }
+    let ledger = books.id();
+    store.commit()?;
+    Witness::create(&path, Testimony { ledger, position: end })?;
+    Ok(Imported { ledger, head: end, accounts: books.accounts().len(), witness: path })
+}

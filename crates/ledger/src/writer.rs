@@ -1,0 +1,434 @@
+//! The writer: the one thread that owns the store.
+//!
+//! It takes whatever waits, decides it in order in memory, commits all of it in one transaction, has the witness remember it, and
+//! only then answers. Between the commit and the answer nothing can fail silently: what is not certain stops the ledger.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use crate::account::AccountSpec;
+use crate::books::{Books, Changes, Decided, Draft};
+use crate::charge::{FreshReceipt, Outcome, PreparedCharge, Receipt, Refusal};
+use crate::error::Error;
+use crate::hash::StateTree;
+use crate::journal::{Event, Position};
+use crate::name::{AccountName, Key, Note, Who};
+use crate::queue::{Batch, Queue, Reply};
+use crate::store::{Failure, Store, StoreError, StoredRecord};
+use crate::witness::{Testimony, Witness};
+
+/// What waits in the queue: something to do, and where the answer goes.
+pub(crate) enum Command {
+    Charge(PreparedCharge, Reply<Result<Outcome, Error>>),
+    Open(Box<AccountSpec>, Reply<Result<Receipt, Error>>),
+    Close(AccountName, Option<Who>, Option<Note>, Reply<Result<Receipt, Error>>),
+}
+
+impl Command {
+    fn fail(self, error: Error) {
+        match self {
+            Command::Charge(_, reply) => reply.send(Err(error)),
+            Command::Open(_, reply) | Command::Close(.., reply) => reply.send(Err(error)),
+        }
+    }
+}
+
+/// What came of a command, until it may be told.
+enum Settled {
+    Charge(Result<Outcome, Error>),
+    Account(Result<Receipt, Error>),
+}
+
+impl Settled {
+    fn is_charged(&self) -> bool {
+        matches!(self, Settled::Charge(Ok(Outcome::Charged(_))))
+    }
+}
+
+/// What the writer shares with the handles.
+pub(crate) struct Shared {
+    pub(crate) queue: Queue<Command>,
+    pub(crate) books: RwLock<Books>,
+    pub(crate) refusals: Mutex<Refusals>,
+    pub(crate) commits: AtomicU64,
+    /// Why the writer stopped, if it did.
+    pub(crate) cause: OnceLock<Error>,
+}
+
+impl Shared {
+    /// What is told to whoever asks after the writer stopped.
+    pub(crate) fn stopped(&self) -> Error {
+        let cause = self.cause.get().map_or(String::new(), |cause| format!(" ({cause})"));
+        Error::stopped(format!(
+            "the ledger has stopped{cause} and takes nothing more; this charge was not made. Mend the cause and open the ledger again"
+        ))
+    }
+}
+
+/// The newest refusals, and how many there were: they are not in the journal.
+#[derive(Default)]
+pub(crate) struct Refusals {
+    pub(crate) count: u64,
+    pub(crate) newest: VecDeque<RefusedCharge>,
+}
+
+/// A refusal as it is remembered, for as long as the process lives.
+#[derive(Clone, Debug)]
+pub struct RefusedCharge {
+    /// When it was refused.
+    pub time: Timestamp,
+    /// The account that refused, the first one from the root.
+    pub account: AccountName,
+    /// Why.
+    pub reason: String,
+    /// Who asked.
+    pub by: Option<Who>,
+}
+
+/// How many refusals are remembered.
+const REFUSALS: usize = 100;
+
+/// How often a transaction is tried when the store says that it may be.
+const TRIES: u32 = 20;
+
+pub(crate) struct Writer {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) witness: Witness,
+    pub(crate) tree: StateTree,
+    /// Whether the newest batch had keys that were used before.
+    pub(crate) meets_repeats: bool,
+}
+
+/// Why a batch could not be done.
+enum Trouble {
+    /// The commands are answered with the error; the ledger goes on.
+    Failed(Error),
+    /// The commands' outcome is not known, and the ledger stops.
+    Stop(Error),
+}
+
+impl Writer {
+    /// Works until the queue is closed and empty, or until something fails that must not be passed over.
+    pub(crate) fn run(mut self) {
+        let mut expected = 0;
+        loop {
+            let mut batch = self.shared.queue.take(&mut gather(expected));
+            if batch.items.is_empty() {
+                return;
+            }
+            expected = batch.items.len() + self.shared.queue.len();
+            match self.serve(&batch.items) {
+                Ok(settled) => self.answer(batch.items.drain(..), settled),
+                Err(Trouble::Failed(error)) => batch.items.drain(..).for_each(|command| command.fail(error.clone())),
+                Err(Trouble::Stop(error)) => return self.stop(batch, &error),
+            }
+        }
+    }
+
+    /// Ends for good: whoever is in the batch does not know its outcome, and whoever still waits was not charged.
+    fn stop(self, mut batch: Batch<Command>, error: &Error) {
+        // The first cause is the one that is told.
+        let _ = self.shared.cause.set(error.clone());
+        self.shared.queue.close();
+        let unknown = Error::unknown_outcome(format!(
+            "{error}. The ledger stopped, since what is on disk is not known. This charge may or may not be in it: mend the cause, \
+             open the ledger again and ask again with the same key"
+        ));
+        batch.items.drain(..).for_each(|command| command.fail(unknown.clone()));
+        drop(batch);
+        let stopped = self.shared.stopped();
+        loop {
+            let mut waiting = self.shared.queue.take(&mut |_| false);
+            if waiting.items.is_empty() {
+                return;
+            }
+            waiting.items.drain(..).for_each(|command| command.fail(stopped.clone()));
+        }
+    }
+
+    fn answer(&self, commands: impl Iterator<Item = Command>, settled: Vec<Settled>) {
+        for (command, settled) in commands.zip(settled) {
+            match (command, settled) {
+                (Command::Charge(prepared, reply), Settled::Charge(result)) => {
+                    if let Ok(Outcome::Refused(refusal)) = &result {
+                        self.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner).note(&prepared, refusal);
+                    }
+                    reply.send(result);
+                }
+                (Command::Open(_, reply) | Command::Close(.., reply), Settled::Account(result)) => reply.send(result),
+                _ => unreachable!("answers come in the order of the commands"),
+            }
+        }
+    }
+
+    /// Decides and commits a batch. The answers come in the order of the commands.
+    fn serve(&mut self, commands: &[Command]) -> Result<Vec<Settled>, Trouble> {
+        // A transaction whose commit got no answer.
+        let mut in_doubt: Option<(Changes, Vec<Settled>)> = None;
+        for attempt in 0..TRIES {
+            match self.attempt(commands, &mut in_doubt) {
+                Ok(settled) => return Ok(settled),
+                Err(Undone::Trouble(Trouble::Failed(error))) if in_doubt.is_some() => return Err(Trouble::Stop(error)),
+                Err(Undone::Trouble(trouble)) => return Err(trouble),
+                Err(Undone::Again) => thread::sleep(Duration::from_millis(u64::from(attempt.min(10)) * 5)),
+                Err(Undone::Lost(error)) => self.reconnect(&error)?,
+            }
+        }
+        match in_doubt {
+            Some(_) => Err(Trouble::Stop(Error::storage("the store was lost at every attempt"))),
+            None => Err(Trouble::Failed(Error::busy(format!(
+                "the store was contended at each of {TRIES} attempts; nothing was charged, try again"
+            )))),
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        commands: &[Command],
+        in_doubt: &mut Option<(Changes, Vec<Settled>)>,
+    ) -> Result<Vec<Settled>, Undone> {
+        let head = self.store.begin()?;
+        // Every other writer waits now, so what the journal says is the last word about a commit that got no answer.
+        if let Some(position) = in_doubt.as_ref().map(|(changes, _)| changes.head()) {
+            let is_there = self.store.record(position.sequence)?.is_some_and(|record| record.hash == position.hash);
+            if let Some((changes, settled)) = in_doubt.take() {
+                if is_there {
+                    self.store.rollback();
+                    self.remember(changes)?;
+                    return Ok(settled);
+                }
+                changes.undo(&mut self.tree);
+            }
+        }
+        self.refresh(head)?;
+        // Most keys are new, and the journal takes none twice; so they are looked up only where they may not be new.
+        let known = if self.meets_repeats { self.known_keys(commands.iter())? } else { HashMap::new() };
+        let (changes, settled) = {
+            let books = self.shared.books.read().unwrap_or_else(PoisonError::into_inner);
+            let mut draft = Draft::new(&books, &mut self.tree, now());
+            let settled = commands.iter().map(|command| decide(&mut draft, command, &known)).collect::<Vec<_>>();
+            (draft.finish(), settled)
+        };
+        if !self.meets_repeats {
+            // What is not charged now may have been charged before.
+            let suspects = commands.iter().zip(&settled).filter(|(_, settled)| !settled.is_charged());
+            if !self.known_keys(suspects.map(|(command, _)| command))?.is_empty() {
+                changes.undo(&mut self.tree);
+                self.store.rollback();
+                self.meets_repeats = true;
+                return Err(Undone::Again);
+            }
+        }
+        if changes.is_empty() {
+            self.store.rollback();
+            return Ok(settled);
+        }
+        if let Err(error) = self.store.write(&changes) {
+            changes.undo(&mut self.tree);
+            self.meets_repeats |= error.kind == Failure::KeyTaken;
+            return Err(error.into());
+        }
+        match self.store.commit() {
+            Ok(()) => {
+                self.meets_repeats = !known.is_empty();
+                self.remember(changes)?;
+                Ok(settled)
+            }
+            Err(error) if error.kind == Failure::Lost => {
+                *in_doubt = Some((changes, settled));
+                Err(error.into())
+            }
+            Err(error) => {
+                changes.undo(&mut self.tree);
+                self.meets_repeats |= error.kind == Failure::KeyTaken;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// What is on disk is remembered by the witness, and then part of the books.
+    fn remember(&mut self, changes: Changes) -> Result<(), Undone> {
+        let ledger = self.shared.books.read().unwrap_or_else(PoisonError::into_inner).id();
+        let stop = |error| Undone::Trouble(Trouble::Stop(error));
+        self.witness.advance(Testimony { ledger, position: changes.head() }).map_err(stop)?;
+        self.shared.commits.fetch_add(1, Ordering::Relaxed);
+        self.shared.books.write().unwrap_or_else(PoisonError::into_inner).adopt(changes);
+        Ok(())
+    }
+
+    /// Takes over what other processes wrote since.
+    fn refresh(&mut self, head: Option<Position>) -> Result<(), Undone> {
+        let known = self.shared.books.read().unwrap_or_else(PoisonError::into_inner).head();
+        let head = head.ok_or_else(|| broken("the journal of the ledger is gone"))?;
+        if head == known {
+            return Ok(());
+        }
+        if head.sequence <= known.sequence {
+            return Err(broken(&format!(
+                "the ledger was set back to record {} while this process knew record {}",
+                head.sequence, known.sequence
+            )));
+        }
+        let record = self.store.head()?.ok_or_else(|| broken("the journal of the ledger is gone"))?;
+        let record = record.parse().map_err(|why| broken(&format!("record {}: {why}", record.sequence)))?;
+        if self.store.record(known.sequence)?.is_none_or(|record| record.hash != known.hash) {
+            return Err(broken(&format!("record {} is no longer the one that this process knew", known.sequence)));
+        }
+        let rows = self.store.accounts(Some(known.sequence))?;
+        let mut books = self.shared.books.write().unwrap_or_else(PoisonError::into_inner);
+        books.refresh(&mut self.tree, &rows, &record).map_err(|error| Undone::Trouble(Trouble::Stop(error)))?;
+        books.set_head(head);
+        Ok(())
+    }
+
+    /// The records of keys that were used before.
+    fn known_keys<'a>(
+        &mut self,
+        commands: impl Iterator<Item = &'a Command>,
+    ) -> Result<HashMap<Key, StoredRecord>, Undone> {
+        let keys: Vec<&Key> = commands
+            .filter_map(|command| match command {
+                Command::Charge(prepared, _) => Some(prepared.charge.key()),
+                Command::Open(..) | Command::Close(..) => None,
+            })
+            .collect();
+        if keys.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let texts: Vec<&str> = keys.iter().map(|key| key.as_str()).collect();
+        let found = self.store.find_keys(&texts)?;
+        if found.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let by_text: HashMap<&str, &Key> = keys.iter().map(|key| (key.as_str(), *key)).collect();
+        Ok(found
+            .into_iter()
+            .filter_map(|record| Some(((*by_text.get(record.key.as_deref()?)?).clone(), record)))
+            .collect())
+    }
+
+    /// Makes the connection again, and checks that the ledger was not set back meanwhile.
+    fn reconnect(&mut self, cause: &Error) -> Result<(), Trouble> {
+        let stop = |error: &dyn std::fmt::Display| Trouble::Stop(Error::storage(format!("{cause}, and then: {error}")));
+        self.store.reconnect().map_err(|error| stop(&error.message))?;
+        let (id, known) = {
+            let books = self.shared.books.read().unwrap_or_else(PoisonError::into_inner);
+            (books.id(), books.head())
+        };
+        let testimony = Witness::read(self.witness.path()).map_err(Trouble::Stop)?;
+        for position in
+            testimony.filter(|testimony| testimony.ledger == id).map(|t| t.position).into_iter().chain([known])
+        {
+            let record = self.store.record(position.sequence).map_err(|error| stop(&error.message))?;
+            if record.is_none_or(|record| record.hash != position.hash) {
+                return Err(Trouble::Stop(Error::rollback(format!(
+                    "after the connection was made again, record {} is not the one that was acknowledged: the ledger was set back",
+                    position.sequence
+                ))));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Waits for those who were answered last and will mostly ask again at once, as long as they keep arriving: a commit costs about the
+/// same for one as for many.
+fn gather(expected: usize) -> impl FnMut(usize) -> bool {
+    const PAUSE: Duration = Duration::from_micros(50);
+    let (mut seen, mut newest) = (0, Instant::now());
+    move |waiting| {
+        if waiting > seen {
+            (seen, newest) = (waiting, Instant::now());
+        }
+        thread::yield_now();
+        waiting < expected && newest.elapsed() < PAUSE
+    }
+}
+
+/// Why a transaction did not happen.
+enum Undone {
+    Again,
+    Lost(Error),
+    Trouble(Trouble),
+}
+
+impl From<StoreError> for Undone {
+    fn from(error: StoreError) -> Undone {
+        match error.kind {
+            Failure::Again | Failure::KeyTaken => Undone::Again,
+            Failure::Lost => Undone::Lost(error.into()),
+            Failure::Failed => Undone::Trouble(Trouble::Failed(Error::storage(format!(
+                "{}. Nothing was charged, and nothing that was acknowledged is lost",
+                error.message
+            )))),
+            Failure::Broken | Failure::Fatal => Undone::Trouble(Trouble::Stop(error.into())),
+        }
+    }
+}
+
+fn broken(what: &str) -> Undone {
+    Undone::Trouble(Trouble::Stop(Error::integrity(format!("{what}; run `verify`"))))
+}
+
+fn decide(draft: &mut Draft<'_>, command: &Command, known: &HashMap<Key, StoredRecord>) -> Settled {
+    match command {
+        Command::Open(spec, _) => Settled::Account(draft.open((**spec).clone())),
+        Command::Close(name, by, note, _) => Settled::Account(draft.close(name.clone(), by.clone(), note.clone())),
+        Command::Charge(prepared, _) => Settled::Charge(charge(draft, prepared, known)),
+    }
+}
+
+fn charge(
+    draft: &mut Draft<'_>,
+    prepared: &PreparedCharge,
+    known: &HashMap<Key, StoredRecord>,
+) -> Result<Outcome, Error> {
+    let key = prepared.charge.key();
+    if let Some(stored) = known.get(key) {
+        return replayed(prepared, Receipt::from_stored(draft.ledger(), stored)?);
+    }
+    if let Some(receipt) = draft.find_key(key) {
+        return replayed(prepared, receipt.clone());
+    }
+    Ok(match draft.charge(prepared)? {
+        Decided::Charged(receipt) => Outcome::Charged(FreshReceipt(receipt)),
+        Decided::Refused(refusal) => Outcome::Refused(refusal),
+    })
+}
+
+/// The first receipt of a key, if it was for the same request.
+fn replayed(prepared: &PreparedCharge, receipt: Receipt) -> Result<Outcome, Error> {
+    let record = receipt.record()?;
+    match &record.event {
+        Event::Charge(charge) if *charge == prepared.charge => Ok(Outcome::Replayed(receipt)),
+        _ => Err(Error::key_taken(format!(
+            "the key {:?} was used for another request, in record {}; use a new key for a new charge, and the same request to ask \
+             again",
+            prepared.charge.key(),
+            record.sequence
+        ))),
+    }
+}
+
+impl Refusals {
+    pub(crate) fn note(&mut self, charge: &PreparedCharge, refusal: &Refusal) {
+        self.count += 1;
+        if self.newest.len() == REFUSALS {
+            self.newest.pop_front();
+        }
+        let (account, reason) = &refusal.refused()[0];
+        let by = charge.charge.who().cloned();
+        self.newest.push_back(RefusedCharge { time: now(), account: account.clone(), reason: reason.text(), by });
+    }
+}
+
+/// The time, to the millisecond.
+pub(crate) fn now() -> Timestamp {
+    Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default()
+}
