@@ -3,7 +3,8 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use taximeter_accounting::{
-    Amount, Budget, Cost, CostKind, Error, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt, Rounding,
+    Amount, Budget, Cost, CostKind, Error, FilterRule, FilterSpec, Granularity, OdometerParameters, OdometerRule,
+    OdometerSpec, OnHalt, Rounding,
 };
 
 use crate::output::{Failure, tell};
@@ -87,6 +88,12 @@ pub struct CostArgs {
 impl CostArgs {
     /// The one cost that was given.
     pub fn cost(&self) -> Result<Cost, Failure> {
+        let missing = || Failure::Usage("a cost is missing; give for instance --epsilon 0.01".to_string());
+        self.given()?.ok_or_else(missing)
+    }
+
+    /// The cost, if one was given.
+    pub fn given(&self) -> Result<Option<Cost>, Failure> {
         type Read = fn(&CostArgs, &str) -> Result<Cost, Failure>;
         let forms: [(&str, &Option<String>, Read); 11] = [
             ("--epsilon", &self.epsilon, |args, text| args.with_delta(text)),
@@ -116,8 +123,8 @@ impl CostArgs {
         let given: Vec<_> =
             forms.iter().filter_map(|(name, text, read)| text.as_ref().map(|text| (name, text, read))).collect();
         match given.as_slice() {
-            [(_, text, read)] => read(self, text),
-            [] => Err(Failure::Usage("a cost is missing; give for instance --epsilon 0.01".to_string())),
+            [(_, text, read)] => read(self, text).map(Some),
+            [] => Ok(None),
             [(first, ..), (second, ..), ..] => {
                 Err(Failure::Usage(format!("{first} and {second} are two costs; give one")))
             }
@@ -177,22 +184,21 @@ impl RuleArgs {
     /// An odometer with these parameters; those of other rules are left alone.
     pub fn odometer(&self, rule: OdometerRule, level: Level) -> Result<OdometerSpec, Failure> {
         let Level { at_delta, mechanism_delta, expected } = level;
-        let own = |owner: OdometerRule, name: &str, text: &Option<String>| {
-            if rule == owner { optional(name, text) } else { Ok(None) }
-        };
         let slack = optional("--slack", &self.slack)?;
-        let takes_slack = !matches!(rule, OdometerRule::Advanced | OdometerRule::FreeX);
-        Ok(OdometerSpec {
-            mechanism_delta,
-            expected,
-            n: self.n.filter(|_| rule == OdometerRule::Advanced),
-            granularity: own(OdometerRule::Advanced, "--granularity", &self.granularity)?,
-            x: own(OdometerRule::FreeX, "--x", &self.x)?,
-            gamma: own(OdometerRule::NormalMixture, "--gamma", &self.gamma)?,
-            v0: own(OdometerRule::Stitched, "--v0", &self.v0)?,
-            slack: slack.filter(|_| takes_slack),
-            ..OdometerSpec::new(rule, at_delta)
-        })
+        let parameters = match rule {
+            OdometerRule::Basic => OdometerParameters::Basic { slack },
+            OdometerRule::Advanced => {
+                let gamma = optional("--granularity", &self.granularity)?.map(Granularity::Gamma);
+                OdometerParameters::Advanced { granularity: self.n.map(Granularity::Records).or(gamma) }
+            }
+            OdometerRule::FreeX => OdometerParameters::FreeX { x: optional("--x", &self.x)? },
+            OdometerRule::NormalMixture => {
+                OdometerParameters::NormalMixture { gamma: optional("--gamma", &self.gamma)?, slack }
+            }
+            OdometerRule::Stitched => OdometerParameters::Stitched { v0: optional("--v0", &self.v0)?, slack },
+            OdometerRule::RenyiMixture => OdometerParameters::RenyiMixture { slack },
+        };
+        Ok(OdometerSpec { parameters, at_delta, mechanism_delta, expected })
     }
 
     /// Whether a slack was given.
@@ -223,6 +229,72 @@ impl RuleArgs {
     }
 }
 
+/// A filter that decides and an odometer that reads.
+#[derive(Args)]
+pub struct FilterAndOdometerArgs {
+    /// The filter that decides
+    #[arg(long, value_name = "RULE", default_value = "residue", value_parser = filter_rules())]
+    rule: String,
+    /// The odometer that reads
+    #[arg(long, value_name = "RULE", default_value = "renyi-mixture", value_parser = odometer_rules())]
+    odometer: String,
+    /// The delta at which the reading holds [default: the budget's delta]
+    #[arg(long, value_name = "DELTA")]
+    at_delta: Option<String>,
+    /// The largest single cost: an epsilon, or a mu for what has no epsilon
+    #[arg(long, value_name = "AMOUNT")]
+    max_cost: Option<String>,
+    /// After a halt: go on with smaller costs, or stop for good as in the paper
+    #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = ["refuse", "stop"])]
+    on_halt: String,
+    #[command(flatten)]
+    rules: RuleArgs,
+}
+
+impl FilterAndOdometerArgs {
+    /// Both, for a budget.
+    pub fn with_budget(&self, budget: Budget) -> Result<(FilterSpec, OdometerSpec), Failure> {
+        if budget.delta().is_zero() && (self.rule != "basic" || (self.odometer != "basic" && self.at_delta.is_none())) {
+            return Err(Failure::Usage(
+                "a budget without a delta goes with basic composition alone: give a delta, for instance --budget 1,1e-6, or use \
+                 --rule basic --odometer basic"
+                    .to_string(),
+            ));
+        }
+        let (rule, odometer) = (FilterRule::from_name(&self.rule)?, OdometerRule::from_name(&self.odometer)?);
+        self.rules.refuse_foreign(Some(rule), Some(odometer))?;
+        let filter = FilterSpec {
+            on_halt: if self.on_halt == "stop" { OnHalt::Stop } else { OnHalt::Refuse },
+            max_cost: optional("--max-cost", &self.max_cost)?,
+            ..self.rules.filter(rule, budget)?
+        };
+        let at_delta = self.at_delta()?.unwrap_or(budget.delta());
+        let level = Level { at_delta, mechanism_delta: budget.mechanism_delta(), expected: budget.epsilon() };
+        Ok((filter, self.rules.odometer(odometer, level)?))
+    }
+
+    /// The odometer alone, without a budget.
+    pub fn without_budget(&self, mechanism_delta: Amount) -> Result<OdometerSpec, Failure> {
+        let rule = OdometerRule::from_name(&self.odometer)?;
+        self.rules.refuse_foreign(None, Some(rule))?;
+        let at_delta = match (self.at_delta()?, rule) {
+            (Some(at_delta), _) => at_delta,
+            (None, OdometerRule::Basic) if mechanism_delta.is_zero() => Amount::ZERO,
+            (None, _) => {
+                return Err(Failure::Usage(
+                    "without a budget the odometer needs a delta to read at; give for instance --at-delta 1e-6"
+                        .to_string(),
+                ));
+            }
+        };
+        self.rules.odometer(rule, Level { at_delta, mechanism_delta, expected: Amount::ONE })
+    }
+
+    fn at_delta(&self) -> Result<Option<Amount>, Failure> {
+        self.at_delta.as_ref().map(|text| flag("--at-delta", text, Rounding::Down)).transpose()
+    }
+}
+
 /// The δ at which an odometer reads, and the reading that its defaults are chosen for.
 #[derive(Clone, Copy)]
 pub struct Level {
@@ -234,17 +306,18 @@ pub struct Level {
 /// The parameters of an odometer that are fixed, as flags with their values.
 pub fn shown_parameters(spec: &OdometerSpec) -> Vec<(&'static str, String)> {
     let amount = |name: &'static str, value: Option<Amount>| value.map(|value| (name, value.to_string()));
-    [
-        spec.n.map(|n| ("--n", n.to_string())),
-        amount("--granularity", spec.granularity),
-        amount("--x", spec.x),
-        amount("--gamma", spec.gamma),
-        amount("--v0", spec.v0),
-        amount("--slack", spec.slack),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let granularity = |granularity: Granularity| match granularity {
+        Granularity::Records(n) => ("--n", n.to_string()),
+        Granularity::Gamma(gamma) => ("--granularity", gamma.to_string()),
+    };
+    let (own, slack) = match spec.parameters {
+        OdometerParameters::Basic { slack } | OdometerParameters::RenyiMixture { slack } => (None, slack),
+        OdometerParameters::Advanced { granularity: given } => (given.map(granularity), None),
+        OdometerParameters::FreeX { x } => (amount("--x", x), None),
+        OdometerParameters::NormalMixture { gamma, slack } => (amount("--gamma", gamma), slack),
+        OdometerParameters::Stitched { v0, slack } => (amount("--v0", v0), slack),
+    };
+    own.into_iter().chain(amount("--slack", slack)).collect()
 }
 
 /// The names of the filter rules.
@@ -255,11 +328,6 @@ pub fn filter_rules() -> PossibleValuesParser {
 /// The names of the odometer rules.
 pub fn odometer_rules() -> PossibleValuesParser {
     PossibleValuesParser::new(OdometerRule::ALL.map(OdometerRule::name))
-}
-
-/// What happens on a halt, by name.
-pub fn on_halt(name: &str) -> OnHalt {
-    if name == "stop" { OnHalt::Stop } else { OnHalt::Refuse }
 }
 
 /// An amount from a flag, with the flag's name in the error. A cost that had to be rounded up is told.

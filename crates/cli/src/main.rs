@@ -7,6 +7,7 @@ mod compare;
 mod demo;
 mod figure;
 mod lab;
+mod ledger;
 mod meter;
 mod output;
 mod plan;
@@ -16,9 +17,9 @@ mod table;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use output::{Failure, tell};
+use output::{Failure, INTEGRITY_BROKEN, tell};
 
 /// Privacy odometers and filters: a budget for people who choose the next question after seeing the last answer.
 #[derive(Parser)]
@@ -28,7 +29,8 @@ struct Program {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 2 wrong usage or input, 3 refused by a filter set to stop, 4 a claim does not hold, 1 anything else.";
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 2 wrong usage or input, 3 refused by a filter, 4 a record or a claim does not hold, 1 anything else.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -36,27 +38,88 @@ enum Command {
     Plan(plan::Plan),
     Compare(compare::Compare),
     Meter(meter::Meter),
+    Account(ledger::account::AccountCommand),
+    Charge(ledger::charge::ChargeCommand),
+    Quote(ledger::quote::QuoteCommand),
+    History(ledger::history::HistoryCommand),
+    Verify(ledger::verify::VerifyCommand),
+    Export(ledger::export::ExportCommand),
+    Import(ledger::import::ImportCommand),
+    Ledger(ledger::manage::ManageCommand),
     Lab(lab::Lab),
 }
 
+/// The commands as the help shows them.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Without a ledger", &["demo", "plan", "compare", "meter"]),
+    ("Budgets that last", &["account", "charge", "quote", "history"]),
+    ("The ledger's keeper", &["verify", "export", "import", "ledger"]),
+    ("Evidence", &["lab", "help"]),
+];
+
 fn main() -> ExitCode {
-    let result = match Program::parse().command {
+    let matches = with_groups(Program::command()).get_matches();
+    let command = Program::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command;
+    let result = match command {
         Command::Demo(demo) => demo.run(),
         Command::Plan(plan) => plan.run(),
         Command::Compare(compare) => compare.run(),
         Command::Meter(meter) => meter.run(),
+        Command::Account(account) => account.run(),
+        Command::Charge(charge) => charge.run(),
+        Command::Quote(quote) => quote.run(),
+        Command::History(history) => history.run(),
+        Command::Verify(verify) => verify.run(),
+        Command::Export(export) => export.run(),
+        Command::Import(import) => import.run(),
+        Command::Ledger(ledger) => ledger.run(),
         Command::Lab(lab) => lab.run(),
     };
-    match result {
-        Ok(code) => code,
-        Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
-        Err(Failure::Usage(message)) => {
-            tell(&format!("error: {message}"));
-            ExitCode::from(2)
+    let (message, code) = match result {
+        Ok(code) => return code,
+        Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
+        Err(Failure::Usage(message)) => (message, ExitCode::from(2)),
+        Err(Failure::Integrity(message)) => (message, ExitCode::from(INTEGRITY_BROKEN)),
+        Err(Failure::Other(message)) => (message, ExitCode::FAILURE),
+    };
+    tell(&format!("error: {message}"));
+    code
+}
+
+/// The same program with its commands in groups, which clap has no word for.
+fn with_groups(program: clap::Command) -> clap::Command {
+    let header = *program.get_styles().get_header();
+    let literal = *program.get_styles().get_literal();
+    let about = |name: &str| match program.find_subcommand(name).and_then(clap::Command::get_about) {
+        Some(about) => about.to_string(),
+        None => "Print the help of a command".to_string(),
+    };
+    let mut groups = String::new();
+    for (title, names) in GROUPS {
+        groups += &format!("{header}{title}:{header:#}\n");
+        for name in names {
+            groups += &format!("  {literal}{name:<8}{literal:#}  {}\n", about(name));
         }
-        Err(Failure::Other(message)) => {
-            tell(&format!("error: {message}"));
-            ExitCode::FAILURE
-        }
+        groups.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{header}Options:{header:#}\n{{options}}{{after-help}}"
+    );
+    program.help_template(template)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_stands_in_one_group() {
+        Program::command().debug_assert();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let program = Program::command();
+        let mut commands: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).chain(["help"]).collect();
+        grouped.sort_unstable();
+        commands.sort_unstable();
+        assert_eq!(grouped, commands);
     }
 }

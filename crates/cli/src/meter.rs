@@ -7,14 +7,13 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use taximeter_accounting::{
-    Amount, Balance, Cost, Count, Declared, Filter, FilterRule, FilterSpec, Forfeit, Odometer, OdometerRule, Reading,
-    Rounding, Verdict,
+    Amount, Cost, Count, Declared, Filter, FilterRule, Forfeit, Odometer, OnHalt, Reading, Verdict,
 };
 
-use crate::args::{
-    BudgetArgs, Level, RuleArgs, filter_rules, flag, odometer_rules, on_halt, optional, shown_parameters,
+use crate::args::{BudgetArgs, FilterAndOdometerArgs, shown_parameters};
+use crate::output::{
+    BalanceJson, Computed, Failure, REFUSED, print_json, print_line, show_cost, show_count, show_number, tell,
 };
-use crate::output::{Computed, Failure, print_json, print_line, show_cost, show_count, show_number, tell};
 
 /// Decide and read, cost by cost, from standard input
 ///
@@ -27,26 +26,11 @@ use crate::output::{Computed, Failure, print_json, print_line, show_cost, show_c
 pub struct Meter {
     #[command(flatten)]
     budget: BudgetArgs,
-    /// The filter that decides
-    #[arg(long, value_name = "RULE", default_value = "residue", value_parser = filter_rules())]
-    rule: String,
-    /// The odometer that reads
-    #[arg(long, value_name = "RULE", default_value = "renyi-mixture", value_parser = odometer_rules())]
-    odometer: String,
-    /// The delta at which the reading holds [default: the budget's delta]
-    #[arg(long, value_name = "DELTA")]
-    at_delta: Option<String>,
-    /// The largest single cost: an epsilon, or a mu for what has no epsilon
-    #[arg(long, value_name = "AMOUNT")]
-    max_cost: Option<String>,
-    /// After a halt: go on with smaller costs, or stop for good as in the paper
-    #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = ["refuse", "stop"])]
-    on_halt: String,
     /// Print one JSON document a line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    rules: RuleArgs,
+    rules: FilterAndOdometerArgs,
 }
 
 /// A longer line is not a cost.
@@ -78,34 +62,14 @@ impl Meter {
                 (false, answer) => print_line(&answer.text())?,
             }
         }
-        let stopped = self.on_halt == "stop" && ride.last_halted;
-        Ok(if stopped { ExitCode::from(3) } else { ExitCode::SUCCESS })
+        let stopped = ride.filter.spec().on_halt == OnHalt::Stop && ride.last_halted;
+        Ok(if stopped { ExitCode::from(REFUSED) } else { ExitCode::SUCCESS })
     }
 
     /// The filter and the odometer, with nothing charged.
     fn ride(&self) -> Result<Ride, Failure> {
-        let budget = self.budget.budget()?;
-        if budget.delta().is_zero() && (self.rule != "basic" || (self.odometer != "basic" && self.at_delta.is_none())) {
-            return Err(Failure::Usage(
-                "a budget without a delta goes with basic composition alone: give a delta, for instance --budget 1,1e-6, or use \
-                 --rule basic --odometer basic"
-                    .to_string(),
-            ));
-        }
-        let (rule, odometer) = (FilterRule::from_name(&self.rule)?, OdometerRule::from_name(&self.odometer)?);
-        self.rules.refuse_foreign(Some(rule), Some(odometer))?;
-        let filter = FilterSpec {
-            on_halt: on_halt(&self.on_halt),
-            max_cost: optional("--max-cost", &self.max_cost)?,
-            ..self.rules.filter(rule, budget)?
-        };
-        let at_delta = match &self.at_delta {
-            Some(text) => flag("--at-delta", text, Rounding::Down)?,
-            None => budget.delta(),
-        };
-        let level = Level { at_delta, mechanism_delta: budget.mechanism_delta(), expected: budget.epsilon() };
-        let filter = Filter::new(filter)?;
-        let odometer = Odometer::new(self.rules.odometer(odometer, level)?)?;
+        let (filter, odometer) = self.rules.with_budget(self.budget.budget()?)?;
+        let (filter, odometer) = (Filter::new(filter)?, Odometer::new(odometer)?);
         Ok(Ride { filter, odometer, round: 0, usual: None, last_halted: false })
     }
 }
@@ -192,19 +156,6 @@ struct Quote {
     forfeits: Option<ForfeitJson>,
 }
 
-#[derive(Serialize)]
-struct BalanceJson {
-    epsilon: Option<Amount>,
-    delta: Amount,
-    share: Computed,
-}
-
-impl From<Balance> for BalanceJson {
-    fn from(balance: Balance) -> Self {
-        BalanceJson { epsilon: balance.epsilon, delta: balance.delta, share: Computed(balance.share) }
-    }
-}
-
 /// How many of the usual costs would have fitted, and how many still do in each branch.
 #[derive(Serialize)]
 struct ForfeitJson {
@@ -221,7 +172,7 @@ struct ForfeitJson {
 impl Ride {
     fn answer(&mut self, entry: Entry) -> Result<Answer, String> {
         let Declared { cost, rounded } = entry.declared;
-        if !self.odometer.spec().rule.takes(cost.kind()) {
+        if !self.odometer.spec().rule().takes(cost.kind()) {
             // Asked of a copy, so that neither meter moves.
             self.odometer.clone().charge(&cost).map_err(|error| error.to_string())?;
         }
@@ -339,9 +290,9 @@ impl Ride {
         parameters.extend(shown_parameters(odometer).into_iter().map(|(name, value)| format!("{name} {value}")));
         text += &format!(
             "\nodometer {}: {}\n  {}",
-            odometer.rule.name(),
+            odometer.rule().name(),
             self.odometer.reading().guarantee,
-            odometer.rule.citation()
+            odometer.rule().citation()
         );
         text + &format!("\nparameters: {}", parameters.join(", "))
     }

@@ -4,7 +4,10 @@ use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
 use serde_json::Number;
-use taximeter_accounting::{Amount, Budget, Cost, Count, Error};
+use taximeter_accounting::{Amount, Balance, Budget, Cost, Count, Error};
+
+/// The exit code for what a filter refused.
+pub const REFUSED: u8 = 3;
 
 /// The exit code for evidence or records that do not hold.
 pub const INTEGRITY_BROKEN: u8 = 4;
@@ -13,6 +16,8 @@ pub const INTEGRITY_BROKEN: u8 = 4;
 pub enum Failure {
     /// The words or numbers given cannot be used.
     Usage(String),
+    /// Records are not what was written.
+    Integrity(String),
     /// The reader of the output went away: nothing is left to say.
     ClosedPipe,
     /// Anything else.
@@ -22,6 +27,16 @@ pub enum Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Failure::Usage(error.to_string())
+    }
+}
+
+impl From<taximeter_ledger::Error> for Failure {
+    fn from(error: taximeter_ledger::Error) -> Self {
+        match error.to_string() {
+            message if error.is_input() => Failure::Usage(message),
+            message if error.is_integrity() => Failure::Integrity(message),
+            message => Failure::Other(message),
+        }
     }
 }
 
@@ -79,6 +94,20 @@ pub struct BudgetJson {
 impl From<&Budget> for BudgetJson {
     fn from(budget: &Budget) -> Self {
         BudgetJson { epsilon: budget.epsilon(), delta: budget.delta(), mechanism_delta: budget.mechanism_delta() }
+    }
+}
+
+/// What is spent or left as JSON.
+#[derive(Serialize)]
+pub struct BalanceJson {
+    pub epsilon: Option<Amount>,
+    pub delta: Amount,
+    pub share: Computed,
+}
+
+impl From<Balance> for BalanceJson {
+    fn from(balance: Balance) -> Self {
+        BalanceJson { epsilon: balance.epsilon, delta: balance.delta, share: Computed(balance.share) }
     }
 }
 

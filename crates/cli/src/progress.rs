@@ -21,15 +21,27 @@ impl Progress {
     /// Told a share of the work that is done.
     pub fn share(&self, done: f64) {
         const PARTS: u64 = 1000;
-        if self.started.elapsed() < Duration::from_secs(1) {
-            return;
+        if let Some(bar) = self.bar(|| ProgressBar::new(PARTS), "{msg} {bar:40} {percent} %, {eta} left") {
+            bar.set_position((done.clamp(0.0, 1.0) * PARTS as f64) as u64);
         }
-        let bar = self.bar.get_or_init(|| {
-            let bar = ProgressBar::new(PARTS).with_message(self.what);
-            let style = ProgressStyle::with_template("{msg} {bar:40} {percent} %, {eta} left");
-            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
-        bar.set_position((done.clamp(0.0, 1.0) * PARTS as f64) as u64);
+    }
+
+    /// Told how much is done, where nobody knows of how much.
+    pub fn count(&self, done: u64) {
+        if let Some(bar) = self.bar(ProgressBar::no_length, "{msg} {human_pos} so far, {elapsed}") {
+            bar.set_position(done);
+        }
+    }
+
+    /// The bar, once it is time to show it.
+    fn bar(&self, make: impl FnOnce() -> ProgressBar, template: &str) -> Option<&ProgressBar> {
+        let is_time = self.started.elapsed() >= Duration::from_secs(1);
+        is_time.then(|| {
+            self.bar.get_or_init(|| {
+                let style = ProgressStyle::with_template(template);
+                make().with_message(self.what).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+            })
+        })
     }
 
     /// Prints something while the bar, if it is there, stands aside.

@@ -1,0 +1,97 @@
+//! `taximeter import`: a ledger from an export.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+use taximeter_ledger::{Imported, LedgerId, Position, import};
+
+use crate::ledger::LedgerArgs;
+use crate::ledger::show::{Lines, number};
+use crate::output::{Failure, print_json, print_line, tell};
+use crate::progress::Progress;
+
+/// Make a ledger from an export, where there is none
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  taximeter import census.jsonl --ledger copy.db
+  zstd -d < census.jsonl.zst | taximeter import - --ledger postgres://taximeter@db.example/budgets
+
+Every record is made again on its way in; if one does not come out as it stands there, nothing is imported. It is the same ledger, \
+not a new one: do not go on with the one that was exported, or its budgets are spent twice.")]
+pub struct ImportCommand {
+    /// The export, or - for standard input
+    #[arg(value_name = "FILE|-")]
+    input: String,
+    #[command(flatten)]
+    ledger: LedgerArgs,
+}
+
+#[derive(Serialize)]
+struct Document {
+    ledger: LedgerId,
+    records: u64,
+    accounts: usize,
+    newest: Position,
+    witness: String,
+}
+
+impl ImportCommand {
+    pub fn run(&self) -> Result<ExitCode, Failure> {
+        let imported = if self.input == "-" {
+            self.import(io::stdin().lock(), None)?
+        } else {
+            let cannot =
+                |error: io::Error| Failure::Usage(format!("the export {:?} cannot be read: {error}", self.input));
+            let file = File::open(&self.input).map_err(cannot)?;
+            let bytes = file.metadata().map_err(cannot)?.len();
+            self.import(file, Some(bytes))?
+        };
+        let Imported { ledger, head: newest, accounts, witness } = imported;
+        let (records, witness) = (newest.sequence + 1, witness.display().to_string());
+        if self.ledger.json {
+            print_json(&Document { ledger, records, accounts, newest, witness })?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut lines = Lines::default();
+        lines.add("ledger", ledger);
+        lines.add("newest", format!("record {}, hash {}", newest.sequence, newest.hash));
+        lines.add("witness", witness);
+        let accounts = number(accounts as u64, "account", "accounts");
+        print_line(&format!("imported {}, {accounts}\n\n{lines}", number(records, "record", "records")))?;
+        tell(
+            "It is the same ledger, not a new one: do not go on with the one that was exported, or its budgets are spent twice.",
+        );
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Imports with progress: a share of the bytes where their number is known.
+    fn import(&self, input: impl Read, bytes: Option<u64>) -> Result<Imported, Failure> {
+        let read = Cell::new(0);
+        let mut input = BufReader::new(Counting { inner: input, read: &read });
+        let progress = Progress::new("importing");
+        let mut tell = |records: u64| match bytes {
+            Some(bytes) => progress.share(read.get() as f64 / bytes.max(1) as f64),
+            None => progress.count(records),
+        };
+        Ok(import(&self.ledger.location()?, &self.ledger.options(true), &mut input, &mut tell)?)
+    }
+}
+
+/// Counts the bytes that are read.
+struct Counting<'a, R> {
+    inner: R,
+    read: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Counting<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.read.set(self.read.get() + count as u64);
+        Ok(count)
+    }
+}
