@@ -116,6 +116,14 @@ impl Charge {
                 Charge::COSTS
             )));
         }
+        // A cost that is made by hand may not be one that can be declared, and then the journal could not be read back.
+        for cost in &self.costs {
+            if let Cost::Approximate { epsilon, delta } = *cost
+                && Cost::approximate(epsilon, delta)? != *cost
+            {
+                return Err(Error::input(format!("the cost {cost} has a delta of 0: declare it as a pure one")));
+            }
+        }
         if !self.accounts.is_sorted_by(|one, next| one < next) {
             return Err(Error::input("the accounts of a charge are not in order"));
         }

@@ -19,7 +19,7 @@ use crate::queue::{NotPushed, Queue, Reply, slot};
 use crate::quote::Quote;
 use crate::reader::{self, Loaded, Reader};
 use crate::store::{self, Access, Location, Store};
-use crate::witness::{Testimony, Witness};
+use crate::witness::{Sharing, Testimony, Witness};
 use crate::writer::{Command, Refusals, RefusedCharge, Shared, Writer, now};
 
 /// How a ledger is opened.
@@ -82,7 +82,8 @@ struct Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.shared.queue.close();
-        if let Some(writer) = self.writer.take() {
+        // A task that is woken on the writer's own thread may hold the last handle; it cannot wait for itself.
+        if let Some(writer) = self.writer.take().filter(|writer| writer.thread().id() != thread::current().id()) {
             // A writer that panicked has told everybody who waited.
             let _ = writer.join();
         }
@@ -101,13 +102,15 @@ impl Drop for Ending {
 }
 
 impl Ledger {
-    /// Opens a ledger for writing, and checks it against its witness.
+    /// Opens a ledger for writing, and checks it against its witness. Blocks: within an asynchronous runtime, call it on a thread for
+    /// blocking work.
     pub fn open(location: &Location, options: Options) -> Result<Ledger, Error> {
         let access = Access::Write { create: options.create, wait: options.wait };
         let mut store = store::open(location, access)?;
         let (books, tree, witness) = match reader::load(&mut *store, location, options.witness.as_deref())? {
-            Some(loaded) => trusted(&mut *store, loaded)?,
-            None => found(&mut *store, location, &options)?,
+            Some(loaded) => trusted(&mut *store, loaded, location.sharing())?,
+            None if options.create => found(&mut *store, location, &options)?,
+            None => return Err(reader::no_ledger(location)),
         };
         let path = witness.path().to_path_buf();
         let shared = Arc::new(Shared {
@@ -268,20 +271,23 @@ fn found(store: &mut dyn Store, location: &Location, options: &Options) -> Resul
     }
     store.write(&changes)?;
     store.commit()?;
-    let witness = Witness::create(&path, Testimony { ledger: id, position: books.head() })?;
+    let witness = Witness::create(&path, Testimony { ledger: id, position: books.head() }, location.sharing())?;
     Ok((books, tree, witness))
 }
 
 /// A ledger with its witness, if it is what that remembers.
-fn trusted(store: &mut dyn Store, loaded: Loaded) -> Result<(Books, StateTree, Witness), Error> {
+fn trusted(store: &mut dyn Store, loaded: Loaded, sharing: Sharing) -> Result<(Books, StateTree, Witness), Error> {
     let Loaded { books, tree, witness: path, testimony } = loaded;
     let testimony = testimony?;
     // A ledger whose process was killed before the first witness was written has nothing in it yet that could be lost.
     let witness = if testimony.is_none() && books.head().sequence == 0 {
-        Witness::create(&path, Testimony { ledger: books.id(), position: books.head() })?
+        Witness::create(&path, Testimony { ledger: books.id(), position: books.head() }, sharing)?
     } else {
         reader::check_witness(store, books.id(), books.head(), testimony, &path)?;
-        Witness::open(&path)?
+        let mut witness = Witness::open(&path, sharing)?;
+        // A process that was killed may have committed more than its witness learned; a repeated key will acknowledge that.
+        witness.advance(Testimony { ledger: books.id(), position: books.head() })?;
+        witness
     };
     Ok((books, tree, witness))
 }

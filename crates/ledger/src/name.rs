@@ -166,6 +166,8 @@ impl Key {
         };
         let milliseconds = jiff::Timestamp::now().as_millisecond();
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        // A process that was forked has the same random bits and count, but another number.
+        let process = process ^ u64::from(std::process::id());
         Ok(ShortText(format!("{milliseconds:012x}-{process:016x}-{count:x}").into()))
     }
 }

@@ -71,6 +71,14 @@ impl Quote {
 }
 
 fn quote(before: Account, costs: &[Cost], priced: &[Arc<PricedCost>]) -> Result<QuotedAccount, Error> {
+    let after = match before.decide(priced)? {
+        Decision::Admitted(filter) => {
+            let mut after = before.clone();
+            after.charge(priced, filter)?;
+            Ok(after)
+        }
+        Decision::Refused { reason, .. } => Err(reason),
+    };
     let count = match (costs, before.filter()) {
         ([cost, others @ ..], Some(filter)) if others.iter().all(|other| other == cost) => {
             let Count { count, at_least } = filter.count(cost)?;
@@ -80,14 +88,6 @@ fn quote(before: Account, costs: &[Cost], priced: &[Arc<PricedCost>]) -> Result<
         _ => None,
     };
     let closes = closes(&before, costs)?;
-    let after = match before.decide(priced)? {
-        Decision::Admitted(filter) => {
-            let mut after = before.clone();
-            after.charge(priced, filter)?;
-            Ok(after)
-        }
-        Decision::Refused { reason, .. } => Err(reason),
-    };
     Ok(QuotedAccount { closes: closes.filter(|_| after.is_ok()), before, after, count })
 }
 

@@ -10,7 +10,7 @@ use crate::hash::StateTree;
 use crate::journal::{Event, FORMAT, LedgerId, Position};
 use crate::name::AccountName;
 use crate::quote::Quote;
-use crate::store::{self, Access, Location, Store, beside};
+use crate::store::{self, Access, Location, Store, beside, resolved};
 use crate::transfer;
 use crate::witness::{Testimony, Witness};
 
@@ -35,8 +35,8 @@ impl Reader {
     /// Opens a ledger for reading, and checks it against its witness.
     pub fn open(location: &Location, witness: Option<&Path>) -> Result<Reader, Error> {
         let mut store = store::open(location, Access::Read)?;
-        let no_ledger = || Error::input(format!("there is no ledger at {location} yet; `account create` makes one"));
-        let Loaded { books, witness, testimony, .. } = load(&mut *store, location, witness)?.ok_or_else(no_ledger)?;
+        let loaded = load(&mut *store, location, witness)?;
+        let Loaded { books, witness, testimony, .. } = loaded.ok_or_else(|| no_ledger(location))?;
         // Before the first witness is written there is nothing that could be lost.
         let fresh = Testimony { ledger: books.id(), position: books.head() };
         let testimony = match testimony? {
@@ -78,7 +78,13 @@ impl Reader {
 
     /// What happened to an account, newest first, at most so many records; `from` is where the part before left off.
     pub fn history(&mut self, name: &AccountName, from: Option<u64>, most: usize) -> Result<History, Error> {
-        let mut next = Some(from.unwrap_or(self.books.account(name)?.sequence()));
+        let newest = self.books.account(name)?.sequence();
+        if let Some(from) = from.filter(|from| *from > newest) {
+            return Err(Error::input(format!(
+                "the newest record about account {name} is {newest}; there is none from {from} on"
+            )));
+        }
+        let mut next = Some(from.unwrap_or(newest));
         let mut records = Vec::new();
         while let Some(sequence) = next
             && records.len() < most
@@ -109,6 +115,13 @@ impl Reader {
     ) -> Result<Position, Error> {
         transfer::export(&mut *self.store, out, progress)
     }
+}
+
+/// A store without a record in it.
+pub(crate) fn no_ledger(location: &Location) -> Error {
+    Error::input(format!(
+        "there is no ledger at {location} yet; `account create` makes one, or name another with --ledger"
+    ))
 }
 
 /// What is found when a ledger is opened.
@@ -172,7 +185,7 @@ pub(crate) fn witness_path(location: &Location, given: Option<&Path>, id: Ledger
         return Ok(path.to_path_buf());
     }
     match location {
-        Location::File(path) => Ok(beside(path, ".witness")),
+        Location::File(path) => Ok(beside(&resolved(path), ".witness")),
         Location::Postgres(_) => {
             let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
             let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local").join("state")));

@@ -85,8 +85,19 @@ pub fn restore(location: &Location, options: &Options, how: Restore) -> Result<R
     let loaded = load(&mut *store, location, options.witness.as_deref())?
         .ok_or_else(|| Error::input(format!("there is no ledger at {location}; put a copy of it there first")))?;
     let (id, head) = (loaded.books.id(), loaded.books.head());
-    // A witness that cannot be read is as good as none.
-    let testimony = loaded.testimony.clone().unwrap_or(None);
+    // A witness that is damaged is as good as none; one that cannot be reached is not.
+    let testimony = match loaded.testimony.clone() {
+        Err(error) if error.is_rollback() => None,
+        testimony => testimony?,
+    };
+    if let Some(foreign) = testimony.filter(|testimony| testimony.ledger != id) {
+        return Err(Error::input(format!(
+            "the witness {} is of another ledger, {}, and stays as it is; this one is {id}. Name the right witness with --witness, or \
+             the place for a new one",
+            loaded.witness.display(),
+            foreign.ledger
+        )));
+    }
     if check_witness(&mut *store, id, head, testimony, &loaded.witness).is_ok() {
         return Err(Error::input(format!(
             "the ledger {location} is what its witness remembers, record {}: there is nothing to restore",
@@ -175,6 +186,6 @@ fn accept_loss(
     let head = changes.head();
     store.write(&changes)?;
     store.commit()?;
-    Witness::create(&witness, Testimony { ledger: books.id(), position: head })?;
+    Witness::overwrite(&witness, Testimony { ledger: books.id(), position: head })?;
     Ok(Restored { head, records: 0, exhausted: books.accounts().len() })
 }

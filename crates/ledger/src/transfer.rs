@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::journal::{LedgerId, Position};
 use crate::ledger::Options;
+use crate::name::excerpt;
 use crate::reader::{check_witness, witness_path};
 use crate::store::{self, Access, Location, Store};
 use crate::verify::{AT_A_TIME, Replay};
@@ -124,6 +125,16 @@ fn import_all(
             progress(replay.next());
         }
     };
+    let mut rest = String::new();
+    Read::take(&mut *input, 1024)
+        .read_to_string(&mut rest)
+        .map_err(|error| Error::input(format!("the export: {error}")))?;
+    if !rest.trim().is_empty() {
+        return Err(Error::input(format!(
+            "{} stands behind the end of the export; import one export",
+            excerpt(rest.trim())
+        )));
+    }
     let books = replay.books().ok_or_else(|| Error::input("the export has no records"))?;
     if books.head() != end {
         return Err(Error::integrity(format!(
@@ -139,7 +150,8 @@ fn import_all(
         check_witness(store, books.id(), books.head(), testimony, &path)?;
     }
     let ledger = books.id();
+    // The witness first: if the power fails in between, the same import can be made again.
+    Witness::create(&path, Testimony { ledger, position: end }, location.sharing())?;
     store.commit()?;
-    Witness::create(&path, Testimony { ledger, position: end })?;
     Ok(Imported { ledger, head: end, accounts: books.accounts().len(), witness: path })
 }

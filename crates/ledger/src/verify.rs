@@ -8,7 +8,7 @@ use crate::books::{Books, Draft};
 use crate::error::Error;
 use crate::hash::{Hash, StateTree};
 use crate::journal::{Event, Position, Record};
-use crate::reader::{check_witness, identity, witness_path};
+use crate::reader::{check_witness, identity, no_ledger, witness_path};
 use crate::store::{self, Access, Location, Store, StoredRecord};
 use crate::witness::{Testimony, Witness};
 
@@ -37,8 +37,7 @@ pub fn verify(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verified, Error> {
     let mut store = store::open(location, Access::Read)?;
-    let no_ledger = || Error::input(format!("there is no ledger at {location} yet; `account create` makes one"));
-    let id = identity(&mut *store)?.ok_or_else(no_ledger)?;
+    let id = identity(&mut *store)?.ok_or_else(|| no_ledger(location))?;
     // Before the journal, which is never behind it.
     let path = witness_path(location, witness, id)?;
     let testimony = Witness::read(&path)?;
@@ -91,6 +90,7 @@ fn verify_all(
             None => error,
         }
     })?;
+    store.check()?;
     let head = books.head();
     Ok(Verified { records: head.sequence + 1, accounts: books.accounts().len(), head, witness: None })
 }

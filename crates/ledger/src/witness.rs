@@ -7,6 +7,7 @@
 //! The file has two places of 4096 bytes, used in turn, each with one line of text. A line that a crash tore has the wrong check,
 //! and the other place still has the one before.
 
+use std::cmp::Ordering;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,16 @@ pub(crate) struct Testimony {
 pub(crate) struct Witness {
     path: PathBuf,
     file: File,
+    sharing: Sharing,
+}
+
+/// Who else writes to the ledger, and so to the witness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// Nobody: a witness that knows more is that of another copy which goes on.
+    Alone,
+    /// Other processes: they may have got further.
+    Shared,
 }
 
 /// Bytes from one place to the next. No disk tears a write across both.
@@ -35,24 +46,49 @@ const PLACE: usize = 4096;
 const MARK: &str = "taximeter-witness-1";
 
 impl Witness {
-    /// Makes a witness, or writes over one that is there.
-    pub(crate) fn create(path: &Path, testimony: Testimony) -> Result<Witness, Error> {
+    /// Makes a witness where there is none. If another process was faster, its witness is taken.
+    pub(crate) fn create(path: &Path, testimony: Testimony, sharing: Sharing) -> Result<Witness, Error> {
         let failed = |error: io::Error| failed(path, &error);
-        let new = beside(path, ".new");
+        let new = beside(path, &format!(".new-{}", std::process::id()));
         let mut file = File::create(&new).map_err(failed)?;
         let mut bytes = place(&testimony);
         bytes.resize(2 * PLACE, b' ');
         file.write_all(&bytes).map_err(failed)?;
         file.sync_all().map_err(failed)?;
-        std::fs::rename(&new, path).map_err(failed)?;
-        sync_folder(path).map_err(failed)?;
-        Witness::open(path)
+        // A link, not a new name: it does not take the place of a file that somebody holds open.
+        let linked = std::fs::hard_link(&new, path);
+        std::fs::remove_file(&new).map_err(failed)?;
+        match linked {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            _ => sync_folder(path).map_err(failed)?,
+        }
+        let mut witness = Witness::open(path, sharing)?;
+        witness.advance(testimony)?;
+        Ok(witness)
     }
 
     /// Opens a witness that is there.
-    pub(crate) fn open(path: &Path) -> Result<Witness, Error> {
+    pub(crate) fn open(path: &Path, sharing: Sharing) -> Result<Witness, Error> {
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| failed(path, &error))?;
-        Ok(Witness { path: path.to_path_buf(), file })
+        Ok(Witness { path: path.to_path_buf(), file, sharing })
+    }
+
+    /// Makes a witness say something else, whatever it said: for a ledger that was restored.
+    pub(crate) fn overwrite(path: &Path, testimony: Testimony) -> Result<(), Error> {
+        if !path.exists() {
+            return Witness::create(path, testimony, Sharing::Alone).map(drop);
+        }
+        let mut witness = Witness::open(path, Sharing::Alone)?;
+        let written = (|| {
+            witness.file.lock()?;
+            for at in [0, 1] {
+                witness.file.seek(SeekFrom::Start((at * PLACE) as u64))?;
+                witness.file.write_all(&place(&testimony))?;
+                witness.file.sync_all()?;
+            }
+            witness.file.unlock()
+        })();
+        written.map_err(|error| failed(path, &error))
     }
 
     /// Where it is.
@@ -86,6 +122,9 @@ impl Witness {
     }
 
     fn try_advance(&mut self, testimony: Testimony) -> io::Result<()> {
+        if !is_same_file(&self.file, &self.path)? {
+            return Err(invalid("it was replaced by another file while the ledger was open"));
+        }
         self.file.lock()?;
         let written = self.write(testimony);
         // Whoever gets the lock next finds what is written on disk, and may rely on it.
@@ -94,15 +133,46 @@ impl Witness {
     }
 
     fn write(&mut self, testimony: Testimony) -> io::Result<()> {
-        let at = match newest(&mut self.file)? {
-            Some((_, newest)) if newest.position.sequence >= testimony.position.sequence => return Ok(()),
-            Some((at, _)) => 1 - at,
-            None => return Err(io::Error::new(io::ErrorKind::InvalidData, "it was damaged while the ledger was open")),
+        let Some((at, newest)) = newest(&mut self.file)? else {
+            return Err(invalid("it was damaged while the ledger was open"));
         };
+        if newest.ledger != testimony.ledger {
+            return Err(invalid("it is of another ledger"));
+        }
+        match newest.position.sequence.cmp(&testimony.position.sequence) {
+            Ordering::Equal if newest.position.hash != testimony.position.hash => {
+                return Err(invalid("it remembers another record in the same place: two copies of the ledger go on"));
+            }
+            Ordering::Greater if self.sharing == Sharing::Alone => {
+                return Err(invalid("it remembers more than this ledger: another copy of it goes on"));
+            }
+            // It may be what a process wrote that was killed before it could sync.
+            Ordering::Equal | Ordering::Greater => return self.file.sync_data(),
+            Ordering::Less => {}
+        }
+        let at = 1 - at;
         self.file.seek(SeekFrom::Start((at * PLACE) as u64))?;
         self.file.write_all(&place(&testimony))?;
         self.file.sync_data()
     }
+}
+
+fn invalid(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// Whether a path still leads to an open file.
+#[cfg(unix)]
+fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (open, there) = (file.metadata()?, std::fs::metadata(path)?);
+    Ok((open.dev(), open.ino()) == (there.dev(), there.ino()))
+}
+
+/// Elsewhere an open file cannot be replaced.
+#[cfg(not(unix))]
+fn is_same_file(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
 }
 
 fn failed(path: &Path, error: &io::Error) -> Error {
@@ -168,7 +238,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("witness");
         assert_eq!(Witness::read(&path).unwrap(), None);
-        let mut witness = Witness::create(&path, testimony(3)).unwrap();
+        let mut witness = Witness::create(&path, testimony(3), Sharing::Shared).unwrap();
         for (advance, expected) in [(4, 4), (9, 9), (7, 9), (1_000_000, 1_000_000), (10, 1_000_000)] {
             witness.advance(testimony(advance)).unwrap();
             assert_eq!(Witness::read(&path).unwrap(), Some(testimony(expected)));
@@ -176,10 +246,27 @@ mod tests {
     }
 
     #[test]
+    fn two_copies_of_a_ledger_cannot_both_go_on_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("witness");
+        let mut one = Witness::create(&path, testimony(3), Sharing::Alone).unwrap();
+        let mut other = Witness::open(&path, Sharing::Alone).unwrap();
+        one.advance(testimony(5)).unwrap();
+        assert!(other.advance(testimony(4)).unwrap_err().to_string().contains("another copy"));
+        let fork = Testimony { position: Position { hash: Hash::NONE, ..testimony(5).position }, ..testimony(5) };
+        assert!(other.advance(fork).unwrap_err().to_string().contains("same place"));
+        let foreign = Testimony { ledger: LedgerId::parse(&"b".repeat(32)).unwrap(), ..testimony(6) };
+        assert!(other.advance(foreign).unwrap_err().to_string().contains("another ledger"));
+        std::fs::rename(&path, folder.path().join("moved")).unwrap();
+        Witness::create(&path, testimony(5), Sharing::Alone).unwrap();
+        assert!(one.advance(testimony(6)).unwrap_err().to_string().contains("replaced"));
+    }
+
+    #[test]
     fn a_torn_line_leaves_the_one_before() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("witness");
-        let mut witness = Witness::create(&path, testimony(3)).unwrap();
+        let mut witness = Witness::create(&path, testimony(3), Sharing::Alone).unwrap();
         witness.advance(testimony(4)).unwrap();
         let whole = std::fs::read(&path).unwrap();
         for at in 0..place(&testimony(4)).trim_ascii_end().len() {

@@ -93,8 +93,9 @@ pub struct RefusedCharge {
 /// How many refusals are remembered.
 const REFUSALS: usize = 100;
 
-/// How often a transaction is tried when the store says that it may be.
+/// How often, and for how long, a transaction is tried when the store says that it may be.
 const TRIES: u32 = 20;
+const TRYING: Duration = Duration::from_secs(120);
 
 pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
@@ -123,10 +124,15 @@ impl Writer {
                 return;
             }
             expected = batch.items.len() + self.shared.queue.len();
-            match self.serve(&batch.items) {
-                Ok(settled) => self.answer(batch.items.drain(..), settled),
-                Err(Trouble::Failed(error)) => batch.items.drain(..).for_each(|command| command.fail(error.clone())),
-                Err(Trouble::Stop(error)) => return self.stop(batch, &error),
+            while !batch.items.is_empty() {
+                let count = portion(&batch.items);
+                match self.serve(&batch.items[..count]) {
+                    Ok(settled) => self.answer(batch.items.drain(..count), settled),
+                    Err(Trouble::Failed(error)) => {
+                        batch.items.drain(..count).for_each(|command| command.fail(error.clone()));
+                    }
+                    Err(Trouble::Stop(error)) => return self.stop(batch, &error),
+                }
             }
         }
     }
@@ -171,7 +177,8 @@ impl Writer {
     fn serve(&mut self, commands: &[Command]) -> Result<Vec<Settled>, Trouble> {
         // A transaction whose commit got no answer.
         let mut in_doubt: Option<(Changes, Vec<Settled>)> = None;
-        for attempt in 0..TRIES {
+        let started = Instant::now();
+        for attempt in (0..TRIES).take_while(|attempt| *attempt == 0 || started.elapsed() < TRYING) {
             match self.attempt(commands, &mut in_doubt) {
                 Ok(settled) => return Ok(settled),
                 Err(Undone::Trouble(Trouble::Failed(error))) if in_doubt.is_some() => return Err(Trouble::Stop(error)),
@@ -183,7 +190,8 @@ impl Writer {
         match in_doubt {
             Some(_) => Err(Trouble::Stop(Error::storage("the store was lost at every attempt"))),
             None => Err(Trouble::Failed(Error::busy(format!(
-                "the store was contended at each of {TRIES} attempts; nothing was charged, try again"
+                "the store was contended for {} s; nothing was charged, try again",
+                started.elapsed().as_secs()
             )))),
         }
     }
@@ -218,8 +226,10 @@ impl Writer {
         if !self.meets_repeats {
             // What is not charged now may have been charged before.
             let suspects = commands.iter().zip(&settled).filter(|(_, settled)| !settled.is_charged());
-            if !self.known_keys(suspects.map(|(command, _)| command))?.is_empty() {
+            let repeats = self.known_keys(suspects.map(|(command, _)| command));
+            if !matches!(&repeats, Ok(repeats) if repeats.is_empty()) {
                 changes.undo(&mut self.tree);
+                repeats?;
                 self.store.rollback();
                 self.meets_repeats = true;
                 return Err(Undone::Again);
@@ -227,6 +237,9 @@ impl Writer {
         }
         if changes.is_empty() {
             self.store.rollback();
+            if !known.is_empty() {
+                self.acknowledge_known()?;
+            }
             return Ok(settled);
         }
         if let Err(error) = self.store.write(&changes) {
@@ -260,6 +273,15 @@ impl Writer {
         self.shared.commits.fetch_add(1, Ordering::Relaxed);
         self.shared.books.write().unwrap_or_else(PoisonError::into_inner).adopt(changes);
         Ok(())
+    }
+
+    /// What other processes committed is acknowledged again by a repeated key, so this one's witness must know it too.
+    fn acknowledge_known(&mut self) -> Result<(), Undone> {
+        let (ledger, position) = {
+            let books = self.shared.books.read().unwrap_or_else(PoisonError::into_inner);
+            (books.id(), books.head())
+        };
+        self.witness.advance(Testimony { ledger, position }).map_err(|error| Undone::Trouble(Trouble::Stop(error)))
     }
 
     /// Takes over what other processes wrote since.
@@ -335,6 +357,23 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// How many commands go into one transaction: a transaction must not take so long that others give up waiting for it.
+fn portion(commands: &[Command]) -> usize {
+    // Costs paid by accounts, far less than a second of them.
+    const MOST: usize = 50_000;
+    let mut work = 0;
+    let fits = |command: &&Command| {
+        work += match command {
+            Command::Charge(prepared, _) => {
+                prepared.costs.len() * prepared.charge.accounts().len() * AccountName::DEPTH
+            }
+            Command::Open(..) | Command::Close(..) => 1,
+        };
+        work <= MOST
+    };
+    commands.iter().take_while(fits).count().max(1)
 }
 
 /// Waits for those who were answered last and will mostly ask again at once, as long as they keep arriving: a commit costs about the

@@ -11,6 +11,7 @@ use crate::books::{AccountRow, ChangedAccount, Changes, Entry};
 use crate::error::Error;
 use crate::hash::Hash;
 use crate::journal::{Position, Record};
+use crate::witness::Sharing;
 
 /// Where a ledger is.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,7 +30,21 @@ impl Location {
             url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
                 Ok(Location::Postgres(url.to_string()))
             }
+            // Not shown: it may have a password in it.
+            other if other.contains("://") || other.to_ascii_lowercase().contains("password=") => Err(Error::input(
+                "the place of the ledger is neither a file nor a URL that starts with postgres:// or postgresql://",
+            )),
             path => Ok(Location::File(path.into())),
+        }
+    }
+}
+
+impl Location {
+    /// Who else may write to a ledger there.
+    pub(crate) fn sharing(&self) -> Sharing {
+        match self {
+            Location::File(_) => Sharing::Alone,
+            Location::Postgres(_) => Sharing::Shared,
         }
     }
 }
@@ -108,7 +123,7 @@ pub(crate) trait Store: Send {
     /// The accounts that changed after a record, or all of them, in the order of their numbers.
     fn accounts(&mut self, after: Option<u64>) -> Result<Vec<AccountRow>, StoreError>;
 
-    /// Appends records to the journal. [`Failure::KeyTaken`], here or from [`put`](Store::put), means that it has one of the keys.
+    /// Appends records to the journal. [`Failure::KeyTaken`], here or later in the transaction, means that it has one of the keys.
     fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError>;
 
     /// Writes the accounts that the appended records changed. Comes after the records.
@@ -119,6 +134,9 @@ pub(crate) trait Store: Send {
         self.append(changes.entries())?;
         self.put(&changes.accounts())
     }
+
+    /// Checks what no record and no account shows: that the store finds what it holds.
+    fn check(&mut self) -> Result<(), StoreError>;
 
     /// Ends the transaction and returns when it is on disk.
     fn commit(&mut self) -> Result<(), StoreError>;
@@ -184,6 +202,11 @@ pub(crate) fn open(location: &Location, access: Access) -> Result<Box<dyn Store>
         Location::File(path) => Box::new(sqlite::Sqlite::open(path, access)?),
         Location::Postgres(url) => Box::new(postgres::Postgres::open(url, access)?),
     })
+}
+
+/// The path of a file, also when it is named through a link.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// The path of a file beside another, with something added to its name.

@@ -3,39 +3,46 @@
 //! The journal is in write-ahead mode and every commit is synced (`synchronous=FULL`), so that a returned commit is on disk.
 //! Only one process writes: it holds a lock on a file beside the ledger. Others may read meanwhile.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, ffi, params};
 
-use super::{Access, Failure, Store, StoreError, StoredRecord, beside};
+use super::{Access, Failure, Store, StoreError, StoredRecord, beside, resolved};
 use crate::books::{AccountRow, ChangedAccount, Entry};
 use crate::error::Error;
 use crate::hash::Hash;
 use crate::journal::Position;
+use crate::witness::sync_folder;
 
 /// Says that a SQLite file is a ledger: "TaxM".
 const APPLICATION_ID: i64 = 0x5461_784d;
 
+/// How long SQLite waits for others.
+const BUSY: Duration = Duration::from_secs(5);
+
 /// The version of the tables.
 const SCHEMA_VERSION: i64 = 1;
 
-const SCHEMA: &str = "
-    CREATE TABLE journal (
+const TABLES: [&str; 2] = [
+    "CREATE TABLE journal (
         sequence INTEGER PRIMARY KEY,
         hash     BLOB NOT NULL,
         key      TEXT UNIQUE,
         line     TEXT NOT NULL
-    ) STRICT;
-    CREATE TABLE accounts (
+    ) STRICT",
+    "CREATE TABLE accounts (
         number   INTEGER PRIMARY KEY,
         name     TEXT NOT NULL UNIQUE,
         sequence INTEGER NOT NULL,
         state    BLOB NOT NULL
-    ) STRICT;
-";
+    ) STRICT",
+];
 
 pub(super) struct Sqlite {
     connection: Connection,
@@ -45,6 +52,8 @@ pub(super) struct Sqlite {
 
 impl Sqlite {
     pub(super) fn open(path: &Path, access: Access) -> Result<Sqlite, Error> {
+        // SQLite keeps its other files beside the file itself, also when it is reached through a link.
+        let path = &resolved(path);
         let lock = match access {
             Access::Read => None,
             Access::Write { wait, create } => {
@@ -59,11 +68,15 @@ impl Sqlite {
         };
         let cannot = |error: rusqlite::Error| match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => not_a_ledger(path),
-            _ => Error::storage(format!("the ledger {} cannot be opened: {error}", path.display())),
+            _ => {
+                let hint = hint(error.sqlite_error().map(|error| error.extended_code & 0xff));
+                Error::storage(format!("the ledger {} cannot be opened: {error}{hint}", path.display()))
+            }
         };
         // One thread uses the connection at a time, so SQLite need not lock against itself.
-        let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(cannot)?;
-        connection.busy_timeout(Duration::from_secs(5)).map_err(cannot)?;
+        let mut connection =
+            Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(cannot)?;
+        connection.busy_timeout(BUSY).map_err(cannot)?;
         connection.set_prepared_statement_cache_capacity(32);
         let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(cannot);
         let (application, version) = (number("application_id")?, number("user_version")?);
@@ -82,14 +95,22 @@ impl Sqlite {
             _ => return Err(not_a_ledger(path)),
         }
         if let Access::Write { .. } = access {
-            configure(&connection).map_err(cannot)?;
+            configure(&mut connection).map_err(cannot)?;
             if is_empty {
                 create(&connection).map_err(cannot)?;
             }
+            settle(&connection).map_err(cannot)?;
+            sync_what_is_there(path)?;
         } else if is_empty {
             return Err(no_ledger(path));
         }
-        Ok(Sqlite { connection, _lock: lock })
+        match tables(&connection).map_err(cannot)? == expected_tables() {
+            true => Ok(Sqlite { connection, _lock: lock }),
+            false => Err(Error::integrity(format!(
+                "the tables of the ledger {} are not those that this program made; the ledger was changed by other means",
+                path.display()
+            ))),
+        }
     }
 
     /// The first error of a transaction ends it.
@@ -104,21 +125,32 @@ impl Sqlite {
             (Some(ffi::SQLITE_FULL), When::Before) => Failure::Failed,
             (Some(ffi::SQLITE_BUSY), _) => Failure::Failed,
             (Some(ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB), _) => Failure::Broken,
+            // A value of another kind than was written.
+            (None, When::Before) => Failure::Broken,
             (Some(ffi::SQLITE_FULL | ffi::SQLITE_IOERR), _) | (_, When::Commit) => Failure::Fatal,
             _ => Failure::Failed,
         };
-        let hint = match code {
-            Some(ffi::SQLITE_FULL) => "; make room on the disk",
-            Some(ffi::SQLITE_IOERR) => "; is the disk full, over a limit, or broken?",
-            Some(ffi::SQLITE_BUSY) => "; does another program hold the file?",
-            _ => "",
-        };
+        let hint = hint(code);
+        if kind == Failure::Fatal {
+            // Closing would write and sync once more. Where even this fails, so will that.
+            let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        }
         self.rollback();
         StoreError::new(kind, format!("SQLite: {error}{hint}"))
     }
 
     fn attempt<T>(&mut self, action: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         action(&self.connection).map_err(|error| self.fail(error, When::Before))
+    }
+}
+
+/// What to do about an error, by its code.
+fn hint(code: Option<i32>) -> &'static str {
+    match code {
+        Some(ffi::SQLITE_FULL) => "; the disk is full: make room on it",
+        Some(ffi::SQLITE_IOERR | ffi::SQLITE_CANTOPEN) => "; is the disk full, over a limit, read-only or broken?",
+        Some(ffi::SQLITE_BUSY) => "; does another program hold the file?",
+        _ => "",
     }
 }
 
@@ -172,8 +204,8 @@ impl Store for Sqlite {
                 "SELECT number, name, sequence, state FROM accounts WHERE ?1 IS NULL OR sequence > ?1 ORDER BY number";
             let row = |row: &Row<'_>| {
                 Ok(AccountRow {
-                    number: row.get(0)?,
-                    name: row.get(1)?,
+                    number: u32::try_from(unsigned(row, 0)?).unwrap_or(u32::MAX),
+                    name: text(row, 1)?.unwrap_or_default(),
                     sequence: unsigned(row, 2)?,
                     state: row.get(3)?,
                 })
@@ -211,6 +243,23 @@ impl Store for Sqlite {
         })
     }
 
+    fn check(&mut self) -> Result<(), StoreError> {
+        let broken = |why: String| Err(StoreError::new(Failure::Broken, why));
+        let outside = "SELECT sequence FROM journal WHERE sequence < 0 LIMIT 1";
+        let outside =
+            |connection: &Connection| connection.query_row(outside, [], |row| row.get::<_, i64>(0)).optional();
+        if let Some(sequence) = self.attempt(outside)? {
+            return broken(format!("record {sequence}: no record has such a number"));
+        }
+        let integrity = |connection: &Connection| {
+            connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0))
+        };
+        match self.attempt(integrity)?.as_str() {
+            "ok" => Ok(()),
+            damage => broken(format!("the file of the ledger is damaged: {damage}")),
+        }
+    }
+
     fn commit(&mut self) -> Result<(), StoreError> {
         let commit = |connection: &Connection| connection.prepare_cached("COMMIT")?.execute([]);
         match commit(&self.connection) {
@@ -232,12 +281,19 @@ impl Store for Sqlite {
 }
 
 fn stored_record(row: &Row<'_>) -> rusqlite::Result<StoredRecord> {
-    Ok(StoredRecord { sequence: unsigned(row, 0)?, hash: hash(row, 1)?, key: row.get(2)?, line: row.get(3)? })
+    let line = text(row, 3)?.unwrap_or_default();
+    Ok(StoredRecord { sequence: unsigned(row, 0)?, hash: hash(row, 1)?, key: text(row, 2)?, line })
 }
 
+/// A number that no row can have was put there by other means; it is read as one that no row has.
 fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    let number: i64 = row.get(column)?;
-    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(u64::MAX))
+}
+
+/// Bytes that are not text are read as something that no hash fits.
+fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
+    let bytes = row.get_ref(column)?.as_bytes_or_null()?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
 }
 
 fn hash(row: &Row<'_>, column: usize) -> rusqlite::Result<Hash> {
@@ -246,7 +302,7 @@ fn hash(row: &Row<'_>, column: usize) -> rusqlite::Result<Hash> {
     Ok(Hash::from_bytes(&bytes).unwrap_or(Hash::NONE))
 }
 
-fn configure(connection: &Connection) -> rusqlite::Result<()> {
+fn configure(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     // On systems where a plain sync does not reach the disk.
@@ -254,17 +310,62 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
     // Room for the pages where new keys go, in KiB.
     connection.pragma_update(None, "cache_size", -16_384)?;
-    // Pages of the write-ahead file before they are moved to their places: an account or an index page that changed often
-    // meanwhile is moved once. 32 MiB are read in no time when a ledger is opened after a crash.
-    connection.pragma_update(None, "wal_autocheckpoint", 8192)?;
-    connection.pragma_update(None, "trusted_schema", false)
+    connection.pragma_update(None, "trusted_schema", false)?;
+    // SQLite's own checkpoints pass over a failed sync. An error here makes the commit that caused it fail.
+    connection.wal_hook(Some(|wal: &mut Wal, pages| if pages < CHECKPOINT { Ok(()) } else { checkpoint(wal) }))
+}
+
+/// Pages in the write-ahead file before they are moved to their places: an account or an index page that changed often meanwhile is
+/// moved once. 32 MiB are read in no time when a ledger is opened after a crash.
+const CHECKPOINT: i32 = 8192;
+
+fn checkpoint(wal: &mut Wal) -> rusqlite::Result<()> {
+    match wal.checkpoint() {
+        // A reader needs the old pages a little longer; the next commit tries again.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(()),
+        result => result,
+    }
+}
+
+/// A process that was killed, or whose sync failed, may have left behind what is not on disk. What is read from here on is
+/// acknowledged again, so it is moved to its place and synced there, as far as readers allow.
+fn settle(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(Duration::ZERO)?;
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    connection.busy_timeout(BUSY)
+}
+
+/// Where readers did not allow it, the write-ahead file is synced as it is; and so are the names of new files, where SQLite passes
+/// over an error. Not the file of the ledger: closing another handle to it would take SQLite's locks away.
+fn sync_what_is_there(path: &Path) -> Result<(), Error> {
+    let wal = beside(path, "-wal");
+    match File::open(&wal).and_then(|file| file.sync_all()) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(cannot_sync(&wal, &error)),
+        _ => {}
+    }
+    sync_folder(path).map_err(|error| cannot_sync(path, &error))
+}
+
+fn cannot_sync(path: &Path, error: &std::io::Error) -> Error {
+    Error::storage(format!("{} cannot be synced: {error}; is the disk full or broken?", path.display()))
 }
 
 fn create(connection: &Connection) -> rusqlite::Result<()> {
     // The marks are part of the same transaction: there is a whole ledger or an empty file.
     connection.execute_batch(&format!(
-        "BEGIN IMMEDIATE; {SCHEMA} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT"
+        "BEGIN IMMEDIATE; {}; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT",
+        TABLES.join("; ")
     ))
+}
+
+/// What was made in the file: that a key is taken only once rests on it.
+fn tables(connection: &Connection) -> rusqlite::Result<BTreeSet<String>> {
+    let mut made = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")?;
+    made.query_map([], |row| row.get(0))?.collect()
+}
+
+fn expected_tables() -> BTreeSet<String> {
+    TABLES.map(String::from).into()
 }
 
 fn require_file(path: &Path, create: bool) -> Result<(), Error> {
@@ -292,7 +393,7 @@ fn not_a_ledger(path: &Path) -> Error {
 
 /// Keeps other processes from writing to the same ledger.
 fn lock(path: &Path, wait: Duration) -> Result<File, Error> {
-    let lock_path = lock_path(path);
+    let lock_path = beside(path, ".lock");
     let cannot = |error: std::io::Error| {
         let why = format!("the lock {}: {error}; the ledger's folder must exist and be writable", lock_path.display());
         Error::storage(why)
@@ -313,10 +414,4 @@ fn lock(path: &Path, wait: Duration) -> Result<File, Error> {
             Err(TryLockError::Error(error)) => return Err(cannot(error)),
         }
     }
-}
-
-/// Beside the file itself, also when it is reached through a link.
-fn lock_path(path: &Path) -> PathBuf {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    beside(&path, ".lock")
 }

@@ -75,6 +75,14 @@ const ACCOUNTS: &str = "SELECT number, name, sequence, state FROM taximeter.acco
 const CHANGED_ACCOUNTS: &str =
     "SELECT number, name, sequence, state FROM taximeter.accounts WHERE sequence > $1 ORDER BY number";
 
+/// Whether a key is still taken only once, and whether there is a record outside of the journal's numbers.
+const CHECKS: &str = "
+    SELECT EXISTS (
+               SELECT FROM pg_constraint
+               WHERE conname = 'journal_key' AND conrelid = 'taximeter.journal'::regclass AND contype = 'u' AND convalidated
+           ),
+           (SELECT sequence FROM taximeter.journal WHERE sequence < 0 LIMIT 1)";
+
 /// COMMIT alone proves nothing: where the transaction has failed it answers ROLLBACK, and where there is none it only warns; neither
 /// is an error. So a question goes first. In a failed transaction the question is an error, and COMMIT is not reached; the answer
 /// says whether there is a transaction that can write, and whether the settings are still those that were checked.
@@ -219,6 +227,17 @@ impl Store for Postgres {
     fn put(&mut self, accounts: &[ChangedAccount<'_>]) -> Result<(), StoreError> {
         self.unsent.put(accounts);
         self.send_if_many()
+    }
+
+    fn check(&mut self) -> Result<(), StoreError> {
+        self.query(CHECKS, &[], |rows| {
+            let row = only_row(rows)?;
+            match (column::<bool>(row, 0)?, column::<Option<i64>>(row, 1)?) {
+                (true, None) => Ok(()),
+                (true, Some(sequence)) => Err(broken(format!("record {sequence}: no record has such a number"))),
+                (false, _) => Err(broken("the table taximeter.journal does not keep keys apart any more".to_string())),
+            }
+        })
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {

@@ -1,0 +1,132 @@
+//! PostgreSQL is stopped as in a crash, and started again, while four processes charge the same accounts.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use taximeter_ledger::Location;
+use taximeter_testing::PrivatePostgres;
+
+use crate::journal::Acknowledged;
+use crate::load::{Log, Request, Running};
+use crate::{Random, crashes};
+
+/// Two of the processes ask for the same charges, under the same keys.
+const PREFIXES: [&str; 4] = ["a", "b", "c", "c"];
+
+const THREADS: u64 = 4;
+
+/// How many charges a process makes between two stops, at least.
+const BETWEEN_STOPS: usize = 30;
+
+/// One of the processes: its folder, what it is asked, and what runs.
+struct Process {
+    folder: tempfile::TempDir,
+    request: Request,
+    running: Running,
+    /// What it said in all its lives.
+    log: Log,
+    ends: u64,
+}
+
+impl Process {
+    fn start(request: Request) -> Process {
+        let folder = tempfile::tempdir().unwrap();
+        let running = Running::start(request.command(), folder.path());
+        Process { folder, request, running, log: Log::default(), ends: 0 }
+    }
+
+    /// A process may give up, if it does not know what came of a charge, and says so. Then it is started again with the same keys.
+    fn wait_for_charges(&mut self) {
+        let before = self.running.log().count("charged");
+        let enough = |running: &Running| running.log().count("charged") >= before + BETWEEN_STOPS;
+        while !self.running.wait_until(Duration::from_secs(60), enough) {
+            assert!(self.running.has_ended(), "no charges within a minute: {:?}", self.running.log().0.last());
+            let log = self.running.log();
+            require_doubt(&log);
+            self.log.0.extend(log.0);
+            self.running = Running::start(self.request.command(), self.folder.path());
+            self.ends += 1;
+        }
+    }
+}
+
+/// A process that ended by itself did so because of the server, and says about every charge without an answer that it is in doubt.
+fn require_doubt(log: &Log) {
+    for line in log.errors() {
+        let is_in_doubt = matches!(line.verb.as_str(), "unknown" | "stopped");
+        // A server that is down can also not be opened.
+        let is_opening = line.verb == "failed" && line.rest.contains("cannot be opened");
+        assert!(is_in_doubt || is_opening, "{line:?}");
+    }
+}
+
+fn check(witness_of: impl Fn(usize) -> PathBuf) {
+    let server = PrivatePostgres::start().unwrap();
+    let url = server.new_database().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let request = |process: usize, charges| Request {
+        location: url.clone(),
+        witness: folder.path().join(witness_of(process)),
+        threads: THREADS,
+        charges,
+        prefix: PREFIXES[process].to_string(),
+        seed: 1,
+        times: 1,
+    };
+    // The ledger is made by one of them; the others get its witness, as one does on another machine.
+    let (status, log) = Running::start(request(0, Some(1)).command(), folder.path()).finish();
+    assert!(status.success(), "{log:?}");
+    for process in 1..PREFIXES.len() {
+        let (from, to) = (request(0, None).witness, request(process, None).witness);
+        if from != to {
+            std::fs::copy(from, to).unwrap();
+        }
+    }
+    let mut acknowledged = Acknowledged::default();
+    acknowledged.add(&log).unwrap();
+
+    let mut random = Random(3);
+    let mut processes: Vec<Process> =
+        (0..PREFIXES.len()).map(|process| Process::start(request(process, None))).collect();
+    // Four times, or more on request.
+    for _ in 0..(crashes() / 50).max(1) {
+        processes.iter_mut().for_each(Process::wait_for_charges);
+        std::thread::sleep(random.milliseconds(50));
+        server.stop_immediate().unwrap();
+        std::thread::sleep(random.milliseconds(300));
+        server.start_again().unwrap();
+    }
+    processes.iter_mut().for_each(Process::wait_for_charges);
+
+    let (mut ends, mut most) = (0, 0);
+    for mut process in processes {
+        ends += process.ends;
+        let (_, log) = process.running.finish();
+        require_doubt(&log);
+        process.log.0.extend(log.0);
+        let numbers = process.log.0.iter().filter_map(|line| line.key.rsplit('-').next()?.parse().ok());
+        most = numbers.fold(most, u64::max);
+        acknowledged.add(&process.log).unwrap();
+    }
+    println!("{} charges acknowledged, {ends} processes ended by themselves", acknowledged.len());
+
+    // Everything is asked for again: nothing is charged twice, and nothing is in doubt any more.
+    for process in 0..PREFIXES.len() {
+        let (status, log) = Running::start(request(process, Some(most + 2)).command(), folder.path()).finish();
+        assert!(status.success(), "{:?}", log.errors().next());
+        acknowledged.add(&log).unwrap();
+    }
+    let (location, witness) = (Location::Postgres(url.clone()), request(3, None).witness);
+    acknowledged.check_and_verify(&location, &witness).unwrap();
+    assert!(acknowledged.len() > PREFIXES.len() * BETWEEN_STOPS);
+}
+
+#[test]
+fn processes_that_share_a_witness_lose_nothing_when_the_server_crashes() {
+    check(|_| "witness".into());
+}
+
+#[test]
+fn processes_with_a_witness_each_lose_nothing_when_the_server_crashes() {
+    check(|process| format!("witness-{process}").into());
+}

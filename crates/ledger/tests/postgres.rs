@@ -1,0 +1,170 @@
+//! A ledger that several processes share, on a server that cuts connections and crashes.
+#![cfg(feature = "server-tests")]
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
+use taximeter_ledger::{
+    AccountName, AccountSpec, Charge, Error, Key, Ledger, Location, Options, Outcome, Privacy, verify,
+};
+use taximeter_testing::{PrivatePostgres, query};
+
+/// Each ledger has a connection and a writer of its own, as if it were another process.
+fn open(url: &str, folder: &Path) -> Result<Ledger, Error> {
+    let witness = Some(folder.join("witness"));
+    Ledger::open(&Location::parse(url)?, Options { create: true, witness, ..Options::default() })
+}
+
+fn census() -> AccountName {
+    AccountName::parse("census").unwrap()
+}
+
+/// A new ledger with one account.
+fn open_with_account(url: &str, folder: &Path, budget: &str) -> Ledger {
+    let ledger = open(url, folder).unwrap();
+    let budget = Budget::parse(budget).unwrap();
+    ledger
+        .open_account(AccountSpec {
+            name: census(),
+            privacy: Privacy::default(),
+            filter: Some(FilterSpec::new(FilterRule::Basic, budget)),
+            odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+        })
+        .unwrap();
+    ledger
+}
+
+fn charge(key: &str) -> Charge {
+    let cost = Cost::parse_epsilon("0.1").unwrap().cost;
+    Charge::new(Key::parse("key", key).unwrap(), vec![census()], vec![cost]).unwrap()
+}
+
+fn verified_charges(url: &str, folder: &Path) -> u64 {
+    let witness = folder.join("witness");
+    verify(&Location::parse(url).unwrap(), Some(&witness), &mut |_, _| {}).unwrap();
+    open(url, folder).unwrap().account(&census()).unwrap().charges()
+}
+
+#[test]
+fn several_ledgers_spend_one_budget_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = PrivatePostgres::shared().new_database().unwrap();
+    let first = open_with_account(&url, folder.path(), "1,1e-6");
+    let ledgers: Vec<Ledger> = (0..3).map(|_| open(&url, folder.path()).unwrap()).chain([first]).collect();
+    let charged: usize = thread::scope(|scope| {
+        let work = |at: usize, ledger: &Ledger| {
+            let is_charged =
+                |turn: &usize| matches!(ledger.charge(charge(&format!("{at} {turn}"))), Ok(Outcome::Charged(_)));
+            (0..10).filter(is_charged).count()
+        };
+        let threads: Vec<_> =
+            ledgers.iter().enumerate().map(|(at, ledger)| scope.spawn(move || work(at, ledger))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(charged, 10);
+    drop(ledgers);
+    assert_eq!(verified_charges(&url, folder.path()), 10);
+}
+
+#[test]
+fn a_key_that_another_process_used_is_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = PrivatePostgres::shared().new_database().unwrap();
+    let first = open_with_account(&url, folder.path(), "100,1e-6");
+    let second = open(&url, folder.path()).unwrap();
+    let Outcome::Charged(fresh) = first.charge(charge("one")).unwrap() else { panic!("not charged") };
+    for ledger in [&second, &first] {
+        let Outcome::Replayed(receipt) = ledger.charge(charge("one")).unwrap() else { panic!("charged twice") };
+        assert_eq!(receipt, *fresh.receipt());
+    }
+    // All at once, each key from both sides: one of them is first.
+    let fresh: usize = thread::scope(|scope| {
+        let work = |ledger: &Ledger| {
+            let is_fresh =
+                |at: &usize| matches!(ledger.charge(charge(&format!("both {at}"))).unwrap(), Outcome::Charged(_));
+            (0..50).filter(is_fresh).count()
+        };
+        let threads: Vec<_> = [&first, &second].map(|ledger| scope.spawn(move || work(ledger))).into();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(fresh, 50);
+    drop((first, second));
+    assert_eq!(verified_charges(&url, folder.path()), 51);
+}
+
+/// Charges each key until it has an answer, and says how often one was fresh.
+fn charge_all(ledger: &Ledger, keys: usize, name: &str) -> usize {
+    let mut fresh = 0;
+    for at in 0..keys {
+        let answered = (0..100).find_map(|_| match ledger.charge(charge(&format!("{name} {at}"))) {
+            Ok(outcome) => Some(outcome),
+            Err(error) => {
+                assert!(!error.is_stopped() && !error.is_integrity(), "{error}");
+                None
+            }
+        });
+        match answered.expect("an answer at last") {
+            Outcome::Charged(_) => fresh += 1,
+            Outcome::Replayed(_) => {}
+            Outcome::Refused(_) => panic!("refused"),
+        }
+    }
+    fresh
+}
+
+#[test]
+fn connections_that_are_cut_at_any_moment_lose_and_double_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = PrivatePostgres::shared();
+    let url = server.new_database().unwrap();
+    let database = url.rsplit_once('/').unwrap().1;
+    let ledger = open_with_account(&url, folder.path(), "10000,1e-6");
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let cut = format!(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}' AND pid <> pg_backend_pid()"
+            );
+            while !is_done.load(Ordering::Relaxed) {
+                query(&server.url("postgres"), &cut).unwrap();
+                thread::sleep(Duration::from_millis(30));
+            }
+        });
+        let fresh = charge_all(&ledger, 300, "cut");
+        is_done.store(true, Ordering::Relaxed);
+        // The ledger found out by itself what came of every commit that got no answer.
+        assert_eq!(fresh, 300);
+    });
+    drop(ledger);
+    assert_eq!(verified_charges(&url, folder.path()), 300);
+}
+
+#[test]
+fn a_server_that_crashes_loses_nothing_that_was_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = PrivatePostgres::start().unwrap();
+    let url = server.new_database().unwrap();
+    let ledger = open_with_account(&url, folder.path(), "10000,1e-6");
+    thread::scope(|scope| {
+        let charging = scope.spawn(|| charge_all(&ledger, 300, "crash"));
+        for _ in 0..3 {
+            thread::sleep(Duration::from_millis(200));
+            server.stop_immediate().unwrap();
+            server.start_again().unwrap();
+        }
+        assert_eq!(charging.join().unwrap(), 300);
+    });
+    drop(ledger);
+    assert_eq!(verified_charges(&url, folder.path()), 300);
+}
+
+#[test]
+fn a_place_is_shown_without_its_password() {
+    let location = Location::parse("postgres://ann:secret@db.example.org/books?sslmode=disable").unwrap();
+    for shown in [location.to_string(), format!("{location:?}")] {
+        assert_eq!(shown, "postgres://ann@db.example.org/books");
+    }
+}
