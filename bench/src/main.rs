@@ -7,6 +7,7 @@
 mod accounting;
 mod figure;
 mod lab;
+mod ledger;
 mod opendp_filter;
 mod table;
 
@@ -28,12 +29,15 @@ enum Benchmark {
     Accounting(accounting::Accounting),
     /// What the lab's exact engine takes, against a plain recursion and as the budget grows
     Lab(lab::Lab),
+    /// What durable charges take, against a bare loop that writes the same bytes
+    Ledger(ledger::LedgerBench),
 }
 
 fn main() -> ExitCode {
     let result = match Program::parse().benchmark {
         Benchmark::Accounting(accounting) => accounting.run(),
         Benchmark::Lab(lab) => lab.run(),
+        Benchmark::Ledger(ledger) => ledger.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
