@@ -9,7 +9,7 @@ use futures_util::TryStreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde::Serialize;
 use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
-use taximeter_ledger::{AccountName, AccountSpec, Charge, Error, Key, Ledger, Outcome, Privacy};
+use taximeter_ledger::{AccountName, AccountSpec, Charge, Error, Hash, Key, Ledger, Outcome, Privacy};
 
 /// What the callers got done.
 pub struct Done {
@@ -66,20 +66,46 @@ impl fmt::Display for Callers {
     }
 }
 
+/// What keys look like.
+#[derive(Clone, Copy)]
+pub enum Keys {
+    /// As the ledger makes them: later ones sort later.
+    Rising,
+    /// As some callers make them: in no order.
+    Random,
+}
+
+impl Keys {
+    fn key(self) -> Result<Key, Error> {
+        let rising = Key::generate()?;
+        match self {
+            Keys::Rising => Ok(rising),
+            Keys::Random => Key::parse("key", &Hash::of(rising.as_str().as_bytes()).to_string()[..32]),
+        }
+    }
+}
+
 /// Charges for a time.
-pub fn charge_for(ledger: &Ledger, callers: Callers, accounts: usize, time: Duration) -> Result<Done, Error> {
+pub fn charge_for(
+    ledger: &Ledger,
+    callers: Callers,
+    keys: Keys,
+    accounts: usize,
+    time: Duration,
+) -> Result<Done, Error> {
     let until = Instant::now() + time;
-    run(ledger, callers, accounts, &|_| Instant::now() < until)
+    run(ledger, callers, keys, accounts, &|_| Instant::now() < until)
 }
 
 /// Charges so often in all; the charges a second.
 pub fn charge_so_many(ledger: &Ledger, callers: Callers, accounts: usize, charges: u64) -> Result<f64, Error> {
-    Ok(run(ledger, callers, accounts, &|done| done < charges)?.per_second)
+    Ok(run(ledger, callers, Keys::Rising, accounts, &|done| done < charges)?.per_second)
 }
 
 fn run(
     ledger: &Ledger,
     callers: Callers,
+    keys: Keys,
     accounts: usize,
     goes_on: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Done, Error> {
@@ -92,7 +118,7 @@ fn run(
     match callers {
         Callers::Threads(threads) => thread::scope(|scope| {
             let charge = |caller: usize| -> Result<(), Error> {
-                let mut charges = charges(caller, accounts);
+                let mut charges = charges(keys, caller, accounts)?;
                 while goes_on() {
                     count(ledger.charge(charges()?)?);
                 }
@@ -103,7 +129,7 @@ fn run(
         })?,
         Callers::Tasks(tasks) => {
             let charge = async |caller: usize| -> Result<(), Error> {
-                let mut charges = charges(caller, accounts);
+                let mut charges = charges(keys, caller, accounts)?;
                 while goes_on() {
                     count(ledger.charge_async(charges()?).await?);
                 }
@@ -118,11 +144,11 @@ fn run(
 }
 
 /// One small charge after the other, on accounts in an order that no cache foresees.
-fn charges(caller: usize, accounts: usize) -> impl FnMut() -> Result<Charge, Error> {
+fn charges(keys: Keys, caller: usize, accounts: usize) -> Result<impl FnMut() -> Result<Charge, Error>, Error> {
+    let cost = Cost::parse_epsilon("0.00001")?.cost;
     let mut number = caller;
-    move || {
-        let cost = Cost::parse_epsilon("0.00001")?.cost;
+    Ok(move || {
         number = number.wrapping_add(7919);
-        Charge::new(Key::generate()?, vec![account(number % accounts)?], vec![cost])
-    }
+        Charge::new(keys.key()?, vec![account(number % accounts)?], vec![cost])
+    })
 }

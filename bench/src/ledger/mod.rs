@@ -12,7 +12,7 @@ use taximeter_ledger::{Ledger, Location, Options, Reader, verify};
 use taximeter_testing::PrivatePostgres;
 
 use self::bare::{BarePostgres, BareSqlite, BareStore, Sample};
-use self::load::{Callers, charge_for, charge_so_many, open_accounts};
+use self::load::{Callers, Keys, charge_for, charge_so_many, open_accounts};
 use crate::table::{Column, Table};
 
 /// The arguments of the benchmark.
@@ -66,6 +66,8 @@ struct Long {
     charges: u64,
     first_per_second: f64,
     last_per_second: f64,
+    /// With random keys instead of rising ones, after all these charges.
+    random_keys_to_rising: f64,
     open_milliseconds: f64,
     verify_seconds: f64,
     accounts: usize,
@@ -130,7 +132,7 @@ impl LedgerBench {
         let ledger = Ledger::open(location, options)?;
         open_accounts(&ledger, accounts)?;
         // The bytes that the bare loops write are those of real charges.
-        charge_for(&ledger, Callers::Threads(64), accounts, Duration::from_millis(200))?;
+        charge_for(&ledger, Callers::Threads(64), Keys::Rising, accounts, Duration::from_millis(200))?;
         let sample = Sample::of(&ledger, accounts)?;
         bare.prepare(&sample)?;
         // In turns, so that whatever else the machine does meets them all.
@@ -142,7 +144,7 @@ impl LedgerBench {
             one += bare.rate(&sample, 1, turn)?;
             batched += bare.rate(&sample, 64, turn)?;
             for (callers, rate, commits) in &mut callers {
-                let done = charge_for(&ledger, *callers, accounts, turn)?;
+                let done = charge_for(&ledger, *callers, Keys::Rising, accounts, turn)?;
                 *rate += done.per_second;
                 *commits += done.per_commit;
             }
@@ -211,6 +213,9 @@ impl LedgerBench {
         for _ in 0..10 {
             parts.push(charge_so_many(&ledger, Callers::Tasks(64), 100, part)?);
         }
+        let turn = Duration::from_secs_f64(self.seconds);
+        let rising = charge_for(&ledger, Callers::Tasks(64), Keys::Rising, 100, turn)?.per_second;
+        let random = charge_for(&ledger, Callers::Tasks(64), Keys::Random, 100, turn)?.per_second;
         drop(ledger);
         let started = Instant::now();
         drop(Ledger::open(&location, options())?);
@@ -234,6 +239,7 @@ impl LedgerBench {
             charges: self.charges,
             first_per_second: parts[0],
             last_per_second: parts[9],
+            random_keys_to_rising: random / rising,
             open_milliseconds: open.as_secs_f64() * 1e3,
             verify_seconds: verified.as_secs_f64(),
             accounts: ACCOUNTS_FOR_MEMORY,
@@ -243,10 +249,11 @@ impl LedgerBench {
         let shown: Vec<String> = parts.iter().map(|rate| format!("{rate:.0}")).collect();
         self.print(&format!(
             "a ledger of {} charges, by 64 tasks on 100 accounts\n  charges/s in each tenth: {}\n  last tenth ÷ first: {:.2}\n  \
-             opened in {:.0} ms, verified in {:.1} s\n\na ledger of {} accounts\n  opened in {:.0} ms, {:.0} bytes an account",
+             random keys ÷ rising keys, after that: {:.2}\n  opened in {:.0} ms, verified in {:.1} s\n\na ledger of {} accounts\n  opened in {:.0} ms, {:.0} bytes an account",
             long.charges,
             shown.join(" "),
             long.last_per_second / long.first_per_second,
+            long.random_keys_to_rising,
             long.open_milliseconds,
             long.verify_seconds,
             long.accounts,

@@ -68,7 +68,7 @@ pub fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// A computed number as JSON: 17 significant digits, or null where it is not finite.
+/// A computed number as JSON, or null where it is not finite.
 #[derive(Clone, Copy)]
 pub struct Computed(pub f64);
 
@@ -77,8 +77,9 @@ impl Serialize for Computed {
         if !self.0.is_finite() {
             return serializer.serialize_none();
         }
-        let short = format!("{}", self.0);
-        let text = if short.len() <= 17 { short } else { format!("{:.16e}", self.0) };
+        // As many digits as it takes to read back the same number.
+        let plain = format!("{}", self.0);
+        let text = if plain.len() <= 24 { plain } else { format!("{:e}", self.0) };
         Number::from_string_unchecked(text).serialize(serializer)
     }
 }

@@ -277,9 +277,9 @@ impl Refusal {
         self.halt.as_ref()
     }
 
-    /// Whether an account refused because it is no longer open; then nothing fits.
+    /// Whether an account is no longer open, since before or since this refusal; then nothing fits.
     pub fn is_not_open(&self) -> bool {
-        self.refused.iter().any(|(_, reason)| matches!(reason, Reason::NotOpen(_)))
+        self.halt.is_some() || self.refused.iter().any(|(_, reason)| matches!(reason, Reason::NotOpen(_)))
     }
 
     /// The largest costs of the same kinds, in the same proportions, that all accounts would still have taken; nothing if none.
