@@ -97,7 +97,7 @@ impl Drop for Ending {
     fn drop(&mut self) {
         self.0.queue.close();
         // Whoever still waits is told so by the dropped reply.
-        while !self.0.queue.take(&mut |_| false).items.is_empty() {}
+        while !self.0.queue.take().items.is_empty() {}
     }
 }
 

@@ -91,27 +91,33 @@ impl<T> Queue<T> {
     }
 
     /// Takes all that waits; sleeps while nothing does. An empty batch means that the queue is closed and empty.
-    ///
-    /// `linger` is told how many wait, lets time pass if it likes, and says whether to look again for more.
-    pub(crate) fn take(&self, linger: &mut dyn FnMut(usize) -> bool) -> Batch<T> {
+    pub(crate) fn take(&self) -> Batch<T> {
         let mut state = self.lock();
         while state.waiting.is_empty() && !state.closed {
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let mut lingers = true;
-        while lingers && !state.closed && state.waiting.len() < self.capacity {
-            let waiting = state.waiting.len();
-            drop(state);
-            lingers = linger(waiting);
-            state = self.lock();
+        let mut batch = Batch { items: Vec::new(), bells: Vec::new() };
+        self.move_into(&mut batch, state);
+        batch
+    }
+
+    /// Adds what waits now to a batch, and says whether there was anything.
+    pub(crate) fn add_to(&self, batch: &mut Batch<T>) -> bool {
+        let state = self.lock();
+        let is_any = !state.waiting.is_empty();
+        if is_any {
+            self.move_into(batch, state);
         }
-        let items = std::mem::take(&mut state.waiting);
-        let bell = std::mem::replace(&mut state.bell, Arc::new(Bell::new()));
+        is_any
+    }
+
+    fn move_into(&self, batch: &mut Batch<T>, mut state: MutexGuard<'_, State<T>>) {
+        batch.items.append(&mut state.waiting);
+        batch.bells.push(std::mem::replace(&mut state.bell, Arc::new(Bell::new())));
         let tasks = std::mem::take(&mut state.tasks);
         drop(state);
         self.emptied.notify_all();
         tasks.into_iter().for_each(Waker::wake);
-        Batch { items, bell }
     }
 
     /// How many wait.
@@ -140,14 +146,14 @@ impl<T> Queue<T> {
 /// takes longer than a commit.
 pub(crate) struct Batch<T> {
     pub(crate) items: Vec<T>,
-    bell: Arc<Bell>,
+    bells: Vec<Arc<Bell>>,
 }
 
 impl<T> Drop for Batch<T> {
     fn drop(&mut self) {
         // What nobody dealt with is dropped first, so that whoever waits for it finds that out.
         self.items.clear();
-        self.bell.ring();
+        self.bells.iter().for_each(|bell| bell.ring());
     }
 }
 

@@ -30,6 +30,16 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// How much there is to decide, at most: costs times accounts that pay them.
+    fn work(&self) -> usize {
+        match self {
+            Command::Charge(prepared, _) => {
+                prepared.costs.len() * prepared.charge.accounts().len() * AccountName::DEPTH
+            }
+            Command::Open(..) | Command::Close(..) => 1,
+        }
+    }
+
     fn fail(self, error: Error) {
         match self {
             Command::Charge(_, reply) => reply.send(Err(error)),
@@ -119,17 +129,19 @@ impl Writer {
     pub(crate) fn run(mut self) {
         let mut expected = 0;
         loop {
-            let mut batch = self.shared.queue.take(&mut gather(expected));
+            let mut batch = self.shared.queue.take();
             if batch.items.is_empty() {
                 return;
             }
-            expected = batch.items.len() + self.shared.queue.len();
             while !batch.items.is_empty() {
-                let count = portion(&batch.items);
-                match self.serve(&batch.items[..count]) {
-                    Ok(settled) => self.answer(batch.items.drain(..count), settled),
+                match self.serve(&mut batch, expected) {
+                    Ok(settled) => {
+                        // Whoever is answered now will mostly ask again at once.
+                        expected = settled.len() + self.shared.queue.len();
+                        self.answer(batch.items.drain(..settled.len()), settled);
+                    }
                     Err(Trouble::Failed(error)) => {
-                        batch.items.drain(..count).for_each(|command| command.fail(error.clone()));
+                        batch.items.drain(..).for_each(|command| command.fail(error.clone()))
                     }
                     Err(Trouble::Stop(error)) => return self.stop(batch, &error),
                 }
@@ -150,7 +162,7 @@ impl Writer {
         drop(batch);
         let stopped = self.shared.stopped();
         loop {
-            let mut waiting = self.shared.queue.take(&mut |_| false);
+            let mut waiting = self.shared.queue.take();
             if waiting.items.is_empty() {
                 return;
             }
@@ -173,13 +185,15 @@ impl Writer {
         }
     }
 
-    /// Decides and commits a batch. The answers come in the order of the commands.
-    fn serve(&mut self, commands: &[Command]) -> Result<Vec<Settled>, Trouble> {
+    /// Decides and commits a batch, or as much of it as one transaction should hold. The answers come in the order of the commands.
+    /// So many are expected in all: those that arrive while the first are decided join the batch.
+    fn serve(&mut self, batch: &mut Batch<Command>, expected: usize) -> Result<Vec<Settled>, Trouble> {
         // A transaction whose commit got no answer.
         let mut in_doubt: Option<(Changes, Vec<Settled>)> = None;
         let started = Instant::now();
         for attempt in (0..TRIES).take_while(|attempt| *attempt == 0 || started.elapsed() < TRYING) {
-            match self.attempt(commands, &mut in_doubt) {
+            let expected = if attempt == 0 && !self.meets_repeats { expected } else { 0 };
+            match self.attempt(batch, expected, &mut in_doubt) {
                 Ok(settled) => return Ok(settled),
                 Err(Undone::Trouble(Trouble::Failed(error))) if in_doubt.is_some() => return Err(Trouble::Stop(error)),
                 Err(Undone::Trouble(trouble)) => return Err(trouble),
@@ -198,7 +212,8 @@ impl Writer {
 
     fn attempt(
         &mut self,
-        commands: &[Command],
+        batch: &mut Batch<Command>,
+        expected: usize,
         in_doubt: &mut Option<(Changes, Vec<Settled>)>,
     ) -> Result<Vec<Settled>, Undone> {
         let head = self.store.begin()?;
@@ -216,13 +231,9 @@ impl Writer {
         }
         self.refresh(head)?;
         // Most keys are new, and the journal takes none twice; so they are looked up only where they may not be new.
-        let known = if self.meets_repeats { self.known_keys(commands.iter())? } else { HashMap::new() };
-        let (changes, settled) = {
-            let books = self.shared.books.read().unwrap_or_else(PoisonError::into_inner);
-            let mut draft = Draft::new(&books, &mut self.tree, now());
-            let settled = commands.iter().map(|command| decide(&mut draft, command, &known)).collect::<Vec<_>>();
-            (draft.finish(), settled)
-        };
+        let known = if self.meets_repeats { self.known_keys(batch.items.iter())? } else { HashMap::new() };
+        let (changes, settled) = self.decide(batch, expected, &known);
+        let commands = &batch.items[..settled.len()];
         if !self.meets_repeats {
             // What is not charged now may have been charged before.
             let suspects = commands.iter().zip(&settled).filter(|(_, settled)| !settled.is_charged());
@@ -263,6 +274,39 @@ impl Writer {
                 Err(error.into())
             }
         }
+    }
+
+    /// Decides a batch in order. Those who were answered last and ask again at once join it, as long as they keep arriving: a commit
+    /// costs about the same for one as for many.
+    fn decide(
+        &mut self,
+        batch: &mut Batch<Command>,
+        expected: usize,
+        known: &HashMap<Key, StoredRecord>,
+    ) -> (Changes, Vec<Settled>) {
+        /// How long nobody may arrive.
+        const PAUSE: Duration = Duration::from_micros(50);
+        /// Costs paid by accounts in one transaction, far less than a second of them: others must not give up waiting for it.
+        const WORK: usize = 50_000;
+        let Writer { shared, tree, .. } = self;
+        let books = shared.books.read().unwrap_or_else(PoisonError::into_inner);
+        let mut draft = Draft::new(&books, tree, now());
+        let (mut settled, mut work, mut newest) = (Vec::with_capacity(batch.items.len()), 0, Instant::now());
+        while work <= WORK {
+            if let Some(command) = batch.items.get(settled.len()) {
+                settled.push(decide(&mut draft, command, known));
+                work += command.work();
+            } else if settled.len() >= expected {
+                break;
+            } else if shared.queue.add_to(batch) {
+                newest = Instant::now();
+            } else if newest.elapsed() > PAUSE {
+                break;
+            } else {
+                thread::yield_now();
+            }
+        }
+        (draft.finish(), settled)
     }
 
     /// What is on disk is remembered by the witness, and then part of the books.
@@ -356,37 +400,6 @@ impl Writer {
             }
         }
         Ok(())
-    }
-}
-
-/// How many commands go into one transaction: a transaction must not take so long that others give up waiting for it.
-fn portion(commands: &[Command]) -> usize {
-    // Costs paid by accounts, far less than a second of them.
-    const MOST: usize = 50_000;
-    let mut work = 0;
-    let fits = |command: &&Command| {
-        work += match command {
-            Command::Charge(prepared, _) => {
-                prepared.costs.len() * prepared.charge.accounts().len() * AccountName::DEPTH
-            }
-            Command::Open(..) | Command::Close(..) => 1,
-        };
-        work <= MOST
-    };
-    commands.iter().take_while(fits).count().max(1)
-}
-
-/// Waits for those who were answered last and will mostly ask again at once, as long as they keep arriving: a commit costs about the
-/// same for one as for many.
-fn gather(expected: usize) -> impl FnMut(usize) -> bool {
-    const PAUSE: Duration = Duration::from_micros(50);
-    let (mut seen, mut newest) = (0, Instant::now());
-    move |waiting| {
-        if waiting > seen {
-            (seen, newest) = (waiting, Instant::now());
-        }
-        thread::yield_now();
-        waiting < expected && newest.elapsed() < PAUSE
     }
 }
 

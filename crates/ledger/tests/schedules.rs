@@ -146,7 +146,7 @@ impl Game {
         closer.into_iter().for_each(|closer| closer.join().unwrap());
         self.check(&fates, &taken);
         // Closed and empty, it stays so.
-        assert!(queue.take(&mut |_| false).items.is_empty());
+        assert!(queue.take().items.is_empty());
         assert_eq!(queue.len(), 0);
         let (reply, answer) = slot();
         assert!(matches!(queue.try_push(Item { pusher: 0, number: 0, reply }), Err(NotPushed::Closed(_))));
@@ -157,18 +157,19 @@ impl Game {
     fn take(&self, queue: &Queue<Item>) -> Vec<(usize, usize)> {
         let mut taken = Vec::new();
         loop {
-            let mut patience = self.patience;
-            let mut batch = queue.take(&mut |waiting| {
-                assert!(
-                    (1..=self.capacity).contains(&waiting),
-                    "{waiting} wait where there is room for {}",
-                    self.capacity
-                );
-                thread::yield_now();
-                patience = patience.saturating_sub(1);
-                patience > 0
-            });
+            let mut batch = queue.take();
             assert!(batch.items.len() <= self.capacity, "there is more in the queue than there is room");
+            // Others join the batch, as they do while the first are decided.
+            for _ in 0..self.patience {
+                let before = batch.items.len();
+                if before == 0 {
+                    break;
+                }
+                let joined = queue.add_to(&mut batch);
+                let more = batch.items.len() - before;
+                assert!(joined == (more > 0) && more <= self.capacity, "{more} joined");
+                thread::yield_now();
+            }
             if batch.items.is_empty() {
                 return taken;
             }
@@ -333,8 +334,8 @@ fn play_closing_without_a_taker(how: How) {
         .collect();
     queue.close();
     pushers.into_iter().for_each(|pusher| assert_eq!(pusher.join().unwrap(), Fate::HandedBack));
-    assert_eq!(queue.take(&mut |_| false).items.len(), 1);
-    assert_eq!(queue.take(&mut |_| false).items.len(), 0);
+    assert_eq!(queue.take().items.len(), 1);
+    assert_eq!(queue.take().items.len(), 0);
 }
 
 #[test]
@@ -358,7 +359,7 @@ fn every_order_of_two_threads_is_sound() {
                 if closes_first {
                     queue.close();
                 }
-                let mut batch = queue.take(&mut |_| false);
+                let mut batch = queue.take();
                 let taken = batch.items.len();
                 batch.items.drain(..).for_each(|item| item.reply.send((item.pusher, item.number)));
                 drop(batch);
@@ -397,7 +398,7 @@ fn a_batch_that_is_dropped_tells_everybody_in_it() {
             .collect();
         let mut count = 0;
         while count < 3 {
-            count += queue.take(&mut |_| false).items.len();
+            count += queue.take().items.len();
         }
         pushers.into_iter().for_each(|pusher| assert_eq!(pusher.join().unwrap(), Fate::Dropped));
     });
@@ -413,7 +414,7 @@ fn a_task_that_goes_away_while_it_waits_for_room_harms_nobody() {
             thread::spawn(move || {
                 let mut count = 0;
                 loop {
-                    let mut batch: Batch<Item> = queue.take(&mut |_| false);
+                    let mut batch: Batch<Item> = queue.take();
                     if batch.items.is_empty() {
                         return count;
                     }
