@@ -206,6 +206,7 @@ impl NewRecord<'_> {
     pub(crate) fn line(&self) -> String {
         let NewRecord { sequence, previous, time, event: (name, event), after, states } = self;
         let mut line = String::with_capacity(event.len() + 384 + 128 * after.len());
+        // Writing to a string cannot fail.
         let _ = write!(
             line,
             r#"{{"sequence":{sequence},"previous":"{previous}","time":"{time}","event":{{"{name}":{event}}},"after":["#

@@ -246,8 +246,8 @@ impl Ledger {
 
 fn gone() -> Error {
     Error::unknown_outcome(
-        "the ledger's writer ended without an answer; the charge may or may not have been made: open the ledger again and ask \
-         again with the same key",
+        "the ledger's writer ended without an answer; what was asked may or may not have been done: open the ledger again, and ask \
+         again for a charge with the same key, or look at the account",
     )
 }
 

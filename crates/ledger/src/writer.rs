@@ -155,8 +155,8 @@ impl Writer {
         let _ = self.shared.cause.set(error.clone());
         self.shared.queue.close();
         let unknown = Error::unknown_outcome(format!(
-            "{error}. The ledger stopped, since what is on disk is not known. This charge may or may not be in it: mend the cause, \
-             open the ledger again and ask again with the same key"
+            "{error}. The ledger stopped, since what is on disk is not known. What was asked may or may not be in it: mend the \
+             cause, open the ledger again, and ask again for a charge with the same key, or look at the account"
         ));
         batch.items.drain(..).for_each(|command| command.fail(unknown.clone()));
         drop(batch);
