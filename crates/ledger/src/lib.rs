@@ -34,7 +34,7 @@ pub use name::{AccountName, Key, Note, ShortText, Who};
 pub use quote::{Quote, QuotedAccount};
 pub use reader::{History, Reader};
 pub use restore::{Receipts, Restore, Restored, restore};
-pub use store::Location;
+pub use store::{Location, PostgresAddress};
 pub use transfer::{Imported, import};
 pub use verify::{Verified, verify};
 pub use writer::RefusedCharge;

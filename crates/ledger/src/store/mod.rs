@@ -13,6 +13,8 @@ use crate::hash::Hash;
 use crate::journal::{Position, Record};
 use crate::witness::Sharing;
 
+pub use postgres::PostgresAddress;
+
 /// Where a ledger is.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Location {

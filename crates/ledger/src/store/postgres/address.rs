@@ -1,6 +1,7 @@
 //! Where a PostgreSQL database is: reading its URL, and showing it without its password.
 
 use std::error::Error as _;
+use std::fmt;
 use std::time::Duration;
 
 use tokio_postgres::Config;
@@ -8,18 +9,21 @@ use tokio_postgres::config::{Host, SslMode};
 
 use crate::error::Error;
 
-/// A database that can be connected to.
-pub(super) struct Address {
-    pub(super) config: Config,
+/// A PostgreSQL database that can be connected to. It is shown without its password.
+#[derive(Clone)]
+pub struct PostgresAddress {
+    config: Config,
     /// The URL as it may be shown.
-    pub(super) shown: String,
+    shown: String,
 }
 
 /// How long a host may take to be reached, unless the URL says.
 const REACH: Duration = Duration::from_secs(10);
 
-impl Address {
-    pub(super) fn parse(url: &str) -> Result<Address, Error> {
+impl PostgresAddress {
+    /// Reads a URL such as `postgres://user:password@host:port/database`. One that asks for encryption is an error, as is one
+    /// without a host.
+    pub fn parse(url: &str) -> Result<PostgresAddress, Error> {
         let shown = without_password(url);
         let mut config: Config = url.parse().map_err(|error| malformed(&shown, &error))?;
         if config.get_ssl_mode() == SslMode::Require {
@@ -36,7 +40,24 @@ impl Address {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(REACH);
         }
-        Ok(Address { config, shown })
+        Ok(PostgresAddress { config, shown })
+    }
+
+    /// How to connect, with the password: never to be shown.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+impl fmt::Display for PostgresAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Debug for PostgresAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
     }
 }
 
@@ -109,7 +130,7 @@ mod tests {
             ("postgres://db/books?options=-c%20x%3Dsecret", "postgres://db/books"),
         ] {
             assert_eq!(without_password(url), shown);
-            assert!(Address::parse(url).is_ok());
+            assert!(PostgresAddress::parse(url).is_ok());
         }
     }
 
@@ -132,7 +153,7 @@ mod tests {
             "ann:secret",
         ] {
             assert_eq!(without_password(url), "postgres://***", "{url}");
-            if let Err(error) = Address::parse(url) {
+            if let Err(error) = PostgresAddress::parse(url) {
                 assert!(!error.to_string().contains("secret"), "{error}");
             }
         }
@@ -144,11 +165,12 @@ mod tests {
     #[test]
     fn encryption_cannot_be_asked_for() {
         for mode in ["require", "verify-ca", "verify-full"] {
-            let error = Address::parse(&format!("postgres://ann:secret@db/books?sslmode={mode}")).err().unwrap();
+            let error =
+                PostgresAddress::parse(&format!("postgres://ann:secret@db/books?sslmode={mode}")).err().unwrap();
             assert!(error.is_input() && error.to_string().contains("sslmode=disable"), "{error}");
             assert!(!error.to_string().contains("secret"), "{error}");
         }
-        let error = Address::parse("postgres:///books").err().unwrap();
+        let error = PostgresAddress::parse("postgres:///books").err().unwrap();
         assert!(error.to_string().contains("names no host"), "{error}");
     }
 }

@@ -22,7 +22,7 @@ use tokio::runtime::Runtime;
 use tokio::time::timeout;
 use tokio_postgres::{Row, SimpleQueryMessage};
 
-use self::address::Address;
+pub use self::address::PostgresAddress;
 pub(super) use self::address::without_password;
 use self::rows::Rows;
 use self::schema::Found;
@@ -35,7 +35,7 @@ use crate::journal::Position;
 
 pub(super) struct Postgres {
     runtime: Runtime,
-    address: Address,
+    address: PostgresAddress,
     access: Access,
     /// Nothing after the connection was lost.
     session: Option<Session>,
@@ -97,8 +97,8 @@ static COMMIT: LazyLock<String> = LazyLock::new(|| {
 
 impl Postgres {
     pub(super) fn open(url: &str, access: Access) -> Result<Postgres, Error> {
-        let address = Address::parse(url)?;
-        let cannot = |why: String| Error::storage(format!("the ledger {} cannot be opened: {why}", address.shown));
+        let address = PostgresAddress::parse(url)?;
+        let cannot = |why: String| Error::storage(format!("the ledger {address} cannot be opened: {why}"));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -363,6 +363,6 @@ fn broken(what: String) -> StoreError {
     StoreError::new(Failure::Broken, what)
 }
 
-fn no_ledger(address: &Address) -> String {
-    format!("there is no ledger at {}; `account create` makes one, or name another with --ledger", address.shown)
+fn no_ledger(address: &PostgresAddress) -> String {
+    format!("there is no ledger at {address}; `account create` makes one, or name another with --ledger")
 }

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row, SimpleQueryMessage, SimpleQueryRow, Statement};
 
-use super::address::Address;
+use super::address::PostgresAddress;
 use super::failure::while_connecting;
 use crate::store::{Access, Failure, StoreError};
 
@@ -61,7 +61,7 @@ const ALWAYS: &str = "
 ";
 
 impl Session {
-    pub(super) async fn connect(address: &Address, access: Access) -> Result<Session, StoreError> {
+    pub(super) async fn connect(address: &PostgresAddress, access: Access) -> Result<Session, StoreError> {
         let late = || {
             StoreError::new(
                 Failure::Lost,
@@ -71,8 +71,8 @@ impl Session {
         timeout(CONNECT, Session::try_connect(address, access)).await.unwrap_or_else(|_| Err(late()))
     }
 
-    async fn try_connect(address: &Address, access: Access) -> Result<Session, StoreError> {
-        let (client, connection) = address.config.connect(NoTls).await.map_err(while_connecting)?;
+    async fn try_connect(address: &PostgresAddress, access: Access) -> Result<Session, StoreError> {
+        let (client, connection) = address.config().connect(NoTls).await.map_err(while_connecting)?;
         let connection = tokio::spawn(async move {
             // How a connection ended is told to whoever waits for an answer.
             let _ = connection.await;
