@@ -1,0 +1,350 @@
+//! The gate's own records: datasets and their versions, the answers that were given, and the owner's log.
+//!
+//! One SQLite file in the gate's folder. An answer is synced to the disk before anybody sees it. If the file is lost or is an old
+//! copy, answers are missing, and whoever asks again with an old key is told *charged, no answer*: the ledger alone decides whether
+//! a charge is fresh, so there is never new noise for an old charge.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
+use taximeter_ledger::{AccountName, LedgerId};
+
+use crate::engine::Source;
+use crate::error::Error;
+use crate::schema::Schema;
+
+/// The gate's own records.
+pub struct Catalog {
+    folder: PathBuf,
+    connection: Mutex<Connection>,
+}
+
+/// A dataset, in its newest version.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    /// Its name, which is that of the account that pays for questions about it.
+    pub name: AccountName,
+    /// The newest version, from 1.
+    pub version: u32,
+    /// What the owner declared.
+    pub schema: Schema,
+    /// Whether an analyst's own earlier answer to the same question may be given again at no cost.
+    pub reuse: bool,
+    /// How long a question may take.
+    pub timeout: Duration,
+    /// When the version was registered.
+    pub registered: Timestamp,
+    /// The rows that count, as far as they were counted; for the owner alone.
+    pub rows: Option<u64>,
+    pub(crate) source: Source,
+    /// What tells the same data from others.
+    pub(crate) fingerprint: String,
+    /// The key of the hash that chooses which rows of a unit are kept; the same in all versions.
+    pub(crate) key: [u8; 32],
+}
+
+impl Dataset {
+    /// Where the data are, without passwords.
+    pub fn data(&self) -> String {
+        format!("{:?}", self.source)
+    }
+}
+
+/// A stored answer, or what is known in place of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredAnswer {
+    /// The hash of the request that it answers.
+    pub(crate) request: String,
+    /// The document; nothing if there is no answer.
+    pub(crate) document: Option<String>,
+}
+
+/// A line of the owner's log: why a charged question has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedQuestion {
+    /// When.
+    pub time: Timestamp,
+    /// The key of the charge.
+    pub key: String,
+    /// The dataset.
+    pub dataset: String,
+    /// What went wrong. For the owner alone: it may depend on the data.
+    pub why: String,
+}
+
+const FORMAT: i64 = 1;
+/// "taxg", so that nothing else is taken for a gate's records.
+const APPLICATION: i64 = 0x7461_7867;
+
+const TABLES: &str = "
+    CREATE TABLE gate (ledger TEXT NOT NULL) STRICT;
+    CREATE TABLE datasets (name TEXT PRIMARY KEY, key BLOB NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE versions (
+        dataset TEXT NOT NULL REFERENCES datasets (name), version INTEGER NOT NULL, schema TEXT NOT NULL, source TEXT NOT NULL,
+        fingerprint TEXT NOT NULL, reuse INTEGER NOT NULL, timeout INTEGER NOT NULL, rows INTEGER, registered TEXT NOT NULL,
+        PRIMARY KEY (dataset, version)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE answers (
+        key TEXT PRIMARY KEY, request TEXT NOT NULL, account TEXT NOT NULL, dataset TEXT NOT NULL, version INTEGER NOT NULL,
+        document TEXT, time TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX same_question ON answers (account, request, version);
+    CREATE TABLE failures (time TEXT NOT NULL, key TEXT NOT NULL, dataset TEXT NOT NULL, why TEXT NOT NULL) STRICT;
+";
+
+impl Catalog {
+    /// Opens the records of a ledger's gate, and makes them where there are none. Records of another ledger's gate are refused: its
+    /// budgets are not those of the datasets.
+    pub fn open(folder: &Path, ledger: LedgerId) -> Result<Catalog, Error> {
+        std::fs::create_dir_all(folder).map_err(|error| unusable(folder, error))?;
+        let connection = Connection::open(folder.join("gate.db")).map_err(|error| unusable(folder, error))?;
+        let catalog = Catalog { folder: folder.to_path_buf(), connection: Mutex::new(connection) };
+        catalog.prepare(ledger)?;
+        Ok(catalog)
+    }
+
+    /// Whether there are any records in a folder.
+    pub fn exists(folder: &Path) -> bool {
+        folder.join("gate.db").exists()
+    }
+
+    fn prepare(&self, ledger: LedgerId) -> Result<(), Error> {
+        let mut connection = self.lock();
+        let unusable = |error: rusqlite::Error| unusable(&self.folder, error);
+        connection.busy_timeout(Duration::from_secs(10)).map_err(unusable)?;
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(unusable)?;
+        connection.pragma_update(None, "synchronous", "FULL").map_err(unusable)?;
+        let transaction =
+            connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(unusable)?;
+        let pragma =
+            |name: &str| transaction.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(unusable);
+        let empty: bool =
+            transaction.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0)).map_err(unusable)?;
+        if empty {
+            transaction.execute_batch(TABLES).map_err(unusable)?;
+            transaction.execute("INSERT INTO gate VALUES (?1)", [ledger.to_string()]).map_err(unusable)?;
+            transaction.pragma_update(None, "application_id", APPLICATION).map_err(unusable)?;
+            transaction.pragma_update(None, "user_version", FORMAT).map_err(unusable)?;
+        } else if pragma("application_id")? != APPLICATION {
+            return Err(Error::input(format!(
+                "{} is not a gate's; name another folder with --data",
+                self.folder.display()
+            )));
+        } else if pragma("user_version")? != FORMAT {
+            return Err(Error::other(format!(
+                "the gate's records in {} have another format than this program's; use a newer program",
+                self.folder.display()
+            )));
+        }
+        let registered: String =
+            transaction.query_row("SELECT ledger FROM gate", [], |row| row.get(0)).map_err(unusable)?;
+        transaction.commit().map_err(unusable)?;
+        if registered != ledger.to_string() {
+            return Err(Error::input(format!(
+                "the datasets in {} are paid for on the ledger {registered}, but this one is {ledger}: on another ledger their \
+                 budgets would be spent again. Name the right ledger with --ledger, or another folder with --data",
+                self.folder.display()
+            )));
+        }
+        Ok(())
+    }
+
+    /// All datasets, by name.
+    pub fn datasets(&self) -> Result<Vec<Dataset>, Error> {
+        self.select("", &[])
+    }
+
+    /// A dataset.
+    pub fn dataset(&self, name: &AccountName) -> Result<Dataset, Error> {
+        self.find(name)?.ok_or_else(|| {
+            Error::input(format!(
+                "there is no dataset {name} in {}; `dataset list` shows the datasets, `dataset add` makes one",
+                self.folder.display()
+            ))
+        })
+    }
+
+    /// A dataset, if there is one of that name.
+    pub(crate) fn find(&self, name: &AccountName) -> Result<Option<Dataset>, Error> {
+        Ok(self.select("WHERE v.dataset = ?1", &[&name.as_str()])?.into_iter().next())
+    }
+
+    /// The names of other datasets that were made from the same data, in any version.
+    pub(crate) fn same_data(&self, fingerprint: &str, except: &AccountName) -> Result<Vec<String>, Error> {
+        let connection = self.lock();
+        let mut statement = connection
+            .prepare_cached("SELECT DISTINCT dataset FROM versions WHERE fingerprint = ?1 AND dataset <> ?2 ORDER BY 1")
+            .map_err(broken)?;
+        let names = statement.query_map([fingerprint, except.as_str()], |row| row.get(0)).map_err(broken)?;
+        names.collect::<Result<_, _>>().map_err(broken)
+    }
+
+    /// Writes a dataset, or a new version of one.
+    pub(crate) fn put(&self, dataset: &Dataset) -> Result<(), Error> {
+        let not_json = |error: serde_json::Error| Error::other(format!("the dataset cannot be written: {error}"));
+        let schema = serde_json::to_string(&dataset.schema).map_err(not_json)?;
+        let source = serde_json::to_string(&dataset.source).map_err(not_json)?;
+        let mut connection = self.lock();
+        let transaction = connection.transaction().map_err(broken)?;
+        let name = dataset.name.as_str();
+        transaction
+            .execute("INSERT INTO datasets VALUES (?1, ?2) ON CONFLICT DO NOTHING", params![name, dataset.key])
+            .map_err(broken)?;
+        transaction
+            .execute(
+                "INSERT INTO versions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                params![
+                    name,
+                    dataset.version,
+                    schema,
+                    source,
+                    dataset.fingerprint,
+                    dataset.reuse,
+                    dataset.timeout.as_millis() as i64,
+                    dataset.rows.map(|rows| rows as i64),
+                    dataset.registered.to_string(),
+                ],
+            )
+            .map_err(broken)?;
+        transaction.commit().map_err(broken)
+    }
+
+    fn select(&self, condition: &str, parameters: &[&dyn rusqlite::ToSql]) -> Result<Vec<Dataset>, Error> {
+        let connection = self.lock();
+        let text = format!(
+            "SELECT v.dataset, v.version, v.schema, v.source, v.fingerprint, v.reuse, v.timeout, v.rows, v.registered, d.key
+             FROM versions v JOIN datasets d ON d.name = v.dataset
+              AND v.version = (SELECT max(version) FROM versions n WHERE n.dataset = v.dataset)
+             {condition} ORDER BY v.dataset"
+        );
+        let mut statement = connection.prepare_cached(&text).map_err(broken)?;
+        let mut rows = statement.query(parameters).map_err(broken)?;
+        let mut datasets = Vec::new();
+        while let Some(row) = rows.next().map_err(broken)? {
+            datasets.push(read_dataset(row)?);
+        }
+        Ok(datasets)
+    }
+
+    /// What is stored under a key.
+    pub(crate) fn answer(&self, key: &str) -> Result<Option<StoredAnswer>, Error> {
+        let connection = self.lock();
+        let mut statement =
+            connection.prepare_cached("SELECT request, document FROM answers WHERE key = ?1").map_err(broken)?;
+        statement
+            .query_row([key], |row| Ok(StoredAnswer { request: row.get(0)?, document: row.get(1)? }))
+            .optional()
+            .map_err(broken)
+    }
+
+    /// An account's newest answer to the same request on the same version.
+    pub(crate) fn same_answer(&self, account: &str, request: &str, version: u32) -> Result<Option<String>, Error> {
+        let connection = self.lock();
+        let mut statement = connection
+            .prepare_cached(
+                "SELECT document FROM answers WHERE account = ?1 AND request = ?2 AND version = ?3 AND document IS NOT NULL
+                 ORDER BY rowid DESC LIMIT 1",
+            )
+            .map_err(broken)?;
+        statement.query_row(params![account, request, version], |row| row.get(0)).optional().map_err(broken)
+    }
+
+    /// Stores an answer. When it returns, the answer is on disk.
+    pub(crate) fn store(&self, record: &AnswerRecord<'_>) -> Result<(), Error> {
+        let AnswerRecord { key, request, account, dataset, version, document } = *record;
+        let connection = self.lock();
+        let mut statement =
+            connection.prepare_cached("INSERT INTO answers VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)").map_err(broken)?;
+        let time = Timestamp::now().to_string();
+        statement.execute(params![key, request, account, dataset, version, document, time]).map_err(broken)?;
+        Ok(())
+    }
+
+    /// Writes to the owner's log why a charged question has no answer.
+    pub(crate) fn log(&self, key: &str, dataset: &str, why: &str) -> Result<(), Error> {
+        let connection = self.lock();
+        let why: String = why.chars().take(10_000).collect();
+        connection
+            .execute(
+                "INSERT INTO failures VALUES (?1, ?2, ?3, ?4)",
+                params![Timestamp::now().to_string(), key, dataset, why],
+            )
+            .map_err(broken)?;
+        Ok(())
+    }
+
+    /// The newest lines of the owner's log.
+    pub fn failures(&self, most: u32) -> Result<Vec<FailedQuestion>, Error> {
+        let connection = self.lock();
+        let mut statement = connection
+            .prepare_cached("SELECT time, key, dataset, why FROM failures ORDER BY rowid DESC LIMIT ?1")
+            .map_err(broken)?;
+        let mut rows = statement.query([most]).map_err(broken)?;
+        let mut failures = Vec::new();
+        while let Some(row) = rows.next().map_err(broken)? {
+            let time: String = row.get(0).map_err(broken)?;
+            failures.push(FailedQuestion {
+                time: time.parse().map_err(|error| Error::integrity(format!("the owner's log: {error}")))?,
+                key: row.get(1).map_err(broken)?,
+                dataset: row.get(2).map_err(broken)?,
+                why: row.get(3).map_err(broken)?,
+            });
+        }
+        Ok(failures)
+    }
+
+    /// The gate's folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        // Whoever panicked with it left no transaction behind: those are rolled back when they are dropped.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An answer to store.
+#[derive(Clone, Copy)]
+pub(crate) struct AnswerRecord<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) request: &'a str,
+    pub(crate) account: &'a str,
+    pub(crate) dataset: &'a str,
+    pub(crate) version: u32,
+    /// Nothing if there is no answer, and never will be.
+    pub(crate) document: Option<&'a str>,
+}
+
+fn read_dataset(row: &rusqlite::Row<'_>) -> Result<Dataset, Error> {
+    let name: String = row.get(0).map_err(broken)?;
+    let damaged = |why: String| Error::integrity(format!("the gate's record of the dataset {name}: {why}"));
+    let text = |at: usize| row.get::<_, String>(at).map_err(broken);
+    let json = |error: serde_json::Error| damaged(error.to_string());
+    Ok(Dataset {
+        name: AccountName::parse(&name)?,
+        version: row.get(1).map_err(broken)?,
+        schema: serde_json::from_str(&text(2)?).map_err(json)?,
+        source: serde_json::from_str(&text(3)?).map_err(json)?,
+        fingerprint: text(4)?,
+        reuse: row.get(5).map_err(broken)?,
+        timeout: Duration::from_millis(row.get::<_, i64>(6).map_err(broken)?.unsigned_abs()),
+        rows: row.get::<_, Option<i64>>(7).map_err(broken)?.map(i64::unsigned_abs),
+        registered: text(8)?.parse().map_err(|error| damaged(format!("{error}")))?,
+        key: row.get(9).map_err(broken)?,
+    })
+}
+
+fn unusable(folder: &Path, error: impl std::fmt::Display) -> Error {
+    Error::other(format!(
+        "the gate's records in {} cannot be used: {error}; name another folder with --data",
+        folder.display()
+    ))
+}
+
+fn broken(error: rusqlite::Error) -> Error {
+    Error::other(format!("the gate's records: {error}"))
+}

@@ -1,0 +1,255 @@
+//! The embedded engine: a SQLite file that [`import`](crate::import) made and nobody changes.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
+
+use super::{Engine, ExactRow};
+use crate::error::Error;
+use crate::measure::{Dialect, Statement};
+use crate::question::{commas, quoted};
+use crate::schema::{ColumnType, Schema, Value};
+
+/// A connection to a file of the embedded engine.
+pub(crate) struct Embedded {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// In KiB. A scan reads every page once; this is for the rows that are sorted into groups. The file is not mapped into memory: that
+/// would make scans a tenth faster, but an error of the disk would end the process.
+const CACHE: i32 = 16_384;
+
+/// A statement that is late is interrupted until it ends: an interrupt before its first step would have no effect.
+const BETWEEN_INTERRUPTS: Duration = Duration::from_millis(1);
+
+impl Embedded {
+    /// The table's name, quoted.
+    pub(crate) const TABLE: &str = "\"data\"";
+    /// Says that a SQLite file holds data of the gate: "TaxD".
+    pub(crate) const APPLICATION_ID: i64 = 0x5461_7844;
+    /// The version of the table.
+    pub(crate) const VERSION: i64 = 1;
+
+    /// Opens a file, for reading only.
+    pub(crate) fn open(path: &Path) -> Result<Embedded, Error> {
+        match path.metadata() {
+            Ok(metadata) if metadata.is_file() => {}
+            Ok(_) => return Err(not_ours(path)),
+            Err(error) => {
+                return Err(Error::other(format!(
+                    "the data file {} cannot be opened: {error}; put it back from a backup, or register the dataset again",
+                    path.display()
+                )));
+            }
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let open = || {
+            let connection = Connection::open_with_flags(Embedded::address(path, "mode=ro&immutable=1"), flags)?;
+            configure(&connection)?;
+            let mark = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+            let marks = (mark("application_id")?, mark("user_version")?);
+            Ok((connection, marks))
+        };
+        match open() {
+            Ok((connection, (Embedded::APPLICATION_ID, Embedded::VERSION))) => {
+                Ok(Embedded { connection, path: path.to_path_buf() })
+            }
+            Ok((_, (Embedded::APPLICATION_ID, version))) => Err(Error::other(format!(
+                "the data file {} has version {version}; this program knows version {}: use a newer program",
+                path.display(),
+                Embedded::VERSION
+            ))),
+            Ok(_) => Err(not_ours(path)),
+            Err(error) if is(&error, ErrorCode::NotADatabase) => Err(not_ours(path)),
+            Err(error) => {
+                Err(Error::other(format!("the data file {} cannot be opened: SQLite: {error}", path.display())))
+            }
+        }
+    }
+
+    /// A file as SQLite's URI, whatever characters are in its path.
+    pub(crate) fn address(path: &Path, options: &str) -> String {
+        // With an empty authority, so that a path with two slashes is not taken for one.
+        let mut address = String::from(if path.is_absolute() { "file://" } else { "file:" });
+        for byte in path.as_os_str().as_encoded_bytes() {
+            match byte {
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => address.push(char::from(*byte)),
+                _ => {
+                    let _ = write!(address, "%{byte:02X}");
+                }
+            }
+        }
+        address + "?" + options
+    }
+
+    /// The statement that makes the table.
+    pub(crate) fn definition(schema: &Schema) -> String {
+        let column = |(name, kind): (String, &str)| format!("{} {kind}", quoted(&name));
+        format!("CREATE TABLE {} ({}) STRICT", Embedded::TABLE, commas(stored(schema).into_iter().map(column)))
+    }
+
+    fn rows(&self, statement: &Statement) -> rusqlite::Result<Vec<ExactRow>> {
+        let mut prepared = self.connection.prepare_cached(&statement.sql)?;
+        let mut rows = prepared.query(params_from_iter(&statement.parameters))?;
+        let mut exact = Vec::new();
+        let measured = statement.keys.len()..statement.keys.len() + statement.measures;
+        while let Some(row) = rows.next()? {
+            exact.push(ExactRow {
+                keys: statement
+                    .keys
+                    .iter()
+                    .enumerate()
+                    .map(|(at, kind)| key(row, at, *kind))
+                    .collect::<Result<_, _>>()?,
+                measures: measured.clone().map(|at| measure(row, at)).collect::<Result<_, _>>()?,
+            });
+        }
+        Ok(exact)
+    }
+}
+
+impl Engine for Embedded {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn table(&self) -> String {
+        Embedded::TABLE.to_string()
+    }
+
+    fn check(&mut self, schema: &Schema) -> Result<(), Error> {
+        let found = catalog(&self.connection).map_err(|error| {
+            Error::other(format!("the data file {} cannot be read: SQLite: {error}", self.path.display()))
+        })?;
+        let differ = |what: String| {
+            Error::integrity(format!(
+                "the data file {} is not what was registered: {what}; put it back from a backup, or register the dataset again",
+                self.path.display()
+            ))
+        };
+        let registered = stored(schema);
+        if found.columns.len() != registered.len() {
+            return Err(differ(format!("it has {} columns instead of {}", found.columns.len(), registered.len())));
+        }
+        for ((name, kind), (found_name, found_kind)) in registered.iter().zip(&found.columns) {
+            if name != found_name || kind != found_kind {
+                return Err(differ(format!("it has {found_name:?} ({found_kind}) in place of {name:?} ({kind})")));
+            }
+        }
+        match found.definitions == [Embedded::definition(schema)] {
+            true => Ok(()),
+            false => Err(differ("its table was made by other means".to_string())),
+        }
+    }
+
+    fn run(&mut self, statement: &Statement, most: Duration) -> Result<Vec<ExactRow>, String> {
+        let handle = self.connection.get_interrupt_handle();
+        let (running, ended) = channel::<()>();
+        thread::scope(|scope| {
+            let watch = move || {
+                let mut wait = most;
+                while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                    handle.interrupt();
+                    wait = BETWEEN_INTERRUPTS;
+                }
+            };
+            let watchdog = thread::Builder::new().name("time-limit".to_string()).spawn_scoped(scope, watch);
+            watchdog.map_err(|error| format!("no thread can be started to keep the time: {error}"))?;
+            let rows = self.rows(statement);
+            // The scope ends when the watchdog has: no interrupt comes later, and SQLite forgets earlier ones when nothing runs.
+            drop(running);
+            rows.map_err(|error| match is(&error, ErrorCode::OperationInterrupted) {
+                true => format!("the statement was stopped after {most:?}"),
+                false => format!("SQLite: {error}"),
+            })
+        })
+    }
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    for (config, on) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        // A column that is not there is an error, not a text.
+        (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
+    ] {
+        connection.set_db_config(config, on)?;
+    }
+    connection.pragma_update(None, "cache_size", -CACHE)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "case_sensitive_like", true)
+}
+
+/// What SQLite's catalog says about a file.
+struct Catalog {
+    /// Names and types of the table's columns.
+    columns: Vec<(String, String)>,
+    /// How everything in the file was made.
+    definitions: Vec<String>,
+}
+
+fn catalog(connection: &Connection) -> rusqlite::Result<Catalog> {
+    let mut columns = connection.prepare_cached("SELECT name, type FROM pragma_table_xinfo('data') ORDER BY cid")?;
+    let columns = columns.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let mut definitions = connection.prepare_cached("SELECT coalesce(sql, name) FROM sqlite_schema")?;
+    let definitions = definitions.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(Catalog { columns, definitions })
+}
+
+/// The names of the columns, and the types that SQLite keeps them in.
+fn stored(schema: &Schema) -> Vec<(String, &'static str)> {
+    let kind = |kind| match kind {
+        ColumnType::Integer | ColumnType::Boolean => "INTEGER",
+        ColumnType::Real => "REAL",
+        ColumnType::Text => "TEXT",
+    };
+    schema.columns.iter().map(|column| (column.name.clone(), kind(column.kind))).collect()
+}
+
+fn key(row: &Row<'_>, at: usize, kind: ColumnType) -> rusqlite::Result<Value> {
+    Ok(match kind {
+        ColumnType::Integer => Value::Integer(row.get(at)?),
+        ColumnType::Real => Value::Real(row.get(at)?),
+        ColumnType::Text => Value::Text(row.get(at)?),
+        ColumnType::Boolean => Value::Boolean(row.get(at)?),
+    })
+}
+
+/// The sum of no rows is null.
+fn measure(row: &Row<'_>, at: usize) -> rusqlite::Result<i64> {
+    Ok(row.get::<_, Option<i64>>(at)?.unwrap_or(0))
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Value::Boolean(value) => ValueRef::Integer(i64::from(*value)),
+            Value::Integer(value) => ValueRef::Integer(*value),
+            Value::Real(value) => ValueRef::Real(*value),
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}
+
+fn is(error: &rusqlite::Error, code: ErrorCode) -> bool {
+    error.sqlite_error_code() == Some(code)
+}
+
+fn not_ours(path: &Path) -> Error {
+    Error::integrity(format!(
+        "the file {} is not one that an import made; put the data file back from a backup, or register the dataset again",
+        path.display()
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+use std::fs;
+use std::time::Instant;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::declaration::Declaration;
+use crate::import::{BadRows, import};
+use crate::measure::Measure;
+use crate::question::{Comparison, Predicate, Question};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// A file with these rows, and what is declared about them.
+fn imported(folder: &Path, csv: &str, declaration: &str) -> (PathBuf, Schema) {
+    let source = folder.join("people.csv");
+    fs::write(&source, csv).unwrap();
+    let (target, declaration) = (folder.join("data"), Declaration::parse(declaration).unwrap());
+    let imported = import(&source, &declaration, &target, &[7; 32], BadRows::Refuse, &mut |_, _| {}).unwrap();
+    (target, imported.schema)
+}
+
+struct Place {
+    engine: Embedded,
+    schema: Schema,
+    _folder: TempDir,
+}
+
+impl Place {
+    fn new(csv: &str, declaration: &str) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, schema) = imported(folder.path(), csv, declaration);
+        let mut engine = Embedded::open(&path).unwrap();
+        engine.check(&schema).unwrap();
+        Place { engine, schema, _folder: folder }
+    }
+
+    fn ask(&mut self, groups: Vec<usize>, filter: Option<Predicate>, measures: &[Measure]) -> Vec<ExactRow> {
+        let question = Question { outputs: Vec::new(), filter, groups, order: Vec::new(), limit: None };
+        let table = self.engine.table();
+        let statement = Statement::new(&question, measures, &self.schema, Dialect::Sqlite, &table);
+        self.engine.run(&statement, LONG).unwrap()
+    }
+
+    /// How many rows fit.
+    fn count(&mut self, filter: Predicate) -> i64 {
+        self.ask(Vec::new(), Some(filter), &[Measure::Rows])[0].measures[0]
+    }
+}
+
+fn written(sql: &str, parameters: &[Value], keys: &[ColumnType], measures: usize) -> Statement {
+    Statement { sql: sql.to_string(), parameters: parameters.to_vec(), keys: keys.to_vec(), measures }
+}
+
+#[test]
+fn infinities_are_clamped_and_what_is_no_number_is_not_there() {
+    let csv = "income\n1.5\ninf\n-inf\nNaN\n\"\"\n1e400\n-Infinity\n";
+    let mut place = Place::new(csv, "[columns.income]\nbounds = [-1, 10]\ngrid = 0.5");
+    let measures = [
+        Measure::Rows,
+        Measure::NonNull(0),
+        Measure::Steps { column: 0, centre: 0 },
+        Measure::Steps { column: 0, centre: 5 },
+    ];
+    // 1.5 is 3 steps; twice 10, and twice -1.
+    let sum = 3 + 20 - 2 + 20 - 2;
+    let answer = place.ask(Vec::new(), None, &measures);
+    assert_eq!(answer, [ExactRow { keys: Vec::new(), measures: vec![7, 5, sum, sum - 5 * 5] }]);
+}
+
+#[test]
+fn sums_of_nothing_are_0() {
+    let mut place = Place::new("income\n", "[columns.income]\ntype = \"integer\"\nbounds = [-1, 10]");
+    let answer = place.ask(Vec::new(), None, &[Measure::Rows, Measure::Steps { column: 0, centre: 0 }]);
+    assert_eq!(answer, [ExactRow { keys: Vec::new(), measures: vec![0, 0] }]);
+}
+
+#[test]
+fn groups_come_with_keys_of_their_columns_types() {
+    let csv = "region,floor,lift\nnorth,1,true\nnorth,1,TRUE\nNorth,1,true\nsouth,-2,false\nsouth,3,false\n,1,true\nnorth,,\n";
+    let declaration = "[columns]\nregion.categories = [\"north\", \"south\"]\nfloor.categories = [1, -2]\nlift.categories = [true, false]";
+    let mut place = Place::new(csv, declaration);
+    let mut answer = place.ask(vec![0, 1, 2], None, &[Measure::Rows]);
+    answer.sort_by_key(|row| row.measures[0]);
+    let row = |region: &str, floor, lift, count| ExactRow {
+        keys: vec![Value::Text(region.to_string()), Value::Integer(floor), Value::Boolean(lift)],
+        measures: vec![count],
+    };
+    assert_eq!(answer, [row("south", -2, false, 1), row("north", 1, true, 2)]);
+}
+
+#[test]
+fn conditions_compare_values_of_the_columns_types() {
+    let csv = "name,age,height,member\nAnn,10,1.5,true\nann,9,1.25,false\nBo,-1,,\n";
+    let mut place = Place::new(csv, "");
+    let compare = |column, comparison, value| Predicate::Compare { column, comparison, value };
+    let like = |pattern: &str, negated| Predicate::Like { column: 0, pattern: pattern.to_string(), negated };
+    for (filter, expected) in [
+        (like("A%", false), 1),
+        (like("a%", false), 1),
+        (like("_nn", false), 2),
+        (like("A%", true), 2),
+        (compare(0, Comparison::Equal, Value::Text("ann".to_string())), 1),
+        (compare(0, Comparison::Greater, Value::Text("Bo".to_string())), 1),
+        (compare(1, Comparison::Less, Value::Integer(10)), 2),
+        (compare(2, Comparison::GreaterOrEqual, Value::Real(1.5)), 1),
+        (compare(3, Comparison::Equal, Value::Boolean(true)), 1),
+        (compare(3, Comparison::NotEqual, Value::Boolean(true)), 1),
+        (Predicate::IsNull { column: 2, negated: false }, 1),
+        (Predicate::In { column: 1, values: vec![Value::Integer(9), Value::Integer(-1)], negated: false }, 2),
+    ] {
+        assert_eq!(place.count(filter.clone()), expected, "{filter:?}");
+    }
+}
+
+#[test]
+fn a_statement_that_takes_too_long_is_stopped_and_the_next_one_runs() {
+    let mut place = Place::new("age\n1\n2\n", "");
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
+    for most in [Duration::ZERO, Duration::from_millis(50)] {
+        let started = Instant::now();
+        let why = place.engine.run(&written(endless, &[], &[], 1), most).unwrap_err();
+        assert!(why.contains("stopped after"), "{why}");
+        assert!(started.elapsed() >= most && started.elapsed() < LONG);
+        assert_eq!(place.ask(Vec::new(), None, &[Measure::Rows])[0].measures, [2]);
+    }
+}
+
+#[test]
+fn what_goes_wrong_is_an_error_and_the_next_statement_runs() {
+    let mut place = Place::new("age,name\n1,a\n2,\n", "");
+    let integer = &[ColumnType::Integer][..];
+    for statement in [
+        written("SELECT \"height\" FROM data", &[], &[], 1),
+        written("SELECT count(*) FROM data WHERE age = ?1", &[], &[], 1),
+        written("SELECT count(*) FROM data", &[Value::Integer(1)], &[], 1),
+        written("SELECT count(*) FROM data", &[], integer, 1),
+        written("SELECT name, 1 FROM data", &[], integer, 1),
+        written("SELECT name, 1 FROM data WHERE name IS NULL", &[], &[ColumnType::Text], 1),
+        written("SELECT 1.5", &[], &[], 1),
+        written("SELECT sum(x) FROM (SELECT 9223372036854775807 AS x UNION ALL SELECT 1)", &[], &[], 1),
+        written("DELETE FROM data", &[], &[], 0),
+        written("CREATE TEMP TABLE mine (x)", &[], &[], 0),
+    ] {
+        assert!(place.engine.run(&statement, LONG).is_err(), "{}", statement.sql);
+        assert_eq!(place.ask(Vec::new(), None, &[Measure::Rows])[0].measures, [2]);
+    }
+}
+
+#[test]
+fn files_are_found_whatever_their_paths_look_like() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["plain", "with blank", "100%", "%41", "a?mode=memory", "a#b", "a&b=c", "Zoë", "a:b", "'\""] {
+        let folder = folder.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        let (path, schema) = imported(&folder, "age\n1\n", "");
+        assert_eq!(Embedded::open(&path).unwrap().check(&schema), Ok(()), "{name}");
+        let doubled = PathBuf::from(format!("/{}", path.display()));
+        assert_eq!(Embedded::open(&doubled).unwrap().check(&schema), Ok(()), "{name}");
+    }
+    assert_eq!(Embedded::address(Path::new("data/a b"), "mode=ro"), "file:data/a%20b?mode=ro");
+}
+
+#[test]
+fn files_that_no_import_made_are_not_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let check = |part: &str, is_integrity| {
+        let error = Embedded::open(&path).err().expect("an error");
+        assert!(error.to_string().contains(part) && error.is_integrity() == is_integrity, "{error}");
+    };
+    check("cannot be opened", false);
+    fs::write(&path, "").unwrap();
+    check("not one that an import made", true);
+    fs::write(&path, "age,name\n".repeat(1000)).unwrap();
+    check("not one that an import made", true);
+    fs::remove_file(&path).unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("CREATE TABLE data (age INTEGER) STRICT").unwrap();
+    check("not one that an import made", true);
+    other.pragma_update(None, "application_id", Embedded::APPLICATION_ID).unwrap();
+    other.pragma_update(None, "user_version", Embedded::VERSION + 1).unwrap();
+    check("use a newer program", false);
+    drop(other);
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    check("not one that an import made", true);
+}
+
+#[test]
+fn a_table_that_differs_from_the_schema_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, schema) = imported(folder.path(), "age,name\n1,a\n", "");
+    let other = |csv: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        imported(folder.path(), csv, "").1
+    };
+    for (registered, part) in [
+        (other("age\n1\n"), "it has 2 columns instead of 1"),
+        (other("age,title\n1,a\n"), "it has \"name\" (TEXT) in place of \"title\" (TEXT)"),
+        (other("age,Name\n1,a\n"), "it has \"name\" (TEXT) in place of \"Name\" (TEXT)"),
+        (other("age,name\n1.5,a\n"), "it has \"age\" (INTEGER) in place of \"age\" (REAL)"),
+    ] {
+        let error = Embedded::open(&path).unwrap().check(&registered).unwrap_err();
+        assert!(error.is_integrity() && error.to_string().contains(part), "{error}");
+    }
+    for change in ["CREATE INDEX by_age ON data (age)", "CREATE TABLE other (x)"] {
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(change).unwrap();
+        drop(connection);
+        let error = Embedded::open(&path).unwrap().check(&schema).unwrap_err();
+        assert!(error.is_integrity() && error.to_string().contains("by other means"), "{error}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Where the data are: one interface, an embedded and a PostgreSQL implementation.
+
+mod embedded;
+mod postgres;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::measure::{Dialect, Statement};
+use crate::question::quoted;
+use crate::schema::{Schema, Value};
+
+pub(crate) use embedded::Embedded;
+pub(crate) use postgres::{Postgres, drop_table, find_table, keep_rows};
+
+/// Where the data of a dataset are.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Source {
+    /// A file of the embedded engine, in the gate's folder.
+    Embedded { file: PathBuf },
+    /// A table of a PostgreSQL database that is left where it is.
+    Postgres {
+        /// The URL of the database.
+        url: String,
+        /// What is asked: the owner's table, or the gate's own one with the rows that are kept of every unit.
+        table: Table,
+        /// The owner's table.
+        origin: Table,
+    },
+}
+
+/// A table of PostgreSQL, as it was when it was registered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Table {
+    pub(crate) schema: String,
+    pub(crate) name: String,
+    /// Another table of the same name has another one.
+    pub(crate) oid: u32,
+}
+
+impl Table {
+    /// The name as SQL writes it. What inherits from the table is not part of it.
+    pub(crate) fn quoted(&self) -> String {
+        format!("ONLY {}.{}", quoted(&self.schema), quoted(&self.name))
+    }
+}
+
+/// One group of the exact answer: what must not leave the gate without noise.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ExactRow {
+    pub(crate) keys: Vec<Value>,
+    pub(crate) measures: Vec<i64>,
+}
+
+/// A connection to the data of one dataset.
+pub(crate) trait Engine: Send {
+    /// How it writes SQL.
+    fn dialect(&self) -> Dialect;
+
+    /// The table's name, quoted.
+    fn table(&self) -> String;
+
+    /// Whether the data are there and are what was registered. Looks at names and types, never at rows; comes before the charge.
+    fn check(&mut self, schema: &Schema) -> Result<(), Error>;
+
+    /// Runs a statement, at most so long. What went wrong is for the owner's log alone. When it returns, nothing runs any more.
+    fn run(&mut self, statement: &Statement, most: Duration) -> Result<Vec<ExactRow>, String>;
+}
+
+impl fmt::Debug for Source {
+    /// A URL may have a password in it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Embedded { file } => write!(f, "{}", file.display()),
+            Source::Postgres { table, .. } => write!(f, "{}.{} of PostgreSQL", table.schema, table.name),
+        }
+    }
+}
+
+impl Source {
+    /// How SQL is written there, and the quoted name of the table.
+    pub(crate) fn address(&self) -> (Dialect, String) {
+        match self {
+            Source::Embedded { .. } => (Dialect::Sqlite, Embedded::TABLE.to_string()),
+            Source::Postgres { table, .. } => (Dialect::Postgres, table.quoted()),
+        }
+    }
+
+    /// Connects to the data.
+    pub(crate) fn connect(&self, folder: &std::path::Path) -> Result<Box<dyn Engine>, Error> {
+        Ok(match self {
+            Source::Embedded { file } => Box::new(Embedded::open(&folder.join(file))?),
+            Source::Postgres { url, table, .. } => Box::new(Postgres::connect(url, table.clone())?),
+        })
+    }
+}

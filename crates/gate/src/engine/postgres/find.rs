@@ -1,0 +1,140 @@
+//! Finding a table that an owner names, before it is registered.
+
+use tokio_postgres::types::Type;
+
+use super::relation::{Relation, shown};
+use super::session::{Connection, Failure, Purpose};
+use crate::engine::Table;
+use crate::error::Error;
+use crate::schema::ColumnType;
+
+/// A table that may be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) table: Table,
+    /// The columns that may be asked about.
+    pub(crate) columns: Vec<(String, ColumnType)>,
+    /// The others, each with what it is instead.
+    pub(crate) left_out: Vec<(String, String)>,
+    /// The same for the same table, and for no other: the server's installation, the database, the table.
+    pub(crate) fingerprint: String,
+}
+
+const FINGERPRINT: &str = "
+    SELECT system_identifier::text || '/' || (SELECT oid::text FROM pg_database WHERE datname = current_database()) || '/' || $1::text
+    FROM pg_control_system()";
+
+/// Finds a table by its name: `table`, or `schema.table`, each in double quotes if it has capitals or points.
+pub(crate) fn find_table(url: &str, name: &str) -> Result<Found, Error> {
+    let (schema, name) = parse_name(name)?;
+    let mut connection = Connection::open(url, Purpose::Ask)?;
+    let found = connection.ask(async |client| {
+        let Some(relation) = Relation::find(client, &schema, &name).await? else { return Ok(None) };
+        let fingerprint = client.query_typed_one(FINGERPRINT, &[(&relation.table.oid, Type::OID)]).await?;
+        Ok::<_, Failure>(Some((relation, fingerprint.try_get(0)?)))
+    })?;
+    let Some((relation, fingerprint)) = found else {
+        return Err(Error::input(format!(
+            "there is no table {name:?} in the schema {schema:?}; name it as schema.table, with a part that has capitals in double \
+             quotes"
+        )));
+    };
+    relation.check_kind().map_err(Error::input)?;
+    let table = relation.table;
+    if relation.has_children {
+        return Err(Error::input(format!(
+            "{} has tables that inherit from it, whose rows would not be counted; make a materialised view of all of them with CREATE \
+             MATERIALIZED VIEW, and register that",
+            shown(&table)
+        )));
+    }
+    let (mut columns, mut left_out) = (Vec::new(), Vec::new());
+    for column in relation.columns {
+        match column.kind() {
+            Ok(kind) => columns.push((column.name, kind)),
+            Err(why) => left_out.push((column.name, why)),
+        }
+    }
+    if columns.is_empty() {
+        let others = left_out.iter().map(|(name, why)| format!("{name} is {why}")).collect::<Vec<_>>().join("; ");
+        return Err(Error::input(format!(
+            "{} has no column that can be asked about, which are those that hold integers, floating-point numbers, text and booleans \
+             ({others})",
+            shown(&table)
+        )));
+    }
+    Ok(Found { table, columns, left_out, fingerprint })
+}
+
+/// The schema and the table of a name, read as PostgreSQL reads it: what is not in quotes is in small letters.
+fn parse_name(text: &str) -> Result<(String, String), Error> {
+    let wrong =
+        || Error::input(format!("{text:?} is no name of a table; write table, schema.table, or \"Schema\".\"Table\""));
+    let mut parts = Vec::new();
+    let mut rest = text;
+    loop {
+        let (part, after) = match rest.strip_prefix('"') {
+            Some(quoted) => parse_quoted(quoted).ok_or_else(wrong)?,
+            None => {
+                let end = rest.find('.').unwrap_or(rest.len());
+                (rest[..end].to_ascii_lowercase(), &rest[end..])
+            }
+        };
+        if part.is_empty() || part.contains(['\0', '"']) && !rest.starts_with('"') {
+            return Err(wrong());
+        }
+        parts.push(part);
+        match after.strip_prefix('.') {
+            Some(next) => rest = next,
+            None if after.is_empty() => break,
+            None => return Err(wrong()),
+        }
+    }
+    let mut parts = parts.into_iter();
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(name), None, None) => Ok(("public".to_string(), name)),
+        (Some(schema), Some(name), None) => Ok((schema, name)),
+        _ => Err(wrong()),
+    }
+}
+
+/// A name up to its closing quote, where two quotes stand for one, and what follows.
+fn parse_quoted(text: &str) -> Option<(String, &str)> {
+    let mut part = String::new();
+    let mut rest = text;
+    loop {
+        let end = rest.find('"')?;
+        part += &rest[..end];
+        rest = &rest[end + 1..];
+        match rest.strip_prefix('"') {
+            Some(more) => {
+                part.push('"');
+                rest = more;
+            }
+            None => return Some((part, rest)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_as_postgresql_reads_it() {
+        for (text, schema, name) in [
+            ("orders", "public", "orders"),
+            ("Orders", "public", "orders"),
+            ("Sales.Orders", "sales", "orders"),
+            (r#""Orders""#, "public", "Orders"),
+            (r#""Sales".orders"#, "Sales", "orders"),
+            (r#"sales."a.b ""c""""#, "sales", r#"a.b "c""#),
+            ("größe", "public", "größe"),
+        ] {
+            assert_eq!(parse_name(text).unwrap(), (schema.to_string(), name.to_string()), "{text}");
+        }
+        for text in ["", ".", "a.", ".a", "a.b.c", r#"""#, r#""a"#, r#""a"b"#, r#"a"b"#, r#""""#, "a\0"] {
+            assert!(parse_name(text).is_err_and(|error| error.is_input()), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! PostgreSQL: the data stay where they are, and what is asked is computed there.
+//!
+//! Only plain tables and materialised views with columns of a few types are asked, and each time the table is locked and looked at
+//! again first: an expression of a view, a policy or a foreign server could fail on some row, and tell that it is there.
+
+mod find;
+mod keep;
+mod relation;
+mod session;
+#[cfg(all(test, feature = "server-tests"))]
+mod tests;
+
+use std::time::{Duration, Instant};
+
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
+
+pub(crate) use self::find::find_table;
+pub(crate) use self::keep::{drop_table, keep_rows};
+use self::relation::{Relation, qualified};
+use self::session::{Connection, Failure, Purpose};
+use super::{Engine, ExactRow, Table};
+use crate::error::Error;
+use crate::measure::{Dialect, Statement};
+use crate::schema::{ColumnType, Schema, Value};
+
+/// A connection to one table of a PostgreSQL database.
+pub(crate) struct Postgres {
+    connection: Connection,
+    table: Table,
+    /// What the columns must hold, since the last check.
+    columns: Vec<(String, ColumnType)>,
+}
+
+/// How much longer than the server a client waits. The server gives up by itself, unless it is gone without a word.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The longest limit that the server takes: 24 days.
+const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
+
+impl Postgres {
+    /// Connects to the table at a URL.
+    pub(crate) fn connect(url: &str, table: Table) -> Result<Postgres, Error> {
+        Ok(Postgres { connection: Connection::open(url, Purpose::Ask)?, table, columns: Vec::new() })
+    }
+
+    fn run_within(
+        &mut self,
+        statement: &Statement,
+        server: Duration,
+        client: Duration,
+    ) -> Result<Vec<ExactRow>, Failure> {
+        if self.columns.is_empty() {
+            return Err(Failure::Failed("the table must be checked before it is asked".to_string()));
+        }
+        let until = Instant::now() + server;
+        self.connection.once(client, async |connected| {
+            in_transaction(connected, async |transaction| {
+                limit(transaction, until).await?;
+                Relation::lock(transaction, &self.table, &self.columns).await?;
+                answer(transaction, statement, until).await
+            })
+            .await
+        })
+    }
+}
+
+impl Engine for Postgres {
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn table(&self) -> String {
+        format!("ONLY {}", qualified(&self.table))
+    }
+
+    fn check(&mut self, schema: &Schema) -> Result<(), Error> {
+        let table = &self.table;
+        let found = self.connection.ask(async |client| Relation::find(client, &table.schema, &table.name).await)?;
+        let columns = kinds(schema);
+        Relation::check(found, table, &columns).map_err(Error::other)?;
+        self.columns = columns;
+        Ok(())
+    }
+
+    fn run(&mut self, statement: &Statement, most: Duration) -> Result<Vec<ExactRow>, String> {
+        let most = most.min(LONGEST);
+        self.run_within(statement, most, most + GRACE).map_err(|failure| failure.to_string())
+    }
+}
+
+/// What the columns of a schema hold.
+fn kinds(schema: &Schema) -> Vec<(String, ColumnType)> {
+    schema.columns.iter().map(|column| (column.name.clone(), column.kind)).collect()
+}
+
+/// Reads in one transaction, which is ended whatever comes of it: a lock that is left behind would keep the owner from the table.
+async fn in_transaction<T>(
+    client: &mut Client,
+    work: impl AsyncFnOnce(&Transaction<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    // What is looked at after a lock must not be older than the lock: READ COMMITTED.
+    let begin = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).read_only(true);
+    let transaction = begin.start().await?;
+    let result = work(&transaction).await;
+    let ended = transaction.rollback().await;
+    match (result, ended) {
+        (Ok(_), Err(error)) => Err(error.into()),
+        (result, _) => result,
+    }
+}
+
+async fn answer(
+    transaction: &Transaction<'_>,
+    statement: &Statement,
+    until: Instant,
+) -> Result<Vec<ExactRow>, Failure> {
+    let prepared = transaction.prepare(&statement.sql).await?;
+    let parameters: Vec<&(dyn ToSql + Sync)> = statement.parameters.iter().map(parameter).collect();
+    limit(transaction, until).await?;
+    let rows = transaction.query(&prepared, &parameters).await?;
+    rows.iter().map(|row| exact_row(row, statement)).collect()
+}
+
+/// Lets the server give up at this time. A limit of 0 would be none.
+async fn limit(transaction: &Transaction<'_>, until: Instant) -> Result<(), Failure> {
+    let left = until.saturating_duration_since(Instant::now()).as_millis().max(1);
+    Ok(transaction.batch_execute(&format!("SET LOCAL statement_timeout = {left}")).await?)
+}
+
+fn parameter(value: &Value) -> &(dyn ToSql + Sync) {
+    match value {
+        Value::Boolean(value) => value,
+        Value::Integer(value) => value,
+        Value::Real(value) => value,
+        Value::Text(text) => text,
+    }
+}
+
+fn exact_row(row: &Row, statement: &Statement) -> Result<ExactRow, Failure> {
+    let groups = statement.keys.len();
+    let key = |(at, kind): (usize, &ColumnType)| -> Result<Value, Failure> {
+        Ok(match kind {
+            ColumnType::Boolean => Value::Boolean(row.try_get(at)?),
+            ColumnType::Integer => Value::Integer(row.try_get(at)?),
+            ColumnType::Real => Value::Real(row.try_get(at)?),
+            ColumnType::Text => Value::Text(row.try_get(at)?),
+        })
+    };
+    let measure = |at: usize| -> Result<i64, Failure> { Ok(row.try_get::<_, Option<i64>>(at)?.unwrap_or(0)) };
+    Ok(ExactRow {
+        keys: statement.keys.iter().enumerate().map(key).collect::<Result<_, _>>()?,
+        measures: (groups..groups + statement.measures).map(measure).collect::<Result<_, _>>()?,
+    })
+}

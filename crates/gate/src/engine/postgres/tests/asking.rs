@@ -1,0 +1,173 @@
+//! Time, swapped tables, and connections that are lost.
+
+use std::time::Instant;
+
+use super::*;
+
+/// A statement that takes half a minute for every row.
+fn slow(engine: &Postgres) -> Statement {
+    let sql = format!("SELECT count(pg_sleep(30)) FROM {}", engine.table());
+    Statement { sql, parameters: vec![], keys: vec![], measures: 1 }
+}
+
+/// How many others are at work in this database, or hold a table of it.
+fn at_work(url: &str) -> String {
+    let statement = "
+        SELECT (SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'),
+               (SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+                WHERE datname = current_database() AND relation >= 16384)";
+    query(url, statement).unwrap()
+}
+
+#[test]
+fn a_statement_that_takes_too_long_is_stopped_by_the_server() {
+    let url = database("CREATE TABLE t (x int); INSERT INTO t VALUES (1)");
+    let (mut engine, schema) = connected(&url, "t");
+    let started = Instant::now();
+    let error = engine.run(&slow(&engine), Duration::from_millis(300)).unwrap_err();
+    assert!(error.contains("statement timeout") && started.elapsed() < Duration::from_secs(5), "{error}");
+    assert_eq!(at_work(&url), "0|0");
+    check_count(&mut engine, &schema, 1);
+    // No time at all is not the same as no limit.
+    assert!(engine.run(&slow(&engine), Duration::ZERO).is_err());
+    assert!(started.elapsed() < Duration::from_secs(10));
+    check_count(&mut engine, &schema, 1);
+    assert_eq!(engine.run(&count_rows(&engine, &schema), Duration::MAX).unwrap()[0].measures, [1]);
+}
+
+#[test]
+fn a_statement_that_the_server_does_not_stop_is_stopped_from_here() {
+    let url = database("CREATE TABLE t (x int); INSERT INTO t VALUES (1)");
+    let (mut engine, schema) = connected(&url, "t");
+    let started = Instant::now();
+    let failure = engine.run_within(&slow(&engine), MOST, Duration::from_millis(300)).unwrap_err();
+    assert!(matches!(&failure, Failure::Lost(why) if why.contains("was told to stop")), "{failure}");
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!(at_work(&url), "0|0");
+    engine.check(&schema).unwrap();
+    check_count(&mut engine, &schema, 1);
+}
+
+#[test]
+fn a_table_that_is_locked_is_waited_for_no_longer_than_there_is_time() {
+    let url = database("CREATE TABLE t (x int)");
+    let (mut engine, schema) = connected(&url, "t");
+    let mut other = Connection::open(&url, Purpose::Keep).unwrap();
+    execute(&mut other, "BEGIN; LOCK TABLE public.t").unwrap();
+    engine.check(&schema).unwrap();
+    let error = engine.run(&count_rows(&engine, &schema), Duration::from_millis(300)).unwrap_err();
+    assert!(error.contains("statement timeout"), "{error}");
+    execute(&mut other, "COMMIT").unwrap();
+    check_count(&mut engine, &schema, 0);
+}
+
+#[test]
+fn a_table_that_is_not_what_was_registered_is_neither_checked_nor_asked() {
+    for (change, why) in [
+        ("ALTER TABLE t RENAME TO old; CREATE VIEW t AS SELECT 1 / (x - 1) AS x, y FROM old", "is a view"),
+        ("DROP TABLE t", "is not there any more"),
+        ("DROP TABLE t; CREATE TABLE t (x int, y text)", "another table"),
+        ("ALTER SCHEMA public RENAME TO old; CREATE SCHEMA public; CREATE TABLE t (x int, y text)", "another table"),
+        ("DROP TABLE t; CREATE TABLE t (x int, y text) PARTITION BY RANGE (x)", "is a partitioned table"),
+        ("ALTER TABLE t ENABLE ROW LEVEL SECURITY", "row-level security"),
+        ("ALTER TABLE t ALTER x TYPE numeric", "\"x\" of public.t is numeric now"),
+        ("ALTER TABLE t ALTER x TYPE text", "\"x\" of public.t holds text now, not integer"),
+        ("ALTER TABLE t DROP y", "\"y\" of public.t is not there any more"),
+        ("ALTER TABLE t RENAME y TO z", "\"y\" of public.t is not there any more"),
+    ] {
+        let url = database("CREATE TABLE t (x int, y text); INSERT INTO t VALUES (1, 'one')");
+        let (mut engine, schema) = connected(&url, "t");
+        let statement = count_rows(&engine, &schema);
+        query(&url, change).unwrap();
+        let error = engine.run(&statement, MOST).unwrap_err();
+        // A name that stands for nothing fails by itself.
+        assert!(error.contains(why) || error.contains("does not exist"), "{change}: {error}");
+        let error = engine.check(&schema).unwrap_err();
+        assert!(!error.is_input() && error.to_string().contains(why), "{change}: {error}");
+    }
+}
+
+#[test]
+fn a_column_that_was_only_made_wider_is_still_asked() {
+    let url = database("CREATE TABLE t (x int2, y varchar(3)); INSERT INTO t VALUES (1, 'one')");
+    let (mut engine, schema) = connected(&url, "t");
+    query(&url, "ALTER TABLE t ALTER x TYPE int8, ALTER y TYPE text, ADD z numeric").unwrap();
+    engine.check(&schema).unwrap();
+    check_count(&mut engine, &schema, 1);
+}
+
+#[test]
+fn nobody_can_swap_a_table_between_the_check_and_the_question() {
+    let url = database("CREATE TABLE t (x int); CREATE MATERIALIZED VIEW m AS SELECT x FROM t");
+    for (name, rename) in [("t", "ALTER TABLE t RENAME TO old"), ("m", "ALTER MATERIALIZED VIEW m RENAME TO older")] {
+        let (engine, schema) = connected(&url, name);
+        let mut connection = Connection::open(&url, Purpose::Ask).unwrap();
+        let locked = connection.once(ANSWER, async |client| {
+            in_transaction(client, async |transaction| {
+                Relation::lock(transaction, &engine.table, &kinds(&schema)).await?;
+                Ok(query(&url, &format!("SET lock_timeout = '200ms'; {rename}")))
+            })
+            .await
+        });
+        assert!(locked.unwrap().unwrap_err().contains("lock timeout"));
+        query(&url, rename).unwrap();
+    }
+}
+
+#[test]
+fn a_table_is_not_asked_before_it_was_checked() {
+    let url = database("CREATE TABLE t (x int)");
+    let found = find_table(&url, "t").unwrap();
+    let schema = found_schema(&found);
+    let mut engine = Postgres::connect(&url, found.table).unwrap();
+    assert!(engine.run(&count_rows(&engine, &schema), MOST).unwrap_err().contains("must be checked"));
+}
+
+#[test]
+fn a_lost_connection_is_made_again_by_the_next_check() {
+    let url = database("CREATE TABLE t (x int); INSERT INTO t VALUES (1)");
+    let (mut engine, schema) = connected(&url, "t");
+    let terminate = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
+                     WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    assert_eq!(query(&url, terminate).unwrap(), "1");
+    engine.check(&schema).unwrap();
+    check_count(&mut engine, &schema, 1);
+
+    // What was charged is not asked again behind the gate's back.
+    assert_eq!(query(&url, terminate).unwrap(), "1");
+    assert!(engine.run(&count_rows(&engine, &schema), MOST).is_err());
+    engine.check(&schema).unwrap();
+    check_count(&mut engine, &schema, 1);
+}
+
+#[test]
+fn nothing_can_be_written_through_a_question() {
+    let url = database("CREATE TABLE t (x int); INSERT INTO t VALUES (1)");
+    let (mut engine, schema) = connected(&url, "t");
+    let sql = "WITH gone AS (DELETE FROM public.t RETURNING 1) SELECT count(*) FROM gone".to_string();
+    let error = engine.run(&Statement { sql, parameters: vec![], keys: vec![], measures: 1 }, MOST).unwrap_err();
+    assert!(error.contains("read-only transaction"), "{error}");
+    check_count(&mut engine, &schema, 1);
+}
+
+#[test]
+fn the_settings_of_a_user_change_no_answer() {
+    let url = database(
+        "CREATE TABLE t (x int); INSERT INTO t VALUES (1), (NULL);
+         CREATE FUNCTION public.always(int4, int8) RETURNS bool LANGUAGE sql AS 'SELECT true';
+         CREATE OPERATOR public.> (LEFTARG = int4, RIGHTARG = int8, FUNCTION = public.always);
+         DO $$ BEGIN
+             EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
+             EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = serializable', current_database());
+             EXECUTE format('ALTER DATABASE %I SET plan_cache_mode = force_generic_plan', current_database());
+         END $$;",
+    );
+    assert_eq!(query(&url, "SELECT count(*) FROM t WHERE x > 5::int8").unwrap(), "2", "the operator is in the way");
+    let (mut engine, schema) = connected(&url, "t");
+    let above =
+        Predicate::Compare { column: 0, comparison: crate::question::Comparison::Greater, value: Value::Integer(5) };
+    let statement =
+        Statement::new(&question(Some(above), &[]), &[Measure::Rows], &schema, Dialect::Postgres, &engine.table());
+    assert_eq!(engine.run(&statement, MOST).unwrap()[0].measures, [0]);
+}

@@ -1,0 +1,84 @@
+//! On a server of its own: what is refused, which rows are kept, and that no row can make a question fail.
+
+mod asking;
+mod finding;
+mod keeping;
+mod same_answers;
+
+use crate::engine::postgres::find::Found;
+use std::time::Duration;
+
+use taximeter_ledger::Neighbours;
+use taximeter_testing::{PrivatePostgres, query};
+
+use super::session::{ANSWER, Connection, Purpose};
+use super::*;
+use crate::measure::Measure;
+use crate::number::Number;
+use crate::question::{Predicate, Question};
+use crate::schema::{Bounds, Column, PrivacyUnit};
+
+const MOST: Duration = Duration::from_secs(30);
+
+fn new_database() -> String {
+    PrivatePostgres::shared().new_database().unwrap()
+}
+
+/// A database in which these statements were executed.
+fn database(statements: &str) -> String {
+    let url = new_database();
+    query(&url, statements).unwrap();
+    url
+}
+
+fn number(text: &str) -> Number {
+    Number::parse(text).unwrap()
+}
+
+fn bounds(low: &str, high: &str, grid: &str) -> Option<Bounds> {
+    Some(Bounds::new(number(low), number(high), number(grid)).unwrap())
+}
+
+fn column(name: &str, kind: ColumnType) -> Column {
+    Column::new(name, kind, None, None).unwrap()
+}
+
+fn schema(unit: Option<(&str, u32)>, columns: Vec<Column>) -> Schema {
+    let unit = unit.map_or(PrivacyUnit::Row, |(column, max_rows_per_unit)| PrivacyUnit::Column {
+        column: column.to_string(),
+        max_rows_per_unit,
+    });
+    Schema::new(unit, Neighbours::AddRemove, columns).unwrap()
+}
+
+/// The schema of a table as it is found, with nothing declared about it.
+fn found_schema(found: &Found) -> Schema {
+    schema(None, found.columns.iter().map(|(name, kind)| column(name, *kind)).collect())
+}
+
+fn question(filter: Option<Predicate>, groups: &[usize]) -> Question {
+    Question { outputs: Vec::new(), filter, groups: groups.to_vec(), order: Vec::new(), limit: None }
+}
+
+/// A table that was found and checked, with its schema.
+fn connected(url: &str, name: &str) -> (Postgres, Schema) {
+    let found = find_table(url, name).unwrap();
+    let schema = found_schema(&found);
+    let mut engine = Postgres::connect(url, found.table).unwrap();
+    engine.check(&schema).unwrap();
+    (engine, schema)
+}
+
+fn count_rows(engine: &Postgres, schema: &Schema) -> Statement {
+    Statement::new(&question(None, &[]), &[Measure::Rows], schema, Dialect::Postgres, &engine.table())
+}
+
+fn check_count(engine: &mut Postgres, schema: &Schema, count: i64) {
+    let statement = count_rows(engine, schema);
+    assert_eq!(engine.run(&statement, MOST).unwrap(), [ExactRow { keys: vec![], measures: vec![count] }]);
+}
+
+/// Executes statements without starting a program for each.
+fn execute(connection: &mut Connection, statements: &str) -> Result<(), Failure> {
+    connection.once(ANSWER, async |client| Ok(client.batch_execute(statements).await?))
+}

@@ -1,0 +1,196 @@
+//! What a field of a CSV file means in a column of a given type.
+
+use std::fmt;
+
+use rusqlite::types::ValueRef;
+
+use crate::schema::ColumnType;
+
+/// The longest text of a field, in bytes.
+pub(super) const LONGEST_TEXT: usize = 1 << 20;
+
+/// The value of a field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value {
+    Null,
+    /// A whole number; for a boolean 0 or 1.
+    Integer(i64),
+    /// Never NaN, and zero without a sign.
+    Real(f64),
+    /// The field as it is.
+    Text,
+}
+
+impl Value {
+    /// As SQLite holds it, when it was read from this field.
+    pub(super) fn stored(self, field: &[u8]) -> ValueRef<'_> {
+        match self {
+            Value::Null => ValueRef::Null,
+            Value::Integer(value) => ValueRef::Integer(value),
+            Value::Real(value) => ValueRef::Real(value),
+            Value::Text => ValueRef::Text(field),
+        }
+    }
+}
+
+/// Why a field has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Misfit {
+    NotOfType,
+    NotUtf8,
+    Nul,
+    TooLong,
+}
+
+/// Reads a field. An empty one is null, and so is NaN where numbers may have a fraction.
+pub(super) fn read(field: &[u8], kind: ColumnType) -> Result<Value, Misfit> {
+    if field.is_empty() {
+        return Ok(Value::Null);
+    }
+    match kind {
+        ColumnType::Integer => integer(field).map(Value::Integer).ok_or(Misfit::NotOfType),
+        ColumnType::Real => match real(field).ok_or(Misfit::NotOfType)? {
+            value if value.is_nan() => Ok(Value::Null),
+            // SQLite keeps no sign of zero.
+            value => Ok(Value::Real(value + 0.0)),
+        },
+        ColumnType::Boolean => boolean(field).map(|value| Value::Integer(value.into())).ok_or(Misfit::NotOfType),
+        ColumnType::Text if field.len() > LONGEST_TEXT => Err(Misfit::TooLong),
+        ColumnType::Text if field.contains(&0) => Err(Misfit::Nul),
+        ColumnType::Text if std::str::from_utf8(field).is_err() => Err(Misfit::NotUtf8),
+        ColumnType::Text => Ok(Value::Text),
+    }
+}
+
+/// A whole number of 64 bits: a sign, if any, and digits.
+pub(super) fn integer(field: &[u8]) -> Option<i64> {
+    let (negative, digits) = match field {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    if digits.is_empty() {
+        return None;
+    }
+    // Counted downwards, where there is one number more.
+    let mut value = 0i64;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.checked_mul(10)?.checked_sub(digit.into())?;
+    }
+    if negative { Some(value) } else { value.checked_neg() }
+}
+
+/// The nearest binary number; `inf`, `infinity` and `nan` are numbers here, in any case.
+pub(super) fn real(field: &[u8]) -> Option<f64> {
+    std::str::from_utf8(field).ok()?.parse().ok()
+}
+
+/// `true` or `false`, in any case.
+pub(super) fn boolean(field: &[u8]) -> Option<bool> {
+    match field {
+        field if field.eq_ignore_ascii_case(b"true") => Some(true),
+        field if field.eq_ignore_ascii_case(b"false") => Some(false),
+        _ => None,
+    }
+}
+
+/// A field in a message: its beginning, in quotes.
+pub(super) struct Shown<'a>(pub(super) &'a [u8]);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 40;
+        let beginning = String::from_utf8_lossy(&self.0[..self.0.len().min(4 * MOST)]);
+        let shown: String = beginning.chars().take(MOST).collect();
+        let more = if shown.len() < self.0.len() { "…" } else { "" };
+        write!(f, "{shown:?}{more}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_by_the_type_of_their_column() {
+        use ColumnType::{Boolean, Integer, Real, Text};
+        let check =
+            |kind, field: &str, expected| assert_eq!(read(field.as_bytes(), kind), expected, "{kind} {field:?}");
+        for kind in [Integer, Real, Text, Boolean] {
+            check(kind, "", Ok(Value::Null));
+        }
+        for (field, value) in [
+            ("0", 0),
+            ("-0", 0),
+            ("+7", 7),
+            ("007", 7),
+            ("9223372036854775807", i64::MAX),
+            ("-9223372036854775808", i64::MIN),
+        ] {
+            check(Integer, field, Ok(Value::Integer(value)));
+        }
+        for field in [
+            "9223372036854775808",
+            "-9223372036854775809",
+            "-",
+            "+",
+            "1.0",
+            "1e3",
+            " 1",
+            "1 ",
+            "--1",
+            "٣",
+            "NaN",
+            "true",
+        ] {
+            check(Integer, field, Err(Misfit::NotOfType));
+        }
+        for (field, value) in [
+            ("1", 1.0),
+            ("-1.5", -1.5),
+            (".5", 0.5),
+            ("5.", 5.0),
+            ("1e3", 1000.0),
+            ("1e-400", 0.0),
+            ("1e400", f64::INFINITY),
+            ("inf", f64::INFINITY),
+            ("-Infinity", f64::NEG_INFINITY),
+        ] {
+            check(Real, field, Ok(Value::Real(value)));
+        }
+        check(Real, "NaN", Ok(Value::Null));
+        check(Real, "-nan", Ok(Value::Null));
+        for field in ["1,5", "0x10", " 1", "1_000", "e5", ".", "infinit"] {
+            check(Real, field, Err(Misfit::NotOfType));
+        }
+        for (field, value) in [("true", 1), ("TRUE", 1), ("fAlSe", 0)] {
+            check(Boolean, field, Ok(Value::Integer(value)));
+        }
+        for field in ["1", "yes", "t", "true "] {
+            check(Boolean, field, Err(Misfit::NotOfType));
+        }
+        check(Text, " Zoë ", Ok(Value::Text));
+        check(Text, "a\0b", Err(Misfit::Nul));
+        check(Text, &"x".repeat(LONGEST_TEXT), Ok(Value::Text));
+        check(Text, &"x".repeat(LONGEST_TEXT + 1), Err(Misfit::TooLong));
+        assert_eq!(read(b"\xff", Text), Err(Misfit::NotUtf8));
+        assert_eq!(read(b"\xff", Real), Err(Misfit::NotOfType));
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        let Ok(Value::Real(zero)) = read(b"-0.0", ColumnType::Real) else { panic!("a number") };
+        assert_eq!(zero.to_bits(), 0);
+    }
+
+    #[test]
+    fn long_fields_are_shortened_in_messages() {
+        assert_eq!(Shown(b"a\"b").to_string(), r#""a\"b""#);
+        assert_eq!(Shown("ä".repeat(1000).as_bytes()).to_string(), format!("\"{}\"…", "ä".repeat(40)));
+        assert_eq!(Shown(b"\xff").to_string(), "\"\u{fffd}\"");
+    }
+}

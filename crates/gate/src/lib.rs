@@ -1,0 +1,41 @@
+//! The only way to the data: charge, commit, execute, add noise, answer.
+//!
+//! An owner registers a dataset with a [`Declaration`]: whose privacy is protected, and the bounds and categories of its columns. An
+//! analyst's SQL is parsed and checked, never executed; what runs is aggregate SQL that the gate writes itself, after the charge
+//! is on the ledger, and only integers come back, to which noise is added.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod catalog;
+mod declaration;
+mod engine;
+mod error;
+mod gate;
+mod import;
+mod measure;
+mod noise;
+mod number;
+mod plan;
+mod question;
+mod register;
+mod request;
+mod schema;
+mod sensitivity;
+
+/// The paper's two examples, as programs that run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/examples.md")]
+mod examples {}
+
+pub use catalog::{Catalog, Dataset, FailedQuestion};
+pub use declaration::Declaration;
+pub use error::Error;
+pub use gate::{Answer, Gate, Origin, Outcome, folder_beside};
+pub use import::{BadRow, BadRows, Imported};
+pub use number::Number;
+pub use plan::{NoiseKind, Price};
+pub use question::Question;
+pub use register::{Data, LONGEST_TIMEOUT, Registered, Registration, Rules};
+pub use request::{ExplainedPart, Prepared, Request};
+pub use schema::{Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};

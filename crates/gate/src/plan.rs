@@ -1,0 +1,193 @@
+//! What a question costs and how much noise its answer gets: decided from the schema alone, before any data are touched.
+
+use dashu::base::SquareRoot;
+use dashu::integer::UBig;
+use taximeter_accounting::{Amount, Cost, CostKind};
+
+use crate::error::Error;
+use crate::measure::Measure;
+use crate::noise::Noise;
+use crate::number::Number;
+use crate::question::{Aggregate, Content, Question};
+use crate::schema::Schema;
+use crate::sensitivity::Sensitivity;
+
+/// How likely an interval misses the truth.
+pub(crate) const MISS: f64 = 0.05;
+
+/// What an analyst offers for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Price {
+    /// So much ε, for discrete Laplace noise.
+    Epsilon(Amount),
+    /// So much μ, for discrete Gaussian noise: ρ-zCDP with ρ = μ²/2. Only accounts with the rules `zcdp` and `renyi` take it.
+    Gaussian(Amount),
+    /// The least of either for which every 95% interval is at most so wide to each side.
+    Error {
+        /// The half width, in the units of the answer.
+        width: Number,
+        /// Which noise.
+        noise: NoiseKind,
+    },
+}
+
+/// Which noise an answer gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoiseKind {
+    /// The discrete Laplace distribution, paid with ε.
+    Laplace,
+    /// The discrete Gaussian distribution, paid with μ.
+    Gaussian,
+}
+
+/// A question with its costs.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// What is paid in all: the ε, or the μ, that the parts add up to.
+    pub(crate) total: Cost,
+    /// One part for every measure, in the order of the aggregates; an average has two.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A measure, and what it is paid with.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) measure: Measure,
+    pub(crate) sensitivity: Sensitivity,
+    pub(crate) cost: Cost,
+    pub(crate) noise: Noise,
+}
+
+impl Plan {
+    /// Shares a price among the aggregates of a question, in equal parts.
+    pub(crate) fn new(question: &Question, schema: &Schema, price: Price) -> Result<Plan, Error> {
+        match price {
+            Price::Epsilon(epsilon) => Plan::paid(question, schema, Cost::Pure { epsilon }),
+            Price::Gaussian(mu) => Plan::paid(question, schema, Cost::DiscreteGaussian { mu }),
+            Price::Error { width, noise } => Plan::for_error(question, schema, width, noise),
+        }
+    }
+
+    fn paid(question: &Question, schema: &Schema, total: Cost) -> Result<Plan, Error> {
+        let measured = measures(question, schema);
+        let mut parts = Vec::new();
+        for (of_aggregate, share) in measured.iter().zip(shares(total, measured.len())) {
+            for (measure, cost) in of_aggregate.iter().zip(shares(share, of_aggregate.len())) {
+                let sensitivity = Sensitivity::new(*measure, schema, !question.groups.is_empty());
+                let noise = Noise::new(&cost, sensitivity)?;
+                parts.push(Part { measure: *measure, sensitivity, cost, noise });
+            }
+        }
+        Ok(Plan { total, parts })
+    }
+
+    /// The cheapest plan whose intervals are narrow enough. Costs are tried with six significant digits.
+    fn for_error(question: &Question, schema: &Schema, width: Number, noise: NoiseKind) -> Result<Plan, Error> {
+        if !width.is_positive() {
+            return Err(Error::input(format!("an error of {width} cannot be had; ask for one above 0")));
+        }
+        let averages = |content: &Content| matches!(content, Content::Aggregate(Aggregate::Average(_)));
+        if question.outputs.iter().any(|output| averages(&output.content)) {
+            return Err(Error::input(
+                "how wide the interval of an AVG gets depends on the data, so it cannot be asked for; ask for a SUM and a COUNT, or \
+                 offer an epsilon",
+            ));
+        }
+        let kind = match noise {
+            NoiseKind::Laplace => CostKind::Epsilon,
+            NoiseKind::Gaussian => CostKind::DiscreteGaussian,
+        };
+        let plan = |units: u128| Plan::paid(question, schema, kind.of_size(Amount::from_units(units)));
+        let narrow = |units: u128| plan(units).is_ok_and(|plan| plan.is_within(width, schema));
+        const DIGITS: u128 = 100_000;
+        // A hundred thousandth of the decade: the step of its sixth digit.
+        let decades = (-9..3).map(|exponent: i32| 10u128.pow((Amount::PLACES as i32 + exponent - 5) as u32));
+        let Some(step) = decades.into_iter().find(|step| narrow(10 * DIGITS * step)) else {
+            return Err(Error::input(format!("an error of {width} would cost more than 1000; ask for a larger one")));
+        };
+        let (mut wide, mut enough) = (DIGITS - 1, 10 * DIGITS);
+        while enough - wide > 1 {
+            let middle = (wide + enough) / 2;
+            if narrow(middle * step) { enough = middle } else { wide = middle }
+        }
+        plan(enough * step)
+    }
+
+    fn is_within(&self, width: Number, schema: &Schema) -> bool {
+        self.parts.iter().all(|part| {
+            let steps = part.noise.half_width(MISS);
+            part.grid(schema).times(steps).is_some_and(|half_width| half_width <= width)
+        })
+    }
+
+    /// The costs in the order in which they are paid.
+    pub(crate) fn costs(&self) -> Vec<Cost> {
+        self.parts.iter().map(|part| part.cost).collect()
+    }
+
+    /// The measures in order.
+    pub(crate) fn measures(&self) -> Vec<Measure> {
+        self.parts.iter().map(|part| part.measure).collect()
+    }
+}
+
+impl Part {
+    /// What one step of the measure is in the units of the answer.
+    pub(crate) fn grid(&self, schema: &Schema) -> Number {
+        match self.measure {
+            Measure::Steps { column, .. } => schema.columns[column].bounds.map_or(Number::ONE, |bounds| bounds.grid()),
+            Measure::Rows | Measure::NonNull(_) | Measure::Units => Number::ONE,
+        }
+    }
+}
+
+/// The measures of every aggregate: an average is a centred sum and a count.
+fn measures(question: &Question, schema: &Schema) -> Vec<Vec<Measure>> {
+    let aggregates = question.outputs.iter().filter_map(|output| match output.content {
+        Content::Aggregate(aggregate) => Some(aggregate),
+        Content::Group(_) => None,
+    });
+    let centre = |column: usize| schema.columns[column].bounds.map_or(0, |bounds| bounds.centre());
+    aggregates
+        .map(|aggregate| match aggregate {
+            Aggregate::Rows => vec![Measure::Rows],
+            Aggregate::NonNull(column) => vec![Measure::NonNull(column)],
+            Aggregate::Units => vec![Measure::Units],
+            Aggregate::Sum(column) => vec![Measure::Steps { column, centre: 0 }],
+            Aggregate::Average(column) => {
+                vec![Measure::Steps { column, centre: centre(column) }, Measure::NonNull(column)]
+            }
+        })
+        .collect()
+}
+
+/// A cost in equal parts that together do not exceed it: ε adds up, and μ adds up by its squares. Rounded down.
+fn shares(total: Cost, parts: usize) -> Vec<Cost> {
+    let units = UBig::from(total.size().units());
+    let share = match total {
+        Cost::DiscreteGaussian { .. } => (units.clone() * units / UBig::from(parts)).sqrt(),
+        _ => units / UBig::from(parts),
+    };
+    let share = u128::try_from(share).expect("a share is not above the whole");
+    vec![total.with_size(Amount::from_units(share)); parts]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_never_add_up_to_more_than_the_whole() {
+        for text in ["0.1", "1", "0.000000000000000000000000000007", "3.333"] {
+            let amount = Amount::parse_exact(text).unwrap();
+            for parts in [1, 2, 3, 7, 16] {
+                let units = |cost: &Cost| UBig::from(cost.size().units());
+                let sum: UBig = shares(Cost::Pure { epsilon: amount }, parts).iter().map(units).sum();
+                assert!(sum <= UBig::from(amount.units()), "{text} in {parts}");
+                let squares: UBig =
+                    shares(Cost::DiscreteGaussian { mu: amount }, parts).iter().map(|cost| units(cost).pow(2)).sum();
+                assert!(squares <= UBig::from(amount.units()).pow(2), "{text} in {parts}");
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! How much a question may be. All of it is checked before anything is charged, most of it before anything is parsed.
+
+/// The longest text, in bytes.
+pub(super) const BYTES: usize = 10_000;
+
+/// The most tokens. Commas are not counted: they nest nothing, and so a list of as many literals as there may be fits.
+pub(super) const TOKENS: usize = 2_000;
+
+/// How deep parentheses may be nested, and how many NOTs may follow each other.
+pub(super) const DEPTH: usize = 32;
+
+/// How often the parser may call itself. Parentheses and NOTs within their limits stay below it; what else nests, such as
+/// `a = NOT b = NOT c`, is no question anyway.
+pub(super) const RECURSION: usize = DEPTH * 4;
+
+/// The most literals of a question, in one list or in all.
+pub(super) const LITERALS: usize = 1_000;
+
+/// The most conditions of a question; BETWEEN is two. SQLite takes a tree of 1,000 levels, and a chain of AND has as many levels as
+/// conditions.
+pub(super) const CONDITIONS: usize = 500;
+
+/// The longest pattern of LIKE, in bytes.
+pub(super) const PATTERN: usize = 100;
+
+/// The most `%` in a pattern of LIKE: the work on one row grows with the length of its text to this power.
+pub(super) const WILDCARDS: usize = 4;
+
+/// The most aggregates of a question.
+pub(super) const AGGREGATES: usize = 16;
+
+/// The most groups of a question: the product of the numbers of categories.
+pub(super) const GROUPS: usize = 10_000;
+
+/// The longest name of a column of the answer, in bytes.
+pub(super) const NAME: usize = 100;

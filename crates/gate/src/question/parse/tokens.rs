@@ -1,0 +1,199 @@
+//! The tokens of a question and where they are, within the limits on its size.
+
+use sqlparser::ast::Query;
+use sqlparser::dialect::Dialect;
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Whitespace};
+
+use super::{limits, words};
+use crate::error::Error;
+
+/// The tokens of a question, without the space between them.
+pub(super) struct Tokens {
+    tokens: Vec<TokenWithSpan>,
+    /// How many characters there are before each line.
+    lines: Vec<usize>,
+    /// How many characters there are.
+    characters: usize,
+}
+
+impl Tokens {
+    /// Takes a text apart.
+    pub(super) fn read(text: &str) -> Result<Tokens, Error> {
+        if text.len() > limits::BYTES {
+            let fitting =
+                text.char_indices().take_while(|(at, letter)| at + letter.len_utf8() <= limits::BYTES).count();
+            return Err(Error::question(
+                fitting + 1,
+                format!("the question is longer than {} bytes: ask something shorter", limits::BYTES),
+            ));
+        }
+        let newlines = text.chars().enumerate().filter(|(_, letter)| *letter == '\n').map(|(at, _)| at + 1);
+        let lines = std::iter::once(0).chain(newlines).collect();
+        let mut read = Tokens { tokens: Vec::new(), lines, characters: text.chars().count() };
+        let mut tokens = Vec::new();
+        if Tokenizer::new(&Language, text).tokenize_with_location_into_buf(&mut tokens).is_err() {
+            // What cannot be read, such as quotes left open, begins where the last token ends.
+            let at = tokens.last().map_or(1, |last| read.position(last.span.end));
+            return Err(Error::question(at, "this cannot be read: close all quotes, and leave comments out"));
+        }
+        read.refuse_odd_spaces(text, &tokens)?;
+        tokens.retain(|token| !is_space(&token.token));
+        read.tokens = tokens;
+        read.refuse_too_many()?;
+        Ok(read)
+    }
+
+    /// The character where a place of the text is, counted from 1; the end of the text if the place is none.
+    fn position(&self, location: Location) -> usize {
+        let line = usize::try_from(location.line).ok().and_then(|line| line.checked_sub(1));
+        let before = line.and_then(|line| self.lines.get(line));
+        before.map_or(self.end(), |before| before + usize::try_from(location.column).unwrap_or(0))
+    }
+
+    /// The character behind the last one.
+    pub(super) fn end(&self) -> usize {
+        self.characters + 1
+    }
+
+    /// The character where a token begins; the end of the text behind the last one.
+    pub(super) fn at(&self, index: usize) -> usize {
+        self.tokens.get(index).map_or(self.end(), |token| self.position(token.span.start))
+    }
+
+    /// The token that begins at a place.
+    pub(super) fn index(&self, location: Location) -> usize {
+        self.tokens.partition_point(|token| token.span.start < location)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tokens.len()
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<&Token> {
+        self.tokens.get(index).map(|token| &token.token)
+    }
+
+    /// Whether a token is this keyword, out of quotes.
+    pub(super) fn is(&self, index: usize, keyword: Keyword) -> bool {
+        matches!(self.get(index), Some(Token::Word(word)) if word.keyword == keyword)
+    }
+
+    /// The same tokens, in which only words that `keeps` are still keywords.
+    pub(super) fn with_keywords(mut self, keeps: impl Fn(Keyword) -> bool) -> Tokens {
+        for token in &mut self.tokens {
+            if let Token::Word(word) = &mut token.token
+                && !keeps(word.keyword)
+            {
+                word.keyword = Keyword::NoKeyword;
+            }
+        }
+        self
+    }
+
+    /// The syntax tree.
+    pub(super) fn query(&self) -> Result<Box<Query>, Error> {
+        let mut tokens = self.tokens.clone();
+        // One at the very end is good manners; the others are refused already.
+        tokens.pop_if(|last| last.token == Token::SemiColon);
+        let mut parser =
+            Parser::new(&Language).with_recursion_limit(limits::RECURSION).with_tokens_with_locations(tokens);
+        let parsed = parser.parse_query().and_then(|query| match parser.peek_token() {
+            rest if rest.token == Token::EOF => Ok(query),
+            rest => parser.expected("the end of the question", rest),
+        });
+        parsed.map_err(|error| match error {
+            ParserError::RecursionLimitExceeded => {
+                Error::question(self.at(parser.index()), "this is nested too deeply: ask something simpler")
+            }
+            ParserError::ParserError(message) | ParserError::TokenizerError(message) => self.misread(&message),
+        })
+    }
+
+    /// What the parser could not read. Where that is stands at the end of its message, unless it is the end of the text.
+    fn misread(&self, message: &str) -> Error {
+        let (message, place) = message.rsplit_once(" at Line: ").unwrap_or((message, ""));
+        let location = place
+            .split_once(", Column: ")
+            .and_then(|(line, column)| Some(Location { line: line.parse().ok()?, column: column.parse().ok()? }));
+        let at = location.map_or(self.end(), |location| self.position(location));
+        let message = message.replacen("Expected: ", "expected ", 1).replacen(", found: EOF", " before the end", 1);
+        let message: String = message.replacen(", found: ", ", found ", 1).chars().take(200).collect();
+        Error::question(
+            at,
+            format!(
+                "{message}; a question reads SELECT … FROM … and then, if you like, WHERE, GROUP BY, ORDER BY and LIMIT"
+            ),
+        )
+    }
+
+    /// Space is a blank, a tab or a new line: other characters look like one, and engines disagree about them.
+    fn refuse_odd_spaces(&self, text: &str, tokens: &[TokenWithSpan]) -> Result<(), Error> {
+        let mut letters = text.chars();
+        let mut passed = 0;
+        for token in tokens.iter().filter(|token| token.token == Token::Whitespace(Whitespace::Space)) {
+            let at = self.position(token.span.start);
+            let letter = letters.nth(at.saturating_sub(passed + 1)).unwrap_or(' ');
+            passed = at;
+            if letter != ' ' {
+                return Err(Error::question(
+                    at,
+                    format!("the character U+{:04X} only looks like a blank: write a blank", u32::from(letter)),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_too_many(&self) -> Result<(), Error> {
+        let mut counted = (0..self.len()).filter(|index| self.get(*index) != Some(&Token::Comma));
+        if let Some(index) = counted.nth(limits::TOKENS) {
+            let message =
+                format!("the question has more than {} words and signs: ask something shorter", limits::TOKENS);
+            return Err(Error::question(self.at(index), message));
+        }
+        let (mut depth, mut negations) = (0usize, 0usize);
+        for index in 0..self.len() {
+            match self.get(index) {
+                Some(Token::LParen) => depth += 1,
+                Some(Token::RParen) => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            negations = if self.is(index, Keyword::NOT) { negations + 1 } else { 0 };
+            if depth.max(negations) > limits::DEPTH {
+                let message = format!("this is nested more than {} deep: ask something simpler", limits::DEPTH);
+                return Err(Error::question(self.at(index), message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Space; a comment is not.
+fn is_space(token: &Token) -> bool {
+    matches!(token, Token::Whitespace(Whitespace::Space | Whitespace::Newline | Whitespace::Tab))
+}
+
+/// The smallest dialect: ASCII words, names in double quotes, and none of the parser's extensions.
+#[derive(Debug)]
+struct Language;
+
+impl Dialect for Language {
+    fn is_delimited_identifier_start(&self, letter: char) -> bool {
+        letter == '"'
+    }
+
+    fn is_identifier_start(&self, letter: char) -> bool {
+        letter.is_ascii_alphabetic() || letter == '_'
+    }
+
+    fn is_identifier_part(&self, letter: char) -> bool {
+        letter.is_ascii_alphanumeric() || letter == '_'
+    }
+
+    /// The parser would otherwise take NOT for a name when what follows is nested too deeply.
+    fn is_reserved_for_identifier(&self, keyword: Keyword) -> bool {
+        words::is_ours(keyword)
+    }
+}

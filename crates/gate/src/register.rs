@@ -1,0 +1,269 @@
+//! Registering data: what an owner does before anybody may ask.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use taximeter_accounting::{FilterSpec, OdometerSpec};
+use taximeter_ledger::{Account, AccountName, AccountSpec, Privacy, Reader};
+
+use crate::catalog::{Catalog, Dataset};
+use crate::declaration::Declaration;
+use crate::engine::{Source, Table, drop_table, find_table, keep_rows};
+use crate::error::Error;
+use crate::gate::Gate;
+use crate::import::{BadRows, Imported, clear_leftovers, import};
+use crate::schema::{PrivacyUnit, Schema};
+
+/// A dataset to register.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// Its name, and that of its account.
+    pub name: AccountName,
+    /// What the owner declares about it.
+    pub declaration: Declaration,
+    /// Where the data are.
+    pub data: Data,
+    /// The rules of its account; nothing if the account is there already.
+    pub rules: Option<Rules>,
+    /// Whether these are newer data of a dataset that is there already, paid for by the same account.
+    pub new_version: bool,
+    /// Whether an analyst's own earlier answer may be given again at no cost.
+    pub reuse: bool,
+    /// How long a question may take.
+    pub timeout: Duration,
+}
+
+/// Where the data of a new dataset are.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// A CSV file, which is imported into the embedded engine.
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// What to do with rows that cannot be read.
+        bad_rows: BadRows,
+    },
+    /// A table of PostgreSQL, which is left where it is.
+    Postgres {
+        /// The URL of the database.
+        url: String,
+        /// The table, with or without its schema.
+        table: String,
+    },
+}
+
+/// The rules of an account.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The filter that decides; nothing for an account that only reads.
+    pub filter: Option<FilterSpec>,
+    /// The odometer that reads.
+    pub odometer: OdometerSpec,
+}
+
+/// What came of a registration.
+#[derive(Clone, Debug)]
+pub struct Registered {
+    /// The dataset.
+    pub dataset: Dataset,
+    /// What was found in the CSV file.
+    pub imported: Option<Imported>,
+    /// Columns of a table that cannot be asked about, and their types.
+    pub left_out: Vec<(String, String)>,
+    /// Other datasets that were made from the same data: what is learned through both adds up.
+    pub same_data: Vec<String>,
+    /// Whether the same data are registered already under this name.
+    pub unchanged: bool,
+}
+
+/// The longest time that an owner may give a question.
+pub const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
+
+impl Gate {
+    /// Registers a dataset, or a new version of one. `progress` is told how many bytes of a file are read, and of how many.
+    pub fn register(
+        &self,
+        registration: &Registration,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Registered, Error> {
+        let Registration { name, declaration, .. } = registration;
+        if registration.timeout.is_zero() || registration.timeout > LONGEST_TIMEOUT {
+            return Err(Error::input("the time that a question may take must be above 0 and at most a day"));
+        }
+        let before = self.catalog.find(name)?;
+        match (&before, registration.new_version) {
+            (Some(_), false) => {
+                return Err(Error::input(format!(
+                    "there is a dataset {name} already; --new-version puts newer data in its place, paid for by the same account"
+                )));
+            }
+            (None, true) => {
+                return Err(Error::input(format!("there is no dataset {name} yet; leave --new-version out")));
+            }
+            _ => {}
+        }
+        // Whatever is wrong with the account is said before the long work.
+        let privacy = declaration.privacy()?;
+        self.check_account(name, &privacy, registration.rules.is_some())?;
+        let key = match &before {
+            Some(dataset) => dataset.key,
+            None => random_key()?,
+        };
+        let version = before.as_ref().map_or(1, |dataset| dataset.version + 1);
+        let placed = self.place(registration, version, &key, progress)?;
+        if let Some(Rules { filter, odometer }) = &registration.rules {
+            let (filter, odometer) = (filter.clone(), odometer.clone());
+            self.ledger.open_account(AccountSpec { name: name.clone(), privacy, filter, odometer })?;
+        }
+        let dataset = Dataset {
+            name: name.clone(),
+            version,
+            schema: placed.schema,
+            reuse: registration.reuse,
+            timeout: registration.timeout,
+            registered: Timestamp::now(),
+            rows: placed.rows,
+            source: placed.source,
+            fingerprint: placed.fingerprint,
+            key,
+        };
+        self.catalog.put(&dataset)?;
+        let same_data = self.catalog.same_data(&dataset.fingerprint, name)?;
+        let unchanged = before.is_some_and(|before| before.fingerprint == dataset.fingerprint);
+        Ok(Registered { dataset, imported: placed.imported, left_out: placed.left_out, same_data, unchanged })
+    }
+
+    /// Reads a PostgreSQL table again: of every unit its rows are chosen anew among those that are there now.
+    pub fn refresh(&self, name: &AccountName) -> Result<Dataset, Error> {
+        let before = self.catalog.dataset(name)?;
+        let Source::Postgres { url, origin, table } = &before.source else {
+            return Err(Error::input(format!(
+                "the data of {name} are in the gate's own folder; put newer ones in their place with `dataset add {name} FILE \
+                 --new-version`"
+            )));
+        };
+        let version = before.version + 1;
+        let (source, rows) = keep(url, origin, &before.schema, name, version, &before.key)?;
+        let dataset = Dataset { version, source, rows, registered: Timestamp::now(), ..before.clone() };
+        self.catalog.put(&dataset)?;
+        if table != origin {
+            drop_table(url, table)?;
+        }
+        Ok(dataset)
+    }
+
+    /// Opens an account for an analyst, below the dataset's.
+    pub fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<AccountName, Error> {
+        let privacy = self.catalog.dataset(dataset)?.schema.privacy()?;
+        let name = AccountName::parse(&format!("{dataset}/{analyst}"))?;
+        let Rules { filter, odometer } = rules;
+        self.ledger.open_account(AccountSpec { name: name.clone(), privacy, filter, odometer })?;
+        Ok(name)
+    }
+
+    fn check_account(&self, name: &AccountName, privacy: &Privacy, opens: bool) -> Result<(), Error> {
+        match self.ledger.account(name) {
+            Ok(_) if opens => Err(Error::input(format!(
+                "there is an account {name} already; leave the budget and the rules out to let it pay, or choose another name"
+            ))),
+            Ok(account) => check_privacy(&account, privacy),
+            Err(error) if error.is_no_account() && opens => Ok(()),
+            Err(error) if error.is_no_account() => Err(Error::input(format!(
+                "there is no account {name} to pay for the dataset; give it a budget, for instance --budget 1,1e-6"
+            ))),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn place(
+        &self,
+        registration: &Registration,
+        version: u32,
+        key: &[u8; 32],
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Placed, Error> {
+        let Registration { name, declaration, data, .. } = registration;
+        match data {
+            Data::Csv { path, bad_rows } => {
+                // A slash would be a folder; nothing else in a name is special.
+                let file = PathBuf::from(format!("{}.v{version}.db", name.as_str().replace('/', "%2F")));
+                let target = self.catalog.folder().join(&file);
+                clear_leftovers(&target)?;
+                let imported = import(path, declaration, &target, key, *bad_rows, progress)?;
+                Ok(Placed {
+                    schema: imported.schema.clone(),
+                    source: Source::Embedded { file },
+                    fingerprint: imported.fingerprint.to_hex().to_string(),
+                    rows: Some(imported.kept),
+                    imported: Some(imported),
+                    left_out: Vec::new(),
+                })
+            }
+            Data::Postgres { url, table } => {
+                let found = find_table(url, table)?;
+                let schema = declaration.schema(&found.columns)?;
+                let (source, rows) = keep(url, &found.table, &schema, name, version, key)?;
+                let (fingerprint, left_out) = (found.fingerprint, found.left_out);
+                Ok(Placed { schema, source, fingerprint, rows, imported: None, left_out })
+            }
+        }
+    }
+}
+
+impl Catalog {
+    /// Checks that the data of a dataset are where they were, and are what was declared, and that its account protects the same.
+    pub fn check(&self, name: &AccountName, ledger: &Reader) -> Result<Dataset, Error> {
+        let dataset = self.dataset(name)?;
+        check_privacy(ledger.account(name)?, &dataset.schema.privacy()?)?;
+        dataset.source.connect(self.folder())?.check(&dataset.schema)?;
+        Ok(dataset)
+    }
+}
+
+/// An account must protect what a dataset is declared to protect.
+fn check_privacy(account: &Account, privacy: &Privacy) -> Result<(), Error> {
+    match account.privacy() == privacy {
+        true => Ok(()),
+        false => Err(Error::input(format!(
+            "the account {} protects {}, but the dataset is declared to protect {privacy}: choose another name, or declare the same",
+            account.name(),
+            account.privacy()
+        ))),
+    }
+}
+
+/// Data that are where they will be asked.
+struct Placed {
+    schema: Schema,
+    source: Source,
+    fingerprint: String,
+    rows: Option<u64>,
+    imported: Option<Imported>,
+    left_out: Vec<(String, String)>,
+}
+
+/// The table to ask: the owner's own if a row is protected, or else one of the gate's with the rows that are kept of every unit.
+fn keep(
+    url: &str,
+    origin: &Table,
+    schema: &Schema,
+    name: &AccountName,
+    version: u32,
+    key: &[u8; 32],
+) -> Result<(Source, Option<u64>), Error> {
+    let source = |table| Source::Postgres { url: url.to_string(), table, origin: origin.clone() };
+    if *schema.unit() == PrivacyUnit::Row {
+        return Ok((source(origin.clone()), None));
+    }
+    // A name that PostgreSQL takes, and that no other dataset or version has.
+    let hash = blake3::keyed_hash(key, name.as_str().as_bytes()).to_hex();
+    let kept = keep_rows(url, origin, schema, key, &format!("kept_{}_v{version}", &hash[..16]))?;
+    Ok((source(kept.table), Some(kept.kept)))
+}
+
+fn random_key() -> Result<[u8; 32], Error> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(|error| Error::other(format!("the system gives no random bytes: {error}")))?;
+    Ok(key)
+}

@@ -1,0 +1,196 @@
+//! A question with what is offered for it, made ready to be charged: understood, planned, and priced, with no data touched.
+
+use taximeter_accounting::Cost;
+use taximeter_ledger::{AccountName, Charge, Key, Note, Who};
+
+use crate::answer::PartJson;
+use crate::catalog::{AnswerRecord, Catalog, Dataset};
+use crate::error::Error;
+use crate::measure::{Dialect, Statement};
+use crate::plan::{MISS, Plan, Price};
+use crate::question::{Aggregate, Content, Question};
+
+/// A question with what is offered for it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The dataset.
+    pub dataset: AccountName,
+    /// The question, in SQL.
+    pub question: String,
+    /// What is offered.
+    pub price: Price,
+    /// Whether counts are clamped at 0 and averages at their bounds afterwards.
+    pub clamp: bool,
+    /// The account that pays, if it is not the dataset's own: one below it.
+    pub account: Option<AccountName>,
+    /// Who asks. A note, not a proof.
+    pub by: Option<Who>,
+    /// The idempotency key: the same one gives the same answer.
+    pub key: Key,
+    /// Whether the account's own earlier answer to the same question will do.
+    pub reuse: bool,
+}
+
+impl Request {
+    /// A question to be paid for by the dataset's own account, under a new key.
+    pub fn new(dataset: &AccountName, question: &str, price: Price) -> Result<Request, Error> {
+        Ok(Request {
+            dataset: dataset.clone(),
+            question: question.to_string(),
+            price,
+            clamp: false,
+            account: None,
+            by: None,
+            key: Key::generate()?,
+            reuse: false,
+        })
+    }
+}
+
+/// A request that is ready to be charged.
+pub struct Prepared {
+    pub(crate) dataset: Dataset,
+    pub(crate) question: Question,
+    pub(crate) canonical: String,
+    pub(crate) plan: Plan,
+    pub(crate) account: AccountName,
+    pub(crate) charge: Charge,
+    /// The hash of everything that the answer depends on but the data.
+    pub(crate) hash: String,
+    pub(crate) clamp: bool,
+    pub(crate) reuse: bool,
+}
+
+impl Prepared {
+    /// Parses, checks and prices a request.
+    pub fn new(catalog: &Catalog, request: &Request) -> Result<Prepared, Error> {
+        let dataset = catalog.dataset(&request.dataset)?;
+        let question = Question::parse(&request.question, dataset.name.as_str(), &dataset.schema)?;
+        let canonical = question.canonical(dataset.name.as_str(), &dataset.schema);
+        let plan = Plan::new(&question, &dataset.schema, request.price)?;
+        let account = match &request.account {
+            None => dataset.name.clone(),
+            Some(account) if account.path().any(|above| above == dataset.name.as_str()) => account.clone(),
+            Some(account) => {
+                return Err(Error::input(format!(
+                    "the account {account} does not pay for the dataset {}; name one below {}",
+                    dataset.name, dataset.name
+                )));
+            }
+        };
+        let hash = request_hash(&canonical, &plan.costs(), request.clamp);
+        let privacy = dataset.schema.privacy()?;
+        let charge = Charge::new(request.key.clone(), vec![account.clone()], plan.costs())?
+            .with_unit(Some(privacy.unit))
+            .with_neighbours(Some(privacy.neighbours))
+            .by(request.by.clone())
+            .with_note(Some(note(&hash, &canonical)?));
+        let (clamp, reuse) = (request.clamp, request.reuse);
+        Ok(Prepared { dataset, question, canonical, plan, account, charge, hash, clamp, reuse })
+    }
+
+    /// The charge that it needs.
+    pub fn charge(&self) -> &Charge {
+        &self.charge
+    }
+
+    /// What is paid in all.
+    pub fn cost(&self) -> Cost {
+        self.plan.total
+    }
+
+    /// The question in one way of writing.
+    pub fn canonical(&self) -> &str {
+        &self.canonical
+    }
+
+    /// The account that pays.
+    pub fn account(&self) -> &AccountName {
+        &self.account
+    }
+
+    /// The dataset.
+    pub fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// The statement that would run, and its parameters, as they would be shown.
+    pub fn statement(&self) -> (String, Vec<String>) {
+        let (dialect, table) = self.dataset.source.address();
+        let Statement { sql, parameters, .. } = self.statement_for(dialect, &table);
+        (sql, parameters.iter().map(ToString::to_string).collect())
+    }
+
+    pub(crate) fn statement_for(&self, dialect: Dialect, table: &str) -> Statement {
+        Statement::new(&self.question, &self.plan.measures(), &self.dataset.schema, dialect, table)
+    }
+
+    /// What is stored about its answer.
+    pub(crate) fn record<'a>(&'a self, document: Option<&'a str>) -> AnswerRecord<'a> {
+        AnswerRecord {
+            key: self.charge.key().as_str(),
+            request: &self.hash,
+            account: self.account.as_str(),
+            dataset: self.dataset.name.as_str(),
+            version: self.dataset.version,
+            document,
+        }
+    }
+
+    /// The numbers that would be computed, and the noise on them.
+    pub fn parts(&self) -> Vec<ExplainedPart> {
+        let averages = self.question.outputs.iter().filter_map(|output| match output.content {
+            Content::Aggregate(Aggregate::Average(_)) => Some(vec![MISS / 2.0; 2]),
+            Content::Aggregate(_) => Some(vec![MISS]),
+            Content::Group(_) => None,
+        });
+        let misses = averages.flatten();
+        self.plan
+            .parts
+            .iter()
+            .zip(misses)
+            .map(|(part, miss)| PartJson::new(part, &self.dataset.schema, miss).into())
+            .collect()
+    }
+}
+
+/// A number that would be computed, and the noise on it. Sensitivity, scale and half width are in the units of the answer.
+#[derive(Clone, Debug)]
+pub struct ExplainedPart {
+    /// What is computed.
+    pub measure: String,
+    /// What is paid for it.
+    pub cost: Cost,
+    /// The distribution of the noise.
+    pub noise: &'static str,
+    /// How far one unit can move it, over all groups.
+    pub sensitivity: String,
+    /// The scale, or standard deviation, of the noise.
+    pub scale: f64,
+    /// How far the noise reaches in 95 of 100 answers; 97.5 for each part of an average.
+    pub half_width: String,
+}
+
+impl From<PartJson> for ExplainedPart {
+    fn from(part: PartJson) -> ExplainedPart {
+        let PartJson { measure, cost, noise, sensitivity, scale, half_width } = part;
+        let (sensitivity, half_width) = (sensitivity.to_string(), half_width.to_string());
+        ExplainedPart { measure, cost, noise, sensitivity, scale, half_width }
+    }
+}
+
+/// The hash of a request: the same key with another one is a mistake.
+fn request_hash(canonical: &str, costs: &[Cost], clamp: bool) -> String {
+    let text = serde_json::json!({ "question": canonical, "costs": costs, "clamp": clamp }).to_string();
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+/// What the journal says about it: the hash, which ties the key to the question, and as much of the question as fits.
+fn note(hash: &str, canonical: &str) -> Result<Note, Error> {
+    let mut text = format!("question {hash}: {canonical}");
+    while text.len() > 1024 {
+        text.pop();
+    }
+    // A literal may have characters that a note must not have.
+    Ok(Note::parse("note", &text).or_else(|_| Note::parse("note", &format!("question {hash}")))?)
+}

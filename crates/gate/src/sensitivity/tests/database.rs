@@ -1,0 +1,77 @@
+//! A table in memory that answers the statements of the embedded engine.
+
+use rusqlite::types::Value as Cell;
+use rusqlite::{Connection, params_from_iter};
+
+use super::Row;
+use crate::measure::Statement;
+use crate::question::{Question, commas, quoted};
+use crate::schema::{ColumnType, Schema, Value};
+
+/// The name of the table, quoted.
+pub(super) const TABLE: &str = "\"rows\"";
+
+pub(super) struct Database(Connection);
+
+impl Database {
+    pub(super) fn new(schema: &Schema) -> Database {
+        let connection = Connection::open_in_memory().unwrap();
+        let columns = schema.columns.iter().map(|column| {
+            let kind = match column.kind {
+                ColumnType::Integer | ColumnType::Boolean => "INTEGER",
+                ColumnType::Real => "REAL",
+                ColumnType::Text => "TEXT",
+            };
+            format!("{} {kind}", quoted(&column.name))
+        });
+        let table = format!("PRAGMA case_sensitive_like=ON; CREATE TABLE {TABLE} ({}) STRICT", commas(columns));
+        connection.execute_batch(&table).unwrap();
+        Database(connection)
+    }
+
+    /// Puts these rows in the place of all others.
+    pub(super) fn fill(&self, rows: &[Row]) {
+        self.0.prepare_cached(&format!("DELETE FROM {TABLE}")).unwrap().execute([]).unwrap();
+        for row in rows {
+            let values = commas((1..=row.len()).map(|number| format!("?{number}")));
+            let mut insert = self.0.prepare_cached(&format!("INSERT INTO {TABLE} VALUES ({values})")).unwrap();
+            insert.execute(params_from_iter(row)).unwrap();
+        }
+    }
+
+    /// What the statement says: for every measure a number for every group, one that is not there has 0.
+    pub(super) fn ask(&self, statement: &Statement, question: &Question, schema: &Schema) -> Vec<Vec<i64>> {
+        let categories: Vec<Vec<Cell>> = question.groups.iter().map(|at| categories(schema, *at)).collect();
+        let groups = categories.iter().map(Vec::len).product();
+        let mut answers = vec![vec![0; groups]; statement.measures];
+        let mut prepared = self.0.prepare_cached(&statement.sql).unwrap();
+        let mut rows = prepared.query(params_from_iter(statement.parameters.iter().map(cell))).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            let mut group = 0;
+            for (at, categories) in categories.iter().enumerate() {
+                let key: Cell = row.get(at).unwrap();
+                let found = categories.iter().position(|category| *category == key);
+                group = group * categories.len() + found.expect("every key is a category");
+            }
+            for (at, answer) in answers.iter_mut().enumerate() {
+                let measured: Option<i64> = row.get(categories.len() + at).unwrap();
+                answer[group] = measured.unwrap_or(0);
+            }
+        }
+        answers
+    }
+}
+
+fn categories(schema: &Schema, at: usize) -> Vec<Cell> {
+    schema.columns[at].categories.as_ref().expect("groups have categories").iter().map(cell).collect()
+}
+
+/// A literal as the embedded engine stores it.
+fn cell(value: &Value) -> Cell {
+    match value {
+        Value::Boolean(value) => Cell::Integer(i64::from(*value)),
+        Value::Integer(value) => Cell::Integer(*value),
+        Value::Real(value) => Cell::Real(*value),
+        Value::Text(text) => Cell::Text(text.clone()),
+    }
+}
