@@ -1,0 +1,111 @@
+//! A gate in a temporary folder, with data behind it.
+
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
+use taximeter_gate::{
+    Answer, BadRows, Data, Declaration, Error, Gate, Outcome, Price, Registered, Registration, Request, Rules,
+};
+use taximeter_ledger::{AccountName, Ledger, Location, Options};
+use tempfile::TempDir;
+
+pub struct House {
+    pub gate: Gate,
+    pub folder: TempDir,
+}
+
+impl House {
+    /// A gate with an embedded ledger.
+    pub fn new() -> House {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::File(folder.path().join("taximeter.db"));
+        House::with_ledger(folder, &location)
+    }
+
+    /// A gate on a ledger elsewhere.
+    pub fn with_ledger(folder: TempDir, location: &Location) -> House {
+        let options = Options { create: true, witness: Some(folder.path().join("witness")), ..Options::default() };
+        let ledger = Ledger::open(location, options).unwrap();
+        House { gate: Gate::open(&folder.path().join("gate"), ledger).unwrap(), folder }
+    }
+
+    /// Writes a CSV file.
+    pub fn csv(&self, text: &str) -> PathBuf {
+        let path = self.folder.path().join("data.csv");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Registers a CSV file.
+    pub fn add(&self, name: &str, csv: &str, schema: &str, budget: &str) -> Registered {
+        self.register(self.registration(name, csv, schema, Some(rules(FilterRule::Residue, budget)))).unwrap()
+    }
+
+    pub fn registration(&self, name: &str, csv: &str, schema: &str, rules: Option<Rules>) -> Registration {
+        Registration {
+            name: account(name),
+            declaration: Declaration::parse(schema).unwrap(),
+            data: Data::Csv { path: self.csv(csv), bad_rows: BadRows::Refuse },
+            rules,
+            new_version: false,
+            reuse: false,
+            timeout: Duration::from_secs(60),
+        }
+    }
+
+    pub fn register(&self, registration: Registration) -> Result<Registered, Error> {
+        self.gate.register(&registration, &mut |_, _| {})
+    }
+
+    pub fn ask(&self, request: &Request) -> Outcome {
+        self.gate.ask(request).unwrap_or_else(|error| panic!("{}: {error}", request.question))
+    }
+
+    pub fn charges(&self, name: &str) -> u64 {
+        self.gate.ledger().account(&account(name)).unwrap().charges()
+    }
+
+    pub fn records(&self) -> PathBuf {
+        self.folder.path().join("gate").join("gate.db")
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+pub fn account(name: &str) -> AccountName {
+    AccountName::parse(name).unwrap()
+}
+
+pub fn amount(text: &str) -> Amount {
+    Amount::parse_exact(text).unwrap()
+}
+
+pub fn rules(rule: FilterRule, budget: &str) -> Rules {
+    let budget = Budget::parse(budget).unwrap();
+    Rules {
+        filter: Some(FilterSpec::new(rule, budget)),
+        odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+    }
+}
+
+/// A question at an ε.
+pub fn request(dataset: &str, question: &str, epsilon: &str) -> Request {
+    Request::new(&account(dataset), question, Price::Epsilon(amount(epsilon))).unwrap()
+}
+
+pub fn answered(outcome: Outcome) -> Answer {
+    match outcome {
+        Outcome::Answered(answer) => answer,
+        other => panic!("there is no answer: {other:?}"),
+    }
+}
+
+/// The document of an answer.
+pub fn document(answer: &Answer) -> serde_json::Value {
+    serde_json::from_str(&answer.document).unwrap()
+}

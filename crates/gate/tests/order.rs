@@ -1,0 +1,350 @@
+//! The order of things: pay first, answer once, and whatever fails afterwards stays charged and tells nothing.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{House, account, amount, answered, document, request, rules};
+use taximeter_accounting::{Cost, FilterRule};
+use taximeter_gate::{Gate, Origin, Outcome, Price, Request};
+use taximeter_ledger::{Event, Key, Ledger, Location, Options};
+
+const PEOPLE: &str = "name,age,region\nann,30,north\nbob,40,south\ncyd,50,north\ndan,,south\n";
+const SCHEMA: &str = r#"
+    [columns.age]
+    bounds = [0, 120]
+    [columns.region]
+    categories = ["north", "south", "west"]
+"#;
+const COUNT: &str = "SELECT COUNT(*) FROM people";
+
+fn house() -> House {
+    let house = House::new();
+    house.add("people", PEOPLE, SCHEMA, "1,1e-6");
+    house
+}
+
+/// Changes the gate's records by hand.
+fn tamper(house: &House, sql: &str) {
+    rusqlite::Connection::open(house.records()).unwrap().execute_batch(sql).unwrap();
+}
+
+#[test]
+fn a_question_is_charged_once_and_answered_with_its_receipt() {
+    let house = house();
+    let answer = answered(house.ask(&request("people", COUNT, "0.5")));
+    assert_eq!(answer.origin, Origin::Fresh);
+    let document = document(&answer);
+    assert_eq!(house.charges("people"), 1);
+    assert_eq!(document["columns"][0]["parts"][0]["scale"], 2.0);
+    assert_eq!(document["cost"]["epsilon"], "0.5");
+    assert_eq!(document["receipt"]["sequence"], 2);
+    assert_eq!(document["protects"], "one row added or removed");
+    let (value, interval) = (&document["rows"][0][0]["value"], &document["rows"][0][0]["interval"]);
+    let half_width = document["columns"][0]["parts"][0]["half_width"].as_i64().unwrap();
+    assert_eq!(interval[0].as_i64().unwrap() + half_width, value.as_i64().unwrap());
+    assert!(document["accounts"][0]["reading"].as_f64().unwrap() > 0.4);
+}
+
+#[test]
+fn the_same_key_gives_the_same_bytes_and_charges_once() {
+    let house = house();
+    let request = request("people", COUNT, "0.1");
+    let first = answered(house.ask(&request));
+    let again = answered(house.ask(&request));
+    assert_eq!((first.document, Origin::Replayed), (again.document, again.origin));
+    assert_eq!(house.charges("people"), 1);
+}
+
+#[test]
+fn the_same_key_gives_the_same_bytes_after_the_data_have_changed() {
+    let house = house();
+    let request = request("people", COUNT, "0.1");
+    let first = answered(house.ask(&request));
+    let mut newer = house.registration("people", "name,age,region\neve,20,west\n", SCHEMA, None);
+    newer.new_version = true;
+    assert_eq!(house.register(newer).unwrap().dataset.version, 2);
+    assert_eq!(answered(house.ask(&request)).document, first.document);
+    assert_eq!(house.charges("people"), 1);
+}
+
+#[test]
+fn a_key_belongs_to_one_question_at_one_price() {
+    let house = house();
+    let first = request("people", COUNT, "0.1");
+    answered(house.ask(&first));
+    for other in [
+        Request { question: "SELECT COUNT(*) FROM people WHERE age > 30".to_string(), ..first.clone() },
+        Request { price: Price::Epsilon(amount("0.2")), ..first.clone() },
+        Request { clamp: true, ..first.clone() },
+    ] {
+        let error = house.gate.ask(&other).unwrap_err();
+        assert!(error.is_input() && error.to_string().contains("another"), "{error}");
+        // Also where the answer is lost: the ledger remembers what the key was for.
+        tamper(&house, "DELETE FROM answers");
+        assert!(house.gate.ask(&other).unwrap_err().is_input());
+    }
+    assert_eq!(house.charges("people"), 1);
+}
+
+#[test]
+fn a_lost_answer_is_never_made_again() {
+    let house = house();
+    let request = request("people", COUNT, "0.1");
+    answered(house.ask(&request));
+    tamper(&house, "DELETE FROM answers");
+    for _ in 0..2 {
+        let outcome = house.ask(&request);
+        assert!(matches!(outcome, Outcome::NoAnswer(_)), "{outcome:?}");
+    }
+    assert_eq!(house.charges("people"), 1);
+}
+
+#[test]
+fn a_question_that_fails_after_its_charge_stays_charged_and_says_why_to_the_owner_alone() {
+    let house = House::new();
+    let rows: String = (0..20_000).map(|row| format!("{row},{}\n", row % 100)).collect();
+    house.add("people", &format!("person,age\n{rows}"), "[columns.age]\nbounds = [0, 120]", "1,1e-6");
+    // The first page says what the table looks like; the rows behind it are torn.
+    let file = house.path().join("gate").join("people.v1.db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let length = bytes.len();
+    bytes[length / 2..].fill(0xff);
+    std::fs::write(&file, bytes).unwrap();
+    let request = request("people", "SELECT SUM(age) FROM people", "0.1");
+    for _ in 0..2 {
+        let outcome = house.ask(&request);
+        assert!(matches!(outcome, Outcome::NoAnswer(_)), "{outcome:?}");
+    }
+    assert_eq!(house.charges("people"), 1);
+    let log = house.gate.catalog().failures(10).unwrap();
+    assert_eq!(log.len(), 1);
+    assert!(log[0].key == request.key.as_str() && !log[0].why.is_empty());
+}
+
+#[test]
+fn a_question_that_takes_too_long_is_charged_and_has_no_answer() {
+    let house = House::new();
+    let rows: String = (0..300_000).map(|row| format!("{row},{}\n", row % 100)).collect();
+    let mut slow = house.registration(
+        "people",
+        &format!("person,age\n{rows}"),
+        "[columns.age]\nbounds = [0, 120]",
+        Some(rules(FilterRule::Residue, "1,1e-6")),
+    );
+    slow.timeout = Duration::from_millis(1);
+    house.register(slow).unwrap();
+    let request = request("people", "SELECT SUM(age) FROM people WHERE age <> 3 AND age <> 5", "0.1");
+    assert!(matches!(house.ask(&request), Outcome::NoAnswer(_)));
+    assert!(matches!(house.ask(&request), Outcome::NoAnswer(_)));
+    assert_eq!(house.charges("people"), 1);
+    assert_eq!(house.gate.catalog().failures(10).unwrap().len(), 1);
+}
+
+#[test]
+fn data_that_are_gone_are_noticed_before_anybody_pays() {
+    let house = house();
+    std::fs::remove_file(house.path().join("gate").join("people.v1.db")).unwrap();
+    assert!(house.gate.ask(&request("people", COUNT, "0.1")).is_err());
+    assert_eq!(house.charges("people"), 0);
+}
+
+#[test]
+fn a_question_beyond_the_budget_is_refused_and_changes_nothing() {
+    let house = house();
+    let Outcome::Refused(refusal) = house.ask(&request("people", COUNT, "1.5")) else { panic!("1.5 fits 1") };
+    assert_eq!(refusal.fits().map(|fits| fits.len()), Some(1));
+    assert_eq!(house.charges("people"), 0);
+    answered(house.ask(&request("people", COUNT, "1")));
+    assert!(matches!(house.ask(&request("people", COUNT, "0.1")), Outcome::Refused(_)));
+}
+
+#[test]
+fn a_wrong_question_charges_nothing() {
+    let house = house();
+    let error = house.gate.ask(&request("people", "SELECT COUNT(*) FROM people WHERE wage > 3", "0.1")).unwrap_err();
+    assert_eq!(error.position(), Some(35));
+    assert_eq!(house.charges("people"), 0);
+}
+
+#[test]
+fn several_aggregates_share_the_cost_in_equal_parts() {
+    let house = house();
+    let question = "SELECT COUNT(*), SUM(age), AVG(age) FROM people";
+    let document = document(&answered(house.ask(&request("people", question, "0.6"))));
+    let record =
+        house.gate.ledger().reader().unwrap().history(&account("people"), None, 1).unwrap().records[0].record();
+    let Event::Charge(charge) = record.unwrap().event else { panic!("the newest record is the charge") };
+    let paid: Vec<String> = charge.costs().iter().map(Cost::to_string).collect();
+    assert_eq!(paid, ["ε = 0.2", "ε = 0.2", "ε = 0.1", "ε = 0.1"]);
+    // One person has at most 120 of the sum, and is at most 60 away from the middle.
+    let scale = |column: usize, part: usize| document["columns"][column]["parts"][part]["scale"].as_f64().unwrap();
+    assert_eq!([scale(0, 0), scale(1, 0), scale(2, 0), scale(2, 1)], [5.0, 600.0, 600.0, 10.0]);
+    assert!(charge.note().unwrap().as_str().contains("SELECT COUNT(*)"));
+}
+
+#[test]
+fn an_average_of_too_few_is_unknown_and_one_of_enough_is_within_its_interval() {
+    let house = House::new();
+    let rows: String = (0..5000).map(|row| format!("{}\n", 40 + row % 3)).collect();
+    house.add("people", &format!("age\n{rows}"), "[columns.age]\nbounds = [0, 120]", "20,1e-6");
+    let few = answered(house.ask(&request("people", "SELECT AVG(age) FROM people WHERE age > 100", "0.1")));
+    assert_eq!(document(&few)["rows"][0][0], serde_json::json!({"value": null, "interval": null}));
+    let enough = document(&answered(house.ask(&request("people", "SELECT AVG(age) FROM people", "5"))));
+    let end = |at: usize| enough["rows"][0][0]["interval"][at].as_f64().unwrap();
+    assert!(end(0) < 41.0 && 41.0 < end(1) && end(1) - end(0) < 1.0, "{enough}");
+}
+
+#[test]
+fn every_category_is_answered_and_the_noisy_answer_is_sorted() {
+    let house = House::new();
+    house.add("people", PEOPLE, SCHEMA, "1000,1e-6");
+    let question = "SELECT region, COUNT(*) AS n FROM people GROUP BY region ORDER BY n DESC, region LIMIT 3";
+    let answer = document(&answered(house.ask(&request("people", question, "100"))));
+    let rows: Vec<(&str, i64)> = answer["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row[0].as_str().unwrap(), row[1]["value"].as_i64().unwrap()))
+        .collect();
+    // At ε = 100 there is no noise to speak of.
+    assert_eq!(rows, [("north", 2), ("south", 2), ("west", 0)]);
+    assert_eq!(answer["post_processing"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn gaussian_noise_needs_an_account_whose_rule_takes_it() {
+    let house = house();
+    let gaussian = |dataset: &str| {
+        Request::new(&account(dataset), &format!("SELECT COUNT(*) FROM {dataset}"), Price::Gaussian(amount("0.1")))
+            .unwrap()
+    };
+    let error = house.gate.ask(&gaussian("people")).unwrap_err();
+    assert!(error.is_input() && error.to_string().contains("zcdp"), "{error}");
+    assert_eq!(house.charges("people"), 0);
+    let zcdp = house.registration("others", "age\n1\n2\n", "", Some(rules(FilterRule::Zcdp, "1,1e-6")));
+    house.register(zcdp).unwrap();
+    let answer = document(&answered(house.ask(&gaussian("others"))));
+    assert_eq!(answer["columns"][0]["parts"][0]["noise"], "discrete-gaussian");
+    let scale = answer["columns"][0]["parts"][0]["scale"].as_f64().unwrap();
+    assert!((10.0..10.000001).contains(&scale));
+}
+
+#[test]
+fn an_error_is_bought_at_the_least_cost() {
+    let house = house();
+    let price = |width: &str| Price::Error { width: width.parse().unwrap(), noise: taximeter_gate::NoiseKind::Laplace };
+    let answer = document(&answered(house.ask(&Request::new(&account("people"), COUNT, price("50")).unwrap())));
+    assert_eq!(answer["columns"][0]["parts"][0]["half_width"], 50);
+    let paid: f64 = answer["cost"]["epsilon"].as_str().unwrap().parse().unwrap();
+    // P(|noise| > 50) is 2·e^(-51ε)/(1 + e^(-ε)): 0.05 at this ε, and more at one that is a little smaller.
+    let misses = |epsilon: f64| 2.0 * (-51.0 * epsilon).exp() / (1.0 + (-epsilon).exp());
+    assert!(misses(paid) <= 0.05 && misses(paid * 0.9999) > 0.05, "{paid}");
+    let averaged = Request::new(&account("people"), "SELECT AVG(age) FROM people", price("1")).unwrap();
+    assert!(house.gate.ask(&averaged).unwrap_err().to_string().contains("depends on the data"));
+}
+
+#[test]
+fn an_analyst_pays_beside_the_dataset() {
+    let house = house();
+    let alice = house.gate.add_analyst(&account("people"), "alice", rules(FilterRule::Residue, "0.3,1e-6")).unwrap();
+    let ask = |epsilon| house.ask(&Request { account: Some(alice.clone()), ..request("people", COUNT, epsilon) });
+    answered(ask("0.2"));
+    assert_eq!((house.charges("people"), house.charges("people/alice")), (1, 1));
+    let Outcome::Refused(refusal) = ask("0.2") else { panic!("0.4 fits 0.3") };
+    assert_eq!(refusal.refused()[0].0, alice);
+    house.add("others", PEOPLE, SCHEMA, "1,1e-6");
+    let foreign = Request { account: Some(alice.clone()), ..request("others", "SELECT COUNT(*) FROM others", "0.1") };
+    assert!(house.gate.ask(&foreign).unwrap_err().to_string().contains("does not pay"));
+}
+
+#[test]
+fn an_earlier_answer_is_used_again_only_by_its_own_account_on_the_same_version_if_the_owner_lets() {
+    let house = House::new();
+    let registration = |rules| {
+        let mut registration = house.registration("people", PEOPLE, SCHEMA, rules);
+        registration.reuse = true;
+        registration
+    };
+    house.register(registration(Some(rules(FilterRule::Residue, "1,1e-6")))).unwrap();
+    let alice = house.gate.add_analyst(&account("people"), "alice", rules(FilterRule::Residue, "1,1e-6")).unwrap();
+    let again = || Request { reuse: true, ..request("people", COUNT, "0.1") };
+    let first = answered(house.ask(&again()));
+    assert_eq!(first.origin, Origin::Fresh);
+    let second = answered(house.ask(&again()));
+    assert_eq!((&second.document, second.origin), (&first.document, Origin::Reused));
+    assert_eq!(answered(house.ask(&request("people", "select count(*) from PEOPLE", "0.1"))).origin, Origin::Fresh);
+    for other in [
+        Request { account: Some(alice), ..again() },
+        Request { price: Price::Epsilon(amount("0.2")), ..again() },
+        Request { clamp: true, ..again() },
+    ] {
+        assert_eq!(answered(house.ask(&other)).origin, Origin::Fresh);
+    }
+    let mut newer = registration(None);
+    newer.new_version = true;
+    assert!(house.register(newer).unwrap().unchanged);
+    assert_eq!(answered(house.ask(&again())).origin, Origin::Fresh);
+
+    let strict = self::house();
+    assert!(strict.gate.ask(&again()).unwrap_err().to_string().contains("does not let"));
+}
+
+#[test]
+fn the_same_data_under_two_names_are_told() {
+    let house = house();
+    assert_eq!(house.add("copy", PEOPLE, SCHEMA, "1,1e-6").same_data, ["people"]);
+}
+
+#[test]
+fn an_account_that_protects_something_else_does_not_pay() {
+    let house = house();
+    let mut other = house.registration("people", PEOPLE, SCHEMA, None);
+    other.new_version = true;
+    other.declaration.neighbours = taximeter_ledger::Neighbours::Substitute;
+    let error = house.register(other).unwrap_err();
+    assert!(error.to_string().contains("protects one row added or removed"), "{error}");
+}
+
+#[test]
+fn the_gate_of_another_ledger_does_not_open() {
+    let house = house();
+    let options = Options { create: true, ..Options::default() };
+    let other = Ledger::open(&Location::File(house.path().join("other.db")), options).unwrap();
+    let error = Gate::open(&house.path().join("gate"), other).unwrap_err();
+    assert!(error.to_string().contains("budgets would be spent again"), "{error}");
+}
+
+#[test]
+fn many_analysts_at_once_stay_within_the_budget() {
+    let house = house();
+    let answered: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    let asked = (0..20).map(|_| house.ask(&request("people", COUNT, "0.05")));
+                    asked.filter(|outcome| matches!(outcome, Outcome::Answered(_))).count()
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(answered as u64, house.charges("people"));
+    assert!(answered < 160 && matches!(house.ask(&request("people", COUNT, "0.05")), Outcome::Refused(_)));
+}
+
+#[test]
+fn one_key_from_many_threads_is_charged_once_and_has_at_most_one_answer() {
+    let house = house();
+    let shared = Request { key: Key::generate().unwrap(), ..request("people", COUNT, "0.1") };
+    let documents: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| house.ask(&shared))).collect();
+        let outcomes = threads.into_iter().map(|thread| thread.join().unwrap());
+        // Who came while it was being made hears that there is no answer yet.
+        outcomes
+            .filter_map(|outcome| if let Outcome::Answered(answer) = outcome { Some(answer.document) } else { None })
+            .collect()
+    });
+    assert!(!documents.is_empty() && documents.iter().all(|document| *document == documents[0]));
+    assert_eq!(house.charges("people"), 1);
+}

@@ -1,0 +1,117 @@
+//! PostgreSQL as the engine and as the ledger at once.
+
+#![cfg(feature = "server-tests")]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{House, account, answered, document, request, rules};
+use taximeter_accounting::FilterRule;
+use taximeter_gate::{Data, Declaration, Outcome, Registration};
+use taximeter_ledger::Location;
+use taximeter_testing::{PrivatePostgres, query};
+
+/// Visits of five hundred people, some of whom have more rows than count.
+const VISITS: &str = "
+    CREATE TABLE visits AS
+    SELECT 'p' || (row % 500) AS person, (row % 90)::int4 AS age, row::float8 / 10 AS cost, row % 2 = 0 AS urgent
+    FROM generate_series(1, 5000) row;
+    INSERT INTO visits VALUES (NULL, 40, 1, true);
+";
+
+const SCHEMA: &str = r#"
+    unit = { column = "person", max_rows_per_unit = 3 }
+    [columns.age]
+    bounds = [0, 120]
+    [columns.cost]
+    bounds = [0, 1000]
+    [columns.urgent]
+    categories = [true, false]
+"#;
+
+/// A gate whose ledger is in one database and whose data are in another.
+fn house() -> (House, String) {
+    let server = PrivatePostgres::shared();
+    let ledger = Location::parse(&server.new_database().unwrap()).unwrap();
+    (House::with_ledger(tempfile::tempdir().unwrap(), &ledger), server.new_database().unwrap())
+}
+
+fn registration(url: &str, name: &str, table: &str, schema: &str) -> Registration {
+    Registration {
+        name: account(name),
+        declaration: Declaration::parse(schema).unwrap(),
+        data: Data::Postgres { url: url.to_string(), table: table.to_string() },
+        rules: Some(rules(FilterRule::Residue, "1000,1e-6")),
+        new_version: false,
+        reuse: false,
+        timeout: Duration::from_secs(60),
+    }
+}
+
+#[test]
+fn questions_are_charged_in_one_database_and_answered_from_another() {
+    let (house, url) = house();
+    query(&url, VISITS).unwrap();
+    let registered = house.register(registration(&url, "visits", "visits", SCHEMA)).unwrap();
+    assert_eq!(registered.dataset.rows, Some(1500));
+    let question = "SELECT urgent, COUNT(*), COUNT(DISTINCT person), AVG(age) FROM visits GROUP BY urgent";
+    let first = request("visits", question, "100");
+    let answer = answered(house.ask(&first));
+    assert_eq!(answered(house.ask(&first)).document, answer.document);
+    let count = |row: usize| answer.value(row, 1).unwrap();
+    assert!((count(0) + count(1) - 1500.0).abs() < 20.0, "{}", answer.document);
+    assert_eq!(house.charges("visits"), 1);
+    assert_eq!(document(&answer)["protects"], "one person added or removed");
+}
+
+#[test]
+fn a_refreshed_dataset_has_the_new_rows_and_the_same_budget() {
+    let (house, url) = house();
+    query(&url, VISITS).unwrap();
+    house.register(registration(&url, "visits", "visits", SCHEMA)).unwrap();
+    answered(house.ask(&request("visits", "SELECT COUNT(*) FROM visits", "100")));
+    query(&url, "INSERT INTO visits SELECT 'new' || row, 20, 5, true FROM generate_series(1, 100) row").unwrap();
+    let before = answered(house.ask(&request("visits", "SELECT COUNT(*) FROM visits", "100")));
+    assert!((before.value(0, 0).unwrap() - 1500.0).abs() < 2.0, "what is asked does not change under the analyst");
+    assert_eq!(house.gate.refresh(&account("visits")).unwrap().version, 2);
+    let after = answered(house.ask(&request("visits", "SELECT COUNT(*) FROM visits", "100")));
+    assert!((after.value(0, 0).unwrap() - 1600.0).abs() < 2.0);
+    assert_eq!(house.charges("visits"), 3);
+    let kept = query(&url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'taximeter_gate'").unwrap();
+    assert_eq!(kept.trim(), "1", "the older version's table is gone");
+}
+
+#[test]
+fn a_question_that_takes_too_long_is_charged_and_leaves_nothing_running() {
+    let (house, url) = house();
+    query(
+        &url,
+        "CREATE TABLE people AS SELECT row % 100 AS age, md5(row::text) AS name FROM generate_series(1, 3000000) row",
+    )
+    .unwrap();
+    let mut slow = registration(&url, "people", "people", "[columns.age]\nbounds = [0, 120]");
+    slow.timeout = Duration::from_millis(50);
+    house.register(slow).unwrap();
+    let question = "SELECT SUM(age) FROM people WHERE name LIKE '%aa%bb%cc%' AND name NOT LIKE '%dd%ee%'";
+    let request = request("people", question, "0.1");
+    let started = Instant::now();
+    let outcome = house.ask(&request);
+    assert!(matches!(outcome, Outcome::NoAnswer(_)), "{outcome:?}");
+    assert!(started.elapsed() < Duration::from_secs(20));
+    let running = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%people%' AND pid <> pg_backend_pid()";
+    assert_eq!(query(&url, running).unwrap().trim(), "0");
+    assert!(matches!(house.ask(&request), Outcome::NoAnswer(_)));
+    assert_eq!(house.charges("people"), 1);
+}
+
+#[test]
+fn a_table_that_became_a_view_is_noticed_before_anybody_pays() {
+    let (house, url) = house();
+    query(&url, "CREATE TABLE people (age int4)").unwrap();
+    house.register(registration(&url, "people", "people", "")).unwrap();
+    query(&url, "ALTER TABLE people RENAME TO hidden; CREATE VIEW people AS SELECT 1 / (age - 40) AS age FROM hidden")
+        .unwrap();
+    assert!(house.gate.ask(&request("people", "SELECT COUNT(*) FROM people", "0.1")).is_err());
+    assert_eq!(house.charges("people"), 0);
+}
