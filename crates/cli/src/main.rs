@@ -6,6 +6,7 @@ mod args;
 mod compare;
 mod demo;
 mod figure;
+mod gate;
 mod lab;
 mod ledger;
 mod meter;
@@ -30,7 +31,8 @@ struct Program {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 2 wrong usage or input, 3 refused by a filter, 4 a record or a claim does not hold, 1 anything else.";
+Exit codes: 0 done, 2 wrong usage or input, 3 refused by a filter, 4 a record or a claim does not hold, 5 charged but no
+answer, 1 anything else.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -38,6 +40,8 @@ enum Command {
     Plan(plan::Plan),
     Compare(compare::Compare),
     Meter(meter::Meter),
+    Dataset(gate::dataset::DatasetCommand),
+    Ask(gate::ask::Ask),
     Account(ledger::account::AccountCommand),
     Charge(ledger::charge::ChargeCommand),
     Quote(ledger::quote::QuoteCommand),
@@ -50,8 +54,10 @@ enum Command {
 }
 
 /// The commands as the help shows them.
-const GROUPS: [(&str, &[&str]); 4] = [
-    ("Without a ledger", &["demo", "plan", "compare", "meter"]),
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("First", &["demo"]),
+    ("Data behind a budget", &["dataset", "ask"]),
+    ("Without a ledger", &["plan", "compare", "meter"]),
     ("Budgets that last", &["account", "charge", "quote", "history"]),
     ("The ledger's keeper", &["verify", "export", "import", "ledger"]),
     ("Evidence", &["lab", "help"]),
@@ -65,6 +71,8 @@ fn main() -> ExitCode {
         Command::Plan(plan) => plan.run(),
         Command::Compare(compare) => compare.run(),
         Command::Meter(meter) => meter.run(),
+        Command::Dataset(dataset) => dataset.run(),
+        Command::Ask(ask) => ask.run(),
         Command::Account(account) => account.run(),
         Command::Charge(charge) => charge.run(),
         Command::Quote(quote) => quote.run(),

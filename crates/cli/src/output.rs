@@ -12,6 +12,9 @@ pub const REFUSED: u8 = 3;
 /// The exit code for evidence or records that do not hold.
 pub const INTEGRITY_BROKEN: u8 = 4;
 
+/// The exit code for a question that is charged and has no answer.
+pub const NO_ANSWER: u8 = 5;
+
 /// Why a command could not do its work.
 pub enum Failure {
     /// The words or numbers given cannot be used.
@@ -22,6 +25,26 @@ pub enum Failure {
     ClosedPipe,
     /// Anything else.
     Other(String),
+}
+
+impl Failure {
+    /// What to tell.
+    pub fn message(&self) -> &str {
+        match self {
+            Failure::Usage(message) | Failure::Integrity(message) | Failure::Other(message) => message,
+            Failure::ClosedPipe => "nobody reads the output",
+        }
+    }
+}
+
+impl From<taximeter_gate::Error> for Failure {
+    fn from(error: taximeter_gate::Error) -> Self {
+        match error.to_string() {
+            message if error.is_input() => Failure::Usage(message),
+            message if error.is_integrity() => Failure::Integrity(message),
+            message => Failure::Other(message),
+        }
+    }
 }
 
 impl From<Error> for Failure {

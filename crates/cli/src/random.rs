@@ -18,9 +18,8 @@ impl Random {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Laplace noise of a scale.
-    pub fn laplace(&mut self, scale: f64) -> f64 {
-        let centred = self.uniform() - 0.5;
-        -scale * centred.signum() * (1.0 - 2.0 * centred.abs()).max(f64::MIN_POSITIVE).ln()
+    /// A whole number below a limit.
+    pub fn below(&mut self, limit: usize) -> usize {
+        (self.uniform() * limit as f64) as usize
     }
 }

@@ -3,18 +3,18 @@
 /// Rows under headings, each column as wide as it needs.
 pub struct Table {
     /// Headings, and whether a column is set flush right.
-    columns: Vec<(&'static str, bool)>,
+    columns: Vec<(String, bool)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// Headings; one that starts with `>` stands over numbers, which are set flush right.
-    pub fn new(headings: &[&'static str]) -> Table {
-        let column = |heading: &&'static str| match heading.strip_prefix('>') {
-            Some(heading) => (heading, true),
-            None => (*heading, false),
+    pub fn new(headings: &[impl AsRef<str>]) -> Table {
+        let column = |heading: &dyn AsRef<str>| match heading.as_ref().strip_prefix('>') {
+            Some(heading) => (heading.to_string(), true),
+            None => (heading.as_ref().to_string(), false),
         };
-        Table { columns: headings.iter().map(column).collect(), rows: Vec::new() }
+        Table { columns: headings.iter().map(|heading| column(heading)).collect(), rows: Vec::new() }
     }
 
     /// Adds a row.
@@ -44,7 +44,7 @@ impl std::fmt::Display for Table {
             }
             line.trim_end().to_string()
         };
-        writeln!(f, "{}", line(&mut self.columns.iter().map(|(heading, _)| *heading)))?;
+        writeln!(f, "{}", line(&mut self.columns.iter().map(|(heading, _)| heading.as_str())))?;
         let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
         write!(f, "{}", line(&mut rule.iter().map(String::as_str)))?;
         for row in &self.rows {

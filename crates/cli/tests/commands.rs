@@ -295,22 +295,6 @@ fn wrong_usage_is_told_with_advice() {
 }
 
 #[test]
-fn demo_rides_until_the_filter_halts() {
-    let demo = document(&["demo", "--json"]);
-    let answered = |rule: &str| {
-        let rows = demo["answered"].as_array().unwrap();
-        rows.iter().find(|row| row["rule"] == rule).unwrap()["answered"].as_u64().unwrap()
-    };
-    assert!(answered("residue") > 2 * answered("whitehouse") && answered("whitehouse") > answered("basic"));
-    assert!(demo["fixed_in_advance_optimal"].as_f64().unwrap() <= 1.0);
-    assert_eq!(demo["found"], demo["outbreaks"]);
-    assert_eq!(demo, document(&["demo", "--json", "--seed", "7"]), "a seed makes the ride repeatable");
-    let output = taximeter(&["demo"], "");
-    assert_eq!(code(&output), 0);
-    assert!(String::from_utf8_lossy(&output.stdout).contains("refused"));
-}
-
-#[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let program = assert_cmd::cargo::cargo_bin("taximeter");
     let script = format!(

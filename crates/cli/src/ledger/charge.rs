@@ -90,7 +90,7 @@ impl ChargeCommand {
             Outcome::Replayed(receipt) => {
                 self.charged("replayed", &charge, &Paid::new(&ledger, &receipt, Vec::new())?, &receipt)
             }
-            Outcome::Refused(refusal) => self.refused(&refusal),
+            Outcome::Refused(refusal) => print_refusal(&refusal, self.ledger.json),
         }
     }
 
@@ -128,41 +128,40 @@ impl ChargeCommand {
         print_line(&format!("{lines}\n\n{}\n\n{}", paid.table(), paid.meaning()))?;
         Ok(ExitCode::SUCCESS)
     }
+}
 
-    fn refused(&self, refusal: &Refusal) -> Result<ExitCode, Failure> {
-        let fits = refusal.fits();
-        if self.ledger.json {
-            let refused = refusal.refused().iter();
-            print_json(&RefusedJson {
-                outcome: "refused",
-                refused: refused
-                    .map(|(account, reason)| RefusedAccountJson { account, reason: reason.text() })
-                    .collect(),
-                asked: refusal.costs(),
-                fits: fits.as_deref(),
-                halt: refusal.halt().map(ReceiptJson::new).transpose()?,
-            })?;
-            return Ok(ExitCode::from(REFUSED));
-        }
-        let mut lines = Lines::default();
-        lines.add("refused", format!("{}; nothing was charged", show::costs(refusal.costs())));
-        for (account, reason) in refusal.refused() {
-            lines.add("by", format!("{account}: {}", reason.text()));
-        }
-        if let Some(halt) = refusal.halt() {
-            for after in halt.after() {
-                let closed = format!(
-                    "{} is halted for good now, since it is set to stop (record {})",
-                    after.account,
-                    halt.sequence()
-                );
-                lines.add("", closed);
-            }
-        }
-        lines.add("fits", what_fits(fits.as_deref(), refusal.is_not_open()));
-        print_line(&lines.to_string())?;
-        Ok(ExitCode::from(REFUSED))
+/// Prints a refusal.
+pub fn print_refusal(refusal: &Refusal, json: bool) -> Result<ExitCode, Failure> {
+    let fits = refusal.fits();
+    if json {
+        let refused = refusal.refused().iter();
+        print_json(&RefusedJson {
+            outcome: "refused",
+            refused: refused.map(|(account, reason)| RefusedAccountJson { account, reason: reason.text() }).collect(),
+            asked: refusal.costs(),
+            fits: fits.as_deref(),
+            halt: refusal.halt().map(ReceiptJson::new).transpose()?,
+        })?;
+        return Ok(ExitCode::from(REFUSED));
     }
+    let mut lines = Lines::default();
+    lines.add("refused", format!("{}; nothing was charged", show::costs(refusal.costs())));
+    for (account, reason) in refusal.refused() {
+        lines.add("by", format!("{account}: {}", reason.text()));
+    }
+    if let Some(halt) = refusal.halt() {
+        for after in halt.after() {
+            let closed = format!(
+                "{} is halted for good now, since it is set to stop (record {})",
+                after.account,
+                halt.sequence()
+            );
+            lines.add("", closed);
+        }
+    }
+    lines.add("fits", what_fits(fits.as_deref(), refusal.is_not_open()));
+    print_line(&lines.to_string())?;
+    Ok(ExitCode::from(REFUSED))
 }
 
 /// What would still fit on all accounts.

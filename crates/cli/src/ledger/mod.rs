@@ -2,15 +2,15 @@
 
 pub mod account;
 pub mod charge;
-mod document;
+pub mod document;
 pub mod export;
 pub mod history;
 pub mod import;
 pub mod manage;
 pub mod quote;
-mod receipt;
+pub mod receipt;
 mod request;
-mod show;
+pub mod show;
 pub mod verify;
 
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use clap::Args;
 use taximeter_ledger::{Error, Ledger, Location, Note, Options, Reader, Who};
 
-use crate::output::Failure;
+use crate::output::{Failure, tell};
 
 /// Which ledger, and how to answer.
 #[derive(Args)]
@@ -34,7 +34,7 @@ pub struct LedgerArgs {
     witness: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// Who asks and why, for the journal.
@@ -51,7 +51,7 @@ pub struct SignatureArgs {
 
 impl LedgerArgs {
     /// Where the ledger is.
-    fn location(&self) -> Result<Location, Failure> {
+    pub fn location(&self) -> Result<Location, Failure> {
         if let Some(text) = &self.ledger {
             return Ok(Location::parse(text)?);
         }
@@ -65,28 +65,43 @@ impl LedgerArgs {
     }
 
     /// Where the witness is, if it was said.
-    fn witness(&self) -> Option<PathBuf> {
+    pub fn witness(&self) -> Option<PathBuf> {
         self.witness.clone().or_else(|| variable("TAXIMETER_WITNESS").map(PathBuf::from))
     }
 
     /// How a ledger is opened for writing.
-    fn options(&self, create: bool) -> Options {
+    pub fn options(&self, create: bool) -> Options {
         Options { witness: self.witness(), create, ..Options::default() }
     }
 
     /// Opens the ledger to write to it.
-    fn write(&self) -> Result<Ledger, Failure> {
+    pub fn write(&self) -> Result<Ledger, Failure> {
         Ok(Ledger::open(&self.location()?, self.options(false))?)
     }
 
     /// Opens the ledger to read it, beside whoever writes.
-    fn read(&self) -> Result<Reader, Failure> {
+    pub fn read(&self) -> Result<Reader, Failure> {
         Ok(Reader::open(&self.location()?, self.witness().as_deref())?)
     }
 }
 
+impl LedgerArgs {
+    /// Tells where a new ledger and its witness are.
+    pub fn tell_about_new(&self, ledger: &Ledger) -> Result<(), Failure> {
+        tell(&format!("made the ledger {} with the witness {}", self.location()?, ledger.witness().display()));
+        tell(match self.witness() {
+            None => {
+                "  The witness remembers how far the ledger got, so that an old copy put back is noticed. Beside the ledger it is put\n  \
+                 back with it and notices nothing: keep it on another disk (--witness PATH, or TAXIMETER_WITNESS).\n"
+            }
+            Some(_) => "  Name this witness with every command (--witness, or TAXIMETER_WITNESS).\n",
+        });
+        Ok(())
+    }
+}
+
 impl SignatureArgs {
-    fn by(&self) -> Result<Option<Who>, Error> {
+    pub fn by(&self) -> Result<Option<Who>, Error> {
         self.by.as_deref().map(|text| Who::parse("name in --by", text)).transpose()
     }
 
@@ -96,6 +111,6 @@ impl SignatureArgs {
 }
 
 /// A variable of the environment; an empty one counts as none.
-fn variable(name: &str) -> Option<OsString> {
+pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }

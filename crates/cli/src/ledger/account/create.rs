@@ -5,15 +5,14 @@ use std::process::ExitCode;
 use clap::{ArgGroup, Args};
 use serde::Serialize;
 use serde_json::value::RawValue;
-use taximeter_accounting::{Budget, Filter, Odometer};
 use taximeter_ledger::{AccountName, AccountSpec, Hash, Ledger, LedgerId, Neighbours, Options, Privacy, Unit};
 
-use crate::args::{FilterAndOdometerArgs, MechanismDelta};
 use crate::ledger::LedgerArgs;
+use crate::ledger::account::rules::AccountRulesArgs;
 use crate::ledger::document::AccountJson;
 use crate::ledger::receipt::ReceiptJson;
 use crate::ledger::show::fixed_lines;
-use crate::output::{Failure, print_json, print_line, tell};
+use crate::output::{Failure, print_json, print_line};
 
 /// Make an account, and the ledger if there is none
 #[derive(Args)]
@@ -32,22 +31,14 @@ Keep the witness on another disk than the ledger, with --witness or TAXIMETER_WI
 pub struct Create {
     /// The name, such as census or census/alice; the account above it must exist
     name: String,
-    /// The budget: epsilon and delta, for instance 1,1e-6 (delta 0 if left out)
-    #[arg(long, value_name = "EPSILON,DELTA", allow_hyphen_values = true)]
-    budget: Option<String>,
-    /// No budget: an odometer alone, which reads at --at-delta and refuses nothing
-    #[arg(long, conflicts_with_all = ["rule", "max_cost", "on_halt", "order"])]
-    no_budget: bool,
     #[command(flatten)]
-    mechanism_delta: MechanismDelta,
+    rules: AccountRulesArgs,
     /// The unit that is protected, for instance person [default: record, or that of the account above]
     #[arg(long, value_name = "UNIT")]
     unit: Option<String>,
     /// When two datasets count as neighbours [default: add-remove, or that of the account above]
     #[arg(long, value_name = "RELATION", value_parser = ["add-remove", "substitute"])]
     neighbours: Option<String>,
-    #[command(flatten)]
-    rules: FilterAndOdometerArgs,
     #[command(flatten)]
     ledger: LedgerArgs,
 }
@@ -71,7 +62,7 @@ impl Create {
         let ledger = self.open(&name)?;
         let is_new = ledger.position().sequence == 0;
         if is_new {
-            self.tell_about(&ledger)?;
+            self.ledger.tell_about_new(&ledger)?;
         }
         spec.privacy = self.privacy(&ledger, &name)?;
         let receipt = ledger.open_account(spec)?;
@@ -91,16 +82,7 @@ impl Create {
     /// What was asked for, checked before a ledger is touched. What is protected may depend on the account above.
     fn spec(&self) -> Result<AccountSpec, Failure> {
         let name = AccountName::parse(&self.name)?;
-        let mechanism_delta = self.mechanism_delta.amount()?;
-        let (filter, odometer) = match &self.budget {
-            Some(text) => {
-                let budget = Budget::parse(text).map_err(|error| Failure::Usage(format!("--budget: {error}")))?;
-                let (filter, odometer) = self.rules.with_budget(budget.with_mechanism_delta(mechanism_delta)?)?;
-                (Some(Filter::new(filter)?.spec().clone()), odometer)
-            }
-            None => (None, self.rules.without_budget(mechanism_delta)?),
-        };
-        let odometer = Odometer::new(odometer)?.spec().clone();
+        let (filter, odometer) = self.rules.specs()?;
         let unit = self.unit.as_deref().map(Unit::parse).transpose()?;
         let privacy = Privacy { unit: unit.unwrap_or(Privacy::default().unit), ..Privacy::default() };
         Ok(AccountSpec { name, privacy, filter, odometer })
@@ -126,17 +108,5 @@ impl Create {
             unit: self.unit.as_deref().map_or(Ok(above.unit), Unit::parse)?,
             neighbours: self.neighbours.as_deref().map_or(Ok(above.neighbours), Neighbours::from_name)?,
         })
-    }
-
-    fn tell_about(&self, ledger: &Ledger) -> Result<(), Failure> {
-        tell(&format!("made the ledger {} with the witness {}", self.ledger.location()?, ledger.witness().display()));
-        tell(match self.ledger.witness() {
-            None => {
-                "  The witness remembers how far the ledger got, so that an old copy put back is noticed. Beside the ledger it is put\n  \
-                 back with it and notices nothing: keep it on another disk (--witness PATH, or TAXIMETER_WITNESS).\n"
-            }
-            Some(_) => "  Name this witness with every command (--witness, or TAXIMETER_WITNESS).\n",
-        });
-        Ok(())
     }
 }

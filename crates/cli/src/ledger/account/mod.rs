@@ -3,6 +3,7 @@
 mod close;
 mod create;
 mod list;
+pub mod rules;
 mod show;
 
 use std::process::ExitCode;

@@ -1,0 +1,220 @@
+//! `taximeter demo`: the paper's Example 2 for real. A made-up population behind the gate, a budget of (1, 1e-6) on a ledger, and an
+//! analyst who chooses the next question, what to spend on it and when to stop, after seeing the last answer.
+
+mod analyst;
+mod population;
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::Value as Json;
+use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec, Rounding};
+use taximeter_gate::{BadRows, Data, Declaration, Gate, Outcome, Price, Registration, Request, Rules, folder_beside};
+use taximeter_ledger::{AccountName, Ledger, Location, Options};
+
+use crate::args::flag;
+use crate::output::{Failure, print_json, print_line, show_number, tell, thousands};
+use analyst::{Analyst, Ask, Purpose};
+use population::{DISTRICTS, PEOPLE, Population};
+
+/// Ride along with an analyst who spends a budget of (1, 1e-6) on made-up people
+#[derive(Args)]
+#[command(after_help = "\
+Makes a folder with the people (people.csv, people.toml), the ledger and the gate's data, and figures as SVG. The people are the same \
+for the same seed; the noise is real, and so no two rides are the same.")]
+pub struct Demo {
+    /// The seed of the made-up population
+    #[arg(long, default_value_t = 7)]
+    seed: u64,
+    /// Where to put it all: a new folder [default: taximeter-demo, or the first of taximeter-demo-2, -3, … that is not there]
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// What happened on a ride.
+struct Ride {
+    budget: Budget,
+    /// The costs of every question that was answered, in order.
+    charges: Vec<Vec<Cost>>,
+    /// After every answer: the share that is left, and the reading.
+    meter: Vec<(f64, f64)>,
+    refusals: u32,
+    analyst: Analyst,
+}
+
+impl Demo {
+    pub fn run(&self) -> Result<ExitCode, Failure> {
+        let folder = self.make_folder()?;
+        let population = Population::new(self.seed);
+        let (csv, schema) = (folder.join("people.csv"), folder.join("people.toml"));
+        population.write(&csv, &schema)?;
+        let location = Location::File(folder.join("taximeter.db"));
+        let budget = Budget::parse("1,1e-6")?;
+        let ride = {
+            let gate = open(&folder, &location, &csv, budget)?;
+            self.say(&format!(
+                "{} made-up people in {DISTRICTS} districts, a budget of {budget}, and an analyst looking for outbreaks.\n\
+                 Every question is SQL; its cost is on the ledger before the data are touched, and its answer has noise.\n\n\
+                 {}",
+                thousands(PEOPLE as u64),
+                heading()
+            ))?;
+            self.ride(&gate, budget)?
+        };
+        self.report(&ride, &population, &folder, &location)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn ride(&self, gate: &Gate, budget: Budget) -> Result<Ride, Failure> {
+        let mut ride = Ride { budget, charges: Vec::new(), meter: Vec::new(), refusals: 0, analyst: Analyst::new() };
+        let people = AccountName::parse("people")?;
+        while let Some(ask) = ride.analyst.next() {
+            let price = Price::Epsilon(flag("epsilon", ask.epsilon, Rounding::Up)?);
+            let request = Request::new(&people, &ask.sql, price)?;
+            match gate.ask(&request)? {
+                Outcome::Answered(answer) => self.hear(&mut ride, &ask, &answer.document)?,
+                Outcome::Refused(refusal) => {
+                    ride.refusals += 1;
+                    let reason = refusal.refused().first().map_or(String::new(), |(_, reason)| reason.text());
+                    self.say(&format!("{:>6}  {:<34}  {:>5}  halt: {reason}", "", ask.text(), ask.epsilon))?;
+                    ride.analyst.refused(&ask);
+                }
+                Outcome::NoAnswer(receipt) => {
+                    return Err(Failure::Other(format!(
+                        "record {} is charged and has no answer; `dataset log` tells why",
+                        receipt.sequence()
+                    )));
+                }
+            }
+        }
+        Ok(ride)
+    }
+
+    /// Notes an answer, lets the analyst think about it, and tells what is worth telling.
+    fn hear(&self, ride: &mut Ride, ask: &Ask, document: &str) -> Result<(), Failure> {
+        let broken = |why: &dyn std::fmt::Display| Failure::Integrity(format!("an answer cannot be read: {why}"));
+        let answer: Json = serde_json::from_str(document).map_err(|error| broken(&error))?;
+        let parts = answer["columns"].as_array().into_iter().flatten().flat_map(|column| column["parts"].as_array());
+        let mut costs = Vec::new();
+        for part in parts.flatten() {
+            costs.push(Cost::from_json(&part["cost"].to_string()).map_err(|error| broken(&error))?.cost);
+        }
+        ride.charges.push(costs);
+        let account = &answer["accounts"][0];
+        let (left, reading) =
+            (account["left"].as_f64().unwrap_or(0.0), account["reading"].as_f64().unwrap_or(f64::INFINITY));
+        ride.meter.push((left, reading));
+        let rows = answer["rows"].as_array().into_iter().flatten();
+        let values: Vec<f64> = rows.filter_map(|row| row.as_array()?.last()?["value"].as_f64()).collect();
+        let news = ride.analyst.hear(ask, &values);
+        let round = ride.charges.len();
+        let is_early = round <= 12;
+        if is_early
+            || round.is_multiple_of(50)
+            || news.is_some()
+            || matches!(ask.purpose, Purpose::Who(_) | Purpose::Age(_))
+        {
+            self.say(&format!(
+                "{round:>6}  {:<34}  {:>5}  {:<26}  {:>6.2} %  {:>8}{}",
+                ask.text(),
+                ask.epsilon,
+                shown(&answer),
+                100.0 * left,
+                show_number(reading),
+                news.map_or(String::new(), |news| format!("  {news}"))
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// A folder that was not there before.
+    fn make_folder(&self) -> Result<PathBuf, Failure> {
+        let numbered = (2..).map(|number| PathBuf::from(format!("taximeter-demo-{number}")));
+        let mut names: Box<dyn Iterator<Item = PathBuf>> = match &self.folder {
+            Some(folder) => Box::new(std::iter::once(folder.clone())),
+            None => Box::new(std::iter::once(PathBuf::from("taximeter-demo")).chain(numbered.take(10_000))),
+        };
+        names
+            .find_map(|name| match std::fs::create_dir(&name) {
+                Ok(()) => Some(Ok(name)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && self.folder.is_none() => None,
+                Err(error) => Some(Err(Failure::Usage(format!(
+                    "the folder {} cannot be made: {error}; name a new one with --folder",
+                    name.display()
+                )))),
+            })
+            .unwrap_or_else(|| Err(Failure::Usage("there are 10,000 demo folders here; delete some".to_string())))
+    }
+
+    /// Text for people: on standard output, unless a document goes there.
+    fn say(&self, text: &str) -> Result<(), Failure> {
+        if self.json {
+            tell(text);
+            return Ok(());
+        }
+        print_line(text)
+    }
+
+    fn report(&self, ride: &Ride, population: &Population, folder: &Path, location: &Location) -> Result<(), Failure> {
+        let report = report::Report::new(ride, population, self.seed, folder, location)?;
+        match self.json {
+            true => print_json(&report),
+            false => print_line(&report.text(ride, folder)?),
+        }
+    }
+}
+
+/// The people behind the gate.
+fn open(folder: &Path, location: &Location, csv: &Path, budget: Budget) -> Result<Gate, Failure> {
+    let ledger = Ledger::open(location, Options { create: true, ..Options::default() })?;
+    let gate = Gate::open(&folder_beside(&folder.join("taximeter.db")), ledger)?;
+    let registration = Registration {
+        name: AccountName::parse("people")?,
+        declaration: Declaration::parse(population::SCHEMA)?,
+        data: Data::Csv { path: csv.to_path_buf(), bad_rows: BadRows::Refuse },
+        rules: Some(Rules {
+            filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
+            odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+        }),
+        new_version: false,
+        reuse: false,
+        timeout: Duration::from_secs(60),
+    };
+    gate.register(&registration, &mut |_, _| {})?;
+    Ok(gate)
+}
+
+fn heading() -> String {
+    format!("{:>6}  {:<34}  {:>5}  {:<26}  {:>8}  {:>8}", "answer", "question", "ε", "noisy answer", "left", "reading")
+}
+
+/// A noisy answer in few words: the number with its reach, or the largest of several.
+fn shown(answer: &Json) -> String {
+    let rows = answer["rows"].as_array().map_or(&[] as &[Json], Vec::as_slice);
+    let number = |cell: &Json| {
+        let (Some(value), Some(low)) = (cell["value"].as_f64(), cell["interval"][0].as_f64()) else {
+            return "unknown: too few".to_string();
+        };
+        format!("{:.0} ± {:.0}", value, value - low)
+    };
+    let last = |row: &Json| row.as_array().and_then(|cells| cells.last()).cloned().unwrap_or_default();
+    match rows {
+        [row] => number(&last(row)),
+        rows => {
+            let largest = rows.iter().max_by(|one, other| {
+                let value = |row: &Json| last(row)["value"].as_f64().unwrap_or(f64::NEG_INFINITY);
+                value(one).total_cmp(&value(other))
+            });
+            largest.map_or(String::new(), |row| {
+                let group = row[0].as_str().map_or_else(|| row[0].to_string(), str::to_string);
+                format!("most in {group}: {}", number(&last(row)))
+            })
+        }
+    }
+}

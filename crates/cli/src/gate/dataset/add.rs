@@ -1,0 +1,334 @@
+//! `taximeter dataset add`: a CSV file or a PostgreSQL table, with a budget.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use serde::Serialize;
+use taximeter_gate::{
+    BadRow, BadRows, Data, Declaration, Gate, Imported, PrivacyUnit, Registered, Registration, Rules, Schema,
+};
+use taximeter_ledger::{AccountName, Neighbours};
+
+use super::show::{SchemaJson, column_table};
+use crate::gate::GateArgs;
+use crate::ledger::account::rules::AccountRulesArgs;
+use crate::ledger::document::AccountJson;
+use crate::ledger::show::{Lines, fixed_lines, number};
+use crate::output::{Failure, print_json, print_line, tell, thousands};
+use crate::progress::Progress;
+
+/// Register data with a budget, newer data of a dataset, or an analyst
+///
+/// A CSV file is imported into the embedded engine: types are found in its first rows unless they are declared, an empty field is
+/// missing, and rows that cannot be read are listed with their lines. A PostgreSQL table stays where it is. The declaration is a file
+/// (--schema), flags, or both:
+///
+///   neighbours = "add-remove"                       # or "substitute"
+///   unit = "row"                                    # or { column = "person", max_rows_per_unit = 3 }
+///
+///   [columns.income]
+///   type = "real"                                   # integer, real, text or boolean
+///   bounds = [0, 200000]                            # SUM and AVG need bounds: values are clamped to them
+///   grid = 0.5                                      # and put on this grid
+///
+///   [columns.region]
+///   categories = ["north", "south"]                 # GROUP BY needs categories: every one is answered
+#[derive(Args)]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
+Examples:
+  taximeter dataset add people people.csv --schema people.toml --budget 1,1e-6
+  taximeter dataset add people people.csv --bounds age=0..120 --categories region=north,south --budget 1,1e-6
+  taximeter dataset add visits visits.csv --unit person --max-rows-per-unit 3 --budget 1,1e-6
+  taximeter dataset add orders --postgres postgres://owner@localhost/shop --table orders --budget 1,1e-6
+  taximeter dataset add people --analyst alice --budget 0.5,1e-6
+  taximeter dataset add people people-2026.csv --schema people.toml --new-version"
+)]
+pub struct Add {
+    /// The name of the dataset, and of its account
+    name: String,
+    /// A CSV file with a header
+    #[arg(conflicts_with_all = ["postgres", "analyst"])]
+    file: Option<PathBuf>,
+    /// Leave the data in this PostgreSQL database; a URL with a password is stored in the gate's folder
+    #[arg(long, value_name = "URL", requires = "table", conflicts_with = "analyst")]
+    postgres: Option<String>,
+    /// The table, with or without its schema
+    #[arg(long, value_name = "TABLE", requires = "postgres")]
+    table: Option<String>,
+    /// Add an analyst to a dataset: an account below the dataset's, with a budget of its own
+    #[arg(long, value_name = "NAME")]
+    analyst: Option<String>,
+    /// Newer data of a dataset that is there already, paid for by the same account
+    #[arg(long)]
+    new_version: bool,
+    /// Import the rows that can be read, and list the others
+    #[arg(long)]
+    skip_bad_rows: bool,
+    /// Let analysts have their own earlier answer to the same question again at no cost
+    #[arg(long)]
+    allow_reuse: bool,
+    /// How long a question may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    timeout: f64,
+    #[command(flatten)]
+    declaration: DeclarationArgs,
+    #[command(flatten)]
+    rules: AccountRulesArgs,
+    #[command(flatten)]
+    gate: GateArgs,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "The declaration")]
+struct DeclarationArgs {
+    /// A file with the declaration, in TOML
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    /// Whose privacy is protected: row, or the column that names a unit
+    #[arg(long, value_name = "row|COLUMN")]
+    unit: Option<String>,
+    /// The most rows of one unit that count
+    #[arg(long, value_name = "ROWS", requires = "unit")]
+    max_rows_per_unit: Option<u32>,
+    /// When two datasets count as neighbours [default: add-remove]
+    #[arg(long, value_name = "RELATION", value_parser = ["add-remove", "substitute"])]
+    neighbours: Option<String>,
+    /// Bounds of a column, with or without a grid
+    #[arg(long, value_name = "COLUMN=LOW..HIGH[/GRID]")]
+    bounds: Vec<String>,
+    /// Categories of a column
+    #[arg(long, value_name = "COLUMN=A,B,…")]
+    categories: Vec<String>,
+    /// The type of a column: integer, real, text or boolean
+    #[arg(long = "type", value_name = "COLUMN=TYPE")]
+    types: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    dataset: &'a AccountName,
+    version: u32,
+    schema: SchemaJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    imported: Option<ImportedJson>,
+    left_out: Vec<[&'a str; 2]>,
+    same_data: &'a [String],
+    account: AccountJson<'a>,
+}
+
+#[derive(Serialize)]
+struct ImportedJson {
+    rows: u64,
+    kept: u64,
+    without_unit: u64,
+    bad_rows: u64,
+    first_bad_rows: Vec<BadRowJson>,
+}
+
+#[derive(Serialize)]
+struct BadRowJson {
+    line: u64,
+    why: String,
+}
+
+#[derive(Serialize)]
+struct AnalystJson<'a> {
+    dataset: &'a AccountName,
+    account: AccountJson<'a>,
+}
+
+impl Add {
+    pub fn run(&self) -> Result<ExitCode, Failure> {
+        let name = AccountName::parse(&self.name)?;
+        match &self.analyst {
+            Some(analyst) => self.add_analyst(&name, analyst),
+            None => self.add_data(name),
+        }
+    }
+
+    fn add_analyst(&self, dataset: &AccountName, analyst: &str) -> Result<ExitCode, Failure> {
+        let Some(rules) = self.rules()? else {
+            return Err(Failure::Usage(format!("{analyst} needs a budget; give for instance --budget 0.5,1e-6")));
+        };
+        let gate = self.gate.open(false)?;
+        let name = gate.add_analyst(dataset, analyst, rules)?;
+        let account = gate.ledger().account(&name)?;
+        match self.gate.ledger.json {
+            true => print_json(&AnalystJson { dataset, account: AccountJson::new(&account, None) })?,
+            false => print_line(&format!(
+                "{analyst} may ask about {dataset}: `ask {dataset} --by {analyst}` is paid by both accounts\n\n{}",
+                fixed_lines(&account)
+            ))?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn add_data(&self, name: AccountName) -> Result<ExitCode, Failure> {
+        let registration = Registration {
+            declaration: self.declaration.declaration()?,
+            data: self.data()?,
+            rules: self.rules()?,
+            new_version: self.new_version,
+            reuse: self.allow_reuse,
+            timeout: Duration::try_from_secs_f64(self.timeout).map_err(|error| {
+                Failure::Usage(format!("--timeout {}: {error}; give for instance 60", self.timeout))
+            })?,
+            name,
+        };
+        // A ledger is made for the root of a tree only.
+        let create = registration.rules.is_some() && registration.name.parent().is_none();
+        let gate = self.gate.open(create)?;
+        let progress = Progress::new("importing");
+        let registered =
+            gate.register(&registration, &mut |done, all| progress.share(done as f64 / all.max(1) as f64))?;
+        drop(progress);
+        self.tell(&registered);
+        self.print(&gate, &registered)
+    }
+
+    fn data(&self) -> Result<Data, Failure> {
+        let bad_rows = if self.skip_bad_rows { BadRows::Skip } else { BadRows::Refuse };
+        match (&self.file, &self.postgres, &self.table) {
+            (Some(path), None, _) => Ok(Data::Csv { path: path.clone(), bad_rows }),
+            (None, Some(url), Some(table)) => Ok(Data::Postgres { url: url.clone(), table: table.clone() }),
+            _ => Err(Failure::Usage(
+                "the data are missing; give a CSV file, or --postgres URL --table TABLE".to_string(),
+            )),
+        }
+    }
+
+    fn rules(&self) -> Result<Option<Rules>, Failure> {
+        if !self.rules.are_given() {
+            return Ok(None);
+        }
+        let (filter, odometer) = self.rules.specs()?;
+        Ok(Some(Rules { filter, odometer }))
+    }
+
+    /// What an owner should know beside the result.
+    fn tell(&self, registered: &Registered) {
+        let Registered { dataset, imported, left_out, same_data, unchanged } = registered;
+        for BadRow { line, why } in imported.iter().flat_map(|imported| &imported.bad) {
+            tell(&format!("line {line}: {why}"));
+        }
+        if let Some(Imported { bad_rows, .. }) = imported
+            && *bad_rows > 0
+        {
+            tell(&format!("warning: {} could not be read and are not imported", number(*bad_rows, "row", "rows")));
+        }
+        for (column, kind) in left_out {
+            tell(&format!("note: the column {column} is of type {kind}, which cannot be asked about, and is left out"));
+        }
+        for other in same_data {
+            tell(&format!(
+                "warning: the same data are registered as {other}: what is learned through both adds up, so the people in them are \
+                 protected by the sum of both budgets only"
+            ));
+        }
+        if *unchanged {
+            tell(&format!("warning: version {} has the same data as the one before", dataset.version));
+        }
+    }
+
+    fn print(&self, gate: &Gate, registered: &Registered) -> Result<ExitCode, Failure> {
+        let Registered { dataset, imported, left_out, same_data, .. } = registered;
+        let account = gate.ledger().account(&dataset.name)?;
+        if self.gate.ledger.json {
+            let imported = imported.as_ref().map(|imported| ImportedJson {
+                rows: imported.rows,
+                kept: imported.kept,
+                without_unit: imported.without_unit,
+                bad_rows: imported.bad_rows,
+                first_bad_rows: imported
+                    .bad
+                    .iter()
+                    .map(|row| BadRowJson { line: row.line, why: row.why.clone() })
+                    .collect(),
+            });
+            print_json(&Document {
+                dataset: &dataset.name,
+                version: dataset.version,
+                schema: SchemaJson::new(&dataset.schema),
+                imported,
+                left_out: left_out.iter().map(|(column, kind)| [column.as_str(), kind.as_str()]).collect(),
+                same_data,
+                account: AccountJson::new(&account, None),
+            })?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut lines = Lines::default();
+        lines.add("dataset", format!("{}, version {}", dataset.name, dataset.version));
+        if let Some(imported) = imported {
+            lines.add("rows", rows(imported, &dataset.schema));
+        }
+        lines.add("unit", dataset.schema.unit());
+        let fixed = fixed_lines(&account);
+        print_line(&format!("{lines}\n\n{}\n\n{fixed}", column_table(&dataset.schema)))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What came of the rows of a file.
+fn rows(imported: &Imported, schema: &Schema) -> String {
+    let Imported { rows, kept, without_unit, bad_rows, .. } = imported;
+    if *schema.unit() == PrivacyUnit::Row && *bad_rows == 0 {
+        return thousands(*rows);
+    }
+    let surplus = rows.saturating_sub(kept + without_unit + bad_rows);
+    format!(
+        "{} of {}; left out: {} without a unit, {} beyond the most of a unit, {} that cannot be read",
+        thousands(*kept),
+        thousands(*rows),
+        thousands(*without_unit),
+        thousands(surplus),
+        thousands(*bad_rows)
+    )
+}
+
+impl DeclarationArgs {
+    fn declaration(&self) -> Result<Declaration, Failure> {
+        let mut declaration = match &self.schema {
+            Some(path) => Declaration::parse(&read(path)?)?,
+            None => Declaration::default(),
+        };
+        match (self.unit.as_deref(), self.max_rows_per_unit) {
+            (None, _) => {}
+            (Some("row"), None) => declaration.unit = PrivacyUnit::Row,
+            (Some("row"), Some(_)) => {
+                return Err(Failure::Usage(
+                    "--max-rows-per-unit goes with a column as the unit, not with row".to_string(),
+                ));
+            }
+            (Some(column), Some(max_rows_per_unit)) => {
+                declaration.unit = PrivacyUnit::Column { column: column.to_string(), max_rows_per_unit };
+            }
+            (Some(column), None) => {
+                return Err(Failure::Usage(format!(
+                    "with --unit {column}, say how many rows of one {column} may count: --max-rows-per-unit 1"
+                )));
+            }
+        }
+        if let Some(name) = &self.neighbours {
+            declaration.neighbours = Neighbours::from_name(name)?;
+        }
+        self.types.iter().try_for_each(|text| declaration.add_type(text))?;
+        self.bounds.iter().try_for_each(|text| declaration.add_bounds(text))?;
+        self.categories.iter().try_for_each(|text| declaration.add_categories(text))?;
+        Ok(declaration)
+    }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let unreadable = |error: &dyn std::fmt::Display| {
+        Failure::Usage(format!("the schema {} cannot be read: {error}", path.display()))
+    };
+    let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
+    if length > Declaration::LONGEST as u64 {
+        return Err(unreadable(&format!("it has {length} bytes; at most {} are read", Declaration::LONGEST)));
+    }
+    std::fs::read_to_string(path).map_err(|error| unreadable(&error))
+}

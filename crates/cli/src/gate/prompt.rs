@@ -1,0 +1,158 @@
+//! The prompt of `taximeter ask NAME`: questions one by one, with the meter after every answer.
+
+use std::io::{self, BufRead, IsTerminal};
+use std::process::ExitCode;
+
+use rustyline::error::ReadlineError;
+use rustyline::{DefaultEditor, history::History};
+use taximeter_accounting::Rounding;
+use taximeter_gate::{Gate, NoiseKind, Number, Outcome, Prepared, Price};
+use taximeter_ledger::Key;
+
+use super::ask::{Asker, ask, explanation, print_outcome};
+use super::dataset::column_table;
+use super::render;
+use crate::args::flag;
+use crate::ledger::show::{account_lines, blocked_by};
+use crate::output::{Failure, NO_ANSWER, REFUSED, print_line, tell};
+
+const HELP: &str = "\
+SELECT …           ask; the charge is paid before the data are touched
+\\explain SELECT …  what would run, its noise and cost; charges nothing
+\\epsilon 0.01      what the next questions pay
+\\gaussian 0.05     the same in mu, for discrete Gaussian noise
+\\error 50          the least epsilon whose 95% interval is at most so wide
+\\meter             what is left, and the reading
+\\columns           what may be asked about
+\\quit              leave";
+
+/// Reads questions until there are no more. From a file or a pipe, the first one that fails ends it.
+pub fn run(gate: &Gate, asker: &Asker, price: Option<Price>, json: bool) -> Result<ExitCode, Failure> {
+    let mut session = Session { gate, asker, price, json };
+    gate.catalog().dataset(&asker.dataset)?;
+    match io::stdin().is_terminal() {
+        true => session.at_the_terminal(),
+        false => session.line_by_line(io::stdin().lock()),
+    }
+}
+
+struct Session<'a> {
+    gate: &'a Gate,
+    asker: &'a Asker,
+    price: Option<Price>,
+    json: bool,
+}
+
+/// What to do after a line.
+enum Next {
+    Go(ExitCode),
+    Quit,
+}
+
+impl Session<'_> {
+    fn at_the_terminal(&mut self) -> Result<ExitCode, Failure> {
+        let broken = |error: ReadlineError| Failure::Other(format!("the prompt: {error}"));
+        let mut editor = DefaultEditor::new().map_err(broken)?;
+        let history = self.gate.catalog().folder().join("history.txt");
+        // The first time there is none.
+        let _ = editor.load_history(&history);
+        tell(&format!("Ask about {}, or \\help. The columns are:\n", self.asker.dataset));
+        tell(&column_table(&self.gate.catalog().dataset(&self.asker.dataset)?.schema).to_string());
+        let prompt = format!("{}> ", self.asker.dataset);
+        loop {
+            match editor.readline(&prompt) {
+                Ok(line) => {
+                    let _ = editor.add_history_entry(&line);
+                    match self.line(&line) {
+                        Ok(Next::Go(_)) => {}
+                        Ok(Next::Quit) => break,
+                        Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
+                        Err(failure) => tell(&format!("error: {}", failure.message())),
+                    }
+                }
+                Err(ReadlineError::Interrupted | ReadlineError::Eof) => break,
+                Err(error) => return Err(broken(error)),
+            }
+        }
+        if !editor.history().is_empty() {
+            editor.save_history(&history).map_err(broken)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn line_by_line(&mut self, lines: impl BufRead) -> Result<ExitCode, Failure> {
+        let mut last = ExitCode::SUCCESS;
+        for line in lines.lines() {
+            let line = line.map_err(|error| Failure::Usage(format!("the questions cannot be read: {error}")))?;
+            match self.line(&line)? {
+                Next::Go(code) if code == ExitCode::SUCCESS => {}
+                // A refusal leaves room for smaller questions; it is told at the end.
+                Next::Go(code) if code == ExitCode::from(REFUSED) || code == ExitCode::from(NO_ANSWER) => last = code,
+                Next::Go(code) => return Ok(code),
+                Next::Quit => break,
+            }
+        }
+        Ok(last)
+    }
+
+    fn line(&mut self, line: &str) -> Result<Next, Failure> {
+        let line = line.trim();
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        match word {
+            "" => {}
+            "\\quit" | "\\q" | "exit" | "quit" => return Ok(Next::Quit),
+            "\\help" | "\\?" | "help" => print_line(HELP)?,
+            "\\epsilon" => self.price = Some(Price::Epsilon(flag("\\epsilon", rest, Rounding::Up)?)),
+            "\\gaussian" => self.price = Some(Price::Gaussian(flag("\\gaussian", rest, Rounding::Up)?)),
+            "\\error" => self.price = Some(Price::Error { width: Number::parse(rest)?, noise: NoiseKind::Laplace }),
+            "\\meter" => self.meter()?,
+            "\\columns" => {
+                print_line(&column_table(&self.gate.catalog().dataset(&self.asker.dataset)?.schema).to_string())?
+            }
+            "\\explain" => self.explain(rest)?,
+            _ if word.starts_with('\\') => {
+                return Err(Failure::Usage(format!("there is no command {word}; \\help shows them")));
+            }
+            _ => return Ok(Next::Go(self.ask(line)?)),
+        }
+        Ok(Next::Go(ExitCode::SUCCESS))
+    }
+
+    fn price(&self) -> Result<Price, Failure> {
+        self.price.ok_or_else(|| {
+            Failure::Usage("say first what a question may cost, for instance \\epsilon 0.01".to_string())
+        })
+    }
+
+    fn ask(&self, question: &str) -> Result<ExitCode, Failure> {
+        let request = self.asker.request(question, self.price()?, Key::generate()?);
+        match ask(self.gate, &request)? {
+            Outcome::Answered(answer) if !self.json => {
+                if let Some(note) = render::origin(answer.origin) {
+                    tell(note);
+                }
+                print_line(&render::short_answer(&answer.document)?)?;
+                Ok(ExitCode::SUCCESS)
+            }
+            outcome => print_outcome(outcome, &request, self.json),
+        }
+    }
+
+    fn explain(&self, question: &str) -> Result<(), Failure> {
+        let request = self.asker.request(question, self.price()?, Key::generate()?);
+        let prepared =
+            Prepared::new(self.gate.catalog(), &request).map_err(|error| render::with_position(question, error))?;
+        let quote = self.gate.ledger().quote(prepared.charge())?;
+        print_line(&explanation(&prepared, &quote))
+    }
+
+    fn meter(&self) -> Result<(), Failure> {
+        let ledger = self.gate.ledger();
+        let name = self.asker.account.as_ref().unwrap_or(&self.asker.dataset);
+        let account = ledger.account(name)?;
+        let all = ledger.accounts();
+        let find = |name: &taximeter_ledger::AccountName| all.iter().find(|account| account.name() == name);
+        print_line(&account_lines(&account, blocked_by(&account, find)).to_string())
+    }
+}

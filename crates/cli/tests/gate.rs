@@ -1,0 +1,232 @@
+//! Data behind a budget, as one uses it at the command line.
+
+mod desk;
+
+use desk::{Desk, text};
+use serde_json::Value;
+
+const SCHEMA: &str = r#"
+[columns.age]
+bounds = [0, 120]
+[columns.region]
+categories = ["north", "south"]
+"#;
+
+/// A desk with the dataset `people` of 3,000 rows and a budget of (1, 1e-6).
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let rows: String = (0..3000).map(|row| format!("{},{}\n", row % 90, ["north", "south"][row % 2])).collect();
+    std::fs::write(desk.path("people.csv"), format!("age,region\n{rows}")).unwrap();
+    std::fs::write(desk.path("people.toml"), SCHEMA).unwrap();
+    desk.done(&["dataset", "add", "people", "people.csv", "--schema", "people.toml", "--budget", "1,1e-6"]);
+    desk
+}
+
+const COUNT: &str = "SELECT COUNT(*) FROM people";
+
+fn value(answer: &Value) -> f64 {
+    answer["rows"][0][0]["value"].as_f64().unwrap()
+}
+
+#[test]
+fn a_file_becomes_a_dataset_that_answers() {
+    let desk = desk();
+    let answer = desk.document(0, &["ask", "people", COUNT, "--epsilon", "0.5"]);
+    assert!((value(&answer) - 3000.0).abs() < 100.0);
+    let shown =
+        desk.done(&["ask", "people", "SELECT region, COUNT(*) FROM people GROUP BY region", "--epsilon", "0.1"]);
+    for part in ["north", "south", "95% interval", "charged", "discrete-laplace", "one row added or removed", "reading"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let list = desk.document(0, &["dataset", "list"]);
+    assert_eq!((&list[0]["dataset"], &list[0]["rows"]), (&"people".into(), &3000.into()));
+    let show = desk.done(&["dataset", "show", "people"]);
+    assert!(show.contains("0 to 120 in steps of 1") && show.contains("'north', 'south'"), "{show}");
+    assert!(desk.done(&["dataset", "check", "people"]).contains("as it was registered"));
+    assert!(desk.done(&["history", "people"]).contains("charge"));
+    desk.done(&["verify"]);
+}
+
+#[test]
+fn the_same_key_prints_the_same_bytes() {
+    let desk = desk();
+    let ask = ["ask", "people", COUNT, "--epsilon", "0.1", "--key", "k", "--json"];
+    assert_eq!(desk.done(&ask), desk.done(&ask));
+    let again = desk.run(&ask);
+    assert!(text(&again).contains("nothing was charged now"));
+    assert!(desk.fails(2, &["ask", "people", COUNT, "--epsilon", "0.2", "--key", "k"]).contains("another question"));
+}
+
+#[test]
+fn a_budget_that_is_gone_refuses_with_3_and_a_question_without_an_answer_ends_with_5() {
+    let desk = desk();
+    let ask = ["ask", "people", COUNT, "--epsilon", "0.6", "--key", "k"];
+    desk.done(&ask);
+    let refused = desk.document(3, &["ask", "people", COUNT, "--epsilon", "0.6"]);
+    assert_eq!((&refused["outcome"], &refused["refused"][0]["account"]), (&"refused".into(), &"people".into()));
+    let records = rusqlite::Connection::open(desk.path("taximeter.db.gate/gate.db")).unwrap();
+    records.execute_batch("DELETE FROM answers").unwrap();
+    drop(records);
+    assert!(desk.ends(5, &ask).contains("charged, but there is no answer (no-answer)"));
+    assert_eq!(desk.document(5, &ask)["code"], "no-answer");
+}
+
+#[test]
+fn an_explanation_charges_nothing() {
+    let desk = desk();
+    let question = "SELECT SUM(age) FROM people WHERE region = 'north'";
+    let explained = desk.done(&["ask", "people", question, "--epsilon", "0.1", "--explain"]);
+    for part in ["WHERE \"region\" = ?1", "'north'", "1200", "discrete-laplace", "ε = 0.1", "would be answered"] {
+        assert!(explained.contains(part), "{part}: {explained}");
+    }
+    let document = desk.document(0, &["ask", "people", question, "--error", "500", "--explain"]);
+    assert_eq!(document["parts"][0]["half_width"], "500");
+    assert!(desk.ends(3, &["ask", "people", question, "--epsilon", "7", "--explain"]).contains("would be refused"));
+    assert_eq!(desk.document(0, &["account", "show", "people"])["charges"], 0);
+}
+
+#[test]
+fn what_is_wrong_with_a_question_is_marked() {
+    let desk = desk();
+    let message = desk.fails(2, &["ask", "people", "SELECT COUNT(*) FROM people WHERE wage > 3", "--epsilon", "0.1"]);
+    assert!(message.contains("at character 35"), "{message}");
+    let lines: Vec<&str> = message.lines().collect();
+    let mark = lines.iter().position(|line| line.trim() == "^").expect("a mark");
+    assert_eq!(&lines[mark - 1][lines[mark].len() - 1..lines[mark].len() + 3], "wage");
+}
+
+#[test]
+fn an_analyst_pays_from_a_budget_of_their_own() {
+    let desk = desk();
+    let added = desk.done(&["dataset", "add", "people", "--analyst", "alice", "--budget", "0.2,1e-6"]);
+    assert!(added.contains("alice may ask"), "{added}");
+    desk.done(&["ask", "people", COUNT, "--epsilon", "0.15", "--by", "alice"]);
+    desk.ends(3, &["ask", "people", COUNT, "--epsilon", "0.15", "--by", "alice"]);
+    assert!(desk.fails(2, &["ask", "people", COUNT, "--epsilon", "0.1", "--by", "bob"]).contains("no analyst"));
+    desk.done(&["ask", "people", COUNT, "--epsilon", "0.15"]);
+}
+
+#[test]
+fn bad_rows_are_listed_with_their_lines_and_nothing_is_imported_unless_they_may_be_skipped() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("people.csv"), "age,region\n30,north\nold,south\n50\n60,north\n").unwrap();
+    let add = ["dataset", "add", "people", "people.csv", "--type", "age=integer", "--budget", "1,1e-6"];
+    let message = desk.fails(2, &add);
+    assert!(
+        message.contains("line 3") && message.contains("line 4") && message.contains("--skip-bad-rows"),
+        "{message}"
+    );
+    let output = desk.run(&[&add[..], &["--skip-bad-rows", "--json"]].concat());
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!((&document["imported"]["kept"], &document["imported"]["bad_rows"]), (&2.into(), &2.into()));
+    assert!(text(&output).contains("line 3"));
+}
+
+#[test]
+fn what_cannot_be_declared_is_refused_with_what_to_do() {
+    let desk = desk();
+    for (arguments, part) in [
+        (vec!["--bounds", "age=120..0"], "below the upper"),
+        (vec!["--bounds", "age=0..NaN"], "not a number"),
+        (vec!["--bounds", "age=0..120/0.5"], "whole number"),
+        (vec!["--bounds", "age=0..120/7"], "not on the grid"),
+        (vec!["--bounds", "region=0..1"], "has no bounds"),
+        (vec!["--bounds", "wage=0..1"], "do not have"),
+        (vec!["--categories", "age=1,2,1"], "twice"),
+        (vec!["--unit", "age"], "--max-rows-per-unit 1"),
+        (vec!["--unit", "wage", "--max-rows-per-unit", "1"], "no such column"),
+        (vec!["--unit", "age", "--max-rows-per-unit", "0"], "between 1"),
+        (vec!["--timeout", "-1"], "--timeout"),
+        (vec!["--timeout", "NaN"], "--timeout"),
+        (vec!["--timeout", "0"], "above 0"),
+        (vec!["--schema", "missing.toml"], "cannot be read"),
+    ] {
+        let message = desk
+            .fails(2, &[&["dataset", "add", "others", "people.csv", "--budget", "1,1e-6"], &arguments[..]].concat());
+        assert!(message.contains(part), "{arguments:?}: {message}");
+    }
+    assert!(desk.fails(2, &["dataset", "add", "others", "people.csv"]).contains("--budget"));
+    assert!(desk.fails(2, &["dataset", "add", "people", "people.csv"]).contains("--new-version"));
+    assert!(desk.fails(2, &["dataset", "add", "others", "--budget", "1,1e-6"]).contains("CSV file"));
+    assert_eq!(desk.document(0, &["dataset", "list"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn the_same_data_twice_are_warned_about() {
+    let desk = desk();
+    let output = desk.run(&["dataset", "add", "copy", "people.csv", "--budget", "1,1e-6"]);
+    assert!(text(&output).contains("the same data are registered as people"), "{}", text(&output));
+}
+
+#[test]
+fn questions_are_read_line_by_line_from_a_pipe() {
+    let desk = desk();
+    let script = format!(
+        "\\epsilon 0.3\n{COUNT}\n\n\\explain {COUNT}\n\\meter\n\\columns\n\\help\n{COUNT}\n{COUNT}\n{COUNT}\n\\quit\nnonsense\n"
+    );
+    let output = desk.command(&["ask", "people"]).write_stdin(script).output().unwrap();
+    let printed = String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+    assert_eq!(printed.matches("charged; people:").count(), 3, "{printed}");
+    assert!(printed.contains("refused") && printed.contains("would be answered") && printed.contains("standing"));
+    let unpriced = desk.command(&["ask", "people"]).write_stdin(COUNT).output().unwrap();
+    assert!(text(&unpriced).contains("\\epsilon 0.01"));
+}
+
+#[test]
+fn a_dataset_with_units_says_which_rows_count() {
+    let desk = Desk::new();
+    let rows: String = (0..90).map(|row| format!("p{},{}\n", row % 10, row)).collect();
+    std::fs::write(desk.path("visits.csv"), format!("person,cost\n{rows},5\n")).unwrap();
+    let shown = desk.done(&[
+        "dataset",
+        "add",
+        "visits",
+        "visits.csv",
+        "--unit",
+        "person",
+        "--max-rows-per-unit",
+        "3",
+        "--bounds",
+        "cost=0..100",
+        "--budget",
+        "1,1e-6",
+    ]);
+    assert!(
+        shown.contains("30 of 91; left out: 1 without a unit, 60 beyond the most of a unit, 0 that cannot be read"),
+        "{shown}"
+    );
+    let explained = desk.document(0, &["ask", "visits", "SELECT SUM(cost) FROM visits", "--epsilon", "1", "--explain"]);
+    assert_eq!(explained["parts"][0]["sensitivity"], "300");
+}
+
+#[test]
+fn demo_rides_until_the_filter_halts() {
+    let desk = Desk::new();
+    let demo = desk.document(0, &["demo"]);
+    let answered = |rule: &str| {
+        let rows = demo["answered"].as_array().unwrap();
+        rows.iter().find(|row| row["rule"] == rule).unwrap()["answered"].as_u64().unwrap()
+    };
+    let questions = demo["questions"].as_u64().unwrap();
+    assert_eq!(answered("residue"), questions);
+    assert!(answered("residue") > answered("whitehouse") && answered("whitehouse") > answered("basic"));
+    assert!(demo["fixed_in_advance_optimal"].as_f64().unwrap() <= 1.0);
+    assert!(demo["fixed_in_advance_answered"].as_u64().unwrap() >= questions);
+    assert_eq!(demo["found"], demo["outbreaks"]);
+    assert!(demo["refusals"].as_u64().unwrap() > 0);
+    // The ledger, an account, a record for every answer.
+    assert_eq!(demo["records_verified"], questions + 2);
+    for figure in demo["figures"].as_array().unwrap() {
+        let drawn = std::fs::read_to_string(desk.path(figure.as_str().unwrap())).unwrap();
+        assert!(drawn.starts_with("<svg") && drawn.contains("polyline"), "{figure}");
+    }
+    let shown = desk.done(&["demo", "--seed", "8"]);
+    assert!(shown.contains("halt:") && shown.contains("taximeter-demo-2"), "{shown}");
+    assert!(desk.fails(2, &["demo", "--folder", "taximeter-demo"]).contains("--folder"));
+    let people = |folder: &str| std::fs::read(desk.path(folder).join("people.csv")).unwrap();
+    assert_ne!(people("taximeter-demo"), people("taximeter-demo-2"));
+    desk.done(&["demo", "--folder", "again"]);
+    assert_eq!(people("taximeter-demo"), people("again"), "a seed makes the people repeatable");
+}
