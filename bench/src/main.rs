@@ -6,6 +6,7 @@
 
 mod accounting;
 mod figure;
+mod gate;
 mod lab;
 mod ledger;
 mod opendp_filter;
@@ -31,6 +32,8 @@ enum Benchmark {
     Lab(lab::Lab),
     /// What durable charges take, against a bare loop that writes the same bytes
     Ledger(ledger::LedgerBench),
+    /// What questions and imports take, against the bare engine
+    Gate(gate::GateBench),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Benchmark::Accounting(accounting) => accounting.run(),
         Benchmark::Lab(lab) => lab.run(),
         Benchmark::Ledger(ledger) => ledger.run(),
+        Benchmark::Gate(gate) => gate.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod lint;
 mod needs;
 mod postgres;
 mod tally;
@@ -16,13 +17,14 @@ struct Task {
     run: fn(&[String]) -> ExitCode,
 }
 
-const TASKS: [Task; 2] = [
+const TASKS: [Task; 3] = [
     Task {
         name: "test",
         help: "run every test of the workspace and end with one line `N passed, N failed`;\n           \
                installs PostgreSQL if it is missing; further arguments go to `cargo test`",
         run: test::run,
     },
+    Task { name: "lint", help: "run clippy on the same; a warning is an error", run: lint::run },
     Task {
         name: "postgres",
         help: "start a private PostgreSQL server, print its URL, and remove it at Ctrl-C or at the\n           \

@@ -8,8 +8,13 @@ use crate::needs;
 use crate::tally::Tally;
 
 /// The tests that need a server. They are behind features, so that `cargo test --workspace` needs none.
-const SERVER_TESTS: [&str; 4] =
-    ["taximeter-ledger/server-tests", "taximeter-testing/server-tests", "taximeter/server-tests", "xtask/server-tests"];
+const SERVER_TESTS: [&str; 5] = [
+    "taximeter-gate/server-tests",
+    "taximeter-ledger/server-tests",
+    "taximeter-testing/server-tests",
+    "taximeter/server-tests",
+    "xtask/server-tests",
+];
 
 /// Runs the tests. The last line of all is `N passed, N failed`, also where the reason of a failure stands before it.
 pub fn run(arguments: &[String]) -> ExitCode {
@@ -25,14 +30,18 @@ pub fn run(arguments: &[String]) -> ExitCode {
 
 /// What the tests run in. Programs that they need are provided before this, in [`run`]; servers they start themselves.
 fn cargo_test(arguments: &[String]) -> Command {
+    let mut command = cargo("test");
+    command.arg("--no-fail-fast").args(arguments);
+    command
+}
+
+/// A command of cargo on the whole workspace, with the tests that need a server. Not with all features: one of them builds OpenSSL.
+pub fn cargo(command: &str) -> Command {
     // The cargo that runs this task, not another one that is first in the path.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
-    let mut command = Command::new(cargo);
-    command
-        .args(["test", "--workspace", "--no-fail-fast", "--features", &SERVER_TESTS.join(",")])
-        .args(arguments)
-        .current_dir(workspace_root());
-    command
+    let mut cargo = Command::new(cargo);
+    cargo.args([command, "--workspace", "--features", &SERVER_TESTS.join(",")]).current_dir(workspace_root());
+    cargo
 }
 
 fn workspace_root() -> PathBuf {
