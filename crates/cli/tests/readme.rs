@@ -24,6 +24,16 @@ fn matches(pattern: &str, text: &str) -> bool {
         && pattern.lines().zip(text.lines()).all(|(pattern, line)| line_matches(pattern, line))
 }
 
+/// A text in which any number, key and width of a column stands for any other: answers have noise.
+fn without_numbers(text: &str) -> String {
+    let word = |word: &str| match word {
+        _ if word.contains(|c: char| c.is_ascii_digit()) => "0".to_string(),
+        _ => word.replace("──", "─").trim_start_matches('─').to_string(),
+    };
+    let line = |line: &str| line.split_whitespace().map(word).collect::<Vec<_>>().join(" ").trim_end().to_string();
+    text.lines().map(|text| line(text) + "\n").collect()
+}
+
 /// In a line with a `…` columns need not stand where they do in the other.
 fn line_matches(pattern: &str, line: &str) -> bool {
     let Some((first, others)) = pattern.split_once('…') else { return pattern == line };
@@ -53,17 +63,27 @@ fn every_command_prints_what_the_readme_says() {
         if language != "sh" {
             continue;
         }
-        assert_eq!(next_language, "text", "what {command:?} prints must stand below it");
+        assert!(next_language.starts_with("text"), "what {command:?} prints must stand below it");
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).current_dir(folder.path()).env("PATH", &path);
-        let output = shell.env_remove("TAXIMETER_LEDGER").env_remove("TAXIMETER_WITNESS").output().expect("a shell");
+        let output = shell
+            .env_remove("TAXIMETER_LEDGER")
+            .env_remove("TAXIMETER_WITNESS")
+            .env_remove("TAXIMETER_DATA")
+            .output()
+            .expect("a shell");
         let printed = String::from_utf8_lossy(&output.stdout);
-        let code = if expected.contains("would be refused") { 3 } else { 0 };
+        let refused = expected.contains("would be refused") || expected.starts_with("refused");
+        let code = if refused { 3 } else { 0 };
         assert_eq!(output.status.code(), Some(code), "{command}: {}", String::from_utf8_lossy(&output.stderr));
-        assert!(matches(expected, &printed), "{command} prints:\n{printed}");
+        let (expected, printed) = match next_language.as_str() {
+            "text noisy" => (without_numbers(expected), without_numbers(&printed)),
+            _ => (expected.clone(), printed.into_owned()),
+        };
+        assert!(matches(&expected, &printed), "{command} prints:\n{printed}");
         ran += 1;
     }
-    assert!(ran >= 8, "only {ran} commands were found");
+    assert!(ran >= 13, "only {ran} commands were found");
 }
 
 #[test]

@@ -234,7 +234,8 @@ fn districts_figure(ride: &Ride, population: &Population, folder: &Path) -> Resu
     let panel = Panel {
         title: format!("The mean of {} glances of ε = 0.01, and the truth", ride.analyst.rounds),
         x: Axis::new("district", Scale::Linear),
-        y: Axis::new("people who are sick", Scale::Linear),
+        // Room for the legend above the highest peak.
+        y: Axis { range: Some((0.0, 700.0)), ..Axis::new("people who are sick", Scale::Linear) },
         lines: vec![
             Line { name: "seen through the noise".to_string(), points: seen.collect(), kind: Kind::Own },
             Line { name: "the truth".to_string(), points: truth.collect(), kind: Kind::Reference },

@@ -5,7 +5,7 @@ use taximeter_accounting::Cost;
 use taximeter_gate::{Error, Origin, Value};
 
 use crate::ledger::show::{self, Lines};
-use crate::output::Failure;
+use crate::output::{Failure, show_number};
 use crate::table::Table;
 
 /// An answer: the table, and what stands behind it.
@@ -143,7 +143,7 @@ fn behind(answer: &Json) -> Result<Lines, Failure> {
                     "{}: {} of scale {}, paid with {}",
                     part["measure"].as_str().unwrap_or_default(),
                     part["noise"].as_str().unwrap_or_default(),
-                    text(&part["scale"]),
+                    show_number(part["scale"].as_f64().unwrap_or(f64::INFINITY)),
                     cost(&part["cost"])?
                 ),
             );
