@@ -230,3 +230,38 @@ fn demo_rides_until_the_filter_halts() {
     desk.done(&["demo", "--folder", "again"]);
     assert_eq!(people("taximeter-demo"), people("again"), "a seed makes the people repeatable");
 }
+
+/// A process that is killed anywhere between the question and the answer: whoever asks again with the same key pays once, and gets one
+/// answer or none, for good.
+#[test]
+fn a_question_that_is_killed_is_charged_at_most_once_and_never_answered_anew() {
+    let desk = desk();
+    let (mut charged, mut without) = (0, 0);
+    for round in 0u32..40 {
+        let key = format!("k{round}");
+        let ask = ["ask", "people", COUNT, "--epsilon", "0.001", "--key", &key, "--json"];
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("taximeter"))
+            .args(ask)
+            .current_dir(desk.folder.path())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        // From before the ledger is open to after the answer is printed.
+        std::thread::sleep(std::time::Duration::from_micros(u64::from(round) * 700));
+        // It may have ended by itself.
+        let _ = child.kill();
+        child.wait().unwrap();
+        let before = desk.document(0, &["account", "show", "people"])["charges"].as_u64().unwrap();
+        let first = desk.run(&ask);
+        let again = desk.run(&ask);
+        assert_eq!((first.status.code(), &first.stdout), (again.status.code(), &again.stdout), "{}", text(&again));
+        assert!(matches!(first.status.code(), Some(0 | 5)), "{}", text(&first));
+        charged += 1;
+        without += u32::from(first.status.code() == Some(5));
+        let after = desk.document(0, &["account", "show", "people"])["charges"].as_u64().unwrap();
+        assert!(after == charged && before >= charged - 1, "round {round}: {before} and {after} charges");
+    }
+    assert!(without < 40, "no question survived");
+    desk.done(&["verify"]);
+}
