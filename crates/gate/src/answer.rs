@@ -207,22 +207,12 @@ impl Cell {
 
     fn json(&self) -> Json {
         match self {
-            Cell::Group(value) => value_json(value),
+            Cell::Group(value) => value.json(),
             Cell::Estimate { value, interval } => serde_json::json!({
                 "value": value.as_ref().map(Decimal::json),
                 "interval": interval.as_ref().map(|ends| ends.iter().map(Decimal::json).collect::<Vec<_>>()),
             }),
         }
-    }
-}
-
-/// A category as JSON.
-pub(crate) fn value_json(value: &Value) -> Json {
-    match value {
-        Value::Boolean(value) => Json::Bool(*value),
-        Value::Integer(value) => Json::Number((*value).into()),
-        Value::Real(value) => JsonNumber::from_f64(*value).map_or(Json::Null, Json::Number),
-        Value::Text(text) => Json::String(text.clone()),
     }
 }
 

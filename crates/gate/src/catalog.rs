@@ -99,7 +99,12 @@ impl Catalog {
     /// Opens the records of a ledger's gate, and makes them where there are none. Records of another ledger's gate are refused: its
     /// budgets are not those of the datasets.
     pub fn open(folder: &Path, ledger: LedgerId) -> Result<Catalog, Error> {
-        std::fs::create_dir_all(folder).map_err(|error| unusable(folder, error))?;
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true);
+        // Data, answers and the passwords of databases are in it.
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder).map_err(|error| unusable(folder, error))?;
         let connection = Connection::open(folder.join("gate.db")).map_err(|error| unusable(folder, error))?;
         let catalog = Catalog { folder: folder.to_path_buf(), connection: Mutex::new(connection) };
         catalog.prepare(ledger)?;

@@ -1,7 +1,8 @@
 //! What an engine computes: integers, from SQL that is written here and nowhere else.
 //!
 //! Every expression is one that cannot fail on any row: comparisons of a column with a parameter of its own type, LIKE with a short
-//! pattern, IS NULL, and for sums a CASE that clamps first, so that the arithmetic behind it stays within 2³¹ steps.
+//! pattern, IS NULL, and for sums a CASE that clamps first, so that the arithmetic behind it stays within 2³¹ steps. The embedded
+//! engine computes that CASE when a row is written, and sums what it kept.
 //!
 //! Both engines give the same answer: text is compared by its bytes, `_` in a pattern is one character, nothing in it is an escape,
 //! and −0 equals 0. The exception is NaN, which only PostgreSQL can store: there it is a number above every other, infinity
@@ -144,57 +145,15 @@ impl Writer<'_> {
                 let unit = self.schema.unit_column().expect("units are counted by their column");
                 format!("count(DISTINCT {})", self.compared(unit))
             }
-            Measure::Steps { column, centre } => self.steps(column, centre),
-        }
-    }
-
-    /// The sum of a clamped column on its grid.
-    ///
-    /// A value between the bounds is put on the nearest step: ⌊(value − (low − grid/2)) / grid⌋ steps above the lower bound. The
-    /// numerator is at least grid/2, so the quotient is neither below ½ nor above 2³¹ + ½, but for 2⁻²² of rounding: nothing
-    /// overflows or underflows, which PostgreSQL would report (it does for the smallest number divided by 10, say), and no value
-    /// comes to lie outside of the bounds.
-    fn steps(&self, at: usize, centre: i64) -> String {
-        let Some(bounds) = self.schema.columns[at].bounds else { unreachable!("only columns with bounds are summed") };
-        let column = self.column(at);
-        let (low_steps, high_steps) = bounds.steps();
-        let (low_steps, high_steps) = (low_steps - centre, high_steps - centre);
-        let integer = self.schema.columns[at].kind == ColumnType::Integer;
-        let real = |value: f64| match self.dialect {
-            Dialect::Sqlite => format!("{value:?}"),
-            Dialect::Postgres => format!("'{value:?}'::float8"),
-        };
-        let (low, high) = match integer {
-            true => (bounds.low().to_string(), bounds.high().to_string()),
-            false => (real(bounds.low().to_f64()), real(bounds.high().to_f64())),
-        };
-        let grid = bounds.grid();
-        let between = match (integer, self.dialect, grid.to_integer()) {
-            (true, _, Some(1)) if centre == 0 => column.clone(),
-            (true, _, Some(1)) => format!("{column} - ({centre})"),
-            // Whole numbers are divided as such: the sum of both terms is positive.
-            (true, dialect, _) => {
-                let wide = if dialect == Dialect::Postgres { "::int8" } else { "" };
-                let half = grid.floor() / 2;
-                format!("({column}{wide} - ({low}) + {half}) / {grid} + ({low_steps})")
+            Measure::Steps { column, centre } => {
+                let steps = match self.dialect {
+                    Dialect::Sqlite => quoted(&steps_name(self.schema, column)),
+                    // The sum of 32-bit integers is a 64-bit one; that of 64-bit ones is a slow decimal number.
+                    Dialect::Postgres => format!("({})::int4", steps(self.schema, column, self.dialect)),
+                };
+                // A value is at most 2³⁰ steps away from the middle of its bounds, rounded.
+                if centre == 0 { format!("sum({steps})") } else { format!("sum({steps} - ({centre}))") }
             }
-            (false, dialect, _) => {
-                let (half, grid) = (grid.to_f64() / 2.0, real(grid.to_f64()));
-                let quotient = format!("({column} - ({})) / {grid}", real(bounds.low().to_f64() - half));
-                match dialect {
-                    Dialect::Sqlite => format!("CAST({quotient} AS INTEGER) + ({low_steps})"),
-                    // Whole numbers of this size are exact; 32 bits hold them only once they are counted from the centre.
-                    Dialect::Postgres => format!("(floor({quotient}) + {})::int4", real(low_steps as f64)),
-                }
-            }
-        };
-        let value = format!(
-            "CASE WHEN {column} <= {low} THEN {low_steps} WHEN {column} >= {high} THEN {high_steps} ELSE {between} END"
-        );
-        match self.dialect {
-            Dialect::Sqlite => format!("sum({value})"),
-            // The sum of 32-bit integers is a 64-bit one; that of 64-bit ones is a slow decimal number.
-            Dialect::Postgres => format!("sum(({value})::int4)"),
         }
     }
 
@@ -235,18 +194,78 @@ impl Writer<'_> {
     }
 }
 
+/// The columns that the embedded engine has beside the declared ones: every column with bounds, clamped and put on its grid once, when
+/// a row is written. Names and expressions.
+pub(crate) fn steps_columns(schema: &Schema) -> Vec<(String, String)> {
+    let bounded = (0..schema.columns.len()).filter(|at| schema.columns[*at].bounds.is_some());
+    bounded.map(|at| (steps_name(schema, at), steps(schema, at, Dialect::Sqlite))).collect()
+}
+
+/// The name of the column that has another one in steps: one that no declared column has.
+fn steps_name(schema: &Schema, at: usize) -> String {
+    let mut name = format!("{} in steps", schema.columns[at].name);
+    while schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(&name)) {
+        name.push('\'');
+    }
+    name
+}
+
+/// A column, clamped to its bounds and put on its grid: the steps of the grid that it is away from 0.
+///
+/// A value between the bounds is put on the nearest step: ⌊(value − (low − grid/2)) / grid⌋ steps above the lower bound. The
+/// numerator is at least grid/2, so the quotient is neither below ½ nor above 2³¹ + ½, but for 2⁻²² of rounding: nothing
+/// overflows or underflows, which PostgreSQL would report (it does for the smallest number divided by 10, say), and no value
+/// comes to lie outside of the bounds.
+fn steps(schema: &Schema, at: usize, dialect: Dialect) -> String {
+    let Some(bounds) = schema.columns[at].bounds else { unreachable!("only columns with bounds are summed") };
+    let column = quoted(&schema.columns[at].name);
+    let (low_steps, high_steps) = bounds.steps();
+    let integer = schema.columns[at].kind == ColumnType::Integer;
+    let real = |value: f64| match dialect {
+        Dialect::Sqlite => format!("{value:?}"),
+        Dialect::Postgres => format!("'{value:?}'::float8"),
+    };
+    let (low, high) = match integer {
+        true => (bounds.low().to_string(), bounds.high().to_string()),
+        false => (real(bounds.low().to_f64()), real(bounds.high().to_f64())),
+    };
+    let grid = bounds.grid();
+    let between = match (integer, dialect, grid.to_integer()) {
+        (true, _, Some(1)) => column.clone(),
+        // Whole numbers are divided as such: the sum of both terms is positive.
+        (true, dialect, _) => {
+            let wide = if dialect == Dialect::Postgres { "::int8" } else { "" };
+            let half = grid.floor() / 2;
+            format!("({column}{wide} - ({low}) + {half}) / {grid} + ({low_steps})")
+        }
+        (false, dialect, _) => {
+            let (half, grid) = (grid.to_f64() / 2.0, real(grid.to_f64()));
+            let quotient = format!("({column} - ({})) / {grid}", real(bounds.low().to_f64() - half));
+            match dialect {
+                Dialect::Sqlite => format!("CAST({quotient} AS INTEGER) + ({low_steps})"),
+                // Whole numbers of this size are exact, and the sum fits into 32 bits where the quotient need not.
+                Dialect::Postgres => format!("(floor({quotient}) + {})::int4", real(low_steps as f64)),
+            }
+        }
+    };
+    format!("CASE WHEN {column} <= {low} THEN {low_steps} WHEN {column} >= {high} THEN {high_steps} ELSE {between} END")
+}
+
 #[cfg(test)]
 mod tests {
     use taximeter_ledger::Neighbours;
 
     use super::*;
+    use crate::engine::Embedded;
     use crate::number::Number;
     use crate::schema::{Bounds, Column, PrivacyUnit};
 
-    fn schema() -> Schema {
+    fn bounds(low: &str, high: &str, grid: &str) -> Option<Bounds> {
         let number = |text: &str| Number::parse(text).unwrap();
-        let bounds =
-            |low: &str, high: &str, grid: &str| Some(Bounds::new(number(low), number(high), number(grid)).unwrap());
+        Some(Bounds::new(number(low), number(high), number(grid)).unwrap())
+    }
+
+    fn schema() -> Schema {
         let north = Some(vec![Value::Text("north".to_string())]);
         let columns = vec![
             Column::new("age", ColumnType::Integer, bounds("-10", "120", "1"), None).unwrap(),
@@ -265,38 +284,42 @@ mod tests {
 
     #[test]
     fn sums_clamp_before_they_calculate() {
-        let steps = |column, centre| Measure::Steps { column, centre };
-        for (measure, postgres, sqlite) in [
-            (
-                steps(0, 0),
-                r#"sum((CASE WHEN "age" <= -10 THEN -10 WHEN "age" >= 120 THEN 120 ELSE "age" END)::int4)"#,
-                r#"sum(CASE WHEN "age" <= -10 THEN -10 WHEN "age" >= 120 THEN 120 ELSE "age" END)"#,
-            ),
-            (
-                steps(0, 55),
-                r#"sum((CASE WHEN "age" <= -10 THEN -65 WHEN "age" >= 120 THEN 65 ELSE "age" - (55) END)::int4)"#,
-                r#"sum(CASE WHEN "age" <= -10 THEN -65 WHEN "age" >= 120 THEN 65 ELSE "age" - (55) END)"#,
-            ),
-            (
-                steps(1, 0),
-                r#"sum((CASE WHEN "debt" <= -500 THEN -5 WHEN "debt" >= 1000 THEN 10 ELSE ("debt"::int8 - (-500) + 50) / 100 + (-5) END)::int4)"#,
-                r#"sum(CASE WHEN "debt" <= -500 THEN -5 WHEN "debt" >= 1000 THEN 10 ELSE ("debt" - (-500) + 50) / 100 + (-5) END)"#,
-            ),
-            (
-                steps(2, 2),
-                r#"sum((CASE WHEN "income" <= '-1.0'::float8 THEN -4 WHEN "income" >= '3.0'::float8 THEN 4 ELSE (floor(("income" - ('-1.25'::float8)) / '0.5'::float8) + '-4.0'::float8)::int4 END)::int4)"#,
-                r#"sum(CASE WHEN "income" <= -1.0 THEN -4 WHEN "income" >= 3.0 THEN 4 ELSE CAST(("income" - (-1.25)) / 0.5 AS INTEGER) + (-4) END)"#,
-            ),
+        let age = r#"CASE WHEN "age" <= -10 THEN -10 WHEN "age" >= 120 THEN 120 ELSE "age" END"#;
+        let debt = |wide| {
+            format!(
+                r#"CASE WHEN "debt" <= -500 THEN -5 WHEN "debt" >= 1000 THEN 10 ELSE ("debt"{wide} - (-500) + 50) / 100 + (-5) END"#
+            )
+        };
+        let real = r#"CASE WHEN "income" <= -1.0 THEN -2 WHEN "income" >= 3.0 THEN 6 ELSE CAST(("income" - (-1.25)) / 0.5 AS INTEGER) + (-2) END"#;
+        let float8 = r#"CASE WHEN "income" <= '-1.0'::float8 THEN -2 WHEN "income" >= '3.0'::float8 THEN 6 ELSE (floor(("income" - ('-1.25'::float8)) / '0.5'::float8) + '-2.0'::float8)::int4 END"#;
+        let steps = |name: &str, expression: &str| (name.to_string(), expression.to_string());
+        let written = [steps("age in steps", age), steps("debt in steps", &debt("")), steps("income in steps", real)];
+        assert_eq!(steps_columns(&schema()), written);
+        for (column, centre, postgres, sqlite) in [
+            (0, 0, format!("sum(({age})::int4)"), r#"sum("age in steps")"#),
+            (0, 55, format!("sum(({age})::int4 - (55))"), r#"sum("age in steps" - (55))"#),
+            (1, 0, format!("sum(({})::int4)", debt("::int8")), r#"sum("debt in steps")"#),
+            (2, -2, format!("sum(({float8})::int4 - (-2))"), r#"sum("income in steps" - (-2))"#),
         ] {
+            let measure = Measure::Steps { column, centre };
             assert_eq!(sql(None, &[], measure, Dialect::Postgres), format!("SELECT {postgres} FROM t"));
             assert_eq!(sql(None, &[], measure, Dialect::Sqlite), format!("SELECT {sqlite} FROM t"));
         }
     }
 
     #[test]
+    fn the_column_in_steps_has_a_name_of_its_own() {
+        let column = |name: &str| Column::new(name, ColumnType::Integer, bounds("0", "1", "1"), None).unwrap();
+        let columns = vec![column("age"), column("AGE in steps"), column("Age In Steps'")];
+        let schema = Schema::new(PrivacyUnit::Row, Neighbours::AddRemove, columns).unwrap();
+        let names: Vec<String> = steps_columns(&schema).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["age in steps''", "AGE in steps in steps", "Age In Steps' in steps"]);
+    }
+
+    #[test]
     fn a_value_is_put_on_the_nearest_step_within_the_bounds() {
         let sqlite = rusqlite::Connection::open_in_memory().unwrap();
-        sqlite.execute_batch(r#"CREATE TABLE t (age INTEGER, debt INTEGER, income REAL, "re""gion" TEXT)"#).unwrap();
+        sqlite.execute_batch(&Embedded::definition(&schema())).unwrap();
         for (column, name, value, steps) in [
             (0, "age", "-11", -10),
             (0, "age", "7", 7),
@@ -318,9 +341,10 @@ mod tests {
             (2, "income", "9e999", 6),
             (2, "income", "NULL", 0),
         ] {
-            sqlite.execute_batch(&format!("DELETE FROM t; INSERT INTO t ({name}) VALUES ({value})")).unwrap();
+            sqlite.execute_batch(&format!("DELETE FROM data; INSERT INTO data ({name}) VALUES ({value})")).unwrap();
             for centre in [0, 3] {
-                let statement = sql(None, &[], Measure::Steps { column, centre }, Dialect::Sqlite);
+                let statement =
+                    sql(None, &[], Measure::Steps { column, centre }, Dialect::Sqlite).replace("FROM t", "FROM data");
                 let sum: Option<i64> = sqlite.query_row(&statement, [], |row| row.get(0)).unwrap();
                 assert_eq!(sum, (value != "NULL").then_some(steps - centre), "{name} = {value}");
             }

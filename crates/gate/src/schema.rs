@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Number as JsonNumber, Value as Json};
 use taximeter_ledger::{Neighbours, Privacy, Unit};
 
 use crate::error::Error;
@@ -111,10 +112,11 @@ impl Schema {
                         names(&columns)
                     )));
                 }
-                // Two ways of writing a number, or a NaN, would be two units or none.
+                // Two binary numbers that print alike may differ, 0 equals −0, and NaN nothing.
                 Some(other) if other.kind == ColumnType::Real => {
                     return Err(Error::input(format!(
-                        "the privacy unit is the column {column:?}, which holds real numbers; a unit must be integer, text or boolean"
+                        "the privacy unit is the column {column:?}, which holds real numbers, and those do not tell units apart; declare \
+                         its type as text or integer, or name another column"
                     )));
                 }
                 Some(_) => {}
@@ -349,6 +351,16 @@ impl Value {
             Value::Integer(_) => ColumnType::Integer,
             Value::Real(_) => ColumnType::Real,
             Value::Text(_) => ColumnType::Text,
+        }
+    }
+
+    /// The same as JSON.
+    pub fn json(&self) -> Json {
+        match self {
+            Value::Boolean(value) => Json::Bool(*value),
+            Value::Integer(value) => Json::Number((*value).into()),
+            Value::Real(value) => JsonNumber::from_f64(*value).map_or(Json::Null, Json::Number),
+            Value::Text(text) => Json::String(text.clone()),
         }
     }
 

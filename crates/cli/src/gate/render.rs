@@ -1,8 +1,8 @@
 //! Answers for people. They are read from the stored document, so that a repeated one looks the same.
 
-use serde_json::{Number, Value as Json};
+use serde_json::Value as Json;
 use taximeter_accounting::Cost;
-use taximeter_gate::{Error, Origin, Value};
+use taximeter_gate::{Error, Origin};
 
 use crate::ledger::show::{self, Lines};
 use crate::output::{Failure, show_number};
@@ -43,16 +43,6 @@ pub fn with_position(question: &str, error: Error) -> Failure {
     let shown: String = line.chars().skip(column.saturating_sub(WIDTH / 2)).take(WIDTH).collect();
     let visible: String = shown.chars().map(|c| if c.is_control() { '�' } else { c }).collect();
     Failure::Usage(format!("{error}\n\n  {visible}\n  {}^", " ".repeat(column.min(WIDTH / 2))))
-}
-
-/// A category as JSON.
-pub fn value_json(value: &Value) -> Json {
-    match value {
-        Value::Boolean(value) => Json::Bool(*value),
-        Value::Integer(value) => Json::Number((*value).into()),
-        Value::Real(value) => Number::from_f64(*value).map_or(Json::Null, Json::Number),
-        Value::Text(text) => Json::String(text.clone()),
-    }
 }
 
 fn parse(document: &str) -> Result<Json, Failure> {

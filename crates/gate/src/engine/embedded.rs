@@ -12,7 +12,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
 use super::{Engine, ExactRow};
 use crate::error::Error;
-use crate::measure::{Dialect, Statement};
+use crate::measure::{Dialect, Statement, steps_columns};
 use crate::question::{commas, quoted};
 use crate::schema::{ColumnType, Schema, Value};
 
@@ -91,8 +91,11 @@ impl Embedded {
 
     /// The statement that makes the table.
     pub(crate) fn definition(schema: &Schema) -> String {
-        let column = |(name, kind): (String, &str)| format!("{} {kind}", quoted(&name));
-        format!("CREATE TABLE {} ({}) STRICT", Embedded::TABLE, commas(stored(schema).into_iter().map(column)))
+        let declared = declared(schema).into_iter().map(|(name, kind)| format!("{} {kind}", quoted(&name)));
+        let steps = steps_columns(schema)
+            .into_iter()
+            .map(|(name, expression)| format!("{} INTEGER GENERATED ALWAYS AS ({expression}) STORED", quoted(&name)));
+        format!("CREATE TABLE {} ({}) STRICT", Embedded::TABLE, commas(declared.chain(steps)))
     }
 
     fn rows(&self, statement: &Statement) -> rusqlite::Result<Vec<ExactRow>> {
@@ -205,8 +208,15 @@ fn catalog(connection: &Connection) -> rusqlite::Result<Catalog> {
     Ok(Catalog { columns, definitions })
 }
 
-/// The names of the columns, and the types that SQLite keeps them in.
+/// The names of all columns, and the types that SQLite keeps them in.
 fn stored(schema: &Schema) -> Vec<(String, &'static str)> {
+    let mut columns = declared(schema);
+    columns.extend(steps_columns(schema).into_iter().map(|(name, _)| (name, "INTEGER")));
+    columns
+}
+
+/// The same of the declared columns.
+fn declared(schema: &Schema) -> Vec<(String, &'static str)> {
     let kind = |kind| match kind {
         ColumnType::Integer | ColumnType::Boolean => "INTEGER",
         ColumnType::Real => "REAL",

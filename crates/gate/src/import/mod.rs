@@ -28,7 +28,7 @@ use self::load::Load;
 use self::rows::Rows;
 use crate::declaration::Declaration;
 use crate::error::Error;
-use crate::schema::{ColumnType, Schema};
+use crate::schema::Schema;
 
 /// What to do with rows that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,9 @@ pub(crate) fn import(
     let names = rows.header()?;
     let sample = infer::sample(&mut rows)?;
     let schema = declaration.schema(&infer::types(&names, declaration, &sample))?;
-    require_countable_unit(&schema)?;
+    if schema.unit_column().is_some() {
+        keep::row_name(&schema)?;
+    }
 
     let file = NewFile::create(target, &schema)?;
     let mut load = Load::new(&file, &schema, bad_rows)?;
@@ -124,19 +126,4 @@ pub(crate) fn import(
         bad_rows: loaded.bad_rows,
         fingerprint: rows.fingerprint(),
     })
-}
-
-/// Whether rows can be counted by their unit.
-fn require_countable_unit(schema: &Schema) -> Result<(), Error> {
-    let Some(unit) = schema.unit_column().map(|at| &schema.columns[at]) else { return Ok(()) };
-    keep::row_name(schema)?;
-    match unit.kind {
-        // Two binary numbers that print alike may differ, and 0 equals −0.
-        ColumnType::Real => Err(Error::input(format!(
-            "the privacy unit is the column {:?}, which holds real: numbers with a fraction do not tell units apart; declare its \
-             type as text, or as integer, or name another column",
-            unit.name
-        ))),
-        ColumnType::Integer | ColumnType::Text | ColumnType::Boolean => Ok(()),
-    }
 }

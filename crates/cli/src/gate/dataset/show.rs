@@ -8,7 +8,6 @@ use taximeter_gate::{Column, Dataset, PrivacyUnit, Schema, Value};
 use taximeter_ledger::{AccountName, Neighbours, Reader};
 
 use crate::gate::GateArgs;
-use crate::gate::render::value_json;
 use crate::ledger::document::AccountJson;
 use crate::ledger::show::{Lines, account_lines, blocked_by, reading, share};
 use crate::output::{Failure, print_json, print_line, thousands};
@@ -111,7 +110,7 @@ impl<'a> SchemaJson<'a> {
             kind: column.kind().to_string(),
             bounds: column.bounds().map(|bounds| [bounds.low().to_string(), bounds.high().to_string()]),
             grid: column.bounds().map(|bounds| bounds.grid().to_string()),
-            categories: column.categories().map(|categories| categories.iter().map(value_json).collect()),
+            categories: column.categories().map(|categories| categories.iter().map(Value::json).collect()),
         };
         let columns = schema.columns().iter().map(column).collect();
         SchemaJson { unit, max_rows_per_unit, neighbours: schema.neighbours(), columns }

@@ -81,15 +81,7 @@ fn unit(schema: &Schema) -> Result<(&Column, u32), Error> {
     let (PrivacyUnit::Column { max_rows_per_unit, .. }, Some(at)) = (&schema.unit, schema.unit_column()) else {
         return Err(Error::input("only data whose unit is a column are copied; with unit = \"row\" every row is kept"));
     };
-    let column = &schema.columns[at];
-    match column.kind {
-        ColumnType::Real => Err(Error::input(format!(
-            "the unit cannot be the column {:?}: it holds {}, and two numbers that look the same may differ; name a column of text or \
-             of whole numbers",
-            column.name, column.kind
-        ))),
-        _ => Ok((column, *max_rows_per_unit)),
-    }
+    Ok((&schema.columns[at], *max_rows_per_unit))
 }
 
 /// What is to be kept, and where.

@@ -4,27 +4,20 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, params_from_iter};
 
 use super::Row;
+use crate::engine::Embedded;
 use crate::measure::Statement;
-use crate::question::{Question, commas, quoted};
-use crate::schema::{ColumnType, Schema, Value};
+use crate::question::{Question, commas};
+use crate::schema::{Schema, Value};
 
 /// The name of the table, quoted.
-pub(super) const TABLE: &str = "\"rows\"";
+pub(super) const TABLE: &str = Embedded::TABLE;
 
 pub(super) struct Database(Connection);
 
 impl Database {
     pub(super) fn new(schema: &Schema) -> Database {
         let connection = Connection::open_in_memory().unwrap();
-        let columns = schema.columns.iter().map(|column| {
-            let kind = match column.kind {
-                ColumnType::Integer | ColumnType::Boolean => "INTEGER",
-                ColumnType::Real => "REAL",
-                ColumnType::Text => "TEXT",
-            };
-            format!("{} {kind}", quoted(&column.name))
-        });
-        let table = format!("PRAGMA case_sensitive_like=ON; CREATE TABLE {TABLE} ({}) STRICT", commas(columns));
+        let table = format!("PRAGMA case_sensitive_like=ON; {}", Embedded::definition(schema));
         connection.execute_batch(&table).unwrap();
         Database(connection)
     }

@@ -1,5 +1,7 @@
 //! No value of a row makes a question fail, and both engines answer the same.
 
+use crate::engine::Embedded;
+use crate::question::quoted;
 use std::cell::RefCell;
 
 use proptest::prelude::*;
@@ -172,7 +174,11 @@ impl Both {
     fn ask(&mut self, question: &Question, schema: &Schema) -> Vec<ExactRow> {
         let measures = measures(schema);
         let answer = self.ask_postgres(question, schema);
-        let statement = Statement::new(question, &measures, schema, Dialect::Sqlite, "t");
+        let columns = crate::question::commas(schema.columns.iter().map(|column| quoted(&column.name)));
+        let (definition, table) = (Embedded::definition(schema), Embedded::TABLE);
+        let copy = format!("DROP TABLE IF EXISTS {table}; {definition}; INSERT INTO {table} SELECT {columns} FROM t");
+        self.sqlite.execute_batch(&copy).unwrap();
+        let statement = Statement::new(question, &measures, schema, Dialect::Sqlite, table);
         let other = sorted(ask_sqlite(&self.sqlite, &statement));
         assert_eq!(answer, other, "{}\n{:?}", statement.sql, statement.parameters);
         answer
