@@ -4,6 +4,7 @@
 //! copy, answers are missing, and whoever asks again with an old key is told *charged, no answer*: the ledger alone decides whether
 //! a charge is fresh, so there is never new noise for an old charge.
 
+use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -58,6 +59,12 @@ impl Dataset {
 pub(crate) struct StoredAnswer {
     /// The hash of the request that it answers.
     pub(crate) request: String,
+    /// The account that paid for it.
+    pub(crate) account: String,
+    /// The dataset.
+    pub(crate) dataset: String,
+    /// The version of the dataset that it was made from.
+    pub(crate) version: u32,
     /// The document; nothing if there is no answer.
     pub(crate) document: Option<String>,
 }
@@ -105,7 +112,12 @@ impl Catalog {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder).map_err(|error| unusable(folder, error))?;
-        let connection = Connection::open(folder.join("gate.db")).map_err(|error| unusable(folder, error))?;
+        // One after the other: SQLite does not wait for whoever makes the file at the same time, it says that it is locked.
+        let opening = lock_file(&folder.join("gate.db.lock")).map_err(|error| unusable(folder, error))?;
+        opening.lock().map_err(|error| unusable(folder, error))?;
+        let path = folder.join("gate.db");
+        make_private(&path).map_err(|error| unusable(folder, error))?;
+        let connection = Connection::open(path).map_err(|error| unusable(folder, error))?;
         let catalog = Catalog { folder: folder.to_path_buf(), connection: Mutex::new(connection) };
         catalog.prepare(ledger)?;
         Ok(catalog)
@@ -159,7 +171,7 @@ impl Catalog {
 
     /// All datasets, by name.
     pub fn datasets(&self) -> Result<Vec<Dataset>, Error> {
-        self.select("", &[])
+        self.select("WHERE v.version = (SELECT max(version) FROM versions n WHERE n.dataset = v.dataset)", &[])
     }
 
     /// A dataset.
@@ -174,7 +186,39 @@ impl Catalog {
 
     /// A dataset, if there is one of that name.
     pub(crate) fn find(&self, name: &AccountName) -> Result<Option<Dataset>, Error> {
-        Ok(self.select("WHERE v.dataset = ?1", &[&name.as_str()])?.into_iter().next())
+        let newest = "v.version = (SELECT max(version) FROM versions WHERE dataset = ?1)";
+        Ok(self.select(&format!("WHERE v.dataset = ?1 AND {newest}"), &[&name.as_str()])?.into_iter().next())
+    }
+
+    /// A dataset as a question under this key is about it: in its newest version, or in the one that the key was answered from. In
+    /// another version the columns may be others, and the same question would not be the same.
+    pub(crate) fn asked(&self, name: &AccountName, key: &str) -> Result<Dataset, Error> {
+        if let Some(StoredAnswer { dataset, version, document: Some(_), .. }) = self.answer(key)?
+            && dataset == name.as_str()
+        {
+            let found = self.select("WHERE v.dataset = ?1 AND v.version = ?2", &[&dataset, &version])?;
+            if let Some(dataset) = found.into_iter().next() {
+                return Ok(dataset);
+            }
+        }
+        self.dataset(name)
+    }
+
+    /// Keeps everybody else, in this process and in others, from registering data of a dataset until the file is dropped. The name of
+    /// a new version's file or table follows from the versions that are there: two at once would write to the same one, and the
+    /// declaration of one would stand for the rows of the other.
+    pub(crate) fn registering(&self, name: &AccountName) -> Result<File, Error> {
+        let unusable = |error: std::io::Error| unusable(&self.folder, error);
+        // A hash, since a name may be longer than that of a file.
+        let hash = blake3::hash(name.as_str().as_bytes()).to_hex();
+        let file = lock_file(&self.folder.join(format!("{}.registering", &hash[..32]))).map_err(unusable)?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(Error::other(format!(
+                "data of the dataset {name} are being registered already; wait until that has ended"
+            ))),
+            Err(TryLockError::Error(error)) => Err(unusable(error)),
+        }
     }
 
     /// The names of other datasets that were made from the same data, in any version.
@@ -222,7 +266,6 @@ impl Catalog {
         let text = format!(
             "SELECT v.dataset, v.version, v.schema, v.source, v.fingerprint, v.reuse, v.timeout, v.rows, v.registered, d.key
              FROM versions v JOIN datasets d ON d.name = v.dataset
-              AND v.version = (SELECT max(version) FROM versions n WHERE n.dataset = v.dataset)
              {condition} ORDER BY v.dataset"
         );
         let mut statement = connection.prepare_cached(&text).map_err(broken)?;
@@ -237,12 +280,19 @@ impl Catalog {
     /// What is stored under a key.
     pub(crate) fn answer(&self, key: &str) -> Result<Option<StoredAnswer>, Error> {
         let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached("SELECT request, document FROM answers WHERE key = ?1").map_err(broken)?;
-        statement
-            .query_row([key], |row| Ok(StoredAnswer { request: row.get(0)?, document: row.get(1)? }))
-            .optional()
-            .map_err(broken)
+        let mut statement = connection
+            .prepare_cached("SELECT request, account, dataset, version, document FROM answers WHERE key = ?1")
+            .map_err(broken)?;
+        let stored = |row: &rusqlite::Row<'_>| {
+            Ok(StoredAnswer {
+                request: row.get(0)?,
+                account: row.get(1)?,
+                dataset: row.get(2)?,
+                version: row.get(3)?,
+                document: row.get(4)?,
+            })
+        };
+        statement.query_row([key], stored).optional().map_err(broken)
     }
 
     /// An account's newest answer to the same request on the same version.
@@ -329,10 +379,12 @@ fn read_dataset(row: &rusqlite::Row<'_>) -> Result<Dataset, Error> {
     let damaged = |why: String| Error::integrity(format!("the gate's record of the dataset {name}: {why}"));
     let text = |at: usize| row.get::<_, String>(at).map_err(broken);
     let json = |error: serde_json::Error| damaged(error.to_string());
+    let schema: Schema = serde_json::from_str(&text(2)?).map_err(json)?;
     Ok(Dataset {
         name: AccountName::parse(&name)?,
         version: row.get(1).map_err(broken)?,
-        schema: serde_json::from_str(&text(2)?).map_err(json)?,
+        // With a unit of no rows, say, a question would be answered without noise.
+        schema: schema.checked().map_err(|error| damaged(error.to_string()))?,
         source: serde_json::from_str(&text(3)?).map_err(json)?,
         fingerprint: text(4)?,
         reuse: row.get(5).map_err(broken)?,
@@ -341,6 +393,24 @@ fn read_dataset(row: &rusqlite::Row<'_>) -> Result<Dataset, Error> {
         registered: text(8)?.parse().map_err(|error| damaged(format!("{error}")))?,
         key: row.get(9).map_err(broken)?,
     })
+}
+
+/// A file to lock, which stays when it is not locked any more.
+fn lock_file(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).open(path)
+}
+
+/// Makes a file that only its owner may read, unless it is there: the records have the owner's log and passwords in them. What SQLite
+/// keeps beside it is as private. One that is there is not opened: closing it would end the locks that SQLite has on it.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map(|_| ()),
+    }
 }
 
 fn unusable(folder: &Path, error: impl std::fmt::Display) -> Error {

@@ -105,7 +105,7 @@ impl Gate {
             }
             Charged::Replayed(receipt) => {
                 self.give_back(&prepared, engine);
-                // Another process may have stored it meanwhile. If not, nobody ever makes it: the fresh receipt is gone.
+                // Whoever has the fresh receipt may have stored it meanwhile, or be at it still. If it is lost, nobody makes it again.
                 let answer = self.stored(key, &prepared).unwrap_or(None);
                 Ok(answer.map_or(Outcome::NoAnswer(receipt), Outcome::Answered))
             }
@@ -119,6 +119,9 @@ impl Gate {
             None | Some(StoredAnswer { document: None, .. }) => Ok(None),
             Some(StoredAnswer { request, .. }) if request != prepared.hash => Err(Error::input(format!(
                 "the key {key:?} belongs to another question, or to the same one at another price; leave it out to get a new one"
+            ))),
+            Some(StoredAnswer { account, .. }) if account != prepared.account.as_str() => Err(Error::input(format!(
+                "the key {key:?} belongs to a question that another account paid for; leave it out to get a new one"
             ))),
             Some(StoredAnswer { document: Some(document), .. }) => {
                 Ok(Some(Answer { document, origin: Origin::Replayed }))

@@ -1,5 +1,6 @@
 //! Registering data: what an owner does before anybody may ask.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use taximeter_ledger::{Account, AccountName, AccountSpec, Privacy, Reader};
 
 use crate::catalog::{Catalog, Dataset};
 use crate::declaration::Declaration;
-use crate::engine::{Source, Table, drop_table, find_table, keep_rows};
+use crate::engine::{Source, Table, clear_leftover_table, drop_table, find_table, keep_rows};
 use crate::error::Error;
 use crate::gate::Gate;
 use crate::import::{BadRows, Imported, clear_leftovers, import};
@@ -35,7 +36,7 @@ pub struct Registration {
 }
 
 /// Where the data of a new dataset are.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Data {
     /// A CSV file, which is imported into the embedded engine.
     Csv {
@@ -51,6 +52,16 @@ pub enum Data {
         /// The table, with or without its schema.
         table: String,
     },
+}
+
+impl fmt::Debug for Data {
+    /// A URL may have a password in it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Data::Csv { path, .. } => write!(f, "{}", path.display()),
+            Data::Postgres { table, .. } => write!(f, "{table} of PostgreSQL"),
+        }
+    }
 }
 
 /// The rules of an account.
@@ -75,7 +86,12 @@ pub struct Registered {
     pub same_data: Vec<String>,
     /// Whether the same data are registered already under this name.
     pub unchanged: bool,
+    /// Why the gate's table of the version before is still in PostgreSQL, if it is.
+    pub not_dropped: Option<String>,
 }
+
+/// The shortest time that an owner may give a question: what it is stored with. With none at all, nothing would be answered.
+const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
 
 /// The longest time that an owner may give a question.
 pub const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
@@ -88,9 +104,12 @@ impl Gate {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Registered, Error> {
         let Registration { name, declaration, .. } = registration;
-        if registration.timeout.is_zero() || registration.timeout > LONGEST_TIMEOUT {
-            return Err(Error::input("the time that a question may take must be above 0 and at most a day"));
+        if !(SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(&registration.timeout) {
+            return Err(Error::input(
+                "the time that a question may take must be at least a millisecond and at most a day",
+            ));
         }
+        let _registering = self.catalog.registering(name)?;
         let before = self.catalog.find(name)?;
         match (&before, registration.new_version) {
             (Some(_), false) => {
@@ -130,14 +149,23 @@ impl Gate {
         };
         self.catalog.put(&dataset)?;
         let same_data = self.catalog.same_data(&dataset.fingerprint, name)?;
-        let unchanged = before.is_some_and(|before| before.fingerprint == dataset.fingerprint);
-        Ok(Registered { dataset, imported: placed.imported, left_out: placed.left_out, same_data, unchanged })
+        let unchanged = before.as_ref().is_some_and(|before| before.fingerprint == dataset.fingerprint);
+        let not_dropped = before.and_then(|before| drop_kept(&before.source));
+        Ok(Registered {
+            dataset,
+            imported: placed.imported,
+            left_out: placed.left_out,
+            same_data,
+            unchanged,
+            not_dropped,
+        })
     }
 
     /// Reads a PostgreSQL table again: of every unit its rows are chosen anew among those that are there now.
-    pub fn refresh(&self, name: &AccountName) -> Result<Dataset, Error> {
+    pub fn refresh(&self, name: &AccountName) -> Result<Registered, Error> {
+        let _registering = self.catalog.registering(name)?;
         let before = self.catalog.dataset(name)?;
-        let Source::Postgres { url, origin, table } = &before.source else {
+        let Source::Postgres { url, origin, .. } = &before.source else {
             return Err(Error::input(format!(
                 "the data of {name} are in the gate's own folder; put newer ones in their place with `dataset add {name} FILE \
                  --new-version`"
@@ -147,10 +175,9 @@ impl Gate {
         let (source, rows) = keep(url, origin, &before.schema, name, version, &before.key)?;
         let dataset = Dataset { version, source, rows, registered: Timestamp::now(), ..before.clone() };
         self.catalog.put(&dataset)?;
-        if table != origin {
-            drop_table(url, table)?;
-        }
-        Ok(dataset)
+        let same_data = self.catalog.same_data(&dataset.fingerprint, name)?;
+        let not_dropped = drop_kept(&before.source);
+        Ok(Registered { dataset, imported: None, left_out: Vec::new(), same_data, unchanged: false, not_dropped })
     }
 
     /// Opens an account for an analyst, below the dataset's.
@@ -186,8 +213,7 @@ impl Gate {
         let Registration { name, declaration, data, .. } = registration;
         match data {
             Data::Csv { path, bad_rows } => {
-                // A slash would be a folder; nothing else in a name is special.
-                let file = PathBuf::from(format!("{}.v{version}.db", name.as_str().replace('/', "%2F")));
+                let file = PathBuf::from(file_name(name, version));
                 let target = self.catalog.folder().join(&file);
                 clear_leftovers(&target)?;
                 let imported = import(path, declaration, &target, key, *bad_rows, progress)?;
@@ -233,6 +259,19 @@ fn check_privacy(account: &Account, privacy: &Privacy) -> Result<(), Error> {
     }
 }
 
+/// The name of a data file. No two datasets have the same, also where capitals are not told from small letters.
+fn file_name(name: &AccountName, version: u32) -> String {
+    let mut file = String::new();
+    for c in name.as_str().chars() {
+        match c {
+            // An escape that cannot be part of a name.
+            '/' | 'A'..='Z' => file.push_str(&format!("%{:02X}", u32::from(c))),
+            _ => file.push(c),
+        }
+    }
+    format!("{file}.v{version}.db")
+}
+
 /// Data that are where they will be asked.
 struct Placed {
     schema: Schema,
@@ -258,8 +297,21 @@ fn keep(
     }
     // A name that PostgreSQL takes, and that no other dataset or version has.
     let hash = blake3::keyed_hash(key, name.as_str().as_bytes()).to_hex();
-    let kept = keep_rows(url, origin, schema, key, &format!("kept_{}_v{version}", &hash[..16]))?;
+    let table = format!("kept_{}_v{version}", &hash[..16]);
+    clear_leftover_table(url, &table)?;
+    let kept = keep_rows(url, origin, schema, key, &table)?;
     Ok((source(kept.table), Some(kept.kept)))
+}
+
+/// Drops the gate's own table of a version that is no longer asked. The newer version stands whether or not that is possible, so what
+/// went wrong is told and is no error.
+fn drop_kept(source: &Source) -> Option<String> {
+    match source {
+        Source::Postgres { url, table, origin } if table != origin => {
+            drop_table(url, table).err().map(|error| format!("{}.{}: {error}", table.schema, table.name))
+        }
+        _ => None,
+    }
 }
 
 fn random_key() -> Result<[u8; 32], Error> {

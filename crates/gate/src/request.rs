@@ -64,7 +64,7 @@ pub struct Prepared {
 impl Prepared {
     /// Parses, checks and prices a request.
     pub fn new(catalog: &Catalog, request: &Request) -> Result<Prepared, Error> {
-        let dataset = catalog.dataset(&request.dataset)?;
+        let dataset = catalog.asked(&request.dataset, request.key.as_str())?;
         let question = Question::parse(&request.question, dataset.name.as_str(), &dataset.schema)?;
         let canonical = question.canonical(dataset.name.as_str(), &dataset.schema);
         let plan = Plan::new(&question, &dataset.schema, request.price)?;

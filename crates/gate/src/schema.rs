@@ -131,6 +131,16 @@ impl Schema {
         Ok(Schema { unit, neighbours, columns })
     }
 
+    /// The same schema, if it is one that could be declared: one that was written down may have been changed since.
+    pub(crate) fn checked(self) -> Result<Schema, Error> {
+        let column = |Column { name, kind, bounds, categories }: Column| {
+            let bounds = bounds.map(|Bounds { low, high, grid }| Bounds::new(low, high, grid)).transpose()?;
+            Column::new(&name, kind, bounds, categories)
+        };
+        let columns = self.columns.into_iter().map(column).collect::<Result<_, Error>>()?;
+        Schema::new(self.unit, self.neighbours, columns)
+    }
+
     /// Whose privacy is protected.
     pub fn unit(&self) -> &PrivacyUnit {
         &self.unit
@@ -170,8 +180,14 @@ impl Schema {
 
 impl PrivacyUnit {
     pub(crate) fn privacy(&self, neighbours: Neighbours) -> Result<Privacy, Error> {
+        const ROW: &str = "row";
         let unit = match self {
-            PrivacyUnit::Row => Unit::parse("row"),
+            PrivacyUnit::Row => Unit::parse(ROW),
+            PrivacyUnit::Column { column, .. } if column.eq_ignore_ascii_case(ROW) => {
+                return Err(Error::input(format!(
+                    "the privacy unit is the column {column:?}, which the ledger could not tell from a row: rename the column"
+                )));
+            }
             PrivacyUnit::Column { column, .. } => Unit::parse(&column.to_ascii_lowercase()),
         };
         Ok(Privacy { unit: unit?, neighbours })

@@ -204,6 +204,7 @@ fn very_long_and_very_deep_questions_are_refused() {
         format!("SELECT COUNT(*) FROM people WHERE age = 1{}", " OR age = 1".repeat(50_000)),
         format!("SELECT COUNT(*) FROM people WHERE {} age = 1", "NOT ".repeat(100_000)),
         format!("SELECT COUNT(*) FROM people WHERE name = '{}'", "x".repeat(1_000_000)),
+        format!("SELECT COUNT(*) FROM people WHERE {}", ["name LIKE '%aaaa%b'"; 9].join(" OR ")),
         format!("SELECT {} FROM people", vec!["COUNT(*)"; 17].join(", ")),
         format!("SELECT COUNT(*) FROM people WHERE age = {}", "1".repeat(1_000_000)),
     ] {

@@ -253,6 +253,11 @@ fn an_analyst_pays_beside_the_dataset() {
     assert_eq!((house.charges("people"), house.charges("people/alice")), (1, 1));
     let Outcome::Refused(refusal) = ask("0.2") else { panic!("0.4 fits 0.3") };
     assert_eq!(refusal.refused()[0].0, alice);
+    let bob = house.gate.add_analyst(&account("people"), "bob", rules(FilterRule::Residue, "0.3,1e-6")).unwrap();
+    let hers = Request { account: Some(alice.clone()), ..request("people", COUNT, "0.01") };
+    answered(house.ask(&hers));
+    let error = house.gate.ask(&Request { account: Some(bob), ..hers }).unwrap_err();
+    assert!(error.is_input() && error.to_string().contains("another account paid"), "{error}");
     house.add("others", PEOPLE, SCHEMA, "1,1e-6");
     let foreign = Request { account: Some(alice.clone()), ..request("others", "SELECT COUNT(*) FROM others", "0.1") };
     assert!(house.gate.ask(&foreign).unwrap_err().to_string().contains("does not pay"));

@@ -74,12 +74,25 @@ fn a_refreshed_dataset_has_the_new_rows_and_the_same_budget() {
     query(&url, "INSERT INTO visits SELECT 'new' || row, 20, 5, true FROM generate_series(1, 100) row").unwrap();
     let before = answered(house.ask(&request("visits", "SELECT COUNT(*) FROM visits", "100")));
     assert!((before.value(0, 0).unwrap() - 1500.0).abs() < 2.0, "what is asked does not change under the analyst");
-    assert_eq!(house.gate.refresh(&account("visits")).unwrap().version, 2);
+    assert_eq!(house.gate.refresh(&account("visits")).unwrap().dataset.version, 2);
     let after = answered(house.ask(&request("visits", "SELECT COUNT(*) FROM visits", "100")));
     assert!((after.value(0, 0).unwrap() - 1600.0).abs() < 2.0);
     assert_eq!(house.charges("visits"), 3);
     let kept = query(&url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'taximeter_gate'").unwrap();
     assert_eq!(kept.trim(), "1", "the older version's table is gone");
+}
+
+/// Whoever was killed between keeping the rows and writing the version down left a table, and no refresh went past it.
+#[test]
+fn what_a_refresh_left_that_was_killed_is_not_in_the_way() {
+    let (house, url) = house();
+    query(&url, VISITS).unwrap();
+    house.register(registration(&url, "visits", "visits", SCHEMA)).unwrap();
+    let name = query(&url, "SELECT tablename FROM pg_tables WHERE schemaname = 'taximeter_gate'").unwrap();
+    let leftover = name.trim().replace("_v1", "_v2");
+    query(&url, &format!("CREATE TABLE taximeter_gate.{leftover} (person text)")).unwrap();
+    let refreshed = house.gate.refresh(&account("visits")).unwrap();
+    assert_eq!((refreshed.dataset.version, refreshed.dataset.rows), (2, Some(1500)));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 use crate::schema::ColumnType;
 
 /// The longest text of a field, in bytes.
-pub(super) const LONGEST_TEXT: usize = 1 << 20;
+pub(super) const LONGEST_TEXT: usize = 1 << 16;
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]

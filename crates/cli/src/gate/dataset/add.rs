@@ -211,7 +211,7 @@ impl Add {
 
     /// What an owner should know beside the result.
     fn tell(&self, registered: &Registered) {
-        let Registered { dataset, imported, left_out, same_data, unchanged } = registered;
+        let Registered { dataset, imported, left_out, same_data, unchanged, not_dropped } = registered;
         for BadRow { line, why } in imported.iter().flat_map(|imported| &imported.bad) {
             tell(&format!("line {line}: {why}"));
         }
@@ -228,6 +228,9 @@ impl Add {
                 "warning: the same data are registered as {other}: what is learned through both adds up, so the people in them are \
                  protected by the sum of both budgets only"
             ));
+        }
+        if let Some(why) = not_dropped {
+            tell(&format!("warning: the gate's table of the version before is still there; drop it by hand: {why}"));
         }
         if *unchanged {
             tell(&format!("warning: version {} has the same data as the one before", dataset.version));

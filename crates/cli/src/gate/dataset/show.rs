@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_gate::{Column, Dataset, PrivacyUnit, Schema, Value};
+use taximeter_gate::{Column, Dataset, PrivacyUnit, Registered, Schema, Value};
 use taximeter_ledger::{AccountName, Neighbours, Reader};
 
 use crate::gate::GateArgs;
 use crate::ledger::document::AccountJson;
 use crate::ledger::show::{Lines, account_lines, blocked_by, reading, share};
-use crate::output::{Failure, print_json, print_line, thousands};
+use crate::output::{Failure, print_json, print_line, tell, thousands};
 use crate::table::Table;
 
 /// List the datasets
@@ -207,7 +207,10 @@ impl Check {
 impl Refresh {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let gate = self.gate.open(false)?;
-        let dataset = gate.refresh(&AccountName::parse(&self.name)?)?;
+        let Registered { dataset, not_dropped, .. } = gate.refresh(&AccountName::parse(&self.name)?)?;
+        if let Some(why) = not_dropped {
+            tell(&format!("warning: the gate's table of the version before is still there; drop it by hand: {why}"));
+        }
         match self.gate.ledger.json {
             true => print_json(&document(&dataset, &gate.ledger().reader()?))?,
             false => print_line(&lines(&dataset).to_string())?,

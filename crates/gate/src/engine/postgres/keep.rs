@@ -76,6 +76,14 @@ pub(crate) fn drop_table(url: &str, table: &Table) -> Result<(), Error> {
     dropped.map_err(|failure| connection.explain(&failure))
 }
 
+/// Drops a table of the gate that was left by whoever was killed before its dataset was written down: no dataset has it.
+pub(crate) fn clear_leftover_table(url: &str, name: &str) -> Result<(), Error> {
+    let mut connection = Connection::open(url, Purpose::Keep)?;
+    let drop = format!("DROP TABLE IF EXISTS {}.{}", quoted(SCHEMA), quoted(name));
+    let dropped = connection.once(ANSWER, async |client: &mut Client| Ok(client.batch_execute(&drop).await?));
+    dropped.map_err(|failure| connection.explain(&failure))
+}
+
 /// The unit's column, and the most rows of one unit that are kept.
 fn unit(schema: &Schema) -> Result<(&Column, u32), Error> {
     let (PrivacyUnit::Column { max_rows_per_unit, .. }, Some(at)) = (&schema.unit, schema.unit_column()) else {

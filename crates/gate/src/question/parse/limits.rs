@@ -26,6 +26,9 @@ pub(super) const PATTERN: usize = 100;
 /// The most `%` in a pattern of LIKE: the work on one row grows with the length of its text to this power.
 pub(super) const WILDCARDS: usize = 4;
 
+/// The most LIKEs of a question: one row with a long text must not be what a question spends its time on.
+pub(super) const PATTERNS: usize = 8;
+
 /// The most aggregates of a question.
 pub(super) const AGGREGATES: usize = 16;
 

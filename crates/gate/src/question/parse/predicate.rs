@@ -14,6 +14,7 @@ pub(super) struct Filter<'a> {
     reader: &'a Reader<'a>,
     literals: usize,
     conditions: usize,
+    patterns: usize,
 }
 
 /// One side of a comparison.
@@ -24,7 +25,7 @@ enum Operand<'a> {
 
 impl<'a> Filter<'a> {
     pub(super) fn new(reader: &'a Reader<'a>) -> Filter<'a> {
-        Filter { reader, literals: 0, conditions: 0 }
+        Filter { reader, literals: 0, conditions: 0, patterns: 0 }
     }
 
     /// Reads a condition. It calls itself as often as parentheses and NOTs are nested: chains of AND and OR, which the
@@ -159,6 +160,12 @@ impl<'a> Filter<'a> {
         let Some(pattern) = literal.text() else {
             return Err(literal.refusal("a pattern is text in single quotes"));
         };
+        self.patterns += 1;
+        if self.patterns > limits::PATTERNS {
+            return Err(
+                literal.refusal(format!("there are more than {} LIKEs: ask something simpler", limits::PATTERNS))
+            );
+        }
         if pattern.len() > limits::PATTERN {
             return Err(literal.refusal(format!("the pattern is longer than {} bytes: shorten it", limits::PATTERN)));
         }
