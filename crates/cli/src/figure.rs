@@ -21,6 +21,10 @@ pub enum Kind {
     Own,
     /// Something to hold against it: thin and grey.
     Reference,
+    /// One value for each of several things that have no order: a grey bar each, one unit wide with its gap.
+    Bars,
+    /// What was found about each of them: a dot.
+    Dots,
 }
 
 /// How an axis runs.
@@ -119,6 +123,24 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend, Shift>) -> Result<()
     let (mut own, mut references) = (0, 0);
     for line in panel.lines.iter().filter(|line| !line.points.is_empty()) {
         let (style, (dash, gap)) = match line.kind {
+            Kind::Bars => {
+                let style = BLACK.mix(0.25).filled();
+                let bar = |(x, y): &(f64, f64)| Rectangle::new([(x - 0.4, y_low.max(0.0)), (x + 0.4, *y)], style);
+                chart.draw_series(line.points.iter().map(bar))?.label(&line.name).legend(move |(x, y)| {
+                    let (width, half) = (px(26) as i32, px(4) as i32);
+                    Rectangle::new([(x, y - half), (x + width, y + half)], style)
+                });
+                continue;
+            }
+            Kind::Dots => {
+                let style = COLOURS[5].filled();
+                let dot = |point: &(f64, f64)| Circle::new(*point, px(3), style);
+                chart
+                    .draw_series(line.points.iter().map(dot))?
+                    .label(&line.name)
+                    .legend(move |(x, y)| Circle::new((x + px(13) as i32, y), px(3), style));
+                continue;
+            }
             Kind::Own => {
                 own += 1;
                 (COLOURS[(own - 1) % COLOURS.len()].stroke_width(px(2)), DASHES[(own - 1) % DASHES.len()])

@@ -31,8 +31,8 @@ struct Program {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 2 wrong usage or input, 3 refused by a filter, 4 a record or a claim does not hold, 5 charged but no
-answer, 1 anything else.";
+Exit codes: 0 done, 2 wrong usage or input, 3 refused by a filter, 4 a record or a claim does not hold, 5 charged \
+but no answer, 1 anything else.";
 
 #[derive(Subcommand)]
 enum Command {

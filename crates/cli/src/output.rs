@@ -35,6 +35,17 @@ impl Failure {
             Failure::ClosedPipe => "nobody reads the output",
         }
     }
+
+    /// The same, with the line of the input that it is about.
+    pub fn in_line(self, number: u64) -> Failure {
+        let with_line = |message: String| format!("line {number}: {message}");
+        match self {
+            Failure::Usage(message) => Failure::Usage(with_line(message)),
+            Failure::Integrity(message) => Failure::Integrity(with_line(message)),
+            Failure::Other(message) => Failure::Other(with_line(message)),
+            Failure::ClosedPipe => Failure::ClosedPipe,
+        }
+    }
 }
 
 impl From<taximeter_gate::Error> for Failure {

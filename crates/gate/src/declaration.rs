@@ -65,8 +65,9 @@ impl Declaration {
         if text.len() > Declaration::LONGEST {
             return Err(Error::input(format!("the schema is longer than {} bytes", Declaration::LONGEST)));
         }
-        let file: File =
-            toml::from_str(text).map_err(|error| Error::input(format!("the schema cannot be read: {error}")))?;
+        let file: File = toml::from_str(text).map_err(|error| {
+            Error::input(format!("{}\n`dataset add --help` shows a schema", error.to_string().trim_end()))
+        })?;
         let unit = match file.unit {
             None => PrivacyUnit::Row,
             Some(UnitEntry::Word(word)) if word == "row" => PrivacyUnit::Row,
@@ -95,7 +96,7 @@ impl Declaration {
                 Some([low, high]) => Some((number(low).map_err(wrong)?, number(high).map_err(wrong)?)),
                 Some(other) => {
                     return Err(wrong(Error::input(format!(
-                        "bounds must be two numbers, such as [0, 120], not {}",
+                        "bounds are two numbers, such as [0, 120], and here are {}",
                         other.len()
                     ))));
                 }
@@ -104,7 +105,9 @@ impl Declaration {
                 toml::Value::Integer(value) => Ok(Category::Typed(Value::Integer(value))),
                 toml::Value::Boolean(value) => Ok(Category::Typed(Value::Boolean(value))),
                 toml::Value::String(text) => Ok(Category::Typed(Value::Text(text))),
-                other => Err(Error::input(format!("{other} cannot be a category"))),
+                other => Err(Error::input(format!(
+                    "{other} cannot be a category; categories are whole numbers, text or booleans"
+                ))),
             };
             let categories = entry.categories.map(|values| values.into_iter().map(category).collect::<Result<_, _>>());
             column.categories = categories.transpose().map_err(wrong)?;

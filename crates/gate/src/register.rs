@@ -195,7 +195,10 @@ impl Gate {
                 "there is an account {name} already; leave the budget and the rules out to let it pay, or choose another name"
             ))),
             Ok(account) => check_privacy(&account, privacy),
-            Err(error) if error.is_no_account() && opens => Ok(()),
+            Err(error) if error.is_no_account() && opens => match name.parent() {
+                None => Ok(()),
+                Some(above) => check_privacy(&self.ledger.account(&above)?, privacy),
+            },
             Err(error) if error.is_no_account() => Err(Error::input(format!(
                 "there is no account {name} to pay for the dataset; give it a budget, for instance --budget 1,1e-6"
             ))),
@@ -252,9 +255,12 @@ fn check_privacy(account: &Account, privacy: &Privacy) -> Result<(), Error> {
     match account.privacy() == privacy {
         true => Ok(()),
         false => Err(Error::input(format!(
-            "the account {} protects {}, but the dataset is declared to protect {privacy}: choose another name, or declare the same",
+            "the account {} protects {}, but the dataset is declared to protect {privacy}: choose another name, or declare the same; \
+             `account create` with --unit {} and --neighbours {} opens an account for it",
             account.name(),
-            account.privacy()
+            account.privacy(),
+            privacy.unit,
+            privacy.neighbours.name()
         ))),
     }
 }

@@ -396,7 +396,11 @@ impl Value {
 impl Value {
     /// Reads a value of a column's type from text.
     pub(crate) fn parse(text: &str, kind: ColumnType) -> Result<Value, Error> {
-        let wrong = || Error::input(format!("{text:?} is not a value of a column that holds {kind}"));
+        let wrong = || {
+            Error::input(format!(
+                "{text:?} is not a value of a column that holds {kind}; correct it, or declare another type for the column"
+            ))
+        };
         match kind {
             ColumnType::Text => Ok(Value::Text(text.to_string())),
             ColumnType::Integer => text.parse().map(Value::Integer).map_err(|_| wrong()),

@@ -120,7 +120,7 @@ impl Reader {
 /// A store without a record in it.
 pub(crate) fn no_ledger(location: &Location) -> Error {
     Error::input(format!(
-        "there is no ledger at {location} yet; `account create` makes one, or name another with --ledger"
+        "there is no ledger at {location} yet; `account create` or `dataset add` makes one, or name another with --ledger"
     ))
 }
 

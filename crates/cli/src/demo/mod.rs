@@ -121,7 +121,7 @@ impl Demo {
             || matches!(ask.purpose, Purpose::Who(_) | Purpose::Age(_))
         {
             self.say(&format!(
-                "{round:>6}  {:<34}  {:>5}  {:<26}  {:>6.2} %  {:>8}{}",
+                "{round:>6}  {:<34}  {:>5}  {:<26}  {:>6.2} %  {:>9}{}",
                 ask.text(),
                 ask.epsilon,
                 shown(&answer),
@@ -191,7 +191,7 @@ fn open(folder: &Path, location: &Location, csv: &Path, budget: Budget) -> Resul
 }
 
 fn heading() -> String {
-    format!("{:>6}  {:<34}  {:>5}  {:<26}  {:>8}  {:>8}", "answer", "question", "ε", "noisy answer", "left", "reading")
+    format!("{:>6}  {:<34}  {:>5}  {:<26}  {:>8}  {:>9}", "answer", "question", "ε", "noisy answer", "left", "reading")
 }
 
 /// A noisy answer in few words: the number with its reach, or the largest of several.

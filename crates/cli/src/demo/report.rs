@@ -228,17 +228,20 @@ fn ride_figure(ride: &Ride, folder: &Path) -> Result<PathBuf, Failure> {
 
 /// What the analyst saw, beside what only the storyteller knows.
 fn districts_figure(ride: &Ride, population: &Population, folder: &Path) -> Result<PathBuf, Failure> {
-    let truth = (0..DISTRICTS).map(|district| (district as f64, population.sick[district] as f64));
+    let truth: Vec<_> = (0..DISTRICTS).map(|district| (district as f64, population.sick[district] as f64)).collect();
     let glances = f64::from(ride.analyst.rounds.max(1));
     let seen = (0..DISTRICTS).map(|district| (district as f64, ride.analyst.glances[district] / glances));
+    let seen: Vec<_> = seen.collect();
+    // Room for the legend above, and for noise below 0.
+    let values = || truth.iter().chain(&seen).map(|(_, value)| *value);
+    let (lowest, highest) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
     let panel = Panel {
         title: format!("The mean of {} glances of ε = 0.01, and the truth", ride.analyst.rounds),
-        x: Axis::new("district", Scale::Linear),
-        // Room for the legend above the highest peak.
-        y: Axis { range: Some((0.0, 700.0)), ..Axis::new("people who are sick", Scale::Linear) },
+        x: Axis { range: Some((-1.0, DISTRICTS as f64)), ..Axis::new("district", Scale::Linear) },
+        y: Axis { range: Some((lowest, 1.25 * highest)), ..Axis::new("people who are sick", Scale::Linear) },
         lines: vec![
-            Line { name: "seen through the noise".to_string(), points: seen.collect(), kind: Kind::Own },
-            Line { name: "the truth".to_string(), points: truth.collect(), kind: Kind::Reference },
+            Line { name: "the truth".to_string(), points: truth, kind: Kind::Bars },
+            Line { name: "seen through the noise".to_string(), points: seen, kind: Kind::Dots },
         ],
         legend: SeriesLabelPosition::UpperRight,
     };

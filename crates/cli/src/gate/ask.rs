@@ -4,15 +4,17 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::Number;
 use taximeter_accounting::{Cost, Rounding};
-use taximeter_gate::{ExplainedPart, Gate, NoiseKind, Number, Outcome, Prepared, Price, Request};
-use taximeter_ledger::{AccountName, Key, Quote, Who};
+use taximeter_gate::{Catalog, ExplainedPart, Gate, NoiseKind, Outcome, Prepared, Price, Request};
+use taximeter_ledger::{Account, AccountName, Key, Quote, Who};
 
+use super::dataset::analysts;
 use super::{GateArgs, prompt, render};
 use crate::args::flag;
-use crate::ledger::charge::{print_refusal, what_fits};
+use crate::ledger::charge::{open_branches, print_refusal, what_fits};
 use crate::ledger::show::{self, Lines};
-use crate::output::{Failure, NO_ANSWER, REFUSED, print_json, print_line, show_number, tell};
+use crate::output::{Computed, Failure, NO_ANSWER, REFUSED, print_json, print_line, tell};
 use crate::table::Table;
 
 /// Ask a dataset a question in SQL; without one, open a prompt
@@ -39,8 +41,6 @@ pub struct Ask {
     dataset: String,
     /// The question, in SQL; without one, a prompt opens, or questions are read from standard input, one a line
     question: Option<String>,
-    #[command(flatten)]
-    price: PriceArgs,
     /// Clamp counts at 0 and averages at their bounds, afterwards
     #[arg(long)]
     clamp: bool,
@@ -56,6 +56,8 @@ pub struct Ask {
     /// Show what would run, its sensitivity, noise and cost; charges nothing
     #[arg(long, requires = "question", conflicts_with_all = ["key", "reuse"])]
     explain: bool,
+    #[command(flatten)]
+    price: PriceArgs,
     #[command(flatten)]
     gate: GateArgs,
 }
@@ -73,9 +75,10 @@ pub struct PriceArgs {
     /// The least cost whose 95% interval is at most so wide to each side
     #[arg(long, value_name = "WIDTH", group = "price")]
     error: Option<String>,
-    /// The noise that goes with --error
-    #[arg(long, value_name = "NOISE", requires = "error", default_value = "laplace", value_parser = ["laplace", "gaussian"])]
-    noise: String,
+    /// The noise that goes with --error [default: laplace]
+    #[arg(long, value_name = "NOISE", requires = "error", conflicts_with_all = ["epsilon", "gaussian"],
+          value_parser = ["laplace", "gaussian"])]
+    noise: Option<String>,
 }
 
 impl PriceArgs {
@@ -88,8 +91,8 @@ impl PriceArgs {
             return Ok(Some(Price::Gaussian(flag("--gaussian", text, Rounding::Up)?)));
         }
         let Some(text) = &self.error else { return Ok(None) };
-        let width = Number::parse(text).map_err(|error| Failure::Usage(format!("--error: {error}")))?;
-        let noise = if self.noise == "gaussian" { NoiseKind::Gaussian } else { NoiseKind::Laplace };
+        let width = taximeter_gate::Number::parse(text).map_err(|error| Failure::Usage(format!("--error: {error}")))?;
+        let noise = if self.noise.as_deref() == Some("gaussian") { NoiseKind::Gaussian } else { NoiseKind::Laplace };
         Ok(Some(Price::Error { width, noise }))
     }
 }
@@ -122,9 +125,9 @@ impl Ask {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let price = self.price.price()?;
         let Some(question) = &self.question else {
-            let gate = self.gate.open(false)?;
-            let names = gate.ledger().accounts().into_iter().map(|account| account.name().clone()).collect::<Vec<_>>();
-            return prompt::run(&gate, &self.asker(&names)?, price, self.gate.ledger.json);
+            let gate = self.gate.open()?;
+            let asker = self.asker(gate.catalog(), gate.ledger().accounts().iter().map(Account::name))?;
+            return prompt::run(&gate, &asker, price, self.gate.ledger.json);
         };
         let price = price.ok_or_else(|| {
             Failure::Usage("a price is missing; give for instance --epsilon 0.1, or --error 50".to_string())
@@ -140,18 +143,18 @@ impl Ask {
             Some(text) => Key::parse("key", text)?,
             None => Key::generate()?,
         };
-        let gate = self.gate.open(false)?;
-        let names = gate.ledger().accounts().into_iter().map(|account| account.name().clone()).collect::<Vec<_>>();
-        let request = self.asker(&names)?.request(question, price, key);
+        let gate = self.gate.open()?;
+        let asker = self.asker(gate.catalog(), gate.ledger().accounts().iter().map(Account::name))?;
+        let request = asker.request(question, price, key);
         let outcome = ask(&gate, &request)?;
         print_outcome(outcome, &request, self.gate.ledger.json)
     }
 
     fn explain(&self, question: &str, price: Price) -> Result<ExitCode, Failure> {
         let (catalog, reader) = self.gate.look()?;
-        let names = reader.accounts().iter().map(|account| account.name().clone()).collect::<Vec<_>>();
-        let request = self.asker(&names)?.request(question, price, Key::generate()?);
-        let prepared = Prepared::new(&catalog, &request)?;
+        let asker = self.asker(&catalog, reader.accounts().iter().map(Account::name))?;
+        let request = asker.request(question, price, Key::generate()?);
+        let prepared = Prepared::new(&catalog, &request).map_err(|error| render::with_position(question, error))?;
         let quote = reader.quote(prepared.charge())?;
         match self.gate.ledger.json {
             true => print_json(&Explanation::new(&prepared, &quote))?,
@@ -161,11 +164,10 @@ impl Ask {
     }
 
     /// Who pays: an analyst of the dataset, if it has any; otherwise who asks is a note.
-    fn asker(&self, accounts: &[AccountName]) -> Result<Asker, Failure> {
+    fn asker<'a>(&self, catalog: &Catalog, accounts: impl Iterator<Item = &'a AccountName>) -> Result<Asker, Failure> {
         let dataset = AccountName::parse(&self.dataset)?;
         let by = self.by.as_deref().map(|text| Who::parse("name in --by", text)).transpose()?;
-        let analysts: Vec<&AccountName> =
-            accounts.iter().filter(|name| name.parent().as_ref() == Some(&dataset)).collect();
+        let analysts = analysts(&catalog.datasets()?, &dataset, accounts);
         let account = match &by {
             Some(who) if !analysts.is_empty() => {
                 let name = format!("{dataset}/{who}");
@@ -187,10 +189,18 @@ impl Ask {
 
 /// Asks. Whoever does not know what came of a charge needs its key to find out.
 pub fn ask(gate: &Gate, request: &Request) -> Result<Outcome, Failure> {
-    gate.ask(request).map_err(|error| match error.is_unknown_outcome() {
+    let payer = [request.account.clone().unwrap_or_else(|| request.dataset.clone())];
+    let before = open_branches(gate.ledger(), &payer)?;
+    let outcome = gate.ask(request).map_err(|error| match error.is_unknown_outcome() {
         true => Failure::Other(format!("{error}: --key {}", request.key)),
         false => render::with_position(&request.question, error),
-    })
+    })?;
+    // It is paid for: nothing that goes wrong here may keep the answer back.
+    let after = open_branches(gate.ledger(), &payer).unwrap_or_else(|_| before.clone());
+    for (account, branch) in before.iter().filter(|branch| !after.contains(branch)) {
+        tell(&format!("note: closed on {}", show::closed_branch(account, branch)));
+    }
+    Ok(outcome)
 }
 
 /// Prints what came of a question.
@@ -200,10 +210,12 @@ pub fn print_outcome(outcome: Outcome, request: &Request, json: bool) -> Result<
             if let Some(note) = render::origin(answer.origin) {
                 tell(note);
             }
-            match json {
-                true => print_line(&answer.document)?,
-                false => print_line(&render::answer(&answer.document)?)?,
-            }
+            let text = if json { answer.document } else { render::answer(&answer.document)? };
+            print_line(&text).map_err(|failure| match failure {
+                // It is paid for: whoever asks again with its key has it.
+                Failure::Other(why) => Failure::Other(format!("{why} The answer is kept: --key {}", request.key)),
+                failure => failure,
+            })?;
             Ok(ExitCode::SUCCESS)
         }
         Outcome::Refused(refusal) => print_refusal(&refusal, json),
@@ -241,7 +253,7 @@ struct NoAnswerJson<'a> {
 }
 
 #[derive(Serialize)]
-struct Explanation<'a> {
+pub struct Explanation<'a> {
     dataset: &'a AccountName,
     version: u32,
     account: &'a AccountName,
@@ -252,6 +264,14 @@ struct Explanation<'a> {
     cost: Cost,
     admitted: bool,
     fits: Option<&'a [Cost]>,
+    /// Branches of filters that the charge would close for good.
+    closes: Vec<ClosesJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ClosesJson<'a> {
+    account: &'a AccountName,
+    branch: &'static str,
 }
 
 #[derive(Serialize)]
@@ -259,17 +279,18 @@ struct PartJson {
     measure: String,
     cost: Cost,
     noise: &'static str,
-    sensitivity: String,
-    scale: f64,
-    half_width: String,
+    sensitivity: Number,
+    scale: Computed,
+    half_width: Number,
 }
 
 impl<'a> Explanation<'a> {
-    fn new(prepared: &'a Prepared, quote: &'a Quote) -> Explanation<'a> {
+    pub fn new(prepared: &'a Prepared, quote: &'a Quote) -> Explanation<'a> {
         let (sql, parameters) = prepared.statement();
         let part = |part: ExplainedPart| {
             let ExplainedPart { measure, cost, noise, sensitivity, scale, half_width } = part;
-            PartJson { measure, cost, noise, sensitivity, scale, half_width }
+            let [sensitivity, half_width] = [sensitivity, half_width].map(Number::from_string_unchecked);
+            PartJson { measure, cost, noise, sensitivity, scale: Computed(scale), half_width }
         };
         Explanation {
             dataset: &prepared.dataset().name,
@@ -282,8 +303,15 @@ impl<'a> Explanation<'a> {
             cost: prepared.cost(),
             admitted: quote.is_admitted(),
             fits: quote.fits(),
+            closes: closes(quote).map(|(account, branch)| ClosesJson { account, branch }).collect(),
         }
     }
+}
+
+/// What an admitted charge would close for good.
+fn closes(quote: &Quote) -> impl Iterator<Item = (&AccountName, &'static str)> {
+    let accounts = quote.accounts().iter().filter(|_| quote.is_admitted());
+    accounts.filter_map(|account| Some((account.before.name(), account.closes?)))
 }
 
 /// What would happen, for people.
@@ -296,9 +324,15 @@ pub fn explanation(prepared: &Prepared, quote: &Quote) -> String {
         lines.add("with", parameters.join(", "));
     }
     lines.add("costs", show::costs(&[prepared.cost()]));
-    lines.add("pays", prepared.account());
+    let payers: Vec<&str> = quote.accounts().iter().map(|account| account.before.name().as_str()).collect();
+    lines.add("pays", payers.join(", "));
     match quote.is_admitted() {
-        true => lines.add("verdict", "would be answered; nothing was charged"),
+        true => {
+            lines.add("verdict", "would be answered; nothing was charged");
+            for (account, branch) in closes(quote) {
+                lines.add("closes", show::closed_branch(account, branch));
+            }
+        }
         false => {
             lines.add("verdict", "would be refused; nothing was charged");
             let is_not_open =
@@ -310,10 +344,14 @@ pub fn explanation(prepared: &Prepared, quote: &Quote) -> String {
     for part in prepared.parts() {
         table.row([
             part.measure,
-            part.sensitivity,
+            match part.sensitivity.parse() {
+                // The length of a vector, which may be the root of an integer.
+                Ok(length) if part.noise == "discrete-gaussian" => render::scale(length),
+                _ => render::grouped(&part.sensitivity),
+            },
             part.noise.to_string(),
-            show_number(part.scale),
-            part.half_width,
+            render::scale(part.scale),
+            render::grouped(&part.half_width),
             show::costs(&[part.cost]),
         ]);
     }

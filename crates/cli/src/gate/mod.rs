@@ -37,8 +37,14 @@ impl GateArgs {
         })
     }
 
-    /// Opens the gate to ask and to register, and makes the ledger where there is none, if so wished.
-    pub fn open(&self, create: bool) -> Result<Gate, Failure> {
+    /// Opens the gate to ask. Where there is none, none is made: a wrong folder is a mistake.
+    pub fn open(&self) -> Result<Gate, Failure> {
+        let ledger = self.ledger.write()?;
+        Ok(Gate::open(&self.existing_folder()?, ledger)?)
+    }
+
+    /// Opens the gate to register data, and makes the ledger where there is none, if so wished.
+    pub fn open_or_make(&self, create: bool) -> Result<Gate, Failure> {
         let options = Options { create, ..self.ledger.options(false) };
         let ledger = Ledger::open(&self.ledger.location()?, options)?;
         if ledger.position().sequence == 0 {
@@ -49,13 +55,19 @@ impl GateArgs {
 
     /// Opens the gate's records to look at them, beside whoever asks.
     pub fn look(&self) -> Result<(Catalog, Reader), Failure> {
-        let (reader, folder) = (self.ledger.read()?, self.folder()?);
-        if !Catalog::exists(&folder) {
-            return Err(Failure::Usage(format!(
+        let reader = self.ledger.read()?;
+        Ok((Catalog::open(&self.existing_folder()?, reader.id())?, reader))
+    }
+
+    /// The folder of the gate, if there is something in it.
+    fn existing_folder(&self) -> Result<PathBuf, Failure> {
+        let folder = self.folder()?;
+        match Catalog::exists(&folder) {
+            true => Ok(folder),
+            false => Err(Failure::Usage(format!(
                 "there are no datasets in {} yet; `dataset add` makes one, or name another folder with --data",
                 folder.display()
-            )));
+            ))),
         }
-        Ok((Catalog::open(&folder, reader.id())?, reader))
     }
 }

@@ -7,14 +7,15 @@ use rustyline::error::ReadlineError;
 use rustyline::{DefaultEditor, history::History};
 use taximeter_accounting::Rounding;
 use taximeter_gate::{Gate, NoiseKind, Number, Outcome, Prepared, Price};
-use taximeter_ledger::Key;
+use taximeter_ledger::{Account, Key};
 
-use super::ask::{Asker, ask, explanation, print_outcome};
-use super::dataset::column_table;
+use super::ask::{Asker, Explanation, ask, explanation, print_outcome};
+use super::dataset::{SchemaJson, column_table};
 use super::render;
 use crate::args::flag;
+use crate::ledger::document::AccountJson;
 use crate::ledger::show::{account_lines, blocked_by};
-use crate::output::{Failure, NO_ANSWER, REFUSED, print_line, tell};
+use crate::output::{Failure, NO_ANSWER, REFUSED, print_json, print_line, tell};
 
 const HELP: &str = "\
 SELECT …           ask; the charge is paid before the data are touched
@@ -82,9 +83,14 @@ impl Session<'_> {
 
     fn line_by_line(&mut self, lines: impl BufRead) -> Result<ExitCode, Failure> {
         let mut last = ExitCode::SUCCESS;
-        for line in lines.lines() {
-            let line = line.map_err(|error| Failure::Usage(format!("the questions cannot be read: {error}")))?;
-            match self.line(&line)? {
+        for (number, line) in (1..).zip(lines.lines()) {
+            let line = line.map_err(|error| match error.kind() {
+                io::ErrorKind::InvalidData => {
+                    Failure::Usage(format!("the questions are not UTF-8 in line {number}; write them in UTF-8"))
+                }
+                _ => Failure::Other(format!("the questions cannot be read: {error}; give them in a file or a pipe")),
+            })?;
+            match self.line(&line).map_err(|failure| failure.in_line(number))? {
                 Next::Go(code) if code == ExitCode::SUCCESS => {}
                 // A refusal leaves room for smaller questions; it is told at the end.
                 Next::Go(code) if code == ExitCode::from(REFUSED) || code == ExitCode::from(NO_ANSWER) => last = code,
@@ -96,20 +102,23 @@ impl Session<'_> {
     }
 
     fn line(&mut self, line: &str) -> Result<Next, Failure> {
-        let line = line.trim();
+        let line = line.trim().trim_end_matches(';').trim_end();
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         match word {
             "" => {}
             "\\quit" | "\\q" | "exit" | "quit" => return Ok(Next::Quit),
+            // Documents alone go to standard output, if such are wanted.
+            "\\help" | "\\?" | "help" if self.json => tell(HELP),
             "\\help" | "\\?" | "help" => print_line(HELP)?,
             "\\epsilon" => self.price = Some(Price::Epsilon(flag("\\epsilon", rest, Rounding::Up)?)),
             "\\gaussian" => self.price = Some(Price::Gaussian(flag("\\gaussian", rest, Rounding::Up)?)),
-            "\\error" => self.price = Some(Price::Error { width: Number::parse(rest)?, noise: NoiseKind::Laplace }),
-            "\\meter" => self.meter()?,
-            "\\columns" => {
-                print_line(&column_table(&self.gate.catalog().dataset(&self.asker.dataset)?.schema).to_string())?
+            "\\error" => {
+                let width = Number::parse(rest).map_err(|error| Failure::Usage(format!("\\error: {error}")))?;
+                self.price = Some(Price::Error { width, noise: NoiseKind::Laplace });
             }
+            "\\meter" => self.meter()?,
+            "\\columns" => self.columns()?,
             "\\explain" => self.explain(rest)?,
             _ if word.starts_with('\\') => {
                 return Err(Failure::Usage(format!("there is no command {word}; \\help shows them")));
@@ -144,7 +153,18 @@ impl Session<'_> {
         let prepared =
             Prepared::new(self.gate.catalog(), &request).map_err(|error| render::with_position(question, error))?;
         let quote = self.gate.ledger().quote(prepared.charge())?;
-        print_line(&explanation(&prepared, &quote))
+        match self.json {
+            true => print_json(&Explanation::new(&prepared, &quote)),
+            false => print_line(&explanation(&prepared, &quote)),
+        }
+    }
+
+    fn columns(&self) -> Result<(), Failure> {
+        let dataset = self.gate.catalog().dataset(&self.asker.dataset)?;
+        match self.json {
+            true => print_json(&SchemaJson::new(&dataset.schema)),
+            false => print_line(&column_table(&dataset.schema).to_string()),
+        }
     }
 
     fn meter(&self) -> Result<(), Failure> {
@@ -153,6 +173,10 @@ impl Session<'_> {
         let account = ledger.account(name)?;
         let all = ledger.accounts();
         let find = |name: &taximeter_ledger::AccountName| all.iter().find(|account| account.name() == name);
-        print_line(&account_lines(&account, blocked_by(&account, find)).to_string())
+        let blocked_by = blocked_by(&account, find);
+        match self.json {
+            true => print_json(&AccountJson::new(&account, blocked_by.map(Account::name))),
+            false => print_line(&account_lines(&account, blocked_by).to_string()),
+        }
     }
 }

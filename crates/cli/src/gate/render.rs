@@ -38,6 +38,9 @@ pub fn with_position(question: &str, error: Error) -> Failure {
     let before: String = question.chars().take(at.saturating_sub(1)).collect();
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = question[line_start..].lines().next().unwrap_or_default();
+    if line.trim().is_empty() {
+        return error.into();
+    }
     let column = before[line_start..].chars().count();
     const WIDTH: usize = 100;
     let shown: String = line.chars().skip(column.saturating_sub(WIDTH / 2)).take(WIDTH).collect();
@@ -68,26 +71,60 @@ fn table(answer: &Json) -> Result<Table, Failure> {
         }
     }
     let mut table = Table::new(&headings);
-    for row in list(answer, "rows")? {
+    let rows = list(answer, "rows")?;
+    // The numbers of a column stand with their points below each other.
+    let places = |at: usize| rows.iter().flat_map(|row| numbers(&row[at])).map(places).max().unwrap_or(0);
+    let places: Vec<usize> = (0..columns.len()).map(places).collect();
+    for row in rows {
         let mut cells = Vec::new();
-        for (cell, column) in row.as_array().into_iter().flatten().zip(columns) {
+        for ((cell, column), places) in row.as_array().into_iter().flatten().zip(columns).zip(&places) {
             if column["aggregate"].is_null() {
                 cells.push(text(cell));
                 continue;
             }
             let interval = match &cell["interval"] {
-                Json::Array(ends) => format!(
-                    "{} to {}",
-                    ends.first().map_or(String::new(), text),
-                    ends.last().map_or(String::new(), text)
-                ),
+                Json::Array(ends) => {
+                    let end = |end: Option<&Json>| end.map_or(String::new(), |end| padded(end, *places));
+                    format!("{} to {}", end(ends.first()), end(ends.last()))
+                }
                 _ => "unknown: too few rows".to_string(),
             };
-            cells.extend([if cell["value"].is_null() { "–".to_string() } else { text(&cell["value"]) }, interval]);
+            cells.extend([
+                if cell["value"].is_null() { "–".to_string() } else { padded(&cell["value"], *places) },
+                interval,
+            ]);
         }
         table.row(cells);
     }
     Ok(table)
+}
+
+/// The numbers of a cell: the value, and the ends of its interval.
+fn numbers(cell: &Json) -> impl Iterator<Item = &Json> {
+    let ends = cell["interval"].as_array().into_iter().flatten();
+    std::iter::once(&cell["value"]).chain(ends).filter(|number| number.is_number())
+}
+
+/// How many decimal places a number is written with.
+fn places(number: &Json) -> usize {
+    number.to_string().split_once('.').map_or(0, |(_, fraction)| fraction.len())
+}
+
+/// A number with so many decimal places, or with its own if those are more.
+fn padded(number: &Json, most: usize) -> String {
+    let missing = most.saturating_sub(places(number));
+    let point = if places(number) == 0 && missing > 0 { "." } else { "" };
+    format!("{}{point}{}", text(number), "0".repeat(missing))
+}
+
+/// The scale of noise, with six digits.
+pub fn scale(value: f64) -> String {
+    if !(1e-4..1e15).contains(&value) {
+        return show_number(value);
+    }
+    let places = (5.0 - value.log10().floor()).max(0.0) as usize;
+    let shown = format!("{value:.places$}");
+    grouped(if shown.contains('.') { shown.trim_end_matches('0').trim_end_matches('.') } else { &shown })
 }
 
 /// A value without quotes, whole numbers with their thousands apart.
@@ -100,7 +137,7 @@ fn text(value: &Json) -> String {
 }
 
 /// A number with its thousands apart.
-fn grouped(number: &str) -> String {
+pub fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
     let (whole, fraction) =
         digits.split_once('.').map_or((digits, String::new()), |(whole, rest)| (whole, format!(".{rest}")));
@@ -133,7 +170,7 @@ fn behind(answer: &Json) -> Result<Lines, Failure> {
                     "{}: {} of scale {}, paid with {}",
                     part["measure"].as_str().unwrap_or_default(),
                     part["noise"].as_str().unwrap_or_default(),
-                    show_number(part["scale"].as_f64().unwrap_or(f64::INFINITY)),
+                    part["scale"].as_f64().map_or("∞".to_string(), scale),
                     cost(&part["cost"])?
                 ),
             );
@@ -180,5 +217,27 @@ mod tests {
         for (number, shown) in [("1234567", "1,234,567"), ("-1234.5", "-1,234.5"), ("12", "12"), ("1e30", "1e30")] {
             assert_eq!(grouped(number), shown);
         }
+    }
+
+    #[test]
+    fn scales_have_six_digits() {
+        for (value, shown) in [
+            (100.0, "100"),
+            (8571428.571428573, "8,571,429"),
+            (42.857142857142854, "42.8571"),
+            (0.008345274, "0.00834527"),
+            (1e30, "1e30"),
+        ] {
+            assert_eq!(scale(value), shown);
+        }
+    }
+
+    #[test]
+    fn the_numbers_of_a_column_have_the_same_places() {
+        let number = |text: &str| serde_json::from_str::<Json>(text).unwrap();
+        for (written, shown) in [("-1234.5", "-1,234.500"), ("7", "7.000"), ("0.125", "0.125")] {
+            assert_eq!(padded(&number(written), 3), shown);
+        }
+        assert_eq!(padded(&number("7"), 0), "7");
     }
 }

@@ -80,10 +80,10 @@ impl ChargeCommand {
             true => Failure::Other(format!("{error}: --key {}", charge.key())),
             false => error.into(),
         };
-        let before = open_branches(&ledger, &charge)?;
+        let before = open_branches(&ledger, charge.accounts())?;
         match ledger.charge(charge.clone()).map_err(with_key)? {
             Outcome::Charged(fresh) => {
-                let after = open_branches(&ledger, &charge)?;
+                let after = open_branches(&ledger, charge.accounts())?;
                 let closed = before.into_iter().filter(|branch| !after.contains(branch)).collect();
                 self.charged("charged", &charge, &Paid::new(&ledger, fresh.receipt(), closed)?, fresh.receipt())
             }
@@ -174,9 +174,9 @@ pub fn what_fits(fits: Option<&[Cost]>, is_not_open: bool) -> String {
 }
 
 /// The branches of the filters that would pay that are open: a charge may close one for good.
-fn open_branches(ledger: &Ledger, charge: &Charge) -> Result<Vec<Branch>, Failure> {
+pub fn open_branches(ledger: &Ledger, accounts: &[AccountName]) -> Result<Vec<Branch>, Failure> {
     let mut open = Vec::new();
-    for path in charge.accounts().iter().flat_map(AccountName::path) {
+    for path in accounts.iter().flat_map(AccountName::path) {
         // An account that does not exist is an error of the charge, which says so.
         let Ok(account) = ledger.account(&AccountName::parse(path)?) else { continue };
         let Some(filter) = account.filter() else { continue };

@@ -101,19 +101,20 @@ fn row(account: &AccountName, receipt: &Receipt, record: &Record) -> [String; 8]
     };
     [
         record.sequence.to_string(),
-        time(record),
+        show::to_the_second(&record.time.to_string()),
         show::event(&record.event).to_string(),
         costs,
         after.map_or(String::new(), |after| show::share(after.left.map(|left| left.0))),
         after.map_or(String::new(), |after| show::reading(after.reading.map(|reading| reading.0), is_unknown)),
         text(by),
-        text(note),
+        text(note.map(without_hash)),
     ]
 }
 
-/// The time to the second.
-fn time(record: &Record) -> String {
-    record.time.to_string().chars().take("2026-01-01T00:00:00".len()).collect::<String>().replace('T', " ")
+/// A note without the hash that the gate puts before a question, so that the question can be seen.
+fn without_hash(note: &str) -> &str {
+    let question = note.strip_prefix("question ").and_then(|rest| rest.split_once(": "));
+    question.filter(|(hash, _)| Hash::parse(hash).is_some()).map_or(note, |(_, question)| question)
 }
 
 /// What fits in a column; the whole is in the JSON.

@@ -179,6 +179,11 @@ pub fn number(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(count), if count == 1 { one } else { many })
 }
 
+/// A time of the journal to the second.
+pub fn to_the_second(time: &str) -> String {
+    time.chars().take("2026-01-01T00:00:00".len()).collect::<String>().replace('T', " ")
+}
+
 /// Lines of a name and what stands behind it.
 #[derive(Default)]
 pub struct Lines(Vec<(&'static str, String)>);

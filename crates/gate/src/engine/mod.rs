@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use taximeter_ledger::PostgresAddress;
 
 use crate::error::Error;
 use crate::measure::{Dialect, Statement};
@@ -78,7 +79,17 @@ impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Source::Embedded { file } => write!(f, "{}", file.display()),
-            Source::Postgres { table, .. } => write!(f, "{}.{} of PostgreSQL", table.schema, table.name),
+            Source::Postgres { url, table, origin } => {
+                write!(f, "{}.{} of ", origin.schema, origin.name)?;
+                match PostgresAddress::parse(url) {
+                    Ok(address) => write!(f, "{address}")?,
+                    Err(_) => f.write_str("PostgreSQL")?,
+                }
+                match table == origin {
+                    true => Ok(()),
+                    false => write!(f, ", with the rows that count in {}.{}", table.schema, table.name),
+                }
+            }
         }
     }
 }

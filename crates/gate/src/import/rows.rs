@@ -63,6 +63,18 @@ impl Rows {
         if row.len() > Schema::COLUMNS {
             return Err(wrong(format!("it has {} columns, more than {}: leave some out", row.len(), Schema::COLUMNS)));
         }
+        if row.len() == 1
+            && let Some(sign) = row[0].iter().find(|byte| matches!(byte, b';' | b'\t' | b'|'))
+        {
+            let name = match sign {
+                b';' => "semicolons",
+                b'\t' => "tabs",
+                _ => "vertical bars",
+            };
+            return Err(wrong(format!(
+                "it names one column only, and has {name}: separate the columns by commas, in this line and in all others"
+            )));
+        }
         let mut names: Vec<String> = Vec::with_capacity(row.len());
         for (at, field) in row.iter().enumerate() {
             let place = at + 1;

@@ -382,7 +382,7 @@ fn require_file(path: &Path, create: bool) -> Result<(), Error> {
 
 fn no_ledger(path: &Path) -> Error {
     Error::input(format!(
-        "there is no ledger at {}; `account create` makes one, or name another with --ledger",
+        "there is no ledger at {}; `account create` or `dataset add` makes one, or name another with --ledger",
         path.display()
     ))
 }

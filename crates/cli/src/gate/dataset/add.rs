@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
+use taximeter_accounting::FilterRule;
 use taximeter_gate::{
     BadRow, BadRows, Data, Declaration, Gate, Imported, PrivacyUnit, Registered, Registration, Rules, Schema,
 };
-use taximeter_ledger::{AccountName, Neighbours};
+use taximeter_ledger::{Account, AccountName, Neighbours};
 
-use super::show::{SchemaJson, column_table};
+use super::show::{SchemaJson, column_table, rows_that_count};
 use crate::gate::GateArgs;
 use crate::ledger::account::rules::AccountRulesArgs;
 use crate::ledger::document::AccountJson;
@@ -23,22 +24,24 @@ use crate::progress::Progress;
 ///
 /// A CSV file is imported into the embedded engine: types are found in its first rows unless they are declared, an empty field is
 /// missing, and rows that cannot be read are listed with their lines. A PostgreSQL table stays where it is. The declaration is a file
-/// (--schema), flags, or both:
-///
-///   neighbours = "add-remove"                       # or "substitute"
-///   unit = "row"                                    # or { column = "person", max_rows_per_unit = 3 }
-///
-///   [columns.income]
-///   type = "real"                                   # integer, real, text or boolean
-///   bounds = [0, 200000]                            # SUM and AVG need bounds: values are clamped to them
-///   grid = 0.5                                      # and put on this grid
-///
-///   [columns.region]
-///   categories = ["north", "south"]                 # GROUP BY needs categories: every one is answered
+/// (--schema), flags, or both; a flag goes before the file. What is declared is public: take it from what is known about the subject,
+/// not from the rows.
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
     after_help = "\
+A schema:
+  neighbours = \"add-remove\"        # or \"substitute\"
+  unit = \"row\"                     # or { column = \"person\", max_rows_per_unit = 3 }
+
+  [columns.income]
+  type = \"real\"                    # integer, real, text or boolean
+  bounds = [0, 200000]             # for SUM and AVG: values are clamped to them
+  grid = 0.5                       # and put on this grid
+
+  [columns.region]
+  categories = [\"north\", \"south\"]  # for GROUP BY: every one is answered
+
 Examples:
   taximeter dataset add people people.csv --schema people.toml --budget 1,1e-6
   taximeter dataset add people people.csv --bounds age=0..120 --categories region=north,south --budget 1,1e-6
@@ -57,16 +60,17 @@ pub struct Add {
     #[arg(long, value_name = "URL", requires = "table", conflicts_with = "analyst")]
     postgres: Option<String>,
     /// The table, with or without its schema
-    #[arg(long, value_name = "TABLE", requires = "postgres")]
+    #[arg(long, value_name = "TABLE", requires = "postgres", conflicts_with = "file")]
     table: Option<String>,
     /// Add an analyst to a dataset: an account below the dataset's, with a budget of its own
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["new_version", "skip_bad_rows", "allow_reuse", "timeout", "schema", "unit",
+          "neighbours", "bounds", "categories", "types"])]
     analyst: Option<String>,
-    /// Newer data of a dataset that is there already, paid for by the same account
+    /// Newer data of a dataset that is there already, paid for by the same account; what was declared is declared again
     #[arg(long)]
     new_version: bool,
     /// Import the rows that can be read, and list the others
-    #[arg(long)]
+    #[arg(long, conflicts_with = "postgres")]
     skip_bad_rows: bool,
     /// Let analysts have their own earlier answer to the same question again at no cost
     #[arg(long)]
@@ -76,7 +80,7 @@ pub struct Add {
     timeout: f64,
     #[command(flatten)]
     declaration: DeclarationArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "The account")]
     rules: AccountRulesArgs,
     #[command(flatten)]
     gate: GateArgs,
@@ -154,9 +158,19 @@ impl Add {
         let Some(rules) = self.rules()? else {
             return Err(Failure::Usage(format!("{analyst} needs a budget; give for instance --budget 0.5,1e-6")));
         };
-        let gate = self.gate.open(false)?;
+        let gate = self.gate.open()?;
         let name = gate.add_analyst(dataset, analyst, rules)?;
         let account = gate.ledger().account(&name)?;
+        let rule = |account: &Account| account.filter().map(|filter| filter.spec().rule);
+        if let (Some(FilterRule::Zcdp | FilterRule::Renyi), Some(rule)) =
+            (rule(&gate.ledger().account(dataset)?), rule(&account))
+            && !matches!(rule, FilterRule::Zcdp | FilterRule::Renyi)
+        {
+            tell(&format!(
+                "note: {analyst} cannot ask with --gaussian, which the rule {} has no theorem for; --rule zcdp and renyi have",
+                rule.name()
+            ));
+        }
         match self.gate.ledger.json {
             true => print_json(&AnalystJson { dataset, account: AccountJson::new(&account, None) })?,
             false => print_line(&format!(
@@ -181,7 +195,7 @@ impl Add {
         };
         // A ledger is made for the root of a tree only.
         let create = registration.rules.is_some() && registration.name.parent().is_none();
-        let gate = self.gate.open(create)?;
+        let gate = self.gate.open_or_make(create)?;
         let progress = Progress::new("importing");
         let registered =
             gate.register(&registration, &mut |done, all| progress.share(done as f64 / all.max(1) as f64))?;
@@ -218,7 +232,19 @@ impl Add {
         if let Some(Imported { bad_rows, .. }) = imported
             && *bad_rows > 0
         {
-            tell(&format!("warning: {} could not be read and are not imported", number(*bad_rows, "row", "rows")));
+            let (rows, are) = (number(*bad_rows, "row", "rows"), if *bad_rows == 1 { "is" } else { "are" });
+            tell(&format!("warning: {rows} could not be read and {are} not imported"));
+        }
+        if let Some(Imported { kept: 0, .. }) = imported {
+            tell("warning: no row counts, so that every answer is noise alone");
+        }
+        let columns = dataset.schema.columns().iter().filter(|_| imported.is_some());
+        for column in columns.filter(|column| column.name().parse::<f64>().is_ok()) {
+            let name = column.name();
+            tell(&format!(
+                "warning: a column is called {name}; if the file has no header, put one before its first row and add it again with \
+                 --new-version"
+            ));
         }
         for (column, kind) in left_out {
             tell(&format!("note: the column {column} is of type {kind}, which cannot be asked about, and is left out"));
@@ -265,9 +291,13 @@ impl Add {
         }
         let mut lines = Lines::default();
         lines.add("dataset", format!("{}, version {}", dataset.name, dataset.version));
-        if let Some(imported) = imported {
-            lines.add("rows", rows(imported, &dataset.schema));
-        }
+        lines.add(
+            "rows",
+            match imported {
+                Some(imported) => rows(imported, &dataset.schema),
+                None => rows_that_count(dataset),
+            },
+        );
         lines.add("unit", dataset.schema.unit());
         let fixed = fixed_lines(&account);
         print_line(&format!("{lines}\n\n{}\n\n{fixed}", column_table(&dataset.schema)))?;
@@ -280,6 +310,14 @@ fn rows(imported: &Imported, schema: &Schema) -> String {
     let Imported { rows, kept, without_unit, bad_rows, .. } = imported;
     if *schema.unit() == PrivacyUnit::Row && *bad_rows == 0 {
         return thousands(*rows);
+    }
+    if *schema.unit() == PrivacyUnit::Row {
+        return format!(
+            "{} of {}; left out: {} that cannot be read",
+            thousands(*kept),
+            thousands(*rows),
+            thousands(*bad_rows)
+        );
     }
     let surplus = rows.saturating_sub(kept + without_unit + bad_rows);
     format!(
@@ -295,7 +333,8 @@ fn rows(imported: &Imported, schema: &Schema) -> String {
 impl DeclarationArgs {
     fn declaration(&self) -> Result<Declaration, Failure> {
         let mut declaration = match &self.schema {
-            Some(path) => Declaration::parse(&read(path)?)?,
+            Some(path) => Declaration::parse(&read(path)?)
+                .map_err(|error| Failure::Usage(format!("the schema {}: {error}", path.display())))?,
             None => Declaration::default(),
         };
         match (self.unit.as_deref(), self.max_rows_per_unit) {
@@ -327,7 +366,7 @@ impl DeclarationArgs {
 
 fn read(path: &Path) -> Result<String, Failure> {
     let unreadable = |error: &dyn std::fmt::Display| {
-        Failure::Usage(format!("the schema {} cannot be read: {error}", path.display()))
+        Failure::Usage(format!("the schema {} cannot be read: {error}; name a file in TOML", path.display()))
     };
     let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
     if length > Declaration::LONGEST as u64 {

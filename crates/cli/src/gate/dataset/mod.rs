@@ -9,9 +9,9 @@ use clap::{Args, Subcommand};
 
 use crate::output::Failure;
 
-pub use show::column_table;
+pub use show::{SchemaJson, analysts, column_table};
 
-/// Data behind a budget: add, list, show, check
+/// Data behind a budget: add, list, show, check, refresh, log
 ///
 /// A dataset is a table with a declaration: whose privacy is protected, the bounds of its numbers, and the categories that may be
 /// grouped by. Its account, of the same name, pays for every question about it.

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use taximeter_gate::{Column, Dataset, PrivacyUnit, Registered, Schema, Value};
-use taximeter_ledger::{AccountName, Neighbours, Reader};
+use taximeter_ledger::{Account, AccountName, Neighbours, Reader};
 
 use crate::gate::GateArgs;
 use crate::ledger::document::AccountJson;
-use crate::ledger::show::{Lines, account_lines, blocked_by, reading, share};
+use crate::ledger::show::{Lines, account_lines, blocked_by, reading, share, to_the_second};
 use crate::output::{Failure, print_json, print_line, tell, thousands};
 use crate::table::Table;
 
@@ -146,8 +146,12 @@ impl List {
         let (catalog, reader) = self.gate.look()?;
         let datasets = catalog.datasets()?;
         if self.gate.ledger.json {
-            let documents: Vec<_> = datasets.iter().map(|dataset| document(dataset, &reader)).collect();
+            let documents: Vec<_> = datasets.iter().map(|dataset| document(dataset, &datasets, &reader)).collect();
             print_json(&documents)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if datasets.is_empty() {
+            print_line("there are no datasets; `dataset add` makes one")?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut table = Table::new(&["dataset", ">version", ">rows", "unit", "neighbours", ">left", ">reading"]);
@@ -172,12 +176,15 @@ impl Show {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let (catalog, reader) = self.gate.look()?;
         let dataset = catalog.dataset(&AccountName::parse(&self.name)?)?;
+        let datasets = catalog.datasets()?;
         if self.gate.ledger.json {
-            print_json(&document(&dataset, &reader))?;
+            print_json(&document(&dataset, &datasets, &reader))?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut lines = lines(&dataset);
-        let analysts: Vec<&str> = analysts(&dataset, &reader).into_iter().map(AccountName::as_str).collect();
+        let accounts = reader.accounts().iter().map(Account::name);
+        let analysts = analysts(&datasets, &dataset.name, accounts).into_iter().map(AccountName::as_str);
+        let analysts: Vec<&str> = analysts.collect();
         lines.add("analysts", if analysts.is_empty() { "none but the owner".to_string() } else { analysts.join(", ") });
         let account = reader.account(&dataset.name)?;
         let account = account_lines(account, blocked_by(account, |name| reader.account(name).ok()));
@@ -191,7 +198,7 @@ impl Check {
         let (catalog, reader) = self.gate.look()?;
         let dataset = catalog.check(&AccountName::parse(&self.name)?, &reader)?;
         match self.gate.ledger.json {
-            true => print_json(&document(&dataset, &reader))?,
+            true => print_json(&document(&dataset, &catalog.datasets()?, &reader))?,
             false => print_line(&format!(
                 "{} is as it was registered: version {}, {} columns, and its account protects {}",
                 dataset.name,
@@ -206,13 +213,13 @@ impl Check {
 
 impl Refresh {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let gate = self.gate.open(false)?;
+        let gate = self.gate.open()?;
         let Registered { dataset, not_dropped, .. } = gate.refresh(&AccountName::parse(&self.name)?)?;
         if let Some(why) = not_dropped {
             tell(&format!("warning: the gate's table of the version before is still there; drop it by hand: {why}"));
         }
         match self.gate.ledger.json {
-            true => print_json(&document(&dataset, &gate.ledger().reader()?))?,
+            true => print_json(&document(&dataset, &gate.catalog().datasets()?, &gate.ledger().reader()?))?,
             false => print_line(&lines(&dataset).to_string())?,
         }
         Ok(ExitCode::SUCCESS)
@@ -241,20 +248,30 @@ impl Log {
             print_json(&failures)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let mut table = Table::new(&["time", "dataset", "key", "why there is no answer"]);
+        if failures.is_empty() {
+            print_line("the log is empty")?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut table = Table::new(&["time (UTC)", "dataset", "key", "why there is no answer"]);
         for FailureJson { time, key, dataset, why } in failures {
-            table.row([time, dataset, key, why]);
+            table.row([to_the_second(&time), dataset, key, why]);
         }
         print_line(&table.to_string())?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
+/// The rows that count.
+pub fn rows_that_count(dataset: &Dataset) -> String {
+    dataset.rows.map_or("as many as there are when it is asked".to_string(), thousands)
+}
+
 fn lines(dataset: &Dataset) -> Lines {
     let mut lines = Lines::default();
-    lines.add("dataset", format!("{}, version {} of {}", dataset.name, dataset.version, dataset.registered));
+    let registered = to_the_second(&dataset.registered.to_string());
+    lines.add("dataset", format!("{}, version {} of {registered} UTC", dataset.name, dataset.version));
     lines.add("data", dataset.data());
-    lines.add("rows", dataset.rows.map_or("as many as there are when it is asked".to_string(), thousands));
+    lines.add("rows", rows_that_count(dataset));
     lines.add("unit", dataset.schema.unit());
     lines.add("neighbours", dataset.schema.neighbours().name());
     lines.add("timeout", format!("{} s a question", dataset.timeout.as_secs_f64()));
@@ -262,7 +279,8 @@ fn lines(dataset: &Dataset) -> Lines {
     lines
 }
 
-fn document<'a>(dataset: &'a Dataset, reader: &'a Reader) -> DatasetJson<'a> {
+fn document<'a>(dataset: &'a Dataset, datasets: &[Dataset], reader: &'a Reader) -> DatasetJson<'a> {
+    let accounts = reader.accounts().iter().map(Account::name);
     DatasetJson {
         dataset: &dataset.name,
         version: dataset.version,
@@ -273,12 +291,16 @@ fn document<'a>(dataset: &'a Dataset, reader: &'a Reader) -> DatasetJson<'a> {
         data: dataset.data(),
         schema: SchemaJson::new(&dataset.schema),
         account: reader.account(&dataset.name).ok().map(|account| AccountJson::new(account, None)),
-        analysts: analysts(dataset, reader),
+        analysts: analysts(datasets, &dataset.name, accounts),
     }
 }
 
-/// The accounts right below a dataset's.
-pub fn analysts<'a>(dataset: &Dataset, reader: &'a Reader) -> Vec<&'a AccountName> {
-    let below = reader.accounts().iter().map(|account| account.name());
-    below.filter(|name| name.parent().as_ref() == Some(&dataset.name)).collect()
+/// The accounts right below a dataset's, but for those of other datasets.
+pub fn analysts<'a>(
+    datasets: &[Dataset],
+    dataset: &AccountName,
+    accounts: impl Iterator<Item = &'a AccountName>,
+) -> Vec<&'a AccountName> {
+    let is_dataset = |name: &AccountName| datasets.iter().any(|other| other.name == *name);
+    accounts.filter(|name| name.parent().as_ref() == Some(dataset) && !is_dataset(name)).collect()
 }

@@ -127,7 +127,13 @@ impl Connection {
 
     /// A failure, with the place where it happened.
     pub(super) fn explain(&self, failure: &Failure) -> Error {
-        Error::other(format!("the data at {}: {failure}", self.address))
+        let advice = match failure {
+            Failure::Lost(_) => {
+                "; does the server run, and are the user, password, host, port and database of the URL right?"
+            }
+            Failure::Failed(_) => "",
+        };
+        Error::other(format!("the data at {}: {failure}{advice}", self.address))
     }
 }
 

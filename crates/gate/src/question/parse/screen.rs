@@ -26,7 +26,7 @@ impl Tokens {
                 || schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(word))
         };
         for index in 0..self.len() {
-            if let Err((index, why)) = self.check(index, &is_name) {
+            if let Err((index, why)) = self.check(index, dataset, &is_name) {
                 return Err(Error::question(self.at(index), why));
             }
         }
@@ -34,7 +34,7 @@ impl Tokens {
     }
 
     /// Looks at one token; what is wrong begins with it or with another one.
-    fn check(&self, index: usize, is_name: &impl Fn(&str) -> bool) -> Result<(), (usize, String)> {
+    fn check(&self, index: usize, dataset: &str, is_name: &impl Fn(&str) -> bool) -> Result<(), (usize, String)> {
         let refuse = |why: &str| Err((index, why.to_string()));
         match self.get(index) {
             None
@@ -50,7 +50,7 @@ impl Tokens {
                 | Token::Gt
                 | Token::GtEq,
             ) => Ok(()),
-            Some(Token::Word(word)) if words::is_ours(word.keyword) => self.check_keyword(index, word.keyword),
+            Some(Token::Word(word)) if words::is_ours(word.keyword) => self.check_keyword(index, word.keyword, dataset),
             Some(Token::Word(word)) => self.check_word(index, word, is_name),
             Some(Token::SingleQuotedString(_)) => self.check_text(index),
             Some(Token::Plus | Token::Minus) => self.check_sign(index),
@@ -64,7 +64,7 @@ impl Tokens {
         }
     }
 
-    fn check_keyword(&self, index: usize, keyword: Keyword) -> Result<(), (usize, String)> {
+    fn check_keyword(&self, index: usize, keyword: Keyword, dataset: &str) -> Result<(), (usize, String)> {
         let refuse = |index: usize, why: &str| Err((index, why.to_string()));
         match keyword {
             Keyword::SELECT if index > 0 => {
@@ -74,7 +74,7 @@ impl Tokens {
                 index,
                 "SELECT DISTINCT is not answered: every group is answered once anyway; leave DISTINCT out",
             ),
-            Keyword::FROM => self.check_table(index),
+            Keyword::FROM => self.check_table(index, dataset),
             Keyword::IS => {
                 let what = if self.is(index + 1, Keyword::NOT) { index + 2 } else { index + 1 };
                 match self.is(what, Keyword::NULL) {
@@ -94,7 +94,7 @@ impl Tokens {
     }
 
     /// One name stands behind FROM, and then a clause or nothing. The parser itself would look much further.
-    fn check_table(&self, index: usize) -> Result<(), (usize, String)> {
+    fn check_table(&self, index: usize, dataset: &str) -> Result<(), (usize, String)> {
         let before = index.saturating_sub(1);
         if self.is(before, Keyword::SELECT) || self.get(before) == Some(&Token::Comma) {
             return Err((
@@ -104,7 +104,9 @@ impl Tokens {
         }
         let is_name = |token: &Token| matches!(token, Token::Word(word) if !words::is_ours(word.keyword));
         if !self.get(index + 1).is_some_and(is_name) {
-            return Err((index + 1, "FROM is followed by the name of the dataset, and by nothing else".to_string()));
+            let why =
+                format!("FROM is followed by the name of the dataset, and by nothing else: write {}", quoted(dataset));
+            return Err((index + 1, why));
         }
         let clauses = [Keyword::WHERE, Keyword::GROUP, Keyword::ORDER, Keyword::LIMIT];
         let ends = matches!(self.get(index + 2), None | Some(Token::SemiColon | Token::Whitespace(_)));
@@ -116,6 +118,15 @@ impl Tokens {
             _ => None,
         }) {
             return Err((index + 2, why.to_string()));
+        }
+        // A name with a slash, a dash or a point is one name only in quotes.
+        if dataset.contains(['/', '-', '.'])
+            && matches!(self.get(index + 2), Some(Token::Div | Token::Minus | Token::Period))
+        {
+            return Err((
+                index + 1,
+                format!("this is not the dataset's name: write {}, with the quotes", quoted(dataset)),
+            ));
         }
         let why = "the dataset's name is followed by WHERE, GROUP BY, ORDER BY, LIMIT or nothing: joins, aliases, schemas, samples \
                    and hints are not answered; leave them out";

@@ -364,5 +364,7 @@ fn broken(what: String) -> StoreError {
 }
 
 fn no_ledger(address: &PostgresAddress) -> String {
-    format!("there is no ledger at {address}; `account create` makes one, or name another with --ledger")
+    format!(
+        "there is no ledger at {address}; `account create` or `dataset add` makes one, or name another with --ledger"
+    )
 }
