@@ -35,7 +35,8 @@ fn a_file_becomes_a_dataset_that_answers() {
     assert!((value(&answer) - 3000.0).abs() < 100.0);
     let shown =
         desk.done(&["ask", "people", "SELECT region, COUNT(*) FROM people GROUP BY region", "--epsilon", "0.1"]);
-    for part in ["north", "south", "95% interval", "charged", "discrete-laplace", "one row added or removed", "reading"]
+    for part in
+        ["north", "south", "95% interval", "charged", "discrete-laplace", "one record added or removed", "reading"]
     {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -156,9 +157,9 @@ fn the_history_shows_what_was_asked() {
 #[test]
 fn an_account_that_protects_something_else_is_refused_before_the_data_are_imported() {
     let desk = desk();
-    desk.done(&["account", "create", "town", "--budget", "2,1e-6"]);
+    desk.done(&["account", "create", "town", "--budget", "2,1e-6", "--unit", "household"]);
     let add = ["dataset", "add", "town/people", "people.csv", "--budget", "1,1e-6"];
-    assert!(desk.fails(2, &add).contains("--unit row"));
+    assert!(desk.fails(2, &add).contains("--unit record"));
     assert!(!desk.path("taximeter.db.gate/town%2Fpeople.v1.db").exists());
 }
 
@@ -243,6 +244,33 @@ fn what_cannot_be_declared_is_refused_with_what_to_do() {
     assert!(desk.fails(2, &["dataset", "add", "people", "people.csv"]).contains("--new-version"));
     assert!(desk.fails(2, &["dataset", "add", "others", "--budget", "1,1e-6"]).contains("CSV file"));
     assert_eq!(desk.document(0, &["dataset", "list"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn newer_data_keep_what_was_declared_unless_it_is_said_again() {
+    let desk = desk();
+    std::fs::write(desk.path("newer.csv"), "age,region\n1,north\n200,south\n").unwrap();
+    let newer =
+        |more: &[&str]| desk.document(0, &[&["dataset", "add", "people", "newer.csv", "--new-version"], more].concat());
+    let second = newer(&["--allow-reuse", "--timeout", "5"]);
+    assert_eq!((&second["version"], &second["schema"]["columns"][0]["bounds"][1]), (&2.into(), &"120".into()));
+    assert_eq!(second["schema"]["columns"][1]["categories"][1], "south");
+    let third = newer(&["--bounds", "age=0..90"]);
+    assert_eq!(third["schema"]["columns"][0]["bounds"][1], "90");
+    let shown = desk.document(0, &["dataset", "show", "people"]);
+    assert_eq!((&shown["reuse"], &shown["timeout_seconds"]), (&true.into(), &5.0.into()));
+    newer(&["--allow-reuse=false"]);
+    assert_eq!(desk.document(0, &["dataset", "show", "people"])["reuse"], false);
+    assert!(desk.fails(2, &["dataset", "add", "others", "newer.csv", "--new-version"]).contains("no dataset others"));
+}
+
+#[test]
+fn a_dataset_may_stand_below_an_account_that_is_there() {
+    let desk = desk();
+    desk.done(&["account", "create", "town", "--budget", "1,1e-6"]);
+    desk.done(&["dataset", "add", "town/people", "people.csv", "--budget", "0.5,1e-6"]);
+    desk.done(&["ask", "town/people", "SELECT COUNT(*) FROM \"town/people\"", "--epsilon", "0.1"]);
+    assert_eq!(desk.document(0, &["account", "show", "town"])["charges"], 1);
 }
 
 #[test]

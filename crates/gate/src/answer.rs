@@ -151,8 +151,9 @@ fn average((sum, steps): (&Part, i128), (count, rows): (&Part, i128), bounds: &B
         true => value.clamp(bounds.low().to_f64(), bounds.high().to_f64()),
         false => value,
     };
-    // Three places beyond the grid's are as many as anyone can use; the interval is rounded outwards.
-    let places = bounds.grid().places() + 3;
+    // Digits far below the noise tell nothing: two of those in which the ends differ are shown. The interval is rounded outwards.
+    let meaningful = 1.0 - ((high - low) / 2.0).log10().floor();
+    let places = meaningful.clamp(0.0, f64::from(bounds.grid().places() + 3)) as u32;
     let rounded = |value: f64, direction: f64| Decimal::rounded(within(value), places, direction);
     Cell::Estimate {
         value: Some(rounded(mean(steps, rows), 0.0)),

@@ -115,6 +115,19 @@ impl Declaration {
         Ok(declaration)
     }
 
+    /// The declaration of data that are there already, with all types: for newer data of the same kind.
+    pub fn of(schema: &Schema) -> Declaration {
+        let column = |column: &Column| DeclaredColumn {
+            name: column.name.clone(),
+            kind: Some(column.kind),
+            bounds: column.bounds.map(|bounds| (bounds.low(), bounds.high())),
+            grid: column.bounds.map(|bounds| bounds.grid()),
+            categories: column.categories.as_ref().map(|values| values.iter().cloned().map(Category::Typed).collect()),
+        };
+        let columns = schema.columns.iter().map(column).collect();
+        Declaration { unit: schema.unit.clone(), neighbours: schema.neighbours, columns }
+    }
+
     /// Adds bounds as they are written on a command line: `age=0..120`, or with a grid `income=0..200000/0.5`.
     pub fn add_bounds(&mut self, text: &str) -> Result<(), Error> {
         let form =

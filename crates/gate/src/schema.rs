@@ -180,12 +180,13 @@ impl Schema {
 
 impl PrivacyUnit {
     pub(crate) fn privacy(&self, neighbours: Neighbours) -> Result<Privacy, Error> {
-        const ROW: &str = "row";
+        // The ledger's own word, so that a dataset can stand below an account that was opened without a word about its unit.
+        const ROW: &str = "record";
         let unit = match self {
             PrivacyUnit::Row => Unit::parse(ROW),
             PrivacyUnit::Column { column, .. } if column.eq_ignore_ascii_case(ROW) => {
                 return Err(Error::input(format!(
-                    "the privacy unit is the column {column:?}, which the ledger could not tell from a row: rename the column"
+                    "the privacy unit is the column {column:?}, which is what the ledger calls a row: rename the column"
                 )));
             }
             PrivacyUnit::Column { column, .. } => Unit::parse(&column.to_ascii_lowercase()),

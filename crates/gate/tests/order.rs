@@ -39,7 +39,7 @@ fn a_question_is_charged_once_and_answered_with_its_receipt() {
     assert_eq!(document["columns"][0]["parts"][0]["scale"], 2.0);
     assert_eq!(document["cost"]["epsilon"], "0.5");
     assert_eq!(document["receipt"]["sequence"], 2);
-    assert_eq!(document["protects"], "one row added or removed");
+    assert_eq!(document["protects"], "one record added or removed");
     let (value, interval) = (&document["rows"][0][0]["value"], &document["rows"][0][0]["interval"]);
     let half_width = document["columns"][0]["parts"][0]["half_width"].as_i64().unwrap();
     assert_eq!(interval[0].as_i64().unwrap() + half_width, value.as_i64().unwrap());
@@ -308,7 +308,7 @@ fn an_account_that_protects_something_else_does_not_pay() {
     other.new_version = true;
     other.declaration.neighbours = taximeter_ledger::Neighbours::Substitute;
     let error = house.register(other).unwrap_err();
-    assert!(error.to_string().contains("protects one row added or removed"), "{error}");
+    assert!(error.to_string().contains("protects one record added or removed"), "{error}");
 }
 
 #[test]

@@ -71,9 +71,9 @@ fn a_schema_that_nobody_could_declare_is_damaged() {
 #[test]
 fn a_unit_that_the_ledger_takes_for_a_row_is_refused() {
     let house = House::new();
-    let lines = "Row,age\n1,30\n1,40\n";
+    let lines = "Record,age\n1,30\n1,40\n";
     house.add("visits", lines, "", "1,1e-6");
-    let by_column = r#"unit = { column = "Row", max_rows_per_unit = 1 }"#;
+    let by_column = r#"unit = { column = "Record", max_rows_per_unit = 1 }"#;
     let error = house.register(newer(&house, lines, by_column)).unwrap_err();
     assert!(error.is_input() && error.to_string().contains("rename the column"), "{error}");
 }

@@ -48,7 +48,7 @@ Examples:
   taximeter dataset add visits visits.csv --unit person --max-rows-per-unit 3 --budget 1,1e-6
   taximeter dataset add orders --postgres postgres://owner@localhost/shop --table orders --budget 1,1e-6
   taximeter dataset add people --analyst alice --budget 0.5,1e-6
-  taximeter dataset add people people-2026.csv --schema people.toml --new-version"
+  taximeter dataset add people people-2026.csv --new-version"
 )]
 pub struct Add {
     /// The name of the dataset, and of its account
@@ -66,18 +66,18 @@ pub struct Add {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["new_version", "skip_bad_rows", "allow_reuse", "timeout", "schema", "unit",
           "neighbours", "bounds", "categories", "types"])]
     analyst: Option<String>,
-    /// Newer data of a dataset that is there already, paid for by the same account; what was declared is declared again
+    /// Newer data of a dataset that is there already, paid for by the same account; what is not said again stays as it was
     #[arg(long)]
     new_version: bool,
     /// Import the rows that can be read, and list the others
     #[arg(long, conflicts_with = "postgres")]
     skip_bad_rows: bool,
     /// Let analysts have their own earlier answer to the same question again at no cost
-    #[arg(long)]
-    allow_reuse: bool,
-    /// How long a question may take, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
-    timeout: f64,
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    allow_reuse: Option<bool>,
+    /// How long a question may take, in seconds [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<f64>,
     #[command(flatten)]
     declaration: DeclarationArgs,
     #[command(flatten, next_help_heading = "The account")]
@@ -85,6 +85,9 @@ pub struct Add {
     #[command(flatten)]
     gate: GateArgs,
 }
+
+/// How long a question may take, unless it is said.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Args)]
 #[command(next_help_heading = "The declaration")]
@@ -182,26 +185,38 @@ impl Add {
     }
 
     fn add_data(&self, name: AccountName) -> Result<ExitCode, Failure> {
+        let (data, rules, timeout) = (self.data()?, self.rules()?, self.timeout()?);
+        // What is wrong with a declaration is said before a ledger is made for it; that of newer data may be the one before.
+        let declaration = if self.new_version { None } else { Some(self.declaration.declaration(None)?) };
+        // A ledger is made for the root of a tree only.
+        let gate = self.gate.open_or_make(rules.is_some() && name.parent().is_none())?;
+        let before = if self.new_version { Some(gate.catalog().dataset(&name)?) } else { None };
         let registration = Registration {
-            declaration: self.declaration.declaration()?,
-            data: self.data()?,
-            rules: self.rules()?,
+            declaration: match declaration {
+                Some(declaration) => declaration,
+                None => self.declaration.declaration(before.as_ref().map(|before| &before.schema))?,
+            },
+            data,
+            rules,
             new_version: self.new_version,
-            reuse: self.allow_reuse,
-            timeout: Duration::try_from_secs_f64(self.timeout).map_err(|error| {
-                Failure::Usage(format!("--timeout {}: {error}; give for instance 60", self.timeout))
-            })?,
+            reuse: self.allow_reuse.unwrap_or(before.as_ref().is_some_and(|before| before.reuse)),
+            timeout: timeout.unwrap_or(before.map_or(DEFAULT_TIMEOUT, |before| before.timeout)),
             name,
         };
-        // A ledger is made for the root of a tree only.
-        let create = registration.rules.is_some() && registration.name.parent().is_none();
-        let gate = self.gate.open_or_make(create)?;
         let progress = Progress::new("importing");
         let registered =
             gate.register(&registration, &mut |done, all| progress.share(done as f64 / all.max(1) as f64))?;
         drop(progress);
         self.tell(&registered);
         self.print(&gate, &registered)
+    }
+
+    fn timeout(&self) -> Result<Option<Duration>, Failure> {
+        let seconds = |seconds: f64| {
+            Duration::try_from_secs_f64(seconds)
+                .map_err(|error| Failure::Usage(format!("--timeout {seconds}: {error}; give for instance 60")))
+        };
+        self.timeout.map(seconds).transpose()
     }
 
     fn data(&self) -> Result<Data, Failure> {
@@ -331,11 +346,12 @@ fn rows(imported: &Imported, schema: &Schema) -> String {
 }
 
 impl DeclarationArgs {
-    fn declaration(&self) -> Result<Declaration, Failure> {
+    /// What was declared: a file, or else what was declared about the version before, and the flags on top of it.
+    fn declaration(&self, before: Option<&Schema>) -> Result<Declaration, Failure> {
         let mut declaration = match &self.schema {
             Some(path) => Declaration::parse(&read(path)?)
                 .map_err(|error| Failure::Usage(format!("the schema {}: {error}", path.display())))?,
-            None => Declaration::default(),
+            None => before.map_or_else(Declaration::default, Declaration::of),
         };
         match (self.unit.as_deref(), self.max_rows_per_unit) {
             (None, _) => {}
