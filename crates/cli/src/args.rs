@@ -232,9 +232,9 @@ impl RuleArgs {
 /// A filter that decides and an odometer that reads.
 #[derive(Args)]
 pub struct FilterAndOdometerArgs {
-    /// The filter that decides
-    #[arg(long, value_name = "RULE", default_value = "residue", value_parser = filter_rules())]
-    rule: String,
+    /// The filter that decides [default: residue]
+    #[arg(long, value_name = "RULE", value_parser = filter_rules())]
+    rule: Option<String>,
     /// The odometer that reads
     #[arg(long, value_name = "RULE", default_value = "renyi-mixture", value_parser = odometer_rules())]
     odometer: String,
@@ -252,16 +252,19 @@ pub struct FilterAndOdometerArgs {
 }
 
 impl FilterAndOdometerArgs {
-    /// Both, for a budget.
-    pub fn with_budget(&self, budget: Budget) -> Result<(FilterSpec, OdometerSpec), Failure> {
-        if budget.delta().is_zero() && (self.rule != "basic" || (self.odometer != "basic" && self.at_delta.is_none())) {
+    /// Both, for a budget. `default` decides unless another rule was chosen.
+    pub fn with_budget(&self, budget: Budget, default: FilterRule) -> Result<(FilterSpec, OdometerSpec), Failure> {
+        let rule = self.rule.as_deref().map_or(Ok(default), FilterRule::from_name)?;
+        if budget.delta().is_zero()
+            && (rule != FilterRule::Basic || (self.odometer != "basic" && self.at_delta.is_none()))
+        {
             return Err(Failure::Usage(
                 "a budget without a delta goes with basic composition alone: give a delta, for instance --budget 1,1e-6, or use \
                  --rule basic --odometer basic"
                     .to_string(),
             ));
         }
-        let (rule, odometer) = (FilterRule::from_name(&self.rule)?, OdometerRule::from_name(&self.odometer)?);
+        let odometer = OdometerRule::from_name(&self.odometer)?;
         self.rules.refuse_foreign(Some(rule), Some(odometer))?;
         let filter = FilterSpec {
             on_halt: if self.on_halt == "stop" { OnHalt::Stop } else { OnHalt::Refuse },

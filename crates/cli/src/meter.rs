@@ -68,7 +68,7 @@ impl Meter {
 
     /// The filter and the odometer, with nothing charged.
     fn ride(&self) -> Result<Ride, Failure> {
-        let (filter, odometer) = self.rules.with_budget(self.budget.budget()?)?;
+        let (filter, odometer) = self.rules.with_budget(self.budget.budget()?, FilterRule::Residue)?;
         let (filter, odometer) = (Filter::new(filter)?, Odometer::new(odometer)?);
         Ok(Ride { filter, odometer, round: 0, usual: None, last_halted: false })
     }

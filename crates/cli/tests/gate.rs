@@ -164,6 +164,18 @@ fn an_account_that_protects_something_else_is_refused_before_the_data_are_import
 }
 
 #[test]
+fn an_analyst_has_the_rule_of_the_dataset_unless_another_is_chosen() {
+    let desk = desk();
+    desk.done(&["dataset", "add", "others", "people.csv", "--budget", "1,1e-6", "--rule", "zcdp"]);
+    desk.done(&["dataset", "add", "others", "--analyst", "alice", "--budget", "0.5,1e-6"]);
+    let rule = |account| desk.document(0, &["account", "show", account])["filter"]["rule"].clone();
+    assert_eq!(rule("others/alice"), "zcdp");
+    desk.done(&["ask", "others", "SELECT COUNT(*) FROM others", "--gaussian", "0.05", "--by", "alice"]);
+    desk.done(&["dataset", "add", "others", "--analyst", "bob", "--budget", "0.5,1e-6", "--rule", "residue"]);
+    assert_eq!(rule("others/bob"), "residue");
+}
+
+#[test]
 fn a_dataset_below_another_one_is_not_its_analyst() {
     let desk = desk();
     desk.done(&["dataset", "add", "people/sample", "people.csv", "--budget", "0.5,1e-6"]);

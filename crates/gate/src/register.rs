@@ -10,10 +10,10 @@ use taximeter_ledger::{Account, AccountName, AccountSpec, Privacy, Reader};
 
 use crate::catalog::{Catalog, Dataset};
 use crate::declaration::Declaration;
-use crate::engine::{Source, Table, clear_leftover_table, drop_table, find_table, keep_rows};
+use crate::engine::{Kept, Source, Table, clear_leftover_table, drop_table, find_table, keep_rows};
 use crate::error::Error;
 use crate::gate::Gate;
-use crate::import::{BadRows, Imported, clear_leftovers, import};
+use crate::import::{BadRow, BadRows, Imported, clear_leftovers, import};
 use crate::schema::{PrivacyUnit, Schema};
 
 /// A dataset to register.
@@ -78,8 +78,10 @@ pub struct Rules {
 pub struct Registered {
     /// The dataset.
     pub dataset: Dataset,
-    /// What was found in the CSV file.
-    pub imported: Option<Imported>,
+    /// What came of the rows; nothing for a table that is asked as it is.
+    pub counted: Option<Counted>,
+    /// Rows of a file that cannot be read, the first ones.
+    pub bad: Vec<BadRow>,
     /// Columns of a table that cannot be asked about, and their types.
     pub left_out: Vec<(String, String)>,
     /// Other datasets that were made from the same data: what is learned through both adds up.
@@ -88,6 +90,19 @@ pub struct Registered {
     pub unchanged: bool,
     /// Why the gate's table of the version before is still in PostgreSQL, if it is.
     pub not_dropped: Option<String>,
+}
+
+/// What came of the rows of a dataset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Rows of the file or table.
+    pub rows: u64,
+    /// Rows that count: with a unit, at most so many of each.
+    pub kept: u64,
+    /// Rows without a unit, which are left out.
+    pub without_unit: u64,
+    /// Rows that cannot be read.
+    pub bad_rows: u64,
 }
 
 /// The shortest time that an owner may give a question: what it is stored with. With none at all, nothing would be answered.
@@ -142,7 +157,7 @@ impl Gate {
             reuse: registration.reuse,
             timeout: registration.timeout,
             registered: Timestamp::now(),
-            rows: placed.rows,
+            rows: placed.counted.map(|counted| counted.kept),
             source: placed.source,
             fingerprint: placed.fingerprint,
             key,
@@ -151,14 +166,8 @@ impl Gate {
         let same_data = self.catalog.same_data(&dataset.fingerprint, name)?;
         let unchanged = before.as_ref().is_some_and(|before| before.fingerprint == dataset.fingerprint);
         let not_dropped = before.and_then(|before| drop_kept(&before.source));
-        Ok(Registered {
-            dataset,
-            imported: placed.imported,
-            left_out: placed.left_out,
-            same_data,
-            unchanged,
-            not_dropped,
-        })
+        let (counted, bad, left_out) = (placed.counted, placed.bad, placed.left_out);
+        Ok(Registered { dataset, counted, bad, left_out, same_data, unchanged, not_dropped })
     }
 
     /// Reads a PostgreSQL table again: of every unit its rows are chosen anew among those that are there now.
@@ -172,12 +181,19 @@ impl Gate {
             )));
         };
         let version = before.version + 1;
-        let (source, rows) = keep(url, origin, &before.schema, name, version, &before.key)?;
+        if *before.schema.unit() == PrivacyUnit::Row {
+            return Err(Error::input(format!(
+                "the table of {name} is asked as it is at every question, since a row is its unit: there is nothing to refresh"
+            )));
+        }
+        let (source, counted) = keep(url, origin, &before.schema, name, version, &before.key)?;
+        let rows = counted.map(|counted| counted.kept);
         let dataset = Dataset { version, source, rows, registered: Timestamp::now(), ..before.clone() };
         self.catalog.put(&dataset)?;
         let same_data = self.catalog.same_data(&dataset.fingerprint, name)?;
         let not_dropped = drop_kept(&before.source);
-        Ok(Registered { dataset, imported: None, left_out: Vec::new(), same_data, unchanged: false, not_dropped })
+        let (bad, left_out) = (Vec::new(), Vec::new());
+        Ok(Registered { dataset, counted, bad, left_out, same_data, unchanged: false, not_dropped })
     }
 
     /// Opens an account for an analyst, below the dataset's.
@@ -219,22 +235,23 @@ impl Gate {
                 let file = PathBuf::from(file_name(name, version));
                 let target = self.catalog.folder().join(&file);
                 clear_leftovers(&target)?;
-                let imported = import(path, declaration, &target, key, *bad_rows, progress)?;
+                let Imported { schema, rows, kept, without_unit, bad, bad_rows, fingerprint } =
+                    import(path, declaration, &target, key, *bad_rows, progress)?;
                 Ok(Placed {
-                    schema: imported.schema.clone(),
+                    schema,
                     source: Source::Embedded { file },
-                    fingerprint: imported.fingerprint.to_hex().to_string(),
-                    rows: Some(imported.kept),
-                    imported: Some(imported),
+                    fingerprint: fingerprint.to_hex().to_string(),
+                    counted: Some(Counted { rows, kept, without_unit, bad_rows }),
+                    bad,
                     left_out: Vec::new(),
                 })
             }
             Data::Postgres { url, table } => {
                 let found = find_table(url, table)?;
                 let schema = declaration.schema(&found.columns)?;
-                let (source, rows) = keep(url, &found.table, &schema, name, version, key)?;
+                let (source, counted) = keep(url, &found.table, &schema, name, version, key)?;
                 let (fingerprint, left_out) = (found.fingerprint, found.left_out);
-                Ok(Placed { schema, source, fingerprint, rows, imported: None, left_out })
+                Ok(Placed { schema, source, fingerprint, counted, bad: Vec::new(), left_out })
             }
         }
     }
@@ -283,8 +300,8 @@ struct Placed {
     schema: Schema,
     source: Source,
     fingerprint: String,
-    rows: Option<u64>,
-    imported: Option<Imported>,
+    counted: Option<Counted>,
+    bad: Vec<BadRow>,
     left_out: Vec<(String, String)>,
 }
 
@@ -296,7 +313,7 @@ fn keep(
     name: &AccountName,
     version: u32,
     key: &[u8; 32],
-) -> Result<(Source, Option<u64>), Error> {
+) -> Result<(Source, Option<Counted>), Error> {
     let source = |table| Source::Postgres { url: url.to_string(), table, origin: origin.clone() };
     if *schema.unit() == PrivacyUnit::Row {
         return Ok((source(origin.clone()), None));
@@ -305,8 +322,8 @@ fn keep(
     let hash = blake3::keyed_hash(key, name.as_str().as_bytes()).to_hex();
     let table = format!("kept_{}_v{version}", &hash[..16]);
     clear_leftover_table(url, &table)?;
-    let kept = keep_rows(url, origin, schema, key, &table)?;
-    Ok((source(kept.table), Some(kept.kept)))
+    let Kept { table, rows, kept, without_unit } = keep_rows(url, origin, schema, key, &table)?;
+    Ok((source(table), Some(Counted { rows, kept, without_unit, bad_rows: 0 })))
 }
 
 /// Drops the gate's own table of a version that is no longer asked. The newer version stands whether or not that is possible, so what

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::{House, account, answered, document, request, rules};
 use taximeter_accounting::FilterRule;
-use taximeter_gate::{Data, Declaration, Outcome, Registration};
+use taximeter_gate::{Counted, Data, Declaration, Outcome, Registration};
 use taximeter_ledger::Location;
 use taximeter_testing::{PrivatePostgres, query};
 
@@ -54,7 +54,8 @@ fn questions_are_charged_in_one_database_and_answered_from_another() {
     let (house, url) = house();
     query(&url, VISITS).unwrap();
     let registered = house.register(registration(&url, "visits", "visits", SCHEMA)).unwrap();
-    assert_eq!(registered.dataset.rows, Some(1500));
+    let counted = Counted { rows: 5001, kept: 1500, without_unit: 1, bad_rows: 0 };
+    assert_eq!((registered.dataset.rows, registered.counted), (Some(1500), Some(counted)));
     let question = "SELECT urgent, COUNT(*), COUNT(DISTINCT person), AVG(age) FROM visits GROUP BY urgent";
     let first = request("visits", question, "100");
     let answer = answered(house.ask(&first));
@@ -123,6 +124,7 @@ fn a_table_that_became_a_view_is_noticed_before_anybody_pays() {
     let (house, url) = house();
     query(&url, "CREATE TABLE people (age int4)").unwrap();
     house.register(registration(&url, "people", "people", "")).unwrap();
+    assert!(house.gate.refresh(&account("people")).unwrap_err().to_string().contains("nothing to refresh"));
     query(&url, "ALTER TABLE people RENAME TO hidden; CREATE VIEW people AS SELECT 1 / (age - 40) AS age FROM hidden")
         .unwrap();
     assert!(house.gate.ask(&request("people", "SELECT COUNT(*) FROM people", "0.1")).is_err());

@@ -125,6 +125,9 @@ impl Session<'_> {
             }
             _ => return Ok(Next::Go(self.ask(line)?)),
         }
+        if let ("\\epsilon" | "\\gaussian" | "\\error", Some(price)) = (word, self.price) {
+            tell(&format!("the next questions pay {}", offered(price)));
+        }
         Ok(Next::Go(ExitCode::SUCCESS))
     }
 
@@ -178,5 +181,14 @@ impl Session<'_> {
             true => print_json(&AccountJson::new(&account, blocked_by.map(Account::name))),
             false => print_line(&account_lines(&account, blocked_by).to_string()),
         }
+    }
+}
+
+/// What is offered, in words.
+fn offered(price: Price) -> String {
+    match price {
+        Price::Epsilon(epsilon) => format!("ε = {epsilon}"),
+        Price::Gaussian(mu) => format!("μ = {mu}, for discrete Gaussian noise"),
+        Price::Error { width, .. } => format!("the least ε whose 95% interval is within ± {width}"),
     }
 }

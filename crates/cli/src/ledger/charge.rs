@@ -169,7 +169,7 @@ pub fn what_fits(fits: Option<&[Cost]>, is_not_open: bool) -> String {
     match fits {
         Some(fits) => format!("{}, on all accounts", show::fitting(fits)),
         None if is_not_open => "nothing: an account is not open".to_string(),
-        None => "nothing of this kind".to_string(),
+        None => "nothing of this kind: the budget is spent".to_string(),
     }
 }
 

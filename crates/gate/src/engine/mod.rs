@@ -16,7 +16,7 @@ use crate::question::quoted;
 use crate::schema::{Schema, Value};
 
 pub(crate) use embedded::Embedded;
-pub(crate) use postgres::{Postgres, clear_leftover_table, drop_table, find_table, keep_rows};
+pub(crate) use postgres::{Kept, Postgres, clear_leftover_table, drop_table, find_table, keep_rows};
 
 /// Where the data of a dataset are.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

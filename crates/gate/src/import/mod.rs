@@ -50,7 +50,7 @@ pub struct BadRow {
 
 /// What came of an import.
 #[derive(Clone, Debug)]
-pub struct Imported {
+pub(crate) struct Imported {
     /// The declaration with all types.
     pub schema: Schema,
     /// Rows of the file.

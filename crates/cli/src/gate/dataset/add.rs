@@ -8,9 +8,9 @@ use clap::Args;
 use serde::Serialize;
 use taximeter_accounting::FilterRule;
 use taximeter_gate::{
-    BadRow, BadRows, Data, Declaration, Gate, Imported, PrivacyUnit, Registered, Registration, Rules, Schema,
+    BadRow, BadRows, Counted, Data, Declaration, Gate, PrivacyUnit, Registered, Registration, Rules, Schema,
 };
-use taximeter_ledger::{Account, AccountName, Neighbours};
+use taximeter_ledger::{AccountName, Neighbours};
 
 use super::show::{SchemaJson, column_table, rows_that_count};
 use crate::gate::GateArgs;
@@ -158,22 +158,18 @@ impl Add {
     }
 
     fn add_analyst(&self, dataset: &AccountName, analyst: &str) -> Result<ExitCode, Failure> {
-        let Some(rules) = self.rules()? else {
+        if !self.rules.are_given() {
             return Err(Failure::Usage(format!("{analyst} needs a budget; give for instance --budget 0.5,1e-6")));
-        };
-        let gate = self.gate.open()?;
-        let name = gate.add_analyst(dataset, analyst, rules)?;
-        let account = gate.ledger().account(&name)?;
-        let rule = |account: &Account| account.filter().map(|filter| filter.spec().rule);
-        if let (Some(FilterRule::Zcdp | FilterRule::Renyi), Some(rule)) =
-            (rule(&gate.ledger().account(dataset)?), rule(&account))
-            && !matches!(rule, FilterRule::Zcdp | FilterRule::Renyi)
-        {
-            tell(&format!(
-                "note: {analyst} cannot ask with --gaussian, which the rule {} has no theorem for; --rule zcdp and renyi have",
-                rule.name()
-            ));
         }
+        // What is wrong with the flags is said before a ledger is opened.
+        self.rules(FilterRule::Residue)?;
+        let gate = self.gate.open()?;
+        // The same rule as the dataset's, so that the analyst may ask whatever the dataset takes.
+        let above = gate.ledger().account(dataset)?;
+        let rule = above.filter().map_or(FilterRule::Residue, |filter| filter.spec().rule);
+        let (filter, odometer) = self.rules.specs(rule)?;
+        let name = gate.add_analyst(dataset, analyst, Rules { filter, odometer })?;
+        let account = gate.ledger().account(&name)?;
         match self.gate.ledger.json {
             true => print_json(&AnalystJson { dataset, account: AccountJson::new(&account, None) })?,
             false => print_line(&format!(
@@ -185,7 +181,7 @@ impl Add {
     }
 
     fn add_data(&self, name: AccountName) -> Result<ExitCode, Failure> {
-        let (data, rules, timeout) = (self.data()?, self.rules()?, self.timeout()?);
+        let (data, rules, timeout) = (self.data()?, self.rules(FilterRule::Residue)?, self.timeout()?);
         // What is wrong with a declaration is said before a ledger is made for it; that of newer data may be the one before.
         let declaration = if self.new_version { None } else { Some(self.declaration.declaration(None)?) };
         // A ledger is made for the root of a tree only.
@@ -230,30 +226,30 @@ impl Add {
         }
     }
 
-    fn rules(&self) -> Result<Option<Rules>, Failure> {
+    fn rules(&self, default: FilterRule) -> Result<Option<Rules>, Failure> {
         if !self.rules.are_given() {
             return Ok(None);
         }
-        let (filter, odometer) = self.rules.specs()?;
+        let (filter, odometer) = self.rules.specs(default)?;
         Ok(Some(Rules { filter, odometer }))
     }
 
     /// What an owner should know beside the result.
     fn tell(&self, registered: &Registered) {
-        let Registered { dataset, imported, left_out, same_data, unchanged, not_dropped } = registered;
-        for BadRow { line, why } in imported.iter().flat_map(|imported| &imported.bad) {
+        let Registered { dataset, counted, bad, left_out, same_data, unchanged, not_dropped } = registered;
+        for BadRow { line, why } in bad {
             tell(&format!("line {line}: {why}"));
         }
-        if let Some(Imported { bad_rows, .. }) = imported
+        if let Some(Counted { bad_rows, .. }) = counted
             && *bad_rows > 0
         {
             let (rows, are) = (number(*bad_rows, "row", "rows"), if *bad_rows == 1 { "is" } else { "are" });
             tell(&format!("warning: {rows} could not be read and {are} not imported"));
         }
-        if let Some(Imported { kept: 0, .. }) = imported {
+        if let Some(Counted { kept: 0, .. }) = counted {
             tell("warning: no row counts, so that every answer is noise alone");
         }
-        let columns = dataset.schema.columns().iter().filter(|_| imported.is_some());
+        let columns = dataset.schema.columns().iter().filter(|_| self.file.is_some());
         for column in columns.filter(|column| column.name().parse::<f64>().is_ok()) {
             let name = column.name();
             tell(&format!(
@@ -279,19 +275,15 @@ impl Add {
     }
 
     fn print(&self, gate: &Gate, registered: &Registered) -> Result<ExitCode, Failure> {
-        let Registered { dataset, imported, left_out, same_data, .. } = registered;
+        let Registered { dataset, counted, bad, left_out, same_data, .. } = registered;
         let account = gate.ledger().account(&dataset.name)?;
         if self.gate.ledger.json {
-            let imported = imported.as_ref().map(|imported| ImportedJson {
-                rows: imported.rows,
-                kept: imported.kept,
-                without_unit: imported.without_unit,
-                bad_rows: imported.bad_rows,
-                first_bad_rows: imported
-                    .bad
-                    .iter()
-                    .map(|row| BadRowJson { line: row.line, why: row.why.clone() })
-                    .collect(),
+            let imported = counted.map(|Counted { rows, kept, without_unit, bad_rows }| ImportedJson {
+                rows,
+                kept,
+                without_unit,
+                bad_rows,
+                first_bad_rows: bad.iter().map(|row| BadRowJson { line: row.line, why: row.why.clone() }).collect(),
             });
             print_json(&Document {
                 dataset: &dataset.name,
@@ -308,8 +300,8 @@ impl Add {
         lines.add("dataset", format!("{}, version {}", dataset.name, dataset.version));
         lines.add(
             "rows",
-            match imported {
-                Some(imported) => rows(imported, &dataset.schema),
+            match counted {
+                Some(counted) => rows(counted, &dataset.schema),
                 None => rows_that_count(dataset),
             },
         );
@@ -320,9 +312,9 @@ impl Add {
     }
 }
 
-/// What came of the rows of a file.
-fn rows(imported: &Imported, schema: &Schema) -> String {
-    let Imported { rows, kept, without_unit, bad_rows, .. } = imported;
+/// What came of the rows.
+fn rows(counted: &Counted, schema: &Schema) -> String {
+    let Counted { rows, kept, without_unit, bad_rows } = counted;
     if *schema.unit() == PrivacyUnit::Row && *bad_rows == 0 {
         return thousands(*rows);
     }

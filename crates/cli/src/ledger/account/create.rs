@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{ArgGroup, Args};
 use serde::Serialize;
 use serde_json::value::RawValue;
+use taximeter_accounting::FilterRule;
 use taximeter_ledger::{AccountName, AccountSpec, Hash, Ledger, LedgerId, Neighbours, Options, Privacy, Unit};
 
 use crate::ledger::LedgerArgs;
@@ -82,7 +83,7 @@ impl Create {
     /// What was asked for, checked before a ledger is touched. What is protected may depend on the account above.
     fn spec(&self) -> Result<AccountSpec, Failure> {
         let name = AccountName::parse(&self.name)?;
-        let (filter, odometer) = self.rules.specs()?;
+        let (filter, odometer) = self.rules.specs(FilterRule::Residue)?;
         let unit = self.unit.as_deref().map(Unit::parse).transpose()?;
         let privacy = Privacy { unit: unit.unwrap_or(Privacy::default().unit), ..Privacy::default() };
         Ok(AccountSpec { name, privacy, filter, odometer })

@@ -1,7 +1,7 @@
 //! The rules of a new account: a budget with its filter, or an odometer alone.
 
 use clap::Args;
-use taximeter_accounting::{Budget, Filter, FilterSpec, Odometer, OdometerSpec};
+use taximeter_accounting::{Budget, Filter, FilterRule, FilterSpec, Odometer, OdometerSpec};
 
 use crate::args::{FilterAndOdometerArgs, MechanismDelta};
 use crate::output::Failure;
@@ -27,13 +27,15 @@ impl AccountRulesArgs {
         self.budget.is_some() || self.no_budget
     }
 
-    /// The filter, if there is a budget, and the odometer, with all defaults in their places.
-    pub fn specs(&self) -> Result<(Option<FilterSpec>, OdometerSpec), Failure> {
+    /// The filter, if there is a budget, and the odometer, with all defaults in their places. `default` decides unless another rule was
+    /// chosen.
+    pub fn specs(&self, default: FilterRule) -> Result<(Option<FilterSpec>, OdometerSpec), Failure> {
         let mechanism_delta = self.mechanism_delta.amount()?;
         let (filter, odometer) = match &self.budget {
             Some(text) => {
                 let budget = Budget::parse(text).map_err(|error| Failure::Usage(format!("--budget: {error}")))?;
-                let (filter, odometer) = self.rules.with_budget(budget.with_mechanism_delta(mechanism_delta)?)?;
+                let (filter, odometer) =
+                    self.rules.with_budget(budget.with_mechanism_delta(mechanism_delta)?, default)?;
                 (Some(Filter::new(filter)?.spec().clone()), odometer)
             }
             None => (None, self.rules.without_budget(mechanism_delta)?),

@@ -16,7 +16,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
 pub(crate) use self::find::find_table;
-pub(crate) use self::keep::{clear_leftover_table, drop_table, keep_rows};
+pub(crate) use self::keep::{Kept, clear_leftover_table, drop_table, keep_rows};
 use self::relation::{Relation, qualified};
 use self::session::{Connection, Failure, Purpose};
 use super::{Engine, ExactRow, Table};

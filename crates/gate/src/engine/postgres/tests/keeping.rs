@@ -1,7 +1,6 @@
 //! Which rows of a unit are kept.
 
 use super::*;
-use crate::engine::postgres::keep::Kept;
 use crate::engine::postgres::keep::encoded;
 
 const KEY: [u8; 32] = [7; 32];
