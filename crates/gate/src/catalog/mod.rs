@@ -19,6 +19,7 @@ pub use self::answers::FailedQuestion;
 pub(crate) use self::answers::{AnswerRecord, StoredAnswer};
 use crate::engine::Source;
 use crate::error::Error;
+use crate::import::sync_folder;
 use crate::schema::Schema;
 
 /// The gate's own records.
@@ -135,6 +136,8 @@ impl Catalog {
         let registered: String =
             transaction.query_row("SELECT ledger FROM gate", [], |row| row.get(0)).map_err(unusable)?;
         transaction.commit().map_err(unusable)?;
+        // SQLite has made its write-ahead file by now, and syncs what is in it, but not that it is there.
+        sync_folder(&self.folder.join("gate.db")).map_err(|error| self::unusable(&self.folder, error))?;
         if registered != ledger.to_string() {
             return Err(Error::input(format!(
                 "the datasets in {} are paid for on the ledger {registered}, but this one is {ledger}: on another ledger their \

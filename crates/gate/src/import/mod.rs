@@ -21,7 +21,7 @@ use std::path::Path;
 
 use csv::ByteRecord;
 
-pub(crate) use self::file::clear_leftovers;
+pub(crate) use self::file::{clear_leftovers, sync_folder};
 
 use self::file::NewFile;
 use self::load::Load;
