@@ -74,10 +74,7 @@ impl Noisy {
         if !question.order.is_empty() {
             // Stable: what is equal stays in the order of the categories.
             self.rows.sort_by(|one, other| {
-                let keys = question.order.iter().map(|key| {
-                    let ordering = one[key.output].compare(&other[key.output]);
-                    if key.descending { ordering.reverse() } else { ordering }
-                });
+                let keys = question.order.iter().map(|key| one[key.output].compare(&other[key.output], key.descending));
                 keys.fold(Ordering::Equal, Ordering::then)
             });
             self.post_processing.push("sorted by the noisy numbers".to_string());
@@ -147,14 +144,16 @@ fn average((sum, steps): (&Part, i128), (count, rows): (&Part, i128), bounds: &B
     let (lowest, highest) = (steps.saturating_sub(sum_width), steps.saturating_add(sum_width));
     let low = mean(lowest, if lowest < 0 { fewest } else { most });
     let high = mean(highest, if highest < 0 { most } else { fewest });
-    let within = |value: f64| match clamp {
-        true => value.clamp(bounds.low().to_f64(), bounds.high().to_f64()),
-        false => value,
-    };
     // Digits far below the noise tell nothing: two of those in which the ends differ are shown. The interval is rounded outwards.
     let meaningful = 1.0 - ((high - low) / 2.0).log10().floor();
     let places = meaningful.clamp(0.0, f64::from(bounds.grid().places() + 3)) as u32;
-    let rounded = |value: f64, direction: f64| Decimal::rounded(within(value), places, direction);
+    let ends = <[i64; 2]>::from(bounds.steps()).map(|steps| Decimal::of_steps(steps.into(), bounds.grid()));
+    // Clamped last: what was rounded outwards may be beyond the bounds.
+    let rounded = |value: f64, direction: f64| match (Decimal::rounded(value, places, direction), &ends) {
+        (shown, [lowest, _]) if clamp && shown.nearest < lowest.nearest => lowest.clone(),
+        (shown, [_, highest]) if clamp && shown.nearest > highest.nearest => highest.clone(),
+        (shown, _) => shown,
+    };
     Cell::Estimate {
         value: Some(rounded(mean(steps, rows), 0.0)),
         interval: Some([rounded(low, -1.0), rounded(high, 1.0)]),
@@ -191,19 +190,20 @@ impl Decimal {
 }
 
 impl Cell {
-    fn compare(&self, other: &Cell) -> Ordering {
-        match (self, other) {
+    /// What is not known comes last, whichever way the others are sorted.
+    fn compare(&self, other: &Cell, descending: bool) -> Ordering {
+        let ordering = match (self, other) {
             (Cell::Group(Value::Integer(one)), Cell::Group(Value::Integer(other))) => one.cmp(other),
             (Cell::Group(Value::Boolean(one)), Cell::Group(Value::Boolean(other))) => one.cmp(other),
             (Cell::Group(Value::Text(one)), Cell::Group(Value::Text(other))) => one.cmp(other),
             (Cell::Estimate { value: Some(one), .. }, Cell::Estimate { value: Some(other), .. }) => {
                 one.nearest.total_cmp(&other.nearest)
             }
-            // What is not known comes last.
-            (Cell::Estimate { value: None, .. }, Cell::Estimate { value: Some(_), .. }) => Ordering::Greater,
-            (Cell::Estimate { value: Some(_), .. }, Cell::Estimate { value: None, .. }) => Ordering::Less,
+            (Cell::Estimate { value: None, .. }, Cell::Estimate { value: Some(_), .. }) => return Ordering::Greater,
+            (Cell::Estimate { value: Some(_), .. }, Cell::Estimate { value: None, .. }) => return Ordering::Less,
             _ => Ordering::Equal,
-        }
+        };
+        if descending { ordering.reverse() } else { ordering }
     }
 
     fn json(&self) -> Json {
@@ -331,3 +331,6 @@ impl PartJson {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

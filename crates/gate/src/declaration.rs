@@ -249,3 +249,76 @@ struct ColumnEntry {
     grid: Option<toml::Value>,
     categories: Option<Vec<toml::Value>>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TYPES: [(&str, ColumnType); 4] = [
+        ("person", ColumnType::Text),
+        ("age", ColumnType::Integer),
+        ("wage", ColumnType::Real),
+        ("region", ColumnType::Text),
+    ];
+
+    fn schema(declaration: &Declaration) -> Result<Schema, Error> {
+        declaration.schema(&TYPES.map(|(name, kind)| (name.to_string(), kind)))
+    }
+
+    const WRITTEN: &str = r#"
+        neighbours = "substitute"
+        unit = { column = "person", max_rows_per_unit = 3 }
+        [columns.age]
+        bounds = [0, 120]
+        grid = 10
+        [columns.wage]
+        bounds = [-0.5, 1000]
+        [columns.region]
+        categories = ["north", "south"]
+    "#;
+
+    #[test]
+    fn a_row_that_comes_or_goes_is_protected_unless_something_else_is_declared() {
+        let schema = schema(&Declaration::parse("").unwrap()).unwrap();
+        assert_eq!((schema.unit(), schema.neighbours()), (&PrivacyUnit::Row, Neighbours::AddRemove));
+        assert_eq!(Declaration::parse("").unwrap(), Declaration::default());
+    }
+
+    #[test]
+    fn newer_data_are_declared_like_those_before() {
+        let first = schema(&Declaration::parse(WRITTEN).unwrap()).unwrap();
+        assert_eq!(schema(&Declaration::of(&first)).unwrap(), first);
+    }
+
+    #[test]
+    fn the_command_line_says_the_same_as_a_file() {
+        let mut declaration = Declaration::parse(&WRITTEN[..WRITTEN.find('[').unwrap()]).unwrap();
+        declaration.add_bounds("age=0..120/10").unwrap();
+        declaration.add_bounds("wage = -0.5..1000").unwrap();
+        declaration.add_categories("region=north, south").unwrap();
+        assert_eq!(schema(&declaration).unwrap(), schema(&Declaration::parse(WRITTEN).unwrap()).unwrap());
+        // Other bounds leave the grid as it was.
+        declaration.add_bounds("age=0..100").unwrap();
+        let bounds = schema(&declaration).unwrap().columns[1].bounds.unwrap();
+        assert_eq!(bounds.to_string(), "0 to 100 in steps of 10");
+    }
+
+    #[test]
+    fn what_cannot_be_declared_is_refused() {
+        for text in [
+            "[columns.wages]\nbounds = [0, 1]",
+            "[columns.age]\ngrid = 1",
+            "[columns.age]\nbounds = [0]",
+            "[columns.age]\nbounds = [0, 1, 2]",
+            "[columns.age]\nbound = [0, 1]",
+            "[columns.age]\ncategories = [1.5]",
+            "[columns.age]\ncategories = [\"1\"]",
+            "unit = \"person\"",
+            "unit = { column = \"person\" }",
+            "neighbours = \"none\"",
+        ] {
+            let declared = Declaration::parse(text).and_then(|declaration| schema(&declaration));
+            assert!(declared.unwrap_err().is_input(), "{text}");
+        }
+    }
+}

@@ -174,20 +174,128 @@ fn shares(total: Cost, parts: usize) -> Vec<Cost> {
 
 #[cfg(test)]
 mod tests {
+    use taximeter_ledger::Neighbours;
+
     use super::*;
+    use crate::schema::{Bounds, Column, ColumnType, PrivacyUnit, Value};
 
     #[test]
-    fn shares_never_add_up_to_more_than_the_whole() {
+    fn shares_add_up_to_the_whole_and_never_to_more() {
         for text in ["0.1", "1", "0.000000000000000000000000000007", "3.333"] {
             let amount = Amount::parse_exact(text).unwrap();
             for parts in [1, 2, 3, 7, 16] {
-                let units = |cost: &Cost| UBig::from(cost.size().units());
-                let sum: UBig = shares(Cost::Pure { epsilon: amount }, parts).iter().map(units).sum();
-                assert!(sum <= UBig::from(amount.units()), "{text} in {parts}");
-                let squares: UBig =
-                    shares(Cost::DiscreteGaussian { mu: amount }, parts).iter().map(|cost| units(cost).pow(2)).sum();
-                assert!(squares <= UBig::from(amount.units()).pow(2), "{text} in {parts}");
+                let whole = UBig::from(amount.units());
+                // The parts, and parts that are larger by the smallest unit: all of it is spent.
+                let sums = |total: Cost, power: usize| {
+                    let shares = shares(total, parts);
+                    assert_eq!(shares.len(), parts);
+                    let units =
+                        |more: u128| shares.iter().map(move |cost| UBig::from(cost.size().units() + more).pow(power));
+                    (units(0).sum::<UBig>(), units(1).sum::<UBig>())
+                };
+                let (sum, more) = sums(Cost::Pure { epsilon: amount }, 1);
+                assert!(sum <= whole && whole < more, "{text} in {parts}");
+                let (squares, more) = sums(Cost::DiscreteGaussian { mu: amount }, 2);
+                assert!(squares <= whole.pow(2) && whole.pow(2) < more, "{text} in {parts}");
             }
+        }
+    }
+
+    fn schema(neighbours: Neighbours) -> Schema {
+        let bounds = |low: &str, high: &str, grid: &str| {
+            Some(Bounds::new(low.parse().unwrap(), high.parse().unwrap(), grid.parse().unwrap()).unwrap())
+        };
+        let wards = Some((1..=3).map(Value::Integer).collect());
+        let columns = [
+            Column::new("person", ColumnType::Integer, None, None),
+            Column::new("ward", ColumnType::Integer, None, wards),
+            Column::new("age", ColumnType::Integer, bounds("-20", "121", "1"), None),
+            Column::new("wage", ColumnType::Real, bounds("0", "10", "0.01"), None),
+        ];
+        let unit = PrivacyUnit::Column { column: "person".to_string(), max_rows_per_unit: 3 };
+        Schema::new(unit, neighbours, columns.into_iter().collect::<Result<_, _>>().unwrap()).unwrap()
+    }
+
+    fn plan(question: &str, schema: &Schema, price: Price) -> Result<Plan, Error> {
+        Plan::new(&Question::parse(question, "people", schema).unwrap(), schema, price)
+    }
+
+    fn amount(text: &str) -> Amount {
+        Amount::parse_exact(text).unwrap()
+    }
+
+    #[test]
+    fn every_aggregate_has_its_measures_and_the_sensitivity_of_its_question() {
+        let centre = 50;
+        let measures = [
+            Measure::Rows,
+            Measure::Steps { column: 2, centre: 0 },
+            Measure::Steps { column: 2, centre },
+            Measure::NonNull(2),
+            Measure::Units,
+        ];
+        for neighbours in [Neighbours::AddRemove, Neighbours::Substitute] {
+            let schema = schema(neighbours);
+            for (group, grouped) in [("", false), (" GROUP BY ward", true)] {
+                let question =
+                    format!("SELECT COUNT(*), SUM(age), AVG(age), COUNT(DISTINCT person) FROM people{group}");
+                let plan = plan(&question, &schema, Price::Epsilon(amount("0.8"))).unwrap();
+                assert_eq!(plan.measures(), measures);
+                for (part, epsilon) in plan.parts.iter().zip(["0.2", "0.2", "0.1", "0.1", "0.2"]) {
+                    let sensitivity = Sensitivity::new(part.measure, &schema, grouped);
+                    let cost = Cost::Pure { epsilon: amount(epsilon) };
+                    assert_eq!((part.cost, part.sensitivity), (cost, sensitivity));
+                    assert_eq!(part.noise, Noise::new(&cost, sensitivity).unwrap());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_costs_no_more_than_it_must() {
+        let schema = schema(Neighbours::AddRemove);
+        for (question, width) in [
+            ("SELECT COUNT(*) FROM people", "1"),
+            ("SELECT COUNT(*) FROM people", "20"),
+            ("SELECT COUNT(*) FROM people", "12345"),
+            ("SELECT COUNT(*) FROM people", "50000000"),
+            ("SELECT SUM(wage) FROM people", "0.5"),
+            ("SELECT SUM(wage) FROM people", "1000"),
+            ("SELECT COUNT(*), SUM(age) FROM people", "700"),
+            ("SELECT SUM(wage), COUNT(*) FROM people GROUP BY ward", "33.3"),
+        ] {
+            for noise in [NoiseKind::Laplace, NoiseKind::Gaussian] {
+                let width: Number = width.parse().unwrap();
+                let bought = plan(question, &schema, Price::Error { width, noise }).unwrap();
+                assert!(bought.is_within(width, &schema), "{question} {width}");
+                let price = match (noise, bought.total) {
+                    (NoiseKind::Laplace, Cost::Pure { .. }) => Price::Epsilon,
+                    (NoiseKind::Gaussian, Cost::DiscreteGaussian { .. }) => Price::Gaussian,
+                    (_, other) => panic!("{other} pays for other noise"),
+                };
+                // A hundred thousandth less is not enough.
+                let units = bought.total.size().units();
+                let cheaper = plan(question, &schema, price(Amount::from_units(units - units / 99_999))).unwrap();
+                assert!(!cheaper.is_within(width, &schema), "{question} {width}: {}", bought.total);
+                let reach =
+                    bought.parts.iter().map(|part| part.grid(&schema).times(part.noise.half_width(MISS)).unwrap());
+                assert!(reach.max().unwrap() <= width, "{question} {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_that_cannot_be_had_is_refused() {
+        let schema = schema(Neighbours::AddRemove);
+        for (question, width) in [
+            ("SELECT COUNT(*) FROM people", "0"),
+            ("SELECT COUNT(*) FROM people", "-1"),
+            ("SELECT SUM(age) FROM people", "0.0001"),
+            ("SELECT COUNT(*), AVG(age) FROM people", "100"),
+        ] {
+            let price = Price::Error { width: width.parse().unwrap(), noise: NoiseKind::Laplace };
+            let error = plan(question, &schema, price).unwrap_err();
+            assert!(error.is_input(), "{question} {width}: {error}");
         }
     }
 }

@@ -468,3 +468,6 @@ impl fmt::Display for Value {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,6 +83,33 @@ fn a_refreshed_dataset_has_the_new_rows_and_the_same_budget() {
     assert_eq!(kept.trim(), "1", "the older version's table is gone");
 }
 
+/// The gate's tables, and what is in them.
+fn kept(url: &str) -> Vec<(String, String)> {
+    let names = query(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'taximeter_gate' ORDER BY 1").unwrap();
+    let rows = |name: &str| query(url, &format!("SELECT * FROM taximeter_gate.{name} ORDER BY person, cost")).unwrap();
+    names.split_whitespace().map(|name| (name.to_string(), rows(name))).collect()
+}
+
+#[test]
+fn two_datasets_of_one_table_keep_rows_of_their_own_and_the_same_ones_when_they_are_refreshed() {
+    let (house, url) = house();
+    query(&url, VISITS).unwrap();
+    house.register(registration(&url, "visits", "visits", SCHEMA)).unwrap();
+    let [first] = &kept(&url)[..] else { panic!("one table") };
+    assert_eq!(house.register(registration(&url, "others", "visits", SCHEMA)).unwrap().same_data, ["visits"]);
+    let both = kept(&url);
+    let [other] = &both.iter().filter(|table| *table != first).collect::<Vec<_>>()[..] else { panic!("another table") };
+    assert_ne!(other.1, first.1);
+    assert_eq!(house.gate.refresh(&account("others")).unwrap().same_data, ["visits"]);
+    let refreshed = (other.0.replace("_v1", "_v2"), other.1.clone());
+    let after = kept(&url);
+    assert!(after.len() == 2 && after.contains(first) && after.contains(&refreshed));
+    for dataset in ["visits", "others"] {
+        let count = answered(house.ask(&request(dataset, &format!("SELECT COUNT(*) FROM {dataset}"), "100")));
+        assert!((count.value(0, 0).unwrap() - 1500.0).abs() < 2.0);
+    }
+}
+
 /// Whoever was killed between keeping the rows and writing the version down left a table, and no refresh went past it.
 #[test]
 fn what_a_refresh_left_that_was_killed_is_not_in_the_way() {

@@ -101,11 +101,131 @@ fn the_same_key_gives_the_same_bytes_after_the_columns_have_changed() {
     assert_eq!(house.gate.catalog().dataset(&account("visits")).unwrap().version, 2);
 }
 
+/// The data files of the gate, by name.
+fn files(house: &House) -> Vec<String> {
+    let entries = std::fs::read_dir(house.path().join("gate")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut files: Vec<String> = names.filter(|name| name.contains(".v")).collect();
+    files.sort();
+    files
+}
+
+/// What is left of every person's visits.
+fn kept(house: &House, file: &str) -> Vec<(i64, i64)> {
+    let data = rusqlite::Connection::open(house.path().join("gate").join(file)).unwrap();
+    let mut rows = data.prepare("SELECT person, age FROM data ORDER BY 1, 2").unwrap();
+    rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn other_rows_are_kept_in_another_dataset_and_the_same_ones_in_a_newer_version() {
+    let house = House::new();
+    // One row of ten is kept of each of fifty people.
+    let rows: String = (0..500).map(|row| format!("{},{}\n", row / 10, row % 10)).collect();
+    let csv = format!("person,age\n{rows}");
+    for name in ["visits", "others"] {
+        house.add(name, &csv, &schema(1), "1,1e-6");
+    }
+    house.register(newer(&house, &csv, &schema(1))).unwrap();
+    let first = kept(&house, "visits.v1.db");
+    assert_eq!(first.len(), 50);
+    assert_eq!(kept(&house, "visits.v2.db"), first);
+    assert_ne!(kept(&house, "others.v1.db"), first);
+}
+
+/// Whatever has the name of a new version's file is taken for what a killed import left, and removed.
+#[test]
+fn no_two_versions_of_any_datasets_have_the_same_file() {
+    let house = house();
+    let names = [
+        "Visits",
+        "visits/ward",
+        "visits/Ward",
+        "visits_ward",
+        "visits-ward",
+        "visits.ward",
+        "visits.v1",
+        "visits.v1.db",
+    ];
+    for name in names {
+        house.add(name, VISITS, &schema(1), "1,1e-6");
+    }
+    house.register(newer(&house, VISITS, &schema(1))).unwrap();
+    let mut files: Vec<String> = files(&house).iter().map(|file| file.to_lowercase()).collect();
+    files.dedup();
+    assert_eq!(files.len(), names.len() + 2, "{files:?}");
+    for dataset in house.gate.catalog().datasets().unwrap() {
+        house.gate.catalog().check(&dataset.name, &house.gate.ledger().reader().unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_account_is_said_before_anything_is_imported() {
+    let house = house();
+    house.gate.add_analyst(&account("visits"), "alice", rules(FilterRule::Residue, "1,1e-6")).unwrap();
+    let rules = || Some(rules(FilterRule::Residue, "1,1e-6"));
+    let good = schema(1);
+    for (name, schema, rules, new_version, says) in [
+        ("visits", good.as_str(), None, false, "there is a dataset visits already"),
+        ("others", &good, rules(), true, "there is no dataset others yet"),
+        ("others", &good, None, false, "there is no account others"),
+        ("visits/alice", &good, rules(), false, "there is an account visits/alice already"),
+        ("visits/rows", "", rules(), false, "protects one person added or removed"),
+        ("visits/alice", "", None, false, "protects one person added or removed"),
+    ] {
+        let registration = Registration { new_version, ..house.registration(name, VISITS, schema, rules) };
+        let error = house.register(registration).unwrap_err();
+        assert!(error.is_input() && error.to_string().contains(says), "{name}: {error}");
+        assert_eq!(files(&house), ["visits.v1.db"], "{name}");
+    }
+}
+
+#[test]
+fn a_dataset_is_checked_against_its_data_and_its_account() {
+    let tamper =
+        |house: &House, sql: &str| rusqlite::Connection::open(house.records()).unwrap().execute_batch(sql).unwrap();
+    let checked =
+        |house: &House| house.gate.catalog().check(&account("visits"), &house.gate.ledger().reader().unwrap());
+    let (good, other, gone) = (house(), house(), house());
+    assert_eq!(checked(&good).unwrap().rows, Some(2));
+    tamper(&other, "UPDATE versions SET schema = replace(schema, 'add-remove', 'substitute')");
+    assert!(checked(&other).unwrap_err().to_string().contains("protects"));
+    std::fs::remove_file(gone.path().join("gate").join("visits.v1.db")).unwrap();
+    assert!(checked(&gone).is_err());
+}
+
+#[test]
+fn what_an_owner_allows_is_kept() {
+    let house = house();
+    for (reuse, timeout) in [(true, 1), (false, 1_500), (true, 86_400_000)] {
+        let timeout = Duration::from_millis(timeout);
+        house.register(Registration { reuse, timeout, ..newer(&house, VISITS, &schema(1)) }).unwrap();
+        let dataset = house.gate.catalog().dataset(&account("visits")).unwrap();
+        assert_eq!((dataset.reuse, dataset.timeout), (reuse, timeout));
+    }
+    let long = Duration::from_millis(86_400_001);
+    assert!(
+        house.register(Registration { timeout: long, ..newer(&house, VISITS, &schema(1)) }).unwrap_err().is_input()
+    );
+}
+
+#[test]
+fn records_that_are_not_a_gates_or_have_another_format_are_not_opened() {
+    for (sql, is_input) in [("PRAGMA application_id = 7", true), ("PRAGMA user_version = 2", false)] {
+        let house = house();
+        rusqlite::Connection::open(house.records()).unwrap().execute_batch(sql).unwrap();
+        let error = Catalog::open(&house.path().join("gate"), house.gate.ledger().id()).err().unwrap();
+        assert_eq!(error.is_input(), is_input, "{error}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn nobody_else_can_read_the_records() {
     use std::os::unix::fs::PermissionsExt as _;
     let house = house();
+    let folder = house.path().join("gate").metadata().unwrap();
+    assert_eq!(folder.permissions().mode() & 0o077, 0);
     for entry in std::fs::read_dir(house.path().join("gate")).unwrap() {
         let entry = entry.unwrap();
         let (name, metadata) = (entry.file_name(), entry.metadata().unwrap());
