@@ -1,4 +1,5 @@
 use super::*;
+use crate::number::Number;
 
 fn number(text: &str) -> Number {
     text.parse().unwrap()

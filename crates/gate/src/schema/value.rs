@@ -1,0 +1,94 @@
+//! Literals, categories and the keys of groups.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Number as JsonNumber, Value as Json};
+
+use super::ColumnType;
+use crate::error::Error;
+
+/// A literal of a question, a category, or the key of a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Value {
+    /// True or false.
+    Boolean(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A binary floating-point number, always finite.
+    Real(f64),
+    /// Text.
+    Text(String),
+}
+
+impl Value {
+    /// The longest text of a literal or a category, in bytes.
+    pub const TEXT: usize = 1000;
+
+    /// The type of column that it can be compared with.
+    pub fn kind(&self) -> ColumnType {
+        match self {
+            Value::Boolean(_) => ColumnType::Boolean,
+            Value::Integer(_) => ColumnType::Integer,
+            Value::Real(_) => ColumnType::Real,
+            Value::Text(_) => ColumnType::Text,
+        }
+    }
+
+    /// The same as JSON.
+    pub fn json(&self) -> Json {
+        match self {
+            Value::Boolean(value) => Json::Bool(*value),
+            Value::Integer(value) => Json::Number((*value).into()),
+            Value::Real(value) => JsonNumber::from_f64(*value).map_or(Json::Null, Json::Number),
+            Value::Text(text) => Json::String(text.clone()),
+        }
+    }
+
+    /// Whether every engine can hold it.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self {
+            Value::Text(text) if text.len() > Value::TEXT => Err(format!("text is longer than {} bytes", Value::TEXT)),
+            Value::Text(text) if text.contains('\0') => {
+                Err("text has a NUL character, which no engine holds".to_string())
+            }
+            Value::Real(value) if !value.is_finite() => Err("a number must be finite".to_string()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a value of a column's type from text.
+    pub(crate) fn parse(text: &str, kind: ColumnType) -> Result<Value, Error> {
+        let wrong = || {
+            Error::input(format!(
+                "{text:?} is not a value of a column that holds {kind}; correct it, or declare another type for the column"
+            ))
+        };
+        match kind {
+            ColumnType::Text => Ok(Value::Text(text.to_string())),
+            ColumnType::Integer => text.parse().map(Value::Integer).map_err(|_| wrong()),
+            ColumnType::Real => {
+                text.parse().ok().filter(|value: &f64| value.is_finite()).map(Value::Real).ok_or_else(wrong)
+            }
+            ColumnType::Boolean => match text {
+                "true" => Ok(Value::Boolean(true)),
+                "false" => Ok(Value::Boolean(false)),
+                _ => Err(wrong()),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    /// As a question writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Boolean(true) => f.write_str("TRUE"),
+            Value::Boolean(false) => f.write_str("FALSE"),
+            Value::Integer(value) => write!(f, "{value}"),
+            Value::Real(value) => write!(f, "{value:?}"),
+            Value::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
+        }
+    }
+}
