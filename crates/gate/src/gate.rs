@@ -1,9 +1,9 @@
 //! The gate: parse, check, charge, commit; only then touch the data, add noise, store, and answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use taximeter_ledger::{FreshReceipt, Ledger, Outcome as Charged, Receipt, Refusal};
 
@@ -18,6 +18,8 @@ use crate::request::{Prepared, Request};
 pub struct Gate {
     pub(crate) ledger: Ledger,
     pub(crate) catalog: Catalog,
+    /// Keys whose questions are under way.
+    under_way: Turns,
     /// Connections that wait for the next question, by dataset and version.
     idle: Mutex<HashMap<Place, Vec<Box<dyn Engine>>>>,
 }
@@ -69,7 +71,7 @@ impl Gate {
     /// Opens the gate of a ledger. Its records and the embedded data are in a folder.
     pub fn open(folder: &Path, ledger: Ledger) -> Result<Gate, Error> {
         let catalog = Catalog::open(folder, ledger.id())?;
-        Ok(Gate { ledger, catalog, idle: Mutex::default() })
+        Ok(Gate { ledger, catalog, under_way: Turns::default(), idle: Mutex::default() })
     }
 
     /// The ledger that pays.
@@ -87,8 +89,10 @@ impl Gate {
     /// An error means that nothing was charged, unless it is one of the ledger's that says that it does not know: then the same key
     /// tells. Whatever goes wrong after the charge is [`Outcome::NoAnswer`].
     pub fn ask(&self, request: &Request) -> Result<Outcome, Error> {
-        let prepared = Prepared::new(&self.catalog, request)?;
         let key = request.key.as_str();
+        // Whoever asks again while the answer is being made waits for it.
+        let _turn = self.under_way.take(key);
+        let prepared = Prepared::new(&self.catalog, request)?;
         if let Some(answer) = self.stored(key, &prepared)? {
             return Ok(Outcome::Answered(answer));
         }
@@ -105,7 +109,8 @@ impl Gate {
             }
             Charged::Replayed(receipt) => {
                 self.give_back(&prepared, engine);
-                // Whoever has the fresh receipt may have stored it meanwhile, or be at it still. If it is lost, nobody makes it again.
+                // Another process that has the fresh receipt may have stored it meanwhile, or be at it still. If it is lost, nobody
+                // makes it again.
                 let answer = self.stored(key, &prepared).unwrap_or(None);
                 Ok(answer.map_or(Outcome::NoAnswer(receipt), Outcome::Answered))
             }
@@ -222,6 +227,37 @@ impl Gate {
         if waiting.len() < MOST {
             waiting.push(engine);
         }
+    }
+}
+
+/// One at a time for each key.
+#[derive(Default)]
+struct Turns {
+    taken: Mutex<HashSet<String>>,
+    given_up: Condvar,
+}
+
+/// A turn, until it is dropped.
+struct Turn<'a> {
+    turns: &'a Turns,
+    key: String,
+}
+
+impl Turns {
+    /// Waits until nobody else has the key's turn, and takes it.
+    fn take(&self, key: &str) -> Turn<'_> {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free =
+            self.given_up.wait_while(taken, |taken| taken.contains(key)).unwrap_or_else(PoisonError::into_inner);
+        free.insert(key.to_string());
+        Turn { turns: self, key: key.to_string() }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.turns.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.turns.given_up.notify_all();
     }
 }
 
