@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -153,7 +154,10 @@ impl Gate {
     fn answer(&self, fresh: FreshReceipt, prepared: &Prepared, mut engine: Box<dyn Engine>) -> Outcome {
         let receipt = fresh.into_receipt();
         let key = prepared.charge.key().as_str();
-        let made = self.make(&receipt, prepared, &mut *engine).and_then(|document| {
+        // Whatever goes wrong has one outcome, a defect of this program included.
+        let make = AssertUnwindSafe(|| self.make(&receipt, prepared, &mut *engine));
+        let made = catch_unwind(make).unwrap_or_else(|_| Err("the program panicked".to_string()));
+        let made = made.and_then(|document| {
             self.catalog.store(&prepared.record(Some(&document))).map_err(|error| error.to_string())?;
             Ok(document)
         });
@@ -272,4 +276,71 @@ pub fn folder_beside(ledger: &Path) -> PathBuf {
     let mut name = ledger.as_os_str().to_os_string();
     name.push(".gate");
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
+    use taximeter_ledger::{AccountName, Location, Options};
+
+    use super::*;
+    use crate::engine::ExactRow;
+    use crate::measure::{Dialect, Statement};
+    use crate::schema::Schema;
+    use crate::{BadRows, Data, Declaration, Price, Registration, Rules};
+
+    /// An engine with a defect that one person's row brings out.
+    struct Defective;
+
+    impl Engine for Defective {
+        fn dialect(&self) -> Dialect {
+            Dialect::Sqlite
+        }
+
+        fn table(&self) -> String {
+            "data".to_string()
+        }
+
+        fn check(&mut self, _: &Schema) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn run(&mut self, _: &Statement, _: Duration) -> Result<Vec<ExactRow>, String> {
+            panic!("eve is 40 years old")
+        }
+    }
+
+    #[test]
+    fn a_panic_after_the_charge_is_a_question_without_an_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::File(folder.path().join("taximeter.db"));
+        let ledger = Ledger::open(&location, Options { create: true, ..Options::default() }).unwrap();
+        let gate = Gate::open(&folder.path().join("gate"), ledger).unwrap();
+        let csv = folder.path().join("people.csv");
+        std::fs::write(&csv, "age\n40\n").unwrap();
+        let (people, budget) = (AccountName::parse("people").unwrap(), Budget::parse("1,1e-6").unwrap());
+        let registration = Registration {
+            name: people.clone(),
+            declaration: Declaration::default(),
+            data: Data::Csv { path: csv, bad_rows: BadRows::Refuse },
+            rules: Some(Rules {
+                filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
+                odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+            }),
+            new_version: false,
+            reuse: false,
+            timeout: Duration::from_secs(60),
+        };
+        gate.register(&registration, &mut |_, _| {}).unwrap();
+        let price = Price::Epsilon(Amount::parse_exact("0.1").unwrap());
+        let request = Request::new(&people, "SELECT COUNT(*) FROM people", price).unwrap();
+        let prepared = Prepared::new(&gate.catalog, &request).unwrap();
+        let Ok(Charged::Charged(fresh)) = gate.ledger.charge(prepared.charge.clone()) else { panic!("0.1 fits 1") };
+        let outcome = gate.answer(fresh, &prepared, Box::new(Defective));
+        assert!(matches!(outcome, Outcome::NoAnswer(_)), "{outcome:?}");
+        assert!(matches!(gate.ask(&request).unwrap(), Outcome::NoAnswer(_)), "and it is not made later");
+        assert_eq!(gate.catalog.failures(1).unwrap()[0].why, "the program panicked");
+    }
 }

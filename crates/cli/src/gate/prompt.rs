@@ -1,6 +1,6 @@
 //! The prompt of `taximeter ask NAME`: questions one by one, with the meter after every answer.
 
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Read};
 use std::process::ExitCode;
 
 use rustyline::error::ReadlineError;
@@ -26,6 +26,9 @@ SELECT …           ask; the charge is paid before the data are touched
 \\meter             what is left, and the reading
 \\columns           what may be asked about
 \\quit              leave";
+
+/// The longest line that is read: much longer than any question.
+const LONGEST_LINE: u64 = 64 * 1024;
 
 /// Reads questions until there are no more. From a file or a pipe, the first one that fails ends it.
 pub fn run(gate: &Gate, asker: &Asker, price: Option<Price>, json: bool) -> Result<ExitCode, Failure> {
@@ -81,16 +84,25 @@ impl Session<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn line_by_line(&mut self, lines: impl BufRead) -> Result<ExitCode, Failure> {
+    fn line_by_line(&mut self, mut lines: impl BufRead) -> Result<ExitCode, Failure> {
         let mut last = ExitCode::SUCCESS;
-        for (number, line) in (1..).zip(lines.lines()) {
-            let line = line.map_err(|error| match error.kind() {
-                io::ErrorKind::InvalidData => {
-                    Failure::Usage(format!("the questions are not UTF-8 in line {number}; write them in UTF-8"))
-                }
-                _ => Failure::Other(format!("the questions cannot be read: {error}; give them in a file or a pipe")),
+        let mut line = Vec::new();
+        for number in 1.. {
+            line.clear();
+            lines.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line).map_err(|error| {
+                Failure::Other(format!("the questions cannot be read: {error}; give them in a file or a pipe"))
             })?;
-            match self.line(&line).map_err(|failure| failure.in_line(number))? {
+            if line.is_empty() {
+                break;
+            }
+            if line.len() as u64 > LONGEST_LINE {
+                let why = format!("the line is longer than {LONGEST_LINE} bytes, and so not a question: shorten it");
+                return Err(Failure::Usage(why).in_line(number));
+            }
+            let line = str::from_utf8(&line).map_err(|_| {
+                Failure::Usage(format!("the questions are not UTF-8 in line {number}; write them in UTF-8"))
+            })?;
+            match self.line(line).map_err(|failure| failure.in_line(number))? {
                 Next::Go(code) if code == ExitCode::SUCCESS => {}
                 // A refusal leaves room for smaller questions; it is told at the end.
                 Next::Go(code) if code == ExitCode::from(REFUSED) || code == ExitCode::from(NO_ANSWER) => last = code,
