@@ -105,6 +105,17 @@ pub(crate) struct OrderKey {
 }
 
 impl Comparison {
+    /// Every one.
+    #[cfg(test)]
+    pub(crate) const ALL: [Comparison; 6] = [
+        Comparison::Equal,
+        Comparison::NotEqual,
+        Comparison::Less,
+        Comparison::LessOrEqual,
+        Comparison::Greater,
+        Comparison::GreaterOrEqual,
+    ];
+
     pub(crate) fn symbol(self) -> &'static str {
         match self {
             Comparison::Equal => "=",

@@ -201,14 +201,7 @@ impl Dice {
         let column = self.between(PERSON, cells.len() - 1);
         let kind = schema.columns[column].kind;
         let negated = self.coin();
-        let comparisons = [
-            Comparison::Equal,
-            Comparison::NotEqual,
-            Comparison::Less,
-            Comparison::LessOrEqual,
-            Comparison::Greater,
-            Comparison::GreaterOrEqual,
-        ];
+        let comparisons = Comparison::ALL;
         match self.between(0, if depth == 0 { 4 } else { 7 }) {
             0 | 1 => Predicate::Compare {
                 column,

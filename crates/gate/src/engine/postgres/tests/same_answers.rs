@@ -31,15 +31,6 @@ const SQLITE_TABLE: &str = "
         person TEXT, small INTEGER, middle INTEGER, large INTEGER, short REAL, long REAL, word TEXT, label TEXT, flag INTEGER
     );";
 
-const COMPARISONS: [Comparison; 6] = [
-    Comparison::Equal,
-    Comparison::NotEqual,
-    Comparison::Less,
-    Comparison::LessOrEqual,
-    Comparison::Greater,
-    Comparison::GreaterOrEqual,
-];
-
 const PATTERNS: [&str; 14] =
     ["", "%", "_", "a%", "%a", "__", "A_", "%\\", "\\%", "\\_", "a\\", "%é%", "_́", "%x%x%x%x%x%x%x%x%y"];
 
@@ -241,7 +232,7 @@ fn all_predicates() -> Vec<Predicate> {
     for (column, name) in NAMES.iter().enumerate() {
         for value in literals(column) {
             let compare = |comparison| Predicate::Compare { column, comparison, value: value.clone() };
-            all.extend(COMPARISONS.map(compare));
+            all.extend(Comparison::ALL.map(compare));
         }
         for negated in [false, true] {
             all.push(Predicate::IsNull { column, negated });
@@ -335,7 +326,7 @@ fn any_predicate() -> impl Strategy<Value = Predicate> {
     let pattern = prop_oneof![select(PATTERNS.to_vec()).prop_map(str::to_string), "[aA é_%\\\\]{0,5}"];
     let literal = |at: usize| any_value(at).prop_filter("finite", |value| value.check().is_ok());
     let leaf = prop_oneof![
-        (column.clone().prop_flat_map(move |at| (Just(at), literal(at))), select(COMPARISONS.to_vec()))
+        (column.clone().prop_flat_map(move |at| (Just(at), literal(at))), select(Comparison::ALL.to_vec()))
             .prop_map(|((column, value), comparison)| Predicate::Compare { column, comparison, value }),
         (column.clone().prop_flat_map(move |at| (Just(at), prop::collection::vec(literal(at), 1..12))), any::<bool>())
             .prop_map(|((column, values), negated)| Predicate::In { column, values, negated }),

@@ -24,14 +24,7 @@ fn condition() -> impl Strategy<Value = Predicate> {
         let kind = columns[column].kind;
         let comparisons = match kind {
             ColumnType::Boolean => vec![Comparison::Equal, Comparison::NotEqual],
-            _ => vec![
-                Comparison::Equal,
-                Comparison::NotEqual,
-                Comparison::Less,
-                Comparison::LessOrEqual,
-                Comparison::Greater,
-                Comparison::GreaterOrEqual,
-            ],
+            _ => Comparison::ALL.to_vec(),
         };
         match form {
             0 => Just(Predicate::IsNull { column, negated }).boxed(),
