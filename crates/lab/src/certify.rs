@@ -188,7 +188,7 @@ fn readings(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
                     failed = failed.take().or(odometer.charge(&Cost::Pure { epsilon }).err());
                     odometer.reading().value
                 });
-                let judged = if odometer.reading().guarantee.two_sided { violation.total() } else { violation.above };
+                let judged = if odometer.guarantee().two_sided { violation.total() } else { violation.above };
                 let delta = odometer.spec().at_delta.approximate();
                 match failed {
                     Some(error) => Err(error.into()),
@@ -202,7 +202,7 @@ fn readings(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
     for rule in [OdometerRule::Stitched, OdometerRule::Advanced, OdometerRule::FreeX] {
         let delta = if effort == Effort::Quick { "1e-2" } else { "1e-6" };
         let mut odometer = Odometer::new(OdometerSpec::new(rule, Amount::parse_exact(delta)?))?;
-        let two_sided = odometer.reading().guarantee.two_sided;
+        let two_sided = odometer.guarantee().two_sided;
         let grid = parse_grid(&["0.02", "0.04", "0.08"])?;
         let largest = Amount::ONE;
         let name = format!("odometer {} at {delta}, best adaptive play of 0.02 0.04 0.08", rule.name());

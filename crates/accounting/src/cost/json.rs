@@ -38,11 +38,18 @@ impl Serialize for Cost {
 impl<'de> Deserialize<'de> for Cost {
     /// Reads back what was written, without rounding.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let declared = Entries::deserialize(deserializer)?.cost().map_err(serde::de::Error::custom)?;
+        let declared = Declared::deserialize(deserializer)?;
         if declared.rounded {
             return Err(serde::de::Error::custom("a stored cost has more digits than an amount keeps"));
         }
         Ok(declared.cost)
+    }
+}
+
+impl<'de> Deserialize<'de> for Declared {
+    /// Reads what somebody declares, rounded up where it has more digits than an amount keeps.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Entries::deserialize(deserializer)?.cost().map_err(serde::de::Error::custom)
     }
 }
 

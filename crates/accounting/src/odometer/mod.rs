@@ -192,9 +192,14 @@ impl Odometer {
         Ok(())
     }
 
+    /// What its readings mean, whatever was charged.
+    pub fn guarantee(&self) -> Guarantee {
+        Guarantee { two_sided: self.spec.rule().is_two_sided(&self.spec), delta: self.spec.level() }
+    }
+
     /// The bound on the loss of everything charged so far.
     pub fn reading(&self) -> Reading {
-        let guarantee = Guarantee { two_sided: self.spec.rule().is_two_sided(&self.spec), delta: self.spec.level() };
+        let guarantee = self.guarantee();
         let read = self.within_mechanism_delta().and_then(|()| {
             let sum = self.sums.epsilon.map_or(f64::INFINITY, Amount::upper);
             let bound = self.slack.add_to(self.pure_bound(Interval::point(sum)));

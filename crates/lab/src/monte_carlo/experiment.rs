@@ -262,7 +262,7 @@ mod tests {
                 spec.parameters = OdometerParameters::Advanced { granularity: Some(Granularity::Records(100)) };
             }
             let odometer = Odometer::new(spec).unwrap();
-            let sides = if odometer.reading().guarantee.two_sided { Sides::Both } else { Sides::Above };
+            let sides = if odometer.guarantee().two_sided { Sides::Both } else { Sides::Above };
             let game = AdaptParamComp { rounds: 40, until_exceeded: Some(sides) };
             let play = |_: Run, nature: &mut dyn Nature| {
                 let mut adversary = Turning::at_every_round(response("0.05"), response("0.3"));
