@@ -256,8 +256,8 @@ impl FreshReceipt {
 pub struct Refusal {
     pub(crate) refused: Vec<(AccountName, Reason)>,
     pub(crate) costs: Vec<Cost>,
-    /// The filters of all accounts that would pay, as they were when it was refused.
-    pub(crate) filters: Vec<Filter>,
+    /// The filters of all accounts that would pay and have one, as they were when it was refused.
+    pub(crate) filters: Vec<(AccountName, Filter)>,
     pub(crate) halt: Option<Receipt>,
 }
 
@@ -279,22 +279,38 @@ impl Refusal {
 
     /// Whether an account is no longer open, since before or since this refusal; then nothing fits.
     pub fn is_not_open(&self) -> bool {
-        self.halt.is_some() || self.refused.iter().any(|(_, reason)| matches!(reason, Reason::NotOpen(_)))
+        self.is_not_open_on(|_| true)
+    }
+
+    fn is_not_open_on(&self, sees: impl Fn(&AccountName) -> bool) -> bool {
+        let refused = self.refused.iter().filter(|(_, reason)| matches!(reason, Reason::NotOpen(_)));
+        let halted = self.halt.iter().flat_map(|halt| halt.after().iter().map(|after| &after.account));
+        refused.map(|(account, _)| account).chain(halted).any(sees)
     }
 
     /// The largest costs of the same kinds, in the same proportions, that all accounts would still have taken; nothing if none.
     ///
     /// Computed here, on the thread that asks, so that refusals cost the ledger nothing.
     pub fn fits(&self) -> Option<Vec<Cost>> {
-        if self.is_not_open() {
+        self.fits_on(|_| true)
+    }
+
+    /// The same of those accounts alone that somebody may see: it tells nothing about the others. Nothing if none of them has a
+    /// filter.
+    pub fn fits_on(&self, sees: impl Fn(&AccountName) -> bool) -> Option<Vec<Cost>> {
+        if self.is_not_open_on(&sees) {
             return None;
         }
-        largest_on_all(&self.filters, &self.costs)
+        let seen = self.filters.iter().filter(|(account, _)| sees(account));
+        largest_on_all(&seen.map(|(_, filter)| filter).collect::<Vec<_>>(), &self.costs)
     }
 }
 
-/// The largest costs of the same kinds and proportions that all filters take.
-pub(crate) fn largest_on_all(filters: &[Filter], costs: &[Cost]) -> Option<Vec<Cost>> {
+/// The largest costs of the same kinds and proportions that all filters take; nothing if none, or if there is no filter.
+pub(crate) fn largest_on_all(filters: &[&Filter], costs: &[Cost]) -> Option<Vec<Cost>> {
+    if filters.is_empty() {
+        return None;
+    }
     let fits = |costs: &[Cost]| filters.iter().all(|filter| admits(filter, costs));
     if let [cost] = costs {
         let sizes = filters.iter().map(|filter| Some(filter.largest(cost, 1).ok()??.size()));

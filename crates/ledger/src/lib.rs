@@ -8,8 +8,11 @@
 mod account;
 mod books;
 mod charge;
+mod commit_times;
+mod connections;
 mod error;
 mod hash;
+mod history;
 mod journal;
 mod ledger;
 mod name;
@@ -26,13 +29,15 @@ mod writer;
 
 pub use account::{Account, AccountSpec, Neighbours, Privacy, Reason, Standing, Unit};
 pub use charge::{Charge, FreshReceipt, Outcome, Receipt, Refusal};
+pub use commit_times::CommitTimes;
 pub use error::Error;
 pub use hash::Hash;
+pub use history::History;
 pub use journal::{After, Computed, Event, LedgerId, Position, Record};
 pub use ledger::{Ledger, Options};
 pub use name::{AccountName, Key, Note, ShortText, Who};
 pub use quote::{Quote, QuotedAccount};
-pub use reader::{History, Reader};
+pub use reader::Reader;
 pub use restore::{Receipts, Restore, Restored, restore};
 pub use store::{Location, PostgresAddress};
 pub use transfer::{Imported, import};

@@ -106,8 +106,11 @@ pub(crate) fn check_part(what: &str, part: &str, whole: &str) -> Result<(), Erro
 #[serde(try_from = "String", into = "String")]
 pub struct ShortText<const LONGEST: usize>(Arc<str>);
 
+/// The most bytes of a key.
+const KEY_LENGTH: usize = 128;
+
 /// An idempotency key: at most 128 bytes.
-pub type Key = ShortText<128>;
+pub type Key = ShortText<KEY_LENGTH>;
 
 /// Who asked, in the asker's own words: at most 128 bytes. Not proof of who it was.
 pub type Who = ShortText<128>;
@@ -169,6 +172,28 @@ impl Key {
         // A process that was forked has the same random bits and count, but another number.
         let process = process ^ u64::from(std::process::id());
         Ok(ShortText(format!("{milliseconds:012x}-{process:016x}-{count:x}").into()))
+    }
+
+    /// A principal's key, which is nobody else's: its name, a colon, and the key that it chose. A principal has no colon in its
+    /// name, so that the first one in the key tells whose it is.
+    pub fn belonging_to(principal: &str, key: &str) -> Result<Key, Error> {
+        if principal.is_empty() || principal.contains(':') {
+            return Err(Error::input(format!(
+                "the principal {} cannot have keys of its own: its name must have a character and no colon",
+                excerpt(principal)
+            )));
+        }
+        let own = Key::parse("key", key)?;
+        let left = KEY_LENGTH.saturating_sub(principal.len() + 1);
+        if own.as_str().len() > left {
+            return Err(Error::input(format!(
+                "the key {} has {} bytes; at most {left} are kept of a key of {}, whose name takes the others",
+                excerpt(key),
+                key.len(),
+                excerpt(principal)
+            )));
+        }
+        Key::parse("key", &format!("{principal}:{key}"))
     }
 }
 
@@ -254,6 +279,32 @@ mod tests {
             assert!(Key::parse("key", text).unwrap_err().to_string().contains(part), "{text:?}");
         }
         assert_eq!(Note::parse("note", "für Ägypten").unwrap().as_str(), "für Ägypten");
+    }
+
+    #[test]
+    fn the_keys_of_two_principals_are_never_the_same() {
+        let check = |principal: &str, key: &str, expected: Result<&str, &str>| match (
+            Key::belonging_to(principal, key),
+            expected,
+        ) {
+            (Ok(got), Ok(expected)) => assert_eq!(got.as_str(), expected),
+            (Err(error), Err(part)) => {
+                assert!(error.is_input() && error.to_string().contains(part), "{principal:?}, {key:?}: {error}")
+            }
+            (got, expected) => panic!("{principal:?}, {key:?}: got {got:?}, expected {expected:?}"),
+        };
+        check("alice", "k", Ok("alice:k"));
+        check("alice", "bob:k", Ok("alice:bob:k"));
+        check("alice:bob", "k", Err("no colon"));
+        check("", "k", Err("must have a character"));
+        check("alice", "", Err("is empty"));
+        check("alice", "a\tb", Err("control character"));
+        check("a\tb", "k", Err("control character"));
+        // What is left beside the name.
+        let (fits, longer) = ("k".repeat(122), "k".repeat(123));
+        check("alice", &fits, Ok(&format!("alice:{fits}")));
+        check("alice", &longer, Err("has 123 bytes; at most 122 are kept"));
+        check(&"p".repeat(128), "k", Err("at most 0 are kept"));
     }
 
     #[test]

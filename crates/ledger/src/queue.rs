@@ -125,6 +125,11 @@ impl<T> Queue<T> {
         self.lock().waiting.len()
     }
 
+    /// Whether nothing can be pushed any more.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
     /// From now on nothing can be pushed. What waits can still be taken.
     pub(crate) fn close(&self) {
         let mut state = self.lock();

@@ -8,6 +8,7 @@ use crate::account::{Account, Decision, Reason, Standing};
 use crate::books::check_privacy;
 use crate::charge::{Charge, largest_on_all, priced};
 use crate::error::Error;
+use crate::name::AccountName;
 
 /// What would come of a charge, account by account.
 #[derive(Clone, Debug)]
@@ -35,12 +36,18 @@ impl Quote {
         check_privacy(charge, payers.iter())?;
         let costs = charge.costs();
         let priced: Vec<Arc<PricedCost>> = costs.iter().map(priced).collect();
-        let filters: Vec<_> = payers.iter().filter_map(|account| account.filter().cloned()).collect();
         let accounts: Vec<QuotedAccount> =
             payers.into_iter().map(|account| quote(account, costs, &priced)).collect::<Result<_, Error>>()?;
-        let is_open = accounts.iter().all(|account| !matches!(account.after, Err(Reason::NotOpen(_))));
-        let fits = if is_open && !filters.is_empty() { largest_on_all(&filters, costs) } else { None };
+        let fits = fits(&accounts, costs);
         Ok(Quote { accounts, costs: costs.to_vec(), fits })
+    }
+
+    /// The same of those accounts alone that somebody may see: it tells nothing about the others.
+    pub fn seen_by(self, sees: impl Fn(&AccountName) -> bool) -> Quote {
+        let Quote { mut accounts, costs, .. } = self;
+        accounts.retain(|account| sees(account.before.name()));
+        let fits = fits(&accounts, &costs);
+        Quote { accounts, costs, fits }
     }
 
     /// Whether all accounts would take it.
@@ -68,6 +75,15 @@ impl Quote {
     pub fn count(&self) -> Option<Count> {
         self.accounts.iter().filter_map(|account| account.count).min_by_key(|count| count.count)
     }
+}
+
+/// The largest costs that all accounts would take.
+fn fits(accounts: &[QuotedAccount], costs: &[Cost]) -> Option<Vec<Cost>> {
+    if accounts.iter().any(|account| matches!(account.after, Err(Reason::NotOpen(_)))) {
+        return None;
+    }
+    let filters: Vec<_> = accounts.iter().filter_map(|account| account.before.filter()).collect();
+    largest_on_all(&filters, costs)
 }
 
 fn quote(before: Account, costs: &[Cost], priced: &[Arc<PricedCost>]) -> Result<QuotedAccount, Error> {

@@ -7,8 +7,9 @@ use crate::books::Books;
 use crate::charge::{Charge, Receipt};
 use crate::error::Error;
 use crate::hash::StateTree;
+use crate::history::{History, Journal};
 use crate::journal::{Event, FORMAT, LedgerId, Position};
-use crate::name::AccountName;
+use crate::name::{AccountName, Key};
 use crate::quote::Quote;
 use crate::store::{self, Access, Location, Store, beside, resolved};
 use crate::transfer;
@@ -20,15 +21,6 @@ pub struct Reader {
     books: Books,
     witness: PathBuf,
     testimony: Testimony,
-}
-
-/// A part of an account's history, newest first.
-#[derive(Clone, Debug)]
-pub struct History {
-    /// The records.
-    pub records: Vec<Receipt>,
-    /// Where the next part starts; nothing at the end.
-    pub next: Option<u64>,
 }
 
 impl Reader {
@@ -78,33 +70,18 @@ impl Reader {
 
     /// What happened to an account, newest first, at most so many records; `from` is where the part before left off.
     pub fn history(&mut self, name: &AccountName, from: Option<u64>, most: usize) -> Result<History, Error> {
-        let newest = self.books.account(name)?.sequence();
-        if let Some(from) = from.filter(|from| *from > newest) {
-            return Err(Error::input(format!(
-                "the newest record about account {name} is {newest}; there is none from {from} on"
-            )));
-        }
-        let mut next = Some(from.unwrap_or(newest));
-        let mut records = Vec::new();
-        while let Some(sequence) = next
-            && records.len() < most
-        {
-            let missing = || Error::integrity(format!("record {sequence} is missing from the journal; run `verify`"));
-            let stored = self.store.record(sequence)?.ok_or_else(missing)?;
-            let receipt = Receipt::from_stored(self.books.id(), &stored)?;
-            let about = receipt.after().iter().find(|after| after.account == *name).ok_or_else(|| {
-                Error::input(format!(
-                    "record {sequence} is not about account {name}; start where the part before left off"
-                ))
-            })?;
-            // A history that does not go back in time would not end.
-            if about.before.is_some_and(|before| before >= sequence) {
-                return Err(Error::integrity(format!("record {sequence} comes before itself; run `verify`")));
-            }
-            next = about.before;
-            records.push(receipt);
-        }
-        Ok(History { records, next })
+        let account = self.books.account(name)?;
+        journal(&mut *self.store, &self.books).history(account, from, most)
+    }
+
+    /// A record by its number; nothing if there was none when it was opened.
+    pub fn receipt(&mut self, sequence: u64) -> Result<Option<Receipt>, Error> {
+        journal(&mut *self.store, &self.books).receipt(sequence)
+    }
+
+    /// The record of the charge that was made under a key; nothing if there was none when it was opened.
+    pub fn receipt_of(&mut self, key: &Key) -> Result<Option<Receipt>, Error> {
+        journal(&mut *self.store, &self.books).receipt_of(key)
     }
 
     /// Writes the journal as lines of JSON, and a last line that says where it ends.
@@ -115,6 +92,11 @@ impl Reader {
     ) -> Result<Position, Error> {
         transfer::export(&mut *self.store, out, progress)
     }
+}
+
+/// The journal as it was when the books were read.
+fn journal<'a>(store: &'a mut dyn Store, books: &Books) -> Journal<'a> {
+    Journal { store, ledger: books.id(), end: books.head().sequence }
 }
 
 /// A store without a record in it.

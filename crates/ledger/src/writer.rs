@@ -14,6 +14,8 @@ use jiff::Timestamp;
 use crate::account::AccountSpec;
 use crate::books::{Books, Changes, Decided, Draft};
 use crate::charge::{FreshReceipt, Outcome, PreparedCharge, Receipt, Refusal};
+use crate::commit_times::CommitClock;
+use crate::connections::Connections;
 use crate::error::Error;
 use crate::hash::StateTree;
 use crate::journal::{Event, Position};
@@ -27,6 +29,8 @@ pub(crate) enum Command {
     Charge(PreparedCharge, Reply<Result<Outcome, Error>>),
     Open(Box<AccountSpec>, Reply<Result<Receipt, Error>>),
     Close(AccountName, Option<Who>, Option<Note>, Reply<Result<Receipt, Error>>),
+    /// Takes over what other processes wrote, which every transaction does first.
+    Refresh(Reply<Result<(), Error>>),
 }
 
 impl Command {
@@ -36,7 +40,7 @@ impl Command {
             Command::Charge(prepared, _) => {
                 prepared.costs.len() * prepared.charge.accounts().len() * AccountName::DEPTH
             }
-            Command::Open(..) | Command::Close(..) => 1,
+            Command::Open(..) | Command::Close(..) | Command::Refresh(_) => 1,
         }
     }
 
@@ -44,6 +48,7 @@ impl Command {
         match self {
             Command::Charge(_, reply) => reply.send(Err(error)),
             Command::Open(_, reply) | Command::Close(.., reply) => reply.send(Err(error)),
+            Command::Refresh(reply) => reply.send(Err(error)),
         }
     }
 }
@@ -52,6 +57,7 @@ impl Command {
 enum Settled {
     Charge(Result<Outcome, Error>),
     Account(Result<Receipt, Error>),
+    Refreshed,
 }
 
 impl Settled {
@@ -65,7 +71,12 @@ pub(crate) struct Shared {
     pub(crate) queue: Queue<Command>,
     pub(crate) books: RwLock<Books>,
     pub(crate) refusals: Mutex<Refusals>,
-    pub(crate) commits: AtomicU64,
+    /// Charges that were committed.
+    pub(crate) charges: AtomicU64,
+    /// How long commits take.
+    pub(crate) commit_clock: CommitClock,
+    /// For reading the journal.
+    pub(crate) connections: Connections,
     /// Why the writer stopped, if it did.
     pub(crate) cause: OnceLock<Error>,
 }
@@ -75,7 +86,7 @@ impl Shared {
     pub(crate) fn stopped(&self) -> Error {
         let cause = self.cause.get().map_or(String::new(), |cause| format!(" ({cause})"));
         Error::stopped(format!(
-            "the ledger has stopped{cause} and takes nothing more; this charge was not made. Mend the cause and open the ledger again"
+            "the ledger has stopped{cause} and takes nothing more; nothing was charged. Mend the cause and open the ledger again"
         ))
     }
 }
@@ -114,6 +125,13 @@ pub(crate) struct Writer {
     pub(crate) tree: StateTree,
     /// Whether the newest batch had keys that were used before.
     pub(crate) meets_repeats: bool,
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // Before the store: whoever closes a file last tidies it up, and only the writer can.
+        self.shared.connections.close();
+    }
 }
 
 /// Why a batch could not be done.
@@ -158,9 +176,12 @@ impl Writer {
             "{error}. The ledger stopped, since what is on disk is not known. What was asked may or may not be in it: mend the \
              cause, open the ledger again, and ask again for a charge with the same key, or look at the account"
         ));
-        batch.items.drain(..).for_each(|command| command.fail(unknown.clone()));
-        drop(batch);
         let stopped = self.shared.stopped();
+        for command in batch.items.drain(..) {
+            let changes_nothing = matches!(command, Command::Refresh(_));
+            command.fail(if changes_nothing { stopped.clone() } else { unknown.clone() });
+        }
+        drop(batch);
         loop {
             let mut waiting = self.shared.queue.take();
             if waiting.items.is_empty() {
@@ -180,6 +201,7 @@ impl Writer {
                     reply.send(result);
                 }
                 (Command::Open(_, reply) | Command::Close(.., reply), Settled::Account(result)) => reply.send(result),
+                (Command::Refresh(reply), Settled::Refreshed) => reply.send(Ok(())),
                 _ => unreachable!("answers come in the order of the commands"),
             }
         }
@@ -193,7 +215,7 @@ impl Writer {
         let started = Instant::now();
         for attempt in (0..TRIES).take_while(|attempt| *attempt == 0 || started.elapsed() < TRYING) {
             let expected = if attempt == 0 && !self.meets_repeats { expected } else { 0 };
-            match self.attempt(batch, expected, &mut in_doubt) {
+            match self.attempt(batch, expected, started, &mut in_doubt) {
                 Ok(settled) => return Ok(settled),
                 Err(Undone::Trouble(Trouble::Failed(error))) if in_doubt.is_some() => return Err(Trouble::Stop(error)),
                 Err(Undone::Trouble(trouble)) => return Err(trouble),
@@ -214,6 +236,7 @@ impl Writer {
         &mut self,
         batch: &mut Batch<Command>,
         expected: usize,
+        started: Instant,
         in_doubt: &mut Option<(Changes, Vec<Settled>)>,
     ) -> Result<Vec<Settled>, Undone> {
         let head = self.store.begin()?;
@@ -223,7 +246,7 @@ impl Writer {
             if let Some((changes, settled)) = in_doubt.take() {
                 if is_there {
                     self.store.rollback();
-                    self.remember(changes)?;
+                    self.remember(changes, started)?;
                     return Ok(settled);
                 }
                 changes.undo(&mut self.tree);
@@ -261,7 +284,7 @@ impl Writer {
         match self.store.commit() {
             Ok(()) => {
                 self.meets_repeats = !known.is_empty();
-                self.remember(changes)?;
+                self.remember(changes, started)?;
                 Ok(settled)
             }
             Err(error) if error.kind == Failure::Lost => {
@@ -285,7 +308,7 @@ impl Writer {
         known: &HashMap<Key, StoredRecord>,
     ) -> (Changes, Vec<Settled>) {
         /// How long nobody may arrive.
-        const PAUSE: Duration = Duration::from_micros(50);
+        const PAUSE: Duration = Duration::from_micros(4);
         /// Costs paid by accounts in one transaction, far less than a second of them: others must not give up waiting for it.
         const WORK: usize = 50_000;
         let Writer { shared, tree, .. } = self;
@@ -310,16 +333,18 @@ impl Writer {
     }
 
     /// What is on disk is remembered by the witness, and then part of the books.
-    fn remember(&mut self, changes: Changes) -> Result<(), Undone> {
+    fn remember(&mut self, changes: Changes, started: Instant) -> Result<(), Undone> {
         let ledger = self.shared.books.read().unwrap_or_else(PoisonError::into_inner).id();
         let stop = |error| Undone::Trouble(Trouble::Stop(error));
         self.witness.advance(Testimony { ledger, position: changes.head() }).map_err(stop)?;
-        self.shared.commits.fetch_add(1, Ordering::Relaxed);
+        self.shared.commit_clock.note(started.elapsed());
+        self.shared.charges.fetch_add(changes.charges(), Ordering::Relaxed);
         self.shared.books.write().unwrap_or_else(PoisonError::into_inner).adopt(changes);
         Ok(())
     }
 
-    /// What other processes committed is acknowledged again by a repeated key, so this one's witness must know it too.
+    /// What other processes committed is acknowledged again by a repeated key, so this one's witness must know it too. What is only
+    /// read need not be known to it: whoever was told that it is charged has a witness that knows.
     fn acknowledge_known(&mut self) -> Result<(), Undone> {
         let (ledger, position) = {
             let books = self.shared.books.read().unwrap_or_else(PoisonError::into_inner);
@@ -361,7 +386,7 @@ impl Writer {
         let keys: Vec<&Key> = commands
             .filter_map(|command| match command {
                 Command::Charge(prepared, _) => Some(prepared.charge.key()),
-                Command::Open(..) | Command::Close(..) => None,
+                Command::Open(..) | Command::Close(..) | Command::Refresh(_) => None,
             })
             .collect();
         if keys.is_empty() {
@@ -432,6 +457,7 @@ fn decide(draft: &mut Draft<'_>, command: &Command, known: &HashMap<Key, StoredR
     match command {
         Command::Open(spec, _) => Settled::Account(draft.open((**spec).clone())),
         Command::Close(name, by, note, _) => Settled::Account(draft.close(name.clone(), by.clone(), note.clone())),
+        Command::Refresh(_) => Settled::Refreshed,
         Command::Charge(prepared, _) => Settled::Charge(charge(draft, prepared, known)),
     }
 }

@@ -95,6 +95,91 @@ fn a_key_that_another_process_used_is_replayed() {
     assert_eq!(verified_charges(&url, folder.path()), 51);
 }
 
+#[test]
+fn what_another_process_charged_is_read_after_a_refresh() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = PrivatePostgres::shared().new_database().unwrap();
+    let first = open_with_account(&url, folder.path(), "100,1e-6");
+    let second = open(&url, folder.path()).unwrap();
+    let read = || (second.account(&census()).unwrap(), second.position());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let refreshes: [&dyn Fn(); 2] =
+        [&|| second.refresh().unwrap(), &|| runtime.block_on(second.refresh_async()).unwrap()];
+    for (at, refresh) in refreshes.into_iter().enumerate() {
+        let (stale, key) = (read(), format!("k{at}"));
+        let Outcome::Charged(fresh) = first.charge(charge(&key)).unwrap() else { panic!("not charged") };
+        assert_eq!(read(), stale);
+        assert_eq!(second.receipt_of(&Key::parse("key", &key).unwrap()).unwrap(), None);
+        refresh();
+        assert_eq!(read(), (first.account(&census()).unwrap(), first.position()));
+        assert_eq!(second.changed_since(stale.1.sequence), [first.account(&census()).unwrap()]);
+        assert_eq!(second.receipt_of(&Key::parse("key", &key).unwrap()).unwrap().as_ref(), Some(fresh.receipt()));
+    }
+    assert_eq!((second.charges(), second.commits()), (0, 0));
+}
+
+#[test]
+fn refreshes_that_wait_together_cost_one_transaction() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = PrivatePostgres::shared().new_database().unwrap();
+    let ledger = open_with_account(&url, folder.path(), "100,1e-6");
+    // Somebody else writes meanwhile, so that the first refresh waits, and the others behind it.
+    thread::scope(|scope| {
+        let hold = "BEGIN; SELECT FROM taximeter.head FOR UPDATE; SELECT pg_sleep(2); COMMIT";
+        let holding = scope.spawn(|| query(&url, hold).unwrap());
+        let held =
+            "SELECT count(*) FROM pg_locks WHERE relation = 'taximeter.head'::regclass AND mode = 'RowShareLock'";
+        while query(&url, held).unwrap() == "0" {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let refreshing: Vec<_> = (0..100).map(|_| scope.spawn(|| ledger.refresh().unwrap())).collect();
+        refreshing.into_iter().for_each(|refresh| refresh.join().unwrap());
+        holding.join().unwrap();
+    });
+    drop(ledger);
+    // The server counts when a connection has gone.
+    let rolled_back = "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()";
+    let counted = (0..500).find_map(|_| {
+        thread::sleep(Duration::from_millis(10));
+        query(&url, rolled_back).unwrap().parse::<u64>().ok().filter(|count| *count > 0)
+    });
+    assert!((1..10).contains(&counted.unwrap()), "{counted:?}");
+}
+
+#[test]
+fn a_look_at_the_journal_outlives_its_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = PrivatePostgres::shared().new_database().unwrap();
+    let ledger = open_with_account(&url, folder.path(), "100,1e-6");
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    for _ in 0..2 {
+        assert_eq!(ledger.history(&census(), None, 10).unwrap().records.len(), 1);
+        query(&url, cut).unwrap();
+    }
+}
+
+#[test]
+fn a_ledger_that_stopped_says_so_and_reads_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = PrivatePostgres::shared().new_database().unwrap();
+    let ledger = open_with_account(&url, folder.path(), "100,1e-6");
+    assert!(ledger.is_running() && ledger.cause().is_none());
+    query(
+        &url,
+        "UPDATE taximeter.head SET sequence = 0, hash = (SELECT hash FROM taximeter.journal WHERE sequence = 0)",
+    )
+    .unwrap();
+    for _ in 0..2 {
+        let error = ledger.refresh().unwrap_err();
+        assert!(error.is_stopped() && error.to_string().contains("set back"), "{error}");
+    }
+    assert!(!ledger.is_running());
+    assert!(ledger.cause().unwrap().to_string().contains("set back"));
+    assert!(ledger.charge(charge("k")).unwrap_err().is_stopped());
+    // Looking keeps no connection any more, and still works.
+    assert_eq!(ledger.history(&census(), None, 10).unwrap().records.len(), 1);
+}
+
 /// Charges each key until it has an answer, and says how often one was fresh.
 fn charge_all(ledger: &Ledger, keys: usize, name: &str) -> usize {
     let mut fresh = 0;

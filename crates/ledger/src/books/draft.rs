@@ -216,7 +216,8 @@ impl<'a> Draft<'a> {
     }
 
     fn refusal(&self, charge: &Charge, payers: &[u32], refused: Vec<(AccountName, Reason)>) -> Refusal {
-        let filters = payers.iter().filter_map(|number| self.account(*number).filter().cloned()).collect();
+        let payers = payers.iter().map(|number| self.account(*number));
+        let filters = payers.filter_map(|payer| Some((payer.name().clone(), payer.filter()?.clone()))).collect();
         Refusal { refused, costs: charge.costs().to_vec(), filters, halt: None }
     }
 
@@ -330,6 +331,11 @@ impl Changes {
     /// The records, in order.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// How many of the records are charges: only those have a key.
+    pub(crate) fn charges(&self) -> u64 {
+        self.entries.iter().filter(|entry| entry.key.is_some()).count() as u64
     }
 
     /// The accounts that changed, in the order of their numbers, and their states in bytes.

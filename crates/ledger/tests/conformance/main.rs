@@ -8,6 +8,7 @@ mod concurrency;
 mod history;
 mod idempotency;
 mod limits;
+mod looking;
 mod model;
 mod place;
 mod receipts;
@@ -84,6 +85,17 @@ on_every_store! {
         an_account_that_does_not_exist_is_an_error,
         accounts_are_never_replaced,
         odd_texts_come_back_as_they_were,
+    }
+    looking {
+        a_record_is_found_by_its_number_and_a_charge_by_its_key,
+        a_running_ledger_and_a_reader_tell_the_same_history,
+        whoever_looked_leaves_nothing_behind,
+        a_task_may_hold_the_last_handle,
+        the_accounts_that_changed_since_a_record_are_told,
+        a_running_ledger_tells_how_it_fares,
+        what_fits_says_nothing_about_accounts_that_are_not_seen,
+        a_halt_says_nothing_about_accounts_that_are_not_seen,
+        a_refresh_changes_nothing_where_nobody_else_writes,
     }
     receipts {
         a_receipt_is_a_journal_line_and_its_blake3_hash,

@@ -1,26 +1,29 @@
 //! The handle: what a program holds to charge and to ask.
 
+mod looking;
+
 use std::future::Future;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::task::Poll;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::account::{Account, AccountSpec};
+use crate::account::AccountSpec;
 use crate::books::Books;
 use crate::charge::{Charge, Outcome, PreparedCharge, Receipt};
+use crate::commit_times::CommitClock;
+use crate::connections::Connections;
 use crate::error::Error;
 use crate::hash::StateTree;
-use crate::journal::{LedgerId, Position};
+use crate::journal::LedgerId;
 use crate::name::{AccountName, Note, Who};
-use crate::queue::{NotPushed, Queue, Reply, slot};
-use crate::quote::Quote;
-use crate::reader::{self, Loaded, Reader};
+use crate::queue::{Answer, NotPushed, Queue, Reply, slot};
+use crate::reader::{self, Loaded};
 use crate::store::{self, Access, Location, Store};
 use crate::witness::{Sharing, Testimony, Witness};
-use crate::writer::{Command, Refusals, RefusedCharge, Shared, Writer, now};
+use crate::writer::{Command, Refusals, Shared, Writer, now};
 
 /// How a ledger is opened.
 #[derive(Clone, Debug)]
@@ -115,9 +118,11 @@ impl Ledger {
         let path = witness.path().to_path_buf();
         let shared = Arc::new(Shared {
             queue: Queue::new(options.queue),
+            connections: Connections::new(location, books.id()),
             books: RwLock::new(books),
             refusals: Mutex::new(Refusals::default()),
-            commits: AtomicU64::new(0),
+            charges: AtomicU64::new(0),
+            commit_clock: CommitClock::default(),
             cause: OnceLock::new(),
         });
         let writer = Writer { shared: Arc::clone(&shared), store, witness, tree, meets_repeats: false };
@@ -155,20 +160,35 @@ impl Ledger {
     /// Charges without blocking a thread. If the future is dropped, the charge may still be made.
     pub fn charge_async(&self, charge: Charge) -> impl Future<Output = Result<Outcome, Error>> + Send + 'static {
         let (reply, answer) = slot();
-        let mut command = Some(Command::Charge(PreparedCharge::new(charge), reply));
-        let shared = Arc::clone(&self.inner.shared);
-        // Keeps the writer until the answer is there.
+        self.ask_async(Command::Charge(PreparedCharge::new(charge), reply), answer)
+    }
+
+    /// Takes over what other processes wrote to the same ledger since, so that no reading is below the truth. A file has one writer,
+    /// which knows all of it.
+    pub fn refresh(&self) -> Result<(), Error> {
+        match self.inner.location.sharing() {
+            Sharing::Alone => self.require_running(),
+            Sharing::Shared => self.ask(Command::Refresh)?,
+        }
+    }
+
+    /// Takes over what other processes wrote, without blocking a thread.
+    pub fn refresh_async(&self) -> impl Future<Output = Result<(), Error>> + Send + 'static {
         let ledger = self.clone();
         async move {
-            let pushed = std::future::poll_fn(|context| match shared.queue.poll_push(&mut command, context) {
-                Poll::Ready(result) => Poll::Ready(result.map_err(|_| shared.stopped())),
-                Poll::Pending => Poll::Pending,
-            });
-            pushed.await?;
-            let answer = answer.await;
-            drop(ledger);
-            answer.ok_or_else(gone)?
+            match ledger.inner.location.sharing() {
+                Sharing::Alone => ledger.require_running(),
+                Sharing::Shared => {
+                    let (reply, answer) = slot();
+                    ledger.ask_async(Command::Refresh(reply), answer).await
+                }
+            }
         }
+    }
+
+    /// A ledger that stopped may have committed what its handles do not know.
+    fn require_running(&self) -> Result<(), Error> {
+        self.cause().map_or(Ok(()), Err)
     }
 
     /// Opens an account.
@@ -187,60 +207,25 @@ impl Ledger {
         answer.wait(&bell).ok_or_else(gone)
     }
 
-    /// What would come of a charge. Charges nothing.
-    pub fn quote(&self, charge: &Charge) -> Result<Quote, Error> {
-        let payers = |books: &Books| Ok::<_, Error>(books.payers(charge.accounts())?.into_iter().cloned().collect());
-        Quote::new(self.books(payers)?, charge)
-    }
-
-    /// An account as it is now.
-    pub fn account(&self, name: &AccountName) -> Result<Account, Error> {
-        self.books(|books| books.account(name).cloned())
-    }
-
-    /// All accounts as they are now, in the order in which they were opened.
-    pub fn accounts(&self) -> Vec<Account> {
-        self.books(|books| books.accounts().to_vec())
-    }
-
-    /// The ledger's identity.
-    pub fn id(&self) -> LedgerId {
-        self.books(Books::id)
-    }
-
-    /// The newest record of the journal that is on disk and known to the witness.
-    pub fn position(&self) -> Position {
-        self.books(Books::head)
-    }
-
-    /// How many charges wait for the writer.
-    pub fn waiting(&self) -> usize {
-        self.inner.shared.queue.len()
-    }
-
-    /// How many transactions were committed since the ledger was opened.
-    pub fn commits(&self) -> u64 {
-        self.inner.shared.commits.load(Ordering::Relaxed)
-    }
-
-    /// How many charges were refused since the ledger was opened, and the newest of them, oldest first.
-    pub fn refusals(&self) -> (u64, Vec<RefusedCharge>) {
-        let refusals = self.inner.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner);
-        (refusals.count, refusals.newest.iter().cloned().collect())
-    }
-
-    /// Another view of the same ledger, for its history.
-    pub fn reader(&self) -> Result<Reader, Error> {
-        Reader::open(&self.inner.location, Some(&self.inner.witness))
-    }
-
-    /// Where the witness is.
-    pub fn witness(&self) -> &Path {
-        &self.inner.witness
-    }
-
-    fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
-        read(&self.inner.shared.books.read().unwrap_or_else(PoisonError::into_inner))
+    fn ask_async<T: Send + 'static>(
+        &self,
+        command: Command,
+        answer: Answer<Result<T, Error>>,
+    ) -> impl Future<Output = Result<T, Error>> + Send + 'static {
+        let mut command = Some(command);
+        let shared = Arc::clone(&self.inner.shared);
+        // Keeps the writer until the answer is there.
+        let ledger = self.clone();
+        async move {
+            let pushed = std::future::poll_fn(|context| match shared.queue.poll_push(&mut command, context) {
+                Poll::Ready(result) => Poll::Ready(result.map_err(|_| shared.stopped())),
+                Poll::Pending => Poll::Pending,
+            });
+            pushed.await?;
+            let answer = answer.await;
+            drop(ledger);
+            answer.ok_or_else(gone)?
+        }
     }
 }
 

@@ -1,0 +1,81 @@
+//! Looking records up in the journal: what happened to an account, and the receipts of what was charged.
+
+use crate::account::Account;
+use crate::charge::Receipt;
+use crate::error::Error;
+use crate::journal::{Event, LedgerId};
+use crate::name::Key;
+use crate::store::Store;
+
+/// A part of an account's history, newest first.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// The records.
+    pub records: Vec<Receipt>,
+    /// Where the next part starts; nothing at the end.
+    pub next: Option<u64>,
+}
+
+/// The journal of a ledger up to a record. What comes after it is not looked at: nobody may have been told of it yet.
+pub(crate) struct Journal<'a> {
+    pub(crate) store: &'a mut dyn Store,
+    pub(crate) ledger: LedgerId,
+    /// The last record that counts.
+    pub(crate) end: u64,
+}
+
+impl Journal<'_> {
+    /// What happened to an account, newest first, at most so many records; `from` is where the part before left off.
+    pub(crate) fn history(&mut self, account: &Account, from: Option<u64>, most: usize) -> Result<History, Error> {
+        let (name, newest) = (account.name(), account.sequence());
+        if let Some(from) = from.filter(|from| *from > newest) {
+            return Err(Error::input(format!(
+                "the newest record about account {name} is {newest}; there is none from {from} on"
+            )));
+        }
+        let mut next = Some(from.unwrap_or(newest));
+        let mut records = Vec::new();
+        while let Some(sequence) = next
+            && records.len() < most
+        {
+            let missing = || Error::integrity(format!("record {sequence} is missing from the journal; run `verify`"));
+            let receipt = self.receipt(sequence)?.ok_or_else(missing)?;
+            let about = receipt.after().iter().find(|after| after.account == *name).ok_or_else(|| {
+                Error::input(format!(
+                    "record {sequence} is not about account {name}; start where the part before left off"
+                ))
+            })?;
+            // A history that does not go back in time would not end.
+            if about.before.is_some_and(|before| before >= sequence) {
+                return Err(Error::integrity(format!("record {sequence} comes before itself; run `verify`")));
+            }
+            next = about.before;
+            records.push(receipt);
+        }
+        Ok(History { records, next })
+    }
+
+    /// A record by its number.
+    pub(crate) fn receipt(&mut self, sequence: u64) -> Result<Option<Receipt>, Error> {
+        if sequence > self.end {
+            return Ok(None);
+        }
+        let stored = self.store.record(sequence)?;
+        stored.map(|stored| Receipt::from_stored(self.ledger, &stored)).transpose()
+    }
+
+    /// The record of the charge that was made under a key.
+    pub(crate) fn receipt_of(&mut self, key: &Key) -> Result<Option<Receipt>, Error> {
+        let found = self.store.find_keys(&[key.as_str()])?;
+        let Some(stored) = found.into_iter().find(|stored| stored.sequence <= self.end) else { return Ok(None) };
+        let receipt = Receipt::from_stored(self.ledger, &stored)?;
+        // The key stands beside the record as well, where nothing but this ties it to the record.
+        match &receipt.record()?.event {
+            Event::Charge(charge) if charge.key() == key => Ok(Some(receipt)),
+            _ => Err(Error::integrity(format!(
+                "record {} is kept under the key {key:?}, but is not a charge under it; run `verify`",
+                stored.sequence
+            ))),
+        }
+    }
+}

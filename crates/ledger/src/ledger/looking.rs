@@ -1,0 +1,141 @@
+//! What a handle tells about its ledger. Nothing here changes anything.
+
+use std::path::Path;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use super::Ledger;
+use crate::account::Account;
+use crate::books::Books;
+use crate::charge::{Charge, Receipt};
+use crate::commit_times::CommitTimes;
+use crate::error::Error;
+use crate::history::{History, Journal};
+use crate::journal::{LedgerId, Position};
+use crate::name::{AccountName, Key};
+use crate::quote::Quote;
+use crate::reader::Reader;
+use crate::store::Location;
+use crate::writer::RefusedCharge;
+
+/// The accounts, as this handle knows them. Where others write to the same ledger, [`refresh`](Ledger::refresh) first.
+impl Ledger {
+    /// What would come of a charge. Charges nothing.
+    pub fn quote(&self, charge: &Charge) -> Result<Quote, Error> {
+        let payers = |books: &Books| Ok::<_, Error>(books.payers(charge.accounts())?.into_iter().cloned().collect());
+        Quote::new(self.books(payers)?, charge)
+    }
+
+    /// An account as it is now.
+    pub fn account(&self, name: &AccountName) -> Result<Account, Error> {
+        self.books(|books| books.account(name).cloned())
+    }
+
+    /// Something about an account as it is now, without copying it. The writer waits meanwhile: it should not take long.
+    pub fn look<T>(&self, name: &AccountName, read: impl FnOnce(&Account) -> T) -> Result<T, Error> {
+        self.books(|books| books.account(name).map(read))
+    }
+
+    /// All accounts as they are now, in the order in which they were opened.
+    pub fn accounts(&self) -> Vec<Account> {
+        self.books(|books| books.accounts().to_vec())
+    }
+
+    /// The accounts whose newest record comes after this one, in the order in which they were opened.
+    pub fn changed_since(&self, sequence: u64) -> Vec<Account> {
+        self.books(|books| books.accounts().iter().filter(|account| account.sequence() > sequence).cloned().collect())
+    }
+
+    /// The ledger's identity.
+    pub fn id(&self) -> LedgerId {
+        self.books(Books::id)
+    }
+
+    /// The newest record of the journal that this handle knows. It is on disk.
+    pub fn position(&self) -> Position {
+        self.books(Books::head)
+    }
+
+    fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
+        read(&self.inner.shared.books.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The journal, up to the newest record that this handle knows. These block: within an asynchronous runtime, call them on a thread
+/// for blocking work.
+impl Ledger {
+    /// What happened to an account, newest first, at most so many records; `from` is where the part before left off.
+    pub fn history(&self, name: &AccountName, from: Option<u64>, most: usize) -> Result<History, Error> {
+        let account = self.account(name)?;
+        self.journal(|journal| journal.history(&account, from, most))
+    }
+
+    /// A record by its number; nothing if there is none.
+    pub fn receipt(&self, sequence: u64) -> Result<Option<Receipt>, Error> {
+        self.journal(|journal| journal.receipt(sequence))
+    }
+
+    /// The record of the charge that was made under a key; nothing if there is none.
+    pub fn receipt_of(&self, key: &Key) -> Result<Option<Receipt>, Error> {
+        self.journal(|journal| journal.receipt_of(key))
+    }
+
+    /// Another view of the same ledger, as it is on disk.
+    pub fn reader(&self) -> Result<Reader, Error> {
+        Reader::open(&self.inner.location, Some(&self.inner.witness))
+    }
+
+    fn journal<T>(&self, mut look: impl FnMut(&mut Journal<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        let (ledger, end) = self.books(|books| (books.id(), books.head().sequence));
+        self.inner.shared.connections.look(|store| look(&mut Journal { store, ledger, end }))
+    }
+}
+
+/// The ledger itself, and how it fares.
+impl Ledger {
+    /// Where the ledger is.
+    pub fn location(&self) -> &Location {
+        &self.inner.location
+    }
+
+    /// Where the witness is.
+    pub fn witness(&self) -> &Path {
+        &self.inner.witness
+    }
+
+    /// Whether it still takes charges.
+    pub fn is_running(&self) -> bool {
+        !self.inner.shared.queue.is_closed()
+    }
+
+    /// Why it takes no more charges; nothing while it does.
+    pub fn cause(&self) -> Option<Error> {
+        (!self.is_running()).then(|| self.inner.shared.stopped())
+    }
+
+    /// How many charges wait for the writer.
+    pub fn waiting(&self) -> usize {
+        self.inner.shared.queue.len()
+    }
+
+    /// How many charges were committed by this handle and its clones.
+    pub fn charges(&self) -> u64 {
+        self.inner.shared.charges.load(Ordering::Relaxed)
+    }
+
+    /// How many transactions were committed since the ledger was opened.
+    pub fn commits(&self) -> u64 {
+        self.inner.shared.commit_clock.times().count
+    }
+
+    /// How long these transactions took, from the begin of the first attempt until the witness was synced.
+    pub fn commit_times(&self) -> CommitTimes {
+        self.inner.shared.commit_clock.times()
+    }
+
+    /// How many charges were refused since the ledger was opened, and the newest of them, oldest first.
+    pub fn refusals(&self) -> (u64, Vec<RefusedCharge>) {
+        let refusals = self.inner.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        (refusals.count, refusals.newest.iter().cloned().collect())
+    }
+}
