@@ -33,19 +33,27 @@ pub struct Declaration {
     columns: Vec<DeclaredColumn>,
 }
 
+/// What is declared about a column.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct DeclaredColumn {
-    name: String,
-    kind: Option<ColumnType>,
-    bounds: Option<(Number, Number)>,
-    grid: Option<Number>,
-    categories: Option<Vec<Category>>,
+pub struct DeclaredColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type; found in the data if it is left out.
+    pub kind: Option<ColumnType>,
+    /// The lowest and the highest value.
+    pub bounds: Option<(Number, Number)>,
+    /// The grid that values are put on.
+    pub grid: Option<Number>,
+    /// The categories that may be grouped by.
+    pub categories: Option<Vec<Category>>,
 }
 
 /// A category as it is written: text on the command line, which is read by the type of its column.
 #[derive(Clone, Debug, PartialEq)]
-enum Category {
+pub enum Category {
+    /// A value of a type.
     Typed(Value),
+    /// Text, to be read by the type of its column.
     Written(String),
 }
 
@@ -113,6 +121,20 @@ impl Declaration {
             column.categories = categories.transpose().map_err(wrong)?;
         }
         Ok(declaration)
+    }
+
+    /// The columns that are declared.
+    pub fn columns(&self) -> &[DeclaredColumn] {
+        &self.columns
+    }
+
+    /// Declares a column, once.
+    pub fn declare(&mut self, column: DeclaredColumn) -> Result<(), Error> {
+        if self.columns.iter().any(|other| other.name == column.name) {
+            return Err(Error::input(format!("the column {:?} is declared twice; declare it once", column.name)));
+        }
+        self.columns.push(column);
+        Ok(())
     }
 
     /// The declaration of data that are there already, with all types: for newer data of the same kind.

@@ -14,6 +14,11 @@ pub struct Error {
 enum Kind {
     Input,
     Question { at: usize },
+    NoDataset,
+    NoAccount,
+    KeyTaken,
+    Busy,
+    Stopped,
     Integrity,
     UnknownOutcome,
     Other,
@@ -29,6 +34,18 @@ impl Error {
         Error { kind: Kind::Question { at }, message: message.into() }
     }
 
+    pub(crate) fn no_dataset(message: impl Into<String>) -> Error {
+        Error { kind: Kind::NoDataset, message: message.into() }
+    }
+
+    pub(crate) fn key_taken(message: impl Into<String>) -> Error {
+        Error { kind: Kind::KeyTaken, message: message.into() }
+    }
+
+    pub(crate) fn busy(message: impl Into<String>) -> Error {
+        Error { kind: Kind::Busy, message: message.into() }
+    }
+
     pub(crate) fn integrity(message: impl Into<String>) -> Error {
         Error { kind: Kind::Integrity, message: message.into() }
     }
@@ -39,7 +56,32 @@ impl Error {
 
     /// Something that cannot be used as given: a question, a schema, a file. Nothing was charged.
     pub fn is_input(&self) -> bool {
-        matches!(self.kind, Kind::Input | Kind::Question { .. })
+        matches!(self.kind, Kind::Input | Kind::Question { .. } | Kind::NoDataset | Kind::NoAccount | Kind::KeyTaken)
+    }
+
+    /// A dataset that does not exist.
+    pub fn is_no_dataset(&self) -> bool {
+        self.kind == Kind::NoDataset
+    }
+
+    /// An account that does not exist.
+    pub fn is_no_account(&self) -> bool {
+        self.kind == Kind::NoAccount
+    }
+
+    /// An idempotency key that was used for another question, or for the same one at another price or account.
+    pub fn is_key_taken(&self) -> bool {
+        self.kind == Kind::KeyTaken
+    }
+
+    /// Others are at it. Nothing was charged or registered, and it may be tried again.
+    pub fn is_busy(&self) -> bool {
+        self.kind == Kind::Busy
+    }
+
+    /// The ledger stopped after a failure and takes nothing more; nothing was charged.
+    pub fn is_stopped(&self) -> bool {
+        self.kind == Kind::Stopped
     }
 
     /// Where a question goes wrong: the character, counted from 1.
@@ -75,7 +117,11 @@ impl std::error::Error for Error {}
 impl From<taximeter_ledger::Error> for Error {
     fn from(error: taximeter_ledger::Error) -> Error {
         let kind = match () {
+            () if error.is_no_account() => Kind::NoAccount,
+            () if error.is_key_taken() => Kind::KeyTaken,
             () if error.is_input() => Kind::Input,
+            () if error.is_busy() => Kind::Busy,
+            () if error.is_stopped() => Kind::Stopped,
             () if error.is_integrity() => Kind::Integrity,
             () if error.is_unknown_outcome() => Kind::UnknownOutcome,
             () => Kind::Other,

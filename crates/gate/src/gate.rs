@@ -90,11 +90,10 @@ impl Gate {
     /// An error means that nothing was charged, unless it is one of the ledger's that says that it does not know: then the same key
     /// tells. Whatever goes wrong after the charge is [`Outcome::NoAnswer`].
     pub fn ask(&self, request: &Request) -> Result<Outcome, Error> {
-        let key = request.key.as_str();
         // Whoever asks again while the answer is being made waits for it.
-        let _turn = self.under_way.take(key);
+        let _turn = self.under_way.take(request.ledger_key()?.as_str());
         let prepared = Prepared::new(&self.catalog, request)?;
-        if let Some(answer) = self.stored(key, &prepared)? {
+        if let Some(answer) = self.stored(&prepared)? {
             return Ok(Outcome::Answered(answer));
         }
         if let Some(document) = self.reusable(&prepared)? {
@@ -112,7 +111,7 @@ impl Gate {
                 self.give_back(&prepared, engine);
                 // Another process that has the fresh receipt may have stored it meanwhile, or be at it still. If it is lost, nobody
                 // makes it again.
-                let answer = self.stored(key, &prepared).unwrap_or(None);
+                let answer = self.stored(&prepared).unwrap_or(None);
                 Ok(answer.map_or(Outcome::NoAnswer(receipt), Outcome::Answered))
             }
             Charged::Charged(fresh) => Ok(self.answer(fresh, &prepared, engine)),
@@ -120,15 +119,18 @@ impl Gate {
     }
 
     /// What is stored under the key of a request; an error if that was another request.
-    fn stored(&self, key: &str, prepared: &Prepared) -> Result<Option<Answer>, Error> {
-        match self.catalog.answer(key)? {
+    fn stored(&self, prepared: &Prepared) -> Result<Option<Answer>, Error> {
+        let key = &prepared.key;
+        match self.catalog.answer(prepared.charge.key().as_str())? {
             None | Some(StoredAnswer { document: None, .. }) => Ok(None),
-            Some(StoredAnswer { request, .. }) if request != prepared.hash => Err(Error::input(format!(
+            Some(StoredAnswer { request, .. }) if request != prepared.hash => Err(Error::key_taken(format!(
                 "the key {key:?} belongs to another question, or to the same one at another price; leave it out to get a new one"
             ))),
-            Some(StoredAnswer { account, .. }) if account != prepared.account.as_str() => Err(Error::input(format!(
-                "the key {key:?} belongs to a question that another account paid for; leave it out to get a new one"
-            ))),
+            Some(StoredAnswer { account, .. }) if account != prepared.account.as_str() => {
+                Err(Error::key_taken(format!(
+                    "the key {key:?} belongs to a question that another account paid for; leave it out to get a new one"
+                )))
+            }
             Some(StoredAnswer { document: Some(document), .. }) => {
                 Ok(Some(Answer { document, origin: Origin::Replayed }))
             }
@@ -136,7 +138,7 @@ impl Gate {
     }
 
     /// The account's own earlier answer to the same question, mechanism and cost on the same version: giving it again is
-    /// post-processing. Only if the owner allows it.
+    /// post-processing. Only if the owner allows it, and to a principal only its own.
     fn reusable(&self, prepared: &Prepared) -> Result<Option<String>, Error> {
         if !prepared.reuse {
             return Ok(None);
@@ -147,7 +149,7 @@ impl Gate {
                 prepared.dataset.name
             )));
         }
-        self.catalog.same_answer(prepared.account.as_str(), &prepared.hash, prepared.dataset.version)
+        self.catalog.same_answer(&prepared.record(None), prepared.principal.as_deref())
     }
 
     /// Executes a question that was charged just now. The receipt is consumed: nothing can be executed on it again.
@@ -188,14 +190,14 @@ impl Gate {
                 account: after.account.to_string(),
                 reading: after.reading,
                 left: after.left,
-                guarantee: account.odometer().reading().guarantee.to_string(),
+                guarantee: account.odometer().guarantee().to_string(),
                 filter_guarantee: account.filter().map(|filter| filter.guarantee()),
             })
         });
         let document = Document {
             dataset: dataset.name.as_str(),
             version: dataset.version,
-            key: prepared.charge.key().as_str(),
+            key: prepared.key.as_str(),
             question: &prepared.canonical,
             protects: schema.privacy().map_err(|error| error.to_string())?.to_string(),
             confidence: 1.0 - MISS,

@@ -29,7 +29,7 @@ mod sensitivity;
 mod examples {}
 
 pub use catalog::{Catalog, Dataset, FailedQuestion};
-pub use declaration::Declaration;
+pub use declaration::{Category, Declaration, DeclaredColumn};
 pub use error::Error;
 pub use gate::{Answer, Gate, Origin, Outcome, folder_beside};
 pub use import::{BadRow, BadRows};

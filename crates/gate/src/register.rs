@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use taximeter_accounting::{FilterSpec, OdometerSpec};
-use taximeter_ledger::{Account, AccountName, AccountSpec, Privacy, Reader};
+use taximeter_ledger::{Account, AccountName, AccountSpec, Privacy};
 
 use crate::catalog::{Catalog, Dataset};
 use crate::declaration::Declaration;
@@ -258,10 +258,11 @@ impl Gate {
 }
 
 impl Catalog {
-    /// Checks that the data of a dataset are where they were, and are what was declared, and that its account protects the same.
-    pub fn check(&self, name: &AccountName, ledger: &Reader) -> Result<Dataset, Error> {
-        let dataset = self.dataset(name)?;
-        check_privacy(ledger.account(name)?, &dataset.schema.privacy()?)?;
+    /// Checks that the data of an account's dataset are where they were, and are what was declared, and that the account protects
+    /// the same.
+    pub fn check(&self, account: &Account) -> Result<Dataset, Error> {
+        let dataset = self.dataset(account.name())?;
+        check_privacy(account, &dataset.schema.privacy()?)?;
         dataset.source.connect(self.folder())?.check(&dataset.schema)?;
         Ok(dataset)
     }

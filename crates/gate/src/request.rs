@@ -25,6 +25,8 @@ pub struct Request {
     pub account: Option<AccountName>,
     /// Who asks. A note, not a proof.
     pub by: Option<Who>,
+    /// Whose the key and the stored answers are; nothing for whoever is at the machine.
+    pub principal: Option<String>,
     /// The idempotency key: the same one gives the same answer.
     pub key: Key,
     /// Whether the account's own earlier answer to the same question will do.
@@ -41,9 +43,18 @@ impl Request {
             clamp: false,
             account: None,
             by: None,
+            principal: None,
             key: Key::generate()?,
             reuse: false,
         })
+    }
+
+    /// The key on the ledger, under which everything is stored: no two principals have the same.
+    pub(crate) fn ledger_key(&self) -> Result<Key, Error> {
+        match &self.principal {
+            None => Ok(self.key.clone()),
+            Some(principal) => Ok(Key::belonging_to(principal, self.key.as_str())?),
+        }
     }
 }
 
@@ -54,6 +65,10 @@ pub struct Prepared {
     pub(crate) canonical: String,
     pub(crate) plan: Plan,
     pub(crate) account: AccountName,
+    /// Whose the key is.
+    pub(crate) principal: Option<String>,
+    /// The key as its owner knows it; the charge has the one on the ledger.
+    pub(crate) key: Key,
     pub(crate) charge: Charge,
     /// The hash of everything that the answer depends on but the data.
     pub(crate) hash: String,
@@ -64,7 +79,8 @@ pub struct Prepared {
 impl Prepared {
     /// Parses, checks and prices a request.
     pub fn new(catalog: &Catalog, request: &Request) -> Result<Prepared, Error> {
-        let dataset = catalog.asked(&request.dataset, request.key.as_str())?;
+        let ledger_key = request.ledger_key()?;
+        let dataset = catalog.asked(&request.dataset, ledger_key.as_str())?;
         let question = Question::parse(&request.question, dataset.name.as_str(), &dataset.schema)?;
         let canonical = question.canonical(dataset.name.as_str(), &dataset.schema);
         let plan = Plan::new(&question, &dataset.schema, request.price)?;
@@ -80,13 +96,13 @@ impl Prepared {
         };
         let hash = request_hash(&canonical, &plan.costs(), request.clamp);
         let privacy = dataset.schema.privacy()?;
-        let charge = Charge::new(request.key.clone(), vec![account.clone()], plan.costs())?
+        let charge = Charge::new(ledger_key, vec![account.clone()], plan.costs())?
             .with_unit(Some(privacy.unit))
             .with_neighbours(Some(privacy.neighbours))
             .by(request.by.clone())
             .with_note(Some(note(&hash, &canonical)?));
-        let (clamp, reuse) = (request.clamp, request.reuse);
-        Ok(Prepared { dataset, question, canonical, plan, account, charge, hash, clamp, reuse })
+        let Request { principal, key, clamp, reuse, .. } = request.clone();
+        Ok(Prepared { dataset, question, canonical, plan, account, principal, key, charge, hash, clamp, reuse })
     }
 
     /// The charge that it needs.

@@ -79,10 +79,10 @@ fn a_key_belongs_to_one_question_at_one_price() {
         Request { clamp: true, ..first.clone() },
     ] {
         let error = house.gate.ask(&other).unwrap_err();
-        assert!(error.is_input() && error.to_string().contains("another"), "{error}");
+        assert!(error.is_input() && error.is_key_taken() && error.to_string().contains("another"), "{error}");
         // Also where the answer is lost: the ledger remembers what the key was for.
         tamper(&house, "DELETE FROM answers");
-        assert!(house.gate.ask(&other).unwrap_err().is_input());
+        assert!(house.gate.ask(&other).unwrap_err().is_key_taken());
     }
     assert_eq!(house.charges("people"), 1);
 }
@@ -301,7 +301,7 @@ fn an_analyst_pays_beside_the_dataset() {
     let hers = Request { account: Some(alice.clone()), ..request("people", COUNT, "0.01") };
     answered(house.ask(&hers));
     let error = house.gate.ask(&Request { account: Some(bob), ..hers }).unwrap_err();
-    assert!(error.is_input() && error.to_string().contains("another account paid"), "{error}");
+    assert!(error.is_key_taken() && error.to_string().contains("another account paid"), "{error}");
     house.add("others", PEOPLE, SCHEMA, "1,1e-6");
     let foreign = Request { account: Some(alice.clone()), ..request("others", "SELECT COUNT(*) FROM others", "0.1") };
     assert!(house.gate.ask(&foreign).unwrap_err().to_string().contains("does not pay"));
@@ -409,6 +409,91 @@ fn an_earlier_answer_is_used_again_only_by_its_own_account_on_the_same_version_i
 
     let strict = self::house();
     assert!(strict.gate.ask(&again()).unwrap_err().to_string().contains("does not let"));
+}
+
+/// A question of a principal under a key.
+fn asked_by(principal: Option<&str>, key: &str) -> Request {
+    let key = Key::parse("key", key).unwrap();
+    Request { principal: principal.map(String::from), key, ..request("people", COUNT, "0.01") }
+}
+
+#[test]
+fn a_key_is_its_principals_own() {
+    let house = house();
+    let whose = [None, Some("alice"), Some("bob"), Some("alic")];
+    // Noise may be the same by chance, but the receipts are not.
+    let first = whose.map(|principal| answered(house.ask(&asked_by(principal, "k"))));
+    assert!(first.iter().all(|answer| answer.origin == Origin::Fresh));
+    assert_eq!(house.charges("people"), 4);
+    for (principal, first) in whose.into_iter().zip(&first) {
+        let again = answered(house.ask(&asked_by(principal, "k")));
+        assert_eq!((&again.document, again.origin), (&first.document, Origin::Replayed));
+        // Each sees the key that it gave; the ledger and the records know whose it is.
+        let on_ledger = principal.map_or("k".to_string(), |principal| format!("{principal}:k"));
+        assert_eq!(document(first)["key"], "k");
+        assert_eq!(document(first)["receipt"]["record"]["event"]["charge"]["key"], on_ledger);
+        let receipt = house.gate.ledger().receipt_of(&Key::parse("key", &on_ledger).unwrap()).unwrap().unwrap();
+        assert_eq!(document(first)["receipt"]["sequence"], receipt.sequence());
+        // Another question under it is an error of its principal alone.
+        let other = Request { price: Price::Epsilon(amount("0.02")), ..asked_by(principal, "k") };
+        let error = house.gate.ask(&other).unwrap_err();
+        assert!(error.is_key_taken() && error.to_string().contains("\"k\""), "{error}");
+    }
+    assert_eq!(house.charges("people"), 4);
+    // Somebody else's key cannot be spelled out.
+    assert_eq!(answered(house.ask(&asked_by(Some("bob"), "alice:k"))).origin, Origin::Fresh);
+    let error = house.gate.ask(&asked_by(Some("alice:k"), "k")).unwrap_err();
+    assert!(error.is_input() && error.to_string().contains("no colon"), "{error}");
+}
+
+#[test]
+fn a_principal_uses_only_its_own_earlier_answers_again() {
+    let house = House::new();
+    let mut registration = house.registration("people", PEOPLE, SCHEMA, Some(rules(FilterRule::Residue, "1,1e-6")));
+    registration.reuse = true;
+    house.register(registration).unwrap();
+    let ask = |principal, key| answered(house.ask(&Request { reuse: true, ..asked_by(principal, key) }));
+    let check = |principal, key, expected: Option<&Answer>| {
+        let answer = ask(principal, key);
+        let origin = if expected.is_some() { Origin::Reused } else { Origin::Fresh };
+        assert_eq!(answer.origin, origin, "{principal:?}, {key}");
+        assert!(expected.is_none_or(|expected| expected.document == answer.document), "{principal:?}, {key}");
+        answer
+    };
+    let alices = check(Some("alice"), "1", None);
+    check(Some("alice"), "2", Some(&alices));
+    // Neither another principal, nor one whose name begins or ends alike, nor a pattern.
+    let bobs = check(Some("bob"), "1", None);
+    for other in ["alic", "alice2", "ALICE", "al_ce", "%", "*", "lice"] {
+        check(Some(other), "1", None);
+    }
+    check(Some("alice"), "3", Some(&alices));
+    check(Some("bob"), "2", Some(&bobs));
+    // Whoever is at the machine has the newest answer of the account.
+    assert_eq!(ask(None, "1").origin, Origin::Reused);
+}
+
+#[test]
+fn a_failed_question_is_logged_under_the_ledgers_key() {
+    let house = house();
+    tamper(&house, "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    assert!(matches!(house.ask(&asked_by(Some("alice"), "k")), Outcome::NoAnswer(_)));
+    assert_eq!(house.gate.catalog().failures(1).unwrap()[0].key, "alice:k");
+}
+
+#[test]
+fn an_error_says_of_what_kind_it_is() {
+    let house = house();
+    let nowhere = house.gate.ask(&request("nowhere", "SELECT COUNT(*) FROM nowhere", "0.1")).unwrap_err();
+    assert!(nowhere.is_no_dataset() && nowhere.is_input() && !nowhere.is_no_account(), "{nowhere}");
+    let nobody = Request { account: Some(account("people/nobody")), ..request("people", COUNT, "0.1") };
+    let nobody = house.gate.ask(&nobody).unwrap_err();
+    assert!(nobody.is_no_account() && nobody.is_input() && !nobody.is_no_dataset(), "{nobody}");
+    let unclear = house.gate.ask(&request("people", "SELECT * FROM people", "0.1")).unwrap_err();
+    assert!(unclear.is_input() && !unclear.is_no_dataset() && !unclear.is_key_taken(), "{unclear}");
+    for error in [nowhere, nobody, unclear] {
+        assert!(!error.is_busy() && !error.is_stopped() && !error.is_integrity(), "{error}");
+    }
 }
 
 #[test]

@@ -157,3 +157,15 @@ fn a_table_that_became_a_view_is_noticed_before_anybody_pays() {
     assert!(house.gate.ask(&request("people", "SELECT COUNT(*) FROM people", "0.1")).is_err());
     assert_eq!(house.charges("people"), 0);
 }
+
+#[test]
+fn a_ledger_that_has_stopped_is_told_from_a_charge_that_nobody_knows_of() {
+    let url = PrivatePostgres::shared().new_database().unwrap();
+    let house = House::with_ledger(tempfile::tempdir().unwrap(), &Location::parse(&url).unwrap());
+    house.add("people", "age\n40\n", "", "1,1e-6");
+    query(&url, "DELETE FROM taximeter.head").unwrap();
+    let ask = || house.gate.ask(&request("people", "SELECT COUNT(*) FROM people", "0.1")).unwrap_err();
+    let (first, second) = (ask(), ask());
+    assert!(first.is_unknown_outcome() && !first.is_stopped(), "{first}");
+    assert!(second.is_stopped() && !second.is_unknown_outcome(), "{second}");
+}

@@ -155,7 +155,7 @@ fn no_two_versions_of_any_datasets_have_the_same_file() {
     files.dedup();
     assert_eq!(files.len(), names.len() + 2, "{files:?}");
     for dataset in house.gate.catalog().datasets().unwrap() {
-        house.gate.catalog().check(&dataset.name, &house.gate.ledger().reader().unwrap()).unwrap();
+        house.gate.catalog().check(&house.gate.ledger().account(&dataset.name).unwrap()).unwrap();
     }
 }
 
@@ -184,14 +184,26 @@ fn what_is_wrong_with_an_account_is_said_before_anything_is_imported() {
 fn a_dataset_is_checked_against_its_data_and_its_account() {
     let tamper =
         |house: &House, sql: &str| rusqlite::Connection::open(house.records()).unwrap().execute_batch(sql).unwrap();
-    let checked =
-        |house: &House| house.gate.catalog().check(&account("visits"), &house.gate.ledger().reader().unwrap());
+    let checked = |house: &House| house.gate.catalog().check(&house.gate.ledger().account(&account("visits")).unwrap());
     let (good, other, gone) = (house(), house(), house());
     assert_eq!(checked(&good).unwrap().rows, Some(2));
     tamper(&other, "UPDATE versions SET schema = replace(schema, 'add-remove', 'substitute')");
     assert!(checked(&other).unwrap_err().to_string().contains("protects"));
     std::fs::remove_file(gone.path().join("gate").join("visits.v1.db")).unwrap();
     assert!(checked(&gone).is_err());
+}
+
+#[test]
+fn data_that_are_being_registered_already_are_busy() {
+    let house = house();
+    let files = std::fs::read_dir(house.path().join("gate")).unwrap().map(|file| file.unwrap().path());
+    let lock = files.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "registering"));
+    let lock = std::fs::File::open(lock.unwrap()).unwrap();
+    lock.lock().unwrap();
+    let error = house.register(newer(&house, VISITS, &schema(1))).unwrap_err();
+    assert!(error.is_busy() && !error.is_input(), "{error}");
+    drop(lock);
+    house.register(newer(&house, VISITS, &schema(1))).unwrap();
 }
 
 #[test]

@@ -65,16 +65,25 @@ impl Catalog {
         statement.query_row([key], stored).optional().map_err(broken)
     }
 
-    /// An account's newest answer to the same request on the same version.
-    pub(crate) fn same_answer(&self, account: &str, request: &str, version: u32) -> Result<Option<String>, Error> {
+    /// An account's newest answer to the same request on the same version: a principal's own, or anybody's for whoever is at the
+    /// machine.
+    pub(crate) fn same_answer(
+        &self,
+        wanted: &AnswerRecord<'_>,
+        principal: Option<&str>,
+    ) -> Result<Option<String>, Error> {
+        let AnswerRecord { account, request, version, .. } = *wanted;
+        // The start of every key that is the principal's.
+        let keys = principal.map_or(String::new(), |principal| format!("{principal}:"));
         let connection = self.lock();
         let mut statement = connection
             .prepare_cached(
                 "SELECT document FROM answers WHERE account = ?1 AND request = ?2 AND version = ?3 AND document IS NOT NULL
+                 AND substr(key, 1, length(?4)) = ?4
                  ORDER BY rowid DESC LIMIT 1",
             )
             .map_err(broken)?;
-        statement.query_row(params![account, request, version], |row| row.get(0)).optional().map_err(broken)
+        statement.query_row(params![account, request, version, keys], |row| row.get(0)).optional().map_err(broken)
     }
 
     /// Stores an answer. When it returns, the answer is on disk.

@@ -156,7 +156,7 @@ impl Catalog {
     /// A dataset.
     pub fn dataset(&self, name: &AccountName) -> Result<Dataset, Error> {
         self.find(name)?.ok_or_else(|| {
-            Error::input(format!(
+            Error::no_dataset(format!(
                 "there is no dataset {name} in {}; `dataset list` shows the datasets, `dataset add` makes one",
                 self.folder.display()
             ))
@@ -193,7 +193,7 @@ impl Catalog {
         let file = lock_file(&self.folder.join(format!("{}.registering", &hash[..32]))).map_err(unusable)?;
         match file.try_lock() {
             Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => Err(Error::other(format!(
+            Err(TryLockError::WouldBlock) => Err(Error::busy(format!(
                 "data of the dataset {name} are being registered already; wait until that has ended"
             ))),
             Err(TryLockError::Error(error)) => Err(unusable(error)),
