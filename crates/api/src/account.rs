@@ -1,0 +1,416 @@
+//! Accounts: everything about one, a list of them, and requests to open and close one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use taximeter_accounting::{Amount, Balance, Budget, FilterRule, OnHalt};
+use taximeter_ledger::{
+    Account, AccountName, AccountSpec, Hash, LedgerId, Neighbours, Note, Privacy, Receipt, Standing, Unit, Who,
+};
+use utoipa::ToSchema;
+
+use crate::cost::AmountDocument;
+use crate::journal::{RawRecord, raw_record};
+use crate::number::Computed;
+use crate::problem::Problem;
+use crate::rules::{FilterRequest, OdometerRequest, parameters};
+use crate::sight::Sight;
+use crate::text::{NameSchema, UnitSchema};
+
+/// Everything about an account.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AccountDocument {
+    /// Its name.
+    #[schema(value_type = NameSchema)]
+    pub account: AccountName,
+    /// Whether it takes charges: open, halted, closed or exhausted.
+    #[schema(value_type = String)]
+    pub standing: Standing,
+    /// The first account from the root that takes no charges, and so keeps this one from taking any.
+    #[schema(value_type = Option<NameSchema>)]
+    pub blocked_by: Option<AccountName>,
+    /// The standing of that account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub blocked_standing: Option<Standing>,
+    /// The unit that is protected.
+    #[schema(value_type = UnitSchema)]
+    pub unit: Unit,
+    /// When two datasets count as neighbours: add-remove or substitute.
+    #[schema(value_type = NeighboursSchema)]
+    pub neighbours: Neighbours,
+    /// The filter that decides; null for an account that only reads.
+    pub filter: Option<FilterDocument>,
+    /// The odometer that reads.
+    pub odometer: OdometerDocument,
+    /// The odometer's bound; null where there is none.
+    #[schema(value_type = Option<f64>)]
+    pub reading: Option<Computed>,
+    /// Why there is no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading_reason: Option<String>,
+    /// How many charges it paid.
+    pub charges: u64,
+    /// The newest journal record about it.
+    pub newest_record: u64,
+}
+
+/// A filter with what is spent and left.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FilterDocument {
+    /// The rule that decides.
+    pub rule: String,
+    /// The budget.
+    pub budget: BudgetDocument,
+    /// The order of the rule renyi.
+    #[schema(value_type = Option<AmountDocument>)]
+    pub order: Option<Amount>,
+    /// The largest single cost.
+    #[schema(value_type = Option<AmountDocument>)]
+    pub max_cost: Option<Amount>,
+    /// What happens on a halt: refuse or stop.
+    #[schema(value_type = String)]
+    pub on_halt: OnHalt,
+    /// What it promises.
+    pub guarantee: String,
+    /// The paper, its version and the theorem.
+    pub citation: String,
+    /// Whether the rule's own branch is open; adding up may admit more after it was closed.
+    pub rule_open: bool,
+    /// What is spent.
+    pub spent: BalanceDocument,
+    /// What is left.
+    pub left: BalanceDocument,
+}
+
+/// A budget.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetDocument {
+    /// ε.
+    #[schema(value_type = AmountDocument)]
+    pub epsilon: Amount,
+    /// δ.
+    #[serde(default = "zero")]
+    #[schema(value_type = AmountDocument)]
+    pub delta: Amount,
+    /// The part of δ that is set aside for the mechanisms' own deltas.
+    #[serde(default = "zero")]
+    #[schema(value_type = AmountDocument)]
+    pub mechanism_delta: Amount,
+}
+
+pub(crate) fn zero() -> Amount {
+    Amount::ZERO
+}
+
+impl From<&Budget> for BudgetDocument {
+    fn from(budget: &Budget) -> Self {
+        let (epsilon, delta) = (budget.epsilon(), budget.delta());
+        BudgetDocument { epsilon, delta, mechanism_delta: budget.mechanism_delta() }
+    }
+}
+
+impl BudgetDocument {
+    /// The budget, if it is one.
+    pub fn budget(&self) -> Result<Budget, taximeter_accounting::Error> {
+        Budget::new(self.epsilon, self.delta)?.with_mechanism_delta(self.mechanism_delta)
+    }
+}
+
+/// What is spent or left.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BalanceDocument {
+    /// Σε; null where a cost had none.
+    #[schema(value_type = Option<AmountDocument>)]
+    pub epsilon: Option<Amount>,
+    /// Σδ.
+    #[schema(value_type = AmountDocument)]
+    pub delta: Amount,
+    /// The share of the filter's own budget.
+    #[schema(value_type = Option<f64>)]
+    pub share: Computed,
+}
+
+impl From<Balance> for BalanceDocument {
+    fn from(balance: Balance) -> Self {
+        BalanceDocument { epsilon: balance.epsilon, delta: balance.delta, share: Computed(balance.share) }
+    }
+}
+
+/// An odometer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct OdometerDocument {
+    /// The rule that reads.
+    pub rule: String,
+    /// The δ at which the reading holds.
+    #[schema(value_type = AmountDocument)]
+    pub at_delta: Amount,
+    /// The part of it that is set aside for the mechanisms' own deltas.
+    #[schema(value_type = AmountDocument)]
+    pub mechanism_delta: Amount,
+    /// The rule's own parameters.
+    pub parameters: BTreeMap<String, String>,
+    /// What a reading means.
+    pub guarantee: String,
+    /// The paper, its version and the theorem.
+    pub citation: String,
+}
+
+impl AccountDocument {
+    /// An account, and what keeps it from taking charges as far as that may be seen.
+    pub fn new(account: &Account, blocked_by: Option<&Account>, sight: &Sight) -> AccountDocument {
+        let blocking = blocked_by.filter(|other| sight.sees(other.name()));
+        let spec = account.odometer().spec();
+        AccountDocument {
+            account: account.name().clone(),
+            standing: account.standing(),
+            blocked_by: blocking.map(|other| other.name().clone()),
+            blocked_standing: blocking.map(Account::standing),
+            unit: account.privacy().unit.clone(),
+            neighbours: account.privacy().neighbours,
+            filter: filter(account),
+            odometer: OdometerDocument {
+                rule: spec.rule().name().to_string(),
+                at_delta: spec.at_delta,
+                mechanism_delta: spec.mechanism_delta,
+                parameters: parameters(spec),
+                guarantee: account.odometer().guarantee().to_string(),
+                citation: spec.rule().citation().to_string(),
+            },
+            reading: account.reading().map(Computed),
+            reading_reason: unbounded(account).map(str::to_string),
+            charges: account.charges(),
+            newest_record: account.sequence(),
+        }
+    }
+
+    /// What it protects.
+    pub fn privacy(&self) -> Privacy {
+        Privacy { unit: self.unit.clone(), neighbours: self.neighbours }
+    }
+
+    /// The share of the budget that is left; nothing without a filter.
+    pub fn left(&self) -> Option<f64> {
+        self.filter.as_ref().map(|filter| filter.left.share.0)
+    }
+}
+
+fn filter(account: &Account) -> Option<FilterDocument> {
+    let filter = account.filter()?;
+    let spec = filter.spec();
+    Some(FilterDocument {
+        rule: spec.rule.name().to_string(),
+        budget: (&spec.budget).into(),
+        order: spec.order,
+        max_cost: spec.max_cost,
+        on_halt: spec.on_halt,
+        guarantee: filter.guarantee(),
+        citation: spec.rule.citation().to_string(),
+        rule_open: filter.is_branch_open(),
+        spent: filter.spent().into(),
+        left: match account.standing() {
+            Standing::Open => filter.left().into(),
+            _ => BalanceDocument { epsilon: Some(Amount::ZERO), delta: Amount::ZERO, share: Computed(0.0) },
+        },
+    })
+}
+
+/// Why an account has no reading; nothing if it has one.
+pub fn unbounded(account: &Account) -> Option<&'static str> {
+    match account.standing() {
+        Standing::Exhausted => Some("what was charged is not known: the ledger was restored without it"),
+        _ => account.odometer().reading().unbounded,
+    }
+}
+
+/// Which account on the path to the root, this one included, takes no charges; nothing if all do.
+pub fn blocked_by<'a>(account: &Account, find: impl Fn(&AccountName) -> Option<&'a Account>) -> Option<&'a Account> {
+    let mut name = Some(account.name().clone());
+    let mut blocking = None;
+    while let Some(current) = name {
+        blocking = find(&current).filter(|account| account.standing() != Standing::Open).or(blocking);
+        name = current.parent();
+    }
+    blocking
+}
+
+/// Accounts, in the order of their names, part by part: what is below an account follows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AccountList {
+    /// The ledger.
+    #[schema(value_type = String)]
+    pub ledger: LedgerId,
+    /// The accounts.
+    pub accounts: Vec<AccountDocument>,
+}
+
+impl AccountList {
+    /// Those of all accounts that may be seen.
+    pub fn new(ledger: LedgerId, all: &[Account], sight: &Sight) -> AccountList {
+        let by_name: std::collections::HashMap<&AccountName, &Account> =
+            all.iter().map(|account| (account.name(), account)).collect();
+        let mut accounts: Vec<&Account> = all.iter().filter(|account| sight.sees(account.name())).collect();
+        accounts.sort_by(|one, other| one.name().as_str().split('/').cmp(other.name().as_str().split('/')));
+        let document = |account: &&Account| {
+            AccountDocument::new(account, blocked_by(account, |name| by_name.get(name).copied()), sight)
+        };
+        AccountList { ledger, accounts: accounts.iter().map(document).collect() }
+    }
+}
+
+/// An account to open. What is left out has its default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(examples(
+    json!({"account": "census/carol", "filter": {"budget": {"epsilon": "0.5", "delta": "1e-6"}}}),
+    json!({"account": "surveys", "odometer": {"rule": "renyi-mixture", "at_delta": "1e-6"}})
+))]
+pub struct NewAccount {
+    /// Its name, such as `census` or `census/alice`; the account above it must exist.
+    #[schema(value_type = NameSchema)]
+    pub account: AccountName,
+    /// The unit that is protected [default: record, or that of the account above].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<UnitSchema>)]
+    pub unit: Option<Unit>,
+    /// When two datasets count as neighbours [default: add-remove, or that of the account above].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<NeighboursSchema>)]
+    pub neighbours: Option<Neighbours>,
+    /// The filter with its budget; without one the account only reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<FilterRequest>,
+    /// The odometer [default: renyi-mixture, at the budget's δ].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub odometer: Option<OdometerRequest>,
+}
+
+/// The names of the neighbouring relations.
+#[derive(ToSchema)]
+#[schema(as = Neighbours, rename_all = "kebab-case")]
+#[allow(dead_code, reason = "only its schema is used")]
+pub(crate) enum NeighboursSchema {
+    AddRemove,
+    Substitute,
+}
+
+impl NewAccount {
+    /// An account with everything said.
+    pub fn new(spec: &AccountSpec, unit: Option<Unit>, neighbours: Option<Neighbours>) -> NewAccount {
+        NewAccount {
+            account: spec.name.clone(),
+            unit,
+            neighbours,
+            filter: spec.filter.as_ref().map(FilterRequest::new),
+            odometer: Some(OdometerRequest::new(&spec.odometer)),
+        }
+    }
+
+    /// The specification, with `above` for what was left out of what is protected.
+    pub fn spec(&self, above: Option<&Account>) -> Result<AccountSpec, Problem> {
+        let privacy = above.map_or_else(Privacy::default, |account| account.privacy().clone());
+        let (filter, odometer) =
+            crate::rules::specs(self.filter.as_ref(), self.odometer.as_ref(), FilterRule::Residue)?;
+        Ok(AccountSpec {
+            name: self.account.clone(),
+            privacy: Privacy {
+                unit: self.unit.clone().unwrap_or(privacy.unit),
+                neighbours: self.neighbours.unwrap_or(privacy.neighbours),
+            },
+            filter,
+            odometer,
+        })
+    }
+}
+
+/// An account that was opened.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Opened {
+    /// `opened`.
+    pub outcome: String,
+    /// The ledger.
+    #[schema(value_type = String)]
+    pub ledger: LedgerId,
+    /// The place of the record in the journal.
+    pub sequence: u64,
+    /// The hash of the record.
+    #[schema(value_type = String)]
+    pub hash: Hash,
+    /// The record as it stands in the journal.
+    #[schema(value_type = Object)]
+    pub record: RawRecord,
+    /// Whether the ledger was made for it; left out by a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger_created: Option<bool>,
+    /// Where the witness is; left out by a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness: Option<String>,
+    /// The account.
+    pub account: AccountDocument,
+}
+
+/// A wish to close an account.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(examples(json!({"note": "the study has ended"})))]
+pub struct CloseRequest {
+    /// Who closes it, if it is not said by a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 128)]
+    pub by: Option<Who>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 1024)]
+    pub note: Option<Note>,
+}
+
+/// An account that was closed.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Closed {
+    /// `closed`.
+    pub outcome: String,
+    /// The ledger.
+    #[schema(value_type = String)]
+    pub ledger: LedgerId,
+    /// The place of the record in the journal.
+    pub sequence: u64,
+    /// The hash of the record.
+    #[schema(value_type = String)]
+    pub hash: Hash,
+    /// The record as it stands in the journal.
+    #[schema(value_type = Object)]
+    pub record: RawRecord,
+    /// The account.
+    pub account: AccountDocument,
+}
+
+impl Opened {
+    /// An account with the record that opened it.
+    pub fn new(receipt: &Receipt, account: &Account) -> Opened {
+        Opened {
+            outcome: "opened".to_string(),
+            ledger: receipt.ledger(),
+            sequence: receipt.sequence(),
+            hash: receipt.hash(),
+            record: raw_record(receipt),
+            ledger_created: None,
+            witness: None,
+            account: AccountDocument::new(account, None, &Sight::All),
+        }
+    }
+}
+
+impl Closed {
+    /// An account with the record that closed it.
+    pub fn new(receipt: &Receipt, account: &Account) -> Closed {
+        Closed {
+            outcome: "closed".to_string(),
+            ledger: receipt.ledger(),
+            sequence: receipt.sequence(),
+            hash: receipt.hash(),
+            record: raw_record(receipt),
+            account: AccountDocument::new(account, Some(account), &Sight::All),
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Charges: what is asked, what was paid, and what was refused.
+
+use serde::{Deserialize, Serialize};
+use taximeter_accounting::Cost;
+use taximeter_ledger::{
+    Account, AccountName, After, Charge, Error, Hash, Key, Ledger, LedgerId, Neighbours, Note, Receipt, Refusal, Unit,
+    Who,
+};
+use utoipa::ToSchema;
+
+use crate::account::{NeighboursSchema, unbounded};
+use crate::cost::{CostSchema, DeclaredCost, DeclaredCostSchema};
+use crate::journal::{RawRecord, seen_record};
+use crate::number::Computed;
+use crate::sight::Sight;
+use crate::text::{NameSchema, UnitSchema};
+
+/// A charge, or a quote of one: a list of costs on one or more accounts, which pay together with all accounts above them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(examples(
+    json!({"accounts": ["census/alice"], "costs": [{"epsilon": "0.01"}], "note": "a count of households"}),
+    json!({"accounts": ["census/alice"], "costs": [{"gaussian": {"sigma": "200", "sensitivity": "1"}}], "unit": "record"})
+))]
+pub struct ChargeRequest {
+    /// The accounts, at most 16.
+    #[schema(value_type = Vec<NameSchema>, min_items = 1, max_items = 16)]
+    pub accounts: Vec<AccountName>,
+    /// The costs, at most 64.
+    #[schema(value_type = Vec<DeclaredCostSchema>, min_items = 1, max_items = 64)]
+    pub costs: Vec<DeclaredCost>,
+    /// The unit that the costs are about; it must be the accounts'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<UnitSchema>)]
+    pub unit: Option<Unit>,
+    /// The neighbouring relation that the costs are about; it must be the accounts'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<NeighboursSchema>)]
+    pub neighbours: Option<Neighbours>,
+    /// Who asks. A server knows it from the token, and takes no other name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 128)]
+    pub by: Option<Who>,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 1024)]
+    pub note: Option<Note>,
+}
+
+impl ChargeRequest {
+    /// The charge under a key.
+    pub fn charge(&self, key: Key) -> Result<Charge, Error> {
+        let costs = self.costs.iter().map(|cost| cost.0).collect();
+        Ok(Charge::new(key, self.accounts.clone(), costs)?
+            .with_unit(self.unit.clone())
+            .with_neighbours(self.neighbours)
+            .by(self.by.clone())
+            .with_note(self.note.clone()))
+    }
+}
+
+/// Whether a charge was made now or before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChargedOutcome {
+    /// It was committed just now.
+    Charged,
+    /// It had been committed before, under the same key; nothing was charged again.
+    Replayed,
+}
+
+/// A charge that is on the ledger.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Charged {
+    /// Whether it was made now or before.
+    pub outcome: ChargedOutcome,
+    /// The ledger.
+    #[schema(value_type = String)]
+    pub ledger: LedgerId,
+    /// The place of the record in the journal.
+    pub sequence: u64,
+    /// The hash of the record; null with the record: what others have could be guessed and tried against it.
+    #[schema(value_type = Option<String>)]
+    pub hash: Option<Hash>,
+    /// The idempotency key, as it was given.
+    pub key: String,
+    /// The record as it stands in the journal; null if it is about accounts that may not be seen.
+    #[schema(value_type = Option<Object>)]
+    pub record: Option<RawRecord>,
+    /// The accounts that paid, from the root down, as far as they may be seen.
+    pub accounts: Vec<Paid>,
+}
+
+/// An account that paid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Paid {
+    /// The account.
+    #[schema(value_type = NameSchema)]
+    pub account: AccountName,
+    /// The odometer's bound after it; null where there is none.
+    #[schema(value_type = Option<f64>)]
+    pub reading: Option<Computed>,
+    /// Why there is no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading_reason: Option<String>,
+    /// The share of the budget that was left after it; null without a budget.
+    #[schema(value_type = Option<f64>)]
+    pub left: Option<Computed>,
+    /// The branch of the filter that it closed for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closes: Option<String>,
+    /// What a reading means.
+    pub guarantee: String,
+    /// What the filter promises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter_guarantee: Option<String>,
+    /// The unit that is protected.
+    #[schema(value_type = UnitSchema)]
+    pub unit: Unit,
+    /// When two datasets count as neighbours.
+    #[schema(value_type = NeighboursSchema)]
+    pub neighbours: Neighbours,
+}
+
+/// A branch of an account's filter, by name.
+pub type Branch = (AccountName, &'static str);
+
+/// The branches of filters that are open, of the accounts that would pay and may be seen: a charge may close one for good.
+pub fn open_branches(ledger: &Ledger, accounts: &[AccountName], sight: &Sight) -> Vec<Branch> {
+    let mut open = Vec::new();
+    for path in accounts.iter().flat_map(AccountName::path) {
+        // An account that does not exist is an error of the charge, which says so.
+        let Ok(name) = AccountName::parse(path) else { continue };
+        if sight.sees(&name) && open.iter().all(|(other, _)| *other != name) {
+            let _ = ledger.look(&name, |account| open.extend(branches(account)));
+        }
+    }
+    open
+}
+
+/// Those that were open before and are not any more.
+pub fn closed_branches(before: Vec<Branch>, after: &[Branch]) -> Vec<Branch> {
+    before.into_iter().filter(|branch| !after.contains(branch)).collect()
+}
+
+fn branches(account: &Account) -> impl Iterator<Item = Branch> {
+    let open = account.filter().map(|filter| {
+        let rule = filter.spec().rule.name();
+        [(filter.is_branch_open(), rule), (filter.is_basic_open() && rule != "basic", "basic")]
+    });
+    let open = open.into_iter().flatten().filter(|(is_open, _)| *is_open);
+    open.map(|(_, branch)| (account.name().clone(), branch))
+}
+
+impl Paid {
+    fn new(after: &After, account: &Account, closed: &[Branch]) -> Paid {
+        let reason = if after.reading.is_none() { unbounded(account) } else { None };
+        let closes = closed.iter().find(|(name, _)| *name == after.account).map(|(_, branch)| branch.to_string());
+        Paid {
+            account: after.account.clone(),
+            reading: after.reading.map(Computed::from),
+            reading_reason: reason.map(str::to_string),
+            left: after.left.map(Computed::from),
+            closes,
+            guarantee: account.odometer().guarantee().to_string(),
+            filter_guarantee: account.filter().map(|filter| filter.guarantee()),
+            unit: account.privacy().unit.clone(),
+            neighbours: account.privacy().neighbours,
+        }
+    }
+}
+
+impl Charged {
+    /// A receipt with the accounts that paid, and the branches that it closed.
+    pub fn new(
+        outcome: ChargedOutcome,
+        key: &str,
+        receipt: &Receipt,
+        closed: &[Branch],
+        ledger: &Ledger,
+        sight: &Sight,
+    ) -> Result<Charged, Error> {
+        let seen = receipt.after().iter().filter(|after| sight.sees(&after.account));
+        let paid = |after: &After| ledger.look(&after.account, |account| Paid::new(after, account, closed));
+        let accounts = seen.map(paid).collect::<Result<_, Error>>()?;
+        let record = seen_record(receipt, sight);
+        Ok(Charged {
+            outcome,
+            ledger: receipt.ledger(),
+            sequence: receipt.sequence(),
+            hash: record.is_some().then(|| receipt.hash()),
+            key: key.to_string(),
+            record,
+            accounts,
+        })
+    }
+}
+
+/// A charge that was refused; nothing was charged.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Refused {
+    /// `refused`.
+    pub outcome: String,
+    /// The accounts that refused, from the root down.
+    pub refused: Vec<RefusedAccount>,
+    /// What was asked.
+    #[schema(value_type = Vec<CostSchema>)]
+    pub asked: Vec<Cost>,
+    /// The largest costs of the same kinds and proportions that would fit on the accounts that may be seen; null if none.
+    #[schema(value_type = Option<Vec<CostSchema>>)]
+    pub fits: Option<Vec<Cost>>,
+    /// Whether an account that may be seen takes no charges any more.
+    #[serde(default)]
+    pub not_open: bool,
+    /// The ledger, where accounts that are set to stop were closed by a record: that is its receipt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub ledger: Option<LedgerId>,
+    /// The place of that record in the journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<u64>,
+    /// Its hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub hash: Option<Hash>,
+    /// The record as it stands in the journal; left out if it is about accounts that may not be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub record: Option<RawRecord>,
+    /// The accounts that were closed by it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<NameSchema>)]
+    pub halted: Vec<AccountName>,
+}
+
+/// An account that refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RefusedAccount {
+    /// The account; null for one above that may not be seen.
+    #[schema(value_type = Option<NameSchema>)]
+    pub account: Option<AccountName>,
+    /// Why.
+    pub reason: String,
+}
+
+impl Refused {
+    /// A refusal, as far as it may be seen: of accounts that may not be seen only that one of them refused.
+    pub fn new(refusal: &Refusal, sight: &Sight) -> Refused {
+        let (seen, hidden): (Vec<_>, Vec<_>) = refusal.refused().iter().partition(|(name, _)| sight.sees(name));
+        let above = RefusedAccount { account: None, reason: "an account above does not take it".to_string() };
+        let hidden = hidden.first().map(|_| above);
+        let seen = seen
+            .into_iter()
+            .map(|(name, reason)| RefusedAccount { account: Some(name.clone()), reason: reason.text() });
+        let after = refusal.halt().into_iter().flat_map(|halt| halt.after());
+        let halted: Vec<AccountName> =
+            after.map(|after| after.account.clone()).filter(|name| sight.sees(name)).collect();
+        let fits = refusal.fits_on(|name| sight.sees(name));
+        let halt = refusal.halt().filter(|_| !halted.is_empty());
+        let record = halt.and_then(|halt| seen_record(halt, sight));
+        let not_open = |reason: &taximeter_ledger::Reason| matches!(reason, taximeter_ledger::Reason::NotOpen(_));
+        Refused {
+            outcome: "refused".to_string(),
+            refused: hidden.into_iter().chain(seen).collect(),
+            asked: refusal.costs().to_vec(),
+            fits,
+            not_open: !halted.is_empty()
+                || refusal.refused().iter().any(|(name, reason)| sight.sees(name) && not_open(reason)),
+            ledger: halt.map(Receipt::ledger),
+            sequence: halt.map(Receipt::sequence),
+            hash: halt.filter(|_| record.is_some()).map(Receipt::hash),
+            record,
+            halted,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Events: what changed, at most once a second.
+
+use serde::{Deserialize, Serialize};
+use taximeter_ledger::{Account, AccountName, RefusedCharge, Standing};
+use utoipa::ToSchema;
+
+use crate::number::Computed;
+use crate::sight::Sight;
+use crate::text::NameSchema;
+
+/// What changed since the event before, as far as it may be seen: accounts as they are now, and charges that were refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EventDocument {
+    /// When, in UTC.
+    pub time: String,
+    /// Accounts that changed, as they are now.
+    pub accounts: Vec<AccountEvent>,
+    /// Charges that were refused, oldest first; at most the newest hundred.
+    pub refused: Vec<RefusedEvent>,
+}
+
+/// An account that changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AccountEvent {
+    /// The account.
+    #[schema(value_type = NameSchema)]
+    pub account: AccountName,
+    /// Whether it takes charges.
+    #[schema(value_type = String)]
+    pub standing: Standing,
+    /// How many charges it paid in all.
+    pub charges: u64,
+    /// The odometer's bound; null where there is none.
+    #[schema(value_type = Option<f64>)]
+    pub reading: Option<Computed>,
+    /// The share of the budget that is left; null without a budget.
+    #[schema(value_type = Option<f64>)]
+    pub left: Option<Computed>,
+    /// The newest journal record about it.
+    pub newest_record: u64,
+}
+
+/// A charge that was refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RefusedEvent {
+    /// When, in UTC.
+    pub time: String,
+    /// The first account that refused.
+    #[schema(value_type = NameSchema)]
+    pub account: AccountName,
+    /// Why.
+    pub reason: String,
+    /// Who asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+impl From<&Account> for AccountEvent {
+    fn from(account: &Account) -> AccountEvent {
+        AccountEvent {
+            account: account.name().clone(),
+            standing: account.standing(),
+            charges: account.charges(),
+            reading: account.reading().map(Computed),
+            left: account.left().map(Computed),
+            newest_record: account.sequence(),
+        }
+    }
+}
+
+impl From<&RefusedCharge> for RefusedEvent {
+    fn from(refused: &RefusedCharge) -> RefusedEvent {
+        RefusedEvent {
+            time: refused.time.to_string(),
+            account: refused.account.clone(),
+            reason: refused.reason.clone(),
+            by: refused.by.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+impl EventDocument {
+    /// The part of an event that may be seen; nothing if nothing of it may.
+    pub fn seen(&self, sight: &Sight) -> Option<EventDocument> {
+        let accounts: Vec<AccountEvent> =
+            self.accounts.iter().filter(|event| sight.sees(&event.account)).cloned().collect();
+        let refused: Vec<RefusedEvent> =
+            self.refused.iter().filter(|event| sight.owns(&event.account)).cloned().collect();
+        let is_empty = accounts.is_empty() && refused.is_empty();
+        (!is_empty).then(|| EventDocument { time: self.time.clone(), accounts, refused })
+    }
+}

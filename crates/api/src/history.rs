@@ -1,0 +1,138 @@
+//! The history of an account.
+
+use serde::{Deserialize, Serialize};
+use taximeter_accounting::{Budget, Cost};
+use taximeter_ledger::{AccountName, Error, Event, Hash, History, Note, Receipt, Who};
+use utoipa::ToSchema;
+
+use crate::account::BudgetDocument;
+use crate::cost::CostSchema;
+use crate::journal::{RawRecord, seen_record};
+use crate::number::Computed;
+use crate::sight::Sight;
+use crate::text::NameSchema;
+
+/// A part of an account's history, newest first.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct HistoryDocument {
+    /// The account.
+    #[schema(value_type = NameSchema)]
+    pub account: AccountName,
+    /// The records.
+    pub records: Vec<RecordDocument>,
+    /// Where the next part starts; null at the end.
+    pub next: Option<u64>,
+}
+
+/// What happened to an account, in one record.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RecordDocument {
+    /// The place of the record in the journal.
+    pub sequence: u64,
+    /// The hash of the record; null with the record: what others have could be guessed and tried against it.
+    #[schema(value_type = Option<String>)]
+    pub hash: Option<Hash>,
+    /// What happened: open, charge, halt, close, restore.
+    pub what: String,
+    /// When, in UTC.
+    pub time: String,
+    /// The accounts that a charge named, as far as they may be seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<NameSchema>)]
+    pub accounts: Vec<AccountName>,
+    /// What was charged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<CostSchema>)]
+    pub costs: Vec<Cost>,
+    /// The budget that the account was opened with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetDocument>,
+    /// The rule that it was opened with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Who asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub by: Option<Who>,
+    /// What for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub note: Option<Note>,
+    /// The account's reading afterwards; null where there is no bound.
+    #[schema(value_type = Option<f64>)]
+    pub reading: Option<Computed>,
+    /// What the account had left afterwards; null without a budget.
+    #[schema(value_type = Option<f64>)]
+    pub left: Option<Computed>,
+    /// The record as it stands in the journal; null if it is about accounts that may not be seen.
+    #[schema(value_type = Option<Object>)]
+    pub record: Option<RawRecord>,
+}
+
+impl HistoryDocument {
+    /// A part of the history of an account, as far as it may be seen.
+    pub fn new(account: &AccountName, history: &History, sight: &Sight) -> Result<HistoryDocument, Error> {
+        let record = |receipt| RecordDocument::new(account, receipt, sight);
+        let records = history.records.iter().map(record).collect::<Result<_, Error>>()?;
+        Ok(HistoryDocument { account: account.clone(), records, next: history.next })
+    }
+}
+
+impl RecordDocument {
+    fn new(account: &AccountName, receipt: &Receipt, sight: &Sight) -> Result<RecordDocument, Error> {
+        let (record, seen) = (receipt.record()?, seen_record(receipt, sight));
+        let after = receipt.after().iter().find(|after| after.account == *account);
+        let mut document = RecordDocument {
+            sequence: receipt.sequence(),
+            hash: seen.is_some().then(|| receipt.hash()),
+            what: what(&record.event).to_string(),
+            time: record.time.to_string(),
+            accounts: Vec::new(),
+            costs: Vec::new(),
+            budget: None,
+            rule: None,
+            by: None,
+            note: None,
+            reading: after.and_then(|after| after.reading).map(Computed::from),
+            left: after.and_then(|after| after.left).map(Computed::from),
+            record: seen,
+        };
+        match record.event {
+            Event::Charge(charge) | Event::Halt(charge) => {
+                document.accounts = charge.accounts().iter().filter(|name| sight.sees(name)).cloned().collect();
+                document.costs = charge.costs().to_vec();
+                document.by = charge.who().cloned();
+                // What it is for may be about the others.
+                let sees_all = charge.accounts().iter().all(|name| sight.sees(name));
+                document.note = charge.note().filter(|_| sees_all).cloned();
+            }
+            Event::Open(spec) => {
+                let filter = spec.filter.as_ref();
+                document.budget = filter.map(|filter| BudgetDocument::from(&filter.budget));
+                document.rule = filter.map(|filter| filter.rule.name().to_string());
+            }
+            Event::Close { by, note, .. } | Event::Restore { by, note, .. } => {
+                (document.by, document.note) = (by, note);
+            }
+            Event::Ledger { .. } => {}
+        }
+        Ok(document)
+    }
+
+    /// The budget that the account was opened with, if it is one.
+    pub fn budget(&self) -> Option<Budget> {
+        self.budget.as_ref()?.budget().ok()
+    }
+}
+
+/// What happened, in a word.
+fn what(event: &Event) -> &'static str {
+    match event {
+        Event::Ledger { .. } => "ledger",
+        Event::Open(_) => "open",
+        Event::Charge(_) => "charge",
+        Event::Halt(_) => "halt",
+        Event::Close { .. } => "close",
+        Event::Restore { .. } => "restore",
+    }
+}

@@ -1,0 +1,176 @@
+//! What went wrong, as a problem document (RFC 9457) with a code that stays the same.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::charge::Refused;
+
+/// A problem document, `application/problem+json`.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// `about:blank`: the code says which problem it is.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The code in words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// Which problem it is. Programs decide by it; it does not change.
+    pub code: Code,
+    /// What was wrong, with the value, and what to do.
+    pub detail: String,
+    /// Where in a question it went wrong, counted in characters from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
+    /// The idempotency key, where asking again with it tells what came of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The journal record of a charge that has no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<u64>,
+    /// The refusal, with the code `refused`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Refused>,
+}
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $status:literal, $code:tt, $title:literal;)+) => {
+        /// Which problem it is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+        pub enum Code {
+            $($(#[doc = $doc])+ #[serde(rename = $code)] $name,)+
+        }
+
+        impl Code {
+            /// All codes.
+            pub const ALL: &[Code] = &[$(Code::$name),+];
+
+            /// The HTTP status that goes with it.
+            pub fn status(self) -> u16 {
+                match self { $(Code::$name => $status,)+ }
+            }
+
+            /// The code as it stands in a document.
+            pub fn name(self) -> &'static str {
+                match self { $(Code::$name => $code,)+ }
+            }
+
+            /// The code in words.
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$name => $title,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// Something in the request cannot be used. Nothing was charged.
+    BadRequest = 400, "bad-request", "The request cannot be used";
+    /// There is no token, or it is unknown, expired or revoked.
+    Unauthorized = 401, "unauthorized", "A valid token is needed";
+    /// The token's role does not allow it, or it is about what the token may not see.
+    Forbidden = 403, "forbidden", "The token does not allow this";
+    /// There is no such account.
+    NoAccount = 404, "no-account", "There is no such account";
+    /// There is no such dataset.
+    NoDataset = 404, "no-dataset", "There is no such dataset";
+    /// There is nothing at this path, or no such record, token or upload.
+    NotFound = 404, "not-found", "There is no such thing";
+    /// The path is right, the method is not.
+    MethodNotAllowed = 405, "method-not-allowed", "The method is not allowed here";
+    /// The request did not arrive in time. Nothing was charged.
+    RequestTimeout = 408, "request-timeout", "The request took too long to arrive";
+    /// A filter said halt. Nothing was charged.
+    Refused = 409, "refused", "Refused by a budget";
+    /// The body is too large.
+    TooLarge = 413, "too-large", "The body is too large";
+    /// The body is of another type than the path takes.
+    UnsupportedMediaType = 415, "unsupported-media-type", "The body is of another type";
+    /// The idempotency key was used for another request.
+    KeyReused = 422, "key-reused", "The key belongs to another request";
+    /// It was charged, and there is no answer. The same for every cause: which it was may depend on the data.
+    NoAnswer = 424, "no-answer", "Charged, but there is no answer";
+    /// The token makes too many requests, or leaves too many uploads unregistered.
+    TooManyRequests = 429, "too-many-requests", "Too many requests";
+    /// Headers are too large.
+    HeadersTooLarge = 431, "headers-too-large", "The headers are too large";
+    /// Records are not what was written.
+    Integrity = 500, "integrity", "Records do not hold";
+    /// The store or the disk failed.
+    Storage = 500, "storage", "The store failed";
+    /// It is busy, or it shuts down. Nothing was charged: try again.
+    Busy = 503, "busy", "Try again in a moment";
+    /// The ledger stopped after a failure and takes nothing more. Nothing was charged.
+    Stopped = 503, "stopped", "The ledger stopped";
+    /// The charge may or may not have been made: asking again with the same key tells.
+    UnknownOutcome = 503, "unknown-outcome", "What came of it is not known";
+}
+
+impl Problem {
+    /// A problem with what was wrong and what to do.
+    pub fn new(code: Code, detail: impl Into<String>) -> Problem {
+        Problem {
+            kind: "about:blank".to_string(),
+            title: code.title().to_string(),
+            status: code.status(),
+            code,
+            detail: detail.into(),
+            position: None,
+            key: None,
+            sequence: None,
+            refusal: None,
+        }
+    }
+}
+
+impl Problem {
+    /// Something in a request that cannot be used.
+    pub fn bad_request(detail: impl Into<String>) -> Problem {
+        Problem::new(Code::BadRequest, detail)
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+impl From<taximeter_accounting::Error> for Problem {
+    fn from(error: taximeter_accounting::Error) -> Problem {
+        Problem::bad_request(error.to_string())
+    }
+}
+
+impl From<taximeter_ledger::Error> for Problem {
+    fn from(error: taximeter_ledger::Error) -> Problem {
+        let code = match &error {
+            error if error.is_no_account() => Code::NoAccount,
+            error if error.is_key_taken() => Code::KeyReused,
+            error if error.is_input() => Code::BadRequest,
+            error if error.is_busy() || error.is_locked() => Code::Busy,
+            error if error.is_integrity() => Code::Integrity,
+            error if error.is_stopped() => Code::Stopped,
+            error if error.is_unknown_outcome() => Code::UnknownOutcome,
+            _ => Code::Storage,
+        };
+        Problem::new(code, error.to_string())
+    }
+}
+
+impl From<taximeter_gate::Error> for Problem {
+    fn from(error: taximeter_gate::Error) -> Problem {
+        let code = match &error {
+            error if error.is_no_dataset() => Code::NoDataset,
+            error if error.is_no_account() => Code::NoAccount,
+            error if error.is_key_taken() => Code::KeyReused,
+            error if error.is_input() => Code::BadRequest,
+            error if error.is_busy() => Code::Busy,
+            error if error.is_integrity() => Code::Integrity,
+            error if error.is_stopped() => Code::Stopped,
+            error if error.is_unknown_outcome() => Code::UnknownOutcome,
+            _ => Code::Storage,
+        };
+        Problem { position: error.position(), ..Problem::new(code, error.to_string()) }
+    }
+}

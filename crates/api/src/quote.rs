@@ -1,0 +1,127 @@
+//! Quotes: what would come of a charge.
+
+use serde::{Deserialize, Serialize};
+use taximeter_accounting::{Cost, Count};
+use taximeter_ledger::{AccountName, Quote, QuotedAccount, Reason, Standing};
+use utoipa::ToSchema;
+
+use crate::account::unbounded;
+use crate::cost::CostSchema;
+use crate::number::Computed;
+use crate::sight::Sight;
+use crate::text::NameSchema;
+
+/// What would come of a charge on the accounts that may be seen. Charges nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct QuoteDocument {
+    /// `admitted` or `refused`.
+    pub verdict: String,
+    /// What was asked about.
+    #[schema(value_type = Vec<CostSchema>)]
+    pub asked: Vec<Cost>,
+    /// The largest costs of the same kinds and proportions that would fit; null if none.
+    #[schema(value_type = Option<Vec<CostSchema>>)]
+    pub fits: Option<Vec<Cost>>,
+    /// How often the same could be charged; null without a budget, or for a list of different costs.
+    pub count: Option<u64>,
+    /// Whether it may be more often.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
+    /// Account by account, from the root down.
+    pub accounts: Vec<QuotedAccountDocument>,
+}
+
+/// What would come of a charge on one account.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct QuotedAccountDocument {
+    /// The account.
+    #[schema(value_type = NameSchema)]
+    pub account: AccountName,
+    /// `admitted` or `refused`.
+    pub verdict: String,
+    /// Why it would refuse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Its standing.
+    #[schema(value_type = String)]
+    pub standing: Standing,
+    /// How often the same could be charged.
+    pub count: Option<u64>,
+    /// Whether it may be more often.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
+    /// The branch of the filter that it would close for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closes: Option<String>,
+    /// The odometer's bound now.
+    #[schema(value_type = Option<f64>)]
+    pub reading: Option<Computed>,
+    /// The share of the budget that is left now.
+    #[schema(value_type = Option<f64>)]
+    pub left: Option<Computed>,
+    /// The bound afterwards.
+    #[schema(value_type = Option<f64>)]
+    pub reading_after: Option<Computed>,
+    /// Why there would be no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading_reason: Option<String>,
+    /// The share afterwards.
+    #[schema(value_type = Option<f64>)]
+    pub left_after: Option<Computed>,
+    /// What a reading means.
+    pub guarantee: String,
+}
+
+impl QuoteDocument {
+    /// A quote, as far as it may be seen.
+    pub fn new(quote: Quote, sight: &Sight) -> QuoteDocument {
+        let quote = quote.seen_by(|name| sight.sees(name));
+        let document = |quoted: &QuotedAccount| {
+            let QuotedAccount { before, after, count, closes } = quoted;
+            let admitted = after.as_ref().ok();
+            QuotedAccountDocument {
+                account: before.name().clone(),
+                verdict: verdict(after.is_ok()),
+                reason: after.as_ref().err().map(Reason::text),
+                standing: before.standing(),
+                count: count.map(|count| count.count),
+                at_least: is_at_least(*count),
+                closes: closes.filter(|_| quote.is_admitted()).map(str::to_string),
+                reading: before.reading().map(Computed),
+                left: before.left().map(Computed),
+                reading_after: admitted.and_then(|after| after.reading()).map(Computed),
+                reading_reason: admitted.and_then(unbounded).map(str::to_string),
+                left_after: admitted.and_then(|after| after.left()).map(Computed),
+                guarantee: before.odometer().guarantee().to_string(),
+            }
+        };
+        QuoteDocument {
+            verdict: verdict(quote.is_admitted()),
+            asked: quote.costs().to_vec(),
+            fits: quote.fits().map(<[Cost]>::to_vec),
+            count: quote.count().map(|count| count.count),
+            at_least: is_at_least(quote.count()),
+            accounts: quote.accounts().iter().map(document).collect(),
+        }
+    }
+
+    /// Whether all accounts that may be seen would take it.
+    pub fn is_admitted(&self) -> bool {
+        self.verdict == "admitted"
+    }
+}
+
+impl QuotedAccountDocument {
+    /// Whether it would take it.
+    pub fn is_admitted(&self) -> bool {
+        self.verdict == "admitted"
+    }
+}
+
+fn verdict(is_admitted: bool) -> String {
+    if is_admitted { "admitted" } else { "refused" }.to_string()
+}
+
+fn is_at_least(count: Option<Count>) -> bool {
+    count.is_some_and(|count| count.at_least)
+}

@@ -1,0 +1,111 @@
+//! Tokens: who asks, and what they may do.
+
+use serde::{Deserialize, Serialize};
+use taximeter_ledger::AccountName;
+use utoipa::ToSchema;
+
+use crate::text::NameSchema;
+
+/// What a token allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Everything.
+    Owner,
+    /// To read everything but what follows from the data, and to change nothing.
+    Auditor,
+    /// To charge its own accounts, and to ask about its own datasets.
+    Analyst,
+}
+
+impl Role {
+    /// The name in commands and documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Owner => "owner",
+            Role::Auditor => "auditor",
+            Role::Analyst => "analyst",
+        }
+    }
+}
+
+/// A token to make.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(examples(
+    json!({"principal": "alice", "role": "analyst", "accounts": ["people/alice"], "datasets": ["people"]}),
+    json!({"principal": "monitor", "role": "auditor"})
+))]
+pub struct NewToken {
+    /// Whose it is: keys and stored answers belong to this name, and the journal has it.
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+    pub principal: String,
+    /// What it allows.
+    pub role: Role,
+    /// The accounts of an analyst; those below them are its own too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<NameSchema>)]
+    pub accounts: Vec<AccountName>,
+    /// The datasets that an analyst may ask about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<NameSchema>)]
+    pub datasets: Vec<AccountName>,
+    /// Whether an analyst may see what the accounts above have left.
+    #[serde(default)]
+    pub sees_above: bool,
+    /// When it ends, in UTC, such as 2027-01-01T00:00:00Z [default: in 90 days].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    pub expires: Option<String>,
+}
+
+/// A token, without its secret.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TokenDocument {
+    /// What names it; not secret.
+    pub id: String,
+    /// Whose it is.
+    pub principal: String,
+    /// What it allows.
+    pub role: Role,
+    /// The accounts of an analyst.
+    #[schema(value_type = Vec<NameSchema>)]
+    pub accounts: Vec<AccountName>,
+    /// The datasets of an analyst.
+    #[schema(value_type = Vec<NameSchema>)]
+    pub datasets: Vec<AccountName>,
+    /// Whether an analyst may see what the accounts above have left.
+    pub sees_above: bool,
+    /// When it was made, in UTC.
+    pub created: String,
+    /// When it ends, in UTC.
+    pub expires: String,
+    /// When it was revoked, in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<String>,
+}
+
+/// A token that was made, with its secret: shown this once.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+pub struct CreatedToken {
+    /// The token itself: it is not stored, and not shown again.
+    pub secret: String,
+    /// What is known about it.
+    pub token: TokenDocument,
+}
+
+/// Tokens, oldest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TokenList {
+    /// The tokens, those that ended included.
+    pub tokens: Vec<TokenDocument>,
+}
+
+/// Who a token says one is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct WhoAmI {
+    /// The token that was used.
+    pub token: TokenDocument,
+    /// The ledger behind the server.
+    pub ledger: String,
+}

@@ -1,0 +1,189 @@
+//! Who may do what: the one place that decides it.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
+use taximeter_api::{Code, Role, Sight, TokenDocument};
+use taximeter_ledger::{AccountName, Error, Key, Who};
+
+use crate::failure::Failure;
+use crate::places::Place;
+use crate::state::State;
+use crate::trace::Trace;
+
+/// Something that a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Look at accounts, their history, receipts and quotes, as far as they are one's own.
+    SeeAccounts,
+    /// Open or close an account.
+    ChangeAccounts,
+    /// Charge accounts that are one's own.
+    Charge,
+    /// Look at datasets that are one's own, and what a question would cost.
+    SeeDatasets,
+    /// Register data, upload them, choose rows anew, add analysts.
+    ChangeDatasets,
+    /// Ask a question about a dataset that is one's own.
+    Ask,
+    /// Look at the ledger as a whole: verify, export, metrics, whether data are where they were.
+    Audit,
+    /// Read why charged questions have no answer, which may depend on the data.
+    ReadLog,
+    /// Make, list and revoke tokens.
+    ChangeTokens,
+}
+
+impl Action {
+    /// The role table.
+    pub(crate) fn is_allowed(self, role: Role) -> bool {
+        match (self, role) {
+            (_, Role::Owner) => true,
+            (Action::SeeAccounts | Action::SeeDatasets | Action::Audit, Role::Auditor) => true,
+            (_, Role::Auditor) => false,
+            (Action::SeeAccounts | Action::Charge | Action::SeeDatasets | Action::Ask, Role::Analyst) => true,
+            (_, Role::Analyst) => false,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Action::SeeAccounts => "look at accounts",
+            Action::ChangeAccounts => "open or close accounts",
+            Action::Charge => "charge accounts",
+            Action::SeeDatasets => "look at datasets",
+            Action::ChangeDatasets => "register data",
+            Action::Ask => "ask questions",
+            Action::Audit => "look at the ledger as a whole",
+            Action::ReadLog => "read the owner's log",
+            Action::ChangeTokens => "make or revoke tokens",
+        }
+    }
+}
+
+/// Whoever makes a request, by their token.
+pub(crate) struct Caller {
+    pub(crate) token: Arc<TokenDocument>,
+    pub(crate) sight: Sight,
+    /// One of the requests that the token may have under way; a stream has it to its end.
+    _place: Place<String>,
+}
+
+impl Caller {
+    fn new(token: Arc<TokenDocument>, place: Place<String>) -> Caller {
+        let sight = match token.role {
+            Role::Owner | Role::Auditor => Sight::All,
+            Role::Analyst => Sight::Own { accounts: token.accounts.clone(), above: token.sees_above },
+        };
+        Caller { token, sight, _place: place }
+    }
+
+    /// The role must allow it.
+    pub(crate) fn require(&self, action: Action) -> Result<(), Failure> {
+        match action.is_allowed(self.token.role) {
+            true => Ok(()),
+            false => Err(Failure::new(
+                Code::Forbidden,
+                format!(
+                    "the token of {} has the role {}, which may not {}",
+                    self.token.principal,
+                    self.token.role.name(),
+                    action.words()
+                ),
+            )),
+        }
+    }
+
+    pub(crate) fn is_owner(&self) -> bool {
+        self.token.role == Role::Owner
+    }
+
+    /// The account must be one that may be seen. The words are the same whether or not there is such an account.
+    pub(crate) fn require_sight(&self, name: &AccountName) -> Result<(), Failure> {
+        match self.sight.sees(name) {
+            true => Ok(()),
+            false => Err(self.not_yours("account", name)),
+        }
+    }
+
+    /// The accounts must be one's own: to charge them, or to read their history.
+    pub(crate) fn require_own(&self, names: &[AccountName]) -> Result<(), Failure> {
+        match names.iter().find(|name| !self.sight.owns(name)) {
+            None => Ok(()),
+            Some(name) => Err(self.not_yours("account", name)),
+        }
+    }
+
+    /// The dataset must be one that may be asked about.
+    pub(crate) fn require_dataset(&self, name: &AccountName) -> Result<(), Failure> {
+        match self.sees_dataset(name) {
+            true => Ok(()),
+            false => Err(self.not_yours("dataset", name)),
+        }
+    }
+
+    pub(crate) fn sees_dataset(&self, name: &AccountName) -> bool {
+        self.token.role != Role::Analyst || self.token.datasets.contains(name)
+    }
+
+    fn not_yours(&self, what: &str, name: &AccountName) -> Failure {
+        let principal = &self.token.principal;
+        Failure::new(
+            Code::Forbidden,
+            format!("the token of {principal} is not for the {what} {name}; its owner can make one that is"),
+        )
+    }
+
+    /// The ledger's key for a key of the caller's own.
+    pub(crate) fn key(&self, key: &Key) -> Result<Key, Error> {
+        Key::belonging_to(&self.token.principal, key.as_str())
+    }
+
+    /// Who the journal says it was. A request may say it too, but it cannot say another.
+    pub(crate) fn signature(&self, said: Option<&Who>) -> Result<Who, Failure> {
+        let principal = &self.token.principal;
+        match said.filter(|said| said.as_str() != principal) {
+            None => Ok(Who::parse("principal", principal)?),
+            Some(other) => Err(Failure::new(
+                Code::BadRequest,
+                format!("by is {other:?}, but the token is {principal}'s, and the journal says so; leave by out"),
+            )),
+        }
+    }
+}
+
+impl FromRequestParts<Arc<State>> for Caller {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Arc<State>) -> Result<Caller, Failure> {
+        let unauthorized = |detail: &str| Failure::new(Code::Unauthorized, detail);
+        let mut values = parts.headers.get_all(header::AUTHORIZATION).iter();
+        let value = match (values.next(), values.next()) {
+            (Some(value), None) => value,
+            (None, _) => return Err(unauthorized("there is no token; send it as `Authorization: Bearer TOKEN`")),
+            (Some(_), Some(_)) => return Err(unauthorized("there are two Authorization headers; send one")),
+        };
+        let secret = value.to_str().ok().and_then(|text| {
+            let (scheme, secret) = text.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+        });
+        let secret = secret.ok_or_else(|| unauthorized("the token is sent as `Authorization: Bearer TOKEN`"))?;
+        let token = state.tokens.find(secret).ok_or_else(|| {
+            unauthorized("the token is not known, has expired, or was revoked; ask the owner for a new one")
+        })?;
+        if let Some(trace) = parts.extensions.get::<Trace>() {
+            trace.is_of(&token);
+        }
+        state.rates.take(&token.id)?;
+        let place = state.places.take(token.id.clone()).ok_or_else(|| {
+            Failure::new(
+                Code::TooManyRequests,
+                "as many requests of this token are under way as one may have; wait for their answers, or ask for a token for each \
+                 program",
+            )
+        })?;
+        Ok(Caller::new(token, place))
+    }
+}

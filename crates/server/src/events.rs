@@ -1,0 +1,186 @@
+//! Events: what changed, told to all streams once a second.
+//!
+//! One task looks at the books every second and tells all streams the same: which accounts changed, as they are now, and which
+//! charges were refused. A stream starts with everything that it may see, and does so again if it fell behind, so that nobody has to
+//! count what was missed.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use futures_util::Stream;
+use futures_util::stream::unfold;
+use jiff::Timestamp;
+use taximeter_api::{AccountEvent, EventDocument, RefusedEvent, Sight};
+use taximeter_ledger::Ledger;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{self, Receiver, Sender};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::access::Caller;
+use crate::state::State;
+
+/// How often streams are told.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// How many seconds a stream says nothing before it shows that it is alive.
+const SILENCE: u32 = 15;
+
+/// What is told to all streams.
+pub(crate) struct Events {
+    sender: Sender<Arc<Tick>>,
+    seen: Mutex<Seen>,
+    places: Arc<Semaphore>,
+    most: usize,
+}
+
+/// How far the books have been looked at.
+struct Seen {
+    sequence: u64,
+    refusals: u64,
+}
+
+/// What changed in a second.
+struct Tick {
+    document: EventDocument,
+    /// The message for whoever sees everything; nothing if nothing changed.
+    all: Option<Bytes>,
+}
+
+impl Events {
+    /// Nothing has happened yet. At most so many streams may listen.
+    pub(crate) fn new(ledger: &Ledger, streams: usize) -> Events {
+        let seen = Seen { sequence: ledger.position().sequence, refusals: ledger.refusals().0 };
+        let (sender, _) = broadcast::channel(4);
+        Events { sender, seen: Mutex::new(seen), places: Arc::new(Semaphore::new(streams)), most: streams }
+    }
+
+    /// How many streams listen.
+    pub(crate) fn streams(&self) -> usize {
+        self.most - self.places.available_permits()
+    }
+
+    /// A place for one more stream, if there is one.
+    pub(crate) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).try_acquire_owned().ok()
+    }
+
+    /// Tells the streams every second what changed. Never ends.
+    pub(crate) async fn run(state: Arc<State>) {
+        let mut clock = tokio::time::interval(EVERY);
+        clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            clock.tick().await;
+            if state.events.sender.receiver_count() == 0 {
+                continue;
+            }
+            // Whoever else writes to the ledger is not heard of otherwise. If it cannot be reached, charges say so.
+            let _ = state.ledger().refresh_async().await;
+            let tick = state.events.look(state.ledger());
+            // Nobody may listen any more.
+            let _ = state.events.sender.send(Arc::new(tick));
+        }
+    }
+
+    fn look(&self, ledger: &Ledger) -> Tick {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = ledger.changed_since(seen.sequence);
+        seen.sequence = changed.iter().map(|account| account.sequence()).max().unwrap_or(seen.sequence);
+        let (count, newest) = ledger.refusals();
+        let new = usize::try_from(count - seen.refusals).unwrap_or(usize::MAX).min(newest.len());
+        seen.refusals = count;
+        let document = EventDocument {
+            time: Timestamp::now().to_string(),
+            accounts: changed.iter().map(AccountEvent::from).collect(),
+            refused: newest[newest.len() - new..].iter().map(RefusedEvent::from).collect(),
+        };
+        let all = document.seen(&Sight::All).map(|document| message(&document));
+        Tick { document, all }
+    }
+}
+
+/// The messages for one caller, until the server ends or the token does.
+pub(crate) fn stream(
+    state: Arc<State>,
+    caller: Caller,
+    place: OwnedSemaphorePermit,
+) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    let listener = Listener {
+        ticks: state.events.sender.subscribe(),
+        state,
+        caller,
+        knows_nothing: true,
+        silent: SILENCE,
+        _place: place,
+    };
+    unfold(listener, |mut listener| async move { listener.next().await.map(|bytes| (Ok(bytes), listener)) })
+}
+
+/// One stream.
+struct Listener {
+    state: Arc<State>,
+    caller: Caller,
+    ticks: Receiver<Arc<Tick>>,
+    /// Whether everything must be told, since it is new or fell behind.
+    knows_nothing: bool,
+    silent: u32,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Listener {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            // At once, so that whoever connects knows that it works.
+            if self.silent >= SILENCE {
+                self.silent = 0;
+                return Some(Bytes::from_static(b": alive\n\n"));
+            }
+            let received = tokio::select! {
+                received = self.ticks.recv() => received,
+                () = self.state.until_end() => return None,
+            };
+            if !self.state.tokens.is_valid(&self.caller.token.id) {
+                return None;
+            }
+            let told = match received {
+                Ok(_) if self.knows_nothing => self.everything(),
+                Ok(tick) => self.changes(&tick),
+                Err(RecvError::Lagged(_)) => {
+                    self.knows_nothing = true;
+                    continue;
+                }
+                Err(RecvError::Closed) => return None,
+            };
+            match told {
+                Some(bytes) => {
+                    self.silent = 0;
+                    return Some(bytes);
+                }
+                None => self.silent += 1,
+            }
+        }
+    }
+
+    fn everything(&mut self) -> Option<Bytes> {
+        self.knows_nothing = false;
+        let accounts = self.state.ledger().accounts();
+        let accounts = accounts.iter().filter(|account| self.caller.sight.sees(account.name()));
+        let accounts = accounts.map(AccountEvent::from).collect();
+        Some(message(&EventDocument { time: Timestamp::now().to_string(), accounts, refused: Vec::new() }))
+    }
+
+    fn changes(&self, tick: &Tick) -> Option<Bytes> {
+        match &self.caller.sight {
+            Sight::All => tick.all.clone(),
+            sight => tick.document.seen(sight).map(|document| message(&document)),
+        }
+    }
+}
+
+/// A server-sent event.
+fn message(document: &EventDocument) -> Bytes {
+    // An event's document is made of text and numbers only, and JSON has no line breaks.
+    let json = serde_json::to_string(document).unwrap_or_default();
+    Bytes::from(format!("event: accounts\ndata: {json}\n\n"))
+}

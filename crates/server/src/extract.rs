@@ -1,0 +1,112 @@
+//! What is taken out of a request, with problems that say what was wrong.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use serde::de::DeserializeOwned;
+use taximeter_api::Code;
+use taximeter_ledger::{AccountName, Key};
+
+use crate::body::read_whole;
+use crate::failure::Failure;
+use crate::state::{Settings, State};
+
+/// A JSON body.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<State>> for Body<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &Arc<State>) -> Result<Self, Failure> {
+        if !is_of_type(request.headers(), "application/json") {
+            return Err(Failure::new(
+                Code::UnsupportedMediaType,
+                "the body must be JSON; send it with `Content-Type: application/json`",
+            ));
+        }
+        let Settings { largest_body, arrival, .. } = state.settings;
+        let bytes = read_whole(request.into_body(), largest_body, arrival).await?;
+        let body = serde_json::from_slice(&bytes).map_err(|error| {
+            // What is wrong may be as long as the body.
+            let why: String = error.to_string().chars().take(300).collect();
+            Failure::new(Code::BadRequest, format!("the body: {why}; /openapi.json describes it"))
+        })?;
+        Ok(Body(body))
+    }
+}
+
+/// Whether the body is said to be of a type, with or without parameters.
+pub(crate) fn is_of_type(headers: &HeaderMap, wanted: &str) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(wanted)
+}
+
+/// The one part of the path that is not fixed.
+pub(crate) struct Segment(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Segment {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let Path(text) = Path::<String>::from_request_parts(parts, state)
+            .await
+            .map_err(|_| Failure::new(Code::BadRequest, "the name in the path is not UTF-8 text"))?;
+        Ok(Segment(text))
+    }
+}
+
+/// The name of an account or a dataset in the path, with its slashes as %2F.
+pub(crate) struct Name(pub(crate) AccountName);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let Segment(text) = Segment::from_request_parts(parts, state).await?;
+        Ok(Name(AccountName::parse(&text)?))
+    }
+}
+
+/// The parameters behind the question mark.
+pub(crate) struct Parameters<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let Query(parameters) = Query::from_request_parts(parts, state)
+            .await
+            .map_err(|error| Failure::new(Code::BadRequest, format!("the query: {}", error.body_text())))?;
+        Ok(Parameters(parameters))
+    }
+}
+
+/// The idempotency key of a request, or a new one.
+pub(crate) struct IdempotencyKey(pub(crate) Key);
+
+impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+        match one_header(&parts.headers, "idempotency-key")? {
+            Some(text) => Ok(IdempotencyKey(Key::parse("Idempotency-Key", text)?)),
+            None => Ok(IdempotencyKey(Key::generate()?)),
+        }
+    }
+}
+
+/// A header that may stand once.
+fn one_header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Failure> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => str::from_utf8(value.as_bytes())
+            .map(Some)
+            .map_err(|_| Failure::new(Code::BadRequest, format!("the header {name} is not UTF-8 text"))),
+        (Some(_), Some(_)) => {
+            Err(Failure::new(Code::BadRequest, format!("the header {name} stands twice; send it once")))
+        }
+    }
+}

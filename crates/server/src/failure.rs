@@ -1,0 +1,70 @@
+//! Problems as responses, in words that are for whoever asked.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use taximeter_api::{Code, Problem};
+
+use crate::trace::Trace;
+
+/// A request that came to nothing, as a problem document.
+#[derive(Debug)]
+pub(crate) struct Failure(pub(crate) Box<Problem>);
+
+impl Failure {
+    pub(crate) fn new(code: Code, detail: impl Into<String>) -> Failure {
+        Failure(Box::new(Problem::new(code, detail)))
+    }
+}
+
+impl<T: Into<Problem>> From<T> for Failure {
+    fn from(problem: T) -> Failure {
+        Failure(Box::new(problem.into()))
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self.0).unwrap_or_default();
+        let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
+        let headers = response.headers_mut();
+        match self.0.code {
+            Code::Unauthorized => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Code::TooManyRequests | Code::Busy => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            _ => {}
+        }
+        // For the log, which has codes and no details.
+        response.extensions_mut().insert(self.0.code);
+        if is_internal(self.0.code) {
+            response.extensions_mut().insert(self.0);
+        }
+        response
+    }
+}
+
+/// Whether the words of a problem are about the inside: paths, hosts, users of databases.
+fn is_internal(code: Code) -> bool {
+    matches!(code, Code::Storage | Code::Integrity | Code::Stopped | Code::UnknownOutcome)
+}
+
+/// Tells what went wrong inside to owners alone; others learn that it did, and what to do.
+pub(crate) fn discreet(response: Response, trace: &Trace) -> Response {
+    match response.extensions().get::<Box<Problem>>().filter(|_| !trace.is_owner()) {
+        Some(problem) => Failure(Box::new(Problem { detail: words(problem.code).to_string(), ..(**problem).clone() }))
+            .into_response(),
+        None => response,
+    }
+}
+
+fn words(code: Code) -> &'static str {
+    match code {
+        Code::Integrity => "records are not what was written; tell the owner",
+        Code::Stopped => "the ledger has stopped and takes nothing more; nothing was charged. Tell its owner",
+        Code::UnknownOutcome => "what came of it is not known; ask again with the same key",
+        _ => "this cannot be done right now; tell the owner",
+    }
+}

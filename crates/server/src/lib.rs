@@ -1,0 +1,29 @@
+//! The ledger and the gate for a team, over HTTP, with roles.
+
+#![forbid(unsafe_code)]
+
+mod access;
+mod body;
+mod events;
+mod extract;
+mod failure;
+mod limits;
+mod listen;
+mod log;
+mod metrics;
+mod openapi;
+mod places;
+mod responses;
+mod routes;
+mod service;
+mod state;
+mod tokens;
+mod trace;
+mod uploads;
+mod verification;
+
+pub use listen::{Listener, Tls};
+pub use log::{Log, LogForm};
+pub use service::Service;
+pub use state::{Settings, State};
+pub use tokens::{TokenPlace, Tokens};

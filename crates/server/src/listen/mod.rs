@@ -1,0 +1,209 @@
+//! Connections: taking them, within limits, and letting them end.
+
+mod stream;
+mod tls;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use taximeter_api::{Code, Problem};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+use self::stream::Stream;
+use crate::events::Events;
+use crate::places::{Place, Places};
+use crate::service::Service;
+use crate::state::State;
+
+/// Where the certificate and its key are.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    /// The certificate and those above it, in PEM.
+    pub certificate: PathBuf,
+    /// The private key, in PEM.
+    pub key: PathBuf,
+}
+
+/// A server that listens.
+pub struct Listener {
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<TlsAcceptor>,
+}
+
+/// The most bytes of a request's line and headers.
+const LARGEST_HEAD: usize = 32 * 1024;
+
+/// How often the tokens that others change are read again.
+const RELOAD: Duration = Duration::from_secs(1);
+
+/// How long to wait when no connection can be taken, for instance because too many files are open.
+const PAUSE: Duration = Duration::from_millis(200);
+
+impl Listener {
+    /// Starts to listen.
+    pub async fn bind(address: SocketAddr, tls: Option<Tls>) -> Result<Listener, Problem> {
+        let cannot = |error: io::Error| {
+            let hint = match error.kind() {
+                io::ErrorKind::AddrInUse => "; another program listens there: choose another port",
+                io::ErrorKind::PermissionDenied => "; ports below 1024 are for root: choose another",
+                io::ErrorKind::AddrNotAvailable => "; this machine does not have the address",
+                _ => "",
+            };
+            Problem::new(Code::Storage, format!("the server cannot listen on {address}: {error}{hint}"))
+        };
+        let tls = tls.as_ref().map(tls::acceptor).transpose()?;
+        let listener = TcpListener::bind(address).await.map_err(cannot)?;
+        let address = listener.local_addr().map_err(cannot)?;
+        Ok(Listener { listener, address, tls })
+    }
+
+    /// The address, with the port that was chosen if it was 0.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How URLs of this server begin.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// Serves until `end`, and then until what was accepted is answered.
+    pub async fn serve(self, state: Arc<State>, end: impl Future<Output = ()>) -> Result<(), Problem> {
+        state.log.started(self.address, self.scheme());
+        let background =
+            [tokio::spawn(reload_tokens(Arc::clone(&state))), tokio::spawn(Events::run(Arc::clone(&state)))];
+        let connections = Connections {
+            service: Service::new(&state),
+            permits: Arc::new(Semaphore::new(state.settings.connections)),
+            peers: Places::new(state.settings.connections_of_one),
+            tls: self.tls,
+            state: Arc::clone(&state),
+        };
+        let mut open = JoinSet::new();
+        let mut end = pin!(end);
+        loop {
+            tokio::select! {
+                () = &mut end => break,
+                // Those that ended are forgotten.
+                Some(_) = open.join_next() => {}
+                (stream, taken) = connections.next(&self.listener) => {
+                    open.spawn(connections.serve(stream, taken));
+                }
+            }
+        }
+        drop(self.listener);
+        state.end();
+        let all = async { while open.join_next().await.is_some() {} };
+        let _ = timeout(state.settings.farewell, all).await;
+        state.log.ended(open.len());
+        open.shutdown().await;
+        background.iter().for_each(|task| task.abort());
+        Ok(())
+    }
+}
+
+/// What a connection takes up.
+type Taken = (OwnedSemaphorePermit, Option<Place<IpAddr>>);
+
+/// What all connections share.
+struct Connections {
+    service: Service,
+    permits: Arc<Semaphore>,
+    /// By the machine at the other end, unless it is this one.
+    peers: Places<IpAddr>,
+    tls: Option<TlsAcceptor>,
+    state: Arc<State>,
+}
+
+impl Connections {
+    /// The next connection. While there are as many as there may be, others wait with the operating system.
+    async fn next(&self, listener: &TcpListener) -> (TcpStream, Taken) {
+        loop {
+            let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
+                // Nobody closes the semaphore.
+                return std::future::pending().await;
+            };
+            match listener.accept().await {
+                Ok((stream, peer)) if peer.ip().to_canonical().is_loopback() => return (stream, (permit, None)),
+                Ok((stream, peer)) => match self.peers.take(peer.ip()) {
+                    Some(place) => return (stream, (permit, Some(place))),
+                    // It has so many already; this one is closed.
+                    None => drop(stream),
+                },
+                // It went away before it was taken.
+                Err(error) if is_of_the_connection(&error) => {}
+                Err(error) => {
+                    self.state.log.not_accepted(&error);
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Serves one connection to its end.
+    fn serve(&self, stream: TcpStream, taken: Taken) -> impl Future<Output = ()> + use<> {
+        let (service, state, tls) = (self.service.clone(), Arc::clone(&self.state), self.tls.clone());
+        async move {
+            let _taken = taken;
+            // An answer is small, and somebody waits for it.
+            let _ = stream.set_nodelay(true);
+            let arrival = state.settings.arrival;
+            let stream = match tls {
+                None => Stream::plain(stream, arrival),
+                Some(tls) => match timeout(arrival, tls.accept(stream)).await {
+                    Ok(Ok(stream)) => Stream::encrypted(stream, arrival),
+                    // Whoever speaks something else, or nothing, is not answered.
+                    Ok(Err(_)) | Err(_) => return,
+                },
+            };
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(arrival)
+                .max_header_size(LARGEST_HEAD)
+                .serve_connection(TokioIo::new(stream), service);
+            let mut connection = pin!(connection);
+            tokio::select! {
+                biased;
+                // How a connection ends is its own affair: whoever is at the other end knows it.
+                _ = connection.as_mut() => return,
+                () = state.until_end() => connection.as_mut().graceful_shutdown(),
+            }
+            let _ = connection.await;
+        }
+    }
+}
+
+fn is_of_the_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+/// Reads the tokens again and again. When that fails, those that are known stay, and the log says so once until it works again.
+async fn reload_tokens(state: Arc<State>) {
+    let mut seconds = interval(RELOAD);
+    seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut works = true;
+    loop {
+        seconds.tick().await;
+        let tokens = Arc::clone(&state);
+        let result = match tokio::task::spawn_blocking(move || tokens.tokens.reload()).await {
+            Ok(result) => result.map_err(|problem| problem.detail),
+            Err(_) => Err("a defect in reading them".to_string()),
+        };
+        if result.is_ok() != works {
+            works = result.is_ok();
+            state.log.reloaded_tokens(result);
+        }
+    }
+}

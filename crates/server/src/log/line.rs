@@ -1,0 +1,135 @@
+//! One line: something that happened, as JSON or in words.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::MatchedPath;
+use jiff::Timestamp;
+use serde::Serialize;
+use taximeter_api::{Code, TokenDocument};
+
+use super::LogForm;
+
+/// Something that happened.
+pub(super) struct Entry {
+    pub(super) time: Timestamp,
+    pub(super) level: Level,
+    pub(super) event: Event,
+}
+
+/// How much it matters.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Level {
+    Info,
+    Warn,
+    Error,
+}
+
+/// What happened.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub(super) enum Event {
+    Start { listens: String, version: &'static str },
+    End { cut_off: usize },
+    Request(AnsweredRequest),
+    NotAccepted { why: String },
+    TokensNotRead { why: String },
+    TokensReadAgain,
+    Panic { place: String },
+}
+
+/// A request that was answered.
+#[derive(Serialize)]
+pub(crate) struct AnsweredRequest {
+    pub(crate) method: &'static str,
+    /// The template of the route; nothing if there is nothing at the path.
+    #[serde(rename = "path", serialize_with = "template")]
+    pub(crate) route: Option<MatchedPath>,
+    pub(crate) status: u16,
+    #[serde(serialize_with = "code_name")]
+    pub(crate) code: Option<Code>,
+    /// Whoever asked.
+    #[serde(flatten, serialize_with = "principal_and_id")]
+    pub(crate) token: Option<Arc<TokenDocument>>,
+    #[serde(rename = "milliseconds", serialize_with = "milliseconds")]
+    pub(crate) took: Duration,
+    /// The length of the answer; nothing if it is streamed.
+    pub(crate) bytes: Option<u64>,
+}
+
+fn template<S: serde::Serializer>(route: &Option<MatchedPath>, serializer: S) -> Result<S::Ok, S::Error> {
+    route.as_ref().map(MatchedPath::as_str).serialize(serializer)
+}
+
+fn code_name<S: serde::Serializer>(code: &Option<Code>, serializer: S) -> Result<S::Ok, S::Error> {
+    code.map(Code::name).serialize(serializer)
+}
+
+fn principal_and_id<S: serde::Serializer>(
+    token: &Option<Arc<TokenDocument>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Shown<'a> {
+        principal: Option<&'a str>,
+        token: Option<&'a str>,
+    }
+    let token = token.as_ref();
+    let principal = token.map(|token| token.principal.as_str());
+    Shown { principal, token: token.map(|token| token.id.as_str()) }.serialize(serializer)
+}
+
+fn milliseconds<S: serde::Serializer>(took: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    (took.as_micros() as f64 / 1000.0).serialize(serializer)
+}
+
+/// The line, with the number of those before it that were dropped.
+pub(super) fn line(form: LogForm, entry: &Entry, dropped: u64) -> String {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        time: Timestamp,
+        level: Level,
+        #[serde(flatten)]
+        event: &'a Event,
+        /// Lines before this one that were not written, because they came faster.
+        #[serde(skip_serializing_if = "is_zero")]
+        dropped: u64,
+    }
+    let Entry { time, level, event } = entry;
+    match form {
+        LogForm::Json => {
+            let document = Document { time: *time, level: *level, event, dropped };
+            serde_json::to_string(&document).unwrap_or_default()
+        }
+        _ => {
+            let missing = if dropped == 0 { String::new() } else { format!("  ({dropped} lines before were dropped)") };
+            format!("{time:.3}  {}{missing}", words(event))
+        }
+    }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// An event for people.
+fn words(event: &Event) -> String {
+    match event {
+        Event::Start { listens, version } => format!("taximeter {version} serves at {listens}"),
+        Event::End { cut_off: 0 } => "the end: everything was answered".to_string(),
+        Event::End { cut_off } => format!("the end: {cut_off} connections took too long and were cut off"),
+        Event::NotAccepted { why } => format!("no connection can be taken: {why}"),
+        Event::TokensNotRead { why } => format!("tokens that others change cannot be seen: {why}"),
+        Event::TokensReadAgain => "tokens that others change are seen again".to_string(),
+        Event::Panic { place } => format!("a defect: a thread panicked at {place}"),
+        Event::Request(request) => {
+            let AnsweredRequest { method, route, status, code, token, took, bytes } = request;
+            let path = route.as_ref().map_or("(no such path)", MatchedPath::as_str);
+            let code = code.map(|code| format!(" {}", code.name())).unwrap_or_default();
+            let who = token.as_ref().map(|token| format!("  {} ({})", token.principal, token.id)).unwrap_or_default();
+            let size = bytes.map_or("streamed".to_string(), |bytes| format!("{bytes} B"));
+            format!("{method} {path}  {status}{code}  {:.1} ms, {size}{who}", took.as_secs_f64() * 1000.0)
+        }
+    }
+}

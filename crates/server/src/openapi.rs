@@ -1,0 +1,58 @@
+//! The document that describes the API, made from the code.
+
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+use axum::body::Bytes;
+use taximeter_api::{Code, Problem};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+
+/// What the paths have in common.
+#[derive(OpenApi)]
+#[openapi(
+    components(schemas(Problem)),
+    modifiers(&Common),
+    tags(
+        (name = "accounts", description = "Accounts with their budgets, and their history"),
+        (name = "charges", description = "Charges, quotes and receipts"),
+        (name = "datasets", description = "Data that may be asked about, and the owner's log"),
+        (name = "questions", description = "Questions, paid for before the data are touched"),
+        (name = "ledger", description = "The ledger as a whole: verify and export"),
+        (name = "tokens", description = "Who may do what"),
+        (name = "server", description = "Whether the server lives, and this document"),
+    )
+)]
+pub(crate) struct Api;
+
+struct Common;
+
+impl Modify for Common {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        document.info.title = "Taximeter".to_string();
+        document.info.description = Some(description());
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        document.components.get_or_insert_default().add_security_scheme("token", scheme);
+    }
+}
+
+fn description() -> String {
+    let mut text = "One privacy budget, many analysts. Exact amounts are text. The names of accounts and datasets stand in one part \
+                    of a path, with their slashes as %2F. Whatever goes wrong is a problem document (RFC 9457) with one of these codes, \
+                    which do not change:\n\n| code | status | meaning |\n|---|---|---|\n"
+        .to_string();
+    for code in Code::ALL {
+        // Writing to text does not fail.
+        let _ = writeln!(text, "| `{}` | {} | {} |", code.name(), code.status(), code.title());
+    }
+    text
+}
+
+/// The document, as it is sent.
+pub(crate) fn document() -> Bytes {
+    static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
+        let document = crate::routes::api().into_openapi();
+        serde_json::to_vec(&document).expect("the document can be written as JSON").into()
+    });
+    DOCUMENT.clone()
+}

@@ -1,0 +1,68 @@
+//! Places that are counted for somebody, so that one cannot take those of all others.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many places each one has taken.
+pub(crate) struct Places<K> {
+    most: usize,
+    taken: Arc<Mutex<HashMap<K, usize>>>,
+}
+
+/// A place, until it is dropped.
+pub(crate) struct Place<K: Eq + Hash> {
+    whose: K,
+    taken: Arc<Mutex<HashMap<K, usize>>>,
+}
+
+impl<K: Eq + Hash + Clone> Places<K> {
+    /// So many for each; 0 for as many as they like.
+    pub(crate) fn new(most: usize) -> Places<K> {
+        Places { most: if most == 0 { usize::MAX } else { most }, taken: Arc::default() }
+    }
+
+    /// One more place, if there is one left.
+    pub(crate) fn take(&self, whose: K) -> Option<Place<K>> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = taken.entry(whose.clone()).or_default();
+        if *count >= self.most {
+            return None;
+        }
+        *count += 1;
+        Some(Place { whose, taken: Arc::clone(&self.taken) })
+    }
+}
+
+impl<K: Eq + Hash> Drop for Place<K> {
+    fn drop(&mut self) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = taken.get_mut(&self.whose) {
+            *count -= 1;
+            // Nobody is remembered who has none.
+            if *count == 0 {
+                taken.remove(&self.whose);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everybody_has_so_many_places_and_gets_them_back() {
+        let places = Places::new(2);
+        let [one, other] = [places.take("alice"), places.take("alice")];
+        assert!(one.is_some() && other.is_some() && places.take("alice").is_none());
+        assert!(places.take("bob").is_some(), "the others have their own");
+        drop(one);
+        assert!(places.take("alice").is_some());
+        drop(other);
+        assert!(places.taken.lock().unwrap().is_empty());
+        let places = Places::new(0);
+        let all: Vec<_> = (0..10_000).filter_map(|_| places.take("alice")).collect();
+        assert_eq!(all.len(), 10_000);
+    }
+}

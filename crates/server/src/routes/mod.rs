@@ -1,0 +1,100 @@
+//! The paths of the API, and the document that describes them.
+
+mod accounts;
+mod charges;
+mod datasets;
+mod journal;
+mod observe;
+mod questions;
+mod receipts;
+mod server;
+mod tokens;
+mod uploads;
+
+use std::sync::Arc;
+
+use taximeter_api::Code;
+use tower::layer::layer_fn;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::failure::Failure;
+use crate::openapi::Api;
+use crate::state::State;
+use crate::trace::Noting;
+
+/// All paths with their descriptions.
+pub(crate) fn api() -> OpenApiRouter<Arc<State>> {
+    OpenApiRouter::with_openapi(Api::openapi())
+        .routes(routes!(server::health))
+        .routes(routes!(server::ready))
+        .routes(routes!(server::description))
+        .routes(routes!(tokens::me))
+        .routes(routes!(journal::show))
+        .routes(routes!(accounts::list, accounts::open))
+        .routes(routes!(accounts::show))
+        .routes(routes!(accounts::close))
+        .routes(routes!(accounts::history))
+        .routes(routes!(charges::charge))
+        .routes(routes!(charges::quote))
+        .routes(routes!(receipts::by_key))
+        .routes(routes!(receipts::by_sequence))
+        .routes(routes!(datasets::list, datasets::register))
+        .routes(routes!(datasets::show))
+        .routes(routes!(datasets::check))
+        .routes(routes!(datasets::refresh))
+        .routes(routes!(datasets::add_analyst))
+        .routes(routes!(datasets::log))
+        .routes(routes!(uploads::upload))
+        .routes(routes!(questions::ask))
+        .routes(routes!(questions::explain))
+        .routes(routes!(journal::start_verification, journal::verification))
+        .routes(routes!(journal::export))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(observe::show_metrics))
+        .routes(routes!(observe::watch))
+}
+
+/// All paths, ready to serve.
+pub(crate) fn router(state: Arc<State>) -> axum::Router {
+    let (router, _) = api().split_for_parts();
+    router.fallback(nothing_here).method_not_allowed_fallback(another_method).layer(layer_fn(Noting)).with_state(state)
+}
+
+async fn nothing_here() -> Failure {
+    Failure::new(Code::NotFound, "there is nothing at this path; /openapi.json describes the paths")
+}
+
+async fn another_method() -> Failure {
+    Failure::new(Code::MethodNotAllowed, "the path takes another method; /openapi.json says which")
+}
+
+/// Does blocking work on a thread for it.
+pub(crate) async fn blocking<T: Send + 'static, E: Into<taximeter_api::Problem> + Send + 'static>(
+    state: &Arc<State>,
+    work: impl FnOnce(&State) -> Result<T, E> + Send + 'static,
+) -> Result<T, Failure> {
+    let state = Arc::clone(state);
+    match tokio::task::spawn_blocking(move || work(&state)).await {
+        Ok(result) => result.map_err(|error| Failure(Box::new(error.into()))),
+        // A defect; what it says is for the log of the process, not for the caller.
+        Err(_) => Err(Failure::new(Code::Storage, "the server failed at this; tell its owner")),
+    }
+}
+
+/// Takes over what other servers wrote to the same ledger, so that nothing is read that is below the truth.
+pub(crate) async fn fresh(state: &State) -> Result<(), Failure> {
+    Ok(state.ledger().refresh_async().await?)
+}
+
+/// How many lines or records are wanted, if that is not too many for one answer.
+pub(crate) fn at_most(limit: Option<u32>) -> Result<u32, Failure> {
+    const DEFAULT: u32 = 20;
+    const MOST: u32 = 1000;
+    match limit.unwrap_or(DEFAULT) {
+        limit @ 1..=MOST => Ok(limit),
+        limit => Err(Failure::new(Code::BadRequest, format!("limit is {limit}; it must be between 1 and {MOST}"))),
+    }
+}

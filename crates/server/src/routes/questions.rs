@@ -1,0 +1,205 @@
+//! Questions: asked of the gate, and explained.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State as Shared;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use taximeter_api::{
+    AnswerDocument, Code, Explanation, Problem, QuestionRequest, Role, closed_branches, open_branches,
+};
+use taximeter_gate::{Answer, Origin, Outcome, Prepared, Request};
+use taximeter_ledger::{AccountName, Key};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::charges::{of_key, refused};
+use super::datasets::find;
+use super::{blocking, fresh};
+use crate::access::{Action, Caller};
+use crate::extract::{Body, IdempotencyKey};
+use crate::failure::Failure;
+use crate::responses::{Asking, DatasetBody};
+use crate::state::State;
+
+/// How long a question waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Ask a question. It is paid for before the data are touched; the same key gives the same answer.
+#[utoipa::path(post, path = "/v1/questions", tag = "questions", security(("token" = [])), request_body = QuestionRequest,
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 128, pattern = "^[!-~]([ -~]*[!-~])?$",
+        description = "The same key gives the same answer and charges once [default: a new one]. The principal's name and the key have at most 127 bytes together.")),
+    responses(
+        (status = 201, description = "An answer that was made just now", body = AnswerDocument, headers(
+            ("taximeter-answer" = String, description = "fresh"),
+            ("taximeter-closes" = Option<String>, description = "Branches of filters that the charge closed for good: ACCOUNT=BRANCH, …"))),
+        (status = 200, description = "An answer that was made before", body = AnswerDocument, headers(
+            ("taximeter-answer" = String, description = "replayed, by the same key, or reused, for the same question"))),
+        Asking))]
+pub(super) async fn ask(
+    Shared(state): Shared<Arc<State>>,
+    caller: Caller,
+    IdempotencyKey(key): IdempotencyKey,
+    Body(request): Body<QuestionRequest>,
+) -> Result<Response, Failure> {
+    caller.require(Action::Ask)?;
+    let request = gate_request(&caller, request, key)?;
+    let turn = turn(&state).await?;
+    // The turn goes along, so that a question whose asker has gone away still counts as one that runs.
+    let reply = blocking(&state, move |state| {
+        let _turn: OwnedSemaphorePermit = turn;
+        find(state, &request.dataset)?;
+        Ok::<_, Problem>(reply(state, &caller, &request))
+    });
+    // Whatever came of it waited for its turn, and so for other questions: even what is wrong with it tells when those ended.
+    let reply = reply.await;
+    release(&state).await;
+    reply?.response()
+}
+
+/// What came of a question.
+enum Reply {
+    Answered { document: String, origin: Origin, closes: String },
+    Problem(Box<Problem>),
+}
+
+impl From<Problem> for Reply {
+    fn from(problem: Problem) -> Reply {
+        Reply::Problem(Box::new(problem))
+    }
+}
+
+impl Reply {
+    fn response(self) -> Result<Response, Failure> {
+        let (document, origin, closes) = match self {
+            Reply::Answered { document, origin, closes } => (document, origin, closes),
+            Reply::Problem(problem) => return Err(Failure(problem)),
+        };
+        let (status, from) = match origin {
+            Origin::Fresh => (StatusCode::CREATED, "fresh"),
+            Origin::Replayed => (StatusCode::OK, "replayed"),
+            Origin::Reused => (StatusCode::OK, "reused"),
+        };
+        let headers = [
+            (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+            (HeaderName::from_static("taximeter-answer"), HeaderValue::from_static(from)),
+        ];
+        let mut response = (status, headers, document).into_response();
+        if !closes.is_empty()
+            && let Ok(closes) = HeaderValue::from_str(&closes)
+        {
+            response.headers_mut().insert("taximeter-closes", closes);
+        }
+        Ok(response)
+    }
+}
+
+/// Asks the gate, and tells what may be seen of what came of it.
+fn reply(state: &State, caller: &Caller, request: &Request) -> Reply {
+    let (ledger, sight) = (state.ledger(), &caller.sight);
+    let payer = [request.account.clone().unwrap_or_else(|| request.dataset.clone())];
+    let before = open_branches(ledger, &payer, sight);
+    match state.gate.ask(request) {
+        Ok(Outcome::Answered(Answer { document, origin })) => {
+            let after = open_branches(ledger, &payer, sight);
+            let closed = closed_branches(before, &after).into_iter().filter(|_| origin == Origin::Fresh);
+            let closes: Vec<String> = closed.map(|(account, branch)| format!("{account}={branch}")).collect();
+            match AnswerDocument::seen(document, sight) {
+                Ok(document) => Reply::Answered { document, origin, closes: closes.join(", ") },
+                Err(problem) => problem.into(),
+            }
+        }
+        Ok(Outcome::Refused(refusal)) => refused(&refusal, sight).into(),
+        Ok(Outcome::NoAnswer(receipt)) => no_answer(request, receipt.sequence()).into(),
+        Err(error) => of_key(error.into(), caller, &request.key).into(),
+    }
+}
+
+/// The one outcome of all that goes wrong after a charge: which of it did may depend on the data.
+fn no_answer(request: &Request, sequence: u64) -> Problem {
+    let detail = "it is charged, and the charge stands, but there is no answer. If the question is still running, ask again later with \
+                  the same key; otherwise the owner finds the reason in the log";
+    Problem { key: Some(request.key.to_string()), sequence: Some(sequence), ..Problem::new(Code::NoAnswer, detail) }
+}
+
+/// A turn to ask, or that it takes too long.
+async fn turn(state: &State) -> Result<OwnedSemaphorePermit, Failure> {
+    let waiting = Arc::clone(&state.questions).acquire_owned();
+    match tokio::time::timeout(PATIENCE, waiting).await {
+        Ok(Ok(turn)) => Ok(turn),
+        _ => Err(Failure::new(
+            Code::Busy,
+            "too many questions are being answered; nothing was charged, try again in a moment",
+        )),
+    }
+}
+
+/// Waits for the next tick, if there are any: whoever gets an answer learns from the time that it took only how many ticks it took.
+async fn release(state: &State) {
+    if let Some(tick) = state.settings.tick.map(|tick| tick.as_nanos()).filter(|tick| *tick > 0) {
+        let left = tick - state.started.elapsed().as_nanos() % tick;
+        tokio::time::sleep(Duration::from_nanos(left.min(u64::MAX.into()) as u64)).await;
+    }
+}
+
+/// The question as the gate takes it, about a dataset and on an account that are the caller's.
+fn gate_request(caller: &Caller, request: QuestionRequest, key: Key) -> Result<Request, Failure> {
+    let QuestionRequest { dataset, question, price, clamp, account, reuse } = request;
+    caller.require_dataset(&dataset)?;
+    let account = match account {
+        Some(account) => Some(account),
+        None => default_account(caller, &dataset)?,
+    };
+    caller.require_own(account.as_slice())?;
+    Ok(Request {
+        dataset,
+        question,
+        price: price.price()?,
+        clamp,
+        account,
+        by: Some(caller.signature(None)?),
+        principal: Some(caller.token.principal.clone()),
+        key,
+        reuse,
+    })
+}
+
+/// Who pays if it is not said: the dataset's own account, or of an analyst the one account that can.
+fn default_account(caller: &Caller, dataset: &AccountName) -> Result<Option<AccountName>, Failure> {
+    if caller.token.role != Role::Analyst {
+        return Ok(None);
+    }
+    let mut own = caller.token.accounts.iter().filter(|account| account.path().any(|above| above == dataset.as_str()));
+    match (own.next(), own.next()) {
+        (Some(account), None) => Ok(Some(account.clone())),
+        (None, _) => Err(Failure::new(
+            Code::BadRequest,
+            format!("no account of the token is {dataset}'s or below it; say with account who pays"),
+        )),
+        (Some(one), Some(other)) => Err(Failure::new(
+            Code::BadRequest,
+            format!("{one} and {other} are both accounts of the token; say with account who pays"),
+        )),
+    }
+}
+
+/// What a question would run, its noise and its cost. Charges nothing.
+#[utoipa::path(post, path = "/v1/questions/explain", tag = "questions", security(("token" = [])), request_body = QuestionRequest,
+    responses((status = 200, description = "What would come of it on the accounts that may be seen", body = Explanation), DatasetBody))]
+pub(super) async fn explain(
+    Shared(state): Shared<Arc<State>>,
+    caller: Caller,
+    Body(request): Body<QuestionRequest>,
+) -> Result<Json<Explanation>, Failure> {
+    caller.require(Action::SeeDatasets)?;
+    let request = gate_request(&caller, request, Key::generate()?)?;
+    fresh(&state).await?;
+    let explanation = blocking(&state, move |state| {
+        find(state, &request.dataset)?;
+        let prepared = Prepared::new(state.gate.catalog(), &request)?;
+        let quote = state.ledger().quote(prepared.charge())?;
+        Ok::<_, Problem>(Explanation::new(&prepared, quote, &caller.sight))
+    });
+    Ok(Json(explanation.await?))
+}

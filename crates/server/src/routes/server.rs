@@ -1,0 +1,49 @@
+//! The server itself: whether it lives, and what it can do.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State as Shared;
+use axum::http::header;
+use axum::response::IntoResponse;
+use serde::Serialize;
+use taximeter_api::Code;
+use utoipa::ToSchema;
+
+use crate::failure::Failure;
+use crate::responses::ForAll;
+use crate::state::State;
+
+/// How the server is.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Health {
+    /// `ok` or `ready`.
+    status: &'static str,
+}
+
+/// Whether the server lives.
+#[utoipa::path(get, path = "/healthz", tag = "server",
+    responses((status = 200, description = "It lives", body = Health), ForAll))]
+pub(super) async fn health() -> Json<Health> {
+    Json(Health { status: "ok" })
+}
+
+/// Whether the server takes charges.
+#[utoipa::path(get, path = "/readyz", tag = "server",
+    responses((status = 200, description = "It takes charges", body = Health), ForAll))]
+pub(super) async fn ready(Shared(state): Shared<Arc<State>>) -> Result<Json<Health>, Failure> {
+    if state.is_ending() {
+        return Err(Failure::new(Code::Busy, "the server is about to end; try again in a moment"));
+    }
+    match state.ledger().is_running() {
+        true => Ok(Json(Health { status: "ready" })),
+        false => Err(Failure::new(Code::Stopped, "the ledger has stopped and takes nothing more; tell its owner")),
+    }
+}
+
+/// This document.
+#[utoipa::path(get, path = "/openapi.json", tag = "server",
+    responses((status = 200, description = "What the server can do, as OpenAPI", body = Object), ForAll))]
+pub(super) async fn description() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], crate::openapi::document())
+}

@@ -1,0 +1,38 @@
+//! Uploads: files on their way to a registration.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State as Shared};
+use axum::http::{StatusCode, header};
+use taximeter_api::{Code, Upload};
+
+use crate::access::{Action, Caller};
+use crate::extract::is_of_type;
+use crate::failure::Failure;
+use crate::responses;
+use crate::state::State;
+
+/// Upload a CSV file with a header, to register it afterwards. It is forgotten after an hour.
+#[utoipa::path(post, path = "/v1/uploads", tag = "datasets", security(("token" = [])),
+    request_body(content = serde_json::Value, content_type = "text/csv", description = "The file"),
+    responses((status = 201, description = "It is there", body = Upload), responses::Body))]
+pub(super) async fn upload(
+    Shared(state): Shared<Arc<State>>,
+    caller: Caller,
+    request: Request,
+) -> Result<(StatusCode, Json<Upload>), Failure> {
+    caller.require(Action::ChangeDatasets)?;
+    if !is_of_type(request.headers(), "text/csv") {
+        return Err(Failure::new(
+            Code::UnsupportedMediaType,
+            "an upload must be a CSV file; send it with `Content-Type: text/csv`",
+        ));
+    }
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if length.is_some_and(|length| state.uploads.is_too_large(length)) {
+        return Err(state.uploads.too_large().into());
+    }
+    let upload = state.uploads.receive(request.into_body(), state.settings.arrival).await?;
+    Ok((StatusCode::CREATED, Json(upload)))
+}

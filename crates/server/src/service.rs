@@ -1,0 +1,151 @@
+//! One request, from its arrival to its answer: a defect is an answer too, what is inside is told to owners alone, nothing is stored on
+//! the way, and the log and the metrics learn of it.
+
+use std::any::Any;
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use hyper::body::Incoming;
+use taximeter_api::Code;
+use tower::Service as _;
+
+use crate::failure::{Failure, discreet};
+use crate::log::AnsweredRequest;
+use crate::routes;
+use crate::state::State;
+use crate::trace::Trace;
+
+/// What answers requests. Cheap to clone.
+#[derive(Clone)]
+pub struct Service {
+    router: Router,
+    state: Arc<State>,
+}
+
+impl Service {
+    /// All paths.
+    pub fn new(state: &Arc<State>) -> Service {
+        Service { router: routes::router(Arc::clone(state)), state: Arc::clone(state) }
+    }
+
+    /// Answers a request.
+    pub async fn answer(&self, mut request: Request) -> Response {
+        let start = Instant::now();
+        let method = known_method(request.method());
+        let trace = Trace::default();
+        request.extensions_mut().insert(trace.clone());
+        let mut router = self.router.clone();
+        let mut response = match caught(router.call(request)).await {
+            Ok(Ok(response)) => discreet(response, &trace),
+            // What a defect says may have data values in it, and is for nobody.
+            Err(_) => Failure::new(Code::Storage, "the server failed at this; tell its owner").into_response(),
+        };
+        let (status, headers) = (response.status(), response.headers_mut());
+        // Answers are for whoever has the token, and not for a cache on the way.
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE) {
+            // The rest of the body is not waited for.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        let (took, state) = (start.elapsed(), &self.state);
+        let route = trace.route();
+        state.metrics.request(route.map_or("", |route| route.as_str()), status.as_u16(), took);
+        if state.log.is_on() {
+            state.log.request(AnsweredRequest {
+                method,
+                route: route.cloned(),
+                status: status.as_u16(),
+                code: response.extensions().get().copied(),
+                token: trace.token().cloned(),
+                took,
+                bytes: response.body().size_hint().exact(),
+            });
+        }
+        response
+    }
+}
+
+impl hyper::service::Service<hyper::Request<Incoming>> for Service {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.answer(request.map(Body::new)).await) })
+    }
+}
+
+/// The method, if it is one that anybody uses: another is whatever somebody liked to send.
+fn known_method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
+/// What a future comes to, or with what it panicked. It is not polled again after that.
+async fn caught<T>(future: impl Future<Output = T>) -> Result<T, Box<dyn Any + Send>> {
+    let mut future = pin!(future);
+    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use taximeter_gate::Gate;
+    use taximeter_ledger::{Ledger, Location, Options};
+
+    use super::*;
+    use crate::{Log, LogForm, Settings, TokenPlace, Tokens};
+
+    #[test]
+    fn a_panic_is_a_problem_without_details() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::File(folder.path().join("taximeter.db"));
+        let ledger = Ledger::open(&location, Options { create: true, ..Options::default() }).unwrap();
+        let tokens = Tokens::open(&TokenPlace::of(&location), ledger.id()).unwrap();
+        let gate = Gate::open(&folder.path().join("gate"), ledger).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let _inside = runtime.enter();
+        let state = State::new(gate, tokens, Log::new(LogForm::Off), Settings::default()).unwrap();
+        async fn panics() -> &'static str {
+            panic!("row 17 has the value 42")
+        }
+        let router = Router::new().route("/panics", get(panics)).route("/fine", get(async || "fine"));
+        let service = Service { router, state };
+        let ask = |path: &str| {
+            let request = Request::get(path).body(Body::empty()).unwrap();
+            runtime.block_on(async {
+                let response = service.answer(request).await;
+                let status = response.status().as_u16();
+                let body = axum::body::to_bytes(response.into_body(), 10_000).await.unwrap();
+                (status, String::from_utf8(body.to_vec()).unwrap())
+            })
+        };
+        let (status, body) = ask("/panics");
+        assert_eq!(status, 500);
+        assert!(body.contains("\"code\":\"storage\"") && !body.contains("42"), "{body}");
+        assert_eq!(ask("/fine"), (200, "fine".to_string()));
+    }
+}

@@ -1,0 +1,248 @@
+//! Tokens: made, found, listed and revoked.
+//!
+//! A token's text is shown once. What is kept is a hash of it, in a file beside the ledger or in the ledger's own database, and in
+//! memory. What this process changes counts at once. What others change, such as `taximeter token revoke` beside a server, or another
+//! server on the same database, counts when it is [read again](Tokens::reload): a server does so every second, so that a token
+//! which was revoked elsewhere is refused within about two seconds.
+
+mod file;
+mod grant;
+mod postgres;
+mod secret;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use jiff::Timestamp;
+use taximeter_api::{Code, CreatedToken, NewToken, Problem, TokenDocument};
+use taximeter_ledger::{LedgerId, Location};
+
+use self::file::FileStore;
+use self::grant::{grant, whole_seconds};
+use self::postgres::PostgresStore;
+use self::secret::{Secret, TokenId};
+
+/// Where tokens are kept: a file beside the ledger, or a table in its database.
+#[derive(Clone)]
+pub enum TokenPlace {
+    /// A file.
+    File(PathBuf),
+    /// The ledger's own database, as a URL.
+    Postgres(String),
+}
+
+impl TokenPlace {
+    /// Where the tokens of a ledger are.
+    pub fn of(location: &Location) -> TokenPlace {
+        match location {
+            Location::File(path) => {
+                // Beside the file itself, also when it is reached through a link.
+                let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+                let mut name = path.into_os_string();
+                name.push(".tokens");
+                TokenPlace::File(name.into())
+            }
+            Location::Postgres(url) => TokenPlace::Postgres(url.clone()),
+        }
+    }
+}
+
+impl fmt::Debug for TokenPlace {
+    /// A URL is shown without its password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TokenPlace::File(path) => write!(f, "{}", path.display()),
+            TokenPlace::Postgres(url) => write!(f, "{}", Location::Postgres(url.clone())),
+        }
+    }
+}
+
+/// The tokens of a ledger.
+pub struct Tokens {
+    kept: Mutex<Kept>,
+    /// Those that have not ended, as far as this process knows.
+    valid: RwLock<HashMap<TokenId, Valid>>,
+    /// What an unknown id is compared with.
+    nobody: blake3::Hash,
+}
+
+/// The store, and how far it was read.
+struct Kept {
+    store: Box<dyn Store>,
+    state: Option<StoreState>,
+}
+
+/// A token that somebody may use.
+struct Valid {
+    hash: blake3::Hash,
+    expires: Timestamp,
+    token: Arc<TokenDocument>,
+}
+
+/// The most tokens that have not ended.
+const MOST: usize = 10_000;
+
+impl Tokens {
+    /// Opens the tokens of a ledger, and makes the place for them where there is none. Blocks.
+    pub fn open(place: &TokenPlace, ledger: LedgerId) -> Result<Tokens, Problem> {
+        let store: Box<dyn Store> = match place {
+            TokenPlace::File(path) => Box::new(FileStore::open(path, ledger)?),
+            TokenPlace::Postgres(url) => Box::new(PostgresStore::open(url, ledger)?),
+        };
+        let kept = Mutex::new(Kept { store, state: None });
+        let tokens = Tokens { kept, valid: RwLock::default(), nobody: Secret::generate()?.hash() };
+        tokens.reload()?;
+        Ok(tokens)
+    }
+
+    /// The token of a secret, if it is valid now.
+    ///
+    /// The id is public; only what is compared by hash is secret. That takes the same time wherever the first difference is, and an
+    /// unknown id is compared with something too.
+    pub fn find(&self, secret: &str) -> Option<Arc<TokenDocument>> {
+        let secret = Secret::parse(secret)?;
+        let hash = secret.hash();
+        let valid = self.valid.read().unwrap_or_else(PoisonError::into_inner);
+        let known = valid.get(&secret.id());
+        let is_it = hash == known.map_or(self.nobody, |known| known.hash);
+        let known = known.filter(|known| is_it && Timestamp::now() < known.expires)?;
+        Some(Arc::clone(&known.token))
+    }
+
+    /// Whether a token that was found before is valid still, by its public id.
+    pub(crate) fn is_valid(&self, id: &str) -> bool {
+        let valid = self.valid.read().unwrap_or_else(PoisonError::into_inner);
+        TokenId::parse(id).and_then(|id| valid.get(&id)).is_some_and(|known| Timestamp::now() < known.expires)
+    }
+
+    /// Makes a token; its secret is in what is returned, and nowhere else. Blocks.
+    pub fn create(&self, new: &NewToken) -> Result<CreatedToken, Problem> {
+        let (secret, now) = (Secret::generate()?, Timestamp::now());
+        let token = grant(new, secret.id(), now)?;
+        let stored = StoredToken { hash: secret.hash(), token };
+        let known = stored.valid(now)?;
+        let mut kept = self.kept();
+        self.read_again(&mut kept)?;
+        let mut valid = self.valid.write().unwrap_or_else(PoisonError::into_inner);
+        valid.retain(|_, known| now < known.expires);
+        let count = valid.len();
+        drop(valid);
+        if count >= MOST {
+            return Err(Problem::bad_request(format!(
+                "there are {count} tokens that have not ended, and no more are kept; revoke those that nobody uses"
+            )));
+        }
+        kept.store.insert(&stored)?;
+        if let Some(known) = known {
+            self.valid.write().unwrap_or_else(PoisonError::into_inner).insert(secret.id(), known);
+        }
+        Ok(CreatedToken { secret: secret.reveal(), token: stored.token })
+    }
+
+    /// All tokens, those that ended included, oldest first. Blocks.
+    pub fn list(&self) -> Result<Vec<TokenDocument>, Problem> {
+        Ok(self.kept().store.all()?.into_iter().map(|stored| stored.token).collect())
+    }
+
+    /// Ends a token now. One that was revoked before stays as it was. Blocks.
+    pub fn revoke(&self, id: &str) -> Result<TokenDocument, Problem> {
+        // What is not an id is not repeated: it may be the token itself.
+        let id = TokenId::parse(id).ok_or_else(|| {
+            Problem::new(Code::NotFound, "a token's id has 16 digits, as `token list` shows them; this is none")
+        })?;
+        let revoked = self.kept().store.revoke(id, whole_seconds(Timestamp::now()))?;
+        let revoked = revoked.ok_or_else(|| {
+            Problem::new(Code::NotFound, format!("there is no token {id}; `token list` shows the tokens"))
+        })?;
+        self.valid.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        Ok(revoked)
+    }
+
+    /// Takes over what others changed. Blocks.
+    pub fn reload(&self) -> Result<(), Problem> {
+        self.read_again(&mut self.kept())
+    }
+
+    fn read_again(&self, kept: &mut Kept) -> Result<(), Problem> {
+        let state = kept.store.state()?;
+        if kept.state == Some(state) {
+            return Ok(());
+        }
+        let now = Timestamp::now();
+        let mut valid = HashMap::new();
+        for stored in kept.store.all()? {
+            if let Some(known) = stored.valid(now)? {
+                valid.insert(stored.id()?, known);
+            }
+        }
+        *self.valid.write().unwrap_or_else(PoisonError::into_inner) = valid;
+        kept.state = Some(state);
+        Ok(())
+    }
+
+    /// What somebody who panicked left behind is as good as before: a store ends its transactions.
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A token as it is stored: a hash in the place of its secret.
+struct StoredToken {
+    hash: blake3::Hash,
+    token: TokenDocument,
+}
+
+impl StoredToken {
+    /// Reads what is stored.
+    fn parse(hash: &[u8], document: &str, revoked: Option<String>) -> Result<StoredToken, Problem> {
+        let damaged = |why: String| Problem::new(Code::Integrity, format!("a stored token cannot be read: {why}"));
+        let hash = blake3::Hash::from_slice(hash).map_err(|error| damaged(error.to_string()))?;
+        let token: TokenDocument = serde_json::from_str(document).map_err(|error| damaged(error.to_string()))?;
+        Ok(StoredToken { hash, token: TokenDocument { revoked, ..token } })
+    }
+
+    /// The document that is stored; when it was revoked stands beside it.
+    fn document(&self) -> Result<String, Problem> {
+        serde_json::to_string(&self.token)
+            .map_err(|error| Problem::new(Code::Storage, format!("the token cannot be written: {error}")))
+    }
+
+    fn id(&self) -> Result<TokenId, Problem> {
+        TokenId::parse(&self.token.id)
+            .ok_or_else(|| Problem::new(Code::Integrity, format!("a stored token has the id {:?}", self.token.id)))
+    }
+
+    /// The token as it may be used, unless it has ended.
+    fn valid(&self, now: Timestamp) -> Result<Option<Valid>, Problem> {
+        let expires: Timestamp = self.token.expires.parse().map_err(|error| {
+            Problem::new(Code::Integrity, format!("the stored token {} ends at no time: {error}", self.token.id))
+        })?;
+        let has_ended = self.token.revoked.is_some() || expires <= now;
+        Ok((!has_ended).then(|| Valid { hash: self.hash, expires, token: Arc::new(self.token.clone()) }))
+    }
+}
+
+/// How many tokens there are, and how many of them are revoked. Nothing is ever deleted and nothing is revoked twice, so the same
+/// numbers mean the same tokens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct StoreState {
+    tokens: i64,
+    revoked: i64,
+}
+
+/// A place to keep tokens. What it returns is on disk.
+trait Store: Send {
+    /// Whether anything changed.
+    fn state(&mut self) -> Result<StoreState, Problem>;
+
+    /// All tokens, oldest first.
+    fn all(&mut self) -> Result<Vec<StoredToken>, Problem>;
+
+    /// Adds a token.
+    fn insert(&mut self, token: &StoredToken) -> Result<(), Problem>;
+
+    /// Revokes a token, unless it is revoked, and returns it; nothing if there is no such token.
+    fn revoke(&mut self, id: TokenId, now: Timestamp) -> Result<Option<TokenDocument>, Problem>;
+}

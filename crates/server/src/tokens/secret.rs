@@ -1,0 +1,132 @@
+//! What a token is made of: an id that may be shown, and 256 random bits that may not.
+
+use std::fmt;
+
+use taximeter_api::{Code, Problem};
+
+/// What every token begins with, so that programs that look for leaked secrets know one when they see it.
+const PREFIX: &str = "txm_";
+
+/// What names a token: 64 random bits, as 16 hexadecimal digits. It is not secret.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct TokenId([u8; 8]);
+
+impl TokenId {
+    /// Reads an id. There is one way to write it: lower case.
+    pub(super) fn parse(text: &str) -> Option<TokenId> {
+        bytes(text).map(TokenId)
+    }
+}
+
+impl fmt::Display for TokenId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_hex(f, &self.0)
+    }
+}
+
+/// A token itself. It has no `Debug`, so that it cannot slip into a message.
+pub(super) struct Secret {
+    id: TokenId,
+    bits: [u8; 32],
+}
+
+impl Secret {
+    /// A new one, from the operating system's random numbers.
+    pub(super) fn generate() -> Result<Secret, Problem> {
+        let (mut id, mut bits) = ([0; 8], [0; 32]);
+        getrandom::fill(&mut id).and_then(|()| getrandom::fill(&mut bits)).map_err(|error| {
+            Problem::new(Code::Storage, format!("the system gave no random numbers for a token: {error}"))
+        })?;
+        Ok(Secret { id: TokenId(id), bits })
+    }
+
+    /// Reads the text of a token: `txm_`, 16 digits, `_`, 64 digits.
+    pub(super) fn parse(text: &str) -> Option<Secret> {
+        let (id, bits) = text.strip_prefix(PREFIX)?.split_once('_')?;
+        Some(Secret { id: TokenId::parse(id)?, bits: bytes(bits)? })
+    }
+
+    pub(super) fn id(&self) -> TokenId {
+        self.id
+    }
+
+    /// The text, to be shown once.
+    pub(super) fn reveal(&self) -> String {
+        struct Bits<'a>(&'a [u8]);
+        impl fmt::Display for Bits<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write_hex(f, self.0)
+            }
+        }
+        format!("{PREFIX}{}_{}", self.id, Bits(&self.bits))
+    }
+
+    /// What is stored in its place. The id is in it, so that the hash of one token is of no use as that of another. The bits are
+    /// random, all 256 of them, so there is nothing to guess and a slow hash would protect nothing.
+    pub(super) fn hash(&self) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new_derive_key("taximeter 2026-11-16 token secret");
+        hasher.update(&self.id.0).update(&self.bits);
+        hasher.finalize()
+    }
+}
+
+/// The bytes of exactly so many hexadecimal digits in lower case.
+fn bytes<const LENGTH: usize>(text: &str) -> Option<[u8; LENGTH]> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let text = text.as_bytes();
+    if text.len() != 2 * LENGTH {
+        return None;
+    }
+    let mut bytes = [0; LENGTH];
+    for (byte, digits) in bytes.iter_mut().zip(text.chunks_exact(2)) {
+        *byte = digit(digits[0])? << 4 | digit(digits[1])?;
+    }
+    Some(bytes)
+}
+
+fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_one_way_to_write_a_token() {
+        let text = format!("txm_{}_{}", "0123456789abcdef", "a5".repeat(32));
+        assert_eq!(Secret::parse(&text).unwrap().reveal(), text);
+        for (bad, why) in [
+            (String::new(), "empty"),
+            (text.to_uppercase(), "upper case"),
+            (text.replace("a5", "A5"), "upper case bits"),
+            (text.replace("txm", "tym"), "another prefix"),
+            (text[4..].to_string(), "no prefix"),
+            (text[..text.len() - 1].to_string(), "a digit short"),
+            (text[..text.len() - 2].to_string(), "a byte short"),
+            (format!("{text}0"), "a digit long"),
+            (format!("{text}00"), "a byte long"),
+            (format!("{text} "), "a space"),
+            (text.replace("abcdef", "abcdeg"), "not hexadecimal"),
+            (text.replacen("_0", "__", 1), "two underscores"),
+            (text.replace("a5a5", "ä5ä"), "not ASCII"),
+            (text.replace('_', ""), "no underscores"),
+        ] {
+            assert!(Secret::parse(&bad).is_none(), "{why}");
+        }
+    }
+
+    #[test]
+    fn no_two_tokens_are_the_same_and_their_hashes_depend_on_id_and_bits() {
+        let (one, other) = (Secret::generate().unwrap(), Secret::generate().unwrap());
+        assert!(one.id() != other.id() && one.bits != other.bits);
+        let mixed = Secret { id: other.id, bits: one.bits };
+        assert_ne!(mixed.hash(), one.hash());
+        assert_ne!(Secret { id: one.id, bits: other.bits }.hash(), one.hash());
+        assert_eq!(Secret::parse(&one.reveal()).unwrap().hash(), one.hash());
+    }
+}

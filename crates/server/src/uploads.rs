@@ -1,0 +1,238 @@
+//! Files that owners upload, until they are registered or forgotten.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::body::Body;
+use futures_util::StreamExt;
+use taximeter_api::{Code, Problem, Upload};
+use tokio::io::AsyncWriteExt;
+
+/// How many files there may be at a time, those that arrive included.
+const MOST: usize = 16;
+
+/// How long a file is kept.
+const KEPT: Duration = Duration::from_secs(3600);
+
+/// The files that were uploaded.
+pub(crate) struct Uploads {
+    shelf: Arc<Shelf>,
+    largest: u64,
+}
+
+struct Shelf {
+    folder: PathBuf,
+    files: Mutex<HashMap<String, Stage>>,
+}
+
+/// How far a file is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Arriving,
+    Waiting,
+    /// A registration reads it.
+    InUse,
+    /// A registration reads it, and its time is over.
+    Overdue,
+}
+
+impl Uploads {
+    /// The uploads of a gate's folder. What an earlier server left there is gone.
+    pub(crate) fn new(gate_folder: PathBuf, largest: u64) -> Result<Uploads, Problem> {
+        let folder = gate_folder.join("uploads");
+        let unusable =
+            |error: std::io::Error| Problem::new(Code::Storage, format!("the folder {}: {error}", folder.display()));
+        match std::fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unusable(error)),
+            _ => {}
+        }
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&folder).map_err(unusable)?;
+        Ok(Uploads { shelf: Arc::new(Shelf { folder, files: Mutex::default() }), largest })
+    }
+
+    /// Takes a body in. `pause` is how long it may be silent.
+    pub(crate) async fn receive(&self, body: Body, pause: Duration) -> Result<Upload, Problem> {
+        let arriving = self.shelf.begin()?;
+        let mut file = arriving.create()?;
+        let mut stream = body.into_data_stream();
+        let mut bytes = 0;
+        loop {
+            let chunk = tokio::time::timeout(pause, stream.next()).await.map_err(|_| {
+                Problem::new(Code::RequestTimeout, "nothing arrived of the upload for too long; send it again")
+            })?;
+            let Some(chunk) = chunk else { break };
+            let chunk = chunk.map_err(|_| Problem::bad_request("the upload did not arrive whole; send it again"))?;
+            bytes += chunk.len() as u64;
+            if bytes > self.largest {
+                return Err(self.too_large());
+            }
+            file.write_all(&chunk).await.map_err(unwritable)?;
+        }
+        file.flush().await.map_err(unwritable)?;
+        let upload = arriving.arrived();
+        self.forget_later(upload.clone());
+        Ok(Upload { upload, bytes })
+    }
+
+    /// What is said about a body that is larger than may be.
+    pub(crate) fn too_large(&self) -> Problem {
+        Problem::new(Code::TooLarge, format!("an upload has at most {} bytes; divide the data", self.largest))
+    }
+
+    /// Whether a body of so many bytes is larger than may be.
+    pub(crate) fn is_too_large(&self, bytes: u64) -> bool {
+        bytes > self.largest
+    }
+
+    fn forget_later(&self, name: String) {
+        let shelf = Arc::downgrade(&self.shelf);
+        tokio::spawn(async move {
+            tokio::time::sleep(KEPT).await;
+            if let Some(shelf) = shelf.upgrade() {
+                shelf.forget(&name);
+            }
+        });
+    }
+
+    /// A file to register. It stays if the registration fails, so that it can be tried again.
+    pub(crate) fn take(&self, name: &str) -> Result<InUse, Problem> {
+        let mut files = self.shelf.files();
+        // Only names that were given out are known, so nothing else is ever part of a path.
+        match files.get_mut(name) {
+            Some(stage @ Stage::Waiting) => {
+                *stage = Stage::InUse;
+                Ok(InUse { shelf: Arc::clone(&self.shelf), name: name.to_string() })
+            }
+            Some(Stage::InUse | Stage::Overdue) => {
+                Err(Problem::new(Code::Busy, "the upload is being registered already; wait until that has ended"))
+            }
+            Some(Stage::Arriving) | None => Err(Problem::new(
+                Code::NotFound,
+                "there is no such upload: it was registered, or is older than an hour; upload the file again",
+            )),
+        }
+    }
+}
+
+impl Shelf {
+    fn begin(self: &Arc<Shelf>) -> Result<Arriving, Problem> {
+        let mut random = [0; 16];
+        getrandom::fill(&mut random)
+            .map_err(|error| Problem::new(Code::Storage, format!("the system gives no random bytes: {error}")))?;
+        let name = format!("{:032x}", u128::from_le_bytes(random));
+        let mut files = self.files();
+        if files.len() >= MOST {
+            // The server does not get less busy by itself: it is for whoever uploads to register them.
+            return Err(Problem::new(
+                Code::TooManyRequests,
+                format!("there are {MOST} uploads already; register them, or wait an hour until they are forgotten"),
+            ));
+        }
+        files.insert(name.clone(), Stage::Arriving);
+        Ok(Arriving { shelf: Arc::clone(self), name: Some(name) })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Removes a file whose time is over, or has it removed by whoever reads it.
+    fn forget(&self, name: &str) {
+        let mut files = self.files();
+        match files.get_mut(name) {
+            Some(stage @ Stage::InUse) => *stage = Stage::Overdue,
+            Some(Stage::Waiting) => {
+                files.remove(name);
+                let _ = std::fs::remove_file(self.path(name));
+            }
+            _ => {}
+        }
+    }
+
+    fn remove(&self, name: &str) {
+        // One that cannot be removed is removed when the server starts again.
+        let _ = std::fs::remove_file(self.path(name));
+        self.files().remove(name);
+    }
+
+    fn files(&self) -> MutexGuard<'_, HashMap<String, Stage>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A file that is not whole yet. It is removed unless it arrives, also if whoever sends it goes away.
+struct Arriving {
+    shelf: Arc<Shelf>,
+    name: Option<String>,
+}
+
+impl Arriving {
+    /// The file, which only the server's user may read. Made here and not on another thread, where it could be made after this has
+    /// been dropped.
+    fn create(&self) -> Result<tokio::fs::File, Problem> {
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let name = self.name.as_deref().unwrap_or_default();
+        Ok(options.open(self.shelf.path(name)).map_err(unwritable)?.into())
+    }
+
+    fn arrived(mut self) -> String {
+        let name = self.name.take().unwrap_or_default();
+        self.shelf.files().insert(name.clone(), Stage::Waiting);
+        name
+    }
+}
+
+impl Drop for Arriving {
+    fn drop(&mut self) {
+        if let Some(name) = self.name.take() {
+            self.shelf.remove(&name);
+        }
+    }
+}
+
+/// A file that is being registered.
+pub(crate) struct InUse {
+    shelf: Arc<Shelf>,
+    name: String,
+}
+
+impl InUse {
+    pub(crate) fn path(&self) -> PathBuf {
+        self.shelf.path(&self.name)
+    }
+
+    /// Where the files are, which is nobody's business.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.shelf.folder
+    }
+
+    /// It is registered, and not needed any more.
+    pub(crate) fn registered(self) {
+        self.shelf.files().insert(self.name.clone(), Stage::Overdue);
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        let mut files = self.shelf.files();
+        match files.get_mut(&self.name) {
+            Some(stage @ Stage::InUse) => *stage = Stage::Waiting,
+            _ => {
+                drop(files);
+                self.shelf.remove(&self.name);
+            }
+        }
+    }
+}
+
+fn unwritable(error: std::io::Error) -> Problem {
+    Problem::new(Code::Storage, format!("the upload cannot be written: {error}; is the disk full?"))
+}

@@ -1,0 +1,82 @@
+//! One verification of the journal at a time, which everybody may watch.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use taximeter_api::{Code, Problem, VerifyDocument, VerifyState};
+use taximeter_ledger::{Ledger, verify};
+
+/// The verification that is under way, or what came of the last one.
+#[derive(Default)]
+pub(crate) struct Verification {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    stage: Mutex<Stage>,
+    done: AtomicU64,
+    of: AtomicU64,
+}
+
+#[derive(Default)]
+enum Stage {
+    #[default]
+    NotAsked,
+    Running,
+    Over(VerifyDocument),
+}
+
+impl Verification {
+    /// Starts one, unless one is under way: then that is the one.
+    pub(crate) fn start(&self, ledger: &Ledger) -> Result<VerifyDocument, Problem> {
+        let mut stage = self.shared.stage();
+        if !matches!(*stage, Stage::Running) {
+            self.shared.done.store(0, Ordering::Relaxed);
+            self.shared.of.store(ledger.position().sequence + 1, Ordering::Relaxed);
+            let (shared, location, witness) =
+                (Arc::clone(&self.shared), ledger.location().clone(), ledger.witness().to_path_buf());
+            // A thread of its own: the end of a server does not wait for it.
+            let work = move || {
+                let verified =
+                    AssertUnwindSafe(|| verify(&location, Some(&witness), &mut |done, of| shared.tell(done, of)));
+                let result = catch_unwind(verified).map(|result| VerifyDocument::of(&result));
+                *shared.stage() = Stage::Over(result.unwrap_or_else(|_| panicked()));
+            };
+            thread::Builder::new().name("verification".to_string()).spawn(work).map_err(|error| {
+                Problem::new(Code::Storage, format!("the verification's thread cannot be started: {error}"))
+            })?;
+            *stage = Stage::Running;
+        }
+        drop(stage);
+        Ok(self.look())
+    }
+
+    /// How far it is.
+    pub(crate) fn look(&self) -> VerifyDocument {
+        let (done, of) = (self.shared.done.load(Ordering::Relaxed), self.shared.of.load(Ordering::Relaxed));
+        match &*self.shared.stage() {
+            Stage::NotAsked => VerifyDocument::at(VerifyState::None, 0, 0),
+            Stage::Running => VerifyDocument::at(VerifyState::Running, done, of),
+            Stage::Over(document) => document.clone(),
+        }
+    }
+}
+
+impl Shared {
+    fn tell(&self, done: u64, of: u64) {
+        self.done.store(done, Ordering::Relaxed);
+        self.of.store(of, Ordering::Relaxed);
+    }
+
+    fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn panicked() -> VerifyDocument {
+    let reason = "the program failed at it; run `verify` on the ledger's machine".to_string();
+    VerifyDocument { reason: Some(reason), ..VerifyDocument::at(VerifyState::Failed, 0, 0) }
+}

@@ -1,0 +1,465 @@
+//! Connections over real sockets: those that are slow, too large or too many, encrypted ones, and the end.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use taximeter_api::{NewToken, Role};
+use taximeter_gate::Gate;
+use taximeter_ledger::{Ledger, Location, Options};
+use taximeter_server::{Listener, Log, LogForm, Settings, State, Tls, TokenPlace, Tokens};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio_rustls::rustls;
+
+/// A server in this process, on a port that was free.
+struct Server {
+    runtime: Option<Runtime>,
+    state: Option<Arc<State>>,
+    address: SocketAddr,
+    /// The owner's token.
+    token: String,
+    page: Page,
+    end: Option<oneshot::Sender<()>>,
+    serving: Option<JoinHandle<()>>,
+    folder: TempDir,
+}
+
+/// The lines of the log.
+#[derive(Clone, Default)]
+struct Page(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Limits that a test can wait for.
+fn short() -> Settings {
+    let (arrival, farewell) = (Duration::from_millis(400), Duration::from_millis(2000));
+    Settings { arrival, farewell, requests_per_second: 0, largest_body: 10_000, ..Settings::default() }
+}
+
+fn owner(name: &str) -> NewToken {
+    let (accounts, datasets) = (Vec::new(), Vec::new());
+    NewToken { principal: name.to_string(), role: Role::Owner, accounts, datasets, sees_above: false, expires: None }
+}
+
+impl Server {
+    fn start(settings: Settings) -> Server {
+        Server::start_with(settings, |_| None)
+    }
+
+    fn start_with(settings: Settings, tls: impl FnOnce(&TempDir) -> Option<Tls>) -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::File(folder.path().join("taximeter.db"));
+        let ledger = Ledger::open(&location, Options { create: true, ..Options::default() }).unwrap();
+        let tokens = Tokens::open(&TokenPlace::of(&location), ledger.id()).unwrap();
+        let token = tokens.create(&owner("olga")).unwrap().secret;
+        let gate = Gate::open(&folder.path().join("gate"), ledger).unwrap();
+        let runtime = Runtime::new().unwrap();
+        let page = Page::default();
+        let inside = runtime.enter();
+        let state = State::new(gate, tokens, Log::to(LogForm::Json, page.clone()), settings).unwrap();
+        drop(inside);
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let listener = runtime.block_on(Listener::bind(any, tls(&folder))).unwrap();
+        let address = listener.address();
+        let (end, ended) = oneshot::channel::<()>();
+        let serving = Arc::clone(&state);
+        let serving = runtime.spawn(async move {
+            let end = async { ended.await.unwrap_or(()) };
+            listener.serve(serving, end).await.unwrap();
+        });
+        let (runtime, state) = (Some(runtime), Some(state));
+        Server { runtime, state, address, token, page, end: Some(end), serving: Some(serving), folder }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream
+    }
+
+    /// The head of a request that takes accounts.
+    fn head(&self, method: &str, more: &str) -> String {
+        let token = &self.token;
+        format!("{method} /v1/accounts HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {token}\r\n{more}\r\n")
+    }
+
+    /// A whole request that opens an account, after which the connection closes.
+    fn opening(&self, account: &str) -> (String, String) {
+        let body =
+            format!("{{\"account\":\"{account}\",\"filter\":{{\"budget\":{{\"epsilon\":\"1\",\"delta\":\"1e-6\"}}}}}}");
+        let length = body.len();
+        let more = format!("Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n");
+        (self.head("POST", &more), body)
+    }
+
+    /// The list of accounts on a new connection.
+    fn list(&self) -> String {
+        let mut stream = self.connect();
+        stream.write_all(self.head("GET", "Connection: close\r\n").as_bytes()).unwrap();
+        rest(&mut stream)
+    }
+
+    /// Asks the server to end.
+    fn ask_to_end(&mut self) {
+        let _ = self.end.take().unwrap().send(());
+    }
+
+    /// Waits for the end, and returns the log.
+    fn ended(mut self) -> String {
+        let runtime = self.runtime.take().unwrap();
+        runtime.block_on(self.serving.take().unwrap()).unwrap();
+        runtime.shutdown_timeout(Duration::from_secs(5));
+        drop(self.state.take());
+        String::from_utf8(self.page.0.lock().unwrap().clone()).unwrap()
+    }
+
+    fn end(mut self) -> String {
+        self.ask_to_end();
+        self.ended()
+    }
+}
+
+/// Everything until the other side closes, or cuts the connection.
+fn rest(stream: &mut impl Read) -> String {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => bytes.extend_from_slice(&buffer[..read]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => panic!("nothing came for ten seconds"),
+            Err(_) => break,
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+fn check_answer(answer: &str, status: u16, part: &str) {
+    assert!(
+        answer.starts_with(&format!("HTTP/1.1 {status} ")) && answer.contains(part),
+        "{status}, {part:?}: {answer:?}"
+    );
+}
+
+#[test]
+fn whoever_is_slow_is_cut_off_while_others_are_served() {
+    let server = Server::start(Settings { arrival: Duration::from_millis(1500), ..short() });
+    let start = Instant::now();
+    let trickle = |mut stream: TcpStream, text: String| {
+        std::thread::spawn(move || {
+            for byte in text.as_bytes() {
+                if stream.write_all(&[*byte]).is_err() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        })
+    };
+    // One that says nothing, one whose headers and one whose body trickle in.
+    let mut silent = server.connect();
+    let mut headers = server.connect();
+    let slow_headers = trickle(headers.try_clone().unwrap(), "GET / HTTP/1.1\r\nX: ".to_string() + &"x".repeat(100));
+    let (head, body) = server.opening("slow");
+    let mut bodies = server.connect();
+    bodies.write_all(head.as_bytes()).unwrap();
+    let slow_body = trickle(bodies.try_clone().unwrap(), body);
+
+    while start.elapsed() < Duration::from_millis(300) {
+        let asked = Instant::now();
+        check_answer(&server.list(), 200, "\"accounts\":[]");
+        assert!(asked.elapsed() < Duration::from_millis(1000), "others do not wait");
+    }
+    assert_eq!(rest(&mut silent), "");
+    assert_eq!(rest(&mut headers), "");
+    let answer = rest(&mut bodies);
+    check_answer(&answer, 408, "request-timeout");
+    assert!(answer.to_ascii_lowercase().contains("connection: close"), "{answer:?}");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    for slow in [slow_headers, slow_body] {
+        slow.join().unwrap();
+    }
+    check_answer(&server.list(), 200, "\"accounts\":[]");
+    server.end();
+}
+
+#[test]
+fn an_account_opens_though_its_body_comes_in_two_parts() {
+    let server = Server::start(short());
+    let (head, body) = server.opening("census");
+    let mut stream = server.connect();
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&body.as_bytes()[..20]).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    stream.write_all(&body.as_bytes()[20..]).unwrap();
+    check_answer(&rest(&mut stream), 201, "census");
+    server.end();
+}
+
+#[test]
+fn what_is_too_large_is_not_read() {
+    let server = Server::start(short());
+    let json = "Content-Type: application/json\r\n";
+    let large = format!("\"{}\"", "x".repeat(300_000));
+    let chunk = format!("{:x}\r\n{large}\r\n0\r\n\r\n", large.len());
+    for (more, body, status, part) in [
+        (format!("{json}Content-Length: {}\r\n", large.len()), large.as_str(), 413, "too-large"),
+        (format!("{json}Transfer-Encoding: chunked\r\n"), chunk.as_str(), 413, "too-large"),
+        // Only the head comes of what is said to be enormous.
+        (format!("{json}Content-Length: 1000000000000\r\n"), "", 413, "too-large"),
+        (format!("X: {}\r\n", "x".repeat(40_000)), "", 431, ""),
+        (format!("{json}Content-Length: 3\r\nContent-Length: 4\r\n"), "123", 400, ""),
+        (format!("{json}Content-Length: -3\r\n"), "123", 400, ""),
+    ] {
+        let mut stream = server.connect();
+        let _ = stream.write_all(server.head("POST", &more).as_bytes());
+        let _ = stream.write_all(body.as_bytes());
+        check_answer(&rest(&mut stream), status, part);
+    }
+    check_answer(&server.list(), 200, "\"accounts\":[]");
+    server.end();
+}
+
+#[test]
+fn whoever_does_not_read_is_given_up() {
+    let server = Server::start(short());
+    let mut stream = server.connect();
+    stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
+    // Answers pile up until the server cannot send any more, and so does not read any more; then it gives up.
+    let request = "GET /openapi.json HTTP/1.1\r\nHost: here\r\n\r\n".repeat(200);
+    let start = Instant::now();
+    let error = (0..10_000).find_map(|_| stream.write_all(request.as_bytes()).err()).unwrap();
+    assert!(matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+    server.end();
+}
+
+#[test]
+fn too_many_connections_wait_their_turn() {
+    let server = Server::start(Settings { connections: 2, arrival: Duration::from_secs(5), ..short() });
+    let [first, second] = [server.connect(), server.connect()];
+    std::thread::sleep(Duration::from_millis(100));
+    let (token, address) = (server.token.clone(), server.address);
+    let waiting: Vec<_> = (0..8)
+        .map(|_| {
+            let head = format!(
+                "GET /v1/accounts HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+            );
+            std::thread::spawn(move || {
+                let mut stream = TcpStream::connect(address).unwrap();
+                stream.write_all(head.as_bytes()).unwrap();
+                (rest(&mut stream), Instant::now())
+            })
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(300));
+    let released = Instant::now();
+    drop((first, second));
+    for waited in waiting {
+        let (answer, when) = waited.join().unwrap();
+        check_answer(&answer, 200, "\"accounts\":[]");
+        assert!(when > released, "there was no room before");
+    }
+    server.end();
+}
+
+#[test]
+fn a_token_has_its_rate_and_others_have_theirs() {
+    let server = Server::start(Settings { requests_per_second: 3, ..short() });
+    let answers: Vec<String> = (0..5).map(|_| server.list()).collect();
+    for answer in &answers[..3] {
+        check_answer(answer, 200, "");
+    }
+    assert!(answers[3..].iter().any(|answer| answer.starts_with("HTTP/1.1 429 ")), "{answers:?}");
+    check_answer(answers.iter().find(|answer| answer.contains(" 429 ")).unwrap(), 429, "too-many-requests");
+
+    // A token that is made beside the server counts soon, and no longer when it is revoked.
+    let location = Location::File(server.folder.path().join("taximeter.db"));
+    let id = taximeter_ledger::Reader::open(&location, None).unwrap().id();
+    let beside = Tokens::open(&TokenPlace::of(&location), id).unwrap();
+    let made = beside.create(&owner("another")).unwrap();
+    let ask = || {
+        let mut stream = server.connect();
+        let secret = &made.secret;
+        let request = format!(
+            "GET /v1/accounts HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {secret}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        rest(&mut stream)[9..12].to_string()
+    };
+    let soon = |status: &str| {
+        let start = Instant::now();
+        while ask() != status {
+            assert!(start.elapsed() < Duration::from_secs(3), "no {status} in time");
+            std::thread::sleep(Duration::from_millis(400));
+        }
+    };
+    soon("200");
+    beside.revoke(&made.token.id).unwrap();
+    soon("401");
+    server.end();
+}
+
+#[test]
+fn the_end_answers_what_was_accepted_and_takes_nothing_new() {
+    let mut server = Server::start(short());
+    let (head, body) = server.opening("census");
+    let mut accepted = server.connect();
+    accepted.write_all(head.as_bytes()).unwrap();
+    let mut idle = server.connect();
+    idle.write_all(server.head("GET", "").as_bytes()).unwrap();
+    let mut start_of_answer = [0; 12];
+    idle.read_exact(&mut start_of_answer).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    server.ask_to_end();
+    let answer = rest(&mut idle);
+    assert!(answer.contains("\"accounts\":[]"), "{answer:?}");
+    let start = Instant::now();
+    while TcpStream::connect(server.address).is_ok() {
+        assert!(start.elapsed() < Duration::from_secs(2), "it still listens");
+    }
+    accepted.write_all(body.as_bytes()).unwrap();
+    let answer = rest(&mut accepted);
+    check_answer(&answer, 201, "census");
+    let log = server.ended();
+    assert!(log.lines().last().unwrap().contains("\"event\":\"end\",\"cut_off\":0"), "{log}");
+}
+
+#[test]
+fn the_end_does_not_wait_forever() {
+    let settings = Settings { arrival: Duration::from_secs(60), farewell: Duration::from_millis(300), ..short() };
+    let mut server = Server::start(settings);
+    let (head, _) = server.opening("census");
+    let mut stuck = server.connect();
+    stuck.write_all(head.as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    server.ask_to_end();
+    let log = server.ended();
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    assert!(log.contains("\"cut_off\":1"), "{log}");
+    assert_eq!(rest(&mut stuck), "");
+}
+
+#[test]
+fn the_log_has_no_secrets_and_no_names() {
+    let server = Server::start(short());
+    let (head, body) = server.opening("payroll");
+    let mut stream = server.connect();
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    check_answer(&rest(&mut stream), 201, "payroll");
+    let wrong = format!("txm_{}_{}", "0".repeat(16), "5ec4e7".repeat(11).get(..64).unwrap());
+    let token = server.token.clone();
+    for (method, path, token) in [
+        ("GET", "/v1/accounts/payroll?note=5ec4e7", &token),
+        ("GET", "/v1/accounts/payroll%2F5ec4e7", &token),
+        ("GET", "/5ec4e7/payroll", &token),
+        ("5EC4E7", "/v1/accounts", &token),
+        ("GET", "/v1/accounts", &wrong),
+        ("GET", "/v1/accounts/payroll/history?limit=5ec4e7", &token),
+    ] {
+        let mut stream = server.connect();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: 5ec4e7\r\nCookie: 5ec4e7\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        rest(&mut stream);
+    }
+    let log = server.end();
+    let bits = &token[21..];
+    for hidden in [bits, "txm_", "5ec4e7", "5EC4E7", "payroll", "Bearer", "epsilon"] {
+        assert!(!log.contains(hidden), "{hidden:?} is in the log:\n{log}");
+    }
+    for shown in ["\"principal\":\"olga\"", &token[4..20], "/v1/accounts/{name}/history", "\"code\":\"unauthorized\""] {
+        assert!(log.contains(shown), "{shown:?} is not in the log:\n{log}");
+    }
+    assert_eq!(log.matches("\"event\":\"request\"").count(), 7, "{log}");
+}
+
+/// A certificate for localhost, in files.
+fn certificate(folder: &TempDir) -> (Tls, rustls::pki_types::CertificateDer<'static>) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
+    let tls = Tls { certificate: folder.path().join("server.pem"), key: folder.path().join("server.key") };
+    std::fs::write(&tls.certificate, made.cert.pem()).unwrap();
+    std::fs::write(&tls.key, made.signing_key.serialize_pem()).unwrap();
+    (tls, made.cert.der().clone())
+}
+
+#[test]
+fn an_encrypted_server_answers_those_who_encrypt_and_nobody_else() {
+    let mut trusted = None;
+    let server = Server::start_with(short(), |folder| {
+        let (tls, der) = certificate(folder);
+        trusted = Some(der);
+        Some(tls)
+    });
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(trusted.unwrap()).unwrap();
+    let config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let config = Arc::new(config);
+    let ask = || {
+        let name = "localhost".try_into().unwrap();
+        let connection = rustls::ClientConnection::new(Arc::clone(&config), name).unwrap();
+        let mut stream = rustls::StreamOwned::new(connection, server.connect());
+        stream.write_all(server.head("GET", "Connection: close\r\n").as_bytes()).unwrap();
+        rest(&mut stream)
+    };
+    check_answer(&ask(), 200, "\"accounts\":[]");
+
+    let start = Instant::now();
+    let mut silent = server.connect();
+    let mut plain = server.connect();
+    plain.write_all(server.head("GET", "").as_bytes()).unwrap();
+    assert!(!rest(&mut plain).contains("HTTP"), "there is no answer in the clear");
+    assert_eq!(rest(&mut silent), "");
+    assert!(start.elapsed() < Duration::from_secs(3));
+    check_answer(&ask(), 200, "\"accounts\":[]");
+    server.end();
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (good, _) = certificate(&folder);
+    let other = tempfile::tempdir().unwrap();
+    let (foreign, _) = certificate(&other);
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let missing = folder.path().join("missing.pem");
+    let words = file("words.pem", "words");
+    let broken = file("broken.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
+    let runtime = Runtime::new().unwrap();
+    for (certificate, key, part) in [
+        (&missing, &good.key, "missing.pem"),
+        (&good.certificate, &missing, "missing.pem"),
+        (&words, &good.key, "no CERTIFICATE"),
+        (&good.certificate, &words, "no PRIVATE KEY"),
+        (&good.certificate, &good.certificate, "no PRIVATE KEY"),
+        (&broken, &good.key, "broken.pem"),
+        (&good.certificate, &foreign.key, "do not go together"),
+    ] {
+        let tls = Tls { certificate: certificate.clone(), key: key.clone() };
+        let bound = runtime.block_on(Listener::bind("127.0.0.1:0".parse().unwrap(), Some(tls)));
+        let problem = bound.err().unwrap();
+        assert!(problem.detail.contains(part), "{part:?} is not in {:?}", problem.detail);
+    }
+}
