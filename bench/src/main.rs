@@ -9,7 +9,9 @@ mod figure;
 mod gate;
 mod lab;
 mod ledger;
+mod memory;
 mod opendp_filter;
+mod server;
 mod table;
 
 use std::process::ExitCode;
@@ -34,6 +36,11 @@ enum Benchmark {
     Ledger(ledger::LedgerBench),
     /// What questions and imports take, against the bare engine
     Gate(gate::GateBench),
+    /// What charges over HTTP take, against the ledger in the process; and what a killed server loses
+    Server(server::ServerBench),
+    /// The server that the benchmark starts
+    #[command(hide = true)]
+    Serve(server::Serve),
 }
 
 fn main() -> ExitCode {
@@ -42,6 +49,8 @@ fn main() -> ExitCode {
         Benchmark::Lab(lab) => lab.run(),
         Benchmark::Ledger(ledger) => ledger.run(),
         Benchmark::Gate(gate) => gate.run(),
+        Benchmark::Server(server) => server.run(),
+        Benchmark::Serve(serve) => serve.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

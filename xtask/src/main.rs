@@ -5,6 +5,7 @@
 mod lint;
 mod needs;
 mod postgres;
+mod python;
 mod tally;
 mod test;
 
@@ -21,7 +22,7 @@ const TASKS: [Task; 3] = [
     Task {
         name: "test",
         help: "run every test of the workspace and end with one line `N passed, N failed`;\n           \
-               installs PostgreSQL if it is missing; further arguments go to `cargo test`",
+               installs PostgreSQL and Python if they are missing; further arguments go to `cargo test`",
         run: test::run,
     },
     Task { name: "lint", help: "run clippy on the same; a warning is an error", run: lint::run },

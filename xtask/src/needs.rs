@@ -4,13 +4,16 @@ use std::process::{Command, Output, Stdio};
 
 /// Debian's name for the server programs of the version it supports. The package also makes and starts a server of its own, as it does
 /// on every machine; the tests leave that one alone, and so does this.
-const PACKAGE: &str = "postgresql";
+const POSTGRESQL: &str = "postgresql";
+
+/// Debian's name for what makes a Python environment of one's own.
+const PYTHON: &str = "python3-venv";
 
 /// Makes sure that what the tests need is here; installs what is missing where that is possible without asking.
 pub fn provide() -> Result<(), String> {
     match plan(&Here::look())? {
         Plan::Nothing => Ok(()),
-        Plan::Install { prefix } => install(prefix),
+        Plan::Install { prefix, packages } => install(prefix, &packages),
     }
 }
 
@@ -18,6 +21,7 @@ pub fn provide() -> Result<(), String> {
 struct Here {
     compiler: bool,
     server: bool,
+    python: bool,
     apt: bool,
     root: bool,
     sudo: bool,
@@ -26,13 +30,16 @@ struct Here {
 impl Here {
     fn look() -> Here {
         let server = taximeter_testing::find_programs().is_ok();
+        let python = succeeds("python3", &["-c", "import venv, ensurepip"]);
+        // How something could be installed matters only if something is missing; a machine may log that sudo was tried.
+        let missing = !server || !python;
         Here {
             compiler: succeeds("cc", &["--version"]),
             server,
-            // How something could be installed matters only if something is missing; a machine may log that sudo was tried.
-            apt: !server && succeeds("apt-get", &["--version"]),
-            root: !server && output(&["id", "-u"]).is_ok_and(|output| output.stdout.trim_ascii() == b"0"),
-            sudo: !server && succeeds("sudo", &["-n", "true"]),
+            python,
+            apt: missing && succeeds("apt-get", &["--version"]),
+            root: missing && output(&["id", "-u"]).is_ok_and(|output| output.stdout.trim_ascii() == b"0"),
+            sudo: missing && succeeds("sudo", &["-n", "true"]),
         }
     }
 }
@@ -43,6 +50,7 @@ enum Plan {
     Install {
         /// What makes `apt-get` run as root.
         prefix: &'static [&'static str],
+        packages: Vec<&'static str>,
     },
 }
 
@@ -53,32 +61,41 @@ fn plan(here: &Here) -> Result<Plan, String> {
                     this system has in its place"
             .to_string());
     }
-    if here.server {
+    let needs = [
+        (here.server, POSTGRESQL, "PostgreSQL's server programs (initdb, postgres, psql)"),
+        (here.python, PYTHON, "Python 3 with its modules venv and ensurepip"),
+    ];
+    let missing: Vec<_> = needs.iter().filter(|(is_here, ..)| !is_here).collect();
+    let packages: Vec<&str> = missing.iter().map(|(_, package, _)| *package).collect();
+    let names = missing.iter().map(|(.., name)| *name).collect::<Vec<_>>().join(", and ");
+    if missing.is_empty() {
         return Ok(Plan::Nothing);
     }
     if !here.apt {
-        return Err("the tests need PostgreSQL's server programs (initdb, postgres, psql), and there is no `apt-get` to install \
-                    them; install this system's package of the PostgreSQL server, and put its programs into the path"
-            .to_string());
+        return Err(format!(
+            "the tests need {names}, and there is no `apt-get` to install them; install this system's packages of them, and put \
+             their programs into the path"
+        ));
     }
     if here.root {
-        return Ok(Plan::Install { prefix: &[] });
+        return Ok(Plan::Install { prefix: &[], packages });
     }
     if here.sudo {
-        return Ok(Plan::Install { prefix: &["sudo", "-n"] });
+        return Ok(Plan::Install { prefix: &["sudo", "-n"], packages });
     }
     Err(format!(
-        "the tests need PostgreSQL's server programs (initdb, postgres, psql), and only root can install them; run \
-         `sudo apt-get install {PACKAGE}` and then this again"
+        "the tests need {names}, and only root can install them; run `sudo apt-get install {}` and then this again",
+        packages.join(" ")
     ))
 }
 
-fn install(prefix: &[&str]) -> Result<(), String> {
-    eprintln!("installing PostgreSQL for the tests: apt-get install {PACKAGE}");
+fn install(prefix: &[&str], packages: &[&str]) -> Result<(), String> {
+    eprintln!("installing for the tests: apt-get install {}", packages.join(" "));
+    let line = [&["install", "--no-install-recommends"], packages].concat();
     // Without package lists, or with old ones, the first attempt fails; fetching them every time would be slow.
-    if apt_get(prefix, &["install", "--no-install-recommends", PACKAGE]).is_err() {
+    if apt_get(prefix, &line).is_err() {
         apt_get(prefix, &["update"])?;
-        apt_get(prefix, &["install", "--no-install-recommends", PACKAGE])?;
+        apt_get(prefix, &line)?;
     }
     taximeter_testing::find_programs().map(|_| ())
 }
@@ -92,7 +109,8 @@ fn apt_get(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`{}` failed ({}); install PostgreSQL by hand, with `apt-get install {PACKAGE}`, and then run this again\n{}",
+        "`{}` failed ({}); install what the tests need by hand, with `apt-get install {POSTGRESQL} {PYTHON}`, and then run this \
+         again\n{}",
         line.join(" "),
         output.status,
         String::from_utf8_lossy(&output.stderr).trim_end()
@@ -103,7 +121,7 @@ fn succeeds(program: &str, arguments: &[&str]) -> bool {
     output(&[&[program], arguments].concat()).is_ok_and(|output| output.status.success())
 }
 
-fn output(line: &[&str]) -> Result<Output, String> {
+pub(crate) fn output(line: &[&str]) -> Result<Output, String> {
     let (program, arguments) = line.split_first().ok_or("there is nothing to run")?;
     Command::new(program)
         .args(arguments)
@@ -122,6 +140,7 @@ mod tests {
         let here = Here {
             compiler: has("compiler"),
             server: has("server"),
+            python: has("python"),
             apt: has("apt"),
             root: has("root"),
             sudo: has("sudo"),
@@ -135,15 +154,19 @@ mod tests {
 
     #[test]
     fn only_what_is_missing_is_installed_and_only_by_who_may() {
-        check("compiler server", Ok(Plan::Nothing));
-        check("compiler server apt root", Ok(Plan::Nothing));
-        check("compiler apt root", Ok(Plan::Install { prefix: &[] }));
-        check("compiler apt root sudo", Ok(Plan::Install { prefix: &[] }));
-        check("compiler apt sudo", Ok(Plan::Install { prefix: &["sudo", "-n"] }));
-        check("compiler apt", Err("sudo apt-get install postgresql"));
-        check("compiler root", Err("there is no `apt-get`"));
-        check("compiler", Err("there is no `apt-get`"));
-        check("server apt root", Err("there is no `cc`"));
+        let install = |prefix, packages: &[&'static str]| Ok(Plan::Install { prefix, packages: packages.to_vec() });
+        check("compiler server python", Ok(Plan::Nothing));
+        check("compiler server python apt root", Ok(Plan::Nothing));
+        check("compiler python apt root", install(&[], &["postgresql"]));
+        check("compiler server apt root", install(&[], &["python3-venv"]));
+        check("compiler apt root sudo", install(&[], &["postgresql", "python3-venv"]));
+        check("compiler python apt sudo", install(&["sudo", "-n"], &["postgresql"]));
+        check("compiler python apt", Err("sudo apt-get install postgresql`"));
+        check("compiler apt", Err("sudo apt-get install postgresql python3-venv"));
+        check("compiler server apt", Err("Python 3 with its modules"));
+        check("compiler python root", Err("there is no `apt-get`"));
+        check("compiler server", Err("there is no `apt-get`"));
+        check("server python apt root", Err("there is no `cc`"));
         check("", Err("there is no `cc`"));
     }
 
@@ -151,9 +174,9 @@ mod tests {
     #[test]
     fn a_failed_installation_says_what_was_tried() {
         // In place of sudo, a program that only fails.
-        let message = apt_get(&["false"], &["install", PACKAGE]).unwrap_err();
+        let message = apt_get(&["false"], &["install", POSTGRESQL]).unwrap_err();
         assert!(message.contains("`false env DEBIAN_FRONTEND=noninteractive apt-get -y"), "{message}");
-        assert!(message.contains("`apt-get install postgresql`"), "{message}");
+        assert!(message.contains("`apt-get install postgresql python3-venv`"), "{message}");
         assert!(apt_get(&["/nowhere/sudo"], &["update"]).unwrap_err().contains("/nowhere/sudo could not be started"));
     }
 }

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use crate::needs;
+use crate::python;
 use crate::tally::Tally;
 
 /// The tests that need a server. They are behind features, so that `cargo test --workspace` needs none.
-const SERVER_TESTS: [&str; 5] = [
+const SERVER_TESTS: [&str; 6] = [
     "taximeter-gate/server-tests",
     "taximeter-ledger/server-tests",
+    "taximeter-server/server-tests",
     "taximeter-testing/server-tests",
     "taximeter/server-tests",
     "xtask/server-tests",
@@ -20,7 +22,7 @@ const SERVER_TESTS: [&str; 5] = [
 pub fn run(arguments: &[String]) -> ExitCode {
     let mut tally = Tally::default();
     let result =
-        needs::provide().and_then(|()| run_and_count(&mut cargo_test(arguments), &mut std::io::stdout(), &mut tally));
+        cargo_test(arguments).and_then(|mut command| run_and_count(&mut command, &mut std::io::stdout(), &mut tally));
     if let Err(message) = &result {
         eprintln!("error: {message}");
     }
@@ -28,11 +30,19 @@ pub fn run(arguments: &[String]) -> ExitCode {
     if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What the tests run in. Programs that they need are provided before this, in [`run`]; servers they start themselves.
-fn cargo_test(arguments: &[String]) -> Command {
+/// What the tests run in, with the programs that they need; servers they start themselves.
+fn cargo_test(arguments: &[String]) -> Result<Command, String> {
+    needs::provide()?;
+    let (variable, program) = python::provide(&built())?;
     let mut command = cargo("test");
-    command.arg("--no-fail-fast").args(arguments);
-    command
+    command.arg("--no-fail-fast").args(arguments).env(variable, program);
+    Ok(command)
+}
+
+/// Where cargo puts what it builds.
+fn built() -> PathBuf {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    workspace_root().join(folder)
 }
 
 /// A command of cargo on the whole workspace, with the tests that need a server. Not with all features: one of them builds OpenSSL.

@@ -1,7 +1,7 @@
 //! Durable charges, beside a bare loop that writes the same bytes to the same kind of store in the same run.
 
 mod bare;
-mod load;
+pub mod load;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use taximeter_testing::PrivatePostgres;
 
 use self::bare::{BarePostgres, BareSqlite, BareStore, Sample};
 use self::load::{Callers, Keys, charge_for, charge_so_many, open_accounts};
+use crate::memory::resident_bytes;
 use crate::table::{Column, Table};
 
 /// The arguments of the benchmark.
@@ -228,11 +229,11 @@ impl LedgerBench {
         let ledger = Ledger::open(&many, options())?;
         open_accounts(&ledger, ACCOUNTS_FOR_MEMORY)?;
         drop(ledger);
-        let before = resident_bytes()?;
+        let before = resident_bytes("self")?;
         let started = Instant::now();
         let reader = Reader::open(&many, None)?;
         let open_many = started.elapsed();
-        let bytes = resident_bytes()? - before;
+        let bytes = resident_bytes("self")? - before;
         drop(reader);
 
         let long = Long {
@@ -262,12 +263,4 @@ impl LedgerBench {
         ));
         Ok(long)
     }
-}
-
-/// What this process holds in memory.
-fn resident_bytes() -> Result<f64, Box<dyn std::error::Error>> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("VmRSS is not told here")?;
-    let kibibytes: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
-    Ok(kibibytes * 1024.0)
 }

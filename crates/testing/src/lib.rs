@@ -1,14 +1,19 @@
-//! What tests and benchmarks stand on: [`PrivatePostgres`], a PostgreSQL server of one's own that leaves nothing behind.
+//! What tests and benchmarks stand on: [`PrivatePostgres`], a PostgreSQL server of one's own that leaves nothing behind, and
+//! [`Connection`] and [`Load`], which talk to a server of ours on loopback.
 //!
 //! Nothing here is part of the product. Folders for a test come from the `tempfile` crate.
 
 #![forbid(unsafe_code)]
 
+mod http;
+mod load;
 mod postgres;
 mod programs;
 mod query;
 mod watchdog;
 
+pub use http::{Connection, Response};
+pub use load::{Acknowledged, Done, Load};
 pub use postgres::PrivatePostgres;
 pub use programs::find_programs;
 pub use query::query;
