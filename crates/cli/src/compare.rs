@@ -10,10 +10,11 @@ use taximeter_accounting::reference::{FixedInAdvance, FixedRounds, GaussianRound
 use taximeter_accounting::{
     Amount, Budget, Cost, Filter, FilterRule, Odometer, OdometerRule, OdometerSpec, Reading, Rounding,
 };
+use taximeter_api::Computed;
 
 use crate::args::{CostArgs, Level, MechanismDelta, RuleArgs, flag, shown_parameters};
 use crate::figure::{self, Axis, Kind, Line, Panel, Scale};
-use crate::output::{Computed, Failure, print_json, print_line, show_cost, show_number, tell, thousands};
+use crate::output::{Failure, print_json, print_line, show_cost, show_number, tell, thousands};
 use crate::progress::Progress;
 use crate::table::Table;
 

@@ -10,11 +10,14 @@ mod gate;
 mod lab;
 mod ledger;
 mod meter;
+mod office;
 mod output;
 mod plan;
 mod progress;
 mod random;
+mod serve;
 mod table;
+mod token;
 
 use std::process::ExitCode;
 
@@ -50,16 +53,19 @@ enum Command {
     Export(ledger::export::ExportCommand),
     Import(ledger::import::ImportCommand),
     Ledger(ledger::manage::ManageCommand),
+    Serve(serve::Serve),
+    Token(token::TokenCommand),
     Lab(lab::Lab),
 }
 
 /// The commands as the help shows them.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("First", &["demo"]),
     ("Data behind a budget", &["dataset", "ask"]),
     ("Without a ledger", &["plan", "compare", "meter"]),
     ("Budgets that last", &["account", "charge", "quote", "history"]),
     ("The ledger's keeper", &["verify", "export", "import", "ledger"]),
+    ("For a team", &["serve", "token"]),
     ("Evidence", &["lab", "help"]),
 ];
 
@@ -81,6 +87,8 @@ fn main() -> ExitCode {
         Command::Export(export) => export.run(),
         Command::Import(import) => import.run(),
         Command::Ledger(ledger) => ledger.run(),
+        Command::Serve(serve) => serve.run(),
+        Command::Token(token) => token.run(),
         Command::Lab(lab) => lab.run(),
     };
     let (message, code) = match result {

@@ -9,11 +9,10 @@ use serde_json::{Map, Value};
 use taximeter_accounting::{
     Amount, Cost, Count, Declared, Filter, FilterRule, Forfeit, Odometer, OnHalt, Reading, Verdict,
 };
+use taximeter_api::{BalanceDocument, Computed};
 
 use crate::args::{BudgetArgs, FilterAndOdometerArgs, shown_parameters};
-use crate::output::{
-    BalanceJson, Computed, Failure, REFUSED, print_json, print_line, show_cost, show_count, show_number, tell,
-};
+use crate::output::{Failure, REFUSED, print_json, print_line, show_cost, show_count, show_number, tell};
 
 /// Decide and read, cost by cost, from standard input
 ///
@@ -127,8 +126,8 @@ struct Round {
     closes: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     forfeits: Option<ForfeitJson>,
-    spent: BalanceJson,
-    left: BalanceJson,
+    spent: BalanceDocument,
+    left: BalanceDocument,
     state: Map<String, Value>,
     reading: Computed,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -291,7 +290,7 @@ impl Ride {
         text += &format!(
             "\nodometer {}: {}\n  {}",
             odometer.rule().name(),
-            self.odometer.reading().guarantee,
+            self.odometer.guarantee(),
             odometer.rule().citation()
         );
         text + &format!("\nparameters: {}", parameters.join(", "))

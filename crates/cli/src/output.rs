@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use serde::{Serialize, Serializer};
-use serde_json::Number;
-use taximeter_accounting::{Amount, Balance, Budget, Cost, Count, Error};
+use serde::Serialize;
+use taximeter_accounting::{Cost, Count, Error};
+use taximeter_api::{Code, Problem};
 
 /// The exit code for what a filter refused.
 pub const REFUSED: u8 = 3;
@@ -74,6 +74,34 @@ impl From<taximeter_ledger::Error> for Failure {
     }
 }
 
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        let message = problem.detail;
+        match problem.code {
+            Code::Integrity => Failure::Integrity(message),
+            Code::BadRequest
+            | Code::Unauthorized
+            | Code::Forbidden
+            | Code::NoAccount
+            | Code::NoDataset
+            | Code::NotFound
+            | Code::MethodNotAllowed
+            | Code::TooLarge
+            | Code::UnsupportedMediaType
+            | Code::KeyReused
+            | Code::HeadersTooLarge => Failure::Usage(message),
+            Code::RequestTimeout
+            | Code::Refused
+            | Code::NoAnswer
+            | Code::TooManyRequests
+            | Code::Storage
+            | Code::Busy
+            | Code::Stopped
+            | Code::UnknownOutcome => Failure::Other(message),
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
@@ -86,11 +114,21 @@ impl From<io::Error> for Failure {
 /// Writes one JSON document and a newline.
 pub fn print_json(document: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(document).map_err(|error| Failure::Other(error.to_string()))?;
-    print_line(&text)
+    print_document(&text)
 }
 
-/// Writes a line to standard output at once.
+/// Writes a line for people to standard output at once.
 pub fn print_line(line: &str) -> Result<(), Failure> {
+    print_document(&visible(line))
+}
+
+/// What a terminal would obey is shown as a mark: some of it comes from a server, or from a file.
+fn visible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
+}
+
+/// Writes a document to standard output at once, byte for byte.
+pub fn print_document(line: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}")?;
     out.flush()?;
@@ -99,51 +137,7 @@ pub fn print_line(line: &str) -> Result<(), Failure> {
 
 /// Tells people something on standard error. If nobody reads it any more, there is nobody to tell.
 pub fn tell(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
-}
-
-/// A computed number as JSON, or null where it is not finite.
-#[derive(Clone, Copy)]
-pub struct Computed(pub f64);
-
-impl Serialize for Computed {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if !self.0.is_finite() {
-            return serializer.serialize_none();
-        }
-        // As many digits as it takes to read back the same number.
-        let plain = format!("{}", self.0);
-        let text = if plain.len() <= 24 { plain } else { format!("{:e}", self.0) };
-        Number::from_string_unchecked(text).serialize(serializer)
-    }
-}
-
-/// A budget as JSON.
-#[derive(Serialize)]
-pub struct BudgetJson {
-    epsilon: Amount,
-    delta: Amount,
-    mechanism_delta: Amount,
-}
-
-impl From<&Budget> for BudgetJson {
-    fn from(budget: &Budget) -> Self {
-        BudgetJson { epsilon: budget.epsilon(), delta: budget.delta(), mechanism_delta: budget.mechanism_delta() }
-    }
-}
-
-/// What is spent or left as JSON.
-#[derive(Serialize)]
-pub struct BalanceJson {
-    pub epsilon: Option<Amount>,
-    pub delta: Amount,
-    pub share: Computed,
-}
-
-impl From<Balance> for BalanceJson {
-    fn from(balance: Balance) -> Self {
-        BalanceJson { epsilon: balance.epsilon, delta: balance.delta, share: Computed(balance.share) }
-    }
+    let _ = writeln!(io::stderr(), "{}", visible(text));
 }
 
 /// A count for people.
@@ -218,6 +212,11 @@ mod tests {
         ] {
             assert_eq!(show_number(value), shown);
         }
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown_as_a_mark() {
+        assert_eq!(visible("a\u{1b}[2J\u{7}\n\tb\u{9b}1m\r"), "a\u{fffd}[2J\u{fffd}\n\tb\u{fffd}1m\u{fffd}");
     }
 
     #[test]

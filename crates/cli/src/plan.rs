@@ -6,9 +6,10 @@ use clap::Args;
 use serde::Serialize;
 use taximeter_accounting::reference::{FixedRounds, GaussianRounds};
 use taximeter_accounting::{Budget, Cost, Count, Filter, FilterRule, FilterSpec, Refusal, Verdict};
+use taximeter_api::BudgetDocument;
 
 use crate::args::{BudgetArgs, CostArgs, optional};
-use crate::output::{BudgetJson, Failure, print_json, print_line, show_cost, show_count};
+use crate::output::{Failure, print_json, print_line, show_cost, show_count};
 use crate::table::Table;
 
 /// How many equal costs a budget admits, by each rule
@@ -32,7 +33,7 @@ type Row = Result<Count, String>;
 
 #[derive(Serialize)]
 struct Document {
-    budget: BudgetJson,
+    budget: BudgetDocument,
     cost: Cost,
     rules: Vec<RuleJson>,
     fixed_in_advance: FixedJson,

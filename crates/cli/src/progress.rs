@@ -1,6 +1,7 @@
 //! Progress of long work: nothing for the first second, then a bar on standard error.
 
 use std::cell::OnceCell;
+use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -58,5 +59,28 @@ impl Drop for Progress {
         if let Some(bar) = self.bar.get() {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// What is read, with somebody who is told how many bytes it was so far.
+pub struct Watched<R, F> {
+    inner: R,
+    read: u64,
+    told: F,
+}
+
+impl<R: Read, F: FnMut(u64)> Watched<R, F> {
+    /// Watches what is read from now on.
+    pub fn new(inner: R, told: F) -> Watched<R, F> {
+        Watched { inner, read: 0, told }
+    }
+}
+
+impl<R: Read, F: FnMut(u64)> Read for Watched<R, F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.read += count as u64;
+        (self.told)(self.read);
+        Ok(count)
     }
 }

@@ -2,23 +2,35 @@
 
 mod desk;
 
-use desk::{Desk, text};
+use desk::{Desk, at_both_desks, text};
 use serde_json::Value;
 
-const SCHEMA: &str = r#"
-[columns.age]
-bounds = [0, 120]
-[columns.region]
-categories = ["north", "south"]
-"#;
+at_both_desks! {
+    a_file_becomes_a_dataset_that_answers,
+    the_same_key_prints_the_same_bytes,
+    a_budget_that_is_gone_refuses_with_3_and_a_question_without_an_answer_ends_with_5,
+    an_explanation_charges_nothing,
+    what_is_wrong_with_a_question_is_marked,
+    a_charge_that_closes_a_rule_for_good_says_so_before_and_after,
+    a_question_that_is_only_explained_is_marked_as_well,
+    the_history_shows_what_was_asked,
+    an_account_that_protects_something_else_is_refused_before_the_data_are_imported,
+    an_analyst_has_the_rule_of_the_dataset_unless_another_is_chosen,
+    a_dataset_below_another_one_is_not_its_analyst,
+    an_analyst_pays_from_a_budget_of_their_own,
+    what_cannot_be_declared_is_refused_with_what_to_do,
+    newer_data_keep_what_was_declared_unless_it_is_said_again,
+    a_dataset_may_stand_below_an_account_that_is_there,
+    the_same_data_twice_are_warned_about,
+    questions_are_read_line_by_line_from_a_pipe,
+    every_line_for_programs_is_a_document,
+    a_dataset_with_units_says_which_rows_count,
+}
 
-/// A desk with the dataset `people` of 3,000 rows and a budget of (1, 1e-6).
+/// A desk with the dataset `people`.
 fn desk() -> Desk {
     let desk = Desk::new();
-    let rows: String = (0..3000).map(|row| format!("{},{}\n", row % 90, ["north", "south"][row % 2])).collect();
-    std::fs::write(desk.path("people.csv"), format!("age,region\n{rows}")).unwrap();
-    std::fs::write(desk.path("people.toml"), SCHEMA).unwrap();
-    desk.done(&["dataset", "add", "people", "people.csv", "--schema", "people.toml", "--budget", "1,1e-6"]);
+    desk.add_people();
     desk
 }
 
@@ -28,9 +40,8 @@ fn value(answer: &Value) -> f64 {
     answer["rows"][0][0]["value"].as_f64().unwrap()
 }
 
-#[test]
-fn a_file_becomes_a_dataset_that_answers() {
-    let desk = desk();
+fn a_file_becomes_a_dataset_that_answers(desk: &Desk) {
+    desk.add_people();
     let answer = desk.document(0, &["ask", "people", COUNT, "--epsilon", "0.5"]);
     assert!((value(&answer) - 3000.0).abs() < 100.0);
     let shown =
@@ -49,9 +60,8 @@ fn a_file_becomes_a_dataset_that_answers() {
     desk.done(&["verify"]);
 }
 
-#[test]
-fn the_same_key_prints_the_same_bytes() {
-    let desk = desk();
+fn the_same_key_prints_the_same_bytes(desk: &Desk) {
+    desk.add_people();
     let ask = ["ask", "people", COUNT, "--epsilon", "0.1", "--key", "k", "--json"];
     assert_eq!(desk.done(&ask), desk.done(&ask));
     let again = desk.run(&ask);
@@ -59,9 +69,8 @@ fn the_same_key_prints_the_same_bytes() {
     assert!(desk.fails(2, &["ask", "people", COUNT, "--epsilon", "0.2", "--key", "k"]).contains("another question"));
 }
 
-#[test]
-fn a_budget_that_is_gone_refuses_with_3_and_a_question_without_an_answer_ends_with_5() {
-    let desk = desk();
+fn a_budget_that_is_gone_refuses_with_3_and_a_question_without_an_answer_ends_with_5(desk: &Desk) {
+    desk.add_people();
     let ask = ["ask", "people", COUNT, "--epsilon", "0.6", "--key", "k"];
     desk.done(&ask);
     let refused = desk.document(3, &["ask", "people", COUNT, "--epsilon", "0.6"]);
@@ -73,9 +82,8 @@ fn a_budget_that_is_gone_refuses_with_3_and_a_question_without_an_answer_ends_wi
     assert_eq!(desk.document(5, &ask)["code"], "no-answer");
 }
 
-#[test]
-fn an_explanation_charges_nothing() {
-    let desk = desk();
+fn an_explanation_charges_nothing(desk: &Desk) {
+    desk.add_people();
     let question = "SELECT SUM(age) FROM people WHERE region = 'north'";
     let explained = desk.done(&["ask", "people", question, "--epsilon", "0.1", "--explain"]);
     for part in ["WHERE \"region\" = ?1", "'north'", "1,200", "discrete-laplace", "ε = 0.1", "would be answered"] {
@@ -87,9 +95,8 @@ fn an_explanation_charges_nothing() {
     assert_eq!(desk.document(0, &["account", "show", "people"])["charges"], 0);
 }
 
-#[test]
-fn what_is_wrong_with_a_question_is_marked() {
-    let desk = desk();
+fn what_is_wrong_with_a_question_is_marked(desk: &Desk) {
+    desk.add_people();
     let message = desk.fails(2, &["ask", "people", "SELECT COUNT(*) FROM people WHERE wage > 3", "--epsilon", "0.1"]);
     assert!(message.contains("at character 35"), "{message}");
     let lines: Vec<&str> = message.lines().collect();
@@ -97,9 +104,8 @@ fn what_is_wrong_with_a_question_is_marked() {
     assert_eq!(&lines[mark - 1][lines[mark].len() - 1..lines[mark].len() + 3], "wage");
 }
 
-#[test]
-fn a_charge_that_closes_a_rule_for_good_says_so_before_and_after() {
-    let desk = desk();
+fn a_charge_that_closes_a_rule_for_good_says_so_before_and_after(desk: &Desk) {
+    desk.add_people();
     let explained = desk.document(0, &["ask", "people", COUNT, "--epsilon", "0.9", "--explain"]);
     assert_eq!(explained["closes"][0]["branch"], "residue");
     let output = desk.run(&["ask", "people", COUNT, "--epsilon", "0.9", "--json"]);
@@ -107,9 +113,8 @@ fn a_charge_that_closes_a_rule_for_good_says_so_before_and_after() {
     serde_json::from_slice::<Value>(&output.stdout).expect("one document");
 }
 
-#[test]
-fn a_question_that_is_only_explained_is_marked_as_well() {
-    let desk = desk();
+fn a_question_that_is_only_explained_is_marked_as_well(desk: &Desk) {
+    desk.add_people();
     let message = desk.fails(2, &["ask", "people", "SELECT COUNT(*) FROM men", "--epsilon", "0.1", "--explain"]);
     assert!(message.lines().any(|line| line.trim() == "^"), "{message}");
     assert!(!desk.fails(2, &["ask", "people", "", "--epsilon", "0.1"]).contains('^'));
@@ -146,26 +151,23 @@ fn other_users_may_not_look_into_the_folder_of_the_gate() {
     }
 }
 
-#[test]
-fn the_history_shows_what_was_asked() {
-    let desk = desk();
+fn the_history_shows_what_was_asked(desk: &Desk) {
+    desk.add_people();
     desk.done(&["ask", "people", COUNT, "--epsilon", "0.1"]);
     let history = desk.done(&["history", "people"]);
     assert!(history.contains("SELECT COUNT(*)"), "{history}");
 }
 
-#[test]
-fn an_account_that_protects_something_else_is_refused_before_the_data_are_imported() {
-    let desk = desk();
+fn an_account_that_protects_something_else_is_refused_before_the_data_are_imported(desk: &Desk) {
+    desk.add_people();
     desk.done(&["account", "create", "town", "--budget", "2,1e-6", "--unit", "household"]);
     let add = ["dataset", "add", "town/people", "people.csv", "--budget", "1,1e-6"];
     assert!(desk.fails(2, &add).contains("--unit record"));
     assert!(!desk.path("taximeter.db.gate/town%2Fpeople.v1.db").exists());
 }
 
-#[test]
-fn an_analyst_has_the_rule_of_the_dataset_unless_another_is_chosen() {
-    let desk = desk();
+fn an_analyst_has_the_rule_of_the_dataset_unless_another_is_chosen(desk: &Desk) {
+    desk.add_people();
     desk.done(&["dataset", "add", "others", "people.csv", "--budget", "1,1e-6", "--rule", "zcdp"]);
     desk.done(&["dataset", "add", "others", "--analyst", "alice", "--budget", "0.5,1e-6"]);
     let rule = |account| desk.document(0, &["account", "show", account])["filter"]["rule"].clone();
@@ -175,9 +177,8 @@ fn an_analyst_has_the_rule_of_the_dataset_unless_another_is_chosen() {
     assert_eq!(rule("others/bob"), "residue");
 }
 
-#[test]
-fn a_dataset_below_another_one_is_not_its_analyst() {
-    let desk = desk();
+fn a_dataset_below_another_one_is_not_its_analyst(desk: &Desk) {
+    desk.add_people();
     desk.done(&["dataset", "add", "people/sample", "people.csv", "--budget", "0.5,1e-6"]);
     assert!(desk.done(&["dataset", "show", "people"]).contains("none but the owner"));
     let question = "SELECT COUNT(*) FROM people/sample";
@@ -202,9 +203,8 @@ fn files_with_other_separators_or_without_a_header_are_noticed() {
     }
 }
 
-#[test]
-fn an_analyst_pays_from_a_budget_of_their_own() {
-    let desk = desk();
+fn an_analyst_pays_from_a_budget_of_their_own(desk: &Desk) {
+    desk.add_people();
     let added = desk.done(&["dataset", "add", "people", "--analyst", "alice", "--budget", "0.2,1e-6"]);
     assert!(added.contains("alice may ask"), "{added}");
     desk.done(&["ask", "people", COUNT, "--epsilon", "0.15", "--by", "alice"]);
@@ -229,9 +229,8 @@ fn bad_rows_are_listed_with_their_lines_and_nothing_is_imported_unless_they_may_
     assert!(text(&output).contains("line 3"));
 }
 
-#[test]
-fn what_cannot_be_declared_is_refused_with_what_to_do() {
-    let desk = desk();
+fn what_cannot_be_declared_is_refused_with_what_to_do(desk: &Desk) {
+    desk.add_people();
     for (arguments, part) in [
         (vec!["--bounds", "age=120..0"], "below the upper"),
         (vec!["--bounds", "age=0..NaN"], "not a number"),
@@ -258,9 +257,8 @@ fn what_cannot_be_declared_is_refused_with_what_to_do() {
     assert_eq!(desk.document(0, &["dataset", "list"]).as_array().unwrap().len(), 1);
 }
 
-#[test]
-fn newer_data_keep_what_was_declared_unless_it_is_said_again() {
-    let desk = desk();
+fn newer_data_keep_what_was_declared_unless_it_is_said_again(desk: &Desk) {
+    desk.add_people();
     std::fs::write(desk.path("newer.csv"), "age,region\n1,north\n200,south\n").unwrap();
     let newer =
         |more: &[&str]| desk.document(0, &[&["dataset", "add", "people", "newer.csv", "--new-version"], more].concat());
@@ -276,25 +274,22 @@ fn newer_data_keep_what_was_declared_unless_it_is_said_again() {
     assert!(desk.fails(2, &["dataset", "add", "others", "newer.csv", "--new-version"]).contains("no dataset others"));
 }
 
-#[test]
-fn a_dataset_may_stand_below_an_account_that_is_there() {
-    let desk = desk();
+fn a_dataset_may_stand_below_an_account_that_is_there(desk: &Desk) {
+    desk.add_people();
     desk.done(&["account", "create", "town", "--budget", "1,1e-6"]);
     desk.done(&["dataset", "add", "town/people", "people.csv", "--budget", "0.5,1e-6"]);
     desk.done(&["ask", "town/people", "SELECT COUNT(*) FROM \"town/people\"", "--epsilon", "0.1"]);
     assert_eq!(desk.document(0, &["account", "show", "town"])["charges"], 1);
 }
 
-#[test]
-fn the_same_data_twice_are_warned_about() {
-    let desk = desk();
+fn the_same_data_twice_are_warned_about(desk: &Desk) {
+    desk.add_people();
     let output = desk.run(&["dataset", "add", "copy", "people.csv", "--budget", "1,1e-6"]);
     assert!(text(&output).contains("the same data are registered as people"), "{}", text(&output));
 }
 
-#[test]
-fn questions_are_read_line_by_line_from_a_pipe() {
-    let desk = desk();
+fn questions_are_read_line_by_line_from_a_pipe(desk: &Desk) {
+    desk.add_people();
     let script = format!(
         "\\epsilon 0.3\n{COUNT}\n\n\\explain {COUNT}\n\\meter\n\\columns\n\\help\n{COUNT}\n{COUNT}\n{COUNT}\n\\quit\nnonsense\n"
     );
@@ -315,9 +310,8 @@ fn questions_are_read_line_by_line_from_a_pipe() {
     assert!(text(&unpriced).contains("\\epsilon 0.01"));
 }
 
-#[test]
-fn every_line_for_programs_is_a_document() {
-    let desk = desk();
+fn every_line_for_programs_is_a_document(desk: &Desk) {
+    desk.add_people();
     let script = format!("\\help\n{COUNT};\n\\explain {COUNT}\n\\meter\n\\columns\nquit;\nnonsense\n");
     let output = desk.command(&["ask", "people", "--epsilon", "0.1", "--json"]).write_stdin(script).output().unwrap();
     assert!(output.status.success(), "{}", text(&output));
@@ -328,9 +322,7 @@ fn every_line_for_programs_is_a_document() {
     assert_eq!(documents[3]["columns"][0]["name"], "age");
 }
 
-#[test]
-fn a_dataset_with_units_says_which_rows_count() {
-    let desk = Desk::new();
+fn a_dataset_with_units_says_which_rows_count(desk: &Desk) {
     let rows: String = (0..90).map(|row| format!("p{},{}\n", row % 10, row)).collect();
     std::fs::write(desk.path("visits.csv"), format!("person,cost\n{rows},5\n")).unwrap();
     let shown = desk.done(&[

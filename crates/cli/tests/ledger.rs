@@ -7,7 +7,19 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use desk::{Desk, text};
+use desk::{Desk, at_both_desks, text};
+
+at_both_desks! {
+    tell_the_story,
+    a_list_of_costs_is_paid_as_a_whole,
+    what_a_charge_would_close_is_told_before,
+    an_account_that_is_set_to_stop_says_so,
+    an_infinite_reading_is_null_with_a_reason,
+    costs_about_something_else_are_errors,
+    bad_input_is_told_with_its_value_and_changes_nothing,
+    processes_that_charge_one_after_the_other_never_overspend,
+    an_export_is_a_ledger_again,
+}
 
 fn check_contains(text: &str, parts: &[&str]) {
     for part in parts {
@@ -37,12 +49,12 @@ fn tell_the_story(desk: &Desk) {
     assert!(quote["accounts"][1]["reading_after"].as_f64().unwrap() >= 0.1);
 
     let arguments =
-        ["charge", "census/alice", "--epsilon", "0.1", "--key", "k1", "--by", "alice", "--note", "für Ägypten"];
+        ["charge", "census/alice", "--epsilon", "0.1", "--key", "k1", "--by", "owner", "--note", "für Ägypten"];
     let charged = desk.document(0, &arguments);
     assert_eq!(charged["outcome"], "charged");
     assert_eq!(charged["key"], "k1");
     assert_eq!(charged["sequence"], 4);
-    assert_eq!(charged["record"]["event"]["charge"]["by"], "alice");
+    assert_eq!(charged["record"]["event"]["charge"]["by"], "owner");
     assert_eq!(charged["accounts"].as_array().unwrap().len(), 2, "both pay");
     for paid in charged["accounts"].as_array().unwrap() {
         assert!(paid["reading"].as_f64().unwrap() >= 0.1);
@@ -77,7 +89,7 @@ fn tell_the_story(desk: &Desk) {
     let next = history["next"].as_u64().unwrap().to_string();
     let words = desk.done(&["history", "census", "--from", &next]);
     check_contains(&words, &["open", "budget (1, 1e-6) by residue"]);
-    check_contains(&desk.done(&["history", "census"]), &["für Ägypten", "to census/alice", "alice"]);
+    check_contains(&desk.done(&["history", "census"]), &["für Ägypten", "to census/alice", "owner"]);
     let more = desk.run(&["history", "census", "--limit", "1"]);
     check_contains(&text(&more), &["there is more: taximeter history census --from 4"]);
 
@@ -102,13 +114,8 @@ fn tell_the_story(desk: &Desk) {
     assert!(shown["filter"]["spent"]["epsilon"].as_str().unwrap().starts_with("0."));
     assert_eq!(shown["odometer"]["at_delta"], "1e-6");
     assert!(desk.document(0, &["verify"])["whole"].as_bool().unwrap());
-}
-
-#[test]
-fn the_whole_story_in_a_file() {
-    let desk = Desk::new();
-    tell_the_story(&desk);
-    assert!(desk.path("taximeter.db").exists() && desk.path("taximeter.db.witness").exists());
+    let is_in_a_file = desk.ledger.is_none();
+    assert_eq!(desk.path("taximeter.db").exists() && desk.path("taximeter.db.witness").exists(), is_in_a_file);
 }
 
 #[cfg(feature = "server-tests")]
@@ -144,9 +151,8 @@ fn the_ledger_is_where_the_environment_or_a_flag_says() {
     check_contains(&text(&list.env("TAXIMETER_LEDGER", "").output().unwrap()), &["there is no ledger at taximeter.db"]);
 }
 
-#[test]
-fn a_list_of_costs_is_paid_as_a_whole() {
-    let desk = Desk::with_accounts();
+fn a_list_of_costs_is_paid_as_a_whole(desk: &Desk) {
+    desk.make_accounts();
     let costs = [
         "--cost",
         r#"{"epsilon":"0.01"}"#,
@@ -165,9 +171,8 @@ fn a_list_of_costs_is_paid_as_a_whole() {
     check_contains(&desk.fails(2, &["charge", "census"]), &["a cost is missing"]);
 }
 
-#[test]
-fn what_a_charge_would_close_is_told_before() {
-    let desk = Desk::with_accounts();
+fn what_a_charge_would_close_is_told_before(desk: &Desk) {
+    desk.make_accounts();
     check_contains(&desk.done(&["quote", "census", "--epsilon", "0.9"]), &["closes", "the rule residue, for good"]);
     let quote = desk.document(0, &["quote", "census", "--epsilon", "0.9"]);
     assert_eq!(quote["accounts"][0]["closes"], "residue");
@@ -180,9 +185,7 @@ fn what_a_charge_would_close_is_told_before() {
     assert_eq!(desk.document(0, &["ledger", "show"])["records"], 7, "a quote writes nothing");
 }
 
-#[test]
-fn an_account_that_is_set_to_stop_says_so() {
-    let desk = Desk::new();
+fn an_account_that_is_set_to_stop_says_so(desk: &Desk) {
     desk.done(&["account", "create", "census", "--budget", "1,1e-6", "--on-halt", "stop", "--max-cost", "0.95"]);
     check_contains(&desk.ends(3, &["charge", "census", "--epsilon", "2"]), &["a single cost may be at most 0.95"]);
     desk.charge("census", "0.9");
@@ -192,9 +195,7 @@ fn an_account_that_is_set_to_stop_says_so() {
     check_contains(&desk.done(&["history", "census"]), &["halt "]);
 }
 
-#[test]
-fn an_infinite_reading_is_null_with_a_reason() {
-    let desk = Desk::new();
+fn an_infinite_reading_is_null_with_a_reason(desk: &Desk) {
     desk.done(&["account", "create", "census", "--budget", "1,1e-6", "--rule", "basic"]);
     let charged = desk.document(0, &["charge", "census", "--epsilon", "0.1", "--delta", "1e-9"]);
     assert!(charged["accounts"][0]["reading"].is_null());
@@ -202,9 +203,8 @@ fn an_infinite_reading_is_null_with_a_reason() {
     check_contains(&desk.done(&["account", "show", "census"]), &["∞", "--mechanism-delta"]);
 }
 
-#[test]
-fn costs_about_something_else_are_errors() {
-    let desk = Desk::with_accounts();
+fn costs_about_something_else_are_errors(desk: &Desk) {
+    desk.make_accounts();
     desk.done(&["account", "create", "wards", "--budget", "1,1e-6", "--neighbours", "substitute"]);
     check_contains(
         &desk.fails(2, &["charge", "census", "--epsilon", "0.1", "--unit", "person"]),
@@ -224,9 +224,8 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     entries.map(|entry| entry.unwrap().path()).map(|path| (path.clone(), std::fs::read(&path).unwrap())).collect()
 }
 
-#[test]
-fn bad_input_is_told_with_its_value_and_changes_nothing() {
-    let desk = Desk::with_accounts();
+fn bad_input_is_told_with_its_value_and_changes_nothing(desk: &Desk) {
+    desk.make_accounts();
     let before = desk.document(0, &["verify"]);
     let many_digits = format!("0.{}x", "1".repeat(100_000));
     let (long_key, long_note) = ("k".repeat(129), "n".repeat(1025));
@@ -290,15 +289,16 @@ fn bad_input_is_told_with_its_value_and_changes_nothing() {
         (vec!["quote", "census", "--epsilon", "NaN"], &["NaN"]),
         (vec!["export", "--json"], &["--output"]),
         (vec!["export", "--output", "taximeter.db"], &["taximeter.db already"]),
-        (vec!["import", "nowhere.jsonl"], &["nowhere.jsonl"]),
+        (vec!["import", "nowhere.jsonl", "--ledger", "other.db"], &["nowhere.jsonl"]),
         (vec!["ledger", "restore"], &["--receipts", "--accept-loss"]),
-        (vec!["ledger", "restore", "--accept-loss"], &["nothing to restore"]),
         (vec!["ledger", "restore", "--receipts", "x", "--by", "me"], &["--by"]),
-        (vec!["ledger", "restore", "--receipts", "nowhere"], &["nowhere"]),
+        (vec!["ledger", "restore", "--receipts", "nowhere", "--ledger", "taximeter.db"], &["nowhere"]),
         (vec!["verify", "--ledger", ""], &["empty"]),
         (vec!["verify", "--ledger", "."], &["folder"]),
     ];
-    for (arguments, parts) in cases {
+    // Where a server has the ledger, others may not write to it.
+    let restore: (Vec<&str>, &[&str]) = (vec!["ledger", "restore", "--accept-loss"], &["nothing to restore"]);
+    for (arguments, parts) in cases.into_iter().chain((!desk.has_server()).then_some(restore)) {
         let message = desk.fails(2, &arguments);
         check_contains(&message, parts);
         assert!(message.len() < 2000, "{arguments:?}: {} bytes", message.len());
@@ -354,9 +354,8 @@ fn a_second_writer_waits_and_gives_up_while_readers_go_on() {
     assert_eq!(waiting.status.code(), Some(0), "{}", text(&waiting));
 }
 
-#[test]
-fn processes_that_charge_one_after_the_other_never_overspend() {
-    let desk = Desk::with_accounts();
+fn processes_that_charge_one_after_the_other_never_overspend(desk: &Desk) {
+    desk.make_accounts();
     let outcomes: Vec<i32> = std::thread::scope(|scope| {
         let charges: Vec<_> = (0..8)
             .map(|_| scope.spawn(|| desk.run(&["charge", "census/bob", "--epsilon", "0.09"]).status.code()))
@@ -444,6 +443,19 @@ fn receipts_bring_back_exactly_what_was_forgotten() {
 }
 
 #[test]
+fn a_refusal_that_closed_an_account_is_a_receipt_too() {
+    let desk = Desk::new();
+    desk.done(&["account", "create", "census", "--budget", "1,1e-6", "--on-halt", "stop"]);
+    let old = std::fs::read(desk.path("taximeter.db")).unwrap();
+    let receipt = desk.ends(3, &["charge", "census", "--epsilon", "2", "--json"]);
+    std::fs::write(desk.path("taximeter.db"), old).unwrap();
+    desk.fails(4, &["account", "list"]);
+    std::fs::write(desk.path("receipts.jsonl"), receipt).unwrap();
+    desk.done(&["ledger", "restore", "--receipts", "receipts.jsonl"]);
+    assert_eq!(desk.document(0, &["account", "show", "census"])["standing"], "halted");
+}
+
+#[test]
 fn accepting_a_loss_exhausts_every_account() {
     let desk = Desk::with_accounts();
     put_an_old_copy_back(&desk);
@@ -475,9 +487,8 @@ fn a_lost_witness_is_noticed() {
     check_contains(&desk.fails(4, &["account", "list"]), &["another ledger"]);
 }
 
-#[test]
-fn an_export_is_a_ledger_again() {
-    let desk = Desk::with_accounts();
+fn an_export_is_a_ledger_again(desk: &Desk) {
+    desk.make_accounts();
     desk.charge("census/alice", "0.1");
     let export = desk.done(&["export"]);
     assert_eq!(export.lines().count(), 6, "five records and the end");
@@ -491,7 +502,10 @@ fn an_export_is_a_ledger_again() {
     check_contains(&desk.done(&[&["verify"], &copy[..]].concat()), &["5 records, 3 accounts: whole"]);
     let list = |more: &[&str]| desk.document(0, &[&["account", "list"], more].concat());
     assert_eq!(list(&copy), list(&[]));
-    check_contains(&desk.fails(2, &["import", "export.jsonl"]), &["there is a ledger at taximeter.db already"]);
+    check_contains(
+        &desk.fails(2, &["import", "export.jsonl", "--ledger", "copy.db"]),
+        &["there is a ledger at copy.db already"],
+    );
 
     let mut piped = desk.command(&["import", "-", "--ledger", "piped.db"]);
     let output = piped.write_stdin(export.clone()).output().unwrap();

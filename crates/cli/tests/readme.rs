@@ -70,6 +70,7 @@ fn every_command_prints_what_the_readme_says() {
             .env_remove("TAXIMETER_LEDGER")
             .env_remove("TAXIMETER_WITNESS")
             .env_remove("TAXIMETER_DATA")
+            .env_remove("TAXIMETER_SERVER")
             .output()
             .expect("a shell");
         let printed = String::from_utf8_lossy(&output.stdout);

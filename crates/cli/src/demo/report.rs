@@ -6,18 +6,19 @@ use plotters::prelude::SeriesLabelPosition;
 use serde::Serialize;
 use taximeter_accounting::reference::{FixedInAdvance, MixedRounds};
 use taximeter_accounting::{Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Verdict};
+use taximeter_api::{BudgetDocument, Computed};
 use taximeter_ledger::{Location, verify};
 
 use super::Ride;
 use super::population::{DISTRICTS, Population};
 use crate::figure::{Axis, Kind, Line, Panel, Scale, draw};
-use crate::output::{BudgetJson, Computed, Failure, show_number, thousands};
+use crate::output::{Failure, show_number, thousands};
 use crate::table::Table;
 
 /// What the ride shows, as JSON.
 #[derive(Serialize)]
 pub struct Report {
-    budget: BudgetJson,
+    budget: BudgetDocument,
     seed: u64,
     folder: String,
     questions: usize,

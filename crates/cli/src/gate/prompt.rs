@@ -6,15 +6,15 @@ use std::process::ExitCode;
 use rustyline::error::ReadlineError;
 use rustyline::{DefaultEditor, history::History};
 use taximeter_accounting::Rounding;
-use taximeter_gate::{Gate, NoiseKind, Number, Outcome, Prepared, Price};
-use taximeter_ledger::{Account, Key};
+use taximeter_gate::{NoiseKind, Number, Price};
+use taximeter_ledger::Key;
 
-use super::ask::{Asker, Explanation, ask, explanation, print_outcome};
-use super::dataset::{SchemaJson, column_table};
+use super::ask::{Asker, print_asked, print_explanation, tell_about};
+use super::dataset::column_table;
 use super::render;
 use crate::args::flag;
-use crate::ledger::document::AccountJson;
-use crate::ledger::show::{account_lines, blocked_by};
+use crate::ledger::show::account_lines;
+use crate::office::{Asked, Office};
 use crate::output::{Failure, NO_ANSWER, REFUSED, print_json, print_line, tell};
 
 const HELP: &str = "\
@@ -31,9 +31,9 @@ SELECT …           ask; the charge is paid before the data are touched
 const LONGEST_LINE: u64 = 64 * 1024;
 
 /// Reads questions until there are no more. From a file or a pipe, the first one that fails ends it.
-pub fn run(gate: &Gate, asker: &Asker, price: Option<Price>, json: bool) -> Result<ExitCode, Failure> {
-    let mut session = Session { gate, asker, price, json };
-    gate.catalog().dataset(&asker.dataset)?;
+pub fn run(office: &dyn Office, asker: &Asker, price: Option<Price>, json: bool) -> Result<ExitCode, Failure> {
+    let mut session = Session { office, asker, price, json };
+    office.dataset(&asker.dataset)?;
     match io::stdin().is_terminal() {
         true => session.at_the_terminal(),
         false => session.line_by_line(io::stdin().lock()),
@@ -41,7 +41,7 @@ pub fn run(gate: &Gate, asker: &Asker, price: Option<Price>, json: bool) -> Resu
 }
 
 struct Session<'a> {
-    gate: &'a Gate,
+    office: &'a dyn Office,
     asker: &'a Asker,
     price: Option<Price>,
     json: bool,
@@ -57,11 +57,11 @@ impl Session<'_> {
     fn at_the_terminal(&mut self) -> Result<ExitCode, Failure> {
         let broken = |error: ReadlineError| Failure::Other(format!("the prompt: {error}"));
         let mut editor = DefaultEditor::new().map_err(broken)?;
-        let history = self.gate.catalog().folder().join("history.txt");
+        let history = self.office.typed_lines()?;
         // The first time there is none.
         let _ = editor.load_history(&history);
         tell(&format!("Ask about {}, or \\help. The columns are:\n", self.asker.dataset));
-        tell(&column_table(&self.gate.catalog().dataset(&self.asker.dataset)?.schema).to_string());
+        tell(&column_table(&self.office.dataset(&self.asker.dataset)?.schema).to_string());
         let prompt = format!("{}> ", self.asker.dataset);
         loop {
             match editor.readline(&prompt) {
@@ -150,48 +150,39 @@ impl Session<'_> {
     }
 
     fn ask(&self, question: &str) -> Result<ExitCode, Failure> {
-        let request = self.asker.request(question, self.price()?, Key::generate()?);
-        match ask(self.gate, &request)? {
-            Outcome::Answered(answer) if !self.json => {
-                if let Some(note) = render::origin(answer.origin) {
-                    tell(note);
-                }
-                print_line(&render::short_answer(&answer.document)?)?;
+        let (request, key) = (self.asker.request(question, self.price()?), Key::generate()?);
+        match self.office.ask(&request, self.asker.by.as_ref(), &key)? {
+            Asked::Answered { document, origin, closed } if !self.json => {
+                tell_about(origin, &closed);
+                print_line(&render::short_answer(&document)?)?;
                 Ok(ExitCode::SUCCESS)
             }
-            outcome => print_outcome(outcome, &request, self.json),
+            asked => print_asked(asked, &key, self.json),
         }
     }
 
     fn explain(&self, question: &str) -> Result<(), Failure> {
-        let request = self.asker.request(question, self.price()?, Key::generate()?);
-        let prepared =
-            Prepared::new(self.gate.catalog(), &request).map_err(|error| render::with_position(question, error))?;
-        let quote = self.gate.ledger().quote(prepared.charge())?;
-        match self.json {
-            true => print_json(&Explanation::new(&prepared, &quote)),
-            false => print_line(&explanation(&prepared, &quote)),
-        }
+        let explanation = self.office.explain(&self.asker.request(question, self.price()?))?;
+        print_explanation(&explanation, self.json).map(|_| ())
     }
 
     fn columns(&self) -> Result<(), Failure> {
-        let dataset = self.gate.catalog().dataset(&self.asker.dataset)?;
+        let schema = self.office.dataset(&self.asker.dataset)?.schema;
         match self.json {
-            true => print_json(&SchemaJson::new(&dataset.schema)),
-            false => print_line(&column_table(&dataset.schema).to_string()),
+            true => print_json(&schema),
+            false => print_line(&column_table(&schema).to_string()),
         }
     }
 
     fn meter(&self) -> Result<(), Failure> {
-        let ledger = self.gate.ledger();
-        let name = self.asker.account.as_ref().unwrap_or(&self.asker.dataset);
-        let account = ledger.account(name)?;
-        let all = ledger.accounts();
-        let find = |name: &taximeter_ledger::AccountName| all.iter().find(|account| account.name() == name);
-        let blocked_by = blocked_by(&account, find);
+        let name = match &self.asker.account {
+            Some(account) => account.clone(),
+            None => self.office.payer(&self.asker.dataset)?,
+        };
+        let account = self.office.account(&name)?;
         match self.json {
-            true => print_json(&AccountJson::new(&account, blocked_by.map(Account::name))),
-            false => print_line(&account_lines(&account, blocked_by).to_string()),
+            true => print_json(&account),
+            false => print_line(&account_lines(&account).to_string()),
         }
     }
 }

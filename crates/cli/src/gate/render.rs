@@ -2,7 +2,8 @@
 
 use serde_json::Value as Json;
 use taximeter_accounting::Cost;
-use taximeter_gate::{Error, Origin};
+use taximeter_api::{Computed, Problem};
+use taximeter_gate::Origin;
 
 use crate::ledger::show::{self, Lines};
 use crate::output::{Failure, show_number};
@@ -32,20 +33,20 @@ pub fn origin(origin: Origin) -> Option<&'static str> {
 }
 
 /// A question that cannot be answered, with a mark where it goes wrong.
-pub fn with_position(question: &str, error: Error) -> Failure {
-    let Some(at) = error.position() else { return error.into() };
+pub fn with_position(question: &str, problem: Problem) -> Failure {
+    let Some(at) = problem.position else { return problem.into() };
     // The line of the question that it is in, and the place in that line.
     let before: String = question.chars().take(at.saturating_sub(1)).collect();
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = question[line_start..].lines().next().unwrap_or_default();
     if line.trim().is_empty() {
-        return error.into();
+        return problem.into();
     }
     let column = before[line_start..].chars().count();
     const WIDTH: usize = 100;
     let shown: String = line.chars().skip(column.saturating_sub(WIDTH / 2)).take(WIDTH).collect();
     let visible: String = shown.chars().map(|c| if c.is_control() { '�' } else { c }).collect();
-    Failure::Usage(format!("{error}\n\n  {visible}\n  {}^", " ".repeat(column.min(WIDTH / 2))))
+    Failure::Usage(format!("{problem}\n\n  {visible}\n  {}^", " ".repeat(column.min(WIDTH / 2))))
 }
 
 fn parse(document: &str) -> Result<Json, Failure> {
@@ -193,7 +194,7 @@ fn accounts(answer: &Json) -> Result<Table, Failure> {
             text(&account["account"]),
             show::share(account["left"].as_f64()),
             filter.to_string(),
-            show::reading(account["reading"].as_f64(), false),
+            show::reading(account["reading"].as_f64().map(Computed), false),
         ]);
     }
     Ok(table)
@@ -202,7 +203,7 @@ fn accounts(answer: &Json) -> Result<Table, Failure> {
 /// What every account has left, in a line.
 fn meter(answer: &Json) -> Result<String, Failure> {
     let accounts = list(answer, "accounts")?.iter().map(|account| {
-        let (left, reading) = (account["left"].as_f64(), account["reading"].as_f64());
+        let (left, reading) = (account["left"].as_f64(), account["reading"].as_f64().map(Computed));
         format!("{}: {} left, reading {}", text(&account["account"]), show::share(left), show::reading(reading, false))
     });
     Ok(format!("[{} charged; {}]", cost(&answer["cost"])?, accounts.collect::<Vec<_>>().join("; ")))

@@ -6,11 +6,12 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use taximeter_accounting::{Amount, Cost, Odometer, OdometerRule, Rounding};
+use taximeter_api::Computed;
 use taximeter_lab::engine::heuristics::Heuristic;
 use taximeter_lab::engine::stopping::{Violation, stopping_time};
 
 use crate::args::{Level, RuleArgs, flag};
-use crate::output::{Computed, Failure, print_json, print_line, show_number, thousands};
+use crate::output::{Failure, print_json, print_line, show_number, thousands};
 use crate::progress::Progress;
 
 /// How often the stopping-time adversary beats an odometer, exactly
@@ -107,7 +108,7 @@ impl Attack {
         });
         match failed {
             Some(error) => Err(error.into()),
-            None => Ok((violation, odometer.reading().guarantee.two_sided)),
+            None => Ok((violation, odometer.guarantee().two_sided)),
         }
     }
 

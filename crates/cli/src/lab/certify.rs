@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
+use taximeter_api::Computed;
 use taximeter_lab::certify::{Check, Claim, Effort, battery};
 
 use crate::lab::usage;
-use crate::output::{Computed, Failure, INTEGRITY_BROKEN, print_json, print_line, show_number};
+use crate::output::{Failure, INTEGRITY_BROKEN, print_json, print_line, show_number};
 use crate::progress::Progress;
 
 /// Attack every rule: the valid ones must hold, the invalid ones must be caught

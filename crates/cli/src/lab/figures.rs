@@ -105,7 +105,7 @@ fn separation(path: &Path) -> Result<(), Failure> {
     for rule in rules.into_iter().chain([OdometerRule::RenyiMixture]) {
         let mut odometer = Odometer::new(OdometerSpec::new(rule, delta))?;
         let cost = Cost::Pure { epsilon };
-        let two_sided = odometer.reading().guarantee.two_sided;
+        let two_sided = odometer.guarantee().two_sided;
         let mut failed = None;
         attack(rule.name(), two_sided, &mut |_| {
             failed = failed.take().or(odometer.charge(&cost).err());

@@ -9,6 +9,7 @@ use taximeter_accounting::{
     Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Odometer, OdometerRule, OdometerSpec, OnHalt, Rounding,
     residue_of,
 };
+use taximeter_api::Computed;
 use taximeter_lab::adversary::{Draining, Fixed, Greedy, Random, StoppingTime, Turning};
 use taximeter_lab::monte_carlo::{Estimate, Experiment, Plan, Sampling, Tilts};
 use taximeter_lab::{
@@ -17,7 +18,7 @@ use taximeter_lab::{
 
 use crate::args::flag;
 use crate::lab::usage;
-use crate::output::{Computed, Failure, print_json, print_line, show_number, thousands};
+use crate::output::{Failure, print_json, print_line, show_number, thousands};
 use crate::progress::Progress;
 
 /// Play a game of the paper many times over, with a confidence interval
@@ -155,7 +156,7 @@ impl Play {
         let rule = OdometerRule::from_name(self.rule.as_deref().unwrap_or("renyi-mixture"))?;
         let at_delta = flag("--at-delta", &self.at_delta, Rounding::Down)?;
         let odometer = Odometer::new(OdometerSpec::new(rule, at_delta))?;
-        let sides = if odometer.reading().guarantee.two_sided { Sides::Both } else { Sides::Above };
+        let sides = if odometer.guarantee().two_sided { Sides::Both } else { Sides::Above };
         let rounds = self.rounds as usize;
         let game = AdaptParamComp { rounds, until_exceeded: Some(sides) };
         let (world, first) = (World::Zero, menu[0]);

@@ -6,11 +6,12 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use taximeter_accounting::{Amount, Budget, Rounding};
+use taximeter_api::Computed;
 use taximeter_lab::engine::filters::{Grid, Objective, Rule, WorstCase, worst};
 
 use crate::args::flag;
 use crate::lab::usage;
-use crate::output::{Computed, Failure, print_json, print_line, show_number};
+use crate::output::{Failure, print_json, print_line, show_number};
 use crate::progress::Progress;
 
 /// The exact delta of the best adaptive adversary against a filter

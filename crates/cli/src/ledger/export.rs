@@ -7,10 +7,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_ledger::{LedgerId, Position, Reader};
+use taximeter_ledger::{LedgerId, Position};
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::show::number;
+use crate::office::Office;
 use crate::output::{Failure, print_json, tell};
 use crate::progress::Progress;
 
@@ -47,15 +48,15 @@ impl ExportCommand {
                 "the export is JSON by itself; --json goes with --output, or leave it out".to_string(),
             ));
         }
-        let mut reader = self.ledger.read()?;
-        let newest = match &self.output {
-            Some(path) => to_file(&mut reader, path)?,
-            None => write(&mut reader, io::stdout().lock())?,
+        let office = self.ledger.office()?;
+        let (ledger, newest) = match &self.output {
+            Some(path) => to_file(&*office, path)?,
+            None => write(&*office, io::stdout().lock())?,
         };
         let records = newest.sequence + 1;
         match &self.output {
             Some(path) if self.ledger.json => {
-                print_json(&Document { ledger: reader.id(), records, newest, output: path.display().to_string() })?;
+                print_json(&Document { ledger, records, newest, output: path.display().to_string() })?;
             }
             _ => tell(&format!("exported {}, up to hash {}", number(records, "record", "records"), newest.hash)),
         }
@@ -64,7 +65,7 @@ impl ExportCommand {
 }
 
 /// An export that failed leaves no file behind.
-fn to_file(reader: &mut Reader, path: &Path) -> Result<Position, Failure> {
+fn to_file(office: &dyn Office, path: &Path) -> Result<(LedgerId, Position), Failure> {
     let cannot = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             Failure::Usage(format!("there is a file {} already; name another, or move it away", path.display()))
@@ -72,20 +73,20 @@ fn to_file(reader: &mut Reader, path: &Path) -> Result<Position, Failure> {
         _ => Failure::Other(format!("the export {} cannot be written: {error}", path.display())),
     };
     let file = File::create_new(path).map_err(cannot)?;
-    let written = write(reader, &file).and_then(|newest| file.sync_all().map(|()| newest).map_err(cannot));
+    let written = write(office, &file).and_then(|written| file.sync_all().map(|()| written).map_err(cannot));
     if written.is_err() {
         let _ = std::fs::remove_file(path);
     }
     written
 }
 
-fn write(reader: &mut Reader, out: impl Write) -> Result<Position, Failure> {
+fn write(office: &dyn Office, out: impl Write) -> Result<(LedgerId, Position), Failure> {
     let mut out = Out { inner: BufWriter::new(out), is_closed: false };
     let progress = Progress::new("exporting");
-    let exported = reader.export(&mut out, &mut |done, of| progress.share(done as f64 / of.max(1) as f64));
+    let exported = office.export(&mut out, &|done| progress.share(done));
     match exported {
         Err(_) if out.is_closed => Err(Failure::ClosedPipe),
-        exported => Ok(exported?),
+        exported => exported,
     }
 }
 

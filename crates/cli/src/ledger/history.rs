@@ -3,12 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Serialize;
-use serde_json::value::RawValue;
-use taximeter_ledger::{AccountName, After, Event, Hash, Receipt, Record};
+use taximeter_api::RecordDocument;
+use taximeter_ledger::{AccountName, Hash};
 
 use crate::ledger::LedgerArgs;
-use crate::ledger::receipt::ReceiptJson;
 use crate::ledger::show;
 use crate::output::{Failure, print_json, print_line, tell};
 use crate::table::Table;
@@ -34,36 +32,16 @@ pub struct HistoryCommand {
     ledger: LedgerArgs,
 }
 
-#[derive(Serialize)]
-struct Document {
-    account: AccountName,
-    records: Vec<RecordJson>,
-    /// Where the next part starts.
-    next: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct RecordJson {
-    sequence: u64,
-    hash: Hash,
-    what: &'static str,
-    record: Box<RawValue>,
-}
-
 impl HistoryCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let account = AccountName::parse(&self.name)?;
-        let mut reader = self.ledger.read()?;
-        let history = reader.history(&account, self.from, self.limit as usize)?;
+        let history = self.ledger.office()?.history(&account, self.from, self.limit as usize)?;
         if self.ledger.json {
-            let records = history.records.iter().map(record_json).collect::<Result<_, Failure>>()?;
-            print_json(&Document { account, records, next: history.next })?;
+            print_json(&history)?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut table = Table::new(&[">record", "time (UTC)", "what", "costs", ">left", ">reading", "by", "note"]);
-        for receipt in &history.records {
-            table.row(row(&account, receipt, &receipt.record()?));
-        }
+        history.records.iter().for_each(|record| table.row(row(&account, record)));
         print_line(&table.to_string())?;
         if let Some(next) = history.next {
             tell(&format!("there is more: taximeter history {account} --from {next}"));
@@ -72,43 +50,34 @@ impl HistoryCommand {
     }
 }
 
-fn record_json(receipt: &Receipt) -> Result<RecordJson, Failure> {
-    let what = show::event(&receipt.record()?.event);
-    let ReceiptJson { sequence, hash, record, .. } = ReceiptJson::new(receipt)?;
-    Ok(RecordJson { sequence, hash, what, record })
-}
-
-fn row(account: &AccountName, receipt: &Receipt, record: &Record) -> [String; 8] {
-    let after: Option<&After> = receipt.after().iter().find(|after| after.account == *account);
-    let is_unknown = matches!(record.event, Event::Restore { .. });
+fn row(account: &AccountName, record: &RecordDocument) -> [String; 8] {
     let text = |text: Option<&str>| text.map_or(String::new(), shorten);
-    let (costs, by, note) = match &record.event {
-        Event::Charge(charge) | Event::Halt(charge) => {
-            let names: Vec<&str> = charge.accounts().iter().map(AccountName::as_str).collect();
-            let to = if names == [account.as_str()] { String::new() } else { format!(" to {}", names.join(", ")) };
-            let costs = format!("{}{to}", show::costs(charge.costs()));
-            (costs, charge.who().map(|by| by.as_str()), charge.note().map(|note| note.as_str()))
-        }
-        Event::Open(spec) => {
-            let budget =
-                spec.filter.as_ref().map(|filter| format!("budget {} by {}", filter.budget, filter.rule.name()));
-            (budget.unwrap_or("no budget".to_string()), None, None)
-        }
-        Event::Close { by, note, .. } | Event::Restore { by, note, .. } => {
-            (String::new(), by.as_ref().map(|by| by.as_str()), note.as_ref().map(|note| note.as_str()))
-        }
-        Event::Ledger { .. } => (String::new(), None, None),
-    };
     [
         record.sequence.to_string(),
-        show::to_the_second(&record.time.to_string()),
-        show::event(&record.event).to_string(),
-        costs,
-        after.map_or(String::new(), |after| show::share(after.left.map(|left| left.0))),
-        after.map_or(String::new(), |after| show::reading(after.reading.map(|reading| reading.0), is_unknown)),
-        text(by),
-        text(note.map(without_hash)),
+        show::to_the_second(&record.time),
+        record.what.clone(),
+        costs(account, record),
+        show::share(record.left.map(|left| left.0)),
+        show::reading(record.reading, record.what == "restore"),
+        text(record.by.as_ref().map(|by| by.as_str())),
+        text(record.note.as_ref().map(|note| without_hash(note.as_str()))),
     ]
+}
+
+/// What was charged and to which accounts, or the budget that the account was opened with.
+fn costs(account: &AccountName, record: &RecordDocument) -> String {
+    match record.what.as_str() {
+        "open" => match (&record.budget, &record.rule) {
+            (Some(budget), Some(rule)) => format!("budget {} by {rule}", show::budget(budget)),
+            _ => "no budget".to_string(),
+        },
+        "charge" | "halt" => {
+            let names: Vec<&str> = record.accounts.iter().map(AccountName::as_str).collect();
+            let to = if names == [account.as_str()] { String::new() } else { format!(" to {}", names.join(", ")) };
+            format!("{}{to}", show::costs(&record.costs))
+        }
+        _ => String::new(),
+    }
 }
 
 /// A note without the hash that the gate puts before a question, so that the question can be seen.

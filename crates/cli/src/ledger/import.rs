@@ -7,12 +7,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_ledger::{Imported, LedgerId, Position, import};
+use taximeter_ledger::{Imported, LedgerId, Location, Position, import};
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::show::{Lines, number};
 use crate::output::{Failure, print_json, print_line, tell};
-use crate::progress::Progress;
+use crate::progress::{Progress, Watched};
 
 /// Make a ledger from an export, where there is none
 #[derive(Args)]
@@ -42,14 +42,15 @@ struct Document {
 
 impl ImportCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
+        let location = self.ledger.location()?;
         let imported = if self.input == "-" {
-            self.import(io::stdin().lock(), None)?
+            self.import(&location, io::stdin().lock(), None)?
         } else {
             let cannot =
                 |error: io::Error| Failure::Usage(format!("the export {:?} cannot be read: {error}", self.input));
             let file = File::open(&self.input).map_err(cannot)?;
             let bytes = file.metadata().map_err(cannot)?.len();
-            self.import(file, Some(bytes))?
+            self.import(&location, file, Some(bytes))?
         };
         let Imported { ledger, head: newest, accounts, witness } = imported;
         let (records, witness) = (newest.sequence + 1, witness.display().to_string());
@@ -70,28 +71,14 @@ impl ImportCommand {
     }
 
     /// Imports with progress: a share of the bytes where their number is known.
-    fn import(&self, input: impl Read, bytes: Option<u64>) -> Result<Imported, Failure> {
+    fn import(&self, location: &Location, input: impl Read, bytes: Option<u64>) -> Result<Imported, Failure> {
         let read = Cell::new(0);
-        let mut input = BufReader::new(Counting { inner: input, read: &read });
+        let mut input = BufReader::new(Watched::new(input, |bytes| read.set(bytes)));
         let progress = Progress::new("importing");
         let mut tell = |records: u64| match bytes {
             Some(bytes) => progress.share(read.get() as f64 / bytes.max(1) as f64),
             None => progress.count(records),
         };
-        Ok(import(&self.ledger.location()?, &self.ledger.options(true), &mut input, &mut tell)?)
-    }
-}
-
-/// Counts the bytes that are read.
-struct Counting<'a, R> {
-    inner: R,
-    read: &'a Cell<u64>,
-}
-
-impl<R: Read> Read for Counting<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.read.set(self.read.get() + count as u64);
-        Ok(count)
+        Ok(import(location, &self.ledger.options(true), &mut input, &mut tell)?)
     }
 }

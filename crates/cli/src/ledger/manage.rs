@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, Subcommand};
 use serde::Serialize;
-use taximeter_ledger::{LedgerId, Position, Receipts, Restore, Restored, restore};
+use taximeter_api::LedgerDocument;
+use taximeter_ledger::{Position, Receipts, Restore, Restored, restore};
 
 use crate::ledger::show::{Lines, number};
 use crate::ledger::{LedgerArgs, SignatureArgs};
@@ -41,40 +42,21 @@ struct Show {
     ledger: LedgerArgs,
 }
 
-#[derive(Serialize)]
-struct ShowJson {
-    ledger: LedgerId,
-    location: String,
-    records: u64,
-    accounts: usize,
-    newest: Position,
-    witness: WitnessJson,
-}
-
-#[derive(Serialize)]
-struct WitnessJson {
-    path: String,
-    remembers: Position,
-}
-
 impl Show {
     fn run(&self) -> Result<ExitCode, Failure> {
-        let (reader, location) = (self.ledger.read()?, self.ledger.location()?.to_string());
-        let (newest, (path, remembers)) = (reader.position(), reader.witness());
-        let (records, accounts) = (newest.sequence + 1, reader.accounts().len());
-        let path = path.display().to_string();
+        let shown = self.ledger.office()?.ledger()?;
         if self.ledger.json {
-            let witness = WitnessJson { path, remembers };
-            print_json(&ShowJson { ledger: reader.id(), location, records, accounts, newest, witness })?;
+            print_json(&shown)?;
             return Ok(ExitCode::SUCCESS);
         }
+        let LedgerDocument { ledger, location, records, accounts, newest, witness } = shown;
         let mut lines = Lines::default();
         lines.add("ledger", location);
-        lines.add("identity", reader.id());
+        lines.add("identity", ledger);
         lines.add("accounts", thousands(accounts as u64));
         lines.add("records", thousands(records));
         lines.add("newest", format!("record {}, hash {}", newest.sequence, newest.hash));
-        lines.add("witness", format!("{path}, remembers record {}", remembers.sequence));
+        lines.add("witness", format!("{}, remembers record {}", witness.path, witness.remembers.sequence));
         print_line(&lines.to_string())?;
         Ok(ExitCode::SUCCESS)
     }
@@ -125,6 +107,7 @@ struct RestoredJson {
 
 impl RestoreCommand {
     fn run(&self) -> Result<ExitCode, Failure> {
+        let location = self.ledger.location()?;
         let how = match &self.receipts {
             Some(path) => {
                 let text = std::fs::read_to_string(path).map_err(|error| {
@@ -134,8 +117,7 @@ impl RestoreCommand {
             }
             None => Restore::AcceptLoss { by: self.signature.by()?, note: self.signature.note()? },
         };
-        let Restored { head: newest, records, exhausted } =
-            restore(&self.ledger.location()?, &self.ledger.options(false), how)?;
+        let Restored { head: newest, records, exhausted } = restore(&location, &self.ledger.options(false), how)?;
         if self.ledger.json {
             print_json(&RestoredJson { restored: true, newest, records, exhausted })?;
         } else if self.receipts.is_some() {

@@ -2,7 +2,6 @@
 
 pub mod account;
 pub mod charge;
-pub mod document;
 pub mod export;
 pub mod history;
 pub mod import;
@@ -14,12 +13,13 @@ pub mod show;
 pub mod verify;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use taximeter_ledger::{Error, Ledger, Location, Note, Options, Reader, Who};
+use taximeter_ledger::{Error, Location, Note, Options, Who};
 
-use crate::output::{Failure, tell};
+use crate::office::{Client, Local, Office};
+use crate::output::Failure;
 
 /// Which ledger, and how to answer.
 #[derive(Args)]
@@ -28,6 +28,10 @@ pub struct LedgerArgs {
     /// A file, or a postgres:// URL; one with a password is safer in the variable, where other users cannot see it [default: $TAXIMETER_LEDGER, or taximeter.db in the working folder]
     #[arg(long, value_name = "PATH|URL")]
     ledger: Option<String>,
+    /// A server to ask instead, with a token in TAXIMETER_TOKEN: https://… or, on this machine alone, http://… [default:
+    /// $TAXIMETER_SERVER, unless --ledger is given]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["ledger", "witness"])]
+    server: Option<String>,
     /// The file that remembers how far the ledger got [default: $TAXIMETER_WITNESS, or beside the ledger; for PostgreSQL in the
     /// user's state folder]
     #[arg(long, value_name = "PATH")]
@@ -50,17 +54,53 @@ pub struct SignatureArgs {
 }
 
 impl LedgerArgs {
-    /// Where the ledger is.
+    /// Where the command is carried out: by a server if one is named, otherwise here.
+    pub fn office(&self) -> Result<Box<dyn Office>, Failure> {
+        self.office_with(None)
+    }
+
+    /// The same, with the folder of the gate, if it was said.
+    pub fn office_with(&self, data: Option<&Path>) -> Result<Box<dyn Office>, Failure> {
+        let Some(url) = self.server()? else { return Ok(Box::new(self.local(data)?)) };
+        for (flag, is_given) in [("--witness", self.witness.is_some()), ("--data", data.is_some())] {
+            if is_given {
+                return Err(Failure::Usage(format!(
+                    "{flag} is about a ledger on this machine, but the server {url} is asked; leave {flag} out, or name the ledger with \
+                     --ledger"
+                )));
+            }
+        }
+        Ok(Box::new(Client::connect(&url)?))
+    }
+
+    /// The ledger on this machine.
+    pub fn local(&self, data: Option<&Path>) -> Result<Local, Failure> {
+        Ok(Local::new(self.location()?, self.witness(), data.map(Path::to_path_buf)))
+    }
+
+    /// The server, if one is to be asked: a ledger that is named goes before the environment.
+    fn server(&self) -> Result<Option<String>, Failure> {
+        match (&self.server, &self.ledger) {
+            (Some(url), _) => Ok(Some(url.clone())),
+            (None, Some(_)) => Ok(None),
+            (None, None) => text_of("TAXIMETER_SERVER", "--server"),
+        }
+    }
+
+    /// Where the ledger on this machine is.
     pub fn location(&self) -> Result<Location, Failure> {
+        if let Some(url) = self.server()? {
+            return Err(Failure::Usage(format!(
+                "this is done at the machine of the ledger, not through the server {url}: do it there, or name a ledger of this machine \
+                 with --ledger"
+            )));
+        }
         if let Some(text) = &self.ledger {
             return Ok(Location::parse(text)?);
         }
-        match variable("TAXIMETER_LEDGER").map(OsString::into_string) {
+        match text_of("TAXIMETER_LEDGER", "--ledger")? {
             None => Ok(Location::File("taximeter.db".into())),
-            Some(Ok(text)) => Ok(Location::parse(&text)?),
-            Some(Err(_)) => {
-                Err(Failure::Usage("TAXIMETER_LEDGER is not UTF-8 text; give the ledger with --ledger".to_string()))
-            }
+            Some(text) => Ok(Location::parse(&text)?),
         }
     }
 
@@ -73,31 +113,6 @@ impl LedgerArgs {
     pub fn options(&self, create: bool) -> Options {
         Options { witness: self.witness(), create, ..Options::default() }
     }
-
-    /// Opens the ledger to write to it.
-    pub fn write(&self) -> Result<Ledger, Failure> {
-        Ok(Ledger::open(&self.location()?, self.options(false))?)
-    }
-
-    /// Opens the ledger to read it, beside whoever writes.
-    pub fn read(&self) -> Result<Reader, Failure> {
-        Ok(Reader::open(&self.location()?, self.witness().as_deref())?)
-    }
-}
-
-impl LedgerArgs {
-    /// Tells where a new ledger and its witness are.
-    pub fn tell_about_new(&self, ledger: &Ledger) -> Result<(), Failure> {
-        tell(&format!("made the ledger {} with the witness {}", self.location()?, ledger.witness().display()));
-        tell(match self.witness() {
-            None => {
-                "  The witness remembers how far the ledger got, so that an old copy put back is noticed. Beside the ledger it is put\n  \
-                 back with it and notices nothing: keep it on another disk (--witness PATH, or TAXIMETER_WITNESS).\n"
-            }
-            Some(_) => "  Name this witness with every command (--witness, or TAXIMETER_WITNESS).\n",
-        });
-        Ok(())
-    }
 }
 
 impl SignatureArgs {
@@ -105,9 +120,15 @@ impl SignatureArgs {
         self.by.as_deref().map(|text| Who::parse("name in --by", text)).transpose()
     }
 
-    fn note(&self) -> Result<Option<Note>, Error> {
+    pub fn note(&self) -> Result<Option<Note>, Error> {
         self.note.as_deref().map(|text| Note::parse("note", text)).transpose()
     }
+}
+
+/// A variable of the environment that is text; `flag` can be given in its place.
+fn text_of(name: &str, flag: &str) -> Result<Option<String>, Failure> {
+    let not_text = |_| Failure::Usage(format!("{name} is not UTF-8 text; give it with {flag}"));
+    variable(name).map(|value| value.into_string().map_err(not_text)).transpose()
 }
 
 /// A variable of the environment; an empty one counts as none.

@@ -1,129 +1,98 @@
-//! Receipts: what was written to the journal, with the record itself, from which a ledger can be restored.
+//! What came of a charge, in words: a receipt with the accounts that paid, or a refusal.
 
-use serde::Serialize;
-use serde_json::value::RawValue;
-use taximeter_ledger::{Account, AccountName, After, Hash, Ledger, LedgerId, Neighbours, Receipt};
+use taximeter_accounting::Cost;
+use taximeter_api::{ChargeRequest, Charged, ChargedOutcome, Paid, Refused};
+use taximeter_ledger::Privacy;
 
 use crate::ledger::show::{self, Lines};
-use crate::output::{Computed, Failure};
 use crate::table::Table;
 
-/// Where a record is, and the record as it stands in the journal.
-#[derive(Serialize)]
-pub struct ReceiptJson {
-    pub ledger: LedgerId,
-    pub sequence: u64,
-    pub hash: Hash,
-    pub record: Box<RawValue>,
+/// A charge that is on the ledger.
+pub fn charged(charged: &Charged, request: &ChargeRequest) -> String {
+    let costs: Vec<Cost> = request.costs.iter().map(|cost| cost.0).collect();
+    let costs = show::costs(&costs);
+    let mut lines = Lines::default();
+    match charged.outcome {
+        ChargedOutcome::Replayed => lines.add("charged before", format!("{costs}; nothing was charged now")),
+        ChargedOutcome::Charged => lines.add("charged", costs),
+    }
+    lines.add("record", charged.sequence);
+    if let Some(hash) = charged.hash {
+        lines.add("hash", hash);
+    }
+    lines.add("key", &charged.key);
+    format!("{lines}\n\n{}\n\n{}", table(&charged.accounts), meaning(&charged.accounts))
 }
 
-impl ReceiptJson {
-    pub fn new(receipt: &Receipt) -> Result<ReceiptJson, Failure> {
-        let record = RawValue::from_string(receipt.line().to_string())
-            .map_err(|error| Failure::Integrity(format!("record {}: {error}; run `verify`", receipt.sequence())))?;
-        Ok(ReceiptJson { ledger: receipt.ledger(), sequence: receipt.sequence(), hash: receipt.hash(), record })
+/// A line for each account.
+fn table(accounts: &[Paid]) -> Table {
+    let mut table = Table::new(&["account", ">left", "guarantee", ">reading"]);
+    for paid in accounts {
+        table.row([
+            paid.account.to_string(),
+            show::share(paid.left.map(|left| left.0)),
+            paid.filter_guarantee.clone().unwrap_or("no budget".to_string()),
+            show::reading(paid.reading, false),
+        ]);
     }
+    table
 }
 
-/// An account that paid.
-#[derive(Serialize)]
-pub struct PaidJson {
-    account: String,
-    reading: Option<Computed>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reading_reason: Option<&'static str>,
-    left: Option<Computed>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closes: Option<&'static str>,
-    guarantee: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    filter_guarantee: Option<String>,
-    unit: String,
-    neighbours: Neighbours,
+/// What the readings mean. Accounts that read in the same way are named together.
+fn meaning(accounts: &[Paid]) -> Lines {
+    let mut lines = Lines::default();
+    for paid in accounts {
+        if let Some(branch) = &paid.closes {
+            lines.add("closed", show::closed_branch(&paid.account, branch));
+        }
+    }
+    if let Some(Paid { unit, neighbours, .. }) = accounts.first() {
+        lines.add("protects", Privacy { unit: unit.clone(), neighbours: *neighbours });
+    }
+    for (at, paid) in accounts.iter().enumerate() {
+        if accounts[..at].iter().any(|told| told.guarantee == paid.guarantee) {
+            continue;
+        }
+        let same = accounts.iter().filter(|other| other.guarantee == paid.guarantee);
+        let same: Vec<&str> = same.map(|other| other.account.as_str()).collect();
+        let whose = if same.len() == accounts.len() { String::new() } else { format!(" ({})", same.join(", ")) };
+        lines.add("reading", format!("{}{whose}", paid.guarantee));
+    }
+    for paid in accounts {
+        if let Some(why) = &paid.reading_reason {
+            lines.add("", format!("{}: {why}", paid.account));
+        }
+    }
+    lines
 }
 
-/// A branch of an account's filter, by name.
-pub type Branch = (AccountName, &'static str);
-
-/// The accounts that paid for a record, from the root down, with what they were after it.
-pub struct Paid {
-    accounts: Vec<(Account, After)>,
-    /// What the charge closed for good.
-    closed: Vec<Branch>,
+/// A refusal.
+pub fn refused(refused: &Refused) -> Lines {
+    let mut lines = Lines::default();
+    lines.add("refused", format!("{}; nothing was charged", show::costs(&refused.asked)));
+    for account in &refused.refused {
+        match &account.account {
+            Some(name) => lines.add("by", format!("{name}: {}", account.reason)),
+            // One above that may not be seen: the reason says so.
+            None => lines.add("by", &account.reason),
+        }
+    }
+    for name in &refused.halted {
+        let record = refused.sequence.map_or(String::new(), |sequence| format!(" (record {sequence})"));
+        lines.add("", format!("{name} is halted for good now, since it is set to stop{record}"));
+    }
+    let is_all_seen = refused.refused.iter().all(|account| account.account.is_some());
+    lines.add("fits", what_fits(refused.fits.as_deref(), refused.not_open, is_all_seen));
+    lines
 }
 
-impl Paid {
-    pub fn new(ledger: &Ledger, receipt: &Receipt, closed: Vec<Branch>) -> Result<Paid, Failure> {
-        let mut accounts = Vec::new();
-        for after in receipt.after() {
-            accounts.push((ledger.account(&after.account)?, after.clone()));
-        }
-        Ok(Paid { accounts, closed })
-    }
-
-    pub fn json(&self) -> Vec<PaidJson> {
-        self.accounts
-            .iter()
-            .map(|(account, after)| PaidJson {
-                account: after.account.to_string(),
-                reading: after.reading.map(|reading| Computed(reading.0)),
-                reading_reason: if after.reading.is_none() { show::unbounded(account) } else { None },
-                left: after.left.map(|left| Computed(left.0)),
-                closes: self.closed.iter().find(|(name, _)| *name == after.account).map(|(_, branch)| *branch),
-                guarantee: account.odometer().reading().guarantee.to_string(),
-                filter_guarantee: account.filter().map(|filter| filter.guarantee()),
-                unit: account.privacy().unit.to_string(),
-                neighbours: account.privacy().neighbours,
-            })
-            .collect()
-    }
-
-    /// A line for each account.
-    pub fn table(&self) -> Table {
-        let mut table = Table::new(&["account", ">left", "guarantee", ">reading"]);
-        for (account, after) in &self.accounts {
-            table.row([
-                after.account.to_string(),
-                show::share(after.left.map(|left| left.0)),
-                account.filter().map_or("no budget".to_string(), |filter| filter.guarantee()),
-                show::reading(after.reading.map(|reading| reading.0), false),
-            ]);
-        }
-        table
-    }
-
-    /// What the readings mean. Accounts that read in the same way are named together.
-    pub fn meaning(&self) -> Lines {
-        let mut lines = Lines::default();
-        for (account, branch) in &self.closed {
-            lines.add("closed", show::closed_branch(account, branch));
-        }
-        if let Some((account, _)) = self.accounts.first() {
-            lines.add("protects", account.privacy());
-        }
-        let guarantee = |account: &Account| account.odometer().reading().guarantee.to_string();
-        let mut told: Vec<String> = Vec::new();
-        for (account, _) in &self.accounts {
-            let text = guarantee(account);
-            if told.contains(&text) {
-                continue;
-            }
-            let same: Vec<&str> = self
-                .accounts
-                .iter()
-                .filter(|(other, _)| guarantee(other) == text)
-                .map(|(other, _)| other.name().as_str())
-                .collect();
-            let whose =
-                if same.len() == self.accounts.len() { String::new() } else { format!(" ({})", same.join(", ")) };
-            lines.add("reading", format!("{text}{whose}"));
-            told.push(text);
-        }
-        for (account, after) in &self.accounts {
-            if let Some(why) = show::unbounded(account).filter(|_| after.reading.is_none()) {
-                lines.add("", format!("{}: {why}", account.name()));
-            }
-        }
-        lines
+/// What would still fit on all accounts, or on those that may be seen.
+pub fn what_fits(fits: Option<&[Cost]>, is_not_open: bool, is_all_seen: bool) -> String {
+    match fits {
+        Some(fits) if is_all_seen => format!("{}, on all accounts", show::fitting(fits)),
+        Some(fits) => format!("{}, on the accounts that you may see", show::fitting(fits)),
+        None if is_not_open => "nothing: an account is not open".to_string(),
+        None if is_all_seen => "nothing of this kind: the budget is spent".to_string(),
+        None => "not known: it depends on an account that you may not see".to_string(),
     }
 }

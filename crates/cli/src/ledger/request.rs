@@ -2,7 +2,8 @@
 
 use clap::Args;
 use taximeter_accounting::{Amount, Cost, Declared};
-use taximeter_ledger::{AccountName, Charge, Key, Neighbours, Unit};
+use taximeter_api::{ChargeRequest, DeclaredCost};
+use taximeter_ledger::{AccountName, Key, Neighbours, Note, Unit, Who};
 
 use crate::args::CostArgs;
 use crate::output::{Failure, tell};
@@ -27,11 +28,18 @@ pub struct RequestArgs {
 }
 
 impl RequestArgs {
-    /// What is asked.
-    pub fn charge(&self, key: Key) -> Result<Charge, Failure> {
-        let unit = self.unit.as_deref().map(Unit::parse).transpose()?;
-        let neighbours = self.neighbours.as_deref().map(Neighbours::from_name).transpose()?;
-        Ok(Charge::new(key, self.accounts()?, self.costs()?)?.with_unit(unit).with_neighbours(neighbours))
+    /// What is asked, checked before anybody is asked.
+    pub fn request(&self, by: Option<Who>, note: Option<Note>) -> Result<ChargeRequest, Failure> {
+        let request = ChargeRequest {
+            accounts: self.accounts()?,
+            costs: self.costs()?.into_iter().map(DeclaredCost).collect(),
+            unit: self.unit.as_deref().map(Unit::parse).transpose()?,
+            neighbours: self.neighbours.as_deref().map(Neighbours::from_name).transpose()?,
+            by,
+            note,
+        };
+        request.charge(Key::generate()?)?;
+        Ok(request)
     }
 
     /// The accounts that are named.

@@ -1,111 +1,97 @@
 //! Accounts, what is left of them and what was charged, in words.
 
-use taximeter_accounting::{Amount, Budget, Cost, OnHalt};
-use taximeter_ledger::{Account, AccountName, Event, Standing};
+use taximeter_accounting::{Amount, Cost, OnHalt};
+use taximeter_api::{AccountDocument, BudgetDocument, Computed, FilterDocument};
+use taximeter_ledger::{AccountName, Standing};
 
-use crate::args::shown_parameters;
 use crate::output::{show_cost, show_number, thousands};
 
-/// Why an account has no reading; nothing if it has one.
-pub fn unbounded(account: &Account) -> Option<&'static str> {
-    match account.standing() {
-        Standing::Exhausted => Some("what was charged is not known: the ledger was restored without it"),
-        _ => account.odometer().reading().unbounded,
-    }
-}
-
 /// Whether what was charged to an account is not known.
-pub fn is_unknown(account: &Account) -> bool {
-    account.standing() == Standing::Exhausted
-}
-
-/// Which account on the path to the root, this one included, takes no charges; nothing if all do.
-pub fn blocked_by<'a>(account: &Account, find: impl Fn(&AccountName) -> Option<&'a Account>) -> Option<&'a Account> {
-    let mut name = Some(account.name().clone());
-    let mut blocking = None;
-    while let Some(current) = name {
-        blocking = find(&current).filter(|account| account.standing() != Standing::Open).or(blocking);
-        name = current.parent();
-    }
-    blocking
+pub fn is_unknown(account: &AccountDocument) -> bool {
+    account.standing == Standing::Exhausted
 }
 
 /// What was fixed about an account when it was opened, in lines.
-pub fn fixed_lines(account: &Account) -> Lines {
+pub fn fixed_lines(account: &AccountDocument) -> Lines {
     let mut lines = Lines::default();
-    lines.add("account", account.name());
+    lines.add("account", &account.account);
     lines.add("protects", account.privacy());
-    match account.filter() {
+    match &account.filter {
         Some(filter) => {
-            let spec = filter.spec();
-            lines.add("budget", budget(&spec.budget));
-            lines.add("filter", format!("{}: {}", spec.rule.name(), filter.guarantee()));
-            lines.add("", spec.rule.citation());
-            if let Some(order) = spec.order {
+            lines.add("budget", budget_with_parts(&filter.budget));
+            lines.add("filter", format!("{}: {}", filter.rule, filter.guarantee));
+            lines.add("", &filter.citation);
+            if let Some(order) = filter.order {
                 lines.add("", format!("order {}", order.significant(8)));
             }
-            if let Some(limit) = spec.max_cost {
+            if let Some(limit) = filter.max_cost {
                 lines.add("", format!("a single cost may be at most {limit}"));
             }
-            if spec.on_halt == OnHalt::Stop {
+            if filter.on_halt == OnHalt::Stop {
                 lines.add("", "its first halt is for good");
             }
         }
         None => lines.add("budget", "none: it only reads"),
     }
-    let spec = account.odometer().spec();
-    lines.add("odometer", format!("{}: {}", spec.rule().name(), account.odometer().reading().guarantee));
-    lines.add("", spec.rule().citation());
-    for (name, value) in shown_parameters(spec) {
-        lines.add("", format!("{} {value}", name.trim_start_matches("--")));
+    lines.add("odometer", format!("{}: {}", account.odometer.rule, account.odometer.guarantee));
+    lines.add("", &account.odometer.citation);
+    for (name, value) in &account.odometer.parameters {
+        lines.add("", format!("{name} {value}"));
     }
     lines
 }
 
 /// Everything about an account, in lines.
-pub fn account_lines(account: &Account, blocked_by: Option<&Account>) -> Lines {
+pub fn account_lines(account: &AccountDocument) -> Lines {
     let mut lines = fixed_lines(account);
-    lines.add("standing", standing(account, blocked_by));
-    if let Some(spent) = account.filter().map(|filter| filter.spent()) {
+    lines.add("standing", standing(account));
+    if let Some(filter) = &account.filter {
         let known = if is_unknown(account) { "at least " } else { "" };
-        let sum = spent.epsilon.map_or("∞".to_string(), |sum| sum.significant(8).to_string());
-        lines.add("spent", format!("{known}Σε = {sum}, Σδ = {}", spent.delta));
-        lines.add("left", left(account));
+        let sum = filter.spent.epsilon.map_or("∞".to_string(), |sum| sum.significant(8).to_string());
+        lines.add("spent", format!("{known}Σε = {sum}, Σδ = {}", filter.spent.delta));
+        lines.add("left", left(account.standing, filter));
     }
-    lines.add("reading", reading(account.reading(), is_unknown(account)));
-    if let Some(why) = unbounded(account) {
+    lines.add("reading", reading(account.reading, is_unknown(account)));
+    if let Some(why) = &account.reading_reason {
         lines.add("", why);
     }
-    lines.add("charges", thousands(account.charges()));
-    lines.add("newest", format!("record {}", account.sequence()));
+    lines.add("charges", thousands(account.charges));
+    lines.add("newest", format!("record {}", account.newest_record));
     lines
 }
 
 /// Whether an account takes charges, and if not, because of which.
-pub fn standing(account: &Account, blocked_by: Option<&Account>) -> String {
-    match blocked_by {
-        Some(other) if account.standing() == Standing::Open => {
-            format!("{} is {}", other.name(), other.standing().name())
+pub fn standing(account: &AccountDocument) -> String {
+    match (&account.blocked_by, account.blocked_standing) {
+        (Some(other), Some(standing)) if account.standing == Standing::Open => {
+            format!("{other} is {}", standing.name())
         }
-        _ => account.standing().name().to_string(),
+        _ => account.standing.name().to_string(),
     }
 }
 
+/// A budget.
+pub fn budget(budget: &BudgetDocument) -> String {
+    format!("({}, {})", budget.epsilon, budget.delta)
+}
+
 /// A budget, with what is set aside.
-fn budget(budget: &Budget) -> String {
-    match budget.mechanism_delta() {
-        aside if aside.is_zero() => budget.to_string(),
-        aside => format!("{budget}, of which {aside} is set aside for the mechanisms' own delta"),
+fn budget_with_parts(parts: &BudgetDocument) -> String {
+    match parts.mechanism_delta {
+        aside if aside.is_zero() => budget(parts),
+        aside => format!("{}, of which {aside} is set aside for the mechanisms' own delta", budget(parts)),
     }
 }
 
 /// What is left of an account with a budget.
-fn left(account: &Account) -> String {
-    let share = share(account.left());
-    let Some(filter) = account.filter().filter(|_| account.standing() == Standing::Open) else { return share };
-    let rule = filter.spec().rule.name();
+fn left(standing: Standing, filter: &FilterDocument) -> String {
+    let share = share(Some(filter.left.share.0));
+    if standing != Standing::Open {
+        return share;
+    }
+    let rule = filter.rule.as_str();
     let sum = |sum: Amount| format!("ε = {} by adding up", sum.significant(8));
-    match (filter.is_branch_open(), filter.left().epsilon) {
+    match (filter.rule_open, filter.left.epsilon) {
         (true, Some(epsilon)) if rule != "basic" => format!("{share} by the rule {rule}, or {}", sum(epsilon)),
         (true, Some(epsilon)) => format!("{share}, {}", sum(epsilon)),
         (true, None) => format!("{share} by the rule {rule}"),
@@ -130,9 +116,9 @@ pub fn share(left: Option<f64>) -> String {
 }
 
 /// A reading. Where there is none, there is no bound, or what was charged is not known.
-pub fn reading(value: Option<f64>, exhausted: bool) -> String {
+pub fn reading(value: Option<Computed>, exhausted: bool) -> String {
     match value {
-        Some(value) => show_number(value),
+        Some(Computed(value)) => show_number(value),
         None if exhausted => "unknown".to_string(),
         None => "∞".to_string(),
     }
@@ -160,18 +146,6 @@ pub fn costs(costs: &[Cost]) -> String {
 pub fn fitting(fits: &[Cost]) -> String {
     let short: Vec<Cost> = fits.iter().map(|cost| cost.with_size(cost.size().significant(6))).collect();
     costs(&short)
-}
-
-/// What happened, in a word.
-pub fn event(event: &Event) -> &'static str {
-    match event {
-        Event::Ledger { .. } => "ledger",
-        Event::Open(_) => "open",
-        Event::Charge(_) => "charge",
-        Event::Halt(_) => "halt",
-        Event::Close { .. } => "close",
-        Event::Restore { .. } => "restore",
-    }
 }
 
 /// A number of things.

@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Serialize;
-use taximeter_ledger::{Error, Position, Verified, verify};
+use taximeter_api::{PositionDocument, VerifyDocument};
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::show::{Lines, number};
@@ -22,58 +21,51 @@ pub struct VerifyCommand {
     ledger: LedgerArgs,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Document {
-    Whole { whole: bool, records: u64, accounts: usize, newest: Position, witness: Option<Position> },
-    Broken { whole: bool, reason: String },
-}
-
 impl VerifyCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let (location, witness) = (self.ledger.location()?, self.ledger.witness());
+        let office = self.ledger.office()?;
         let progress = Progress::new("verifying");
-        let result =
-            verify(&location, witness.as_deref(), &mut |done, of| progress.share(done as f64 / of.max(1) as f64));
+        let verified = office.verify(&|done| progress.share(done))?;
         drop(progress);
-        match result {
-            Ok(verified) => self.whole(&verified),
-            Err(error) if error.is_integrity() && self.ledger.json => {
-                print_json(&Document::Broken { whole: false, reason: error.to_string() })?;
-                Ok(ExitCode::from(INTEGRITY_BROKEN))
-            }
-            Err(error) if error.is_integrity() => Err(Failure::Integrity(explain(&error))),
-            Err(error) => Err(error.into()),
+        let Some(is_whole) = verified.whole else {
+            return Err(Failure::Other(
+                verified.reason.unwrap_or("the verification did not come to an end".to_string()),
+            ));
+        };
+        match (self.ledger.json, is_whole) {
+            (true, _) => print_json(&verified)?,
+            (false, true) => print_line(&whole(&verified))?,
+            (false, false) => return Err(Failure::Integrity(explain(&verified))),
         }
+        Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INTEGRITY_BROKEN) })
     }
+}
 
-    fn whole(&self, verified: &Verified) -> Result<ExitCode, Failure> {
-        let Verified { records, accounts, head, witness } = *verified;
-        if self.ledger.json {
-            print_json(&Document::Whole { whole: true, records, accounts, newest: head, witness })?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        let accounts = number(accounts as u64, "account", "accounts");
-        let mut lines = Lines::default();
-        lines.add("newest", format!("record {}, hash {}", head.sequence, head.hash));
-        match witness {
-            Some(Position { sequence, .. }) => {
-                lines.add("witness", format!("remembers record {sequence}, and it is there"))
-            }
-            None => lines.add("witness", "not yet written: nothing was charged"),
-        }
-        print_line(&format!("{}, {accounts}: whole\n\n{lines}", number(records, "record", "records")))?;
-        Ok(ExitCode::SUCCESS)
+fn whole(verified: &VerifyDocument) -> String {
+    let [records, accounts] =
+        [verified.records, verified.accounts.map(|count| count as u64)].map(|count| count.unwrap_or(0));
+    let mut lines = Lines::default();
+    if let Some(newest) = verified.newest {
+        lines.add("newest", format!("record {}, hash {}", newest.sequence, newest.hash));
     }
+    match verified.witness {
+        Some(PositionDocument { sequence, .. }) => {
+            lines.add("witness", format!("remembers record {sequence}, and it is there"))
+        }
+        None => lines.add("witness", "not yet written: nothing was charged"),
+    }
+    let accounts = number(accounts, "account", "accounts");
+    format!("{}, {accounts}: whole\n\n{lines}", number(records, "record", "records"))
 }
 
 /// What was found, and what to do about it.
-fn explain(error: &Error) -> String {
-    match error.is_rollback() {
+fn explain(broken: &VerifyDocument) -> String {
+    let reason = broken.reason.as_deref().unwrap_or("the journal is not whole");
+    match reason.contains("ledger restore --help") {
         // It says so itself.
-        true => error.to_string(),
+        true => reason.to_string(),
         false => format!(
-            "{error}. What is stored is not what was written, and the ledger does not open until it is: keep this copy for \
+            "{reason}. What is stored is not what was written, and the ledger does not open until it is: keep this copy for \
              inspection, put the newest good copy in its place, and see `taximeter ledger restore --help`"
         ),
     }

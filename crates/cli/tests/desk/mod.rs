@@ -2,22 +2,79 @@
 
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+mod serving;
+
 use std::path::PathBuf;
 use std::process::Output;
+use std::sync::OnceLock;
 
 use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
+#[allow(unused_imports, reason = "not every test file starts one by itself")]
+pub use serving::Serving;
+
 /// A folder with a ledger in it, which the commands find because they run there.
 pub struct Desk {
     pub folder: TempDir,
     pub ledger: Option<String>,
+    /// Started as soon as there is a ledger to serve, if it is wanted.
+    pub server: Option<OnceLock<(Serving, String)>>,
 }
+
+/// Tests of a desk that are run twice: where the ledger is, and with every command but those that make the ledger going to a server.
+#[allow(unused_macros, reason = "not every test file has such tests")]
+macro_rules! at_both_desks {
+    ($($test:ident,)+) => {
+        mod here {
+            $(#[test]
+            fn $test() {
+                super::$test(&super::Desk::new());
+            })+
+        }
+
+        mod at_a_server {
+            $(#[test]
+            fn $test() {
+                super::$test(&super::Desk::at_server());
+            })+
+        }
+    };
+}
+
+#[allow(unused_imports, reason = "not every test file has such tests")]
+pub(crate) use at_both_desks;
 
 impl Desk {
     pub fn new() -> Desk {
-        Desk { folder: tempfile::tempdir().unwrap(), ledger: None }
+        Desk { folder: tempfile::tempdir().unwrap(), ledger: None, server: None }
+    }
+
+    /// A desk whose commands go to a server, with an owner's token. The first one that makes a ledger is carried out here, since a
+    /// server needs one.
+    pub fn at_server() -> Desk {
+        Desk { server: Some(OnceLock::new()), ..Desk::new() }
+    }
+
+    /// A server on the desk's ledger, and the token of its owner.
+    fn serve(&self) -> (Serving, String) {
+        let here = Desk { folder: tempfile::tempdir().unwrap(), ledger: None, server: None };
+        let ledger = self.path("taximeter.db").display().to_string();
+        let create = ["token", "create", "owner", "--role", "owner", "--ledger", &ledger];
+        let token = here.document(0, &create)["secret"].as_str().expect("a secret").to_string();
+        (Serving::start(self, &[]), token)
+    }
+
+    /// The secret of a new token.
+    pub fn token(&self, principal: &str, role: &str, more: &[&str]) -> String {
+        let document = self.document(0, &[&["token", "create", principal, "--role", role], more].concat());
+        document["secret"].as_str().expect("a secret").to_string()
+    }
+
+    /// Whether commands go to a server.
+    pub fn has_server(&self) -> bool {
+        self.server.is_some()
     }
 
     /// A desk with an account `census` of (1, 1e-6) and two below it of (0.5, 1e-6).
@@ -34,6 +91,16 @@ impl Desk {
         }
     }
 
+    /// Adds the dataset `people` of 3,000 rows with a budget of (1, 1e-6).
+    pub fn add_people(&self) {
+        const SCHEMA: &str =
+            "[columns.age]\nbounds = [0, 120]\n[columns.region]\ncategories = [\"north\", \"south\"]\n";
+        let rows: String = (0..3000).map(|row| format!("{},{}\n", row % 90, ["north", "south"][row % 2])).collect();
+        std::fs::write(self.path("people.csv"), format!("age,region\n{rows}")).unwrap();
+        std::fs::write(self.path("people.toml"), SCHEMA).unwrap();
+        self.done(&["dataset", "add", "people", "people.csv", "--schema", "people.toml", "--budget", "1,1e-6"]);
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -44,8 +111,15 @@ impl Desk {
             .args(arguments)
             .current_dir(self.folder.path())
             .env_remove("TAXIMETER_WITNESS")
-            .env_remove("TAXIMETER_DATA");
+            .env_remove("TAXIMETER_DATA")
+            .env_remove("TAXIMETER_CA")
+            .env_remove("TAXIMETER_SERVER")
+            .env_remove("TAXIMETER_TOKEN");
         command.env("XDG_STATE_HOME", self.folder.path());
+        if let Some(server) = self.server.as_ref().filter(|_| self.path("taximeter.db").exists()) {
+            let (serving, token) = server.get_or_init(|| self.serve());
+            command.env("TAXIMETER_SERVER", format!("http://{}", serving.address)).env("TAXIMETER_TOKEN", token);
+        }
         match &self.ledger {
             Some(ledger) => command.env("TAXIMETER_LEDGER", ledger),
             None => command.env_remove("TAXIMETER_LEDGER"),

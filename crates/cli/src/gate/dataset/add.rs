@@ -1,24 +1,20 @@
 //! `taximeter dataset add`: a CSV file or a PostgreSQL table, with a budget.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use serde::Serialize;
 use taximeter_accounting::FilterRule;
-use taximeter_gate::{
-    BadRow, BadRows, Counted, Data, Declaration, Gate, PrivacyUnit, Registered, Registration, Rules, Schema,
-};
-use taximeter_ledger::{AccountName, Neighbours};
+use taximeter_gate::{BadRows, Data, Registration, Rules};
+use taximeter_ledger::AccountName;
 
-use super::show::{SchemaJson, column_table, rows_that_count};
+use super::declaration::DeclarationArgs;
+use super::registered;
 use crate::gate::GateArgs;
 use crate::ledger::account::rules::AccountRulesArgs;
-use crate::ledger::document::AccountJson;
-use crate::ledger::show::{Lines, fixed_lines, number};
-use crate::output::{Failure, print_json, print_line, tell, thousands};
-use crate::progress::Progress;
+use crate::ledger::show::fixed_lines;
+use crate::output::{Failure, print_json, print_line};
 
 /// Register data with a budget, newer data of a dataset, or an analyst
 ///
@@ -89,65 +85,6 @@ pub struct Add {
 /// How long a question may take, unless it is said.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-#[derive(Args)]
-#[command(next_help_heading = "The declaration")]
-struct DeclarationArgs {
-    /// A file with the declaration, in TOML
-    #[arg(long, value_name = "FILE")]
-    schema: Option<PathBuf>,
-    /// Whose privacy is protected: row, or the column that names a unit
-    #[arg(long, value_name = "row|COLUMN")]
-    unit: Option<String>,
-    /// The most rows of one unit that count
-    #[arg(long, value_name = "ROWS", requires = "unit")]
-    max_rows_per_unit: Option<u32>,
-    /// When two datasets count as neighbours [default: add-remove]
-    #[arg(long, value_name = "RELATION", value_parser = ["add-remove", "substitute"])]
-    neighbours: Option<String>,
-    /// Bounds of a column, with or without a grid
-    #[arg(long, value_name = "COLUMN=LOW..HIGH[/GRID]")]
-    bounds: Vec<String>,
-    /// Categories of a column
-    #[arg(long, value_name = "COLUMN=A,B,…")]
-    categories: Vec<String>,
-    /// The type of a column: integer, real, text or boolean
-    #[arg(long = "type", value_name = "COLUMN=TYPE")]
-    types: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    dataset: &'a AccountName,
-    version: u32,
-    schema: SchemaJson<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    imported: Option<ImportedJson>,
-    left_out: Vec<[&'a str; 2]>,
-    same_data: &'a [String],
-    account: AccountJson<'a>,
-}
-
-#[derive(Serialize)]
-struct ImportedJson {
-    rows: u64,
-    kept: u64,
-    without_unit: u64,
-    bad_rows: u64,
-    first_bad_rows: Vec<BadRowJson>,
-}
-
-#[derive(Serialize)]
-struct BadRowJson {
-    line: u64,
-    why: String,
-}
-
-#[derive(Serialize)]
-struct AnalystJson<'a> {
-    dataset: &'a AccountName,
-    account: AccountJson<'a>,
-}
-
 impl Add {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let name = AccountName::parse(&self.name)?;
@@ -163,18 +100,17 @@ impl Add {
         }
         // What is wrong with the flags is said before a ledger is opened.
         self.rules(FilterRule::Residue)?;
-        let gate = self.gate.open()?;
+        let office = self.gate.office()?;
         // The same rule as the dataset's, so that the analyst may ask whatever the dataset takes.
-        let above = gate.ledger().account(dataset)?;
-        let rule = above.filter().map_or(FilterRule::Residue, |filter| filter.spec().rule);
+        let above = office.dataset(dataset)?.account.and_then(|account| account.filter);
+        let rule = above.map_or(Ok(FilterRule::Residue), |filter| FilterRule::from_name(&filter.rule))?;
         let (filter, odometer) = self.rules.specs(rule)?;
-        let name = gate.add_analyst(dataset, analyst, Rules { filter, odometer })?;
-        let account = gate.ledger().account(&name)?;
+        let added = office.add_analyst(dataset, analyst, Rules { filter, odometer })?;
         match self.gate.ledger.json {
-            true => print_json(&AnalystJson { dataset, account: AccountJson::new(&account, None) })?,
+            true => print_json(&added)?,
             false => print_line(&format!(
                 "{analyst} may ask about {dataset}: `ask {dataset} --by {analyst}` is paid by both accounts\n\n{}",
-                fixed_lines(&account)
+                fixed_lines(&added.account)
             ))?,
         }
         Ok(ExitCode::SUCCESS)
@@ -184,9 +120,9 @@ impl Add {
         let (data, rules, timeout) = (self.data()?, self.rules(FilterRule::Residue)?, self.timeout()?);
         // What is wrong with a declaration is said before a ledger is made for it; that of newer data may be the one before.
         let declaration = if self.new_version { None } else { Some(self.declaration.declaration(None)?) };
-        // A ledger is made for the root of a tree only.
-        let gate = self.gate.open_or_make(rules.is_some() && name.parent().is_none())?;
-        let before = if self.new_version { Some(gate.catalog().dataset(&name)?) } else { None };
+        let office = self.gate.office()?;
+        let before = if self.new_version { Some(office.dataset(&name)?) } else { None };
+        let before_timeout = before.as_ref().map_or(Ok(DEFAULT_TIMEOUT), |before| seconds(before.timeout_seconds))?;
         let registration = Registration {
             declaration: match declaration {
                 Some(declaration) => declaration,
@@ -195,23 +131,20 @@ impl Add {
             data,
             rules,
             new_version: self.new_version,
-            reuse: self.allow_reuse.unwrap_or(before.as_ref().is_some_and(|before| before.reuse)),
-            timeout: timeout.unwrap_or(before.map_or(DEFAULT_TIMEOUT, |before| before.timeout)),
+            reuse: self.allow_reuse.unwrap_or(before.is_some_and(|before| before.reuse)),
+            timeout: timeout.unwrap_or(before_timeout),
             name,
         };
-        let progress = Progress::new("importing");
-        let registered =
-            gate.register(&registration, &mut |done, all| progress.share(done as f64 / all.max(1) as f64))?;
-        drop(progress);
-        self.tell(&registered);
-        self.print(&gate, &registered)
+        let registered = office.register(&registration)?;
+        registered::tell_about(&registered, self.file.is_some());
+        match self.gate.ledger.json {
+            true => print_json(&registered)?,
+            false => print_line(&registered::text(&registered)?)?,
+        }
+        Ok(ExitCode::SUCCESS)
     }
 
     fn timeout(&self) -> Result<Option<Duration>, Failure> {
-        let seconds = |seconds: f64| {
-            Duration::try_from_secs_f64(seconds)
-                .map_err(|error| Failure::Usage(format!("--timeout {seconds}: {error}; give for instance 60")))
-        };
         self.timeout.map(seconds).transpose()
     }
 
@@ -233,152 +166,9 @@ impl Add {
         let (filter, odometer) = self.rules.specs(default)?;
         Ok(Some(Rules { filter, odometer }))
     }
-
-    /// What an owner should know beside the result.
-    fn tell(&self, registered: &Registered) {
-        let Registered { dataset, counted, bad, left_out, same_data, unchanged, not_dropped } = registered;
-        for BadRow { line, why } in bad {
-            tell(&format!("line {line}: {why}"));
-        }
-        if let Some(Counted { bad_rows, .. }) = counted
-            && *bad_rows > 0
-        {
-            let (rows, are) = (number(*bad_rows, "row", "rows"), if *bad_rows == 1 { "is" } else { "are" });
-            tell(&format!("warning: {rows} could not be read and {are} not imported"));
-        }
-        if let Some(Counted { kept: 0, .. }) = counted {
-            tell("warning: no row counts, so that every answer is noise alone");
-        }
-        let columns = dataset.schema.columns().iter().filter(|_| self.file.is_some());
-        for column in columns.filter(|column| column.name().parse::<f64>().is_ok()) {
-            let name = column.name();
-            tell(&format!(
-                "warning: a column is called {name}; if the file has no header, put one before its first row and add it again with \
-                 --new-version"
-            ));
-        }
-        for (column, kind) in left_out {
-            tell(&format!("note: the column {column} is of type {kind}, which cannot be asked about, and is left out"));
-        }
-        for other in same_data {
-            tell(&format!(
-                "warning: the same data are registered as {other}: what is learned through both adds up, so the people in them are \
-                 protected by the sum of both budgets only"
-            ));
-        }
-        if let Some(why) = not_dropped {
-            tell(&format!("warning: the gate's table of the version before is still there; drop it by hand: {why}"));
-        }
-        if *unchanged {
-            tell(&format!("warning: version {} has the same data as the one before", dataset.version));
-        }
-    }
-
-    fn print(&self, gate: &Gate, registered: &Registered) -> Result<ExitCode, Failure> {
-        let Registered { dataset, counted, bad, left_out, same_data, .. } = registered;
-        let account = gate.ledger().account(&dataset.name)?;
-        if self.gate.ledger.json {
-            let imported = counted.map(|Counted { rows, kept, without_unit, bad_rows }| ImportedJson {
-                rows,
-                kept,
-                without_unit,
-                bad_rows,
-                first_bad_rows: bad.iter().map(|row| BadRowJson { line: row.line, why: row.why.clone() }).collect(),
-            });
-            print_json(&Document {
-                dataset: &dataset.name,
-                version: dataset.version,
-                schema: SchemaJson::new(&dataset.schema),
-                imported,
-                left_out: left_out.iter().map(|(column, kind)| [column.as_str(), kind.as_str()]).collect(),
-                same_data,
-                account: AccountJson::new(&account, None),
-            })?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        let mut lines = Lines::default();
-        lines.add("dataset", format!("{}, version {}", dataset.name, dataset.version));
-        lines.add(
-            "rows",
-            match counted {
-                Some(counted) => rows(counted, &dataset.schema),
-                None => rows_that_count(dataset),
-            },
-        );
-        lines.add("unit", dataset.schema.unit());
-        let fixed = fixed_lines(&account);
-        print_line(&format!("{lines}\n\n{}\n\n{fixed}", column_table(&dataset.schema)))?;
-        Ok(ExitCode::SUCCESS)
-    }
 }
 
-/// What came of the rows.
-fn rows(counted: &Counted, schema: &Schema) -> String {
-    let Counted { rows, kept, without_unit, bad_rows } = counted;
-    if *schema.unit() == PrivacyUnit::Row && *bad_rows == 0 {
-        return thousands(*rows);
-    }
-    if *schema.unit() == PrivacyUnit::Row {
-        return format!(
-            "{} of {}; left out: {} that cannot be read",
-            thousands(*kept),
-            thousands(*rows),
-            thousands(*bad_rows)
-        );
-    }
-    let surplus = rows.saturating_sub(kept + without_unit + bad_rows);
-    format!(
-        "{} of {}; left out: {} without a unit, {} beyond the most of a unit, {} that cannot be read",
-        thousands(*kept),
-        thousands(*rows),
-        thousands(*without_unit),
-        thousands(surplus),
-        thousands(*bad_rows)
-    )
-}
-
-impl DeclarationArgs {
-    /// What was declared: a file, or else what was declared about the version before, and the flags on top of it.
-    fn declaration(&self, before: Option<&Schema>) -> Result<Declaration, Failure> {
-        let mut declaration = match &self.schema {
-            Some(path) => Declaration::parse(&read(path)?)
-                .map_err(|error| Failure::Usage(format!("the schema {}: {error}", path.display())))?,
-            None => before.map_or_else(Declaration::default, Declaration::of),
-        };
-        match (self.unit.as_deref(), self.max_rows_per_unit) {
-            (None, _) => {}
-            (Some("row"), None) => declaration.unit = PrivacyUnit::Row,
-            (Some("row"), Some(_)) => {
-                return Err(Failure::Usage(
-                    "--max-rows-per-unit goes with a column as the unit, not with row".to_string(),
-                ));
-            }
-            (Some(column), Some(max_rows_per_unit)) => {
-                declaration.unit = PrivacyUnit::Column { column: column.to_string(), max_rows_per_unit };
-            }
-            (Some(column), None) => {
-                return Err(Failure::Usage(format!(
-                    "with --unit {column}, say how many rows of one {column} may count: --max-rows-per-unit 1"
-                )));
-            }
-        }
-        if let Some(name) = &self.neighbours {
-            declaration.neighbours = Neighbours::from_name(name)?;
-        }
-        self.types.iter().try_for_each(|text| declaration.add_type(text))?;
-        self.bounds.iter().try_for_each(|text| declaration.add_bounds(text))?;
-        self.categories.iter().try_for_each(|text| declaration.add_categories(text))?;
-        Ok(declaration)
-    }
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    let unreadable = |error: &dyn std::fmt::Display| {
-        Failure::Usage(format!("the schema {} cannot be read: {error}; name a file in TOML", path.display()))
-    };
-    let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
-    if length > Declaration::LONGEST as u64 {
-        return Err(unreadable(&format!("it has {length} bytes; at most {} are read", Declaration::LONGEST)));
-    }
-    std::fs::read_to_string(path).map_err(|error| unreadable(&error))
+fn seconds(seconds: f64) -> Result<Duration, Failure> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|error| Failure::Usage(format!("--timeout {seconds}: {error}; give for instance 60")))
 }

@@ -1,6 +1,8 @@
 //! `taximeter dataset`: data that may be asked about.
 
 mod add;
+mod declaration;
+mod registered;
 mod show;
 
 use std::process::ExitCode;
@@ -9,7 +11,7 @@ use clap::{Args, Subcommand};
 
 use crate::output::Failure;
 
-pub use show::{SchemaJson, analysts, column_table};
+pub use show::column_table;
 
 /// Data behind a budget: add, list, show, check, refresh, log
 ///

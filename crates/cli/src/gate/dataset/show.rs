@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Serialize;
-use taximeter_gate::{Column, Dataset, PrivacyUnit, Registered, Schema, Value};
-use taximeter_ledger::{Account, AccountName, Neighbours, Reader};
+use serde_json::Value as Json;
+use taximeter_api::{AccountDocument, CheckedDataset, DatasetDocument, FailedQuestionDocument, SchemaDocument};
+use taximeter_gate::Value;
+use taximeter_ledger::AccountName;
 
 use crate::gate::GateArgs;
-use crate::ledger::document::AccountJson;
-use crate::ledger::show::{Lines, account_lines, blocked_by, reading, share, to_the_second};
-use crate::output::{Failure, print_json, print_line, tell, thousands};
+use crate::ledger::show::{Lines, account_lines, is_unknown, reading, share, to_the_second};
+use crate::output::{Failure, print_json, print_line, thousands};
 use crate::table::Table;
 
 /// List the datasets
@@ -62,109 +62,32 @@ pub struct Log {
     gate: GateArgs,
 }
 
-#[derive(Serialize)]
-struct DatasetJson<'a> {
-    dataset: &'a AccountName,
-    version: u32,
-    registered: String,
-    rows: Option<u64>,
-    reuse: bool,
-    timeout_seconds: f64,
-    data: String,
-    schema: SchemaJson<'a>,
-    account: Option<AccountJson<'a>>,
-    analysts: Vec<&'a AccountName>,
-}
-
-/// What an owner declared, as JSON.
-#[derive(Serialize)]
-pub struct SchemaJson<'a> {
-    unit: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_rows_per_unit: Option<u32>,
-    neighbours: Neighbours,
-    columns: Vec<ColumnJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct ColumnJson<'a> {
-    name: &'a str,
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bounds: Option<[String; 2]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    grid: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    categories: Option<Vec<serde_json::Value>>,
-}
-
-impl<'a> SchemaJson<'a> {
-    pub fn new(schema: &'a Schema) -> SchemaJson<'a> {
-        let (unit, max_rows_per_unit) = match schema.unit() {
-            PrivacyUnit::Row => ("row".to_string(), None),
-            PrivacyUnit::Column { column, max_rows_per_unit } => (column.clone(), Some(*max_rows_per_unit)),
-        };
-        let column = |column: &'a Column| ColumnJson {
-            name: column.name(),
-            kind: column.kind().to_string(),
-            bounds: column.bounds().map(|bounds| [bounds.low().to_string(), bounds.high().to_string()]),
-            grid: column.bounds().map(|bounds| bounds.grid().to_string()),
-            categories: column.categories().map(|categories| categories.iter().map(Value::json).collect()),
-        };
-        let columns = schema.columns().iter().map(column).collect();
-        SchemaJson { unit, max_rows_per_unit, neighbours: schema.neighbours(), columns }
-    }
-}
-
-/// The columns and what may be asked about them.
-pub fn column_table(schema: &Schema) -> Table {
-    let mut table = Table::new(&["column", "type", "bounds", "categories"]);
-    for column in schema.columns() {
-        table.row([
-            column.name().to_string(),
-            column.kind().to_string(),
-            column.bounds().map_or("–".to_string(), |bounds| bounds.to_string()),
-            column.categories().map_or("–".to_string(), short_list),
-        ]);
-    }
-    table
-}
-
-/// A few categories, and how many more there are.
-fn short_list(categories: &[Value]) -> String {
-    const SHOWN: usize = 5;
-    let shown: Vec<String> = categories.iter().take(SHOWN).map(ToString::to_string).collect();
-    match categories.len().saturating_sub(SHOWN) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
 impl List {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let (catalog, reader) = self.gate.look()?;
-        let datasets = catalog.datasets()?;
+        let list = self.gate.office()?.datasets()?;
         if self.gate.ledger.json {
-            let documents: Vec<_> = datasets.iter().map(|dataset| document(dataset, &datasets, &reader)).collect();
-            print_json(&documents)?;
+            print_json(&list)?;
             return Ok(ExitCode::SUCCESS);
         }
-        if datasets.is_empty() {
+        if list.0.is_empty() {
             print_line("there are no datasets; `dataset add` makes one")?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut table = Table::new(&["dataset", ">version", ">rows", "unit", "neighbours", ">left", ">reading"]);
-        for dataset in &datasets {
-            let account = reader.account(&dataset.name).ok();
+        for dataset in &list.0 {
+            let account = dataset.account.as_ref();
             table.row([
-                dataset.name.to_string(),
+                dataset.dataset.to_string(),
                 dataset.version.to_string(),
-                dataset.rows.map_or("live".to_string(), thousands),
-                dataset.schema.unit().to_string(),
-                dataset.schema.neighbours().name().to_string(),
-                share(account.and_then(|account| account.left())),
-                account.map_or("–".to_string(), |account| reading(account.reading(), false)),
+                match (dataset.rows, &dataset.data) {
+                    (Some(rows), _) => thousands(rows),
+                    (None, Some(_)) => "live".to_string(),
+                    (None, None) => "–".to_string(),
+                },
+                dataset.schema.privacy_unit()?.to_string(),
+                dataset.schema.neighbours.name().to_string(),
+                share(account.and_then(AccountDocument::left)),
+                account.map_or("–".to_string(), |account| reading(account.reading, is_unknown(account))),
             ]);
         }
         print_line(&table.to_string())?;
@@ -174,37 +97,35 @@ impl List {
 
 impl Show {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let (catalog, reader) = self.gate.look()?;
-        let dataset = catalog.dataset(&AccountName::parse(&self.name)?)?;
-        let datasets = catalog.datasets()?;
+        let dataset = self.gate.office()?.dataset(&AccountName::parse(&self.name)?)?;
         if self.gate.ledger.json {
-            print_json(&document(&dataset, &datasets, &reader))?;
+            print_json(&dataset)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let mut lines = lines(&dataset);
-        let accounts = reader.accounts().iter().map(Account::name);
-        let analysts = analysts(&datasets, &dataset.name, accounts).into_iter().map(AccountName::as_str);
-        let analysts: Vec<&str> = analysts.collect();
+        let mut lines = lines(&dataset)?;
+        let analysts: Vec<&str> = dataset.analysts.iter().map(AccountName::as_str).collect();
         lines.add("analysts", if analysts.is_empty() { "none but the owner".to_string() } else { analysts.join(", ") });
-        let account = reader.account(&dataset.name)?;
-        let account = account_lines(account, blocked_by(account, |name| reader.account(name).ok()));
-        print_line(&format!("{lines}\n\n{}\n\n{account}", column_table(&dataset.schema)))?;
+        let account =
+            dataset.account.as_ref().map_or(String::new(), |account| format!("\n\n{}", account_lines(account)));
+        print_line(&format!("{lines}\n\n{}{account}", column_table(&dataset.schema)))?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
 impl Check {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let (catalog, reader) = self.gate.look()?;
-        let dataset = catalog.check(&AccountName::parse(&self.name)?, &reader)?;
+        let CheckedDataset(dataset) = self.gate.office()?.check(&AccountName::parse(&self.name)?)?;
+        let protects = dataset
+            .account
+            .as_ref()
+            .map_or(String::new(), |account| format!(", and its account protects {}", account.privacy()));
         match self.gate.ledger.json {
-            true => print_json(&document(&dataset, &catalog.datasets()?, &reader))?,
+            true => print_json(&dataset)?,
             false => print_line(&format!(
-                "{} is as it was registered: version {}, {} columns, and its account protects {}",
-                dataset.name,
+                "{} is as it was registered: version {}, {} columns{protects}",
+                dataset.dataset,
                 dataset.version,
-                dataset.schema.columns().len(),
-                dataset.schema.privacy()?
+                dataset.schema.columns.len(),
             ))?,
         }
         Ok(ExitCode::SUCCESS)
@@ -213,47 +134,28 @@ impl Check {
 
 impl Refresh {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let gate = self.gate.open()?;
-        let Registered { dataset, not_dropped, .. } = gate.refresh(&AccountName::parse(&self.name)?)?;
-        if let Some(why) = not_dropped {
-            tell(&format!("warning: the gate's table of the version before is still there; drop it by hand: {why}"));
-        }
+        let dataset = self.gate.office()?.refresh(&AccountName::parse(&self.name)?)?;
         match self.gate.ledger.json {
-            true => print_json(&document(&dataset, &gate.catalog().datasets()?, &gate.ledger().reader()?))?,
-            false => print_line(&lines(&dataset).to_string())?,
+            true => print_json(&dataset)?,
+            false => print_line(&lines(&dataset)?.to_string())?,
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-#[derive(Serialize)]
-struct FailureJson {
-    time: String,
-    key: String,
-    dataset: String,
-    why: String,
-}
-
 impl Log {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let (catalog, _) = self.gate.look()?;
-        let failures = catalog.failures(self.limit)?.into_iter().map(|failure| FailureJson {
-            time: failure.time.to_string(),
-            key: failure.key,
-            dataset: failure.dataset,
-            why: failure.why,
-        });
-        let failures: Vec<FailureJson> = failures.collect();
+        let log = self.gate.office()?.log(self.limit)?;
         if self.gate.ledger.json {
-            print_json(&failures)?;
+            print_json(&log)?;
             return Ok(ExitCode::SUCCESS);
         }
-        if failures.is_empty() {
+        if log.0.is_empty() {
             print_line("the log is empty")?;
             return Ok(ExitCode::SUCCESS);
         }
         let mut table = Table::new(&["time (UTC)", "dataset", "key", "why there is no answer"]);
-        for FailureJson { time, key, dataset, why } in failures {
+        for FailedQuestionDocument { time, key, dataset, why } in log.0 {
             table.row([to_the_second(&time), dataset, key, why]);
         }
         print_line(&table.to_string())?;
@@ -261,46 +163,55 @@ impl Log {
     }
 }
 
-/// The rows that count.
-pub fn rows_that_count(dataset: &Dataset) -> String {
-    dataset.rows.map_or("as many as there are when it is asked".to_string(), thousands)
-}
+/// What is said about rows that are not counted.
+pub const LIVE: &str = "as many as there are when it is asked";
 
-fn lines(dataset: &Dataset) -> Lines {
+fn lines(dataset: &DatasetDocument) -> Result<Lines, Failure> {
     let mut lines = Lines::default();
-    let registered = to_the_second(&dataset.registered.to_string());
-    lines.add("dataset", format!("{}, version {} of {registered} UTC", dataset.name, dataset.version));
-    lines.add("data", dataset.data());
-    lines.add("rows", rows_that_count(dataset));
-    lines.add("unit", dataset.schema.unit());
-    lines.add("neighbours", dataset.schema.neighbours().name());
-    lines.add("timeout", format!("{} s a question", dataset.timeout.as_secs_f64()));
+    let registered = to_the_second(&dataset.registered);
+    lines.add("dataset", format!("{}, version {} of {registered} UTC", dataset.dataset, dataset.version));
+    // Whoever is not told where the data are is not told how many there are either.
+    if let Some(data) = &dataset.data {
+        lines.add("data", data);
+        lines.add("rows", dataset.rows.map_or(LIVE.to_string(), thousands));
+    }
+    lines.add("unit", dataset.schema.privacy_unit()?);
+    lines.add("neighbours", dataset.schema.neighbours.name());
+    lines.add("timeout", format!("{} s a question", dataset.timeout_seconds));
     lines.add("reuse", if dataset.reuse { "earlier answers may be given again" } else { "not allowed" });
-    lines
+    Ok(lines)
 }
 
-fn document<'a>(dataset: &'a Dataset, datasets: &[Dataset], reader: &'a Reader) -> DatasetJson<'a> {
-    let accounts = reader.accounts().iter().map(Account::name);
-    DatasetJson {
-        dataset: &dataset.name,
-        version: dataset.version,
-        registered: dataset.registered.to_string(),
-        rows: dataset.rows,
-        reuse: dataset.reuse,
-        timeout_seconds: dataset.timeout.as_secs_f64(),
-        data: dataset.data(),
-        schema: SchemaJson::new(&dataset.schema),
-        account: reader.account(&dataset.name).ok().map(|account| AccountJson::new(account, None)),
-        analysts: analysts(datasets, &dataset.name, accounts),
+/// The columns and what may be asked about them.
+pub fn column_table(schema: &SchemaDocument) -> Table {
+    let mut table = Table::new(&["column", "type", "bounds", "categories"]);
+    for column in &schema.columns {
+        let bounds = column.bounds.as_ref().zip(column.grid.as_ref());
+        table.row([
+            column.name.clone(),
+            column.kind.clone().unwrap_or_default(),
+            bounds.map_or("–".to_string(), |([low, high], grid)| format!("{low} to {high} in steps of {grid}")),
+            column.categories.as_deref().map_or("–".to_string(), short_list),
+        ]);
+    }
+    table
+}
+
+/// A few categories, and how many more there are.
+fn short_list(categories: &[Json]) -> String {
+    const SHOWN: usize = 5;
+    let shown: Vec<String> = categories.iter().take(SHOWN).map(category).collect();
+    match categories.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
-/// The accounts right below a dataset's, but for those of other datasets.
-pub fn analysts<'a>(
-    datasets: &[Dataset],
-    dataset: &AccountName,
-    accounts: impl Iterator<Item = &'a AccountName>,
-) -> Vec<&'a AccountName> {
-    let is_dataset = |name: &AccountName| datasets.iter().any(|other| other.name == *name);
-    accounts.filter(|name| name.parent().as_ref() == Some(dataset) && !is_dataset(name)).collect()
+/// A category as a question writes it.
+fn category(category: &Json) -> String {
+    match category {
+        Json::String(text) => Value::Text(text.clone()).to_string(),
+        Json::Bool(value) => Value::Boolean(*value).to_string(),
+        other => other.to_string(),
+    }
 }

@@ -3,12 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Serialize;
-use serde_json::value::RawValue;
-use taximeter_ledger::{AccountName, Hash, LedgerId};
+use taximeter_api::CloseRequest;
+use taximeter_ledger::AccountName;
 
-use crate::ledger::document::AccountJson;
-use crate::ledger::receipt::ReceiptJson;
 use crate::ledger::{LedgerArgs, SignatureArgs};
 use crate::output::{Failure, print_json, print_line};
 
@@ -24,28 +21,14 @@ pub struct Close {
     ledger: LedgerArgs,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    outcome: &'static str,
-    ledger: LedgerId,
-    sequence: u64,
-    hash: Hash,
-    record: Box<RawValue>,
-    account: AccountJson<'a>,
-}
-
 impl Close {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let (name, by, note) = (AccountName::parse(&self.name)?, self.signature.by()?, self.signature.note()?);
-        let ledger = self.ledger.write()?;
-        let receipt = ledger.close_account(name.clone(), by, note)?;
-        if self.ledger.json {
-            let account = ledger.account(&name)?;
-            let ReceiptJson { ledger, sequence, hash, record } = ReceiptJson::new(&receipt)?;
-            let account = AccountJson::new(&account, Some(&name));
-            print_json(&Document { outcome: "closed", ledger, sequence, hash, record, account })?;
-        } else {
-            print_line(&format!("closed {name} for good, in record {}; its history stays", receipt.sequence()))?;
+        let name = AccountName::parse(&self.name)?;
+        let request = CloseRequest { by: self.signature.by()?, note: self.signature.note()? };
+        let closed = self.ledger.office()?.close_account(&name, &request)?;
+        match self.ledger.json {
+            true => print_json(&closed)?,
+            false => print_line(&format!("closed {name} for good, in record {}; its history stays", closed.sequence))?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -3,11 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use taximeter_ledger::{Account, AccountName};
+use taximeter_ledger::AccountName;
 
 use crate::ledger::LedgerArgs;
-use crate::ledger::document::AccountJson;
-use crate::ledger::show::{account_lines, blocked_by};
+use crate::ledger::show::account_lines;
 use crate::output::{Failure, print_json, print_line};
 
 /// Show everything about an account
@@ -23,12 +22,10 @@ pub struct Show {
 impl Show {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let name = AccountName::parse(&self.name)?;
-        let reader = self.ledger.read()?;
-        let account = reader.account(&name)?;
-        let blocked_by = blocked_by(account, |name| reader.account(name).ok());
+        let account = self.ledger.office()?.account(&name)?;
         match self.ledger.json {
-            true => print_json(&AccountJson::new(account, blocked_by.map(Account::name)))?,
-            false => print_line(&account_lines(account, blocked_by).to_string())?,
+            true => print_json(&account)?,
+            false => print_line(&account_lines(&account).to_string())?,
         }
         Ok(ExitCode::SUCCESS)
     }

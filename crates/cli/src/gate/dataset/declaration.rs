@@ -1,0 +1,83 @@
+//! What an owner declares about data: a file, flags, or both.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use taximeter_api::SchemaDocument;
+use taximeter_gate::{Declaration, PrivacyUnit};
+use taximeter_ledger::Neighbours;
+
+use crate::output::Failure;
+
+/// What is declared about a dataset.
+#[derive(Args)]
+#[command(next_help_heading = "The declaration")]
+pub struct DeclarationArgs {
+    /// A file with the declaration, in TOML
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    /// Whose privacy is protected: row, or the column that names a unit
+    #[arg(long, value_name = "row|COLUMN")]
+    unit: Option<String>,
+    /// The most rows of one unit that count
+    #[arg(long, value_name = "ROWS", requires = "unit")]
+    max_rows_per_unit: Option<u32>,
+    /// When two datasets count as neighbours [default: add-remove]
+    #[arg(long, value_name = "RELATION", value_parser = ["add-remove", "substitute"])]
+    neighbours: Option<String>,
+    /// Bounds of a column, with or without a grid
+    #[arg(long, value_name = "COLUMN=LOW..HIGH[/GRID]")]
+    bounds: Vec<String>,
+    /// Categories of a column
+    #[arg(long, value_name = "COLUMN=A,B,…")]
+    categories: Vec<String>,
+    /// The type of a column: integer, real, text or boolean
+    #[arg(long = "type", value_name = "COLUMN=TYPE")]
+    types: Vec<String>,
+}
+
+impl DeclarationArgs {
+    /// What was declared: a file, or else what was declared about the version before, and the flags on top of it.
+    pub fn declaration(&self, before: Option<&SchemaDocument>) -> Result<Declaration, Failure> {
+        let mut declaration = match &self.schema {
+            Some(path) => Declaration::parse(&read(path)?)
+                .map_err(|error| Failure::Usage(format!("the schema {}: {error}", path.display())))?,
+            None => before.map_or_else(|| Ok(Declaration::default()), SchemaDocument::declaration)?,
+        };
+        match (self.unit.as_deref(), self.max_rows_per_unit) {
+            (None, _) => {}
+            (Some("row"), None) => declaration.unit = PrivacyUnit::Row,
+            (Some("row"), Some(_)) => {
+                return Err(Failure::Usage(
+                    "--max-rows-per-unit goes with a column as the unit, not with row".to_string(),
+                ));
+            }
+            (Some(column), Some(max_rows_per_unit)) => {
+                declaration.unit = PrivacyUnit::Column { column: column.to_string(), max_rows_per_unit };
+            }
+            (Some(column), None) => {
+                return Err(Failure::Usage(format!(
+                    "with --unit {column}, say how many rows of one {column} may count: --max-rows-per-unit 1"
+                )));
+            }
+        }
+        if let Some(name) = &self.neighbours {
+            declaration.neighbours = Neighbours::from_name(name)?;
+        }
+        self.types.iter().try_for_each(|text| declaration.add_type(text))?;
+        self.bounds.iter().try_for_each(|text| declaration.add_bounds(text))?;
+        self.categories.iter().try_for_each(|text| declaration.add_categories(text))?;
+        Ok(declaration)
+    }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let unreadable = |error: &dyn std::fmt::Display| {
+        Failure::Usage(format!("the schema {} cannot be read: {error}; name a file in TOML", path.display()))
+    };
+    let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
+    if length > Declaration::LONGEST as u64 {
+        return Err(unreadable(&format!("it has {length} bytes; at most {} are read", Declaration::LONGEST)));
+    }
+    std::fs::read_to_string(path).map_err(|error| unreadable(&error))
+}

@@ -1,0 +1,55 @@
+//! What would come of a question, for people.
+
+use taximeter_api::Explanation;
+use taximeter_ledger::AccountName;
+
+use super::render;
+use crate::ledger::receipt::what_fits;
+use crate::ledger::show::{self, Lines};
+use crate::table::Table;
+
+/// What would happen.
+pub fn text(explanation: &Explanation) -> String {
+    let mut lines = Lines::default();
+    lines.add("question", &explanation.question);
+    lines.add("runs", &explanation.sql);
+    if !explanation.parameters.is_empty() {
+        lines.add("with", explanation.parameters.join(", "));
+    }
+    lines.add("costs", show::costs(&[explanation.cost]));
+    let payers: Vec<&str> = explanation.pays.iter().map(AccountName::as_str).collect();
+    lines.add("pays", payers.join(", "));
+    match explanation.admitted {
+        true => {
+            lines.add("verdict", "would be answered; nothing was charged");
+            for closes in &explanation.closes {
+                lines.add("closes", show::closed_branch(&closes.account, &closes.branch));
+            }
+        }
+        false => {
+            lines.add("verdict", "would be refused; nothing was charged");
+            lines.add("fits", what_fits(explanation.fits.as_deref(), explanation.not_open, true));
+        }
+    }
+    format!("{lines}\n\n{}", parts(explanation))
+}
+
+fn parts(explanation: &Explanation) -> Table {
+    let mut table = Table::new(&["computed", ">sensitivity", "noise", ">scale", ">95% within ±", "cost"]);
+    for part in &explanation.parts {
+        let sensitivity = part.sensitivity.as_str();
+        table.row([
+            part.measure.clone(),
+            match sensitivity.parse() {
+                // The length of a vector, which may be the root of an integer.
+                Ok(length) if part.noise == "discrete-gaussian" => render::scale(length),
+                _ => render::grouped(sensitivity),
+            },
+            part.noise.clone(),
+            render::scale(part.scale.0),
+            render::grouped(part.half_width.as_str()),
+            show::costs(&[part.cost]),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,128 @@
+//! Accounts and their journal at a server.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde::Deserialize;
+use taximeter_api::{
+    AccountDocument, AccountList, ChargeRequest, CloseRequest, Closed, Code, HistoryDocument, LedgerDocument,
+    NewAccount, Opened, PositionDocument, Problem, QuoteDocument, VerifyDocument, VerifyState,
+};
+use taximeter_ledger::{AccountName, Key, LedgerId, Position};
+
+use super::exchange::Call;
+use super::{Client, part};
+use crate::office::{Accounts, ChargeOutcome, Told};
+use crate::output::Failure;
+
+/// The most records that a server gives at once.
+const HISTORY_PART: usize = 1000;
+
+/// How often it is asked how far a verification is.
+const POLL: Duration = Duration::from_millis(100);
+
+/// The longest line of an export: much longer than any record.
+const LONGEST_LINE: u64 = 16 << 20;
+
+impl Accounts for Client {
+    fn accounts(&self) -> Result<AccountList, Failure> {
+        self.document(&Call::get("/v1/accounts"))
+    }
+
+    fn account(&self, name: &AccountName) -> Result<AccountDocument, Failure> {
+        self.document(&Call::get(format!("/v1/accounts/{}", part(name))))
+    }
+
+    fn open_account(&self, account: &NewAccount) -> Result<Opened, Failure> {
+        // A server has a ledger already.
+        let opened = self.document(&Call::post("/v1/accounts", account)?)?;
+        Ok(Opened { ledger_created: Some(false), ..opened })
+    }
+
+    fn close_account(&self, name: &AccountName, request: &CloseRequest) -> Result<Closed, Failure> {
+        self.document(&Call::post(format!("/v1/accounts/{}/close", part(name)), request)?)
+    }
+
+    fn charge(&self, request: &ChargeRequest, key: &Key) -> Result<ChargeOutcome, Failure> {
+        let call = Call::post("/v1/charges", request)?.under(key)?;
+        match self.answered(&call)? {
+            Ok(answer) => Ok(ChargeOutcome::Charged(self.parse(&answer.into_text())?)),
+            Err(Problem { code: Code::Refused, refusal: Some(refusal), .. }) => Ok(ChargeOutcome::Refused(refusal)),
+            Err(problem) => Err(self.failure(problem, &call)),
+        }
+    }
+
+    fn quote(&self, request: &ChargeRequest) -> Result<QuoteDocument, Failure> {
+        self.document(&Call::post("/v1/quotes", request)?.repeatable())
+    }
+
+    fn history(&self, name: &AccountName, from: Option<u64>, most: usize) -> Result<HistoryDocument, Failure> {
+        let path = |from: Option<u64>, limit: usize| {
+            let from = from.map_or(String::new(), |from| format!("&from={from}"));
+            format!("/v1/accounts/{}/history?limit={limit}{from}", part(name))
+        };
+        let mut history: HistoryDocument = self.document(&Call::get(path(from, most.min(HISTORY_PART))))?;
+        while let Some(next) = history.next.filter(|_| history.records.len() < most) {
+            let limit = (most - history.records.len()).min(HISTORY_PART);
+            let more: HistoryDocument = self.document(&Call::get(path(Some(next), limit)))?;
+            history.records.extend(more.records);
+            // A server that gives nothing and promises more would be asked for ever.
+            history.next = more.next.filter(|more| *more < next);
+        }
+        Ok(history)
+    }
+
+    fn ledger(&self) -> Result<LedgerDocument, Failure> {
+        self.document(&Call::get("/v1/ledger"))
+    }
+
+    fn verify(&self, told: Told<'_>) -> Result<VerifyDocument, Failure> {
+        let mut verified: VerifyDocument = self.document(&Call::post_empty("/v1/verify").repeatable())?;
+        while verified.state == VerifyState::Running {
+            told(verified.done as f64 / verified.of.max(1) as f64);
+            sleep(POLL);
+            verified = self.document(&Call::get("/v1/verify"))?;
+        }
+        match verified.state {
+            VerifyState::None => Err(Failure::Other(
+                "the server has forgotten the verification, as if it had been started anew; try again".to_string(),
+            )),
+            VerifyState::Failed => {
+                let why = verified.reason.unwrap_or("it does not say why".to_string());
+                Err(Failure::Other(format!("the server could not verify the journal: {why}")))
+            }
+            _ => Ok(verified),
+        }
+    }
+
+    fn export(&self, out: &mut dyn Write, told: Told<'_>) -> Result<(LedgerId, Position), Failure> {
+        let LedgerDocument { ledger, records, .. } = self.ledger()?;
+        let mut lines = BufReader::new(self.stream("/v1/export")?);
+        let (mut line, mut last) = (Vec::new(), Vec::new());
+        for count in 0u64.. {
+            line.clear();
+            let read = lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
+            read.map_err(|error| Failure::Other(format!("{CUT_OFF}: {error}; try again")))?;
+            if line.is_empty() {
+                break;
+            }
+            out.write_all(&line)?;
+            std::mem::swap(&mut line, &mut last);
+            told(count as f64 / records.max(1) as f64);
+        }
+        out.flush()?;
+        let End { end: PositionDocument { sequence, hash } } =
+            serde_json::from_slice(&last).map_err(|_| Failure::Other(format!("{CUT_OFF}; try again")))?;
+        Ok((ledger, Position { sequence, hash }))
+    }
+}
+
+const CUT_OFF: &str = "the export was cut off, and what was written of it is not the whole journal";
+
+/// The last line of an export.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct End {
+    end: PositionDocument,
+}

@@ -1,0 +1,171 @@
+//! Datasets and questions at a server.
+
+use std::fs::{DirBuilder, File};
+use std::path::{Path, PathBuf};
+
+use taximeter_api::{
+    CheckedDataset, ClosesDocument, Code, DatasetDocument, DatasetList, Explanation, FailedQuestionList, FilterRequest,
+    NewAnalyst, NewAnalystDocument, NewData, NewDataset, OdometerRequest, Problem, QuestionRequest, RegisteredDocument,
+    Role, SchemaDocument, Upload, WhoAmI,
+};
+use taximeter_gate::{BadRows, Data, Origin, Registration, Rules};
+use taximeter_ledger::{AccountName, Key, Who};
+
+use super::exchange::{Answer, Call, Patience};
+use super::{Client, part};
+use crate::gate::render::with_position;
+use crate::ledger::variable;
+use crate::office::{Asked, Datasets};
+use crate::output::Failure;
+use crate::progress::{Progress, Watched};
+
+impl Datasets for Client {
+    fn datasets(&self) -> Result<DatasetList, Failure> {
+        self.document(&Call::get("/v1/datasets"))
+    }
+
+    fn dataset(&self, name: &AccountName) -> Result<DatasetDocument, Failure> {
+        self.document(&Call::get(format!("/v1/datasets/{}", part(name))))
+    }
+
+    fn check(&self, name: &AccountName) -> Result<CheckedDataset, Failure> {
+        self.document(&Call::get(format!("/v1/datasets/{}/check", part(name))).with(Patience::Long))
+    }
+
+    fn refresh(&self, name: &AccountName) -> Result<DatasetDocument, Failure> {
+        self.document(&Call::post_empty(format!("/v1/datasets/{}/refresh", part(name))).with(Patience::Long))
+    }
+
+    fn log(&self, most: u32) -> Result<FailedQuestionList, Failure> {
+        self.document(&Call::get(format!("/v1/log?limit={most}")))
+    }
+
+    fn register(&self, registration: &Registration) -> Result<RegisteredDocument, Failure> {
+        let (filter, odometer) = match &registration.rules {
+            Some(rules) => requests(rules),
+            None => (None, None),
+        };
+        let dataset = NewDataset {
+            dataset: registration.name.clone(),
+            data: match &registration.data {
+                Data::Csv { path, bad_rows } => {
+                    NewData::Upload { id: self.upload_file(path)?, skip_bad_rows: *bad_rows == BadRows::Skip }
+                }
+                Data::Postgres { url, table } => NewData::Postgres { url: url.clone(), table: table.clone() },
+            },
+            schema: Some(SchemaDocument::of(&registration.declaration)),
+            filter,
+            odometer,
+            new_version: registration.new_version,
+            reuse: Some(registration.reuse),
+            timeout_seconds: Some(registration.timeout.as_secs_f64()),
+        };
+        // An upload is gone after it was named once.
+        self.document(&Call::post("/v1/datasets", &dataset)?.with(Patience::Long).single())
+    }
+
+    fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<NewAnalystDocument, Failure> {
+        let (filter, odometer) = requests(&rules);
+        let analyst = NewAnalyst { analyst: analyst.to_string(), filter, odometer };
+        self.document(&Call::post(format!("/v1/datasets/{}/analysts", part(dataset)), &analyst)?)
+    }
+
+    fn payer(&self, dataset: &AccountName) -> Result<AccountName, Failure> {
+        let WhoAmI { token, .. } = self.document(&Call::get("/v1/me"))?;
+        let is_below = |name: &&AccountName| name.path().any(|above| above == dataset.as_str());
+        let own: Vec<&AccountName> = token.accounts.iter().filter(is_below).collect();
+        match (token.role, own.as_slice()) {
+            (Role::Analyst, [account]) => Ok((*account).clone()),
+            (Role::Analyst, _) => Err(Failure::Usage(format!(
+                "{} of your token's accounts can pay for {dataset}; say with --by which of them does",
+                if own.is_empty() { "none" } else { "several" }
+            ))),
+            _ => Ok(dataset.clone()),
+        }
+    }
+
+    fn knows_who_asks(&self) -> bool {
+        true
+    }
+
+    fn ask(&self, question: &QuestionRequest, _by: Option<&Who>, key: &Key) -> Result<Asked, Failure> {
+        let call = Call::post("/v1/questions", question)?.under(key)?.with(Patience::Long);
+        match self.answered(&call)? {
+            Ok(answer) => {
+                let (origin, closed, document) = (origin(&answer), closed(&answer), answer.into_text());
+                // It is printed as it is, so it must be what it says.
+                self.parse::<serde::de::IgnoredAny>(&document)?;
+                Ok(Asked::Answered { origin, closed, document })
+            }
+            Err(Problem { code: Code::Refused, refusal: Some(refusal), .. }) => Ok(Asked::Refused(refusal)),
+            Err(Problem { code: Code::NoAnswer, sequence: Some(sequence), .. }) => Ok(Asked::NoAnswer { sequence }),
+            Err(problem) if problem.position.is_some() => Err(with_position(&question.question, problem)),
+            Err(problem) => Err(self.failure(problem, &call)),
+        }
+    }
+
+    fn explain(&self, question: &QuestionRequest) -> Result<Explanation, Failure> {
+        match self.answered(&Call::post("/v1/questions/explain", question)?.repeatable())? {
+            Ok(answer) => self.parse(&answer.into_text()),
+            Err(problem) => Err(with_position(&question.question, problem)),
+        }
+    }
+
+    fn typed_lines(&self) -> Result<PathBuf, Failure> {
+        let state = variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || variable("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+        let folder = state.or_else(home).unwrap_or_else(std::env::temp_dir).join("taximeter");
+        make_private(&folder)
+            .map_err(|error| Failure::Other(format!("the folder {} cannot be made: {error}", folder.display())))?;
+        Ok(folder.join("history.txt"))
+    }
+}
+
+impl Client {
+    /// Sends a file before it is registered, with progress. Returns what names it.
+    fn upload_file(&self, path: &Path) -> Result<String, Failure> {
+        let unreadable =
+            |error: std::io::Error| Failure::Usage(format!("the file {} cannot be read: {error}", path.display()));
+        let file = File::open(path).map_err(unreadable)?;
+        let bytes = file.metadata().map_err(unreadable)?.len();
+        let progress = Progress::new("uploading");
+        let mut watched = Watched::new(file, |read| progress.share(read as f64 / bytes.max(1) as f64));
+        let answer = self.upload("/v1/uploads", "text/csv", &mut watched)?;
+        let Upload { upload, .. } = self.parse(&answer.into_text())?;
+        Ok(upload)
+    }
+}
+
+/// The rules of an account, as they are asked for.
+fn requests(rules: &Rules) -> (Option<FilterRequest>, Option<OdometerRequest>) {
+    (rules.filter.as_ref().map(FilterRequest::new), Some(OdometerRequest::new(&rules.odometer)))
+}
+
+/// Where an answer is from, as its header says.
+fn origin(answer: &Answer) -> Origin {
+    match answer.header("taximeter-answer") {
+        Some("replayed") => Origin::Replayed,
+        Some("reused") => Origin::Reused,
+        _ => Origin::Fresh,
+    }
+}
+
+/// What a charge closed, as the answer's header says: ACCOUNT=BRANCH, and so on.
+fn closed(answer: &Answer) -> Vec<ClosesDocument> {
+    let closes = answer.header("taximeter-closes").unwrap_or_default().split(',');
+    let closes = closes.filter_map(|text| text.trim().split_once('='));
+    closes
+        .filter_map(|(account, branch)| {
+            Some(ClosesDocument { account: AccountName::parse(account).ok()?, branch: branch.to_string() })
+        })
+        .collect()
+}
+
+/// Makes a folder that others may not look into.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}

@@ -1,0 +1,345 @@
+//! One question to the server and its answer: asked again where that is safe, and never for ever.
+
+use std::io::Read;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use taximeter_api::{Code, Problem};
+use taximeter_gate::LONGEST_TIMEOUT;
+use taximeter_ledger::Key;
+use ureq::http::{HeaderMap, Response};
+use ureq::{Body, Error, SendBody, Timeout};
+
+use super::Client;
+use crate::output::Failure;
+
+/// The longest answer that is read, but for an export.
+const LONGEST_ANSWER: u64 = 64 << 20;
+
+/// How often a server that is busy is asked.
+const BUSY_TRIES: u32 = 5;
+
+/// How often a charge is asked for again after its answer was lost, and for how long at most.
+const LOST_TRIES: u32 = 3;
+const LOST_TIME: Duration = Duration::from_secs(5);
+
+/// How long an answer may take.
+#[derive(Clone, Copy)]
+pub enum Patience {
+    /// As long as a lookup.
+    Short,
+    /// As long as a question may take, or an import.
+    Long,
+}
+
+impl Patience {
+    fn time(self) -> Duration {
+        match self {
+            Patience::Short => Duration::from_secs(120),
+            Patience::Long => LONGEST_TIMEOUT + Duration::from_secs(120),
+        }
+    }
+}
+
+/// What is asked.
+pub struct Call<'a> {
+    path: String,
+    body: Method,
+    key: Option<&'a Key>,
+    patience: Patience,
+    busy_tries: u32,
+}
+
+enum Method {
+    Get,
+    /// Something that changes nothing, or the same however often it is asked.
+    Repeat(String),
+    /// Something that is done once.
+    Post(String),
+}
+
+impl<'a> Call<'a> {
+    /// Looks something up.
+    pub fn get(path: impl Into<String>) -> Call<'a> {
+        Call::new(path.into(), Method::Get)
+    }
+
+    /// Has something done.
+    pub fn post(path: impl Into<String>, body: &impl Serialize) -> Result<Call<'a>, Failure> {
+        Ok(Call::new(path.into(), Method::Post(json(body)?)))
+    }
+
+    /// Has something done that needs no words.
+    pub fn post_empty(path: impl Into<String>) -> Call<'a> {
+        Call::new(path.into(), Method::Post(String::new()))
+    }
+
+    fn new(path: String, body: Method) -> Call<'a> {
+        Call { path, body, key: None, patience: Patience::Short, busy_tries: BUSY_TRIES }
+    }
+
+    /// The same, asked a single time: what it needs is used up by it.
+    pub fn single(self) -> Call<'a> {
+        Call { busy_tries: 1, ..self }
+    }
+
+    /// The same, which may be asked again whatever came of it.
+    pub fn repeatable(self) -> Call<'a> {
+        let body = match self.body {
+            Method::Post(text) => Method::Repeat(text),
+            other => other,
+        };
+        Call { body, ..self }
+    }
+
+    /// The same under a key: it is done once, however often it is asked.
+    pub fn under(self, key: &'a Key) -> Result<Call<'a>, Failure> {
+        if key.as_str().trim() != key.as_str() {
+            return Err(Failure::Usage(format!(
+                "the key {:?} has a space before or behind it, which gets lost on the way to a server; leave it out",
+                key.as_str()
+            )));
+        }
+        Ok(Call { key: Some(key), ..self.repeatable() })
+    }
+
+    /// The same with so much patience.
+    pub fn with(self, patience: Patience) -> Call<'a> {
+        Call { patience, ..self }
+    }
+}
+
+fn json(document: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(document).map_err(|error| Failure::Other(error.to_string()))
+}
+
+/// What the server said.
+pub struct Answer {
+    status: u16,
+    headers: HeaderMap,
+    text: String,
+}
+
+impl Answer {
+    /// A header, if it is there.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The text itself.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    fn problem(&self) -> Option<Problem> {
+        serde_json::from_str(&self.text).ok()
+    }
+
+    /// How long to wait before asking again, if that is what the server wants.
+    fn wait(&self) -> Option<Duration> {
+        let is_busy = matches!(self.status, 429 | 503)
+            && self.problem().is_some_and(|problem| matches!(problem.code, Code::Busy | Code::TooManyRequests));
+        let seconds = self.header("retry-after").and_then(|text| text.trim().parse().ok()).unwrap_or(1);
+        is_busy.then(|| Duration::from_secs(seconds).clamp(Duration::from_millis(200), Duration::from_secs(5)))
+    }
+}
+
+/// An exchange that did not come to an end.
+struct Lost {
+    why: String,
+    /// Whether the server may have read it.
+    may_be_done: bool,
+    is_trust: bool,
+}
+
+impl Client {
+    /// A document of the server.
+    pub fn document<T: DeserializeOwned>(&self, call: &Call<'_>) -> Result<T, Failure> {
+        let answer = self.answered(call)?.map_err(|problem| self.failure(problem, call))?;
+        self.parse(&answer.text)
+    }
+
+    /// Reads a document.
+    pub fn parse<T: DeserializeOwned>(&self, text: &str) -> Result<T, Failure> {
+        serde_json::from_str(text).map_err(|error| {
+            Failure::Other(format!(
+                "the server {} answers with a document that cannot be read ({error}); are it and this program of the same version?",
+                self.address
+            ))
+        })
+    }
+
+    /// What the server answers, or what it says went wrong.
+    pub fn answered(&self, call: &Call<'_>) -> Result<Result<Answer, Problem>, Failure> {
+        let answer = self.exchange(call)?;
+        match answer.status {
+            200..=299 => Ok(Ok(answer)),
+            _ => answer.problem().map(Err).ok_or_else(|| self.not_ours(answer.status, &answer.headers)),
+        }
+    }
+
+    /// What went wrong, with the key where it tells what came of a charge.
+    pub fn failure(&self, problem: Problem, call: &Call<'_>) -> Failure {
+        match (problem.code, call.key) {
+            (Code::UnknownOutcome, Some(key)) => Failure::Other(format!("{problem}: --key {key}")),
+            _ => problem.into(),
+        }
+    }
+
+    fn exchange(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+        let started = Instant::now();
+        let (mut busy, mut lost, mut may_be_done) = (0, 0, false);
+        loop {
+            let error = match self.once(call) {
+                Ok(answer) => match answer.wait() {
+                    Some(wait) if busy + 1 < call.busy_tries => {
+                        busy += 1;
+                        sleep(wait);
+                        continue;
+                    }
+                    _ => return Ok(answer),
+                },
+                Err(error) => error,
+            };
+            lost += 1;
+            may_be_done |= error.may_be_done;
+            let is_safe = !matches!(call.body, Method::Post(_));
+            if !is_safe || !may_be_done || lost >= LOST_TRIES || started.elapsed() >= LOST_TIME {
+                return Err(self.lost(Lost { may_be_done, ..error }, call));
+            }
+            sleep(Duration::from_millis(500) * lost);
+        }
+    }
+
+    fn once(&self, call: &Call<'_>) -> Result<Answer, Lost> {
+        let (url, time) = (self.address.of(&call.path), Some(call.patience.time()));
+        let response = match &call.body {
+            Method::Get => {
+                let request = self.agent.get(&url).header("authorization", &self.authorization);
+                request.config().timeout_recv_response(time).timeout_recv_body(time).build().call()
+            }
+            Method::Post(text) | Method::Repeat(text) => {
+                let mut request = self.agent.post(&url).header("authorization", &self.authorization);
+                if let Some(key) = call.key {
+                    request = request.header_raw("idempotency-key", key.as_str().as_bytes());
+                }
+                if !text.is_empty() {
+                    request = request.content_type("application/json");
+                }
+                request.config().timeout_recv_response(time).timeout_recv_body(time).build().send(text.as_str())
+            }
+        };
+        read(response.map_err(Lost::from)?)
+    }
+
+    /// Sends a file as it is read.
+    pub fn upload(&self, path: &str, kind: &str, file: &mut dyn Read) -> Result<Answer, Failure> {
+        let time = Some(Patience::Long.time());
+        let call = Call::post_empty(path).with(Patience::Long);
+        let request = self.agent.post(self.address.of(path)).header("authorization", &self.authorization);
+        let request = request.content_type(kind).config().timeout_recv_response(time).timeout_recv_body(time).build();
+        let sent = request.send(SendBody::from_reader(file)).map_err(Lost::from).and_then(read);
+        let answer = sent.map_err(|lost| self.lost(lost, &call))?;
+        match answer.status {
+            200..=299 => Ok(answer),
+            status => Err(match answer.problem() {
+                Some(problem) => problem.into(),
+                None => self.not_ours(status, &answer.headers),
+            }),
+        }
+    }
+
+    /// What is too long to hold: it is read as it comes.
+    pub fn stream(&self, path: &str) -> Result<impl Read, Failure> {
+        let call = Call::get(path);
+        let request = self.agent.get(self.address.of(path)).header("authorization", &self.authorization);
+        let request = request.config().timeout_recv_response(Some(Patience::Short.time())).build();
+        let response = request.call().map_err(|error| self.lost(error.into(), &call))?;
+        if response.status().is_success() {
+            return Ok(response.into_body().into_with_config().limit(u64::MAX).reader());
+        }
+        let answer = read(response).map_err(|lost| self.lost(lost, &call))?;
+        Err(answer.problem().map_or_else(|| self.not_ours(answer.status, &answer.headers), Failure::from))
+    }
+
+    fn not_ours(&self, status: u16, headers: &HeaderMap) -> Failure {
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("nothing");
+        Failure::Other(match status {
+            300..=399 => format!(
+                "the server {} sends on to {}, where your token is not sent; if that is right, give that URL",
+                self.address,
+                header("location")
+            ),
+            _ => format!(
+                "what answers at {} is not a Taximeter server: status {status}, {}; is the URL right?",
+                self.address,
+                header("content-type")
+            ),
+        })
+    }
+
+    /// What to tell of an exchange that did not come to an end.
+    fn lost(&self, lost: Lost, call: &Call<'_>) -> Failure {
+        let Lost { why, may_be_done, is_trust } = lost;
+        let server = &self.address;
+        Failure::Other(match (may_be_done, call.key, &call.body) {
+            _ if is_trust => format!(
+                "the server {server} cannot be trusted: {why}. If its certificate is from an authority of your own, name the file of \
+                 that in TAXIMETER_CA"
+            ),
+            (false, ..) => {
+                format!(
+                    "the server {server} cannot be reached: {why}. Nothing was done; does it run, and is the URL right?"
+                )
+            }
+            (true, Some(key), _) => format!(
+                "the connection to {server} was lost: {why}. Whether it was charged is not known; ask again with the same key, which \
+                 charges once: --key {key}"
+            ),
+            (true, None, Method::Post(_)) => format!(
+                "the connection to {server} was lost: {why}. Whether it was done is not known; look before you try again"
+            ),
+            (true, None, _) => format!("the connection to {server} was lost: {why}. Try again"),
+        })
+    }
+}
+
+/// Reads an answer, if it is not too long.
+fn read(mut response: Response<Body>) -> Result<Answer, Lost> {
+    let bytes = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec()?;
+    let (parts, _) = response.into_parts();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, text })
+}
+
+impl From<Error> for Lost {
+    fn from(error: Error) -> Lost {
+        let why = match &error {
+            Error::Io(error) => error.to_string(),
+            Error::Protocol(error) => {
+                format!("what comes back is not whole, or not HTTP ({error}); is it https:// that it speaks?")
+            }
+            Error::BodyExceedsLimit(_) => format!("the answer is longer than {LONGEST_ANSWER} bytes"),
+            error => error.to_string(),
+        };
+        // How TLS fails is told in words alone.
+        let is_trust = matches!(error, Error::Tls(_) | Error::Rustls(_) | Error::Pem(_))
+            || matches!(&error, Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData);
+        let is_unreached = match &error {
+            Error::Io(error) => matches!(
+                error.kind(),
+                std::io::ErrorKind::ConnectionRefused
+                    | std::io::ErrorKind::HostUnreachable
+                    | std::io::ErrorKind::NetworkUnreachable
+                    | std::io::ErrorKind::AddrNotAvailable
+            ),
+            Error::HostNotFound | Error::ConnectionFailed | Error::BadUri(_) | Error::Http(_) => true,
+            Error::InvalidProxyUrl | Error::ConnectProxyFailed(_) => true,
+            Error::Timeout(timeout) => matches!(timeout, Timeout::Resolve | Timeout::Connect),
+            _ => false,
+        };
+        Lost { why, may_be_done: !is_unreached && !is_trust, is_trust }
+    }
+}

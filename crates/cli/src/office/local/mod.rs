@@ -1,0 +1,99 @@
+//! The ledger and the gate on this machine. Whoever is there sees everything.
+
+mod accounts;
+mod datasets;
+mod tokens;
+
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use taximeter_gate::{Catalog, Gate, folder_beside};
+use taximeter_ledger::{Ledger, Location, Options, Reader};
+
+use crate::ledger::variable;
+use crate::output::{Failure, tell};
+
+/// A ledger, and the gate that it pays for.
+pub struct Local {
+    location: Location,
+    witness: Option<PathBuf>,
+    /// The folder of the gate, if it was said.
+    data: Option<PathBuf>,
+    /// Opened for the first question, and kept for the next ones.
+    gate: OnceCell<Gate>,
+}
+
+impl Local {
+    /// A ledger with its witness, and the folder of the gate, if those were said.
+    pub fn new(location: Location, witness: Option<PathBuf>, data: Option<PathBuf>) -> Local {
+        Local { location, witness, data, gate: OnceCell::new() }
+    }
+
+    /// Opens the ledger to read it, beside whoever writes.
+    pub fn read(&self) -> Result<Reader, Failure> {
+        Ok(Reader::open(&self.location, self.witness.as_deref())?)
+    }
+
+    /// Opens the ledger to write to it, and makes it where there is none, if so wished.
+    fn write(&self, create: bool) -> Result<Ledger, taximeter_ledger::Error> {
+        Ledger::open(&self.location, Options { witness: self.witness.clone(), create, ..Options::default() })
+    }
+
+    /// Tells where a new ledger and its witness are.
+    fn tell_about_new(&self, ledger: &Ledger) {
+        tell(&format!("made the ledger {} with the witness {}", self.location, ledger.witness().display()));
+        tell(match self.witness {
+            None => {
+                "  The witness remembers how far the ledger got, so that an old copy put back is noticed. Beside the ledger it is put\n  \
+                 back with it and notices nothing: keep it on another disk (--witness PATH, or TAXIMETER_WITNESS).\n"
+            }
+            Some(_) => "  Name this witness with every command (--witness, or TAXIMETER_WITNESS).\n",
+        });
+    }
+
+    /// The folder of the gate.
+    fn folder(&self) -> PathBuf {
+        match (self.data.clone().or_else(|| variable("TAXIMETER_DATA").map(PathBuf::from)), &self.location) {
+            (Some(folder), _) => folder,
+            (None, Location::File(path)) => folder_beside(path),
+            (None, Location::Postgres(_)) => PathBuf::from("taximeter.gate"),
+        }
+    }
+
+    /// The folder of the gate, if there is something in it.
+    fn existing_folder(&self) -> Result<PathBuf, Failure> {
+        let folder = self.folder();
+        match Catalog::exists(&folder) {
+            true => Ok(folder),
+            false => Err(Failure::Usage(format!(
+                "there are no datasets in {} yet; `dataset add` makes one, or name another folder with --data",
+                folder.display()
+            ))),
+        }
+    }
+
+    /// The gate's records, to look at them beside whoever asks.
+    fn look(&self) -> Result<(Catalog, Reader), Failure> {
+        let reader = self.read()?;
+        Ok((Catalog::open(&self.existing_folder()?, reader.id())?, reader))
+    }
+
+    /// The gate, to ask. Where there is none, none is made: a wrong folder is a mistake.
+    fn gate(&self) -> Result<&Gate, Failure> {
+        if let Some(gate) = self.gate.get() {
+            return Ok(gate);
+        }
+        let ledger = self.write(false)?;
+        let gate = Gate::open(&self.existing_folder()?, ledger)?;
+        Ok(self.gate.get_or_init(|| gate))
+    }
+
+    /// Opens the gate to register data, and makes the ledger where there is none, if so wished.
+    pub fn open_or_make(&self, create: bool) -> Result<Gate, Failure> {
+        let ledger = self.write(create)?;
+        if ledger.position().sequence == 0 {
+            self.tell_about_new(&ledger);
+        }
+        Ok(Gate::open(&self.folder(), ledger)?)
+    }
+}

@@ -1,0 +1,28 @@
+//! Tokens of a ledger on this machine. The ledger is only read: a server may have it open.
+
+use taximeter_api::{CreatedToken, NewToken, TokenDocument, TokenList};
+use taximeter_server::{TokenPlace, Tokens as Kept};
+
+use super::Local;
+use crate::office::Tokens;
+use crate::output::Failure;
+
+impl Tokens for Local {
+    fn tokens(&self) -> Result<TokenList, Failure> {
+        Ok(TokenList { tokens: self.kept()?.list()? })
+    }
+
+    fn create_token(&self, token: &NewToken) -> Result<CreatedToken, Failure> {
+        Ok(self.kept()?.create(token)?)
+    }
+
+    fn revoke_token(&self, id: &str) -> Result<TokenDocument, Failure> {
+        Ok(self.kept()?.revoke(id)?)
+    }
+}
+
+impl Local {
+    fn kept(&self) -> Result<Kept, Failure> {
+        Ok(Kept::open(&TokenPlace::of(&self.location), self.read()?.id())?)
+    }
+}

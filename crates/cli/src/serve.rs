@@ -1,0 +1,306 @@
+//! `taximeter serve`: the ledger and the gate for a team, over HTTP.
+
+use std::io::{IsTerminal, stderr};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use taximeter_api::{Code, Problem};
+use taximeter_server::{Listener, Log, LogForm, Settings, State, Tls, TokenPlace, Tokens};
+
+use crate::gate::GateArgs;
+use crate::output::{Failure, tell};
+
+/// Serve the ledger and the gate to a team, over HTTP
+///
+/// Everybody needs a token, which says who they are and what they may do: `taximeter token create` makes one. Programs find the API
+/// described at /openapi.json; every other command does the same work over the network with --server URL.
+///
+/// It listens on this machine alone, unless it is told otherwise. On any other address tokens must not travel in the clear: give a
+/// certificate (--tls-cert, --tls-key), or put a proxy in front of it that has one, and say so (--behind-proxy).
+///
+/// SIGTERM or Ctrl-C ends it when everything that was accepted is answered; a second one ends it at once.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  taximeter serve
+  taximeter serve --ledger taximeter.db --listen 0.0.0.0:7070 --tls-cert server.pem --tls-key server.key
+  taximeter serve --ledger postgres://taximeter@db/taximeter --listen 10.0.0.5:7070 --behind-proxy --tick 250ms")]
+pub struct Serve {
+    /// The address to listen on
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7070")]
+    listen: String,
+    /// The certificate, and those above it, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's private key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// A proxy in front of it encrypts, so that it may listen beyond this machine without a certificate
+    #[arg(long, conflicts_with = "tls_cert")]
+    behind_proxy: bool,
+    /// Release answers to questions on multiples of this time, such as 250ms, so that how long they take tells little
+    #[arg(long, value_name = "TIME")]
+    tick: Option<String>,
+    #[command(flatten)]
+    limits: Limits,
+    /// The lines about requests, on standard error [default: text at a terminal, json otherwise]
+    #[arg(long, value_name = "FORM")]
+    log: Option<LogName>,
+    #[command(flatten)]
+    gate: GateArgs,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Limits")]
+struct Limits {
+    /// The most requests of one token in a second; 0 for no limit
+    #[arg(long, value_name = "NUMBER", default_value_t = Settings::default().requests_per_second)]
+    requests_per_second: u32,
+    /// The most requests of one token that may be under way at the same time, event streams included; 0 for no limit
+    #[arg(long, value_name = "NUMBER", default_value_t = Settings::default().requests_at_once)]
+    requests_at_once: usize,
+    /// The most connections at the same time; others wait
+    #[arg(long, value_name = "NUMBER", default_value_t = Settings::default().connections)]
+    connections: usize,
+    /// The largest body of a request, such as 256KiB
+    #[arg(long, value_name = "SIZE", default_value = "256KiB")]
+    largest_body: String,
+    /// The largest upload, such as 4GiB
+    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
+    largest_upload: String,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, ValueEnum)]
+enum LogName {
+    /// One JSON document a line
+    Json,
+    /// Words
+    Text,
+    /// Nothing
+    Off,
+}
+
+impl Serve {
+    pub fn run(&self) -> Result<ExitCode, Failure> {
+        if self.gate.ledger.json {
+            return Err(Failure::Usage("serve prints no document; `--log json` has its log as JSON".to_string()));
+        }
+        let (address, tls, settings) = (self.address()?, self.tls(), self.settings()?);
+        let log = self.log();
+        log.tell_panics();
+        // All of this blocks, and so is done before there is anything asynchronous.
+        let gate = self.gate.open_or_make(false)?;
+        let place = TokenPlace::of(gate.ledger().location());
+        let tokens = Tokens::open(&place, gate.ledger().id())?;
+        let is_without_tokens = tokens.list()?.is_empty();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::Other(format!("the server cannot start its threads: {error}")))?;
+        let listener = runtime.block_on(Listener::bind(address, tls))?;
+        let inside = runtime.enter();
+        let signals = Signals::new()?;
+        let state = State::new(gate, tokens, log, settings)?;
+        drop(inside);
+        tell(&format!("listening on {}://{}", listener.scheme(), listener.address()));
+        if is_without_tokens {
+            tell(
+                "there are no tokens yet, so nobody can use it; `taximeter token create NAME --role owner` makes the first",
+            );
+        }
+        let result = runtime.block_on(listener.serve(Arc::clone(&state), signals.first()));
+        // What still runs after the farewell is not waited for: it was told, and whoever asked is gone.
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        // Connections to databases may not end on a thread of the runtime, so this handle is the last one.
+        drop(state);
+        result?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The address, if tokens are safe on the way to it.
+    fn address(&self) -> Result<SocketAddr, Failure> {
+        let text = &self.listen;
+        let address: SocketAddr = text.parse().map_err(|_| {
+            Failure::Usage(format!(
+                "--listen is {text:?}; write an IP address and a port, such as 127.0.0.1:7070, [::1]:7070, or 0.0.0.0:7070 for all"
+            ))
+        })?;
+        if address.ip().is_loopback() || self.tls_cert.is_some() || self.behind_proxy {
+            return Ok(address);
+        }
+        Err(Failure::Usage(format!(
+            "--listen {address} can be reached from other machines, and without encryption anybody on the way could read tokens and \
+             answers. Give a certificate with --tls-cert and --tls-key; or listen on 127.0.0.1; or, if a proxy in front of it encrypts \
+             and nobody else can reach this address, say so with --behind-proxy"
+        )))
+    }
+
+    fn tls(&self) -> Option<Tls> {
+        let (certificate, key) = (self.tls_cert.clone()?, self.tls_key.clone()?);
+        Some(Tls { certificate, key })
+    }
+
+    fn settings(&self) -> Result<Settings, Failure> {
+        let Limits { requests_per_second, requests_at_once, connections, largest_body, largest_upload } = &self.limits;
+        if !(1..=100_000).contains(connections) {
+            return Err(Failure::Usage(format!("--connections is {connections}; it must be between 1 and 100,000")));
+        }
+        let largest_body = size("--largest-body", largest_body)?;
+        Ok(Settings {
+            requests_per_second: *requests_per_second,
+            requests_at_once: *requests_at_once,
+            // Behind a proxy all connections are the proxy's.
+            connections_of_one: if self.behind_proxy { 0 } else { connections.div_ceil(4) },
+            connections: *connections,
+            largest_body: usize::try_from(largest_body).unwrap_or(usize::MAX),
+            largest_upload: size("--largest-upload", largest_upload)?,
+            tick: self.tick.as_deref().map(tick).transpose()?,
+            ..Settings::default()
+        })
+    }
+
+    fn log(&self) -> Log {
+        Log::new(match self.log {
+            Some(LogName::Json) => LogForm::Json,
+            Some(LogName::Text) => LogForm::Text,
+            Some(LogName::Off) => LogForm::Off,
+            None if stderr().is_terminal() => LogForm::Text,
+            None => LogForm::Json,
+        })
+    }
+}
+
+/// The signals that end the server.
+#[cfg(unix)]
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> Result<Signals, Problem> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let cannot = |error: std::io::Error| {
+            Problem::new(Code::Storage, format!("the server cannot listen for the signals that end it: {error}"))
+        };
+        let signal = |kind: SignalKind| signal(kind).map_err(cannot);
+        Ok(Signals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// Waits for one of them.
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// Elsewhere there is Ctrl-C.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> Result<Signals, Problem> {
+        Ok(Signals)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Signals {
+    /// Waits for the first signal. From then on the next one ends the process.
+    async fn first(mut self) {
+        self.next().await;
+        tell("ending when everything that was accepted is answered; another signal ends it at once");
+        tokio::spawn(async move {
+            self.next().await;
+            std::process::exit(1);
+        });
+    }
+}
+
+/// A number with a unit, such as 250ms.
+fn with_unit(text: &str) -> Option<(u64, &str)> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..digits].parse().ok()?, text[digits..].trim_start()))
+}
+
+fn tick(text: &str) -> Result<Duration, Failure> {
+    let time = with_unit(text).and_then(|(number, unit)| match unit {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        _ => None,
+    });
+    match time {
+        Some(time) if (Duration::from_millis(1)..=Duration::from_secs(60)).contains(&time) => Ok(time),
+        _ => Err(Failure::Usage(format!("--tick is {text:?}; write a time from 1ms to 60s, such as 250ms or 1s"))),
+    }
+}
+
+fn size(flag: &str, text: &str) -> Result<u64, Failure> {
+    let bytes = with_unit(text).and_then(|(number, unit)| {
+        let scale = match unit {
+            "" | "B" => 0,
+            "KiB" => 10,
+            "MiB" => 20,
+            "GiB" => 30,
+            "TiB" => 40,
+            _ => return None,
+        };
+        number.checked_mul(1 << scale)
+    });
+    match bytes {
+        Some(bytes @ 1..) => Ok(bytes),
+        _ => Err(Failure::Usage(format!("{flag} is {text:?}; write a size such as 65536, 256KiB, 10MiB or 4GiB"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_have_units() {
+        for (text, expected) in [
+            ("250ms", Some(250)),
+            ("1s", Some(1000)),
+            ("60 s", Some(60_000)),
+            ("1ms", Some(1)),
+            ("0ms", None),
+            ("61s", None),
+            ("250", None),
+            ("1m", None),
+            ("-1s", None),
+            ("ms", None),
+            ("99999999999999999999s", None),
+            ("", None),
+        ] {
+            assert_eq!(tick(text).ok().map(|time| time.as_millis()), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("65536", Some(65_536)),
+            ("256KiB", Some(262_144)),
+            ("4GiB", Some(4 << 30)),
+            ("1 MiB", Some(1 << 20)),
+            ("0", None),
+            ("1kb", None),
+            ("KiB", None),
+            ("99999999TiB", None),
+        ] {
+            assert_eq!(size("--largest-body", text).ok(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A server of few words: it answers what a test tells it to, and remembers what it was asked.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+/// What was asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The method and the path.
+    pub line: String,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+}
+
+impl Asked {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// What is answered; nothing for a connection that is cut.
+pub type Reply = Option<(u16, &'static str, String)>;
+
+pub struct Responder {
+    pub url: String,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl Responder {
+    /// Answers with what `reply` makes of the request and of how many there were before it.
+    pub fn new(reply: impl Fn(&Asked, usize) -> Reply + Send + 'static) -> Responder {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let remembered = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let request = read(&stream);
+                let count = {
+                    let mut asked = remembered.lock().unwrap();
+                    asked.push(request.clone());
+                    asked.len() - 1
+                };
+                if let Some((status, headers, body)) = reply(&request, count) {
+                    let length = body.len();
+                    let text = format!(
+                        "HTTP/1.1 {status} .\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n\r\n{body}"
+                    );
+                    // Whoever asked may be gone.
+                    let _ = stream.write_all(text.as_bytes());
+                }
+            }
+        });
+        Responder { url, asked }
+    }
+
+    /// What was asked so far.
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn read(stream: &TcpStream) -> Asked {
+    let mut reader = BufReader::new(stream);
+    let mut line = || {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        line.trim_end().to_string()
+    };
+    let first = line();
+    let mut headers = Vec::new();
+    loop {
+        let header = line();
+        let Some((name, value)) = header.split_once(": ") else { break };
+        headers.push((name.to_ascii_lowercase(), value.to_string()));
+    }
+    let mut asked = Asked { line: first.trim_end_matches(" HTTP/1.1").to_string(), headers, body: String::new() };
+    match (asked.header("content-length"), asked.header("transfer-encoding")) {
+        (Some(length), _) => {
+            let mut body = vec![0; length.parse().unwrap()];
+            reader.read_exact(&mut body).unwrap();
+            asked.body = String::from_utf8(body).unwrap();
+        }
+        (None, Some("chunked")) => asked.body = chunks(&mut reader),
+        _ => {}
+    }
+    asked
+}
+
+fn chunks(reader: &mut impl BufRead) -> String {
+    let mut body = String::new();
+    loop {
+        let mut size = String::new();
+        reader.read_line(&mut size).unwrap();
+        let size = u64::from_str_radix(size.trim(), 16).unwrap();
+        reader.by_ref().take(size).read_to_string(&mut body).unwrap();
+        reader.read_line(&mut String::new()).unwrap();
+        if size == 0 {
+            return body;
+        }
+    }
+}
