@@ -283,20 +283,12 @@ impl ServerBench {
 
     /// Two servers on one PostgreSQL, under the same load, until the budget is spent and a while longer.
     fn pair(&self, postgres: &PrivatePostgres, one_server: f64) -> Result<Pair, Failed> {
-        let (url, folders) = (postgres.new_database()?, [tempfile::tempdir()?, tempfile::tempdir()?]);
-        let location = Location::parse(&url)?;
-        let ledger = make(&location, folders[0].path(), 1)?;
-        let token = owner(&location, &ledger)?;
-        drop(ledger);
-        std::fs::copy(folders[0].path().join("witness"), folders[1].path().join("witness"))?;
-        let servers = [
-            Server::start(&location, Some(&url), folders[0].path())?,
-            Server::start(&location, Some(&url), folders[1].path())?,
-        ];
+        let TwoServers { location, folders, token, servers } = TwoServers::start(postgres)?;
         // So large that the budget of 100 does not last; refusals go on until the time is over.
         let done = self.load(&[&servers[0], &servers[1]], &token, &charge_of("0.05")?, self.turn())?;
-        let busy = self.busy_pair(postgres)?;
         drop(servers);
+        let TwoServers { token, servers, .. } = &TwoServers::start(postgres)?;
+        let busy = self.load(&[&servers[0], &servers[1]], token, &charge_of("0.00001")?, self.turn())?.per_second();
         let (lost, doubled) = compare(&location, folders[0].path(), &done)?;
         let charged = ledger_charges(&location, folders[0].path())?;
         let pair = Pair {
@@ -316,8 +308,21 @@ impl ServerBench {
         Ok(pair)
     }
 
-    /// The rate of two servers together.
-    fn busy_pair(&self, postgres: &PrivatePostgres) -> Result<f64, Failed> {
+    fn print(&self, text: &str) {
+        if self.json { eprintln!("{text}") } else { println!("{text}") }
+    }
+}
+
+/// Two servers on one ledger, each with a folder of its own.
+struct TwoServers {
+    location: Location,
+    folders: [tempfile::TempDir; 2],
+    token: String,
+    servers: [Server; 2],
+}
+
+impl TwoServers {
+    fn start(postgres: &PrivatePostgres) -> Result<TwoServers, Failed> {
         let (url, folders) = (postgres.new_database()?, [tempfile::tempdir()?, tempfile::tempdir()?]);
         let location = Location::parse(&url)?;
         let ledger = make(&location, folders[0].path(), 1)?;
@@ -326,11 +331,7 @@ impl ServerBench {
         std::fs::copy(folders[0].path().join("witness"), folders[1].path().join("witness"))?;
         let one = Server::start(&location, Some(&url), folders[0].path())?;
         let other = Server::start(&location, Some(&url), folders[1].path())?;
-        Ok(self.load(&[&one, &other], &token, &charge_of("0.00001")?, self.turn())?.per_second())
-    }
-
-    fn print(&self, text: &str) {
-        if self.json { eprintln!("{text}") } else { println!("{text}") }
+        Ok(TwoServers { location, folders, token, servers: [one, other] })
     }
 }
 
