@@ -1,9 +1,11 @@
 //! `taximeter account list`: all accounts, as trees.
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 
 use clap::Args;
 use taximeter_api::AccountDocument;
+use taximeter_ledger::AccountName;
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::show;
@@ -27,19 +29,18 @@ impl List {
             print_line("there are no accounts; `account create` makes one")?;
         } else {
             let mut table = Table::new(&["account", "budget", "rule", ">left", ">reading", ">charges", "standing"]);
-            list.accounts.iter().for_each(|account| table.row(row(account)));
+            let listed: HashSet<&str> = list.accounts.iter().map(|account| account.account.as_str()).collect();
+            list.accounts.iter().for_each(|account| table.row(row(account, &listed)));
             print_line(&table.to_string())?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn row(account: &AccountDocument) -> [String; 7] {
-    let parts: Vec<&str> = account.account.as_str().split('/').collect();
-    let (last, above) = parts.split_last().unwrap_or((&"", &[]));
+fn row(account: &AccountDocument, listed: &HashSet<&str>) -> [String; 7] {
     let filter = account.filter.as_ref();
     [
-        format!("{}{last}", "  ".repeat(above.len())),
+        place(&account.account, listed),
         filter.map_or("–".to_string(), |filter| show::budget(&filter.budget)),
         filter.map_or(&account.odometer.rule, |filter| &filter.rule).clone(),
         show::share(account.left()),
@@ -47,4 +48,29 @@ fn row(account: &AccountDocument) -> [String; 7] {
         thousands(account.charges),
         show::standing(account),
     ]
+}
+
+/// The name below those above it that are listed too: an analyst may not see them.
+fn place(name: &AccountName, listed: &HashSet<&str>) -> String {
+    let above: Vec<&str> = name.path().filter(|above| *above != name.as_str() && listed.contains(above)).collect();
+    let own = above.last().map_or(name.as_str(), |above| &name.as_str()[above.len() + 1..]);
+    format!("{}{own}", "  ".repeat(above.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stands_below_those_above_it_that_are_listed() {
+        let listed = HashSet::from(["census", "census/alice/thesis", "census/alice/thesis/one", "town/bob"]);
+        for (name, shown) in [
+            ("census", "census"),
+            ("census/alice/thesis", "  alice/thesis"),
+            ("census/alice/thesis/one", "    one"),
+            ("town/bob", "town/bob"),
+        ] {
+            assert_eq!(place(&AccountName::parse(name).unwrap(), &listed), shown);
+        }
+    }
 }
