@@ -1,5 +1,7 @@
 //! Charges: what is asked, what was paid, and what was refused.
 
+use std::iter::successors;
+
 use serde::{Deserialize, Serialize};
 use taximeter_accounting::Cost;
 use taximeter_ledger::{
@@ -128,19 +130,26 @@ pub type Branch = (AccountName, &'static str);
 /// The branches of filters that are open, of the accounts that would pay and may be seen: a charge may close one for good.
 pub fn open_branches(ledger: &Ledger, accounts: &[AccountName], sight: &Sight) -> Vec<Branch> {
     let mut open = Vec::new();
-    for path in accounts.iter().flat_map(AccountName::path) {
-        // An account that does not exist is an error of the charge, which says so.
-        let Ok(name) = AccountName::parse(path) else { continue };
-        if sight.sees(&name) && open.iter().all(|(other, _)| *other != name) {
-            let _ = ledger.look(&name, |account| open.extend(branches(account)));
+    for account in accounts {
+        let mut path: Vec<AccountName> = successors(Some(account.clone()), AccountName::parent).collect();
+        path.reverse();
+        for name in path {
+            if sight.sees(&name) && open.iter().all(|(other, _)| *other != name) {
+                // An account that does not exist is an error of the charge, which says so.
+                let _ = ledger.look(&name, |account| open.extend(branches(account)));
+            }
         }
     }
     open
 }
 
-/// Those that were open before and are not any more.
-pub fn closed_branches(before: Vec<Branch>, after: &[Branch]) -> Vec<Branch> {
-    before.into_iter().filter(|branch| !after.contains(branch)).collect()
+/// Those of the branches that were open before and are not any more.
+pub fn closed_branches(ledger: &Ledger, mut before: Vec<Branch>) -> Vec<Branch> {
+    before.retain(|(name, branch)| {
+        let is_open = ledger.look(name, |account| branches(account).any(|(_, open)| open == *branch));
+        !is_open.unwrap_or(false)
+    });
+    before
 }
 
 fn branches(account: &Account) -> impl Iterator<Item = Branch> {

@@ -131,7 +131,9 @@ impl<const LONGEST: usize> ShortText<LONGEST> {
                 text.len()
             )));
         }
-        if let Some(control) = text.chars().find(|c| c.is_control() || misleads(*c)) {
+        // Most texts are printable ASCII, which has neither.
+        let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        if !is_plain && let Some(control) = text.chars().find(|c| c.is_control() || misleads(*c)) {
             return Err(Error::input(format!(
                 "the {what} {} has the control character {control:?}; write it in one line of plain text",
                 excerpt(text)

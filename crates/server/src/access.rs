@@ -177,7 +177,7 @@ impl FromRequestParts<Arc<State>> for Caller {
             trace.is_of(&token);
         }
         state.rates.take(&token.id)?;
-        let place = state.places.take(token.id.clone()).ok_or_else(|| {
+        let place = state.places.take(&token.id).ok_or_else(|| {
             Failure::new(
                 Code::TooManyRequests,
                 "as many requests of this token are under way as one may have; wait for their answers, or ask for a token for each \

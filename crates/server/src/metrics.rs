@@ -27,17 +27,22 @@ struct Route {
     seconds: f64,
 }
 
+impl Route {
+    fn add(&mut self, status: u16, took: Duration) {
+        *self.statuses.entry(status).or_default() += 1;
+        self.times[BOUNDS.partition_point(|bound| *bound < took.as_secs_f64())] += 1;
+        self.seconds += took.as_secs_f64();
+    }
+}
+
 impl Metrics {
     /// Counts a request. `route` is a template such as `/v1/accounts/{name}`, of which there are few.
     pub(crate) fn request(&self, route: &str, status: u16, took: Duration) {
         let mut routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
-        if !routes.contains_key(route) {
-            routes.insert(route.to_string(), Route::default());
+        match routes.get_mut(route) {
+            Some(counted) => counted.add(status, took),
+            None => routes.entry(route.to_string()).or_default().add(status, took),
         }
-        let Some(counted) = routes.get_mut(route) else { return };
-        *counted.statuses.entry(status).or_default() += 1;
-        counted.times[BOUNDS.partition_point(|bound| *bound < took.as_secs_f64())] += 1;
-        counted.seconds += took.as_secs_f64();
     }
 
     fn write(&self, page: &mut Page) {

@@ -2,16 +2,21 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many places each one has taken.
 pub(crate) struct Places<K> {
-    most: usize,
+    /// Nothing for as many as they like; nothing is counted then.
+    most: Option<NonZeroUsize>,
     taken: Arc<Mutex<HashMap<K, usize>>>,
 }
 
 /// A place, until it is dropped.
-pub(crate) struct Place<K: Eq + Hash> {
+pub(crate) struct Place<K: Eq + Hash>(Option<Counted<K>>);
+
+/// Whose place it is, where they are counted.
+struct Counted<K> {
     whose: K,
     taken: Arc<Mutex<HashMap<K, usize>>>,
 }
@@ -19,29 +24,31 @@ pub(crate) struct Place<K: Eq + Hash> {
 impl<K: Eq + Hash + Clone> Places<K> {
     /// So many for each; 0 for as many as they like.
     pub(crate) fn new(most: usize) -> Places<K> {
-        Places { most: if most == 0 { usize::MAX } else { most }, taken: Arc::default() }
+        Places { most: NonZeroUsize::new(most), taken: Arc::default() }
     }
 
     /// One more place, if there is one left.
-    pub(crate) fn take(&self, whose: K) -> Option<Place<K>> {
+    pub(crate) fn take(&self, whose: &K) -> Option<Place<K>> {
+        let Some(most) = self.most else { return Some(Place(None)) };
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let count = taken.entry(whose.clone()).or_default();
-        if *count >= self.most {
+        if *count >= most.get() {
             return None;
         }
         *count += 1;
-        Some(Place { whose, taken: Arc::clone(&self.taken) })
+        Some(Place(Some(Counted { whose: whose.clone(), taken: Arc::clone(&self.taken) })))
     }
 }
 
 impl<K: Eq + Hash> Drop for Place<K> {
     fn drop(&mut self) {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = taken.get_mut(&self.whose) {
+        let Some(Counted { whose, taken }) = &self.0 else { return };
+        let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = taken.get_mut(whose) {
             *count -= 1;
             // Nobody is remembered who has none.
             if *count == 0 {
-                taken.remove(&self.whose);
+                taken.remove(whose);
             }
         }
     }
@@ -54,15 +61,15 @@ mod tests {
     #[test]
     fn everybody_has_so_many_places_and_gets_them_back() {
         let places = Places::new(2);
-        let [one, other] = [places.take("alice"), places.take("alice")];
-        assert!(one.is_some() && other.is_some() && places.take("alice").is_none());
-        assert!(places.take("bob").is_some(), "the others have their own");
+        let [one, other] = [places.take(&"alice"), places.take(&"alice")];
+        assert!(one.is_some() && other.is_some() && places.take(&"alice").is_none());
+        assert!(places.take(&"bob").is_some(), "the others have their own");
         drop(one);
-        assert!(places.take("alice").is_some());
+        assert!(places.take(&"alice").is_some());
         drop(other);
         assert!(places.taken.lock().unwrap().is_empty());
         let places = Places::new(0);
-        let all: Vec<_> = (0..10_000).filter_map(|_| places.take("alice")).collect();
+        let all: Vec<_> = (0..10_000).filter_map(|_| places.take(&"alice")).collect();
         assert_eq!(all.len(), 10_000);
     }
 }

@@ -111,11 +111,13 @@ impl Load<'_> {
              application/json\r\ncontent-length: {}\r\nidempotency-key: ",
             body.len()
         );
-        let mut buffer = Vec::new();
+        let process = std::process::id();
+        let (mut request, mut buffer) = (String::new(), Vec::with_capacity(16 * 1024));
         while goes_on() {
-            let key = format!("load-{}-{:08}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+            let key = format!("load-{process}-{:08}", COUNT.fetch_add(1, Ordering::Relaxed));
             let started = Instant::now();
-            let request = format!("{head}{key}\r\n\r\n{body}");
+            request.clear();
+            request.extend([&head, key.as_str(), "\r\n\r\n", body]);
             let answer = match stream.write_all(request.as_bytes()).await {
                 Ok(()) => read_answer(&mut stream, &mut buffer).await?,
                 Err(_) => None,

@@ -222,16 +222,19 @@ fn decimal(digits: &str, places: usize) -> String {
     let point = digits.len() as i64 - places as i64;
     let exponent = point - 1;
     let plain = if point <= 0 {
-        format!("0.{}{significant}", "0".repeat(point.unsigned_abs() as usize))
+        ["0.", &"0".repeat(point.unsigned_abs() as usize), significant].concat()
     } else if significant.len() as i64 <= point {
-        format!("{significant}{}", "0".repeat(point as usize - significant.len()))
+        [significant, &"0".repeat(point as usize - significant.len())].concat()
     } else {
-        format!("{}.{}", &significant[..point as usize], &significant[point as usize..])
+        [&significant[..point as usize], ".", &significant[point as usize..]].concat()
     };
+    if (-4..=6).contains(&exponent) {
+        return plain;
+    }
     let (first, rest) = significant.split_at(1);
     let scientific = match rest {
         "" => format!("{first}e{exponent}"),
         rest => format!("{first}.{rest}e{exponent}"),
     };
-    if (-4..=6).contains(&exponent) || plain.len() <= scientific.len() { plain } else { scientific }
+    if plain.len() <= scientific.len() { plain } else { scientific }
 }

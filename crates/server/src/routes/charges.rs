@@ -41,8 +41,7 @@ pub(super) async fn charge(
     let outcome = ledger.charge_async(charge).await.map_err(|error| of_key(error.into(), &caller, &key))?;
     match outcome {
         Outcome::Charged(fresh) => {
-            let after = open_branches(ledger, &request.accounts, &caller.sight);
-            let closed = closed_branches(before, &after);
+            let closed = closed_branches(ledger, before);
             let (outcome, receipt) = (ChargedOutcome::Charged, fresh.receipt());
             let charged = Charged::new(outcome, key.as_str(), receipt, &closed, ledger, &caller.sight)?;
             Ok(document(StatusCode::CREATED, &charged))

@@ -102,8 +102,7 @@ fn reply(state: &State, caller: &Caller, request: &Request) -> Reply {
     let before = open_branches(ledger, &payer, sight);
     match state.gate.ask(request) {
         Ok(Outcome::Answered(Answer { document, origin })) => {
-            let after = open_branches(ledger, &payer, sight);
-            let closed = closed_branches(before, &after).into_iter().filter(|_| origin == Origin::Fresh);
+            let closed = closed_branches(ledger, before).into_iter().filter(|_| origin == Origin::Fresh);
             let closes: Vec<String> = closed.map(|(account, branch)| format!("{account}={branch}")).collect();
             match AnswerDocument::seen(document, sight) {
                 Ok(document) => Reply::Answered { document, origin, closes: closes.join(", ") },

@@ -59,8 +59,7 @@ impl Accounts for Local {
         let before = open_branches(&ledger, &request.accounts, &Sight::All);
         let (outcome, receipt, closed) = match ledger.charge(charge).map_err(with_key)? {
             Outcome::Charged(fresh) => {
-                let after = open_branches(&ledger, &request.accounts, &Sight::All);
-                (ChargedOutcome::Charged, fresh.into_receipt(), closed_branches(before, &after))
+                (ChargedOutcome::Charged, fresh.into_receipt(), closed_branches(&ledger, before))
             }
             Outcome::Replayed(receipt) => (ChargedOutcome::Replayed, receipt, Vec::new()),
             Outcome::Refused(refusal) => return Ok(ChargeOutcome::Refused(Refused::new(&refusal, &Sight::All))),

@@ -84,8 +84,7 @@ impl Datasets for Local {
         })?;
         Ok(match outcome {
             Outcome::Answered(answer) => {
-                let after = open_branches(gate.ledger(), &payer, &Sight::All);
-                let closed = closed_branches(before, &after).into_iter();
+                let closed = closed_branches(gate.ledger(), before).into_iter();
                 let closed = closed.map(|(account, branch)| ClosesDocument { account, branch: branch.to_string() });
                 Asked::Answered { document: answer.document, origin: answer.origin, closed: closed.collect() }
             }
