@@ -21,6 +21,7 @@ mod rules;
 mod sight;
 mod text;
 mod token;
+pub mod words;
 
 pub use account::{
     AccountDocument, AccountList, BalanceDocument, BudgetDocument, CloseRequest, Closed, FilterDocument, NewAccount,

@@ -3,8 +3,10 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use taximeter_accounting::{Cost, Count, Error};
+use taximeter_accounting::Error;
 use taximeter_api::{Code, Problem};
+
+pub use taximeter_api::words::{show_cost, show_count, show_number, thousands};
 
 /// The exit code for what a filter refused.
 pub const REFUSED: u8 = 3;
@@ -140,87 +142,12 @@ pub fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{}", visible(text));
 }
 
-/// A count for people.
-pub fn show_count(count: Count) -> String {
-    match count {
-        Count { count: u64::MAX, .. } => "more than 10^19".to_string(),
-        Count { count, at_least: true } => format!("at least {}", thousands(count)),
-        Count { count, .. } => thousands(count),
-    }
-}
-
-/// A number with its thousands apart.
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut shown = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
-}
-
-/// A computed number for people: six significant digits, never below the number itself.
-pub fn show_number(value: f64) -> String {
-    if !value.is_finite() {
-        return "∞".to_string();
-    }
-    if value <= 0.0 {
-        return "0".to_string();
-    }
-    // The nearest six digits, and the next ones up if those are below.
-    let nearest = format!("{value:.5e}");
-    let (mantissa, exponent) = nearest.split_once('e').unwrap_or((&nearest, "0"));
-    let mut digits: u64 = mantissa.replace('.', "").parse().unwrap_or(0);
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let number = |digits: u64| format!("{digits}e{}", exponent - 5).parse::<f64>().unwrap_or(value);
-    digits += u64::from(number(digits) < value);
-    if (-4..6).contains(&exponent) {
-        let text = format!("{:.*}", (5 - exponent).max(0) as usize, number(digits));
-        return if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text };
-    }
-    format!("{:e}", number(digits))
-}
-
-/// A cost for people: at most eight significant digits, the rest is in the JSON.
-pub fn show_cost(cost: &Cost) -> String {
-    let size = cost.size();
-    let short = size.significant(8);
-    let mark = if short == size { "" } else { "…" };
-    format!("{}{mark}", cost.with_size(short))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_shown_with_six_digits_and_rounded_up() {
-        for (value, shown) in [
-            (10.0, "10"),
-            (10.000000000000002, "10.0001"),
-            (0.999_999_9, "1"),
-            (1.0000001, "1.00001"),
-            (0.1, "0.1"),
-            (1234567.0, "1.23457e6"),
-            (1e-6, "1e-6"),
-            (3.14159265e-9, "3.1416e-9"),
-            (0.0, "0"),
-            (f64::INFINITY, "∞"),
-        ] {
-            assert_eq!(show_number(value), shown);
-        }
-    }
-
-    #[test]
     fn what_a_terminal_would_obey_is_shown_as_a_mark() {
         assert_eq!(visible("a\u{1b}[2J\u{7}\n\tb\u{9b}1m\r"), "a\u{fffd}[2J\u{fffd}\n\tb\u{fffd}1m\u{fffd}");
-    }
-
-    #[test]
-    fn thousands_stand_apart() {
-        assert_eq!([0, 999, 1000, 1234567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
     }
 }

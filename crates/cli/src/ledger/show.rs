@@ -2,9 +2,11 @@
 
 use taximeter_accounting::{Amount, Cost, OnHalt};
 use taximeter_api::{AccountDocument, BudgetDocument, Computed, FilterDocument};
-use taximeter_ledger::{AccountName, Standing};
+use taximeter_ledger::Standing;
 
-use crate::output::{show_cost, show_number, thousands};
+pub use taximeter_api::words::{closed_branch, show_costs as costs};
+
+use crate::output::{show_number, thousands};
 
 /// Whether what was charged to an account is not known.
 pub fn is_unknown(account: &AccountDocument) -> bool {
@@ -102,14 +104,6 @@ fn left(standing: Standing, filter: &FilterDocument) -> String {
     }
 }
 
-/// A branch of a filter that is closed for good.
-pub fn closed_branch(account: &AccountName, branch: &str) -> String {
-    match branch {
-        "basic" => format!("{account}: adding up (the basic branch of its filter), for good, as this has no finite ε"),
-        rule => format!("{account}: the rule {rule}, for good, as only adding up admits this"),
-    }
-}
-
 /// A share of a budget.
 pub fn share(left: Option<f64>) -> String {
     left.map_or("–".to_string(), |left| format!("{:.2} %", 100.0 * left))
@@ -121,24 +115,6 @@ pub fn reading(value: Option<Computed>, exhausted: bool) -> String {
         Some(Computed(value)) => show_number(value),
         None if exhausted => "unknown".to_string(),
         None => "∞".to_string(),
-    }
-}
-
-/// A list of costs in few words.
-pub fn costs(costs: &[Cost]) -> String {
-    const SHOWN: usize = 3;
-    match costs {
-        [cost] => show_cost(cost),
-        [cost, others @ ..] if others.iter().all(|other| other == cost) => {
-            format!("{} × ({})", costs.len(), show_cost(cost))
-        }
-        _ => {
-            let shown: Vec<String> = costs.iter().take(SHOWN).map(show_cost).collect();
-            match costs.len().saturating_sub(SHOWN) {
-                0 => shown.join(" + "),
-                more => format!("{} + {more} more", shown.join(" + ")),
-            }
-        }
     }
 }
 
