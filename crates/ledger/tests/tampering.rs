@@ -499,6 +499,36 @@ fn a_changed_sequence_of_an_account_is_noticed_and_keeps_the_ledger_closed() {
     tampered.verify().unwrap();
 }
 
+/// Who reads many records at once reads none that is not what its hash says, and none in the place of another.
+#[test]
+fn a_changed_or_missing_record_is_not_read_among_others() {
+    let tampered = Tampered::new();
+    let ledger = Ledger::open(&tampered.location, Options::default()).unwrap();
+    let journal = tampered.journal();
+    let check = |sequence: usize, why: &str| {
+        let error = ledger.records(0, 100).expect_err("the journal was changed");
+        assert!(error.is_integrity(), "record {sequence}: {error}");
+        let message = error.to_string();
+        assert!(message.starts_with(&format!("record {sequence}")) && message.contains(why), "{message}");
+        assert_eq!(ledger.records(0, sequence).unwrap().len(), sequence, "those before it are as they were");
+    };
+    for (at, row) in journal.iter().enumerate().skip(1) {
+        let number = row.sequence;
+        tampered.set("journal", "line", number, &Value::Text(format!("{} ", row.line)));
+        check(at, "hash");
+        let forged = forged(&JournalRow { line: journal[at - 1].line.clone(), ..row.clone() }, None);
+        tampered.set("journal", "line", number, &Value::Text(forged.line));
+        tampered.set("journal", "hash", number, &Value::Blob(forged.hash));
+        check(at, &format!("it is record {}", at - 1));
+        let mut removed = journal.clone();
+        removed.remove(at);
+        tampered.write_journal(&removed);
+        check(at, "missing");
+        tampered.write_journal(&journal);
+    }
+    assert_eq!(ledger.records(0, 100).unwrap().len(), 30);
+}
+
 /// Bytes of the file itself, as a bad disk changes them. Some mean nothing; where verifying passes, all rows must be what they were,
 /// and every record must be found by its key.
 #[test]

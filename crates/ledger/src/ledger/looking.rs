@@ -41,6 +41,12 @@ impl Ledger {
         self.books(|books| books.accounts().to_vec())
     }
 
+    /// Something about each account as it is now, without copying it, in the order in which they were opened; nothing of those for
+    /// which `read` finds nothing. The writer waits meanwhile: it should not take long.
+    pub fn survey<T>(&self, read: impl FnMut(&Account) -> Option<T>) -> Vec<T> {
+        self.books(|books| books.accounts().iter().filter_map(read).collect())
+    }
+
     /// The accounts whose newest record comes after this one, in the order in which they were opened.
     pub fn changed_since(&self, sequence: u64) -> Vec<Account> {
         self.books(|books| books.accounts().iter().filter(|account| account.sequence() > sequence).cloned().collect())
@@ -73,6 +79,11 @@ impl Ledger {
     /// A record by its number; nothing if there is none.
     pub fn receipt(&self, sequence: u64) -> Result<Option<Receipt>, Error> {
         self.journal(|journal| journal.receipt(sequence))
+    }
+
+    /// The records from a number on, in order, at most so many; none if there are none yet.
+    pub fn records(&self, from: u64, most: usize) -> Result<Vec<Receipt>, Error> {
+        self.journal(|journal| journal.records(from, most))
     }
 
     /// The record of the charge that was made under a key; nothing if there is none.

@@ -39,6 +39,37 @@ pub fn a_record_is_found_by_its_number_and_a_charge_by_its_key(place: &Place) {
     assert_eq!(place.reader().unwrap().receipt_of(&key("late")).unwrap(), Some(late));
 }
 
+pub fn records_are_read_in_order_from_a_number_on(place: &Place) {
+    let ledger = place.create();
+    ledger.open_account(budgeted("census", "1,1e-6")).unwrap();
+    ledger.open_account(stopping(budgeted("census/alice", "1,1e-6"))).unwrap();
+    for at in 0..4 {
+        charged(ledger.charge(charge(&format!("k{at}"), &["census/alice"], &[epsilon("0.1")])));
+    }
+    refused(ledger.charge(charge("halt", &["census/alice"], &[epsilon("9")])));
+    ledger.close_account(name("census"), None, None).unwrap();
+    assert_eq!(ledger.position().sequence, 8);
+    let check = |from: u64, most: usize, expected: std::ops::Range<u64>| {
+        let one_by_one: Vec<_> = expected.map(|sequence| ledger.receipt(sequence).unwrap().unwrap()).collect();
+        assert_eq!(ledger.records(from, most).unwrap(), one_by_one, "{most} from {from} on");
+    };
+    check(0, 1, 0..1);
+    check(0, 4, 0..4);
+    check(3, 4, 3..7);
+    check(0, 9, 0..9);
+    check(0, usize::MAX, 0..9);
+    check(5, 1000, 5..9);
+    check(8, 1, 8..9);
+    check(0, 0, 0..0);
+    for beyond in [9, 10, i64::MAX as u64, i64::MAX as u64 + 1, u64::MAX] {
+        check(beyond, 10, 0..0);
+        check(beyond, usize::MAX, 0..0);
+    }
+    // What is charged now is there at once.
+    ledger.open_account(budgeted("other", "1,1e-6")).unwrap();
+    check(9, 10, 9..10);
+}
+
 pub fn a_running_ledger_and_a_reader_tell_the_same_history(place: &Place) {
     let ledger = place.create();
     ledger.open_account(budgeted("census", "1,1e-6")).unwrap();
