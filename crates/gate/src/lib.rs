@@ -28,7 +28,7 @@ mod sensitivity;
 #[doc = include_str!("../../../docs/examples.md")]
 mod examples {}
 
-pub use catalog::{Catalog, Dataset, FailedQuestion};
+pub use catalog::{Catalog, Dataset, FailedQuestion, KeptAnswer};
 pub use declaration::{Category, Declaration, DeclaredColumn};
 pub use error::Error;
 pub use gate::{Answer, Gate, Origin, Outcome, folder_beside};

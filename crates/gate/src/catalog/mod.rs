@@ -15,8 +15,8 @@ use jiff::Timestamp;
 use rusqlite::{Connection, params};
 use taximeter_ledger::{AccountName, LedgerId};
 
-pub use self::answers::FailedQuestion;
 pub(crate) use self::answers::{AnswerRecord, StoredAnswer};
+pub use self::answers::{FailedQuestion, KeptAnswer};
 use crate::engine::Source;
 use crate::error::Error;
 use crate::import::sync_folder;
