@@ -1,0 +1,98 @@
+//! A ledger in a folder of its own, and short ways to say what happens to it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt};
+use taximeter_ledger::{
+    AccountName, AccountSpec, After, Charge, Computed, Key, Ledger, Location, Options, Outcome, Privacy, Restore, Who,
+    restore,
+};
+use tempfile::TempDir;
+
+use super::trail::{Happened, Trail};
+use super::{Shared, Tempo, Trails};
+
+/// A place for a ledger.
+pub(super) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    pub(super) fn new() -> Place {
+        Place { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(super) fn file(&self) -> PathBuf {
+        self.folder.path().join("ledger.db")
+    }
+
+    pub(super) fn gate(&self) -> PathBuf {
+        self.folder.path().join("gate")
+    }
+
+    pub(super) fn location(&self) -> Location {
+        Location::File(self.file())
+    }
+
+    /// Makes the ledger, or opens it again.
+    pub(super) fn open(&self) -> Ledger {
+        Ledger::open(&self.location(), Options { create: true, ..Options::default() }).unwrap()
+    }
+
+    /// Restores the ledger as one must whose witness is lost. Nobody may have it open.
+    pub(super) fn lose_witness(&self) {
+        std::fs::remove_file(self.folder.path().join("ledger.db.witness")).unwrap();
+        restore(&self.location(), &Options::default(), Restore::AcceptLoss { by: None, note: None }).unwrap();
+    }
+}
+
+pub(super) fn name(text: &str) -> AccountName {
+    AccountName::parse(text).unwrap()
+}
+
+pub(super) fn who(text: &str) -> Who {
+    Who::parse("who", text).unwrap()
+}
+
+/// An account with a budget, or one that only reads.
+pub(super) fn spec(text: &str, filter: Option<(FilterRule, &str)>) -> AccountSpec {
+    let filter = filter.map(|(rule, budget)| FilterSpec::new(rule, Budget::parse(budget).unwrap()));
+    let delta = Budget::parse("1,1e-6").unwrap().delta();
+    let odometer = OdometerSpec::new(OdometerRule::RenyiMixture, delta);
+    AccountSpec { name: name(text), privacy: Privacy::default(), filter, odometer }
+}
+
+/// The same account, closed for good by its first halt.
+pub(super) fn stopping(spec: AccountSpec) -> AccountSpec {
+    let filter = spec.filter.map(|filter| FilterSpec { on_halt: OnHalt::Stop, ..filter });
+    AccountSpec { filter, ..spec }
+}
+
+pub(super) fn charge(ledger: &Ledger, accounts: &[&str], epsilon: &str, by: Option<&str>) -> Outcome {
+    let cost = Cost::parse_epsilon(epsilon).unwrap().cost;
+    let accounts = accounts.iter().map(|text| name(text)).collect();
+    let charge = Charge::new(Key::generate().unwrap(), accounts, vec![cost]).unwrap();
+    ledger.charge(charge.by(by.map(who))).unwrap()
+}
+
+/// The trails of a ledger as it is now, read so many records at a time.
+pub(super) fn read(ledger: &Ledger, batch: usize) -> Trails {
+    let tempo = Tempo { batch, ..Tempo::default() };
+    let trails = Trails { shared: Arc::new(Shared { tempo, ..Shared::default() }) };
+    while !trails.shared.read(ledger).unwrap() {}
+    trails
+}
+
+/// Adds a record to a trail that is made up: its event, when it was, what the odometer reads and what is left.
+pub(super) fn push(trail: &mut Trail, sequence: u64, event: &str, time: &str, values: (Option<f64>, Option<f64>)) {
+    let line = format!(r#"{{"time":"{time}","event":{{"{event}":{{}}}}}}"#);
+    let happened: Happened = serde_json::from_str(&line).unwrap();
+    let (reading, left) = (values.0.map(Computed), values.1.map(Computed));
+    trail.push(sequence, &happened, &After { account: name("census"), before: None, reading, left });
+}
+
+/// The trail of an account.
+pub(super) fn trail(trails: &Trails, account: &str) -> Arc<Trail> {
+    trails.trail(&name(account)).unwrap_or_else(|| panic!("there is no trail of {account}"))
+}
