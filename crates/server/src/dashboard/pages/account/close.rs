@@ -1,0 +1,72 @@
+//! Closing an account for good.
+
+use std::sync::Arc;
+
+use axum::extract::State as Shared;
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use taximeter_api::{CloseRequest, Code};
+use taximeter_ledger::{AccountName, Note};
+
+use crate::dashboard::fields::Fields;
+use crate::dashboard::page::Section;
+use crate::dashboard::visitor::Visitor;
+use crate::dashboard::words::account_path;
+use crate::extract::{Body, Name};
+use crate::failure::Failure;
+use crate::routes::accounts;
+use crate::state::State;
+
+/// The form, with the note that was filled in.
+pub(super) fn form(visitor: &Visitor, name: &AccountName, note: &str) -> Markup {
+    html! {
+        section.panel aria-labelledby="close-title" {
+            h2 #close-title { "Close it" }
+            details open[!note.is_empty()] {
+                summary { "Close " (name) " for good" }
+                form.stacked method="post" action={ (account_path(name)) "/close" } {
+                    (visitor.form_key())
+                    p {
+                        "It takes no more charges then, nor does any account below it. What is left is given up. This cannot be undone; \
+                         its history stays."
+                    }
+                    label for="close-note" { "Note" }
+                    input #close-note name="note" maxlength="1024" value=(note) autocomplete="off" aria-describedby="close-note-help";
+                    p.help #close-note-help { "Why. It stands in the journal for good. May be left out." }
+                    label.check { input type="checkbox" name="sure" value="yes" required; "I know that this cannot be undone" }
+                    button.danger { "Close the account" }
+                }
+            }
+        }
+    }
+}
+
+/// Closes it, and goes back to its page.
+pub(super) async fn close(
+    Shared(state): Shared<Arc<State>>,
+    visitor: Visitor,
+    Name(name): Name,
+    fields: Fields,
+) -> Response {
+    match done(&state, &visitor, &name, &fields).await {
+        Ok(record) => {
+            let notice = format!("{name} is closed, by record {record}. It takes no more charges.");
+            state.sessions.leave_notice(&visitor.session(), notice);
+            Redirect::to(&account_path(&name)).into_response()
+        }
+        Err(failure) => {
+            let form = form(&visitor, &name, fields.get("note").unwrap_or_default());
+            visitor.page_again(Section::Accounts, name.as_str(), failure, form)
+        }
+    }
+}
+
+async fn done(state: &Arc<State>, visitor: &Visitor, name: &AccountName, fields: &Fields) -> Result<u64, Failure> {
+    if !fields.is_ticked("sure") {
+        return Err(Failure::new(Code::BadRequest, "nothing was closed; tick the box to say that you are sure"));
+    }
+    let note = fields.get("note").map(|note| Note::parse("note", note)).transpose()?;
+    let request = Body(CloseRequest { by: None, note });
+    let shared = Shared(Arc::clone(state));
+    Ok(accounts::close(shared, visitor.caller.clone(), Name(name.clone()), request).await?.sequence)
+}

@@ -1,0 +1,186 @@
+//! The page of one account: what it reads and has left, how it came to that, what it promises, and what happened to it.
+
+mod below;
+mod close;
+mod download;
+mod history;
+mod promise;
+mod spending;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State as Shared;
+use axum::response::Response;
+use axum::routing::{get, post};
+use jiff::Timestamp;
+use maud::{Markup, html};
+use taximeter_api::AccountDocument;
+use taximeter_api::words::thousands;
+use taximeter_ledger::{AccountName, Standing};
+
+use crate::access::Action;
+use crate::dashboard::chart::Chart;
+use crate::dashboard::gauge::gauge;
+use crate::dashboard::journal_note::journal_note;
+use crate::dashboard::page::Section;
+use crate::dashboard::visitor::Visitor;
+use crate::dashboard::words::{account_link, account_path, pace, reading, standing, time, until};
+use crate::extract::{Name, Parameters};
+use crate::failure::Failure;
+use crate::routes::accounts;
+use crate::state::State;
+use crate::trails::{Rate, Trail, Trails};
+
+pub(super) fn routes() -> Router<Arc<State>> {
+    Router::new()
+        .route("/accounts/{name}", get(show))
+        .route("/accounts/{name}/close", post(close::close))
+        .route("/accounts/{name}/history.jsonl", get(download::history))
+        .route("/accounts/{name}/receipts/{file}", get(download::receipt))
+}
+
+async fn show(
+    Shared(state): Shared<Arc<State>>,
+    visitor: Visitor,
+    Name(name): Name,
+    Parameters(asked): Parameters<history::Asked>,
+) -> Response {
+    let content = content(&state, &visitor, &name, asked).await;
+    visitor.page(Section::Accounts, name.as_str(), content)
+}
+
+async fn content(
+    state: &Arc<State>,
+    visitor: &Visitor,
+    name: &AccountName,
+    asked: history::Asked,
+) -> Result<Markup, Failure> {
+    let shared = Shared(Arc::clone(state));
+    let account = accounts::show(shared, visitor.caller.clone(), Name(name.clone())).await?.0;
+    let below = below::panel(state, visitor, name).await?;
+    let past = match visitor.caller.sight.owns(name) {
+        true => Some(past(state, visitor, &account, asked).await?),
+        false => None,
+    };
+    let [meter, spending, history] = past.map_or_else(Default::default, |past| past.map(Some));
+    Ok(html! {
+        (path(visitor, name))
+        (figures(state, visitor, &account))
+        (meter.unwrap_or_default())
+        div.columns { (promise::panel(&account)) (spending.unwrap_or_default()) }
+        (below)
+        (history.unwrap_or_default())
+        @if visitor.may(Action::ChangeAccounts) && account.standing == Standing::Open { (close::form(visitor, name, "")) }
+    })
+}
+
+/// What only those see whose account it is: the chart, who spent what, and the history.
+async fn past(
+    state: &Arc<State>,
+    visitor: &Visitor,
+    account: &AccountDocument,
+    asked: history::Asked,
+) -> Result<[Markup; 3], Failure> {
+    Trails::wake(state);
+    let trail = state.trails.trail(&account.account);
+    let history = history::panel(state, visitor, account, trail.as_deref(), asked).await?;
+    let is_behind = is_behind(account, trail.as_deref());
+    let trail = trail.unwrap_or_default();
+    let points = trail.curve().points();
+    // Nothing is said to be nothing while it is not read.
+    let is_read = account.charges == 0 || points.last().is_some_and(|newest| newest.charges > 0);
+    let meter = html! {
+        section.panel #meter data-live aria-labelledby="meter-title" {
+            h2 #meter-title { "The meter" }
+            (journal_note(state, visitor, is_behind))
+            @if is_read {
+                (Chart {
+                    points: &points,
+                    at_delta: account.odometer.at_delta,
+                    budget: account.filter.as_ref().map(|filter| filter.budget.epsilon),
+                }.markup())
+            }
+        }
+    };
+    Ok([meter, spending::panel(account, &trail), history])
+}
+
+/// Whether records about the account were not read yet.
+pub(super) fn is_behind(account: &AccountDocument, trail: Option<&Trail>) -> bool {
+    trail.and_then(Trail::newest).is_none_or(|newest| newest.sequence < account.newest_record)
+}
+
+/// The way up: the accounts above, with links to those that may be seen.
+fn path(visitor: &Visitor, name: &AccountName) -> Markup {
+    let above: Vec<AccountName> = name.path().filter_map(|above| AccountName::parse(above).ok()).collect();
+    html! {
+        nav.path aria-label="Accounts above" {
+            ol {
+                li { a href="/" { "Accounts" } }
+                @for above in &above {
+                    @let part = above.as_str().rsplit('/').next().unwrap_or_default();
+                    @if above == name {
+                        li aria-current="page" { (part) }
+                    } @else if visitor.caller.sight.sees(above) {
+                        li { a href=(account_path(above)) { (part) } }
+                    } @else {
+                        li { (part) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn figures(state: &State, visitor: &Visitor, account: &AccountDocument) -> Markup {
+    let name = &account.account;
+    let trail = visitor.caller.sight.owns(name).then(|| state.trails.trail(name)).flatten();
+    html! {
+        section.panel #figures data-live data-events=(name) aria-label="Where it stands" {
+            @if let Some(blocking) = account.blocked_by.as_ref().filter(|other| *other != name) {
+                div.caution {
+                    p {
+                        "It takes no charges: " (account_link(blocking)) " above it is "
+                        (account.blocked_standing.map_or("not open", Standing::name)) "."
+                    }
+                }
+            }
+            div.figures {
+                div.wide {
+                    span.label { "Left of the budget" }
+                    span.value { (gauge(name, account.left())) }
+                }
+                div {
+                    span.label { "Reading, ε at δ = " (account.odometer.at_delta) }
+                    span.value { (reading(account.reading.map(|reading| reading.0))) }
+                }
+                div { span.label { "Charges" } span.value { (thousands(account.charges)) } }
+                div { span.label { "Standing" } span.value { (standing(account.standing)) } }
+                (spending_rate(trail.as_deref()))
+            }
+            @if let Some(why) = &account.reading_reason { p.help { "There is no bound: " (why) "." } }
+            @if visitor.caller.sight.owns(name) {
+                @let query = form_urlencoded::Serializer::new(String::new()).append_pair("account", name.as_str()).finish();
+                p { a.button.quiet href={ "/cost?" (query) } { "What would it cost?" } }
+            }
+        }
+    }
+}
+
+fn spending_rate(trail: Option<&Trail>) -> Markup {
+    let now = Timestamp::now();
+    let Some(rate) = trail.filter(|trail| trail.is_open()).and_then(|trail| Rate::of(trail, now)) else {
+        return Markup::default();
+    };
+    html! {
+        div { span.label { "Spending of the budget" } span.value.words { (pace(rate.per_second)) } }
+        @if let Some(then) = rate.runs_out {
+            div {
+                span.label { "At this rate it runs out" }
+                span.value.words { (until(now, then)) }
+                span.label { (time(&then.to_string())) }
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Who spent what of an account.
+
+use maud::{Markup, html};
+use taximeter_api::AccountDocument;
+use taximeter_api::words::{show_number, thousands};
+
+use super::history;
+use crate::dashboard::words::{percent, spent, time};
+use crate::trails::{Spender, Spent, Trail};
+
+/// The most spenders that are listed; they are those who took the most.
+const MOST: usize = 50;
+
+/// The panel about spenders. With a budget it tells shares of it, and else what was added to the reading.
+pub(super) fn panel(account: &AccountDocument, trail: &Trail) -> Markup {
+    let all = trail.spenders().by_budget();
+    let given_up = trail.spenders().given_up();
+    html! {
+        section.panel #spending data-live aria-labelledby="spending-title" {
+            h2 #spending-title { "Who spent what" }
+            @if account.charges == 0 {
+                p.quiet-text { "Nobody has charged it yet." }
+            } @else if all.is_empty() {
+                p.quiet-text { "It is not known yet: the journal is not read so far." }
+            } @else {
+                div.scroll tabindex="0" role="region" aria-label="Who spent what" {
+                    table.cards {
+                        caption.hidden-text { "What each person charged to " (account.account) }
+                        thead {
+                            tr {
+                                th scope="col" { "Who" }
+                                th.number scope="col" { "Charges" }
+                                th scope="col" { (took(account)) }
+                                th scope="col" { "Newest" }
+                            }
+                        }
+                        tbody { @for (spender, spent) in all.iter().take(MOST) { (line(account, *spender, spent)) } }
+                    }
+                }
+                @if all.len() > MOST { p.help { "The " (MOST) " who took the most, of " (thousands(all.len() as u64)) "." } }
+            }
+            @if given_up > 0.0 {
+                p.help { (percent(given_up)) " of the budget was left when the account stopped, and nobody spends it any more." }
+            }
+        }
+    }
+}
+
+fn took(account: &AccountDocument) -> &'static str {
+    if account.filter.is_some() { "Took of the budget" } else { "Added to the reading, ε" }
+}
+
+fn line(account: &AccountDocument, spender: Spender<'_>, taken: &Spent) -> Markup {
+    html! {
+        tr {
+            th.wrap scope="row" {
+                @match spender {
+                    Spender::Named(who) => a href=(history::path_by(&account.account, who.as_str())) { (who) },
+                    Spender::Unnamed => "nobody said who",
+                    Spender::Others => "others, who came later",
+                }
+            }
+            td.number data-label="Charges" { (thousands(taken.charges)) }
+            td data-label=(took(account)) {
+                @match (&account.filter, taken.reading) {
+                    (Some(_), _) => (bar(taken.budget)),
+                    (None, Some(added)) => (show_number(added)),
+                    (None, None) => "no bound since",
+                }
+            }
+            td.whole data-label="Newest" { (time(&taken.newest.to_string())) }
+        }
+    }
+}
+
+/// A share of the budget with a bar of that length, rounded up.
+fn bar(share: f64) -> Markup {
+    let width = (share.clamp(0.0, 1.0) * 1000.0).ceil() / 10.0;
+    html! {
+        span.bar {
+            svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
+                rect.track width="100" height="10" {}
+                rect.fill width=(width) height="10" {}
+            }
+            span.value { (spent(share)) }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The page to begin with: all accounts that may be seen, as a tree, and what was refused lately.
+
+mod open;
+mod tree;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State as Shared;
+use axum::response::{Redirect, Response};
+use axum::routing::get;
+use maud::{Markup, html};
+use serde::Deserialize;
+use taximeter_api::words::thousands;
+use taximeter_api::{RefusedEvent, Sight};
+use taximeter_ledger::RefusedCharge;
+
+use self::tree::Tree;
+use crate::access::Action;
+use crate::dashboard::fields::Fields;
+use crate::dashboard::page::Section;
+use crate::dashboard::visitor::Visitor;
+use crate::dashboard::words::{account_link, time};
+use crate::extract::Parameters;
+use crate::failure::Failure;
+use crate::routes::fresh;
+use crate::state::State;
+use crate::trails::Trails;
+
+const TITLE: &str = "Accounts";
+
+/// The most refusals that are listed.
+const REFUSALS: usize = 20;
+
+pub(super) fn routes() -> Router<Arc<State>> {
+    Router::new().route("/", get(show)).route("/accounts", get(async || Redirect::to("/")).post(open::open))
+}
+
+/// Which accounts are wanted.
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Asked {
+    /// How their names start.
+    starts: Option<String>,
+    /// Which part of a long list, counted from 1.
+    page: Option<usize>,
+}
+
+async fn show(Shared(state): Shared<Arc<State>>, visitor: Visitor, Parameters(asked): Parameters<Asked>) -> Response {
+    let content = content(&state, &visitor, &asked).await;
+    visitor.page(Section::Accounts, TITLE, content)
+}
+
+async fn content(state: &Arc<State>, visitor: &Visitor, asked: &Asked) -> Result<Markup, Failure> {
+    visitor.caller.require(Action::SeeAccounts)?;
+    fresh(state).await?;
+    Trails::wake(state);
+    let tree = Tree::find(state, &visitor.caller.sight, asked).await?;
+    let refusals = Refusals::seen(state, visitor);
+    let may_open = visitor.may(Action::ChangeAccounts);
+    Ok(html! {
+        section.panel #totals data-live data-events="" aria-label="In all" {
+            div.figures {
+                (figure("Accounts", tree.accounts, ""))
+                (figure("Charges", tree.charges, ""))
+                (figure("Refusals", refusals.count, refusals.since))
+            }
+        }
+        @if tree.accounts == 0 { (nothing_yet(visitor, may_open)) } @else { (tree.panel(state, visitor, asked)) }
+        (refusals.panel())
+        @if may_open { (open::form(visitor, &Fields::default(), tree.accounts == 0)) }
+    })
+}
+
+fn figure(label: &str, number: u64, about: &str) -> Markup {
+    html! {
+        div {
+            span.label { (label) }
+            span.value { (thousands(number)) }
+            @if !about.is_empty() { span.label { (about) } }
+        }
+    }
+}
+
+/// What to do first.
+fn nothing_yet(visitor: &Visitor, may_open: bool) -> Markup {
+    html! {
+        section.panel #tree data-live aria-labelledby="tree-title" {
+            h2 #tree-title { "There is no account yet" }
+            @if may_open {
+                p {
+                    "An account is a budget with the rules that keep it. Open one below for mechanisms that run elsewhere, or "
+                    a href="/datasets" { "register data" } ", which opens one for them. Then make " a href="/tokens" { "tokens" }
+                    " for the analysts."
+                }
+            } @else if visitor.caller.sight == Sight::All {
+                p { "The owner of the data opens the first one." }
+            } @else {
+                p { "None of the accounts that your token names is open. Ask the owner of the data." }
+            }
+        }
+    }
+}
+
+/// What was refused lately.
+struct Refusals {
+    count: u64,
+    since: &'static str,
+    newest: Vec<RefusedEvent>,
+}
+
+impl Refusals {
+    /// Those by accounts of the visitor's own. How many there were in all is for those who see all.
+    fn seen(state: &State, visitor: &Visitor) -> Refusals {
+        let (count, newest) = state.ledger().refusals();
+        let sight = &visitor.caller.sight;
+        let own: Vec<&RefusedCharge> = newest.iter().rev().filter(|refused| sight.owns(&refused.account)).collect();
+        let (count, since) = match sight {
+            Sight::All => (count, "since the server started"),
+            Sight::Own { .. } => (own.len() as u64, "lately"),
+        };
+        Refusals { count, since, newest: own.into_iter().take(REFUSALS).map(RefusedEvent::from).collect() }
+    }
+
+    fn panel(&self) -> Markup {
+        html! {
+            section.panel #refusals data-live aria-labelledby="refusals-title" {
+                h2 #refusals-title { "Recent refusals" }
+                @if self.newest.is_empty() {
+                    p.quiet-text { "No charge was refused since the server started." }
+                } @else {
+                    div.scroll tabindex="0" role="region" aria-label="Recent refusals" {
+                        table.cards {
+                            caption.hidden-text { "Charges that were refused, newest first" }
+                            thead {
+                                tr {
+                                    th scope="col" { "Time" }
+                                    th scope="col" { "Account that refused" }
+                                    th scope="col" { "Why" }
+                                    th scope="col" { "Who asked" }
+                                }
+                            }
+                            tbody {
+                                @for refused in &self.newest {
+                                    tr {
+                                        td.whole data-label="Time" { (time(&refused.time)) }
+                                        td.whole data-label="Account that refused" { (account_link(&refused.account)) }
+                                        td.wrap data-label="Why" { (refused.reason) }
+                                        td.wrap data-label="Who asked" { (refused.by.as_deref().unwrap_or("–")) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
