@@ -1,0 +1,245 @@
+//! A stored answer, read for people: its numbers are shown in the digits that they were released with.
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+use taximeter_accounting::Cost;
+use taximeter_api::words::show_number;
+use taximeter_api::{Code, Computed};
+use taximeter_ledger::{AccountName, Hash};
+
+use crate::failure::Failure;
+
+/// An answer, as far as it may be seen.
+#[derive(Deserialize)]
+pub(super) struct Stored {
+    pub(super) dataset: AccountName,
+    pub(super) version: u32,
+    pub(super) question: String,
+    pub(super) protects: String,
+    pub(super) confidence: Computed,
+    pub(super) columns: Vec<Column>,
+    rows: Vec<Vec<Json>>,
+    pub(super) post_processing: Vec<String>,
+    pub(super) cost: Cost,
+    pub(super) accounts: Vec<Paid>,
+    pub(super) receipt: Receipt,
+}
+
+/// A column of an answer.
+#[derive(Deserialize)]
+pub(super) struct Column {
+    pub(super) name: String,
+    /// Nothing for a group.
+    pub(super) aggregate: Option<String>,
+    #[serde(default)]
+    pub(super) parts: Vec<Part>,
+}
+
+/// A number that was computed, and the noise on it.
+#[derive(Deserialize)]
+pub(super) struct Part {
+    pub(super) measure: String,
+    pub(super) cost: Cost,
+    pub(super) noise: String,
+    pub(super) sensitivity: Computed,
+    pub(super) scale: Computed,
+    pub(super) half_width: Json,
+}
+
+/// An account that paid, after the charge.
+#[derive(Deserialize)]
+pub(super) struct Paid {
+    pub(super) account: AccountName,
+    pub(super) reading: Option<Computed>,
+    pub(super) left: Option<Computed>,
+    pub(super) guarantee: String,
+    pub(super) filter_guarantee: Option<String>,
+}
+
+/// The receipt of an answer.
+#[derive(Deserialize)]
+pub(super) struct Receipt {
+    pub(super) sequence: u64,
+    pub(super) hash: Option<Hash>,
+}
+
+/// The numbers of one column, one for every group.
+pub(super) struct Series<'a> {
+    pub(super) column: &'a Column,
+    pub(super) points: Vec<Point>,
+}
+
+/// A number with its interval; nothing where nothing can be said.
+pub(super) struct Point {
+    /// The group, by the values of its columns.
+    pub(super) group: Vec<String>,
+    pub(super) estimate: Option<Estimate>,
+}
+
+/// A noisy value, and the interval for the noise on it.
+pub(super) struct Estimate {
+    pub(super) value: Shown,
+    pub(super) interval: [Shown; 2],
+    /// Half of the interval, before anything was clamped.
+    pub(super) half_width: String,
+}
+
+/// A number in its digits, and the nearest binary one to draw it by.
+pub(super) struct Shown {
+    pub(super) text: String,
+    pub(super) nearest: f64,
+}
+
+impl Stored {
+    pub(super) fn read(document: &str) -> Result<Stored, Failure> {
+        serde_json::from_str(document)
+            .map_err(|error| Failure::new(Code::Integrity, format!("a stored answer cannot be read: {error}")))
+    }
+
+    /// The names of the columns that tell groups apart.
+    pub(super) fn groups(&self) -> Vec<&str> {
+        let groups = self.columns.iter().filter(|column| column.aggregate.is_none());
+        groups.map(|column| column.name.as_str()).collect()
+    }
+
+    /// The numbers, column by column.
+    pub(super) fn series(&self) -> Vec<Series<'_>> {
+        let numbers = self.columns.iter().enumerate().filter(|(_, column)| column.aggregate.is_some());
+        numbers.map(|(at, column)| Series { column, points: self.points(at, column) }).collect()
+    }
+
+    fn points(&self, at: usize, column: &Column) -> Vec<Point> {
+        let point = |row: &Vec<Json>| Point {
+            group: self
+                .columns
+                .iter()
+                .zip(row)
+                .filter(|(column, _)| column.aggregate.is_none())
+                .map(|(_, cell)| text(cell))
+                .collect(),
+            estimate: row.get(at).and_then(|cell| Estimate::read(cell, column)),
+        };
+        self.rows.iter().map(point).collect()
+    }
+}
+
+impl Estimate {
+    fn read(cell: &Json, column: &Column) -> Option<Estimate> {
+        let [low, high] = [0, 1].map(|end| Shown::read(&cell["interval"][end]));
+        let (value, low, high) = (Shown::read(&cell["value"])?, low?, high?);
+        let half_width = match column.parts.as_slice() {
+            [part] => grouped(&text(&part.half_width)),
+            // A sum over a count: as wide as the two of them make it.
+            _ => half(&low, &high),
+        };
+        Some(Estimate { value, interval: [low, high], half_width })
+    }
+}
+
+impl Shown {
+    fn read(number: &Json) -> Option<Shown> {
+        let digits = number.as_number()?.as_str();
+        let nearest = digits.parse().ok().filter(|nearest: &f64| nearest.is_finite())?;
+        Some(Shown { text: grouped(digits), nearest })
+    }
+}
+
+/// Half of the way between two numbers, with one place more than they have.
+fn half(low: &Shown, high: &Shown) -> String {
+    let places = |shown: &Shown| shown.text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+    let places = places(low).max(places(high)) + 1;
+    grouped(&without_zeros(&format!("{:.places$}", (high.nearest - low.nearest) / 2.0)))
+}
+
+/// A value without quotes.
+fn text(value: &Json) -> String {
+    match value {
+        Json::String(text) => text.clone(),
+        Json::Number(number) => number.as_str().to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// A number with its thousands apart; other text as it is.
+pub(super) fn grouped(number: &str) -> String {
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
+    let (whole, fraction) =
+        digits.split_once('.').map_or((digits, String::new()), |(whole, rest)| (whole, format!(".{rest}")));
+    match whole.parse() {
+        Ok(whole) => format!("{sign}{}{fraction}", taximeter_api::words::thousands(whole)),
+        Err(_) => number.to_string(),
+    }
+}
+
+/// The scale of noise, with six digits.
+pub(super) fn scale(value: f64) -> String {
+    if !(1e-4..1e15).contains(&value) {
+        return show_number(value);
+    }
+    let places = (5.0 - value.log10().floor()).max(0.0) as usize;
+    grouped(&without_zeros(&format!("{value:.places$}")))
+}
+
+/// A number without the zeros at the end of its fraction.
+pub(super) fn without_zeros(number: &str) -> String {
+    match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => number.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_with_their_thousands_apart() {
+        for (number, shown) in [
+            ("0", "0"),
+            ("-1234567", "-1,234,567"),
+            ("1234.5000", "1,234.5000"),
+            ("-0.25", "-0.25"),
+            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            ("1e300", "1e300"),
+            ("north", "north"),
+        ] {
+            assert_eq!(grouped(number), shown);
+        }
+    }
+
+    #[test]
+    fn an_answer_is_read_with_its_groups_and_intervals() {
+        let document = r#"{"dataset":"d","version":1,"key":"k","question":"q","protects":"p","confidence":0.95,
+            "columns":[{"name":"region"},
+                {"name":"n","aggregate":"COUNT(*)","parts":[{"measure":"number of rows","cost":{"epsilon":"0.1"},
+                    "noise":"discrete-laplace","sensitivity":1,"scale":10.0,"half_width":1029}]},
+                {"name":"a","aggregate":"AVG(x)","parts":[]}],
+            "rows":[["north",{"value":-2003.50,"interval":[-3032.5,-974.5]},{"value":4.5,"interval":[4.25,5]}],
+                [true,{"value":7,"interval":[0,1036]},{"value":null,"interval":null}]],
+            "post_processing":[],"cost":{"epsilon":"0.1"},"accounts":[],"receipt":{"ledger":"l","sequence":7,"hash":null,"record":null}}"#;
+        let stored = Stored::read(document).unwrap();
+        assert_eq!(stored.groups(), ["region"]);
+        let series = stored.series();
+        let shown: Vec<Vec<String>> = series
+            .iter()
+            .map(|series| {
+                let point = |point: &Point| match &point.estimate {
+                    None => format!("{}: nothing", point.group.join(" ")),
+                    Some(Estimate { value, interval: [low, high], half_width }) => {
+                        format!(
+                            "{}: {} in {} to {}, ± {half_width}",
+                            point.group.join(" "),
+                            value.text,
+                            low.text,
+                            high.text
+                        )
+                    }
+                };
+                series.points.iter().map(point).collect()
+            })
+            .collect();
+        let counts = ["north: -2,003.50 in -3,032.5 to -974.5, ± 1,029", "true: 7 in 0 to 1,036, ± 1,029"];
+        assert_eq!(shown, [counts, ["north: 4.5 in 4.25 to 5, ± 0.375", "true: nothing"]]);
+        assert_eq!(series[0].points[0].estimate.as_ref().unwrap().value.nearest, -2003.5);
+    }
+}
