@@ -1,0 +1,199 @@
+//! The page of a dataset: what is declared, who may ask, and for owners what may be done.
+
+use std::sync::Arc;
+
+use axum::extract::State as Shared;
+use axum::response::Response;
+use maud::{Markup, html};
+use taximeter_api::{ColumnDocument, DatasetDocument, SchemaDocument};
+use taximeter_ledger::AccountName;
+
+use super::declare::budget_fields;
+use super::{analysts, left, path, rows, who_asks};
+use crate::access::Action;
+use crate::dashboard::fields::Fields;
+use crate::dashboard::page::Section;
+use crate::dashboard::visitor::Visitor;
+use crate::dashboard::words::time;
+use crate::extract::Name;
+use crate::failure::Failure;
+use crate::routes::datasets;
+use crate::state::State;
+
+pub(super) async fn show(Shared(state): Shared<Arc<State>>, visitor: Visitor, Name(name): Name) -> Response {
+    let content = content(&state, &visitor, &name, &Fields::default()).await;
+    visitor.page(Section::Datasets, name.as_str(), content)
+}
+
+/// The page, with its forms as they were filled in.
+pub(super) async fn content(
+    state: &Arc<State>,
+    visitor: &Visitor,
+    name: &AccountName,
+    filled: &Fields,
+) -> Result<Markup, Failure> {
+    let dataset = datasets::show(Shared(Arc::clone(state)), visitor.caller.clone(), Name(name.clone())).await?.0;
+    Ok(html! {
+        (facts(visitor, &dataset)?)
+        (columns(&dataset.schema))
+        @if visitor.may(Action::ChangeDatasets) { (analyst_form(visitor, &dataset, filled)) }
+        @if visitor.may(Action::Audit) { (data_forms(visitor, &dataset, filled)) }
+    })
+}
+
+fn facts(visitor: &Visitor, dataset: &DatasetDocument) -> Result<Markup, Failure> {
+    let unit = dataset.schema.privacy_unit()?;
+    Ok(html! {
+        section.panel aria-labelledby="dataset" {
+            h2 #dataset { "The dataset" }
+            dl.facts #facts data-live data-events=(dataset.dataset) {
+                dt { "Version" } dd { (dataset.version) ", registered " (time(&dataset.registered)) }
+                @if visitor.is_owner() { dt { "Rows that count" } dd { (rows(dataset)) } }
+                @if let Some(data) = &dataset.data { dt { "Data" } dd { code { (data) } } }
+                dt { "Protects" } dd { (unit) }
+                dt { "Neighbours" } dd { (dataset.schema.neighbours.name()) }
+                dt { "Earlier answers" }
+                dd { (if dataset.reuse { "an analyst may have an own one again at no cost" } else { "are not given again" }) }
+                dt { "A question may take" } dd { (dataset.timeout_seconds) " s" }
+                dt { "Left of its budget" } dd { (left(dataset.account.as_ref())) }
+                dt { (who_asks(visitor)) } dd { (analysts(dataset)) }
+            }
+            @if visitor.may(Action::Ask) { p { a.button href={ "/ask?dataset=" (dataset.dataset) } { "Ask" } } }
+        }
+    })
+}
+
+fn columns(schema: &SchemaDocument) -> Markup {
+    html! {
+        section.panel aria-labelledby="columns" {
+            h2 #columns { "Columns" }
+            p.help {
+                "Values outside the bounds are moved to them, and put on the grid; sums and averages need bounds. One may group by a \
+                 column with categories, and every category is answered."
+            }
+            div.scroll tabindex="0" role="region" aria-label="Columns" {
+                table {
+                    caption.hidden-text { "Columns and what is declared about them" }
+                    thead {
+                        tr {
+                            @for name in ["Column", "Type", "Lowest", "Highest", "Grid", "Categories"] {
+                                th.number[is_number(name)] scope="col" { (name) }
+                            }
+                        }
+                    }
+                    tbody { @for column in &schema.columns { (column_row(column, schema)) } }
+                }
+            }
+        }
+    }
+}
+
+fn is_number(heading: &str) -> bool {
+    matches!(heading, "Lowest" | "Highest" | "Grid")
+}
+
+fn column_row(column: &ColumnDocument, schema: &SchemaDocument) -> Markup {
+    let [low, high] = column.bounds.as_ref().map_or(["–", "–"], |[low, high]| [low, high]);
+    let category = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    let categories =
+        column.categories.as_ref().map(|values| values.iter().map(category).collect::<Vec<_>>().join(", "));
+    html! {
+        tr {
+            th scope="row" {
+                (column.name)
+                @if column.name == schema.unit { " " span.standing { "unit" } }
+            }
+            td { (column.kind.as_deref().unwrap_or("–")) }
+            td.number { (low) }
+            td.number { (high) }
+            td.number { (column.grid.as_deref().unwrap_or("–")) }
+            td.wrap { (categories.as_deref().unwrap_or("–")) }
+        }
+    }
+}
+
+fn analyst_form(visitor: &Visitor, dataset: &DatasetDocument, filled: &Fields) -> Markup {
+    html! {
+        section.panel aria-labelledby="analyst-heading" {
+            h2 #analyst-heading { "Add an analyst" }
+            p {
+                "Opens an account below that of the dataset, with a budget of its own; a question is paid by both. Then make a token for \
+                 the analyst, with the account and the dataset."
+            }
+            // Sent twice, it opens one account: there is one of a name.
+            form.stacked method="post" action={ (path(&dataset.dataset)) "/analysts" } {
+                (visitor.form_key())
+                div.row {
+                    div.field {
+                        label for="analyst" { "Name" }
+                        input #analyst name="analyst" required autocomplete="off" spellcheck="false"
+                            value=(filled.get("analyst").unwrap_or_default()) aria-describedby="analyst-help";
+                        p.help #analyst-help { "The last part of the account, such as alice." }
+                    }
+                    (budget_fields(filled, true))
+                }
+                button { "Add the analyst" }
+            }
+        }
+    }
+}
+
+fn data_forms(visitor: &Visitor, dataset: &DatasetDocument, filled: &Fields) -> Markup {
+    let path = path(&dataset.dataset);
+    html! {
+        section.panel aria-labelledby="data" {
+            h2 #data { "The data" }
+            p { "Checking looks at no rows: whether the data are where they were, and are what was declared." }
+            form method="post" action={ (path) "/check" } { (visitor.form_key()) button { "Check" } }
+            @if visitor.may(Action::ChangeDatasets) {
+                @if is_in_postgres(dataset) {
+                    @if dataset.schema.unit == "row" {
+                        p.help { "The table is asked as it is at every question; there is nothing to refresh." }
+                    } @else {
+                        h3 { "Refresh" }
+                        p { "Chooses the rows of every unit anew among those that are in the table now, as a new version." }
+                        form method="post" action={ (path) "/refresh" } { (visitor.form_key()) button { "Refresh" } }
+                    }
+                } @else { (newer_data_form(visitor, &path, filled)) }
+            }
+        }
+    }
+}
+
+fn newer_data_form(visitor: &Visitor, path: &str, filled: &Fields) -> Markup {
+    html! {
+        h3 { "Newer data" }
+        p {
+            "Puts a newer CSV file with the same columns in their place, as a new version with what was declared before. The same \
+             account pays: what was spent on the data before is not given back."
+        }
+        form.stacked method="post" action={ (path) "/data" } enctype="multipart/form-data" {
+            (visitor.form_key())
+            (file_fields(filled))
+            button { "Put it in their place" }
+        }
+    }
+}
+
+/// The fields for a file, which must be the last ones of their form.
+pub(super) fn file_fields(filled: &Fields) -> Markup {
+    html! {
+        label.check {
+            input type="checkbox" name="skip_bad_rows" value="yes" checked[filled.is_ticked("skip_bad_rows")];
+            "Leave rows out that cannot be read, instead of refusing the file"
+        }
+        @if let Some(upload) = filled.get("upload") {
+            input type="hidden" name="upload" value=(upload);
+            p.help { "The file that you sent is here, for an hour; choose one only to send another." }
+        }
+        div.field {
+            label for="file" { "CSV file, with a header" }
+            input #file name="file" type="file" accept=".csv,text/csv" required[filled.get("upload").is_none()];
+        }
+    }
+}
+
+/// Whether the data are a table, as far as an owner is told where they are. The name of a file of the gate has no spaces in it.
+fn is_in_postgres(dataset: &DatasetDocument) -> bool {
+    dataset.data.as_deref().is_some_and(|data| data.contains(" of "))
+}

@@ -1,0 +1,229 @@
+//! What an owner fills in about a dataset: its budget, and what is declared.
+
+use maud::{Markup, html};
+use taximeter_accounting::{Amount, FilterRule, OnHalt};
+use taximeter_api::{BudgetDocument, Code, FilterRequest, Problem, SchemaDocument};
+use taximeter_gate::{Declaration, PrivacyUnit};
+use taximeter_ledger::Neighbours;
+
+use crate::dashboard::fields::Fields;
+use crate::failure::Failure;
+
+/// The default first.
+const RULES: [FilterRule; 6] = [
+    FilterRule::Residue,
+    FilterRule::Zcdp,
+    FilterRule::Renyi,
+    FilterRule::Whitehouse,
+    FilterRule::Advanced,
+    FilterRule::Basic,
+];
+
+const RELATIONS: [Neighbours; 2] = [Neighbours::AddRemove, Neighbours::Substitute];
+
+/// The fields for a budget.
+pub(super) fn budget_fields(filled: &Fields, is_required: bool) -> Markup {
+    let value = |name: &str| filled.get(name).unwrap_or_default().to_string();
+    html! {
+        div.field {
+            label for="epsilon" { "Budget ε" }
+            input #epsilon name="epsilon" inputmode="decimal" autocomplete="off" placeholder="1" required[is_required]
+                value=(value("epsilon"));
+        }
+        div.field {
+            label for="delta" { "Budget δ" }
+            input #delta name="delta" inputmode="decimal" autocomplete="off" placeholder="1e-6" required[is_required]
+                value=(value("delta")) aria-describedby="delta-help";
+            p.help #delta-help { "Much less than one in the number of people, such as 1e-6." }
+        }
+    }
+}
+
+/// The fields for the rule of a filter, and for what is declared.
+pub(super) fn declaration_fields(filled: &Fields) -> Markup {
+    let value = |name: &str| filled.get(name).unwrap_or_default().to_string();
+    html! {
+        h3 { "What is declared" }
+        p.help { "How much noise an answer needs follows from this alone, and never from the data." }
+        div.row {
+            div.field {
+                label for="unit" { "Whose privacy is protected" }
+                input #unit name="unit" autocomplete="off" spellcheck="false" placeholder="row" value=(value("unit"))
+                    aria-describedby="unit-help";
+                p.help #unit-help { "row, or the column that names a person or another unit." }
+            }
+            div.field {
+                label for="max_rows" { "The most rows of one unit that count" }
+                input #max_rows name="max_rows" inputmode="numeric" autocomplete="off" value=(value("max_rows"))
+                    aria-describedby="max-rows-help";
+                p.help #max-rows-help { "Goes with a column." }
+            }
+            div.field {
+                label for="neighbours" { "Neighbours" }
+                select #neighbours name="neighbours" aria-describedby="neighbours-help" {
+                    @for relation in RELATIONS {
+                        option value=(relation.name()) selected[filled.get("neighbours") == Some(relation.name())] {
+                            (relation.name())
+                        }
+                    }
+                }
+                p.help #neighbours-help { "What nobody may tell apart: data with one unit more or less, or with one in another's place." }
+            }
+        }
+        div.row {
+            (lines("bounds", "Bounds", "age=0..120", "One column a line, such as age=0..120, or with a grid income=0..200000/0.5", filled))
+            (lines("categories", "Categories", "region=north,south", "One column a line, such as region=north,south", filled))
+            (lines("types", "Types", "zip=text", "Found in the data unless you say, such as zip=text", filled))
+        }
+        label.check {
+            input type="checkbox" name="reuse" value="yes" checked[filled.is_ticked("reuse")];
+            "Analysts may have their own earlier answer to the same question again at no cost"
+        }
+    }
+}
+
+fn lines(name: &str, label: &str, example: &str, help: &str, filled: &Fields) -> Markup {
+    html! {
+        div.field {
+            label for=(name) { (label) }
+            textarea id=(name) name=(name) rows="4" spellcheck="false" placeholder=(example) aria-describedby={ (name) "-help" } {
+                (filled.get(name).unwrap_or_default())
+            }
+            p.help id={ (name) "-help" } { (help) }
+        }
+    }
+}
+
+/// The field for the rule of the account.
+pub(super) fn rule_field(filled: &Fields) -> Markup {
+    html! {
+        div.field {
+            label for="rule" { "Rule that decides" }
+            select #rule name="rule" aria-describedby="rule-help" {
+                @for rule in RULES {
+                    option value=(rule.name()) selected[filled.get("rule") == Some(rule.name())] { (rule.name()) }
+                }
+            }
+            p.help #rule-help { "residue admits the most; zcdp and renyi also take Gaussian noise." }
+        }
+    }
+}
+
+/// The filter that the fields ask for; nothing if no budget is given.
+pub(super) fn filter(fields: &Fields) -> Result<Option<FilterRequest>, Failure> {
+    if fields.get("epsilon").is_none() && fields.get("delta").is_none() {
+        return Ok(None);
+    }
+    let amount = |what: &str, text: &str| {
+        Amount::parse_exact(text).map_err(|error| Problem::bad_request(format!("the budget's {what}: {error}")))
+    };
+    let epsilon = amount("ε", fields.required("epsilon", "the budget's ε")?)?;
+    let delta = fields.get("delta").map_or(Ok(Amount::ZERO), |text| amount("δ", text))?;
+    Ok(Some(FilterRequest {
+        rule: fields.get("rule").map(FilterRule::from_name).transpose()?,
+        budget: BudgetDocument { epsilon, delta, mechanism_delta: Amount::ZERO },
+        order: None,
+        max_cost: None,
+        on_halt: OnHalt::Refuse,
+    }))
+}
+
+/// What the fields declare.
+pub(super) fn schema(fields: &Fields) -> Result<SchemaDocument, Failure> {
+    let mut declaration = Declaration::default();
+    declaration.unit = unit(fields)?;
+    if let Some(name) = fields.get("neighbours") {
+        declaration.neighbours = Neighbours::from_name(name)?;
+    }
+    let lines = |name: &str| {
+        let text = fields.get(name).unwrap_or_default().lines();
+        text.map(str::trim).filter(|line| !line.is_empty()).map(str::to_string).collect::<Vec<String>>()
+    };
+    lines("types").iter().try_for_each(|line| declaration.add_type(line))?;
+    lines("bounds").iter().try_for_each(|line| declaration.add_bounds(line))?;
+    lines("categories").iter().try_for_each(|line| declaration.add_categories(line))?;
+    Ok(SchemaDocument::of(&declaration))
+}
+
+fn unit(fields: &Fields) -> Result<PrivacyUnit, Failure> {
+    let wrong = |detail: String| Err(Failure::new(Code::BadRequest, detail));
+    match (fields.get("unit").unwrap_or("row"), fields.get("max_rows")) {
+        ("row", None) => Ok(PrivacyUnit::Row),
+        ("row", Some(_)) => {
+            wrong("the most rows of one unit go with a column, not with row; leave them out, or name the column".into())
+        }
+        (column, None) => wrong(format!("with the unit {column}, say how many rows of one {column} may count")),
+        (column, Some(text)) => match text.parse() {
+            Ok(max_rows_per_unit) => Ok(PrivacyUnit::Column { column: column.to_string(), max_rows_per_unit }),
+            Err(_) => wrong(format!("the most rows of one unit are {text:?}; write a whole number, such as 1")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(pairs: &[(&str, &str)]) -> Fields {
+        Fields::new(pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
+    }
+
+    #[test]
+    fn a_declaration_says_the_same_as_the_command_line() {
+        let declared = schema(&fields(&[
+            ("unit", "person"),
+            ("max_rows", "3"),
+            ("neighbours", "substitute"),
+            ("bounds", "age=0..120\r\n\r\n income=0..200000/0.5 \r\n"),
+            ("categories", "region=north,south"),
+            ("types", "zip=text"),
+        ]));
+        let mut expected = Declaration::default();
+        expected.unit = PrivacyUnit::Column { column: "person".to_string(), max_rows_per_unit: 3 };
+        expected.neighbours = Neighbours::Substitute;
+        expected.add_type("zip=text").unwrap();
+        expected.add_bounds("age=0..120").unwrap();
+        expected.add_bounds("income=0..200000/0.5").unwrap();
+        expected.add_categories("region=north,south").unwrap();
+        assert_eq!(declared.unwrap(), SchemaDocument::of(&expected));
+        assert_eq!(schema(&Fields::default()).unwrap(), SchemaDocument::of(&Declaration::default()));
+        assert_eq!(schema(&fields(&[("unit", "row")])).unwrap(), SchemaDocument::of(&Declaration::default()));
+    }
+
+    #[test]
+    fn what_cannot_be_declared_is_said_with_its_value() {
+        for (name, value, word) in [
+            ("unit", "person", "person"),
+            ("max_rows", "3", "column"),
+            ("neighbours", "none", "none"),
+            ("bounds", "age", "age"),
+            ("bounds", "age=0..x", "x"),
+            ("categories", "region", "region"),
+            ("types", "zip=number", "number"),
+        ] {
+            let failure = schema(&fields(&[(name, value)])).unwrap_err();
+            assert!(failure.0.code == Code::BadRequest && failure.0.detail.contains(word), "{failure:?}");
+        }
+        let failure = schema(&fields(&[("unit", "person"), ("max_rows", "many")])).unwrap_err();
+        assert!(failure.0.detail.contains("many"), "{failure:?}");
+    }
+
+    #[test]
+    fn a_budget_is_exact_or_left_out() {
+        assert_eq!(filter(&fields(&[("rule", "basic")])).unwrap(), None);
+        let given = filter(&fields(&[("epsilon", " 0.1 "), ("delta", "1e-6"), ("rule", "zcdp")])).unwrap().unwrap();
+        assert_eq!(given.budget.epsilon, Amount::parse_exact("0.1").unwrap());
+        assert_eq!(given.budget.delta, Amount::parse_exact("0.000001").unwrap());
+        assert_eq!(given.rule, Some(FilterRule::Zcdp));
+        assert_eq!(filter(&fields(&[("epsilon", "1")])).unwrap().unwrap().budget.delta, Amount::ZERO);
+        for pairs in [
+            [("epsilon", "one"), ("delta", "")],
+            [("epsilon", "-1"), ("delta", "")],
+            [("epsilon", ""), ("delta", "1e-6")],
+            [("epsilon", "1"), ("delta", "x")],
+            [("epsilon", "1"), ("rule", "best")],
+        ] {
+            assert_eq!(filter(&fields(&pairs)).unwrap_err().0.code, Code::BadRequest, "{pairs:?}");
+        }
+    }
+}

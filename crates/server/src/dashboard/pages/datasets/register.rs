@@ -1,0 +1,192 @@
+//! Registering a dataset: a CSV file that is sent here, or a table of PostgreSQL that stays where it is.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State as Shared};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use taximeter_api::{NewData, NewDataset, RegisteredDocument};
+use taximeter_ledger::AccountName;
+
+use super::dataset::file_fields;
+use super::declare::{budget_fields, declaration_fields, filter, rule_field, schema};
+use super::{outcome, path};
+use crate::access::Action;
+use crate::dashboard::fields::Fields;
+use crate::dashboard::page::Section;
+use crate::dashboard::visitor::Visitor;
+use crate::extract::Body;
+use crate::failure::Failure;
+use crate::routes::datasets;
+use crate::state::State;
+
+const TITLE: &str = "Register a dataset";
+
+/// Where the data come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    Csv,
+    Postgres,
+}
+
+impl From {
+    fn path(self) -> &'static str {
+        match self {
+            From::Csv => "/register",
+            From::Postgres => "/register/postgres",
+        }
+    }
+}
+
+pub(super) async fn show_csv(visitor: Visitor) -> Response {
+    show(&visitor, From::Csv)
+}
+
+pub(super) async fn show_postgres(visitor: Visitor) -> Response {
+    show(&visitor, From::Postgres)
+}
+
+fn show(visitor: &Visitor, from: From) -> Response {
+    let allowed = visitor.caller.require(Action::ChangeDatasets);
+    visitor.page(Section::Datasets, TITLE, allowed.map(|()| form(visitor, from, &Fields::default())))
+}
+
+/// The form, as it was filled in. Sent twice, it registers one dataset: there is one of a name.
+fn form(visitor: &Visitor, from: From, filled: &Fields) -> Markup {
+    html! {
+        nav.kinds aria-label="Where the data come from" {
+            @for (kind, words) in [(From::Csv, "A CSV file"), (From::Postgres, "A table of PostgreSQL")] {
+                a href=(kind.path()) aria-current=[(kind == from).then_some("page")] { (words) }
+            }
+        }
+        section.panel aria-labelledby="register" {
+            h2 #register { "Name and budget" }
+            form.stacked method="post" action=(from.path()) enctype=[(from == From::Csv).then_some("multipart/form-data")] {
+                (visitor.form_key())
+                (account_fields(filled))
+                (declaration_fields(filled))
+                h3 { "The data" }
+                @match from { From::Csv => (file_fields(filled)), From::Postgres => (table_fields(filled)) }
+                button { "Register" }
+            }
+        }
+    }
+}
+
+fn account_fields(filled: &Fields) -> Markup {
+    html! {
+        div.row {
+            div.field {
+                label for="dataset" { "Name" }
+                input #dataset name="dataset" required autocomplete="off" spellcheck="false"
+                    value=(filled.get("dataset").unwrap_or_default()) aria-describedby="dataset-help";
+                p.help #dataset-help { "Of the dataset and of the account that pays, such as people." }
+            }
+            (budget_fields(filled, false))
+            (rule_field(filled))
+        }
+        p.help { "If there is an account of that name already, it pays: leave the budget empty." }
+    }
+}
+
+fn table_fields(filled: &Fields) -> Markup {
+    html! {
+        p.help { "The table stays where it is; the gate asks it for counts and sums." }
+        div.row {
+            div.field {
+                label for="url" { "URL of the database" }
+                input #url name="url" type="password" required autocomplete="off" spellcheck="false"
+                    placeholder="postgres://user:password@host/database" aria-describedby="url-help";
+                p.help #url-help { "It may have a password in it, and is not shown again." }
+            }
+            div.field {
+                label for="table" { "Table" }
+                input #table name="table" required autocomplete="off" spellcheck="false" placeholder="public.people"
+                    value=(filled.get("table").unwrap_or_default());
+            }
+        }
+    }
+}
+
+pub(super) async fn register_csv(Shared(state): Shared<Arc<State>>, visitor: Visitor, request: Request) -> Response {
+    if let Err(failure) = visitor.caller.require(Action::ChangeDatasets) {
+        return visitor.page(Section::Datasets, TITLE, Err(failure));
+    }
+    let (fields, data) = match uploaded(&state, request).await {
+        Ok(uploaded) => uploaded,
+        Err(failure) => return visitor.page(Section::Datasets, TITLE, Err(failure)),
+    };
+    let new = data.and_then(|data| new_dataset(&fields, data));
+    finish(&state, &visitor, From::Csv, &fields, new).await
+}
+
+/// The fields of a form with a file, and the file where it can be registered from. The fields name the file too, so that a form that
+/// is wrong otherwise can be sent again without it.
+pub(super) async fn uploaded(state: &State, request: Request) -> Result<(Fields, Result<NewData, Failure>), Failure> {
+    let (fields, file) = Fields::read_with_file(request, state).await?;
+    let fields = match file {
+        Some(file) => {
+            let upload = state.uploads.receive(file, state.settings.arrival).await?.upload;
+            fields.with("upload", &upload)
+        }
+        None => fields,
+    };
+    let id = fields.required("upload", "the file").map(str::to_string);
+    let skip_bad_rows = fields.is_ticked("skip_bad_rows");
+    Ok((fields, id.map(|id| NewData::Upload { id, skip_bad_rows })))
+}
+
+pub(super) async fn register_postgres(Shared(state): Shared<Arc<State>>, visitor: Visitor, fields: Fields) -> Response {
+    if let Err(failure) = visitor.caller.require(Action::ChangeDatasets) {
+        return visitor.page(Section::Datasets, TITLE, Err(failure));
+    }
+    let new = table(&fields).and_then(|data| new_dataset(&fields, data));
+    finish(&state, &visitor, From::Postgres, &fields, new).await
+}
+
+fn table(fields: &Fields) -> Result<NewData, Failure> {
+    let url = fields.required("url", "the URL of the database")?.to_string();
+    Ok(NewData::Postgres { url, table: fields.required("table", "the table")?.to_string() })
+}
+
+fn new_dataset(fields: &Fields, data: NewData) -> Result<NewDataset, Failure> {
+    Ok(NewDataset {
+        dataset: AccountName::parse(fields.required("dataset", "the name of the dataset")?)?,
+        data,
+        schema: Some(schema(fields)?),
+        filter: filter(fields)?,
+        odometer: None,
+        new_version: false,
+        reuse: Some(fields.is_ticked("reuse")),
+        timeout_seconds: None,
+    })
+}
+
+async fn finish(
+    state: &Arc<State>,
+    visitor: &Visitor,
+    from: From,
+    fields: &Fields,
+    new: Result<NewDataset, Failure>,
+) -> Response {
+    let registered = match new {
+        Ok(new) => registered(state, visitor, new).await,
+        Err(failure) => Err(failure),
+    };
+    match registered {
+        Ok(registered) => Redirect::to(&path(&registered.dataset)).into_response(),
+        Err(failure) => visitor.page_again(Section::Datasets, TITLE, failure, form(visitor, from, fields)),
+    }
+}
+
+/// Registers data, and leaves word of what came of it.
+pub(super) async fn registered(
+    state: &Arc<State>,
+    visitor: &Visitor,
+    new: NewDataset,
+) -> Result<RegisteredDocument, Failure> {
+    let is_from_a_file = matches!(new.data, NewData::Upload { .. });
+    let (_, registered) = datasets::register(Shared(Arc::clone(state)), visitor.caller.clone(), Body(new)).await?;
+    state.sessions.leave_notice(&visitor.session(), outcome::words(&registered.0, is_from_a_file));
+    Ok(registered.0)
+}
