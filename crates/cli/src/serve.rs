@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use taximeter_api::{Code, Problem};
+use taximeter_gate::Gate;
 use taximeter_server::{Listener, Log, LogForm, Settings, State, Tls, TokenPlace, Tokens};
 
 use crate::gate::GateArgs;
@@ -98,27 +99,15 @@ impl Serve {
         let place = TokenPlace::of(gate.ledger().location());
         let tokens = Tokens::open(&place, gate.ledger().id())?;
         let is_without_tokens = tokens.list()?.is_empty();
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Failure::Other(format!("the server cannot start its threads: {error}")))?;
-        let listener = runtime.block_on(Listener::bind(address, tls))?;
-        let inside = runtime.enter();
-        let signals = Signals::new()?;
-        let state = State::new(gate, tokens, log, settings)?;
-        drop(inside);
-        tell(&format!("listening on {}://{}", listener.scheme(), listener.address()));
-        if is_without_tokens {
-            tell(
-                "there are no tokens yet, so nobody can use it; `taximeter token create NAME --role owner` makes the first",
-            );
-        }
-        let result = runtime.block_on(listener.serve(Arc::clone(&state), signals.first()));
-        // What still runs after the farewell is not waited for: it was told, and whoever asked is gone.
-        runtime.shutdown_timeout(Duration::from_secs(1));
-        // Connections to databases may not end on a thread of the runtime, so this handle is the last one.
-        drop(state);
-        result?;
+        serve(gate, tokens, log, settings, (address, tls), |listener| {
+            tell(&format!("listening on {}://{}", listener.scheme(), listener.address()));
+            if is_without_tokens {
+                tell(
+                    "there are no tokens yet, so nobody can use it; `taximeter token create NAME --role owner` makes the first",
+                );
+            }
+            Ok(())
+        })?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -160,6 +149,8 @@ impl Serve {
             largest_body: usize::try_from(largest_body).unwrap_or(usize::MAX),
             largest_upload: size("--largest-upload", largest_upload)?,
             tick: self.tick.as_deref().map(tick).transpose()?,
+            is_encrypted: self.tls_cert.is_some() || self.behind_proxy,
+            is_behind_proxy: self.behind_proxy,
             ..Settings::default()
         })
     }
@@ -173,6 +164,34 @@ impl Serve {
             None => LogForm::Json,
         })
     }
+}
+
+/// Serves until a signal ends it. What `ready` returns, once it listens, is kept until then. Blocks.
+pub(crate) fn serve<T>(
+    gate: Gate,
+    tokens: Tokens,
+    log: Log,
+    settings: Settings,
+    (address, tls): (SocketAddr, Option<Tls>),
+    ready: impl FnOnce(&Listener) -> Result<T, Failure>,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Other(format!("the server cannot start its threads: {error}")))?;
+    let listener = runtime.block_on(Listener::bind(address, tls))?;
+    let inside = runtime.enter();
+    let signals = Signals::new()?;
+    let state = State::new(gate, tokens, log, settings)?;
+    drop(inside);
+    let kept = ready(&listener)?;
+    let result = runtime.block_on(listener.serve(Arc::clone(&state), signals.first()));
+    drop(kept);
+    // What still runs after the farewell is not waited for: it was told, and whoever asked is gone.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    // Connections to databases may not end on a thread of the runtime, so this handle is the last one.
+    drop(state);
+    Ok(result?)
 }
 
 /// The signals that end the server.

@@ -1,6 +1,7 @@
 //! Who may do what: the one place that decides it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use axum::http::header;
@@ -8,6 +9,7 @@ use axum::http::request::Parts;
 use taximeter_api::{Code, Role, Sight, TokenDocument};
 use taximeter_ledger::{AccountName, Error, Key, Who};
 
+use crate::dashboard::SessionId;
 use crate::failure::Failure;
 use crate::places::Place;
 use crate::state::State;
@@ -64,25 +66,56 @@ impl Action {
 }
 
 /// Whoever makes a request, by their token.
+#[derive(Clone)]
 pub(crate) struct Caller {
     pub(crate) token: Arc<TokenDocument>,
     pub(crate) sight: Sight,
+    /// The session of somebody who looks at pages.
+    session: Option<SessionId>,
     /// One of the requests that the token may have under way; a stream has it to its end.
-    _place: Place<String>,
+    _place: Arc<Place<String>>,
 }
 
 impl Caller {
-    fn new(token: Arc<TokenDocument>, place: Place<String>) -> Caller {
+    /// Whoever has a valid token, if it may make one more request.
+    pub(crate) fn admit(
+        state: &State,
+        token: Arc<TokenDocument>,
+        session: Option<SessionId>,
+        trace: Option<&Trace>,
+    ) -> Result<Caller, Failure> {
+        if let Some(trace) = trace {
+            trace.is_of(&token);
+        }
+        state.rates.take(&token.id)?;
+        let place = state.places.take(&token.id).ok_or_else(|| {
+            Failure::new(
+                Code::TooManyRequests,
+                "as many requests of this token are under way as one may have; wait for their answers, or ask for a token for each \
+                 program",
+            )
+        })?;
         let sight = match token.role {
             Role::Owner | Role::Auditor => Sight::All,
             Role::Analyst => Sight::Own { accounts: token.accounts.clone(), above: token.sees_above },
         };
-        Caller { token, sight, _place: place }
+        Ok(Caller { token, sight, session, _place: Arc::new(place) })
+    }
+
+    /// Whether the token, and the session if there is one, have not ended since.
+    pub(crate) fn is_valid(&self, state: &State) -> bool {
+        state.tokens.is_valid(&self.token.id)
+            && self.session.as_ref().is_none_or(|id| state.sessions.is_open(id, Instant::now()))
+    }
+
+    /// Whether the role allows it.
+    pub(crate) fn may(&self, action: Action) -> bool {
+        action.is_allowed(self.token.role)
     }
 
     /// The role must allow it.
     pub(crate) fn require(&self, action: Action) -> Result<(), Failure> {
-        match action.is_allowed(self.token.role) {
+        match self.may(action) {
             true => Ok(()),
             false => Err(Failure::new(
                 Code::Forbidden,
@@ -173,17 +206,6 @@ impl FromRequestParts<Arc<State>> for Caller {
         let token = state.tokens.find(secret).ok_or_else(|| {
             unauthorized("the token is not known, has expired, or was revoked; ask the owner for a new one")
         })?;
-        if let Some(trace) = parts.extensions.get::<Trace>() {
-            trace.is_of(&token);
-        }
-        state.rates.take(&token.id)?;
-        let place = state.places.take(&token.id).ok_or_else(|| {
-            Failure::new(
-                Code::TooManyRequests,
-                "as many requests of this token are under way as one may have; wait for their answers, or ask for a token for each \
-                 program",
-            )
-        })?;
-        Ok(Caller::new(token, place))
+        Caller::admit(state, token, None, parts.extensions.get())
     }
 }

@@ -140,7 +140,7 @@ impl Listener {
                 received = self.ticks.recv() => received,
                 () = self.state.until_end() => return None,
             };
-            if !self.state.tokens.is_valid(&self.caller.token.id) {
+            if !self.caller.is_valid(&self.state) {
                 return None;
             }
             let told = match received {

@@ -14,6 +14,20 @@ impl Failure {
     pub(crate) fn new(code: Code, detail: impl Into<String>) -> Failure {
         Failure(Box::new(Problem::new(code, detail)))
     }
+
+    /// What went wrong inside is told to owners alone; others learn that it did, and what to do.
+    pub(crate) fn told_to(self, is_owner: bool) -> Failure {
+        let Failure(problem) = self;
+        match is_owner || !is_internal(problem.code) {
+            true => Failure(problem),
+            false => Failure(Box::new(Problem { detail: words(problem.code).to_string(), ..*problem })),
+        }
+    }
+
+    /// The status that says it.
+    pub(crate) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
 }
 
 impl<T: Into<Problem>> From<T> for Failure {
@@ -24,7 +38,7 @@ impl<T: Into<Problem>> From<T> for Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = self.status();
         let body = serde_json::to_vec(&self.0).unwrap_or_default();
         let mut response = (status, [(header::CONTENT_TYPE, "application/problem+json")], body).into_response();
         let headers = response.headers_mut();
@@ -54,8 +68,7 @@ fn is_internal(code: Code) -> bool {
 /// Tells what went wrong inside to owners alone; others learn that it did, and what to do.
 pub(crate) fn discreet(response: Response, trace: &Trace) -> Response {
     match response.extensions().get::<Box<Problem>>().filter(|_| !trace.is_owner()) {
-        Some(problem) => Failure(Box::new(Problem { detail: words(problem.code).to_string(), ..(**problem).clone() }))
-            .into_response(),
+        Some(problem) => Failure(problem.clone()).told_to(false).into_response(),
         None => response,
     }
 }

@@ -4,6 +4,7 @@
 
 mod access;
 mod body;
+mod dashboard;
 mod events;
 mod extract;
 mod failure;
@@ -19,6 +20,7 @@ mod service;
 mod state;
 mod tokens;
 mod trace;
+mod trails;
 mod uploads;
 mod verification;
 

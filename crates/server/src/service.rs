@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -30,19 +31,26 @@ use crate::trace::Trace;
 pub struct Service {
     router: Router,
     state: Arc<State>,
+    /// The machine at the other end of the connection.
+    peer: Option<IpAddr>,
 }
 
 impl Service {
     /// All paths.
     pub fn new(state: &Arc<State>) -> Service {
-        Service { router: routes::router(Arc::clone(state)), state: Arc::clone(state) }
+        Service { router: routes::router(Arc::clone(state)), state: Arc::clone(state), peer: None }
+    }
+
+    /// The same, for a connection from there.
+    pub(crate) fn for_peer(&self, peer: IpAddr) -> Service {
+        Service { peer: Some(peer), ..self.clone() }
     }
 
     /// Answers a request.
     pub async fn answer(&self, mut request: Request) -> Response {
         let start = Instant::now();
         let method = known_method(request.method());
-        let trace = Trace::default();
+        let trace = Trace::from(self.peer);
         request.extensions_mut().insert(trace.clone());
         let mut router = self.router.clone();
         let mut response = match caught(router.call(request)).await {
@@ -52,7 +60,7 @@ impl Service {
         };
         let (status, headers) = (response.status(), response.headers_mut());
         // Answers are for whoever has the token, and not for a cache on the way.
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         if matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE) {
             // The rest of the body is not waited for.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -133,7 +141,7 @@ mod tests {
             panic!("row 17 has the value 42")
         }
         let router = Router::new().route("/panics", get(panics)).route("/fine", get(async || "fine"));
-        let service = Service { router, state };
+        let service = Service { router, state, peer: None };
         let ask = |path: &str| {
             let request = Request::get(path).body(Body::empty()).unwrap();
             runtime.block_on(async {

@@ -8,12 +8,14 @@ use taximeter_gate::Gate;
 use taximeter_ledger::Ledger;
 use tokio::sync::{Semaphore, watch};
 
+use crate::dashboard::{Attempts, Sessions};
 use crate::events::Events;
 use crate::limits::Rates;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::tokens::Tokens;
+use crate::trails::Trails;
 use crate::uploads::Uploads;
 use crate::verification::Verification;
 
@@ -22,6 +24,10 @@ pub struct State {
     /// The gate, and with it the ledger.
     pub(crate) gate: Gate,
     pub(crate) tokens: Tokens,
+    /// Whoever looks at pages.
+    pub(crate) sessions: Sessions,
+    /// Wrong tokens at the door.
+    pub(crate) attempts: Attempts,
     pub(crate) rates: Rates,
     /// Requests that are under way, by the ids of their tokens.
     pub(crate) places: Places<String>,
@@ -29,6 +35,7 @@ pub struct State {
     pub(crate) metrics: Metrics,
     pub(crate) uploads: Uploads,
     pub(crate) verification: Verification,
+    pub(crate) trails: Trails,
     pub(crate) log: Log,
     pub(crate) settings: Settings,
     /// Questions that may run at the same time; the others wait.
@@ -69,6 +76,10 @@ pub struct Settings {
     pub tick: Option<Duration>,
     /// How long an orderly end may take.
     pub farewell: Duration,
+    /// Whether browsers reach it encrypted only, so that cookies need not travel otherwise.
+    pub is_encrypted: bool,
+    /// Whether a proxy stands in front of it, which says who is behind it.
+    pub is_behind_proxy: bool,
 }
 
 impl Default for Settings {
@@ -85,6 +96,8 @@ impl Default for Settings {
             streams: 1024,
             tick: None,
             farewell: Duration::from_secs(30),
+            is_encrypted: false,
+            is_behind_proxy: false,
         }
     }
 }
@@ -96,12 +109,15 @@ impl State {
         let events = Events::new(gate.ledger(), settings.streams);
         Ok(Arc::new(State {
             tokens,
+            sessions: Sessions::new()?,
+            attempts: Attempts::default(),
             rates: Rates::new(settings.requests_per_second),
             places: Places::new(settings.requests_at_once),
             events,
             metrics: Metrics::default(),
             uploads,
             verification: Verification::default(),
+            trails: Trails::default(),
             log,
             questions: Arc::new(Semaphore::new(settings.questions)),
             exports: Arc::new(Semaphore::new(EXPORTS)),

@@ -1,5 +1,6 @@
 //! What is known about a request when it is answered, for what happens around a handler.
 
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
@@ -7,16 +8,28 @@ use axum::extract::{MatchedPath, Request};
 use taximeter_api::{Role, TokenDocument};
 
 /// Where a request leaves a note of whose it is and of its path: what is put into the request itself is gone when it is answered.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Trace(Arc<Noted>);
 
 #[derive(Default)]
 struct Noted {
+    /// The machine at the other end of the connection.
+    peer: Option<IpAddr>,
     token: OnceLock<Arc<TokenDocument>>,
     route: OnceLock<MatchedPath>,
 }
 
 impl Trace {
+    /// A request from there.
+    pub(crate) fn from(peer: Option<IpAddr>) -> Trace {
+        Trace(Arc::new(Noted { peer, ..Noted::default() }))
+    }
+
+    /// The machine at the other end of the connection.
+    pub(crate) fn peer(&self) -> Option<IpAddr> {
+        self.0.peer
+    }
+
     /// Says whose it is. A request has one token.
     pub(crate) fn is_of(&self, token: &Arc<TokenDocument>) {
         self.0.token.get_or_init(|| Arc::clone(token));

@@ -97,8 +97,8 @@ impl Listener {
                 () = &mut end => break,
                 // Those that ended are forgotten.
                 Some(_) = open.join_next() => {}
-                (stream, taken) = connections.next(&self.listener) => {
-                    open.spawn(connections.serve(stream, taken));
+                (stream, peer, taken) = connections.next(&self.listener) => {
+                    open.spawn(connections.serve(stream, peer, taken));
                 }
             }
         }
@@ -128,16 +128,16 @@ struct Connections {
 
 impl Connections {
     /// The next connection. While there are as many as there may be, others wait with the operating system.
-    async fn next(&self, listener: &TcpListener) -> (TcpStream, Taken) {
+    async fn next(&self, listener: &TcpListener) -> (TcpStream, IpAddr, Taken) {
         loop {
             let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
                 // Nobody closes the semaphore.
                 return std::future::pending().await;
             };
-            match listener.accept().await {
-                Ok((stream, peer)) if peer.ip().to_canonical().is_loopback() => return (stream, (permit, None)),
-                Ok((stream, peer)) => match self.peers.take(&peer.ip()) {
-                    Some(place) => return (stream, (permit, Some(place))),
+            match listener.accept().await.map(|(stream, peer)| (stream, peer.ip().to_canonical())) {
+                Ok((stream, peer)) if peer.is_loopback() => return (stream, peer, (permit, None)),
+                Ok((stream, peer)) => match self.peers.take(&peer) {
+                    Some(place) => return (stream, peer, (permit, Some(place))),
                     // It has so many already; this one is closed.
                     None => drop(stream),
                 },
@@ -152,8 +152,8 @@ impl Connections {
     }
 
     /// Serves one connection to its end.
-    fn serve(&self, stream: TcpStream, taken: Taken) -> impl Future<Output = ()> + use<> {
-        let (service, state, tls) = (self.service.clone(), Arc::clone(&self.state), self.tls.clone());
+    fn serve(&self, stream: TcpStream, peer: IpAddr, taken: Taken) -> impl Future<Output = ()> + use<> {
+        let (service, state, tls) = (self.service.for_peer(peer), Arc::clone(&self.state), self.tls.clone());
         async move {
             let _taken = taken;
             // An answer is small, and somebody waits for it.

@@ -23,7 +23,7 @@ use crate::state::State;
 /// List the accounts that may be seen.
 #[utoipa::path(get, path = "/v1/accounts", tag = "accounts", security(("token" = [])),
     responses((status = 200, description = "The accounts", body = AccountList), Token))]
-pub(super) async fn list(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Json<AccountList>, Failure> {
+pub(crate) async fn list(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Json<AccountList>, Failure> {
     caller.require(Action::SeeAccounts)?;
     fresh(&state).await?;
     let list = blocking(&state, move |state| {
@@ -37,7 +37,7 @@ pub(super) async fn list(Shared(state): Shared<Arc<State>>, caller: Caller) -> R
 #[utoipa::path(get, path = "/v1/accounts/{name}", tag = "accounts", security(("token" = [])),
     params(("name" = NameSchema, Path, example = "census/alice", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The account", body = AccountDocument), responses::Account))]
-pub(super) async fn show(
+pub(crate) async fn show(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Name(name): Name,
@@ -60,7 +60,7 @@ fn document(state: &State, caller: &Caller, name: &AccountName) -> Result<Accoun
 /// Open an account.
 #[utoipa::path(post, path = "/v1/accounts", tag = "accounts", security(("token" = [])), request_body = NewAccount,
     responses((status = 201, description = "It is open", body = Opened), AccountBody))]
-pub(super) async fn open(
+pub(crate) async fn open(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Body(new): Body<NewAccount>,
@@ -81,7 +81,7 @@ pub(super) async fn open(
 #[utoipa::path(post, path = "/v1/accounts/{name}/close", tag = "accounts", security(("token" = [])), request_body = CloseRequest,
     params(("name" = NameSchema, Path, example = "census/bob", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "It is closed", body = Closed), AccountBody))]
-pub(super) async fn close(
+pub(crate) async fn close(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Name(name): Name,
@@ -99,19 +99,19 @@ pub(super) async fn close(
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct HistoryParameters {
+pub(crate) struct HistoryParameters {
     /// The record to start with, as the part before named it in `next`; the newest if it is left out.
-    from: Option<u64>,
+    pub(crate) from: Option<u64>,
     /// The most records [default: 20].
     #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    pub(crate) limit: Option<u32>,
 }
 
 /// What happened to an account, newest first.
 #[utoipa::path(get, path = "/v1/accounts/{name}/history", tag = "accounts", security(("token" = [])),
     params(("name" = NameSchema, Path, example = "census/alice", description = "Its name, with slashes as %2F"), HistoryParameters),
     responses((status = 200, description = "A part of its history", body = HistoryDocument), responses::Account))]
-pub(super) async fn history(
+pub(crate) async fn history(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Name(name): Name,

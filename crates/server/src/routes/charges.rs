@@ -25,7 +25,7 @@ use crate::state::State;
         description = "The same key charges once [default: a new one]. The principal's name and the key have at most 127 bytes together.")),
     responses((status = 201, description = "It is charged, on disk", body = Charged),
         (status = 200, description = "It was charged before, under the same key", body = Charged), Charging))]
-pub(super) async fn charge(
+pub(crate) async fn charge(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     IdempotencyKey(key): IdempotencyKey,
@@ -69,7 +69,7 @@ fn document(status: StatusCode, charged: &Charged) -> Response {
 }
 
 /// A refusal as a problem.
-pub(super) fn refused(refusal: &Refusal, sight: &Sight) -> Problem {
+pub(crate) fn refused(refusal: &Refusal, sight: &Sight) -> Problem {
     let refusal = Refused::new(refusal, sight);
     let by = refusal.refused.iter().map(|refused| match &refused.account {
         Some(account) => format!("{account}: {}", refused.reason),
@@ -80,7 +80,7 @@ pub(super) fn refused(refusal: &Refusal, sight: &Sight) -> Problem {
 }
 
 /// A problem of a charge, with the key as the caller knows it where asking again with it tells more.
-pub(super) fn of_key(problem: Problem, caller: &Caller, key: &Key) -> Problem {
+pub(crate) fn of_key(problem: Problem, caller: &Caller, key: &Key) -> Problem {
     match problem.code {
         Code::UnknownOutcome => Problem { key: Some(key.to_string()), ..problem },
         Code::KeyReused => {
@@ -107,7 +107,7 @@ fn without_hidden(problem: Problem, sight: &Sight) -> Problem {
 /// What would come of a charge. Charges nothing.
 #[utoipa::path(post, path = "/v1/quotes", tag = "charges", security(("token" = [])), request_body = ChargeRequest,
     responses((status = 200, description = "What would come of it on the accounts that may be seen", body = QuoteDocument), AccountBody))]
-pub(super) async fn quote(
+pub(crate) async fn quote(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Body(mut request): Body<ChargeRequest>,

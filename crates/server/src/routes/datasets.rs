@@ -27,7 +27,7 @@ use crate::uploads::InUse;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The dataset of a name. Where the gate keeps its records is not told.
-pub(super) fn find(state: &State, name: &AccountName) -> Result<Dataset, Problem> {
+pub(crate) fn find(state: &State, name: &AccountName) -> Result<Dataset, Problem> {
     state.gate.catalog().dataset(name).map_err(|error| match error.is_no_dataset() {
         true => Problem::new(
             Code::NoDataset,
@@ -45,7 +45,7 @@ fn document(state: &State, caller: &Caller, dataset: &Dataset) -> Result<Dataset
 /// List the datasets that may be seen.
 #[utoipa::path(get, path = "/v1/datasets", tag = "datasets", security(("token" = [])),
     responses((status = 200, description = "The datasets", body = DatasetList), Token))]
-pub(super) async fn list(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Json<DatasetList>, Failure> {
+pub(crate) async fn list(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Json<DatasetList>, Failure> {
     caller.require(Action::SeeDatasets)?;
     fresh(&state).await?;
     let list = blocking(&state, move |state| {
@@ -61,7 +61,7 @@ pub(super) async fn list(Shared(state): Shared<Arc<State>>, caller: Caller) -> R
 #[utoipa::path(get, path = "/v1/datasets/{name}", tag = "datasets", security(("token" = [])),
     params(("name" = NameSchema, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset", body = DatasetDocument), responses::Dataset))]
-pub(super) async fn show(
+pub(crate) async fn show(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Name(name): Name,
@@ -77,7 +77,7 @@ pub(super) async fn show(
     params(("name" = NameSchema, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset, which is as it was registered", body = CheckedDataset),
         responses::Dataset))]
-pub(super) async fn check(
+pub(crate) async fn check(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Name(name): Name,
@@ -97,7 +97,7 @@ pub(super) async fn check(
     params(("name" = NameSchema, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset in its newest version", body = DatasetDocument),
         responses::Dataset))]
-pub(super) async fn refresh(
+pub(crate) async fn refresh(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Name(name): Name,
@@ -116,7 +116,7 @@ pub(super) async fn refresh(
 #[utoipa::path(post, path = "/v1/datasets/{name}/analysts", tag = "datasets", security(("token" = [])), request_body = NewAnalyst,
     params(("name" = NameSchema, Path, example = "people", description = "The dataset's name, with slashes as %2F")),
     responses((status = 201, description = "The account is open", body = NewAnalystDocument), DatasetBody))]
-pub(super) async fn add_analyst(
+pub(crate) async fn add_analyst(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Name(dataset): Name,
@@ -138,7 +138,7 @@ pub(super) async fn add_analyst(
 /// Register a dataset, or newer data of one.
 #[utoipa::path(post, path = "/v1/datasets", tag = "datasets", security(("token" = [])), request_body = NewDataset,
     responses((status = 201, description = "What came of it", body = RegisteredDocument), Registering))]
-pub(super) async fn register(
+pub(crate) async fn register(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Body(new): Body<NewDataset>,
@@ -195,16 +195,16 @@ fn without_folder(problem: Problem, upload: Option<&InUse>) -> Problem {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct LogParameters {
+pub(crate) struct LogParameters {
     /// The most lines [default: 20].
     #[param(minimum = 1, maximum = 1000)]
-    limit: Option<u32>,
+    pub(crate) limit: Option<u32>,
 }
 
 /// Why charged questions have no answer, newest first. It may depend on the data.
 #[utoipa::path(get, path = "/v1/log", tag = "datasets", security(("token" = [])), params(LogParameters),
     responses((status = 200, description = "The newest lines of the owner's log", body = FailedQuestionList), Input))]
-pub(super) async fn log(
+pub(crate) async fn log(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Parameters(LogParameters { limit }): Parameters<LogParameters>,

@@ -23,7 +23,7 @@ use crate::state::State;
 /// Which ledger it is, and how far it got.
 #[utoipa::path(get, path = "/v1/ledger", tag = "ledger", security(("token" = [])),
     responses((status = 200, description = "The ledger", body = LedgerDocument), Token))]
-pub(super) async fn show(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Json<LedgerDocument>, Failure> {
+pub(crate) async fn show(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Json<LedgerDocument>, Failure> {
     caller.require(Action::Audit)?;
     let document = blocking(&state, |state| {
         let reader = state.ledger().reader()?;
@@ -43,7 +43,7 @@ pub(super) async fn show(Shared(state): Shared<Arc<State>>, caller: Caller) -> R
 /// Start to make the whole journal again, or join whoever does.
 #[utoipa::path(post, path = "/v1/verify", tag = "ledger", security(("token" = [])),
     responses((status = 202, description = "It is under way", body = VerifyDocument), Token))]
-pub(super) async fn start_verification(
+pub(crate) async fn start_verification(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
 ) -> Result<(StatusCode, Json<VerifyDocument>), Failure> {
@@ -54,7 +54,7 @@ pub(super) async fn start_verification(
 /// How far a verification is, or what came of the last one.
 #[utoipa::path(get, path = "/v1/verify", tag = "ledger", security(("token" = [])),
     responses((status = 200, description = "How far it is", body = VerifyDocument), Token))]
-pub(super) async fn verification(
+pub(crate) async fn verification(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
 ) -> Result<Json<VerifyDocument>, Failure> {
@@ -65,7 +65,7 @@ pub(super) async fn verification(
 /// The journal as lines of JSON; the last one says where it ends, so that a cut is noticed.
 #[utoipa::path(get, path = "/v1/export", tag = "ledger", security(("token" = [])),
     responses((status = 200, description = "The journal", body = String, content_type = "application/jsonl"), Token))]
-pub(super) async fn export(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Response, Failure> {
+pub(crate) async fn export(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Response, Failure> {
     caller.require(Action::Audit)?;
     let permit = Arc::clone(&state.exports).try_acquire_owned().map_err(|_| {
         Failure::new(Code::Busy, "as many exports as may be are under way; try again when one has ended")

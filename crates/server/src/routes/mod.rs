@@ -1,24 +1,27 @@
 //! The paths of the API, and the document that describes them.
 
-mod accounts;
-mod charges;
-mod datasets;
-mod journal;
-mod observe;
-mod questions;
-mod receipts;
-mod server;
-mod tokens;
-mod uploads;
+pub(crate) mod accounts;
+pub(crate) mod charges;
+pub(crate) mod datasets;
+pub(crate) mod journal;
+pub(crate) mod observe;
+pub(crate) mod questions;
+pub(crate) mod receipts;
+pub(crate) mod server;
+pub(crate) mod tokens;
+pub(crate) mod uploads;
 
 use std::sync::Arc;
 
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
 use taximeter_api::Code;
 use tower::layer::layer_fn;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::dashboard;
 use crate::failure::Failure;
 use crate::openapi::Api;
 use crate::state::State;
@@ -60,15 +63,31 @@ pub(crate) fn api() -> OpenApiRouter<Arc<State>> {
 /// All paths, ready to serve.
 pub(crate) fn router(state: Arc<State>) -> axum::Router {
     let (router, _) = api().split_for_parts();
-    router.fallback(nothing_here).method_not_allowed_fallback(another_method).layer(layer_fn(Noting)).with_state(state)
+    router
+        .merge(dashboard::pages())
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(another_method)
+        .layer(layer_fn(Noting))
+        .with_state(state)
 }
 
-async fn nothing_here() -> Failure {
-    Failure::new(Code::NotFound, "there is nothing at this path; /openapi.json describes the paths")
+async fn nothing_here(request: Request) -> Response {
+    match dashboard::is_for_people(&request) {
+        true => dashboard::page_about(Failure::new(Code::NotFound, "there is no page at this address")).await,
+        false => Failure::new(Code::NotFound, "there is nothing at this path; /openapi.json describes the paths")
+            .into_response(),
+    }
 }
 
-async fn another_method() -> Failure {
-    Failure::new(Code::MethodNotAllowed, "the path takes another method; /openapi.json says which")
+async fn another_method(request: Request) -> Response {
+    match dashboard::is_for_people(&request) {
+        true => {
+            let detail = "this address takes a form, which has to be sent from its page";
+            dashboard::page_about(Failure::new(Code::MethodNotAllowed, detail)).await
+        }
+        false => Failure::new(Code::MethodNotAllowed, "the path takes another method; /openapi.json says which")
+            .into_response(),
+    }
 }
 
 /// Does blocking work on a thread for it.

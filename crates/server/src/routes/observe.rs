@@ -19,7 +19,7 @@ use crate::state::State;
 /// What the server counts, in the text format of Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "operation", security(("token" = [])),
     responses((status = 200, description = "The metrics", body = String, content_type = "text/plain"), Token))]
-pub(super) async fn show_metrics(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Response, Failure> {
+pub(crate) async fn show_metrics(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Response, Failure> {
     caller.require(Action::Audit)?;
     fresh(&state).await?;
     let kind = "text/plain; version=0.0.4; charset=utf-8";
@@ -30,7 +30,7 @@ pub(super) async fn show_metrics(Shared(state): Shared<Arc<State>>, caller: Call
 #[utoipa::path(get, path = "/v1/events", tag = "accounts", security(("token" = [])),
     responses((status = 200, description = "Events of EventDocument, without end", body = String, content_type = "text/event-stream"),
               Token))]
-pub(super) async fn watch(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Response, Failure> {
+pub(crate) async fn watch(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Response, Failure> {
     caller.require(Action::SeeAccounts)?;
     let Some(place) = state.events.place() else {
         return Err(Failure::new(Code::Busy, "as many event streams are open as this server takes; try again later"));

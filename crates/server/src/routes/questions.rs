@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
         (status = 200, description = "An answer that was made before", body = AnswerDocument, headers(
             ("taximeter-answer" = String, description = "replayed, by the same key, or reused, for the same question"))),
         Asking))]
-pub(super) async fn ask(
+pub(crate) async fn ask(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     IdempotencyKey(key): IdempotencyKey,
@@ -186,7 +186,7 @@ fn default_account(caller: &Caller, dataset: &AccountName) -> Result<Option<Acco
 /// What a question would run, its noise and its cost. Charges nothing.
 #[utoipa::path(post, path = "/v1/questions/explain", tag = "questions", security(("token" = [])), request_body = QuestionRequest,
     responses((status = 200, description = "What would come of it on the accounts that may be seen", body = Explanation), DatasetBody))]
-pub(super) async fn explain(
+pub(crate) async fn explain(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Body(request): Body<QuestionRequest>,

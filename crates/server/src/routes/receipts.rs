@@ -20,7 +20,7 @@ use crate::state::State;
 #[utoipa::path(get, path = "/v1/receipts/{sequence}", tag = "charges", security(("token" = [])),
     params(("sequence" = u64, Path, description = "The place of the record in the journal")),
     responses((status = 200, description = "The record, as far as it may be seen", body = ReceiptDocument), Thing))]
-pub(super) async fn by_sequence(
+pub(crate) async fn by_sequence(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Segment(text): Segment,
@@ -43,7 +43,7 @@ pub(super) async fn by_sequence(
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct KeyParameters {
+pub(crate) struct KeyParameters {
     /// The idempotency key of a charge or a question of one's own.
     #[param(min_length = 1, max_length = 128)]
     key: String,
@@ -52,7 +52,7 @@ pub(super) struct KeyParameters {
 /// The record of a charge of one's own, by its key.
 #[utoipa::path(get, path = "/v1/receipts", tag = "charges", security(("token" = [])), params(KeyParameters),
     responses((status = 200, description = "The record, as far as it may be seen", body = ReceiptDocument), Thing))]
-pub(super) async fn by_key(
+pub(crate) async fn by_key(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Parameters(KeyParameters { key }): Parameters<KeyParameters>,

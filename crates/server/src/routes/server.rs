@@ -16,7 +16,7 @@ use crate::state::State;
 
 /// How the server is.
 #[derive(Serialize, ToSchema)]
-pub(super) struct Health {
+pub(crate) struct Health {
     /// `ok` or `ready`.
     status: &'static str,
 }
@@ -24,14 +24,14 @@ pub(super) struct Health {
 /// Whether the server lives.
 #[utoipa::path(get, path = "/healthz", tag = "server",
     responses((status = 200, description = "It lives", body = Health), ForAll))]
-pub(super) async fn health() -> Json<Health> {
+pub(crate) async fn health() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
 /// Whether the server takes charges.
 #[utoipa::path(get, path = "/readyz", tag = "server",
     responses((status = 200, description = "It takes charges", body = Health), ForAll))]
-pub(super) async fn ready(Shared(state): Shared<Arc<State>>) -> Result<Json<Health>, Failure> {
+pub(crate) async fn ready(Shared(state): Shared<Arc<State>>) -> Result<Json<Health>, Failure> {
     if state.is_ending() {
         return Err(Failure::new(Code::Busy, "the server is about to end; try again in a moment"));
     }
@@ -44,6 +44,6 @@ pub(super) async fn ready(Shared(state): Shared<Arc<State>>) -> Result<Json<Heal
 /// This document.
 #[utoipa::path(get, path = "/openapi.json", tag = "server",
     responses((status = 200, description = "What the server can do, as OpenAPI", body = Object), ForAll))]
-pub(super) async fn description() -> impl IntoResponse {
+pub(crate) async fn description() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], crate::openapi::document())
 }

@@ -17,7 +17,7 @@ use crate::state::State;
 #[utoipa::path(post, path = "/v1/uploads", tag = "datasets", security(("token" = [])),
     request_body(content = serde_json::Value, content_type = "text/csv", description = "The file"),
     responses((status = 201, description = "It is there", body = Upload), responses::Body))]
-pub(super) async fn upload(
+pub(crate) async fn upload(
     Shared(state): Shared<Arc<State>>,
     caller: Caller,
     request: Request,
