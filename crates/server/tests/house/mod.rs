@@ -1,5 +1,7 @@
 //! A server in one process, for tests: two datasets, two analysts, and tokens for everybody.
 
+pub mod visit;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +21,7 @@ pub struct House {
     pub service: Service,
     pub folder: tempfile::TempDir,
     pub ledger: Ledger,
+    pub state: Arc<State>,
     secrets: BTreeMap<&'static str, String>,
 }
 
@@ -43,9 +46,9 @@ impl Reply {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The code of a problem; nothing for what is none. A problem document must be one.
+    /// The code of a problem; nothing for what is none, or for a page that says it in words. A problem document must be one.
     pub fn code(&self) -> Option<String> {
-        if self.status.is_success() {
+        if self.status.is_success() || self.status.is_redirection() || self.is_page() {
             return None;
         }
         assert_eq!(self.header("content-type"), "application/problem+json", "{}: {}", self.status, self.text());
@@ -114,7 +117,7 @@ impl House {
         let tokens = Tokens::open(&TokenPlace::File(folder.path().join("tokens.db")), ledger.id()).unwrap();
         let secrets = House::secrets(&tokens);
         let state: Arc<State> = State::new(gate, tokens, Log::new(LogForm::Off), settings).unwrap();
-        House { service: Service::new(&state), folder, ledger, secrets }
+        House { service: Service::new(&state), folder, ledger, state, secrets }
     }
 
     pub const CSV: &'static str = "age,region\n31,north\n47,south\n52,north\n68,south\n";
