@@ -6,6 +6,7 @@ mod lint;
 mod needs;
 mod postgres;
 mod python;
+mod screenshots;
 mod tally;
 mod test;
 
@@ -18,19 +19,26 @@ struct Task {
     run: fn(&[String]) -> ExitCode,
 }
 
-const TASKS: [Task; 3] = [
+const TASKS: [Task; 4] = [
     Task {
         name: "test",
-        help: "run every test of the workspace and end with one line `N passed, N failed`;\n           \
-               installs PostgreSQL and Python if they are missing; further arguments go to `cargo test`",
+        help: "run every test of the workspace and end with one line `N passed, N failed`;\n              \
+               installs PostgreSQL, Python and Chromium if they are missing; further arguments go to\n              \
+               `cargo test`",
         run: test::run,
     },
     Task { name: "lint", help: "run clippy on the same; a warning is an error", run: lint::run },
     Task {
         name: "postgres",
-        help: "start a private PostgreSQL server, print its URL, and remove it at Ctrl-C or at the\n           \
+        help: "start a private PostgreSQL server, print its URL, and remove it at Ctrl-C or at the\n              \
                end of the input",
         run: postgres::run,
+    },
+    Task {
+        name: "screenshots",
+        help: "take the README's pictures of the dashboard into docs/images; [--all FOLDER] also\n              \
+               every page in both themes, wide and narrow; [--dev] builds the program as for tests",
+        run: screenshots::run,
     },
 ];
 
@@ -55,9 +63,9 @@ fn main() -> ExitCode {
 }
 
 fn help() -> String {
-    let mut help = String::from("cargo xtask <task>\n\n  help     list the tasks\n");
+    let mut help = String::from("cargo xtask <task>\n\n  help        list the tasks\n");
     for task in &TASKS {
-        help.push_str(&format!("  {:<8} {}\n", task.name, task.help));
+        help.push_str(&format!("  {:<11} {}\n", task.name, task.help));
     }
     help
 }

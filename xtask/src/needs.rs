@@ -9,6 +9,9 @@ const POSTGRESQL: &str = "postgresql";
 /// Debian's name for what makes a Python environment of one's own.
 const PYTHON: &str = "python3-venv";
 
+/// Debian's names for the browser, and for what gives it orders.
+const BROWSER: [&str; 2] = ["chromium", "chromium-driver"];
+
 /// Makes sure that what the tests need is here; installs what is missing where that is possible without asking.
 pub fn provide() -> Result<(), String> {
     match plan(&Here::look())? {
@@ -22,6 +25,7 @@ struct Here {
     compiler: bool,
     server: bool,
     python: bool,
+    browser: bool,
     apt: bool,
     root: bool,
     sudo: bool,
@@ -31,12 +35,14 @@ impl Here {
     fn look() -> Here {
         let server = taximeter_testing::find_programs().is_ok();
         let python = succeeds("python3", &["-c", "import venv, ensurepip"]);
+        let browser = taximeter_testing::find_browser().is_ok();
         // How something could be installed matters only if something is missing; a machine may log that sudo was tried.
-        let missing = !server || !python;
+        let missing = !server || !python || !browser;
         Here {
             compiler: succeeds("cc", &["--version"]),
             server,
             python,
+            browser,
             apt: missing && succeeds("apt-get", &["--version"]),
             root: missing && output(&["id", "-u"]).is_ok_and(|output| output.stdout.trim_ascii() == b"0"),
             sudo: missing && succeeds("sudo", &["-n", "true"]),
@@ -62,11 +68,12 @@ fn plan(here: &Here) -> Result<Plan, String> {
             .to_string());
     }
     let needs = [
-        (here.server, POSTGRESQL, "PostgreSQL's server programs (initdb, postgres, psql)"),
-        (here.python, PYTHON, "Python 3 with its modules venv and ensurepip"),
+        (here.server, &[POSTGRESQL][..], "PostgreSQL's server programs (initdb, postgres, psql)"),
+        (here.python, &[PYTHON], "Python 3 with its modules venv and ensurepip"),
+        (here.browser, &BROWSER, "the browser Chromium with its chromedriver (chromium, chromedriver)"),
     ];
     let missing: Vec<_> = needs.iter().filter(|(is_here, ..)| !is_here).collect();
-    let packages: Vec<&str> = missing.iter().map(|(_, package, _)| *package).collect();
+    let packages: Vec<&str> = missing.iter().flat_map(|(_, packages, _)| packages.iter().copied()).collect();
     let names = missing.iter().map(|(.., name)| *name).collect::<Vec<_>>().join(", and ");
     if missing.is_empty() {
         return Ok(Plan::Nothing);
@@ -97,7 +104,9 @@ fn install(prefix: &[&str], packages: &[&str]) -> Result<(), String> {
         apt_get(prefix, &["update"])?;
         apt_get(prefix, &line)?;
     }
-    taximeter_testing::find_programs().map(|_| ())
+    taximeter_testing::find_programs()?;
+    taximeter_testing::find_browser()?;
+    Ok(())
 }
 
 fn apt_get(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
@@ -109,10 +118,11 @@ fn apt_get(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`{}` failed ({}); install what the tests need by hand, with `apt-get install {POSTGRESQL} {PYTHON}`, and then run this \
-         again\n{}",
+        "`{}` failed ({}); install what the tests need by hand, with `apt-get install {POSTGRESQL} {PYTHON} {}`, and then run \
+         this again\n{}",
         line.join(" "),
         output.status,
+        BROWSER.join(" "),
         String::from_utf8_lossy(&output.stderr).trim_end()
     ))
 }
@@ -141,6 +151,7 @@ mod tests {
             compiler: has("compiler"),
             server: has("server"),
             python: has("python"),
+            browser: has("browser"),
             apt: has("apt"),
             root: has("root"),
             sudo: has("sudo"),
@@ -155,18 +166,20 @@ mod tests {
     #[test]
     fn only_what_is_missing_is_installed_and_only_by_who_may() {
         let install = |prefix, packages: &[&'static str]| Ok(Plan::Install { prefix, packages: packages.to_vec() });
-        check("compiler server python", Ok(Plan::Nothing));
-        check("compiler server python apt root", Ok(Plan::Nothing));
-        check("compiler python apt root", install(&[], &["postgresql"]));
-        check("compiler server apt root", install(&[], &["python3-venv"]));
-        check("compiler apt root sudo", install(&[], &["postgresql", "python3-venv"]));
-        check("compiler python apt sudo", install(&["sudo", "-n"], &["postgresql"]));
-        check("compiler python apt", Err("sudo apt-get install postgresql`"));
-        check("compiler apt", Err("sudo apt-get install postgresql python3-venv"));
-        check("compiler server apt", Err("Python 3 with its modules"));
-        check("compiler python root", Err("there is no `apt-get`"));
+        check("compiler server python browser", Ok(Plan::Nothing));
+        check("compiler server python browser apt root", Ok(Plan::Nothing));
+        check("compiler python browser apt root", install(&[], &["postgresql"]));
+        check("compiler server browser apt root", install(&[], &["python3-venv"]));
+        check("compiler server python apt root", install(&[], &["chromium", "chromium-driver"]));
+        check("compiler apt root sudo", install(&[], &["postgresql", "python3-venv", "chromium", "chromium-driver"]));
+        check("compiler python browser apt sudo", install(&["sudo", "-n"], &["postgresql"]));
+        check("compiler python browser apt", Err("sudo apt-get install postgresql`"));
+        check("compiler apt", Err("sudo apt-get install postgresql python3-venv chromium chromium-driver"));
+        check("compiler server browser apt", Err("Python 3 with its modules"));
+        check("compiler server python apt", Err("the browser Chromium with its chromedriver"));
+        check("compiler python browser root", Err("there is no `apt-get`"));
         check("compiler server", Err("there is no `apt-get`"));
-        check("server python apt root", Err("there is no `cc`"));
+        check("server python browser apt root", Err("there is no `cc`"));
         check("", Err("there is no `cc`"));
     }
 
@@ -176,7 +189,8 @@ mod tests {
         // In place of sudo, a program that only fails.
         let message = apt_get(&["false"], &["install", POSTGRESQL]).unwrap_err();
         assert!(message.contains("`false env DEBIAN_FRONTEND=noninteractive apt-get -y"), "{message}");
-        assert!(message.contains("`apt-get install postgresql python3-venv`"), "{message}");
+        let by_hand = "`apt-get install postgresql python3-venv chromium chromium-driver`";
+        assert!(message.contains(by_hand), "{message}");
         assert!(apt_get(&["/nowhere/sudo"], &["update"]).unwrap_err().contains("/nowhere/sudo could not be started"));
     }
 }

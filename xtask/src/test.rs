@@ -4,11 +4,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
+use taximeter_testing::{BROWSER_VARIABLES, BrowserPrograms, find_browser};
+
 use crate::needs;
 use crate::python;
 use crate::tally::Tally;
 
-/// The tests that need a server. They are behind features, so that `cargo test --workspace` needs none.
+/// The tests that need a server or a browser. They are behind features, so that `cargo test --workspace` needs none.
 const SERVER_TESTS: [&str; 6] = [
     "taximeter-gate/server-tests",
     "taximeter-ledger/server-tests",
@@ -34,13 +36,15 @@ pub fn run(arguments: &[String]) -> ExitCode {
 fn cargo_test(arguments: &[String]) -> Result<Command, String> {
     needs::provide()?;
     let (variable, program) = python::provide(&built())?;
+    let BrowserPrograms { driver, browser } = find_browser()?;
     let mut command = cargo("test");
     command.arg("--no-fail-fast").args(arguments).env(variable, program);
+    command.envs(BROWSER_VARIABLES.into_iter().zip([driver, browser]));
     Ok(command)
 }
 
 /// Where cargo puts what it builds.
-fn built() -> PathBuf {
+pub(crate) fn built() -> PathBuf {
     let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     workspace_root().join(folder)
 }
@@ -54,7 +58,7 @@ pub fn cargo(command: &str) -> Command {
     cargo
 }
 
-fn workspace_root() -> PathBuf {
+pub(crate) fn workspace_root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
 }

@@ -1,0 +1,83 @@
+// Looks for what does not fit: elements beyond the page's width, text that is cut off, labels of a drawing over each other. Half a pixel
+// is rounding.
+
+const width = document.documentElement.clientWidth;
+const faults = [];
+const report = (kind, element, by) =>
+  faults.push({ kind, selector: selectorOf(element), text: shortened(element.textContent ?? ""), by: Math.round(by) });
+
+const isClip = (overflow) => overflow === "hidden" || overflow === "clip";
+const isScroll = (overflow) => overflow === "auto" || overflow === "scroll";
+
+// Whether somebody above lets it be scrolled into view, or cuts it off.
+const isHeld = (element) => {
+  for (let at = element.parentElement; at && at !== document.body; at = at.parentElement) {
+    const { overflowX } = getComputedStyle(at);
+    if (isScroll(overflowX) || isClip(overflowX)) return true;
+  }
+  return false;
+};
+
+const beyond = (element) => {
+  const rect = element.getBoundingClientRect();
+  // What lies wholly to the left is hidden there on purpose, until it gets the focus.
+  if (rect.width < 1 || rect.height < 1 || rect.right <= 0) return 0;
+  return Math.max(rect.right - width, -rect.left);
+};
+
+const isWide = (element) => beyond(element) > 1 && element.checkVisibility({ visibilityProperty: true }) && !isHeld(element);
+for (const element of document.body.querySelectorAll("*")) {
+  // The innermost ones are the cause.
+  if (isWide(element) && ![...element.children].some(isWide)) report("wider than the page", element, beyond(element));
+}
+const rest = document.documentElement.scrollWidth - width;
+if (rest > 1 && faults.length === 0) report("wider than the page", document.documentElement, rest);
+
+// By how much a box is outside of another.
+const outside = (inner, outer, sides) => Math.max(...sides.map((side) => {
+  const isStart = side === "left" || side === "top";
+  return isStart ? outer[side] - inner[side] : inner[side] - outer[side];
+}));
+
+// How much of a text is cut off by an element above it.
+const cutOff = ({ node, element }) => {
+  const rects = rectsOf(node);
+  const sidesLeft = { x: ["left", "right"], y: ["top", "bottom"] };
+  for (let at = element; at && at !== document.body; at = at.parentElement) {
+    const style = getComputedStyle(at);
+    const box = at.getBoundingClientRect();
+    const isDrawing = at instanceof SVGSVGElement;
+    if (at instanceof SVGElement && !isDrawing) continue;
+    // A box of a pixel holds words for screen readers alone.
+    if (isClip(style.overflowX) && Math.min(box.width, box.height) <= 2) return 0;
+    for (const [axis, overflow] of [["x", style.overflowX], ["y", style.overflowY]]) {
+      const sides = sidesLeft[axis];
+      if (!sides) continue;
+      if (isScroll(overflow)) delete sidesLeft[axis];
+      if (!isClip(overflow)) continue;
+      const most = Math.max(0, ...rects.map((rect) => outside(rect, box, sides)));
+      if (most > 1) return most;
+    }
+  }
+  return 0;
+};
+
+for (const shown of shownTexts()) {
+  const by = cutOff(shown);
+  if (by > 0) report("cut off", shown.element, by);
+}
+
+// Labels of a drawing are placed by computation, and nothing keeps them apart.
+for (const drawing of document.querySelectorAll("svg")) {
+  const labels = [...drawing.querySelectorAll("text")].filter((label) => label.checkVisibility({ visibilityProperty: true, opacityProperty: true }));
+  const boxes = labels.map((label) => label.getBoundingClientRect());
+  for (let one = 0; one < labels.length; one += 1) {
+    for (let other = one + 1; other < labels.length; other += 1) {
+      const [a, b] = [boxes[one], boxes[other]];
+      const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (across > 1 && down > 1 + 0.25 * Math.min(a.height, b.height)) report("over another label", labels[other], Math.min(across, down));
+    }
+  }
+}
+return faults;

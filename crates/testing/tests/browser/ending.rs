@@ -1,0 +1,69 @@
+//! However the end comes, nothing of a browser stays.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use taximeter_testing::Browser;
+
+/// Tells a test of this file that it is the process which will be killed.
+const HOLDER: &str = "TAXIMETER_TEST_HOLDS_A_BROWSER";
+
+/// Waits until a folder is empty and no process has its name in its command.
+fn nothing_stays(folder: &Path) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let processes = processes_of(folder);
+        if files.is_empty() && processes.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{files:?} and the processes {processes:?} are still there");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn processes_of(folder: &Path) -> Vec<String> {
+    let folder = folder.to_str().unwrap();
+    let commands = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let command = std::fs::read(entry.ok()?.path().join("cmdline")).ok()?;
+        Some(String::from_utf8_lossy(&command).replace('\0', " "))
+    });
+    commands.filter(|command| command.contains(folder)).collect()
+}
+
+#[test]
+fn a_browser_goes_with_the_process_that_had_it() {
+    for end in ["drop", "kill"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut holder = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "ending::holds_a_browser", "--nocapture", "--ignored"])
+            .env(HOLDER, end)
+            .env("TMPDIR", folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(holder.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("it runs")), "{end}: the browser did not start");
+        assert!(processes_of(folder.path()).len() > 3, "{end}: {:?}", processes_of(folder.path()));
+        match end {
+            "kill" => holder.kill().unwrap(),
+            _ => drop(holder.stdin.take()),
+        }
+        holder.wait().unwrap();
+        nothing_stays(folder.path());
+    }
+}
+
+#[test]
+#[ignore = "a part of the test above, which runs it as a process of its own"]
+fn holds_a_browser() {
+    let browser = Browser::start().unwrap();
+    browser.open("data:text/html,it runs");
+    println!("{}", browser.text());
+    // Until it is killed, or told to end.
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+}
