@@ -1,9 +1,13 @@
 //! `taximeter demo`: the paper's Example 2 for real. A made-up population behind the gate, a budget of (1, 1e-6) on a ledger, and an
-//! analyst who chooses the next question, what to spend on it and when to stop, after seeing the last answer.
+//! analyst who chooses the next question, what to spend on it and when to stop, after seeing the last answer. With `--serve` it is left
+//! running, with more accounts, for people to look at in a browser.
 
 mod analyst;
 mod population;
 mod report;
+mod serving;
+mod surveys;
+mod team;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,11 +15,10 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value as Json;
-use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec, Rounding};
-use taximeter_gate::{BadRows, Data, Declaration, Gate, Outcome, Price, Registration, Request, Rules, folder_beside};
+use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
+use taximeter_gate::{BadRows, Data, Declaration, Gate, Outcome, Registration, Rules, folder_beside};
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 
-use crate::args::flag;
 use crate::output::{Failure, print_json, print_line, show_number, tell, thousands};
 use analyst::{Analyst, Ask, Purpose};
 use population::{DISTRICTS, PEOPLE, Population};
@@ -24,7 +27,15 @@ use population::{DISTRICTS, PEOPLE, Population};
 #[derive(Args)]
 #[command(after_help = "\
 Makes a folder with the people (people.csv, people.toml), the ledger and the gate's data, and figures as SVG. The people are the same \
-for the same seed; the noise is real, and so no two rides are the same.")]
+for the same seed; the noise is real, and so no two rides are the same.
+
+With --serve the ride ends early, so that there is something left to ask for; other analysts and a second tree of accounts have a \
+history too, and a survey goes on being charged. Then the server runs with its dashboard, and its address and tokens are printed, until \
+Ctrl-C.
+
+Examples:
+  taximeter demo
+  taximeter demo --serve")]
 pub struct Demo {
     /// The seed of the made-up population
     #[arg(long, default_value_t = 7)]
@@ -32,10 +43,19 @@ pub struct Demo {
     /// Where to put it all: a new folder [default: taximeter-demo, or the first of taximeter-demo-2, -3, … that is not there]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
+    /// Leave a populated server running, with a dashboard and tokens to sign in with
+    #[arg(long)]
+    serve: bool,
+    /// Where it listens, on this machine [default: 127.0.0.1:7070, or a free port if that is taken]
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "serve")]
+    listen: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
+
+/// The share of the budget at which a ride that is served ends: something is left for those who look at it.
+const LEFT_OVER: f64 = 0.35;
 
 /// What happened on a ride.
 struct Ride {
@@ -50,34 +70,45 @@ struct Ride {
 
 impl Demo {
     pub fn run(&self) -> Result<ExitCode, Failure> {
+        if self.serve {
+            // Said before anything is made; looked for again when it is wanted.
+            serving::address(self.listen.as_deref())?;
+        }
         let folder = self.make_folder()?;
         let population = Population::new(self.seed);
         let (csv, schema) = (folder.join("people.csv"), folder.join("people.toml"));
         population.write(&csv, &schema)?;
         let location = Location::File(folder.join("taximeter.db"));
         let budget = Budget::parse("1,1e-6")?;
-        let ride = {
-            let gate = open(&folder, &location, &csv, budget)?;
-            self.say(&format!(
-                "{} made-up people in {DISTRICTS} districts, a budget of {budget}, and an analyst looking for outbreaks.\n\
-                 Every question is SQL; its cost is on the ledger before the data are touched, and its answer has noise.\n\n\
-                 {}",
-                thousands(PEOPLE as u64),
-                heading()
-            ))?;
-            self.ride(&gate, budget)?
-        };
-        self.report(&ride, &population, &folder, &location)?;
+        let gate = open(&folder, &location, &csv, budget)?;
+        self.say(&format!(
+            "{} made-up people in {DISTRICTS} districts, a budget of {budget}, and an analyst looking for outbreaks.\n\
+             Every question is SQL; its cost is on the ledger before the data are touched, and its answer has noise.\n\n\
+             {}",
+            thousands(PEOPLE as u64),
+            heading()
+        ))?;
+        if self.serve {
+            team::work(&gate, &AccountName::parse("people")?)?;
+            surveys::publish(gate.ledger())?;
+            self.ride(&gate, budget)?;
+            serving::run(gate, serving::address(self.listen.as_deref())?, &folder, self.json)?;
+        } else {
+            let ride = self.ride(&gate, budget)?;
+            // The report opens the ledger again, to verify it.
+            drop(gate);
+            self.report(&ride, &population, &folder, &location)?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 
+    /// The ride: to its end, or if it is to be served, by the owner and not to the last.
     fn ride(&self, gate: &Gate, budget: Budget) -> Result<Ride, Failure> {
         let mut ride = Ride { budget, charges: Vec::new(), meter: Vec::new(), refusals: 0, analyst: Analyst::new() };
         let people = AccountName::parse("people")?;
+        let (who, least_left) = if self.serve { (Some(team::OWNER), LEFT_OVER) } else { (None, 0.0) };
         while let Some(ask) = ride.analyst.next() {
-            let price = Price::Epsilon(flag("epsilon", ask.epsilon, Rounding::Up)?);
-            let request = Request::new(&people, &ask.sql, price)?;
-            match gate.ask(&request)? {
+            match gate.ask(&team::request(&people, &ask.sql, ask.epsilon, who)?)? {
                 Outcome::Answered(answer) => self.hear(&mut ride, &ask, &answer.document)?,
                 Outcome::Refused(refusal) => {
                     ride.refusals += 1;
@@ -85,12 +116,10 @@ impl Demo {
                     self.say(&format!("{:>6}  {:<34}  {:>5}  halt: {reason}", "", ask.text(), ask.epsilon))?;
                     ride.analyst.refused(&ask);
                 }
-                Outcome::NoAnswer(receipt) => {
-                    return Err(Failure::Other(format!(
-                        "record {} is charged and has no answer; `dataset log` tells why",
-                        receipt.sequence()
-                    )));
-                }
+                Outcome::NoAnswer(receipt) => return Err(team::no_answer(receipt.sequence())),
+            }
+            if ride.meter.last().is_some_and(|(left, _)| *left < least_left) {
+                break;
             }
         }
         Ok(ride)
