@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod accounting;
+mod dashboard;
 mod figure;
 mod gate;
 mod lab;
@@ -38,6 +39,8 @@ enum Benchmark {
     Gate(gate::GateBench),
     /// What charges over HTTP take, against the ledger in the process; and what a killed server loses
     Server(server::ServerBench),
+    /// How soon a browser shows an account with 100,000 charges, against one with 100
+    Dashboard(dashboard::DashboardBench),
     /// The server that the benchmark starts
     #[command(hide = true)]
     Serve(server::Serve),
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Benchmark::Ledger(ledger) => ledger.run(),
         Benchmark::Gate(gate) => gate.run(),
         Benchmark::Server(server) => server.run(),
+        Benchmark::Dashboard(dashboard) => dashboard.run(),
         Benchmark::Serve(serve) => serve.run(),
     };
     match result {

@@ -13,8 +13,7 @@ use serde::Serialize;
 use taximeter_ledger::{Key, Ledger, Location, Options, verify};
 use taximeter_testing::{Done, Load, PrivatePostgres};
 
-pub use self::child::Serve;
-use self::child::{Server, owner};
+pub use self::child::{Serve, Server, owner};
 use self::streams::Streams;
 use crate::ledger::load::{Callers, Keys, account, charge_for, open_accounts};
 
