@@ -1,5 +1,7 @@
 //! Somebody who looks at pages: a browser without a script, with cookies and forms.
 
+use std::collections::BTreeSet;
+
 use axum::body::Body;
 use axum::http::{Request, header};
 
@@ -54,6 +56,33 @@ impl Visit<'_> {
         self.send("POST", path, &kind, Body::from(body.to_string())).await
     }
 
+    /// A form with a file at its end, or without one if it is empty, with the form key of the last page that had one.
+    pub async fn post_file(&mut self, path: &str, fields: &[(&str, &str)], file: &str) -> Reply {
+        let key = self.form_key.clone();
+        let fields: Vec<(&str, &str)> =
+            [("form_key", key.as_str())].into_iter().chain(fields.iter().copied()).collect();
+        self.send("POST", path, &[("Content-Type", MULTIPART)], Body::from(with_file(&fields, file))).await
+    }
+
+    /// Every page that others lead to, from these on.
+    pub async fn crawl(&mut self, from: &[&str]) -> Vec<(String, Reply)> {
+        let mut waiting: Vec<String> = from.iter().map(|path| path.to_string()).collect();
+        let mut known: BTreeSet<String> = waiting.iter().cloned().collect();
+        let mut found = Vec::new();
+        while let Some(path) = waiting.pop() {
+            let reply = self.get(&path).await;
+            for link in reply.text().split(" href=\"").skip(1) {
+                let link = link.split('"').next().unwrap().replace("&amp;", "&");
+                let is_page = link.starts_with('/') && !link.starts_with("/assets/");
+                if is_page && known.len() < 300 && known.insert(link.clone()) {
+                    waiting.push(link);
+                }
+            }
+            found.push((path, reply));
+        }
+        found
+    }
+
     /// Where a reply leads to.
     pub async fn follow(&mut self, reply: Reply) -> Reply {
         let to = reply.expect(303).header("location").to_string();
@@ -93,6 +122,20 @@ impl Visit<'_> {
             self.form_key = key;
         }
     }
+}
+
+/// The type of a form with a file in it.
+pub const MULTIPART: &str = "multipart/form-data; boundary=edge";
+
+/// The body of a form with a file in it, as a browser writes it.
+pub fn with_file(fields: &[(&str, &str)], file: &str) -> String {
+    let mut body = String::new();
+    for (name, value) in fields {
+        body += &format!("--edge\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+    }
+    let chosen = if file.is_empty() { "" } else { "data.csv" };
+    body += &format!("--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{chosen}\"\r\n");
+    body + &format!("Content-Type: text/csv\r\n\r\n{file}\r\n--edge--\r\n")
 }
 
 impl Reply {

@@ -86,7 +86,7 @@ function listen() {
   // After a break nothing is known of what was missed.
   events.addEventListener("open", () => first || look());
   // The stream ends with the session: looking leads to the page to sign in.
-  events.addEventListener("error", look);
+  events.addEventListener("error", () => look());
   addEventListener("pagehide", () => events.close());
 }
 
