@@ -246,13 +246,9 @@ impl Camera<'_> {
         self.open(page.path);
         if let Some(button) = page.press {
             // A form is sent as it stands, also where a field of it must be filled in.
-            let mark = "window.isOld = true; for (const form of document.forms) form.noValidate = true";
-            self.browser.script(mark, &[]);
-            self.browser.find(button).click();
-            let arrived = "return !window.isOld && document.readyState === 'complete'";
-            if !button.ends_with("summary") {
-                self.browser.wait_until("the form is answered", |browser| browser.script(arrived, &[]) == true);
-            }
+            self.browser.script("for (const form of document.forms) form.noValidate = true", &[]);
+            let element = self.browser.find(button);
+            if button.ends_with("summary") { element.click() } else { element.follow() }
         }
         self.browser.wait_until("it has all that it tells", |browser| browser.find_all("[data-again]").is_empty());
         for theme in Theme::ALL {

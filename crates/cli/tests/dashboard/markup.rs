@@ -55,7 +55,7 @@ fn written_in_the_journal(visit: &Visit) {
     }
     // The name of who spent leads to what they did.
     visit.go("/accounts/census%2Falice");
-    visit.leave_by(&visit.browser.find("#spending tbody a"));
+    visit.browser.find("#spending tbody a").follow();
     assert_eq!(visit.browser.find("#by").property("value"), MARKUP);
     assert_eq!(visit.rows(".history").len(), 1);
     stays_text(visit);

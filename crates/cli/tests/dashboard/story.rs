@@ -164,7 +164,7 @@ fn ask(visit: &Visit) {
     visit.go("/ask");
     let earlier = visit.browser.find("#earlier").text();
     assert!(earlier.contains(r#"FROM "people" GROUP BY "region""#), "{earlier}");
-    visit.leave_by(&visit.browser.find("#earlier tbody a"));
+    visit.browser.find("#earlier tbody a").follow();
     assert_eq!(visit.path(), answer);
 }
 

@@ -76,18 +76,7 @@ impl Visit {
     /// Presses a button or a link that leads to another page, and waits until that is there.
     #[track_caller]
     pub fn follow(&self, name: &str) {
-        self.leave_by(&self.button(name));
-    }
-
-    /// Clicks on what leads to another page, and waits until that is there.
-    #[track_caller]
-    pub fn leave_by(&self, element: &Element<'_>) {
-        self.browser.script("window.isOld = true", &[]);
-        element.click();
-        // A click does not wait for the answer to a form where scripts are off.
-        self.browser.wait_until("another page is there", |browser| {
-            browser.script("return !window.isOld && document.readyState === 'complete'", &[]) == true
-        });
+        self.button(name).follow();
     }
 
     /// Writes into a field in place of what is there.

@@ -57,10 +57,21 @@ impl<'a> Element<'a> {
         self.get("displayed") == true
     }
 
-    /// Brings it into view and clicks on its middle. If that leads to another page, waits until that is loaded.
+    /// Brings it into view and clicks on its middle. What leads to another page is for [`follow`](Element::follow): a click does not always
+    /// wait for that.
     #[track_caller]
     pub fn click(&self) {
         self.post("click", json!({}));
+    }
+
+    /// Clicks on what leads to another page, and waits until that is loaded.
+    #[track_caller]
+    pub fn follow(&self) {
+        self.browser.script("window.isOld = true", &[]);
+        self.click();
+        self.browser.wait_until(&format!("{:?} has led to another page", self.css), |browser| {
+            browser.script("return !window.isOld && document.readyState === 'complete'", &[]) == true
+        });
     }
 
     /// Types text into it, after what is there; names of [`keys`](super::keys) are keys.

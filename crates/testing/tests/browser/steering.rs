@@ -31,7 +31,7 @@ fn a_form_is_filled_in_with_mouse_and_keyboard() {
     assert_eq!(browser.find("select").property("value"), "r");
     browser.find("[name=sure]").click();
     assert_eq!(browser.find("[name=sure]").property("checked"), true);
-    browser.find("button").click();
+    browser.find("button").follow();
     assert_eq!(browser.title(), "Done");
     browser.back();
     browser.reload();
