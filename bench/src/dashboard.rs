@@ -6,7 +6,7 @@ use taximeter_accounting::Cost;
 use taximeter_ledger::{Charge, Key, Ledger, Location, Options};
 use taximeter_testing::Browser;
 
-use crate::ledger::load::{Callers, account, charge_so_many, open_accounts};
+use crate::ledger::load::{Callers, accounts, charge_so_many, open_accounts};
 use crate::server::{Server, owner};
 
 /// The arguments of the benchmark.
@@ -61,17 +61,18 @@ impl DashboardBench {
         let location = Location::File(folder.path().join("taximeter.db"));
         let options = Options { create: true, witness: Some(folder.path().join("witness")), ..Options::default() };
         let ledger = Ledger::open(&location, options)?;
-        open_accounts(&ledger, 2)?;
-        charge_so_many(&ledger, Callers::Tasks(64), 1, self.charges)?;
+        let names = accounts(2)?;
+        open_accounts(&ledger, &names)?;
+        charge_so_many(&ledger, Callers::Tasks(64), &names[..1], self.charges)?;
         let cost = Cost::parse_epsilon("0.00001")?.cost;
         for _ in 0..FEW {
-            ledger.charge(Charge::new(Key::generate()?, vec![account(1)?], vec![cost])?)?;
+            ledger.charge(Charge::new(Key::generate()?, vec![names[1].clone()], vec![cost])?)?;
         }
         let token = owner(&location, &ledger)?;
         drop(ledger);
         let server = Server::start(&location, None, folder.path())?;
         let browser = Browser::start()?;
-        let pages = [account(1)?, account(0)?].map(|name| format!("http://{}/accounts/{name}", server.address));
+        let pages = [&names[1], &names[0]].map(|name| format!("http://{}/accounts/{name}", server.address));
         let journal_milliseconds = sign_in(&browser, &pages[1], &token);
         let mut times = [Vec::new(), Vec::new()];
         for _ in 0..self.visits {

@@ -1,5 +1,6 @@
 //! Callers that charge a ledger as fast as it answers.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -9,7 +10,7 @@ use futures_util::TryStreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde::Serialize;
 use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
-use taximeter_ledger::{AccountName, AccountSpec, Charge, Error, Hash, Key, Ledger, Outcome, Privacy};
+use taximeter_ledger::{AccountName, AccountSpec, Charge, Error, Hash, Key, Ledger, Outcome, Privacy, Who};
 
 /// What the callers got done.
 pub struct Done {
@@ -22,19 +23,33 @@ pub fn account(number: usize) -> Result<AccountName, Error> {
     AccountName::parse(&format!("account-{number}"))
 }
 
-/// Opens so many accounts, with budgets that no benchmark exhausts and the default rules.
-pub fn open_accounts(ledger: &Ledger, accounts: usize) -> Result<(), Error> {
+/// The names of so many accounts.
+pub fn accounts(count: usize) -> Result<Vec<AccountName>, Error> {
+    (0..count).map(account).collect()
+}
+
+/// The names of so many analysts' accounts, which stand below one that all of them spend from.
+pub fn team(analysts: usize) -> Result<Vec<AccountName>, Error> {
+    (0..analysts).map(|number| AccountName::parse(&format!("team/analyst-{number}"))).collect()
+}
+
+/// Opens accounts, and those above them, with budgets that no benchmark exhausts and the default rules.
+pub fn open_accounts(ledger: &Ledger, names: &[AccountName]) -> Result<(), Error> {
+    let above: BTreeSet<AccountName> = names.iter().filter_map(AccountName::parent).collect();
+    if !above.is_empty() {
+        open_accounts(ledger, &Vec::from_iter(above))?;
+    }
     let budget = Budget::parse("100,1e-6")?;
     let odometer =
         OdometerSpec { expected: budget.epsilon(), ..OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()) };
-    let callers = 64.min(accounts);
+    let callers = 64.min(names.len());
     thread::scope(|scope| {
         let open = |caller: usize| {
             let odometer = odometer.clone();
             scope.spawn(move || {
-                for number in (caller..accounts).step_by(callers) {
+                for name in names.iter().skip(caller).step_by(callers) {
                     ledger.open_account(AccountSpec {
-                        name: account(number)?,
+                        name: name.clone(),
                         privacy: Privacy::default(),
                         filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
                         odometer: odometer.clone(),
@@ -85,28 +100,30 @@ impl Keys {
     }
 }
 
-/// Charges for a time.
-pub fn charge_for(
-    ledger: &Ledger,
-    callers: Callers,
-    keys: Keys,
-    accounts: usize,
-    time: Duration,
-) -> Result<Done, Error> {
-    let until = Instant::now() + time;
-    run(ledger, callers, keys, accounts, &|_| Instant::now() < until)
+/// What is asked for: one small charge after the other.
+#[derive(Clone, Copy)]
+pub enum Asked<'a> {
+    /// Everybody charges all accounts, in an order that no cache foresees.
+    Spread(&'a [AccountName], Keys),
+    /// Everybody is an analyst and charges her own account, with keys of her own, as through a server.
+    Team(&'a [AccountName]),
 }
 
-/// Charges so often in all; the charges a second.
-pub fn charge_so_many(ledger: &Ledger, callers: Callers, accounts: usize, charges: u64) -> Result<f64, Error> {
-    Ok(run(ledger, callers, Keys::Rising, accounts, &|done| done < charges)?.per_second)
+/// Charges for a time.
+pub fn charge_for(ledger: &Ledger, callers: Callers, asked: Asked<'_>, time: Duration) -> Result<Done, Error> {
+    let until = Instant::now() + time;
+    run(ledger, callers, asked, &|_| Instant::now() < until)
+}
+
+/// Charges accounts so often in all; the charges a second.
+pub fn charge_so_many(ledger: &Ledger, callers: Callers, names: &[AccountName], charges: u64) -> Result<f64, Error> {
+    Ok(run(ledger, callers, Asked::Spread(names, Keys::Rising), &|done| done < charges)?.per_second)
 }
 
 fn run(
     ledger: &Ledger,
     callers: Callers,
-    keys: Keys,
-    accounts: usize,
+    asked: Asked<'_>,
     goes_on: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Done, Error> {
     let (done, commits, started) = (AtomicU64::new(0), ledger.commits(), Instant::now());
@@ -118,7 +135,7 @@ fn run(
     match callers {
         Callers::Threads(threads) => thread::scope(|scope| {
             let charge = |caller: usize| -> Result<(), Error> {
-                let mut charges = charges(keys, caller, accounts)?;
+                let mut charges = charges(asked, caller)?;
                 while goes_on() {
                     count(ledger.charge(charges()?)?);
                 }
@@ -129,7 +146,7 @@ fn run(
         })?,
         Callers::Tasks(tasks) => {
             let charge = async |caller: usize| -> Result<(), Error> {
-                let mut charges = charges(keys, caller, accounts)?;
+                let mut charges = charges(asked, caller)?;
                 while goes_on() {
                     count(ledger.charge_async(charges()?).await?);
                 }
@@ -143,12 +160,30 @@ fn run(
     Ok(Done { per_second: done / started.elapsed().as_secs_f64(), per_commit: done / commits.max(1.0) })
 }
 
-/// One small charge after the other, on accounts in an order that no cache foresees.
-fn charges(keys: Keys, caller: usize, accounts: usize) -> Result<impl FnMut() -> Result<Charge, Error>, Error> {
+/// The charges of one of the callers.
+fn charges<'a>(asked: Asked<'a>, caller: usize) -> Result<Box<dyn FnMut() -> Result<Charge, Error> + 'a>, Error> {
     let cost = Cost::parse_epsilon("0.00001")?.cost;
-    let mut number = caller;
-    Ok(move || {
-        number = number.wrapping_add(7919);
-        Charge::new(keys.key()?, vec![account(number % accounts)?], vec![cost])
+    Ok(match asked {
+        Asked::Spread(names, keys) => {
+            let mut number = caller;
+            Box::new(move || {
+                number = number.wrapping_add(7919);
+                Charge::new(keys.key()?, vec![names[number % names.len()].clone()], vec![cost])
+            })
+        }
+        Asked::Team(names) => {
+            let name = &names[caller % names.len()];
+            let analyst = analyst(name);
+            let who = Who::parse("by", analyst)?;
+            Box::new(move || {
+                let key = Key::belonging_to(analyst, Key::generate()?.as_str())?;
+                Ok(Charge::new(key, vec![name.clone()], vec![cost])?.by(Some(who.clone())))
+            })
+        }
     })
+}
+
+/// Whose account it is: the last part of its name.
+pub fn analyst(name: &AccountName) -> &str {
+    name.as_str().rsplit('/').next().unwrap_or_default()
 }

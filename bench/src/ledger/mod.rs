@@ -12,7 +12,7 @@ use taximeter_ledger::{Ledger, Location, Options, Reader, verify};
 use taximeter_testing::PrivatePostgres;
 
 use self::bare::{BarePostgres, BareSqlite, BareStore, Sample};
-use self::load::{Callers, Keys, charge_for, charge_so_many, open_accounts};
+use self::load::{Asked, Callers, Keys, accounts, charge_for, charge_so_many, open_accounts};
 use crate::memory::resident_bytes;
 use crate::table::{Column, Table};
 
@@ -126,15 +126,17 @@ impl LedgerBench {
         store: &'static str,
         location: &Location,
         folder: &Path,
-        accounts: usize,
+        count: usize,
         bare: &mut dyn BareStore,
     ) -> Result<Rates, Box<dyn std::error::Error>> {
         let options = Options { create: true, witness: Some(folder.join("witness")), ..Options::default() };
         let ledger = Ledger::open(location, options)?;
-        open_accounts(&ledger, accounts)?;
+        let names = accounts(count)?;
+        open_accounts(&ledger, &names)?;
+        let asked = Asked::Spread(&names, Keys::Rising);
         // The bytes that the bare loops write are those of real charges.
-        charge_for(&ledger, Callers::Threads(64), Keys::Rising, accounts, Duration::from_millis(200))?;
-        let sample = Sample::of(&ledger, accounts)?;
+        charge_for(&ledger, Callers::Threads(64), asked, Duration::from_millis(200))?;
+        let sample = Sample::of(&ledger, count)?;
         bare.prepare(&sample)?;
         // In turns, so that whatever else the machine does meets them all.
         let turns = 3;
@@ -145,7 +147,7 @@ impl LedgerBench {
             one += bare.rate(&sample, 1, turn)?;
             batched += bare.rate(&sample, 64, turn)?;
             for (callers, rate, commits) in &mut callers {
-                let done = charge_for(&ledger, *callers, Keys::Rising, accounts, turn)?;
+                let done = charge_for(&ledger, *callers, asked, turn)?;
                 *rate += done.per_second;
                 *commits += done.per_commit;
             }
@@ -162,7 +164,7 @@ impl LedgerBench {
                 to_bare_one: mean(rate) / bare_one,
             })
             .collect();
-        Ok(Rates { store, accounts, bare_one, bare_64, callers })
+        Ok(Rates { store, accounts: count, bare_one, bare_64, callers })
     }
 
     fn show(&self, rates: &Rates) {
@@ -208,15 +210,16 @@ impl LedgerBench {
         let location = Location::File(folder.path().join("long.db"));
         let options = || Options { create: true, ..Options::default() };
         let ledger = Ledger::open(&location, options())?;
-        open_accounts(&ledger, 100)?;
+        let names = accounts(100)?;
+        open_accounts(&ledger, &names)?;
         let part = self.charges / 10;
         let mut parts = Vec::new();
         for _ in 0..10 {
-            parts.push(charge_so_many(&ledger, Callers::Tasks(64), 100, part)?);
+            parts.push(charge_so_many(&ledger, Callers::Tasks(64), &names, part)?);
         }
         let turn = Duration::from_secs_f64(self.seconds);
-        let rising = charge_for(&ledger, Callers::Tasks(64), Keys::Rising, 100, turn)?.per_second;
-        let random = charge_for(&ledger, Callers::Tasks(64), Keys::Random, 100, turn)?.per_second;
+        let rate = |keys| charge_for(&ledger, Callers::Tasks(64), Asked::Spread(&names, keys), turn);
+        let (rising, random) = (rate(Keys::Rising)?.per_second, rate(Keys::Random)?.per_second);
         drop(ledger);
         let started = Instant::now();
         drop(Ledger::open(&location, options())?);
@@ -227,7 +230,7 @@ impl LedgerBench {
 
         let many = Location::File(folder.path().join("many.db"));
         let ledger = Ledger::open(&many, options())?;
-        open_accounts(&ledger, ACCOUNTS_FOR_MEMORY)?;
+        open_accounts(&ledger, &accounts(ACCOUNTS_FOR_MEMORY)?)?;
         drop(ledger);
         let before = resident_bytes("self")?;
         let started = Instant::now();

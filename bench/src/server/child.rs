@@ -8,9 +8,11 @@ use std::process::{Child, Command, Stdio};
 use clap::Args;
 use taximeter_api::{NewToken, Role};
 use taximeter_gate::Gate;
-use taximeter_ledger::{Ledger, Location, Options};
+use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use taximeter_server::{Listener, Log, LogForm, Settings, State, TokenPlace, Tokens};
 use taximeter_testing::Connection;
+
+use crate::ledger::load::analyst;
 
 /// The arguments of the process that serves.
 #[derive(Args)]
@@ -111,14 +113,23 @@ impl Drop for Server {
 
 /// The secret of a new owner's token.
 pub fn owner(location: &Location, ledger: &Ledger) -> Result<String, String> {
+    token(location, ledger, "bench", Role::Owner, Vec::new())
+}
+
+/// The secret of a new token for the analyst whose account it is.
+pub fn analyst_of(account: &AccountName, location: &Location, ledger: &Ledger) -> Result<String, String> {
+    token(location, ledger, analyst(account), Role::Analyst, vec![account.clone()])
+}
+
+fn token(
+    location: &Location,
+    ledger: &Ledger,
+    principal: &str,
+    role: Role,
+    accounts: Vec<AccountName>,
+) -> Result<String, String> {
     let tokens = Tokens::open(&TokenPlace::of(location), ledger.id()).map_err(|problem| problem.detail)?;
-    let new = NewToken {
-        principal: "bench".to_string(),
-        role: Role::Owner,
-        accounts: Vec::new(),
-        datasets: Vec::new(),
-        sees_above: false,
-        expires: None,
-    };
+    let principal = principal.to_string();
+    let new = NewToken { principal, role, accounts, datasets: Vec::new(), sees_above: false, expires: None };
     Ok(tokens.create(&new).map_err(|problem| problem.detail)?.secret)
 }

@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_ledger::{Key, Ledger, Location, Options, verify};
-use taximeter_testing::{Done, Load, PrivatePostgres};
+use taximeter_ledger::{AccountName, Key, Ledger, Location, Options, verify};
+use taximeter_testing::{Caller, Done, Load, PrivatePostgres};
 
+use self::child::analyst_of;
 pub use self::child::{Serve, Server, owner};
 use self::streams::Streams;
-use crate::ledger::load::{Callers, Keys, account, charge_for, open_accounts};
+use crate::ledger::load::{Asked, Callers, Keys, account, accounts, charge_for, open_accounts, team};
 
 /// The arguments of the benchmark.
 #[derive(Args)]
@@ -48,10 +49,63 @@ struct Report {
     pair: Option<Pair>,
 }
 
+/// Who charges what in a measurement.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Scene {
+    /// Every connection is an analyst's and charges her own account, below one that all spend from.
+    Team,
+    /// All connections charge one account with the owner's token.
+    OneAccount,
+}
+
+impl Scene {
+    const ALL: [Scene; 2] = [Scene::Team, Scene::OneAccount];
+
+    fn text(self, connections: usize) -> String {
+        match self {
+            Scene::Team => format!("{connections} analysts, each with an account below one budget"),
+            Scene::OneAccount => format!("{connections} connections on one account"),
+        }
+    }
+
+    fn names(self, connections: usize) -> Result<Vec<AccountName>, Failed> {
+        Ok(match self {
+            Scene::Team => team(connections)?,
+            Scene::OneAccount => accounts(1)?,
+        })
+    }
+
+    fn asked(self, names: &[AccountName]) -> Asked<'_> {
+        match self {
+            Scene::Team => Asked::Team(names),
+            Scene::OneAccount => Asked::Spread(names, Keys::Rising),
+        }
+    }
+
+    /// A token for each of the accounts, and what it charges.
+    fn callers(
+        self,
+        names: &[AccountName],
+        location: &Location,
+        ledger: &Ledger,
+    ) -> Result<Vec<(String, String)>, Failed> {
+        let caller = |name: &AccountName| -> Result<(String, String), Failed> {
+            let token = match self {
+                Scene::Team => analyst_of(name, location, ledger)?,
+                Scene::OneAccount => owner(location, ledger)?,
+            };
+            Ok((token, charge_of(name, "0.00001")))
+        };
+        names.iter().map(caller).collect()
+    }
+}
+
 /// Charges by a server and by the ledger in this process.
 #[derive(Serialize)]
 struct Rates {
     store: &'static str,
+    scene: Scene,
     connections: usize,
     in_process_per_second: f64,
     per_second: f64,
@@ -109,19 +163,26 @@ impl ServerBench {
     }
 
     fn measure(&self) -> Result<Report, Failed> {
+        let mut rates = Vec::new();
+        for scene in Scene::ALL {
+            let folder = tempfile::tempdir()?;
+            let file = |name: &str| Location::File(folder.path().join(name));
+            let places = Places { served: file("taximeter.db"), url: None, own: file("in-process.db") };
+            rates.push(self.rates("SQLite", scene, &places, folder.path())?);
+        }
         let folder = tempfile::tempdir()?;
-        let location = Location::File(folder.path().join("taximeter.db"));
-        let own = Location::File(folder.path().join("in-process.db"));
-        let mut rates = vec![self.rates("SQLite", &location, None, &own, folder.path())?];
-        let streams = self.with_streams(&location, folder.path())?;
+        let streams = self.with_streams(folder.path())?;
         let kills = self.kill(folder.path())?;
         let mut pair = None;
         if !self.no_postgres {
             let postgres = PrivatePostgres::start()?;
-            let (url, folder) = (postgres.new_database()?, tempfile::tempdir()?);
-            let own = Location::parse(&postgres.new_database()?)?;
-            rates.push(self.rates("PostgreSQL", &Location::parse(&url)?, Some(&url), &own, folder.path())?);
-            pair = Some(self.pair(&postgres, rates[1].per_second)?);
+            for scene in Scene::ALL {
+                let (url, folder) = (postgres.new_database()?, tempfile::tempdir()?);
+                let own = Location::parse(&postgres.new_database()?)?;
+                let places = Places { served: Location::parse(&url)?, url: Some(url), own };
+                rates.push(self.rates("PostgreSQL", scene, &places, folder.path())?);
+            }
+            pair = Some(self.pair(&postgres, rates[rates.len() - 1].per_second)?);
         }
         Ok(Report { rates, streams, kills, pair })
     }
@@ -130,10 +191,10 @@ impl ServerBench {
         Duration::from_secs_f64(self.seconds / f64::from(TURNS))
     }
 
-    fn load(&self, servers: &[&Server], token: &str, body: &str, time: Duration) -> Result<Done, String> {
+    fn load(&self, servers: &[&Server], callers: &[Caller<'_>], time: Duration) -> Result<Done, String> {
         let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
         let until = Instant::now() + time;
-        let load = Load { servers: &addresses, token, connections: self.connections, body };
+        let load = Load { servers: &addresses, callers, connections: self.connections };
         let done = load.run(&|| Instant::now() < until)?;
         match done.unknown.is_empty() {
             true => Ok(done),
@@ -145,25 +206,26 @@ impl ServerBench {
     fn rates(
         &self,
         store: &'static str,
-        location: &Location,
-        url: Option<&str>,
-        own: &Location,
+        scene: Scene,
+        Places { served, url, own }: &Places,
         folder: &Path,
     ) -> Result<Rates, Failed> {
-        let ledger = make(location, folder, 1)?;
-        let token = owner(location, &ledger)?;
+        let names = scene.names(self.connections)?;
+        let ledger = make(served, folder, &names)?;
+        let (token, callers) = (owner(served, &ledger)?, scene.callers(&names, served, &ledger)?);
+        let callers: Vec<Caller<'_>> = callers.iter().map(|(token, body)| Caller { token, body }).collect();
         drop(ledger);
         // The ledger in this process is another one in the same kind of store.
         let in_process = folder.join("in-process");
         std::fs::create_dir(&in_process)?;
-        let own = make(own, &in_process, 1)?;
-        let server = Server::start(location, url, folder)?;
-        let body = charge_of("0.00001")?;
-        self.load(&[&server], &token, &body, Duration::from_millis(500))?;
+        let own = make(own, &in_process, &names)?;
+        let server = Server::start(served, url.as_deref(), folder)?;
+        self.load(&[&server], &callers, Duration::from_millis(500))?;
         let (mut in_process, mut done, mut first, commits) = (0.0, Done::default(), 0.0, server.commits(&token)?);
         for turn in 0..TURNS {
-            in_process += charge_for(&own, Callers::Tasks(self.connections), Keys::Rising, 1, self.turn())?.per_second;
-            done = done.and(self.load(&[&server], &token, &body, self.turn())?);
+            let tasks = Callers::Tasks(self.connections);
+            in_process += charge_for(&own, tasks, scene.asked(&names), self.turn())?.per_second;
+            done = done.and(self.load(&[&server], &callers, self.turn())?);
             if turn == 0 {
                 first = server.resident_bytes()?;
             }
@@ -172,6 +234,7 @@ impl ServerBench {
             (in_process / f64::from(TURNS), |share| done.quantile(share).as_secs_f64() * 1e3);
         let rates = Rates {
             store,
+            scene,
             connections: self.connections,
             in_process_per_second: in_process,
             per_second: done.per_second(),
@@ -184,14 +247,15 @@ impl ServerBench {
             mebibytes_at_the_end: server.resident_bytes()? / f64::from(1 << 20),
         };
         self.print(&format!(
-            "{store}: {} connections charge one account for {:.0} s\n  in the process  {:.0} charges/s\n  over HTTP       {:.0} \
-             charges/s, {:.2} of it (at least 0.5), {:.0} a commit\n  answers         p50 {:.2} ms, p99 {:.2} ms\n  memory          {:.1} MiB \
+            "{store}: {}, for {:.0} s\n  in the process  {:.0} charges/s\n  over HTTP       {:.0} \
+             charges/s, {:.2} of it{}, {:.0} a commit\n  answers         p50 {:.2} ms, p99 {:.2} ms\n  memory          {:.1} MiB \
              after {:.0} charges, {:.1} MiB after {}\n",
-            rates.connections,
+            scene.text(self.connections),
             self.seconds,
             rates.in_process_per_second,
             rates.per_second,
             rates.to_in_process,
+            if scene == Scene::Team { " (at least 0.5)" } else { "" },
             rates.per_commit,
             rates.p50_milliseconds,
             rates.p99_milliseconds,
@@ -204,18 +268,19 @@ impl ServerBench {
     }
 
     /// The same load with and without open event streams, in turns.
-    fn with_streams(&self, location: &Location, folder: &Path) -> Result<StreamRates, Failed> {
-        let ledger = make(location, folder, 0)?;
-        let token = owner(location, &ledger)?;
+    fn with_streams(&self, folder: &Path) -> Result<StreamRates, Failed> {
+        let location = Location::File(folder.join("taximeter.db"));
+        let ledger = make(&location, folder, &accounts(1)?)?;
+        let token = owner(&location, &ledger)?;
         drop(ledger);
-        let server = Server::start(location, None, folder)?;
-        let body = charge_of("0.00001")?;
+        let server = Server::start(&location, None, folder)?;
+        let callers = [Caller { token: &token, body: &charge_of(&account(0)?, "0.00001") }];
         let (mut without, mut with, mut messages) = (Done::default(), Done::default(), 0);
         for _ in 0..TURNS {
-            without = without.and(self.load(&[&server], &token, &body, self.turn())?);
+            without = without.and(self.load(&[&server], &callers, self.turn())?);
             let streams = Streams::open(server.address, &token, self.streams)?;
             let before = streams.messages();
-            with = with.and(self.load(&[&server], &token, &body, self.turn())?);
+            with = with.and(self.load(&[&server], &callers, self.turn())?);
             messages += streams.messages() - before;
             streams.close()?;
         }
@@ -244,15 +309,15 @@ impl ServerBench {
         let folder = folder.join("kills");
         std::fs::create_dir(&folder)?;
         let location = Location::File(folder.join("taximeter.db"));
-        let ledger = make(&location, &folder, 1)?;
+        let ledger = make(&location, &folder, &accounts(1)?)?;
         let token = owner(&location, &ledger)?;
         drop(ledger);
-        let body = charge_of("0.00001")?;
+        let callers = [Caller { token: &token, body: &charge_of(&account(0)?, "0.00001") }];
         let mut all = Done::default();
         for kill in 0..self.kills {
             let server = Server::start(&location, None, &folder)?;
             let addresses = [server.address];
-            let load = Load { servers: &addresses, token: &token, connections: self.connections, body: &body };
+            let load = Load { servers: &addresses, callers: &callers, connections: self.connections };
             let after = Duration::from_millis(200 + 70 * u64::from(kill));
             let done = std::thread::scope(|scope| {
                 scope.spawn(move || {
@@ -284,10 +349,12 @@ impl ServerBench {
     fn pair(&self, postgres: &PrivatePostgres, one_server: f64) -> Result<Pair, Failed> {
         let TwoServers { location, folders, token, servers } = TwoServers::start(postgres)?;
         // So large that the budget of 100 does not last; refusals go on until the time is over.
-        let done = self.load(&[&servers[0], &servers[1]], &token, &charge_of("0.05")?, self.turn())?;
+        let large = [Caller { token: &token, body: &charge_of(&account(0)?, "0.05") }];
+        let done = self.load(&[&servers[0], &servers[1]], &large, self.turn())?;
         drop(servers);
         let TwoServers { token, servers, .. } = &TwoServers::start(postgres)?;
-        let busy = self.load(&[&servers[0], &servers[1]], token, &charge_of("0.00001")?, self.turn())?.per_second();
+        let small = [Caller { token, body: &charge_of(&account(0)?, "0.00001") }];
+        let busy = self.load(&[&servers[0], &servers[1]], &small, self.turn())?.per_second();
         let (lost, doubled) = compare(&location, folders[0].path(), &done)?;
         let charged = ledger_charges(&location, folders[0].path())?;
         let pair = Pair {
@@ -324,7 +391,7 @@ impl TwoServers {
     fn start(postgres: &PrivatePostgres) -> Result<TwoServers, Failed> {
         let (url, folders) = (postgres.new_database()?, [tempfile::tempdir()?, tempfile::tempdir()?]);
         let location = Location::parse(&url)?;
-        let ledger = make(&location, folders[0].path(), 1)?;
+        let ledger = make(&location, folders[0].path(), &accounts(1)?)?;
         let token = owner(&location, &ledger)?;
         drop(ledger);
         std::fs::copy(folders[0].path().join("witness"), folders[1].path().join("witness"))?;
@@ -334,35 +401,43 @@ impl TwoServers {
     }
 }
 
-/// A ledger with so many more accounts.
-fn make(location: &Location, folder: &Path, accounts: usize) -> Result<Ledger, Failed> {
+/// Where a ledger is that is served, and one that is used in this process.
+struct Places {
+    served: Location,
+    /// With the password, for a database.
+    url: Option<String>,
+    own: Location,
+}
+
+/// A ledger with more accounts.
+fn make(location: &Location, folder: &Path, names: &[AccountName]) -> Result<Ledger, Failed> {
     let options = Options { create: true, witness: Some(folder.join("witness")), ..Options::default() };
     let ledger = Ledger::open(location, options)?;
-    open_accounts(&ledger, accounts)?;
+    open_accounts(&ledger, names)?;
     Ok(ledger)
 }
 
-/// A charge on the one account, as JSON.
-fn charge_of(epsilon: &str) -> Result<String, Failed> {
-    Ok(format!(r#"{{"accounts":["{}"],"costs":[{{"epsilon":"{epsilon}"}}]}}"#, account(0)?))
+/// A charge as JSON.
+fn charge_of(name: &AccountName, epsilon: &str) -> String {
+    format!(r#"{{"accounts":["{name}"],"costs":[{{"epsilon":"{epsilon}"}}]}}"#)
 }
 
 fn ledger_charges(location: &Location, folder: &Path) -> Result<u64, Failed> {
-    Ok(make(location, folder, 0)?.account(&account(0)?)?.charges())
+    Ok(make(location, folder, &[])?.account(&account(0)?)?.charges())
 }
 
 /// How many acknowledged charges are not in the ledger as they were acknowledged, and how many keys are in it more than once. The
 /// ledger must verify, and what is in it beside what was acknowledged must have been asked.
 fn compare(location: &Location, folder: &Path, done: &Done) -> Result<(usize, usize), Failed> {
     verify(location, Some(&folder.join("witness")), &mut |_, _| {})?;
-    let ledger = make(location, folder, 0)?;
-    let mut found: HashMap<String, (u64, String)> = HashMap::new();
+    let ledger = make(location, folder, &[])?;
+    let mut found: HashMap<String, (u64, Option<String>)> = HashMap::new();
     let (mut doubled, mut from) = (0, None);
     loop {
         let part = ledger.history(&account(0)?, from, 1000)?;
         for receipt in &part.records {
             let Some(key) = key_of(receipt)? else { continue };
-            let place = (receipt.sequence(), receipt.hash().to_string());
+            let place = (receipt.sequence(), Some(receipt.hash().to_string()));
             doubled += usize::from(found.insert(key, place).is_some());
         }
         from = part.next;

@@ -18,7 +18,7 @@ pub use browser::{
     find_browser, keys,
 };
 pub use http::{Connection, Response};
-pub use load::{Acknowledged, Done, Load};
+pub use load::{Acknowledged, Caller, Done, Load};
 pub use postgres::PrivatePostgres;
 pub use programs::find_programs;
 pub use query::query;

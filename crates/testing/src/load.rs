@@ -13,10 +13,17 @@ use tokio::net::TcpStream;
 pub struct Load<'a> {
     /// The servers; connections are dealt out among them.
     pub servers: &'a [SocketAddr],
-    /// The token of all of them.
-    pub token: &'a str,
+    /// Who charges; connections are dealt out among them too.
+    pub callers: &'a [Caller<'a>],
     /// How many connections.
     pub connections: usize,
+}
+
+/// Somebody who charges the same again and again.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    /// The secret of the token.
+    pub token: &'a str,
     /// What every charge asks, as JSON.
     pub body: &'a str,
 }
@@ -28,8 +35,8 @@ pub struct Acknowledged {
     pub key: String,
     /// Its place in the journal.
     pub sequence: u64,
-    /// The hash of its record.
-    pub hash: String,
+    /// The hash of its record; analysts are not told.
+    pub hash: Option<String>,
 }
 
 /// What came of a load.
@@ -105,7 +112,7 @@ impl Load<'_> {
         let address = self.servers[number % self.servers.len()];
         let Ok(mut stream) = TcpStream::connect(address).await else { return Ok(done) };
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
-        let Load { token, body, .. } = self;
+        let Caller { token, body } = self.callers[number % self.callers.len()];
         let head = format!(
             "POST /v1/charges HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\ncontent-type: \
              application/json\r\ncontent-length: {}\r\nidempotency-key: ",
@@ -175,9 +182,9 @@ async fn read_answer<'a>(stream: &mut TcpStream, buffer: &'a mut Vec<u8>) -> Res
 fn acknowledged(key: String, body: &str) -> Result<Acknowledged, String> {
     let after = |name: &str| body.split_once(name).map(|(_, rest)| rest);
     let number = after("\"sequence\":").and_then(|rest| rest.split([',', '}']).next()?.parse().ok());
-    let hash = after("\"hash\":\"").and_then(|rest| rest.split('"').next());
+    let hash = after("\"hash\":").map(|rest| rest.strip_prefix('"').and_then(|rest| rest.split('"').next()));
     match (number, hash) {
-        (Some(sequence), Some(hash)) => Ok(Acknowledged { key, sequence, hash: hash.to_string() }),
+        (Some(sequence), Some(hash)) => Ok(Acknowledged { key, sequence, hash: hash.map(str::to_string) }),
         _ => Err(format!("a charge was answered with {body}")),
     }
 }
