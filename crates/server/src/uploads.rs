@@ -1,6 +1,8 @@
 //! Files that owners upload, until they are registered or forgotten.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fs::{File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -24,6 +26,9 @@ pub(crate) struct Uploads {
 
 struct Shelf {
     folder: PathBuf,
+    /// Beside the folder, and held as long as the server lives.
+    lock: PathBuf,
+    _held: File,
     files: Mutex<HashMap<String, Stage>>,
 }
 
@@ -39,20 +44,13 @@ enum Stage {
 }
 
 impl Uploads {
-    /// The uploads of a gate's folder. What an earlier server left there is gone.
+    /// The uploads of a gate's folder, in a folder of their own: other servers may use the same gate.
     pub(crate) fn new(gate_folder: PathBuf, largest: u64) -> Result<Uploads, Problem> {
         let folder = gate_folder.join("uploads");
         let unusable =
-            |error: std::io::Error| Problem::new(Code::Storage, format!("the folder {}: {error}", folder.display()));
-        match std::fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unusable(error)),
-            _ => {}
-        }
-        let mut builder = std::fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&folder).map_err(unusable)?;
-        Ok(Uploads { shelf: Arc::new(Shelf { folder, files: Mutex::default() }), largest })
+            |error: io::Error| Problem::new(Code::Storage, format!("the folder {}: {error}", folder.display()));
+        let shelf = Shelf::new(&folder).map_err(unusable)?;
+        Ok(Uploads { shelf: Arc::new(shelf), largest })
     }
 
     /// Takes a body in. `pause` is how long it may be silent.
@@ -120,11 +118,26 @@ impl Uploads {
 }
 
 impl Shelf {
+    /// A new shelf. What servers left behind that live no more is gone.
+    fn new(shelves: &Path) -> io::Result<Shelf> {
+        match private_folder(shelves) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        // One server at a time clears up and makes its own.
+        let door = File::create(shelves.join("door.lock"))?;
+        door.lock()?;
+        clear_up(shelves)?;
+        let name = random_name()?;
+        let (folder, lock) = (shelves.join(&name), shelves.join(format!("{name}.lock")));
+        let held = File::create_new(&lock)?;
+        held.lock()?;
+        private_folder(&folder)?;
+        Ok(Shelf { folder, lock, _held: held, files: Mutex::default() })
+    }
+
     fn begin(self: &Arc<Shelf>) -> Result<Arriving, Problem> {
-        let mut random = [0; 16];
-        getrandom::fill(&mut random)
-            .map_err(|error| Problem::new(Code::Storage, format!("the system gives no random bytes: {error}")))?;
-        let name = format!("{:032x}", u128::from_le_bytes(random));
+        let name = random_name().map_err(|error| Problem::new(Code::Storage, error.to_string()))?;
         let mut files = self.files();
         if files.len() >= MOST {
             // The server does not get less busy by itself: it is for whoever uploads to register them.
@@ -155,7 +168,7 @@ impl Shelf {
     }
 
     fn remove(&self, name: &str) {
-        // One that cannot be removed is removed when the server starts again.
+        // One that cannot be removed is removed when a server starts again.
         let _ = std::fs::remove_file(self.path(name));
         self.files().remove(name);
     }
@@ -163,6 +176,52 @@ impl Shelf {
     fn files(&self) -> MutexGuard<'_, HashMap<String, Stage>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Drop for Shelf {
+    fn drop(&mut self) {
+        // What cannot be removed is removed when a server starts again.
+        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_file(&self.lock);
+    }
+}
+
+/// Removes what belongs to no server that lives. Whoever does this is at the door alone.
+fn clear_up(shelves: &Path) -> io::Result<()> {
+    let entries: Vec<PathBuf> =
+        std::fs::read_dir(shelves)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    let is_lock = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "lock");
+    let mut living = HashSet::from([shelves.join("door.lock")]);
+    for lock in entries.iter().filter(is_lock).filter(|lock| !lock.ends_with("door.lock")) {
+        match File::open(lock)?.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => living.extend([lock.clone(), lock.with_extension("")]),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    for path in entries.iter().filter(|path| !living.contains(*path)) {
+        match std::fs::symlink_metadata(path)?.is_dir() {
+            true => std::fs::remove_dir_all(path)?,
+            false => std::fs::remove_file(path)?,
+        }
+    }
+    Ok(())
+}
+
+/// A folder that only the server's user may enter.
+fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// A name that nobody guesses.
+fn random_name() -> io::Result<String> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random)
+        .map_err(|error| io::Error::other(format!("the system gives no random bytes: {error}")))?;
+    Ok(format!("{:032x}", u128::from_le_bytes(random)))
 }
 
 /// A file that is not whole yet. It is removed unless it arrives, also if whoever sends it goes away.
@@ -235,4 +294,44 @@ impl Drop for InUse {
 
 fn unwritable(error: std::io::Error) -> Problem {
     Problem::new(Code::Storage, format!("the upload cannot be written: {error}; is the disk full?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn servers_on_one_gate_leave_each_others_files_alone_and_clear_up_after_the_dead() {
+        let gate = tempfile::tempdir().unwrap();
+        let shelves = gate.path().join("uploads");
+        let one = Uploads::new(gate.path().to_path_buf(), 100).unwrap();
+        std::fs::write(one.shelf.path("a"), "rows").unwrap();
+        // What a server leaves behind that was killed: its folder, and a lock that nobody holds; and what older versions left.
+        std::fs::create_dir(shelves.join("dead")).unwrap();
+        std::fs::write(shelves.join("dead").join("b"), "rows").unwrap();
+        std::fs::write(shelves.join("dead.lock"), "").unwrap();
+        std::fs::write(shelves.join("old"), "rows").unwrap();
+        let other = Uploads::new(gate.path().to_path_buf(), 100).unwrap();
+        assert_eq!(std::fs::read_to_string(one.shelf.path("a")).unwrap(), "rows");
+        assert_eq!(names(&shelves).len(), 5, "{:?}", names(&shelves));
+        drop(one);
+        assert_eq!(names(&shelves).len(), 3, "{:?}", names(&shelves));
+        drop(other);
+        assert_eq!(names(&shelves), ["door.lock"]);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let gate = tempfile::tempdir().unwrap();
+        std::fs::write(gate.path().join("uploads"), "a file").unwrap();
+        let problem = Uploads::new(gate.path().to_path_buf(), 100).err().unwrap();
+        assert!(problem.detail.contains("uploads: "), "{}", problem.detail);
+    }
 }

@@ -149,8 +149,10 @@ impl House {
         &self.secrets[who]
     }
 
+    /// Where the server keeps what is uploaded.
     pub fn uploads(&self) -> PathBuf {
-        self.folder.path().join("gate").join("uploads")
+        let entries = std::fs::read_dir(self.folder.path().join("gate").join("uploads")).unwrap();
+        entries.map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap()
     }
 
     /// A request with a body of JSON, if there is one, and nobody's or somebody's token.
