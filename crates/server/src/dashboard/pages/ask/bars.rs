@@ -27,9 +27,11 @@ pub(super) fn bars(name: &str, points: &[Point]) -> Markup {
         figure.bars {
             svg width="100%" height=(foot + AXIS) role="img"
                 aria-label={ "Bars of " (name) " with their intervals; the table has the same numbers" } {
-                @for (value, text) in &axis.ticks {
-                    @let place = axis.place(*value);
-                    line.grid x1=(percent(place)) x2=(percent(place)) y1="0" y2=(foot) {}
+                @for (value, _) in &axis.ticks {
+                    @let place = percent(axis.place(*value));
+                    line.grid x1=(place) x2=(place) y1="0" y2=(foot) {}
+                }
+                @for (place, text) in axis.labels() {
                     text.tick x=(percent(place)) y=(foot + 17) text-anchor=(anchor(place)) { (text) }
                 }
                 @for (at, point) in shown.iter().enumerate() { (bar(&axis, point, at * STEP)) }
@@ -114,6 +116,28 @@ impl Axis {
     fn place(&self, value: f64) -> f64 {
         0.5 + 99.0 * (value - self.low) / (self.high - self.low)
     }
+
+    /// The numbers that stand along the axis, and their places: those for which a phone has room beside the one before.
+    fn labels(&self) -> Vec<(f64, &str)> {
+        /// A digit, and the room between two numbers, in percent of a phone's width.
+        const DIGIT: f64 = 2.4;
+        const GAP: f64 = 1.2;
+        let mut labels = Vec::new();
+        let mut taken = f64::NEG_INFINITY;
+        for (value, text) in &self.ticks {
+            let (place, width) = (self.place(*value), DIGIT * text.chars().count() as f64);
+            let left = match anchor(place) {
+                "start" => place,
+                "end" => place - width,
+                _ => place - width / 2.0,
+            };
+            if left >= taken {
+                taken = left + width + GAP;
+                labels.push((place, text.as_str()));
+            }
+        }
+        labels
+    }
 }
 
 /// Round numbers between two ends, few enough for a phone.
@@ -164,6 +188,21 @@ mod tests {
             for (value, _) in &axis.ticks {
                 assert!((0.0..=100.0).contains(&axis.place(*value)), "{value}");
             }
+        }
+    }
+
+    #[test]
+    fn numbers_along_the_axis_are_not_over_each_other() {
+        for (high, labels) in [
+            (53_000.0, "0 10,000 20,000 30,000 40,000"),
+            (59_900.0, "0 10,000 20,000 30,000 40,000 50,000"),
+            (20_500.0, "0 5,000 10,000 15,000 20,000"),
+            (0.009, "0 0.002 0.004 0.006 0.008"),
+            (999_999.0, "0 200,000 400,000 600,000 800,000"),
+        ] {
+            let axis = Axis::over(&[point("", high / 2.0, 0.0, high)]).unwrap();
+            let shown: Vec<&str> = axis.labels().iter().map(|(_, text)| *text).collect();
+            assert_eq!(shown.join(" "), labels, "{high}");
         }
     }
 
