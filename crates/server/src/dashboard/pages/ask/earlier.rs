@@ -24,7 +24,7 @@ pub(super) async fn earlier(state: &Arc<State>, visitor: &Visitor, before: Optio
             } @else {
                 p.help { "Newest first. Looking at an answer again costs nothing." }
                 div.scroll tabindex="0" role="region" aria-label="Earlier answers" {
-                    table {
+                    table.cards {
                         caption.hidden-text { "Your earlier answers" }
                         thead {
                             tr {
@@ -64,10 +64,10 @@ fn row(asked: &Asked) -> Markup {
     let costs = asked.charge.as_ref().map(|charge| show_costs(charge.costs()));
     html! {
         tr {
-            td { @match &asked.time { Some(text) => (time(text)), None => "–" } }
-            td.wrap { (asked.dataset) }
-            td.question { code { @match &brief { Some(brief) => (brief.question), None => (noted(asked)) } } }
-            td.nowrap {
+            td.whole data-label="Asked" { @match &asked.time { Some(text) => (time(text)), None => "–" } }
+            td.wrap data-label="Dataset" { (asked.dataset) }
+            td.question.whole data-label="Question" { code { @match &brief { Some(brief) => (brief.question), None => (noted(asked)) } } }
+            td.nowrap data-label="Cost" {
                 @match (&brief, costs) {
                     (Some(brief), _) => (show_cost(&brief.cost)),
                     (None, Some(costs)) => (costs),

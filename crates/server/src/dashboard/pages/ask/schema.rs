@@ -14,7 +14,7 @@ pub(super) fn schema(dataset: &DatasetDocument) -> Markup {
     html! {
         p { "Protected is " strong { (protected(schema)) } "." }
         div.scroll tabindex="0" role="region" aria-label="Columns" {
-            table.schema {
+            table.schema.cards {
                 caption.hidden-text { "Columns of " (dataset.dataset) }
                 thead { tr { th scope="col" { "Column" } th scope="col" { "Type" } th scope="col" { "Can be" } } }
                 tbody { @for column in &schema.columns { (row(column)) } }
@@ -42,8 +42,8 @@ fn row(column: &ColumnDocument) -> Markup {
     html! {
         tr {
             th.wrap scope="row" { code { (column.name) } }
-            td { (column.kind.as_deref().unwrap_or("–")) }
-            td.wrap {
+            td.whole data-label="Type" { (column.kind.as_deref().unwrap_or("–")) }
+            td.wrap.whole data-label="Can be" {
                 @if let Some([low, high]) = &column.bounds {
                     p {
                         "summed and averaged, from " (low) " to " (high)

@@ -72,7 +72,7 @@ fn columns(schema: &SchemaDocument) -> Markup {
                  column with categories, and every category is answered."
             }
             div.scroll tabindex="0" role="region" aria-label="Columns" {
-                table {
+                table.cards {
                     caption.hidden-text { "Columns and what is declared about them" }
                     thead {
                         tr {
@@ -103,11 +103,11 @@ fn column_row(column: &ColumnDocument, schema: &SchemaDocument) -> Markup {
                 (column.name)
                 @if column.name == schema.unit { " " span.standing { "unit" } }
             }
-            td { (column.kind.as_deref().unwrap_or("–")) }
-            td.number { (low) }
-            td.number { (high) }
-            td.number { (column.grid.as_deref().unwrap_or("–")) }
-            td.wrap { (categories.as_deref().unwrap_or("–")) }
+            td data-label="Type" { (column.kind.as_deref().unwrap_or("–")) }
+            td.number data-label="Lowest" { (low) }
+            td.number data-label="Highest" { (high) }
+            td.number data-label="Grid" { (column.grid.as_deref().unwrap_or("–")) }
+            td.wrap.whole data-label="Categories" { (categories.as_deref().unwrap_or("–")) }
         }
     }
 }

@@ -68,7 +68,7 @@ fn nothing_yet(visitor: &Visitor) -> &'static str {
 fn table(visitor: &Visitor, list: &[DatasetDocument]) -> Result<Markup, Failure> {
     Ok(html! {
         div.scroll tabindex="0" role="region" aria-label="Datasets" {
-            table {
+            table.cards {
                 caption.hidden-text { "Datasets by name" }
                 thead {
                     tr {
@@ -86,13 +86,17 @@ fn table(visitor: &Visitor, list: &[DatasetDocument]) -> Result<Markup, Failure>
                     @for dataset in list {
                         tr {
                             th scope="row" { a href=(path(&dataset.dataset)) { (dataset.dataset) } }
-                            td { (left(dataset.account.as_ref())) }
-                            td { (analysts(dataset)) }
-                            td.wrap { (dataset.schema.privacy_unit()?) ", " (dataset.schema.neighbours.name()) }
-                            td { (if dataset.reuse { "given again at no cost" } else { "not given again" }) }
-                            @if visitor.is_owner() { td.number { (rows(dataset)) } }
-                            td.number { (dataset.version) }
-                            td { (time(&dataset.registered)) }
+                            td.whole data-label="Left of its budget" { (left(dataset.account.as_ref())) }
+                            td.whole data-label=(who_asks(visitor)) { (analysts(dataset)) }
+                            td.wrap data-label="Protects" {
+                                (dataset.schema.privacy_unit()?) ", " (dataset.schema.neighbours.name())
+                            }
+                            td data-label="Earlier answers" {
+                                (if dataset.reuse { "given again at no cost" } else { "not given again" })
+                            }
+                            @if visitor.is_owner() { td.number data-label="Rows that count" { (rows(dataset)) } }
+                            td.number data-label="Version" { (dataset.version) }
+                            td.whole data-label="Registered" { (time(&dataset.registered)) }
                         }
                     }
                 }
@@ -153,7 +157,7 @@ async fn log(state: &Arc<State>, visitor: &Visitor) -> Result<Markup, Failure> {
 fn log_table(lines: &[FailedQuestionDocument]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Questions without an answer" {
-            table {
+            table.cards {
                 caption.hidden-text { "Charged questions without an answer, newest first" }
                 thead {
                     tr {
@@ -166,10 +170,10 @@ fn log_table(lines: &[FailedQuestionDocument]) -> Markup {
                 tbody {
                     @for line in lines {
                         tr {
-                            td { (time(&line.time)) }
-                            td { (line.dataset) }
-                            td.wrap { code { (line.key) } }
-                            td.wrap { (line.why) }
+                            td.whole data-label="When" { (time(&line.time)) }
+                            td.wrap data-label="Dataset" { (line.dataset) }
+                            td.wrap data-label="Key of the charge" { code { (line.key) } }
+                            td.wrap.whole data-label="What went wrong" { (line.why) }
                         }
                     }
                 }

@@ -84,7 +84,7 @@ impl Standing {
 fn table(caption: &str, tokens: &[&TokenDocument], visitor: &Visitor, now: Timestamp) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table {
+            table.cards {
                 caption.hidden-text { (caption) }
                 thead {
                     tr {
@@ -108,18 +108,18 @@ fn row(token: &TokenDocument, visitor: &Visitor, now: Timestamp) -> Markup {
                 @if token.id == visitor.caller.token.id { " " span.quiet-text { "(this session)" } }
                 br; code.quiet-text { (token.id) }
             }
-            td { (token.role.name()) }
-            td { (standing.shown()) }
+            td data-label="Role" { (token.role.name()) }
+            td data-label="Standing" { (standing.shown()) }
             td {
                 @if standing == Standing::Valid {
                     a href=(revoke::path(&token.id)) { "Revoke" span.hidden-text { " the token of " (token.principal) } }
                 }
             }
-            td { (what_is_seen(token, &token.accounts, true)) }
-            td { (what_is_seen(token, &token.datasets, false)) }
-            td { @if token.role == Role::Analyst { (if token.sees_above { "yes" } else { "no" }) } @else { "all" } }
-            td { (time(&token.created)) }
-            td { (time(token.revoked.as_ref().unwrap_or(&token.expires))) }
+            td.wrap data-label="Accounts" { (what_is_seen(token, &token.accounts, true)) }
+            td.wrap data-label="Datasets" { (what_is_seen(token, &token.datasets, false)) }
+            td data-label="Sees above" { @if token.role == Role::Analyst { (if token.sees_above { "yes" } else { "no" }) } @else { "all" } }
+            td data-label="Made" { (time(&token.created)) }
+            td data-label="Ends" { (time(token.revoked.as_ref().unwrap_or(&token.expires))) }
         }
     }
 }
