@@ -21,6 +21,7 @@ mod state;
 mod tokens;
 mod trace;
 mod trails;
+mod turns;
 mod uploads;
 mod verification;
 

@@ -16,6 +16,7 @@ use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::tokens::Tokens;
 use crate::trails::Trails;
+use crate::turns::Turns;
 use crate::uploads::Uploads;
 use crate::verification::Verification;
 
@@ -39,7 +40,7 @@ pub struct State {
     pub(crate) log: Log,
     pub(crate) settings: Settings,
     /// Questions that may run at the same time; the others wait.
-    pub(crate) questions: Arc<Semaphore>,
+    pub(crate) questions: Turns,
     /// Exports that may run at the same time: each keeps a thread and a view of the journal.
     pub(crate) exports: Arc<Semaphore>,
     /// When the server started: ticks are counted from here.
@@ -119,7 +120,7 @@ impl State {
             verification: Verification::default(),
             trails: Trails::default(),
             log,
-            questions: Arc::new(Semaphore::new(settings.questions)),
+            questions: Turns::new(settings.questions),
             exports: Arc::new(Semaphore::new(EXPORTS)),
             started: tokio::time::Instant::now(),
             ending: watch::Sender::new(false),

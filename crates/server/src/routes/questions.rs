@@ -12,7 +12,6 @@ use taximeter_api::{
 };
 use taximeter_gate::{Answer, Origin, Outcome, Prepared, Request};
 use taximeter_ledger::{AccountName, Key};
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::charges::{of_key, refused};
 use super::datasets::find;
@@ -22,6 +21,7 @@ use crate::extract::{Body, IdempotencyKey};
 use crate::failure::Failure;
 use crate::responses::{Asking, DatasetBody};
 use crate::state::State;
+use crate::turns::Turn;
 
 /// How long a question waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -45,10 +45,10 @@ pub(crate) async fn ask(
 ) -> Result<Response, Failure> {
     caller.require(Action::Ask)?;
     let request = gate_request(&caller, request, key)?;
-    let turn = turn(&state).await?;
+    let turn = turn(&state, &caller).await?;
     // The turn goes along, so that a question whose asker has gone away still counts as one that runs.
     let reply = blocking(&state, move |state| {
-        let _turn: OwnedSemaphorePermit = turn;
+        let _turn: Turn = turn;
         find(state, &request.dataset)?;
         Ok::<_, Problem>(reply(state, &caller, &request))
     });
@@ -123,9 +123,8 @@ fn no_answer(request: &Request, sequence: u64) -> Problem {
 }
 
 /// A turn to ask, or that it takes too long.
-async fn turn(state: &State) -> Result<OwnedSemaphorePermit, Failure> {
-    let waiting = Arc::clone(&state.questions).acquire_owned();
-    match tokio::time::timeout(PATIENCE, waiting).await {
+async fn turn(state: &State, caller: &Caller) -> Result<Turn, Failure> {
+    match tokio::time::timeout(PATIENCE, state.questions.take(&caller.token.principal)).await {
         Ok(Ok(turn)) => Ok(turn),
         _ => Err(Failure::new(
             Code::Busy,
