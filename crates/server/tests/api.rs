@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use axum::http::Request;
 use house::House;
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
+use taximeter_accounting::Cost;
+use taximeter_ledger::{AccountName, Charge, Key, Note};
 use taximeter_server::Settings;
 
 const COUNT: &str = "SELECT COUNT(*) FROM census";
@@ -286,6 +289,32 @@ async fn the_journal_is_verified_and_exported_whole() {
     let lines: Vec<Value> = export.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len() as u64, ledger["records"].as_u64().unwrap() + 1);
     assert_eq!(lines.last().unwrap()["end"], ledger["newest"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_ends_with_its_token_and_is_not_taken_for_whole() {
+    let house = House::new();
+    let note = Note::parse("note", &"n".repeat(500)).unwrap();
+    let cost = Cost::parse_epsilon("0.0001").unwrap().cost;
+    for _ in 0..600 {
+        let charge = Charge::new(Key::generate().unwrap(), vec![AccountName::parse("wages").unwrap()], vec![cost]);
+        house.ledger.charge(charge.unwrap().with_note(Some(note.clone()))).unwrap();
+    }
+    let whole = house.get("auditor", "/v1/export").await.expect(200).bytes.len();
+    for is_revoked in [false, true] {
+        let made = house.send("owner", "POST", "/v1/tokens", r#"{"principal":"nora","role":"auditor"}"#).await;
+        let made = made.expect(201).json();
+        let secret = format!("Bearer {}", made["secret"].as_str().unwrap());
+        let request = Request::get("/v1/export").header("Authorization", secret).body(Body::empty()).unwrap();
+        let body = house.service.answer(request).await.into_body();
+        if is_revoked {
+            let path = format!("/v1/tokens/{}/revoke", made["token"]["id"].as_str().unwrap());
+            house.send("owner", "POST", &path, "").await.expect(200);
+        }
+        // Nothing was read before: what had been sent is less than half of it.
+        let read = body.collect().await.map(|body| body.to_bytes().len());
+        assert_eq!(read.ok(), (!is_revoked).then_some(whole));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -72,7 +72,8 @@ pub(crate) async fn export(Shared(state): Shared<Arc<State>>, caller: Caller) ->
     })?;
     let mut reader = blocking(&state, |state| state.ledger().reader()).await?;
     let (sender, receiver) = mpsc::channel(4);
-    let mut chunks = Chunks { sender, runtime: tokio::runtime::Handle::current(), buffer: Vec::new() };
+    let runtime = tokio::runtime::Handle::current();
+    let mut chunks = Chunks { state, caller, sender, runtime, buffer: Vec::new() };
     tokio::task::spawn_blocking(move || {
         let _permit = permit;
         if let Err(error) = reader.export(&mut chunks, &mut |_, _| {}) {
@@ -84,8 +85,10 @@ pub(crate) async fn export(Shared(state): Shared<Arc<State>>, caller: Caller) ->
     Ok(([(header::CONTENT_TYPE, "application/jsonl")], body).into_response())
 }
 
-/// Sends what is written in chunks, and fails when whoever reads them has gone away or stopped reading.
+/// Sends what is written in chunks, and fails when whoever reads them has gone away, stopped reading, or may read no more.
 struct Chunks {
+    state: Arc<State>,
+    caller: Caller,
     sender: mpsc::Sender<io::Result<Bytes>>,
     runtime: tokio::runtime::Handle,
     buffer: Vec<u8>,
@@ -117,6 +120,12 @@ impl Write for Chunks {
 
     fn flush(&mut self) -> io::Result<()> {
         let chunk = std::mem::take(&mut self.buffer);
-        if chunk.is_empty() { Ok(()) } else { self.send(Ok(chunk.into())) }
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        if !self.caller.is_valid(&self.state) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the token or the session has ended"));
+        }
+        self.send(Ok(chunk.into()))
     }
 }
