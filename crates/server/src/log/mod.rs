@@ -49,7 +49,7 @@ struct Lines {
 const WAITING: usize = 4096;
 
 /// How long the end waits for whoever reads the lines.
-const LAST_LINES: Duration = Duration::from_secs(1);
+const LAST_LINES: Duration = Duration::from_secs(3);
 
 impl Log {
     /// A log to standard error.
