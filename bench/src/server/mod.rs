@@ -50,7 +50,7 @@ struct Report {
 }
 
 /// Who charges what in a measurement.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Scene {
     /// Every connection is an analyst's and charges her own account, below one that all spend from.
@@ -248,14 +248,13 @@ impl ServerBench {
         };
         self.print(&format!(
             "{store}: {}, for {:.0} s\n  in the process  {:.0} charges/s\n  over HTTP       {:.0} \
-             charges/s, {:.2} of it{}, {:.0} a commit\n  answers         p50 {:.2} ms, p99 {:.2} ms\n  memory          {:.1} MiB \
+             charges/s, {:.2} of it (at least 0.5), {:.0} a commit\n  answers         p50 {:.2} ms, p99 {:.2} ms\n  memory          {:.1} MiB \
              after {:.0} charges, {:.1} MiB after {}\n",
             scene.text(self.connections),
             self.seconds,
             rates.in_process_per_second,
             rates.per_second,
             rates.to_in_process,
-            if scene == Scene::Team { " (at least 0.5)" } else { "" },
             rates.per_commit,
             rates.p50_milliseconds,
             rates.p99_milliseconds,
