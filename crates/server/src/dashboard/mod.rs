@@ -15,6 +15,7 @@ mod pages;
 mod parts;
 mod rules;
 mod sessions;
+mod table;
 mod visitor;
 mod words;
 

@@ -8,6 +8,7 @@ use taximeter_api::{AccountEvent, Sight};
 use taximeter_ledger::{AccountName, Error, Ledger};
 
 use crate::dashboard::gauge::gauge;
+use crate::dashboard::table::{Head, cards};
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{account_link, reading, standing};
 use crate::failure::Failure;
@@ -17,30 +18,25 @@ use crate::state::State;
 /// The most accounts that are listed.
 const MOST: usize = 50;
 
+const HEADS: [Head<'_>; 5] = [
+    Head::Text("Account"),
+    Head::Text("Standing"),
+    Head::Text("Left of its budget"),
+    Head::Number("Reading, ε"),
+    Head::Number("Charges"),
+];
+
 /// The panel about those that may be seen; nothing if there are none.
 pub(super) async fn panel(state: &Arc<State>, visitor: &Visitor, name: &AccountName) -> Result<Markup, Failure> {
     let (above, sight) = (name.clone(), visitor.caller.sight.clone());
     let (shown, count) = blocking(state, move |state| find(state.ledger(), &above, &sight)).await?;
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("starts", &format!("{name}/")).finish();
+    let rows = html! { @for account in &shown { (line(account)) } };
     Ok(html! {
         @if count > 0 {
             section.panel #below data-live aria-labelledby="below-title" {
                 h2 #below-title { "Accounts below" }
-                div.scroll tabindex="0" role="region" aria-label="Accounts below" {
-                    table.cards {
-                        caption.hidden-text { "Accounts right below " (name) }
-                        thead {
-                            tr {
-                                th scope="col" { "Account" }
-                                th scope="col" { "Standing" }
-                                th scope="col" { "Left of its budget" }
-                                th.number scope="col" { "Reading, ε" }
-                                th.number scope="col" { "Charges" }
-                            }
-                        }
-                        tbody { @for account in &shown { (line(account)) } }
-                    }
-                }
+                (cards("", "Accounts below", &format!("Accounts right below {name}"), &HEADS, &rows))
                 @if count > shown.len() {
                     p { a href={ "/?" (query) } { "All " (thousands(count as u64)) " of them" } }
                 }

@@ -5,6 +5,7 @@ use taximeter_api::AccountDocument;
 use taximeter_api::words::{show_number, thousands};
 
 use super::history;
+use crate::dashboard::table::{Head, cards};
 use crate::dashboard::words::{percent, spent, time};
 use crate::trails::{Spender, Spent, Trail};
 
@@ -23,20 +24,7 @@ pub(super) fn panel(account: &AccountDocument, trail: &Trail) -> Markup {
             } @else if all.is_empty() {
                 p.quiet-text { "It is not known yet: the journal is not read so far." }
             } @else {
-                div.scroll tabindex="0" role="region" aria-label="Who spent what" {
-                    table.cards {
-                        caption.hidden-text { "What each person charged to " (account.account) }
-                        thead {
-                            tr {
-                                th scope="col" { "Who" }
-                                th.number scope="col" { "Charges" }
-                                th scope="col" { (took(account)) }
-                                th scope="col" { "Newest" }
-                            }
-                        }
-                        tbody { @for (spender, spent) in all.iter().take(MOST) { (line(account, *spender, spent)) } }
-                    }
-                }
+                (table(account, all.iter().take(MOST).map(|(spender, spent)| line(account, *spender, spent))))
                 @if all.len() > MOST { p.help { "The " (MOST) " who took the most, of " (thousands(all.len() as u64)) "." } }
             }
             @if given_up > 0.0 {
@@ -44,6 +32,12 @@ pub(super) fn panel(account: &AccountDocument, trail: &Trail) -> Markup {
             }
         }
     }
+}
+
+fn table(account: &AccountDocument, lines: impl Iterator<Item = Markup>) -> Markup {
+    let heads = [Head::Text("Who"), Head::Number("Charges"), Head::Text(took(account)), Head::Text("Newest")];
+    let caption = format!("What each person charged to {}", account.account);
+    cards("", "Who spent what", &caption, &heads, &html! { @for line in lines { (line) } })
 }
 
 fn took(account: &AccountDocument) -> &'static str {

@@ -9,35 +9,25 @@ use taximeter_api::words::{show_cost, show_costs};
 
 use super::answer;
 use super::kept::{self, Asked};
+use crate::dashboard::table::{Head, cards};
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::time;
 use crate::failure::Failure;
 use crate::state::State;
 
+const HEADS: [&str; 5] = ["Asked", "Dataset", "Question", "Cost", "Answer"];
+
 /// A table of earlier answers, with a link to those before them.
 pub(super) async fn earlier(state: &Arc<State>, visitor: &Visitor, before: Option<&str>) -> Result<Markup, Failure> {
     let (answers, next) = kept::part(state, visitor, before).await?;
+    let rows = html! { @for asked in &answers { (row(asked)) } };
     Ok(html! {
         div #earlier data-live {
             @if answers.is_empty() {
                 p.quiet-text { @if before.is_some() { "There are none before these." } @else { "You have none yet." } }
             } @else {
                 p.help { "Newest first. Looking at an answer again costs nothing." }
-                div.scroll tabindex="0" role="region" aria-label="Earlier answers" {
-                    table.cards {
-                        caption.hidden-text { "Your earlier answers" }
-                        thead {
-                            tr {
-                                th scope="col" { "Asked" }
-                                th scope="col" { "Dataset" }
-                                th scope="col" { "Question" }
-                                th scope="col" { "Cost" }
-                                th scope="col" { "Answer" }
-                            }
-                        }
-                        tbody { @for asked in &answers { (row(asked)) } }
-                    }
-                }
+                (cards("", "Earlier answers", "Your earlier answers", &HEADS.map(Head::Text), &rows))
             }
             p.actions {
                 @if before.is_some() { a href="/ask#earlier-heading" { "Newest" } }

@@ -13,6 +13,7 @@ use super::{analysts, left, path, rows, who_asks};
 use crate::access::Action;
 use crate::dashboard::fields::Fields;
 use crate::dashboard::page::Section;
+use crate::dashboard::table::{Head, cards};
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::time;
 use crate::extract::Name;
@@ -63,7 +64,17 @@ fn facts(visitor: &Visitor, dataset: &DatasetDocument) -> Result<Markup, Failure
     })
 }
 
+const HEADS: [Head<'_>; 6] = [
+    Head::Text("Column"),
+    Head::Text("Type"),
+    Head::Number("Lowest"),
+    Head::Number("Highest"),
+    Head::Number("Grid"),
+    Head::Text("Categories"),
+];
+
 fn columns(schema: &SchemaDocument) -> Markup {
+    let rows = html! { @for column in &schema.columns { (column_row(column, schema)) } };
     html! {
         section.panel aria-labelledby="columns" {
             h2 #columns { "Columns" }
@@ -71,25 +82,9 @@ fn columns(schema: &SchemaDocument) -> Markup {
                 "Values outside the bounds are moved to them, and put on the grid; sums and averages need bounds. One may group by a \
                  column with categories, and every category is answered."
             }
-            div.scroll tabindex="0" role="region" aria-label="Columns" {
-                table.cards {
-                    caption.hidden-text { "Columns and what is declared about them" }
-                    thead {
-                        tr {
-                            @for name in ["Column", "Type", "Lowest", "Highest", "Grid", "Categories"] {
-                                th.number[is_number(name)] scope="col" { (name) }
-                            }
-                        }
-                    }
-                    tbody { @for column in &schema.columns { (column_row(column, schema)) } }
-                }
-            }
+            (cards("", "Columns", "Columns and what is declared about them", &HEADS, &rows))
         }
     }
-}
-
-fn is_number(heading: &str) -> bool {
-    matches!(heading, "Lowest" | "Highest" | "Grid")
 }
 
 fn column_row(column: &ColumnDocument, schema: &SchemaDocument) -> Markup {

@@ -20,6 +20,7 @@ use taximeter_ledger::AccountName;
 use crate::access::Action;
 use crate::dashboard::gauge::gauge;
 use crate::dashboard::page::Section;
+use crate::dashboard::table::{Head, cards};
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{account_link, time};
 use crate::extract::Parameters;
@@ -66,43 +67,27 @@ fn nothing_yet(visitor: &Visitor) -> &'static str {
 }
 
 fn table(visitor: &Visitor, list: &[DatasetDocument]) -> Result<Markup, Failure> {
-    Ok(html! {
-        div.scroll tabindex="0" role="region" aria-label="Datasets" {
-            table.cards {
-                caption.hidden-text { "Datasets by name" }
-                thead {
-                    tr {
-                        th scope="col" { "Dataset" }
-                        th scope="col" { "Left of its budget" }
-                        th scope="col" { (who_asks(visitor)) }
-                        th scope="col" { "Protects" }
-                        th scope="col" { "Earlier answers" }
-                        @if visitor.is_owner() { th.number scope="col" { "Rows that count" } }
-                        th.number scope="col" { "Version" }
-                        th scope="col" { "Registered" }
-                    }
-                }
-                tbody {
-                    @for dataset in list {
-                        tr {
-                            th scope="row" { a href=(path(&dataset.dataset)) { (dataset.dataset) } }
-                            td.whole data-label="Left of its budget" { (left(dataset.account.as_ref())) }
-                            td.whole data-label=(who_asks(visitor)) { (analysts(dataset)) }
-                            td.wrap data-label="Protects" {
-                                (dataset.schema.privacy_unit()?) ", " (dataset.schema.neighbours.name())
-                            }
-                            td data-label="Earlier answers" {
-                                (if dataset.reuse { "given again at no cost" } else { "not given again" })
-                            }
-                            @if visitor.is_owner() { td.number data-label="Rows that count" { (rows(dataset)) } }
-                            td.number data-label="Version" { (dataset.version) }
-                            td.whole data-label="Registered" { (time(&dataset.registered)) }
-                        }
-                    }
-                }
+    let names = ["Dataset", "Left of its budget", who_asks(visitor), "Protects", "Earlier answers"];
+    let mut heads = names.map(Head::Text).to_vec();
+    if visitor.is_owner() {
+        heads.push(Head::Number("Rows that count"));
+    }
+    heads.extend([Head::Number("Version"), Head::Text("Registered")]);
+    let lines = html! {
+        @for dataset in list {
+            tr {
+                th scope="row" { a href=(path(&dataset.dataset)) { (dataset.dataset) } }
+                td.whole data-label="Left of its budget" { (left(dataset.account.as_ref())) }
+                td.whole data-label=(who_asks(visitor)) { (analysts(dataset)) }
+                td.wrap data-label="Protects" { (dataset.schema.privacy_unit()?) ", " (dataset.schema.neighbours.name()) }
+                td data-label="Earlier answers" { (if dataset.reuse { "given again at no cost" } else { "not given again" }) }
+                @if visitor.is_owner() { td.number data-label="Rows that count" { (rows(dataset)) } }
+                td.number data-label="Version" { (dataset.version) }
+                td.whole data-label="Registered" { (time(&dataset.registered)) }
             }
         }
-    })
+    };
+    Ok(cards("", "Datasets", "Datasets by name", &heads, &lines))
 }
 
 /// The rows that count, for an owner.
@@ -155,29 +140,16 @@ async fn log(state: &Arc<State>, visitor: &Visitor) -> Result<Markup, Failure> {
 }
 
 fn log_table(lines: &[FailedQuestionDocument]) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label="Questions without an answer" {
-            table.cards {
-                caption.hidden-text { "Charged questions without an answer, newest first" }
-                thead {
-                    tr {
-                        th scope="col" { "When" }
-                        th scope="col" { "Dataset" }
-                        th scope="col" { "Key of the charge" }
-                        th scope="col" { "What went wrong" }
-                    }
-                }
-                tbody {
-                    @for line in lines {
-                        tr {
-                            td.whole data-label="When" { (time(&line.time)) }
-                            td.wrap data-label="Dataset" { (line.dataset) }
-                            td.wrap data-label="Key of the charge" { code { (line.key) } }
-                            td.wrap.whole data-label="What went wrong" { (line.why) }
-                        }
-                    }
-                }
+    let heads = ["When", "Dataset", "Key of the charge", "What went wrong"].map(Head::Text);
+    let rows = html! {
+        @for line in lines {
+            tr {
+                td.whole data-label="When" { (time(&line.time)) }
+                td.wrap data-label="Dataset" { (line.dataset) }
+                td.wrap data-label="Key of the charge" { code { (line.key) } }
+                td.wrap.whole data-label="What went wrong" { (line.why) }
             }
         }
-    }
+    };
+    cards("", "Questions without an answer", "Charged questions without an answer, newest first", &heads, &rows)
 }

@@ -19,6 +19,7 @@ use self::tree::Tree;
 use crate::access::Action;
 use crate::dashboard::fields::Fields;
 use crate::dashboard::page::Section;
+use crate::dashboard::table::{Head, cards};
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{account_link, time};
 use crate::extract::Parameters;
@@ -128,31 +129,24 @@ impl Refusals {
                 @if self.newest.is_empty() {
                     p.quiet-text { "No charge was refused since the server started." }
                 } @else {
-                    div.scroll tabindex="0" role="region" aria-label="Recent refusals" {
-                        table.cards {
-                            caption.hidden-text { "Charges that were refused, newest first" }
-                            thead {
-                                tr {
-                                    th scope="col" { "Time" }
-                                    th scope="col" { "Account that refused" }
-                                    th scope="col" { "Why" }
-                                    th scope="col" { "Who asked" }
-                                }
-                            }
-                            tbody {
-                                @for refused in &self.newest {
-                                    tr {
-                                        td.whole data-label="Time" { (time(&refused.time)) }
-                                        td.whole data-label="Account that refused" { (account_link(&refused.account)) }
-                                        td.wrap data-label="Why" { (refused.reason) }
-                                        td.wrap data-label="Who asked" { (refused.by.as_deref().unwrap_or("–")) }
-                                    }
-                                }
-                            }
-                        }
-                    }
+                    (self.table())
                 }
             }
         }
+    }
+
+    fn table(&self) -> Markup {
+        let heads = ["Time", "Account that refused", "Why", "Who asked"].map(Head::Text);
+        let rows = html! {
+            @for refused in &self.newest {
+                tr {
+                    td.whole data-label="Time" { (time(&refused.time)) }
+                    td.whole data-label="Account that refused" { (account_link(&refused.account)) }
+                    td.wrap data-label="Why" { (refused.reason) }
+                    td.wrap data-label="Who asked" { (refused.by.as_deref().unwrap_or("–")) }
+                }
+            }
+        };
+        cards("", "Recent refusals", "Charges that were refused, newest first", &heads, &rows)
     }
 }

@@ -14,6 +14,7 @@ use super::Asked;
 use crate::dashboard::gauge::gauge;
 use crate::dashboard::journal_note::journal_note;
 use crate::dashboard::pages::account::is_behind;
+use crate::dashboard::table::{Head, cards};
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{account_link, account_path, pace, reading, standing, time, until};
 use crate::failure::Failure;
@@ -36,6 +37,16 @@ pub(super) struct Tree {
     page: usize,
     rows: Vec<AccountDocument>,
 }
+
+const HEADS: [Head<'_>; 7] = [
+    Head::Text("Account"),
+    Head::Text("Standing"),
+    Head::Text("Left of the budget"),
+    Head::Number("Reading, ε"),
+    Head::Number("Charges"),
+    Head::Text("Spending of the budget"),
+    Head::Text("Runs out at this rate"),
+];
 
 impl Tree {
     /// The accounts of a page.
@@ -86,24 +97,9 @@ impl Tree {
         let now = Timestamp::now();
         let rows: Vec<Row> = self.rows.iter().map(|account| Row::new(account, state, visitor, now)).collect();
         let least = self.rows.iter().map(depth).min().unwrap_or(0);
+        let lines = html! { @for row in &rows { (row.markup(now, least)) } };
         html! {
-            div.scroll tabindex="0" role="region" aria-label="Accounts" {
-                table.tree.cards {
-                    caption.hidden-text { "Accounts; those below an account follow it, under its name" }
-                    thead {
-                        tr {
-                            th scope="col" { "Account" }
-                            th scope="col" { "Standing" }
-                            th scope="col" { "Left of the budget" }
-                            th.number scope="col" { "Reading, ε" }
-                            th.number scope="col" { "Charges" }
-                            th scope="col" { "Spending of the budget" }
-                            th scope="col" { "Runs out at this rate" }
-                        }
-                    }
-                    tbody { @for row in &rows { (row.markup(now, least)) } }
-                }
-            }
+            (cards("tree", "Accounts", "Accounts; those below an account follow it, under its name", &HEADS, &lines))
             (journal_note(state, visitor, rows.iter().any(|row| row.is_behind)))
         }
     }

@@ -13,6 +13,7 @@ use taximeter_ledger::AccountName;
 pub(super) use self::filter::Asked;
 use self::filter::{Filter, WHATS};
 use self::search::{Part, find};
+use crate::dashboard::table::{Head, cards};
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{account_link, account_path, count, percent, reading, time};
 use crate::failure::Failure;
@@ -92,27 +93,22 @@ fn number(name: &str, label: &str, value: Option<u64>) -> Markup {
     }
 }
 
+const HEADS: [Head<'_>; 8] = [
+    Head::Number("Record"),
+    Head::Text("Time"),
+    Head::Text("What"),
+    Head::Text("By"),
+    Head::Text("Note"),
+    Head::Number("Reading, ε"),
+    Head::Number("Left"),
+    Head::Text("Receipt"),
+];
+
 fn table(name: &AccountName, part: &Part) -> Markup {
+    let rows = html! { @for record in &part.records { (line(name, record)) } };
     html! {
         @if !part.records.is_empty() {
-            div.scroll tabindex="0" role="region" aria-label="History" {
-                table.history.cards {
-                    caption.hidden-text { "What happened to " (name) ", newest first" }
-                    thead {
-                        tr {
-                            th.number scope="col" { "Record" }
-                            th scope="col" { "Time" }
-                            th scope="col" { "What" }
-                            th scope="col" { "By" }
-                            th scope="col" { "Note" }
-                            th.number scope="col" { "Reading, ε" }
-                            th.number scope="col" { "Left" }
-                            th scope="col" { "Receipt" }
-                        }
-                    }
-                    tbody { @for record in &part.records { (line(name, record)) } }
-                }
-            }
+            (cards("history", "History", &format!("What happened to {name}, newest first"), &HEADS, &rows))
         }
     }
 }
