@@ -25,16 +25,19 @@ fn census() -> AccountName {
 /// A new ledger with one account.
 fn open_with_account(url: &str, folder: &Path, budget: &str) -> Ledger {
     let ledger = open(url, folder).unwrap();
+    open_account(&ledger, census(), budget);
+    ledger
+}
+
+fn open_account(ledger: &Ledger, name: AccountName, budget: &str) {
     let budget = Budget::parse(budget).unwrap();
-    ledger
-        .open_account(AccountSpec {
-            name: census(),
-            privacy: Privacy::default(),
-            filter: Some(FilterSpec::new(FilterRule::Basic, budget)),
-            odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
-        })
-        .unwrap();
-    ledger
+    let opened = ledger.open_account(AccountSpec {
+        name,
+        privacy: Privacy::default(),
+        filter: Some(FilterSpec::new(FilterRule::Basic, budget)),
+        odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+    });
+    opened.unwrap();
 }
 
 fn charge(key: &str) -> Charge {
@@ -93,6 +96,46 @@ fn a_key_that_another_process_used_is_replayed() {
     assert_eq!(fresh, 50);
     drop((first, second));
     assert_eq!(verified_charges(&url, folder.path()), 51);
+}
+
+#[test]
+fn what_was_decided_ahead_is_decided_again_when_another_process_came_between() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = PrivatePostgres::shared().new_database().unwrap();
+    let first = open_with_account(&url, folder.path(), "10,1e-6");
+    let survey = AccountName::parse("survey").unwrap();
+    open_account(&first, survey.clone(), "10,1e-6");
+    let second = open(&url, folder.path()).unwrap();
+    let is_charged = |ledger: &Ledger, key: &str| match ledger.charge(charge(key)).unwrap() {
+        Outcome::Charged(_) => true,
+        Outcome::Refused(_) => false,
+        Outcome::Replayed(_) => panic!("{key} was charged before"),
+    };
+    // Alone for long enough to expect to be alone.
+    let alone =
+        |ledger: &Ledger, name: &str| (0..20).for_each(|at| assert!(is_charged(ledger, &format!("{name} {at}"))));
+    alone(&first, "first");
+    // Decided ahead, as another charge than the one that took its place in the journal.
+    assert!(is_charged(&second, "between"));
+    assert!(is_charged(&first, "after"));
+    alone(&first, "again");
+    // Decided ahead as a new charge, though the other process has used the key.
+    assert!(is_charged(&second, "both"));
+    assert!(matches!(first.charge(charge("both")).unwrap(), Outcome::Replayed(_)));
+    alone(&first, "once more");
+    // Decided ahead as a charge, though the key is now another request's: the account is left as if nothing had been decided.
+    let cost = Cost::parse_epsilon("0.1").unwrap().cost;
+    let elsewhere = Charge::new(Key::parse("key", "elsewhere").unwrap(), vec![survey], vec![cost]).unwrap();
+    assert!(matches!(second.charge(elsewhere).unwrap(), Outcome::Charged(_)));
+    assert!(first.charge(charge("elsewhere")).unwrap_err().is_key_taken());
+    alone(&first, "at last");
+    // Decided ahead as one that fits, though the other process has spent what is left.
+    let rest = (0..).take_while(|at| is_charged(&second, &format!("rest {at}"))).count();
+    assert_eq!(rest, 100 - 83);
+    assert!(!is_charged(&first, "too late"));
+    assert_eq!(first.account(&census()).unwrap(), second.account(&census()).unwrap());
+    drop((first, second));
+    assert_eq!(verified_charges(&url, folder.path()), 100);
 }
 
 #[test]

@@ -125,7 +125,7 @@ impl Ledger {
             commit_clock: CommitClock::default(),
             cause: OnceLock::new(),
         });
-        let writer = Writer { shared: Arc::clone(&shared), store, witness, tree, meets_repeats: false };
+        let writer = Writer { shared: Arc::clone(&shared), store, witness, tree, meets_repeats: false, undisturbed: 0 };
         let ending = Ending(Arc::clone(&shared));
         let writer = thread::Builder::new()
             .name("ledger writer".to_string())

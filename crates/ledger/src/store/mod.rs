@@ -101,6 +101,9 @@ impl StoredRecord {
 ///
 /// After an error the transaction is over, as after [`rollback`](Store::rollback).
 pub(crate) trait Store: Send {
+    /// Asks for the transaction that [`begin`](Store::begin) will start next, so that the answer comes while something else is done.
+    fn ask_to_begin(&mut self) {}
+
     /// Starts a transaction that writes, keeps other writers out until it ends, and returns the newest record. Nothing means that
     /// there is no ledger yet.
     fn begin(&mut self) -> Result<Option<Position>, StoreError>;

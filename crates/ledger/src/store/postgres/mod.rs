@@ -14,13 +14,14 @@ mod session;
 #[cfg(all(test, feature = "server-tests"))]
 mod tests;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
+use tokio::task::{JoinHandle, yield_now};
 use tokio::time::timeout;
-use tokio_postgres::{Row, SimpleQueryMessage};
+use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 
 pub use self::address::PostgresAddress;
 pub(super) use self::address::without_password;
@@ -39,6 +40,8 @@ pub(super) struct Postgres {
     access: Access,
     /// Nothing after the connection was lost.
     session: Option<Session>,
+    /// A transaction that was asked for and not yet waited for.
+    asked: Option<JoinHandle<Result<Option<Position>, StoreError>>>,
     /// What this transaction has not yet sent.
     unsent: Rows,
 }
@@ -114,7 +117,10 @@ impl Postgres {
             Ok(Some(session))
         });
         match opened.map_err(|error: StoreError| cannot(error.message))? {
-            Some(session) => Ok(Postgres { runtime, address, access, session: Some(session), unsent: Rows::default() }),
+            Some(session) => {
+                let (session, asked, unsent) = (Some(session), None, Rows::default());
+                Ok(Postgres { runtime, address, access, session, asked, unsent })
+            }
             None => Err(Error::input(no_ledger(&address))),
         }
     }
@@ -163,15 +169,28 @@ impl Postgres {
 }
 
 impl Store for Postgres {
+    fn ask_to_begin(&mut self) {
+        let Some(session) = &mut self.session else { return };
+        self.asked = self.runtime.block_on(async {
+            let lock_head = session.statement(LOCK_HEAD).await.ok()?;
+            let client = Arc::clone(&session.client);
+            let asked = tokio::spawn(async move { lock(&client, &lock_head).await });
+            // It hands the request to the connection, which sends it: each has its turn once.
+            yield_now().await;
+            yield_now().await;
+            Some(asked)
+        });
+    }
+
     fn begin(&mut self) -> Result<Option<Position>, StoreError> {
         self.unsent = Rows::default();
-        self.exchange(async |session| {
-            let lock_head = session.statement(LOCK_HEAD).await?;
-            let client = &session.client;
-            let (begun, locked) = together(client.batch_execute(BEGIN), client.query(&lock_head, &[])).await;
-            begun?;
-            position(only_row(&locked?)?, 0)
-        })
+        match self.asked.take() {
+            Some(asked) => self.exchange(async |_| asked.await.unwrap_or_else(|error| Err(given_up(&error)))),
+            None => self.exchange(async |session| {
+                let lock_head = session.statement(LOCK_HEAD).await?;
+                lock(&session.client, &lock_head).await
+            }),
+        }
     }
 
     fn begin_reading(&mut self) -> Result<(), StoreError> {
@@ -260,7 +279,7 @@ impl Store for Postgres {
     }
 
     fn reconnect(&mut self) -> Result<(), StoreError> {
-        (self.session, self.unsent) = (None, Rows::default());
+        (self.session, self.asked, self.unsent) = (None, None, Rows::default());
         let until = Instant::now() + RECONNECT;
         let mut pause = Duration::from_millis(50);
         loop {
@@ -284,6 +303,18 @@ impl Store for Postgres {
             }
         }
     }
+}
+
+/// Starts a transaction that has the ledger to itself.
+async fn lock(client: &Client, lock_head: &Statement) -> Result<Option<Position>, StoreError> {
+    let (begun, locked) = together(client.batch_execute(BEGIN), client.query(lock_head, &[])).await;
+    begun?;
+    position(only_row(&locked?)?, 0)
+}
+
+/// A request that ended without an answer.
+fn given_up(error: &tokio::task::JoinError) -> StoreError {
+    StoreError::new(Failure::Lost, format!("a request to PostgreSQL was given up: {error}"))
 }
 
 /// Whether the answer to [`COMMIT`] says that the transaction is on disk.

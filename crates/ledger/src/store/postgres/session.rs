@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::failure::while_connecting;
 use crate::store::{Access, Failure, StoreError};
 
 pub(super) struct Session {
-    pub(super) client: Client,
+    pub(super) client: Arc<Client>,
     connection: AbortHandle,
     statements: HashMap<&'static str, Statement>,
 }
@@ -77,7 +77,8 @@ impl Session {
             // How a connection ended is told to whoever waits for an answer.
             let _ = connection.await;
         });
-        let session = Session { client, connection: connection.abort_handle(), statements: HashMap::new() };
+        let session =
+            Session { client: Arc::new(client), connection: connection.abort_handle(), statements: HashMap::new() };
         session.configure(access).await?;
         Ok(session)
     }

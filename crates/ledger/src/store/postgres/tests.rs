@@ -327,6 +327,43 @@ fn a_writer_keeps_others_out_until_it_commits() {
 }
 
 #[test]
+fn a_transaction_that_was_asked_for_has_begun_before_it_is_waited_for() {
+    let url = new_database();
+    let mut first = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut first);
+    let before = bookkeeper.books.head();
+    let mut second = Postgres::open(&url, WRITE).unwrap();
+    first.ask_to_begin();
+    // It is under way although nobody waits for it: the other one has to.
+    let held = "SELECT count(*) FROM pg_locks WHERE relation = 'taximeter.head'::regclass AND mode = 'RowShareLock'";
+    while query(&url, held).unwrap() == "0" {
+        thread::sleep(Duration::from_millis(10));
+    }
+    execute(&second, "SET lock_timeout = '50ms'").unwrap();
+    assert_eq!(second.begin().unwrap_err().kind, Failure::Again);
+    assert_eq!(first.begin().unwrap(), Some(before));
+    let changes = bookkeeper.charges(&["one"]);
+    let after = changes.head();
+    first.write(&changes).unwrap();
+    first.commit().unwrap();
+    // What is asked for while another writes is answered when that has ended.
+    assert_eq!(second.begin().unwrap(), Some(after));
+    first.ask_to_begin();
+    second.rollback();
+    assert_eq!(first.begin().unwrap(), Some(after));
+    first.rollback();
+    // A connection that broke is a lost one, whether it is asked first or not.
+    terminate(&first, &url);
+    first.ask_to_begin();
+    assert_eq!(first.begin().unwrap_err().kind, Failure::Lost);
+    first.ask_to_begin();
+    assert_eq!(first.begin().unwrap_err().kind, Failure::Lost);
+    first.reconnect().unwrap();
+    first.ask_to_begin();
+    assert_eq!(first.begin().unwrap(), Some(after));
+}
+
+#[test]
 fn a_reader_sees_one_state_throughout() {
     let url = new_database();
     let mut writer = Postgres::open(&url, CREATE).unwrap();
