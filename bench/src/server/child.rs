@@ -9,7 +9,7 @@ use clap::Args;
 use taximeter_api::{NewToken, Role};
 use taximeter_gate::Gate;
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
-use taximeter_server::{Listener, Log, LogForm, Settings, State, TokenPlace, Tokens};
+use taximeter_server::{Listener, Log, LogForm, Settings, State, TokenPlace, Tokens, runtime};
 use taximeter_testing::Connection;
 
 use crate::ledger::load::analyst;
@@ -41,7 +41,7 @@ impl Serve {
             ..Settings::default()
         };
         let state = State::new(gate, tokens, Log::new(LogForm::Off), settings).map_err(|problem| problem.detail)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| text(&error))?;
+        let runtime = runtime().map_err(|error| text(&error))?;
         runtime.block_on(async {
             let listener = Listener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), None).await;
             let listener = listener.map_err(|problem| problem.detail)?;

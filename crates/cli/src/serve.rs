@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use taximeter_api::{Code, Problem};
 use taximeter_gate::Gate;
-use taximeter_server::{Listener, Log, LogForm, Settings, State, Tls, TokenPlace, Tokens};
+use taximeter_server::{Listener, Log, LogForm, Settings, State, Tls, TokenPlace, Tokens, runtime};
 
 use crate::gate::GateArgs;
 use crate::output::{Failure, tell};
@@ -175,10 +175,7 @@ pub(crate) fn serve<T>(
     (address, tls): (SocketAddr, Option<Tls>),
     ready: impl FnOnce(&Listener) -> Result<T, Failure>,
 ) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::Other(format!("the server cannot start its threads: {error}")))?;
+    let runtime = runtime().map_err(|error| Failure::Other(format!("the server cannot start its threads: {error}")))?;
     let listener = runtime.block_on(Listener::bind(address, tls))?;
     let inside = runtime.enter();
     let signals = Signals::new()?;

@@ -16,6 +16,7 @@ mod openapi;
 mod places;
 mod responses;
 mod routes;
+mod runtime;
 mod service;
 mod state;
 mod tokens;
@@ -27,6 +28,7 @@ mod verification;
 
 pub use listen::{Listener, Tls};
 pub use log::{Log, LogForm};
+pub use runtime::runtime;
 pub use service::Service;
 pub use state::{Settings, State};
 pub use tokens::{TokenPlace, Tokens};
