@@ -1,7 +1,9 @@
 //! The bare loops: append a record and update an account, with the bytes of real charges, and nothing else. No decision, no hash,
-//! no key looked up, no queue, no witness.
+//! no key looked up, no queue; and no witness, except where it is asked what that alone takes.
 
 use std::error::Error;
+use std::fs::File;
+use std::io::{Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,9 @@ use taximeter_ledger::Ledger;
 use super::load;
 
 type Done<T> = Result<T, Box<dyn Error>>;
+
+/// How many bytes the ledger writes to its witness after a commit.
+const WITNESSED: usize = 512;
 
 /// What the ledger writes for a charge.
 pub struct Sample {
@@ -54,12 +59,17 @@ pub trait BareStore {
     /// The number of the charge that comes next.
     fn next(&mut self) -> &mut u64;
 
-    /// Charges a second, so many in each commit.
-    fn rate(&mut self, sample: &Sample, a_commit: u64, time: Duration) -> Done<f64> {
+    /// Charges a second, so many in each commit, with a file that is written and synced after each if there is one.
+    fn rate(&mut self, sample: &Sample, a_commit: u64, witness: Option<&File>, time: Duration) -> Done<f64> {
         let (started, first) = (Instant::now(), *self.next());
         while started.elapsed() < time {
             let next = *self.next();
             self.write(sample, next, a_commit)?;
+            if let Some(mut witness) = witness {
+                witness.rewind()?;
+                witness.write_all(&[0x5a; WITNESSED])?;
+                witness.sync_data()?;
+            }
             *self.next() += a_commit;
         }
         Ok((*self.next() - first) as f64 / started.elapsed().as_secs_f64())

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use taximeter_accounting::{Filter, FilterSpec, Odometer, OdometerSpec, PricedCost, Verdict};
 
 use crate::error::Error;
@@ -49,9 +49,9 @@ impl fmt::Display for Privacy {
 }
 
 /// The name of a privacy unit, such as `record` or `person`; written like a part of an account's name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Unit(Box<str>);
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Unit(Arc<str>);
 
 impl Unit {
     /// Reads the name of a unit.
@@ -79,9 +79,9 @@ impl TryFrom<String> for Unit {
     }
 }
 
-impl From<Unit> for String {
-    fn from(unit: Unit) -> String {
-        unit.0.into()
+impl Serialize for Unit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

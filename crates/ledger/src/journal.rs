@@ -6,7 +6,7 @@
 use std::fmt::{self, Write};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Number;
 
 use crate::account::AccountSpec;
@@ -16,8 +16,8 @@ use crate::hash::Hash;
 use crate::name::{AccountName, Note, Who, excerpt};
 
 /// The identity of a ledger: 128 random bits, in hexadecimal.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct LedgerId(u128);
 
 impl LedgerId {
@@ -54,9 +54,9 @@ impl TryFrom<String> for LedgerId {
     }
 }
 
-impl From<LedgerId> for String {
-    fn from(id: LedgerId) -> String {
-        id.to_string()
+impl Serialize for LedgerId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -157,7 +157,7 @@ impl fmt::Display for Computed {
 }
 
 impl Serialize for Computed {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(self.0)
     }
 }

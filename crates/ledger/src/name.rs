@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::Error;
 
@@ -12,8 +12,8 @@ use crate::error::Error;
 ///
 /// Up to [`DEPTH`](AccountName::DEPTH) parts separated by `/`; a part has up to 64 ASCII letters, digits, `-`, `_` and `.`, and
 /// starts with a letter or a digit. Only ASCII, so that no two names look alike.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct AccountName(Arc<str>);
 
 impl AccountName {
@@ -78,9 +78,9 @@ impl TryFrom<String> for AccountName {
     }
 }
 
-impl From<AccountName> for String {
-    fn from(name: AccountName) -> String {
-        name.0.to_string()
+impl Serialize for AccountName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 
@@ -102,8 +102,8 @@ pub(crate) fn check_part(what: &str, part: &str, whole: &str) -> Result<(), Erro
 }
 
 /// A short text that is kept with a charge: a key, who asked, or a note. It has no control characters, so that it shows on one line.
-#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, PartialEq, Eq, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct ShortText<const LONGEST: usize>(Arc<str>);
 
 /// The most bytes of a key.
@@ -218,9 +218,9 @@ impl<const LONGEST: usize> TryFrom<String> for ShortText<LONGEST> {
     }
 }
 
-impl<const LONGEST: usize> From<ShortText<LONGEST>> for String {
-    fn from(text: ShortText<LONGEST>) -> String {
-        text.0.to_string()
+impl<const LONGEST: usize> Serialize for ShortText<LONGEST> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 
