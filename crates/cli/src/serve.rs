@@ -34,7 +34,7 @@ pub struct Serve {
     /// The address to listen on
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7070")]
     listen: String,
-    /// The certificate, and those above it, in PEM
+    /// The certificate, and those above it, in PEM; read again when the file changes
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The certificate's private key, in PEM

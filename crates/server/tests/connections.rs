@@ -32,6 +32,12 @@ struct Server {
 #[derive(Clone, Default)]
 struct Page(Arc<Mutex<Vec<u8>>>);
 
+impl Page {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
 impl Write for Page {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
@@ -90,6 +96,31 @@ impl Server {
         stream
     }
 
+    /// An encrypted connection to `localhost`.
+    fn encrypted(
+        &self,
+        config: &Arc<rustls::ClientConfig>,
+    ) -> rustls::StreamOwned<rustls::ClientConnection, TcpStream> {
+        let connection = rustls::ClientConnection::new(Arc::clone(config), "localhost".try_into().unwrap()).unwrap();
+        rustls::StreamOwned::new(connection, self.connect())
+    }
+
+    /// The list of accounts on a new encrypted connection.
+    fn ask_encrypted(&self, config: &Arc<rustls::ClientConfig>) -> std::io::Result<String> {
+        let mut stream = self.encrypted(config);
+        stream.write_all(self.head("GET", "Connection: close\r\n").as_bytes())?;
+        Ok(rest(&mut stream))
+    }
+
+    /// Waits until the log says something.
+    fn wait_for_log(&self, text: &str) {
+        let start = Instant::now();
+        while !self.page.text().contains(text) {
+            assert!(start.elapsed() < Duration::from_secs(20), "{text:?} is not in the log:\n{}", self.page.text());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The head of a request that takes accounts.
     fn head(&self, method: &str, more: &str) -> String {
         let token = &self.token;
@@ -123,7 +154,7 @@ impl Server {
         runtime.block_on(self.serving.take().unwrap()).unwrap();
         runtime.shutdown_timeout(Duration::from_secs(5));
         drop(self.state.take());
-        String::from_utf8(self.page.0.lock().unwrap().clone()).unwrap()
+        self.page.text()
     }
 
     fn end(mut self) -> String {
@@ -397,6 +428,58 @@ fn certificate(folder: &TempDir) -> (Tls, rustls::pki_types::CertificateDer<'sta
     (tls, made.cert.der().clone())
 }
 
+/// A client that trusts this certificate and no other.
+fn trusting(certificate: rustls::pki_types::CertificateDer<'static>) -> Arc<rustls::ClientConfig> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(certificate).unwrap();
+    let config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Arc::new(config)
+}
+
+#[test]
+fn a_renewed_certificate_is_used_without_a_restart() {
+    let patient = Settings { arrival: Duration::from_secs(20), ..short() };
+    let mut trusted = None;
+    let server = Server::start_with(patient, |folder| {
+        let (tls, der) = certificate(folder);
+        trusted = Some(der);
+        Some(tls)
+    });
+    let old = trusting(trusted.unwrap());
+    check_answer(&server.ask_encrypted(&old).unwrap(), 200, "\"accounts\":[]");
+    // Who is connected stays so.
+    let mut open = server.encrypted(&old);
+    open.write_all(server.head("GET", "").as_bytes()).unwrap();
+    let mut first = [0; 15];
+    open.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200 OK");
+
+    // The certificate comes first, and does not go with the key that is still there: the one before is used.
+    let next = tempfile::tempdir().unwrap();
+    let (tls, der) = certificate(&next);
+    let place = |file: &std::path::Path| server.folder.path().join(file.file_name().unwrap());
+    std::fs::copy(&tls.certificate, place(&tls.certificate)).unwrap();
+    server.wait_for_log("certificate-not-renewed");
+    check_answer(&server.ask_encrypted(&old).unwrap(), 200, "\"accounts\":[]");
+
+    std::fs::copy(&tls.key, place(&tls.key)).unwrap();
+    server.wait_for_log("\"certificate-renewed\"");
+    check_answer(&server.ask_encrypted(&trusting(der)).unwrap(), 200, "\"accounts\":[]");
+    assert!(server.ask_encrypted(&old).is_err(), "the old certificate is no longer shown");
+    open.write_all(server.head("GET", "Connection: close\r\n").as_bytes()).unwrap();
+    assert!(rest(&mut open).contains("HTTP/1.1 200 OK"), "a second answer on the connection from before");
+
+    // A file that is gone changes nothing.
+    std::fs::remove_file(place(&tls.key)).unwrap();
+    server.wait_for_log("server.key cannot be used");
+    let page = server.end();
+    assert_eq!(page.matches("\"certificate-renewed\"").count(), 1, "{page}");
+}
+
 #[test]
 fn an_encrypted_server_answers_those_who_encrypt_and_nobody_else() {
     let mut trusted = None;
@@ -405,21 +488,8 @@ fn an_encrypted_server_answers_those_who_encrypt_and_nobody_else() {
         trusted = Some(der);
         Some(tls)
     });
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(trusted.unwrap()).unwrap();
-    let config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let config = Arc::new(config);
-    let ask = || {
-        let name = "localhost".try_into().unwrap();
-        let connection = rustls::ClientConnection::new(Arc::clone(&config), name).unwrap();
-        let mut stream = rustls::StreamOwned::new(connection, server.connect());
-        stream.write_all(server.head("GET", "Connection: close\r\n").as_bytes()).unwrap();
-        rest(&mut stream)
-    };
+    let config = trusting(trusted.unwrap());
+    let ask = || server.ask_encrypted(&config).unwrap();
     check_answer(&ask(), 200, "\"accounts\":[]");
 
     let start = Instant::now();

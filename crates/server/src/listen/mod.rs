@@ -17,9 +17,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 
 use self::stream::Stream;
+use self::tls::Certificate;
 use crate::events::Events;
 use crate::places::{Place, Places};
 use crate::service::Service;
@@ -38,13 +38,13 @@ pub struct Tls {
 pub struct Listener {
     listener: TcpListener,
     address: SocketAddr,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Arc<Certificate>>,
 }
 
 /// The most bytes of a request's line and headers.
 const LARGEST_HEAD: usize = 32 * 1024;
 
-/// How often the tokens that others change are read again.
+/// How often the tokens that others change are read again, and a certificate that was renewed is looked for.
 const RELOAD: Duration = Duration::from_secs(1);
 
 /// How long to wait when no connection can be taken, for instance because too many files are open.
@@ -62,7 +62,7 @@ impl Listener {
             };
             Problem::new(Code::Storage, format!("the server cannot listen on {address}: {error}{hint}"))
         };
-        let tls = tls.as_ref().map(tls::acceptor).transpose()?;
+        let tls = tls.map(Certificate::read).transpose()?.map(Arc::new);
         let listener = TcpListener::bind(address).await.map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;
         Ok(Listener { listener, address, tls })
@@ -81,8 +81,9 @@ impl Listener {
     /// Serves until `end`, and then until what was accepted is answered.
     pub async fn serve(self, state: Arc<State>, end: impl Future<Output = ()>) -> Result<(), Problem> {
         state.log.started(self.address, self.scheme());
-        let background =
-            [tokio::spawn(reload_tokens(Arc::clone(&state))), tokio::spawn(Events::run(Arc::clone(&state)))];
+        let mut background =
+            vec![tokio::spawn(reload_tokens(Arc::clone(&state))), tokio::spawn(Events::run(Arc::clone(&state)))];
+        background.extend(self.tls.clone().map(|tls| tokio::spawn(renew_certificate(tls, Arc::clone(&state)))));
         let connections = Connections {
             service: Service::new(&state),
             permits: Arc::new(Semaphore::new(state.settings.connections)),
@@ -122,7 +123,7 @@ struct Connections {
     permits: Arc<Semaphore>,
     /// By the machine at the other end, unless it is this one.
     peers: Places<IpAddr>,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Arc<Certificate>>,
     state: Arc<State>,
 }
 
@@ -161,7 +162,7 @@ impl Connections {
             let arrival = state.settings.arrival;
             let stream = match tls {
                 None => Stream::plain(stream, arrival),
-                Some(tls) => match timeout(arrival, tls.accept(stream)).await {
+                Some(tls) => match timeout(arrival, tls.acceptor().accept(stream)).await {
                     Ok(Ok(stream)) => Stream::encrypted(stream, arrival),
                     // Whoever speaks something else, or nothing, is not answered.
                     Ok(Err(_)) | Err(_) => return,
@@ -189,6 +190,21 @@ impl Connections {
 fn is_of_the_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+/// Looks again and again whether the certificate was renewed.
+async fn renew_certificate(tls: Arc<Certificate>, state: Arc<State>) {
+    let mut seconds = interval(RELOAD);
+    seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        seconds.tick().await;
+        let files = Arc::clone(&tls);
+        match tokio::task::spawn_blocking(move || files.renew()).await {
+            Ok(None) => {}
+            Ok(Some(result)) => state.log.renewed_certificate(result.map_err(|problem| problem.detail)),
+            Err(_) => state.log.renewed_certificate(Err("a defect in reading it".to_string())),
+        }
+    }
 }
 
 /// Reads the tokens again and again. When that fails, those that are known stay, and the log says so once until it works again.

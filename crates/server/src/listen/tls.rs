@@ -1,7 +1,8 @@
-//! The certificate and its key.
+//! The certificate and its key, which are read again when they were renewed.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use taximeter_api::Problem;
 use tokio_rustls::TlsAcceptor;
@@ -12,8 +13,57 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::Tls;
 
+/// A certificate in use.
+pub(super) struct Certificate {
+    files: Tls,
+    used: RwLock<Used>,
+}
+
+struct Used {
+    acceptor: TlsAcceptor,
+    /// What the files looked like when they were last read.
+    looks: Looks,
+}
+
+/// When each of the two files was changed, and its length. One that is not there looks like nothing.
+type Looks = [Option<(SystemTime, u64)>; 2];
+
+impl Certificate {
+    /// Reads the files.
+    pub(super) fn read(files: Tls) -> Result<Certificate, Problem> {
+        let looks = looks(&files);
+        let used = RwLock::new(Used { acceptor: acceptor(&files)?, looks });
+        Ok(Certificate { files, used })
+    }
+
+    /// What the next connection is encrypted with.
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        self.used.read().unwrap_or_else(PoisonError::into_inner).acceptor.clone()
+    }
+
+    /// Reads the files again if they have changed, and says what came of it. The two are replaced one after the other, so what cannot be
+    /// used is left alone until one of them changes again.
+    pub(super) fn renew(&self) -> Option<Result<(), Problem>> {
+        let looks = looks(&self.files);
+        if looks == self.used.read().unwrap_or_else(PoisonError::into_inner).looks {
+            return None;
+        }
+        let read = acceptor(&self.files);
+        let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
+        used.looks = looks;
+        Some(read.map(|acceptor| used.acceptor = acceptor))
+    }
+}
+
+fn looks(files: &Tls) -> Looks {
+    [&files.certificate, &files.key].map(|path| {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    })
+}
+
 /// What makes encrypted connections: TLS 1.2 or 1.3, and HTTP/1.1 inside.
-pub(super) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, Problem> {
+fn acceptor(tls: &Tls) -> Result<TlsAcceptor, Problem> {
     let Tls { certificate, key } = tls;
     let chain: Result<Vec<CertificateDer<'static>>, pem::Error> =
         CertificateDer::pem_slice_iter(&read("certificate", certificate)?).collect();

@@ -36,6 +36,8 @@ pub(super) enum Event {
     NotAccepted { why: String },
     TokensNotRead { why: String },
     TokensReadAgain,
+    CertificateRenewed,
+    CertificateNotRenewed { why: String },
     Panic { place: String },
 }
 
@@ -122,6 +124,10 @@ fn words(event: &Event) -> String {
         Event::NotAccepted { why } => format!("no connection can be taken: {why}"),
         Event::TokensNotRead { why } => format!("tokens that others change cannot be seen: {why}"),
         Event::TokensReadAgain => "tokens that others change are seen again".to_string(),
+        Event::CertificateRenewed => "a renewed certificate is used from now on".to_string(),
+        Event::CertificateNotRenewed { why } => {
+            format!("the certificate was changed and the one before is still used: {why}")
+        }
         Event::Panic { place } => format!("a defect: a thread panicked at {place}"),
         Event::Request(request) => {
             let AnsweredRequest { method, route, status, code, token, took, bytes } = request;

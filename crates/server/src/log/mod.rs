@@ -112,6 +112,14 @@ impl Log {
         }
     }
 
+    /// The files of the certificate changed, and are used from now on, or cannot be.
+    pub(crate) fn renewed_certificate(&self, result: Result<(), String>) {
+        match result {
+            Ok(()) => self.write(Level::Info, Event::CertificateRenewed),
+            Err(why) => self.write(Level::Error, Event::CertificateNotRenewed { why }),
+        }
+    }
+
     pub(crate) fn request(&self, request: AnsweredRequest) {
         let level = if request.status >= 500 { Level::Error } else { Level::Info };
         self.write(level, Event::Request(request));
