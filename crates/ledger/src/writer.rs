@@ -66,6 +66,9 @@ impl Settled {
     }
 }
 
+/// What is to be written for a batch, and what its commands are told after that, in their order.
+type DecidedBatch = (Changes, Vec<Settled>);
+
 /// What the writer shares with the handles.
 pub(crate) struct Shared {
     pub(crate) queue: Queue<Command>,
@@ -217,7 +220,7 @@ impl Writer {
     /// So many are expected in all: those that arrive while the first are decided join the batch.
     fn serve(&mut self, batch: &mut Batch<Command>, expected: usize) -> Result<Vec<Settled>, Trouble> {
         // A transaction whose commit got no answer.
-        let mut in_doubt: Option<(Changes, Vec<Settled>)> = None;
+        let mut in_doubt: Option<DecidedBatch> = None;
         let started = Instant::now();
         for attempt in (0..TRIES).take_while(|attempt| *attempt == 0 || started.elapsed() < TRYING) {
             let expected = if attempt == 0 && !self.meets_repeats { expected } else { 0 };
@@ -243,7 +246,7 @@ impl Writer {
         batch: &mut Batch<Command>,
         expected: usize,
         started: Instant,
-        in_doubt: &mut Option<(Changes, Vec<Settled>)>,
+        in_doubt: &mut Option<DecidedBatch>,
     ) -> Result<Vec<Settled>, Undone> {
         let (head, foreseen) = self.begin(batch, expected, in_doubt.is_none() && !self.meets_repeats)?;
         // Every other writer waits now, so what the journal says is the last word about a commit that got no answer.
@@ -312,7 +315,7 @@ impl Writer {
         batch: &mut Batch<Command>,
         expected: usize,
         may_foresee: bool,
-    ) -> Result<(Option<Position>, Option<(Changes, Vec<Settled>)>), Undone> {
+    ) -> Result<(Option<Position>, Option<DecidedBatch>), Undone> {
         let known = self.books_head();
         let foreseen = (may_foresee && self.undisturbed >= UNDISTURBED).then(|| {
             self.store.ask_to_begin();
@@ -337,7 +340,7 @@ impl Writer {
         batch: &mut Batch<Command>,
         expected: usize,
         known: &HashMap<Key, StoredRecord>,
-    ) -> (Changes, Vec<Settled>) {
+    ) -> DecidedBatch {
         /// How long nobody may arrive.
         const PAUSE: Duration = Duration::from_micros(4);
         /// Costs paid by accounts in one transaction, far less than a second of them: others must not give up waiting for it.
