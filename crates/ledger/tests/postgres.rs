@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_ledger::{
@@ -172,7 +172,9 @@ fn refreshes_that_wait_together_cost_one_transaction() {
         let holding = scope.spawn(|| query(&url, hold).unwrap());
         let held =
             "SELECT count(*) FROM pg_locks WHERE relation = 'taximeter.head'::regclass AND mode = 'RowShareLock'";
+        let start = Instant::now();
         while query(&url, held).unwrap() == "0" {
+            assert!(start.elapsed() < Duration::from_secs(10), "nobody holds the lock");
             thread::sleep(Duration::from_millis(10));
         }
         let refreshing: Vec<_> = (0..100).map(|_| scope.spawn(|| ledger.refresh().unwrap())).collect();

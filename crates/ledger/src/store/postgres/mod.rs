@@ -170,15 +170,15 @@ impl Postgres {
 
 impl Store for Postgres {
     fn ask_to_begin(&mut self) {
-        let Some(session) = &mut self.session else { return };
-        self.asked = self.runtime.block_on(async {
-            let lock_head = session.statement(LOCK_HEAD).await.ok()?;
-            let client = Arc::clone(&session.client);
-            let asked = tokio::spawn(async move { lock(&client, &lock_head).await });
-            // It hands the request to the connection, which sends it: each has its turn once.
+        // Whoever has no connection, or has not prepared the statement on it, is told by what begins.
+        let Some(session) = &self.session else { return };
+        let Some(lock_head) = session.prepared(LOCK_HEAD) else { return };
+        let client = Arc::clone(&session.client);
+        self.asked = Some(self.runtime.spawn(async move { lock(&client, &lock_head).await }));
+        // It hands the request to the connection, which sends it: each has its turn once.
+        self.runtime.block_on(async {
             yield_now().await;
             yield_now().await;
-            Some(asked)
         });
     }
 

@@ -120,10 +120,15 @@ impl Session {
         check_durable(row, 3).map_err(failed)
     }
 
+    /// A statement, if it was used before.
+    pub(super) fn prepared(&self, text: &'static str) -> Option<Statement> {
+        self.statements.get(text).cloned()
+    }
+
     /// A prepared statement, prepared when it is first used.
     pub(super) async fn statement(&mut self, text: &'static str) -> Result<Statement, tokio_postgres::Error> {
-        if let Some(statement) = self.statements.get(text) {
-            return Ok(statement.clone());
+        if let Some(statement) = self.prepared(text) {
+            return Ok(statement);
         }
         let statement = self.client.prepare(text).await?;
         self.statements.insert(text, statement.clone());

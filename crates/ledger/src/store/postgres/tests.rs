@@ -336,7 +336,9 @@ fn a_transaction_that_was_asked_for_has_begun_before_it_is_waited_for() {
     first.ask_to_begin();
     // It is under way although nobody waits for it: the other one has to.
     let held = "SELECT count(*) FROM pg_locks WHERE relation = 'taximeter.head'::regclass AND mode = 'RowShareLock'";
+    let start = Instant::now();
     while query(&url, held).unwrap() == "0" {
+        assert!(start.elapsed() < Duration::from_secs(10), "nothing was sent");
         thread::sleep(Duration::from_millis(10));
     }
     execute(&second, "SET lock_timeout = '50ms'").unwrap();
