@@ -3,7 +3,7 @@
 //! It takes whatever waits, decides it in order in memory, commits all of it in one transaction, has the witness remember it, and
 //! only then answers. Between the commit and the answer nothing can fail silently: what is not certain stops the ledger.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::thread;
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use crate::account::AccountSpec;
 use crate::books::{Books, Changes, Decided, Draft};
-use crate::charge::{FreshReceipt, Outcome, PreparedCharge, Receipt, Refusal};
+use crate::charge::{FreshReceipt, Outcome, PreparedCharge, Receipt};
 use crate::commit_times::CommitClock;
 use crate::connections::Connections;
 use crate::error::Error;
@@ -21,6 +21,7 @@ use crate::hash::StateTree;
 use crate::journal::{Event, Position};
 use crate::name::{AccountName, Key, Note, Who};
 use crate::queue::{Batch, Queue, Reply};
+use crate::refusals::Refusals;
 use crate::store::{Failure, Store, StoreError, StoredRecord};
 use crate::witness::{Testimony, Witness};
 
@@ -93,29 +94,6 @@ impl Shared {
         ))
     }
 }
-
-/// The newest refusals, and how many there were: they are not in the journal.
-#[derive(Default)]
-pub(crate) struct Refusals {
-    pub(crate) count: u64,
-    pub(crate) newest: VecDeque<RefusedCharge>,
-}
-
-/// A refusal as it is remembered, for as long as the process lives.
-#[derive(Clone, Debug)]
-pub struct RefusedCharge {
-    /// When it was refused.
-    pub time: Timestamp,
-    /// The account that refused, the first one from the root.
-    pub account: AccountName,
-    /// Why.
-    pub reason: String,
-    /// Who asked.
-    pub by: Option<Who>,
-}
-
-/// How many refusals are remembered.
-const REFUSALS: usize = 100;
 
 /// How often, and for how long, a transaction is tried when the store says that it may be.
 const TRIES: u32 = 20;
@@ -530,18 +508,6 @@ fn replayed(prepared: &PreparedCharge, receipt: Receipt) -> Result<Outcome, Erro
             prepared.charge.key(),
             record.sequence
         ))),
-    }
-}
-
-impl Refusals {
-    pub(crate) fn note(&mut self, charge: &PreparedCharge, refusal: &Refusal) {
-        self.count += 1;
-        if self.newest.len() == REFUSALS {
-            self.newest.pop_front();
-        }
-        let (account, reason) = &refusal.refused()[0];
-        let by = charge.charge.who().cloned();
-        self.newest.push_back(RefusedCharge { time: now(), account: account.clone(), reason: reason.text(), by });
     }
 }
 

@@ -15,8 +15,8 @@ use crate::journal::{LedgerId, Position};
 use crate::name::{AccountName, Key};
 use crate::quote::Quote;
 use crate::reader::Reader;
+use crate::refusals::RefusedCharge;
 use crate::store::Location;
-use crate::writer::RefusedCharge;
 
 /// The accounts, as this handle knows them. Where others write to the same ledger, [`refresh`](Ledger::refresh) first.
 impl Ledger {

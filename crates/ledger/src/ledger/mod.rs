@@ -21,9 +21,10 @@ use crate::journal::LedgerId;
 use crate::name::{AccountName, Note, Who};
 use crate::queue::{Answer, NotPushed, Queue, Reply, slot};
 use crate::reader::{self, Loaded};
+use crate::refusals::Refusals;
 use crate::store::{self, Access, Location, Store};
 use crate::witness::{Sharing, Testimony, Witness};
-use crate::writer::{Command, Refusals, Shared, Writer, now};
+use crate::writer::{Command, Shared, Writer, now};
 
 /// How a ledger is opened.
 #[derive(Clone, Debug)]

@@ -1,0 +1,44 @@
+//! The newest refusals: they are not in the journal.
+
+use std::collections::VecDeque;
+
+use jiff::Timestamp;
+
+use crate::charge::{PreparedCharge, Refusal};
+use crate::name::{AccountName, Who};
+use crate::writer::now;
+
+/// How many refusals are remembered.
+const REFUSALS: usize = 100;
+
+/// The newest refusals, and how many there were.
+#[derive(Default)]
+pub(crate) struct Refusals {
+    pub(crate) count: u64,
+    pub(crate) newest: VecDeque<RefusedCharge>,
+}
+
+/// A refusal as it is remembered, for as long as the process lives.
+#[derive(Clone, Debug)]
+pub struct RefusedCharge {
+    /// When it was refused.
+    pub time: Timestamp,
+    /// The account that refused, the first one from the root.
+    pub account: AccountName,
+    /// Why.
+    pub reason: String,
+    /// Who asked.
+    pub by: Option<Who>,
+}
+
+impl Refusals {
+    pub(crate) fn note(&mut self, charge: &PreparedCharge, refusal: &Refusal) {
+        self.count += 1;
+        if self.newest.len() == REFUSALS {
+            self.newest.pop_front();
+        }
+        let (account, reason) = &refusal.refused()[0];
+        let by = charge.charge.who().cloned();
+        self.newest.push_back(RefusedCharge { time: now(), account: account.clone(), reason: reason.text(), by });
+    }
+}
