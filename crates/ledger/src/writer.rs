@@ -103,6 +103,9 @@ const TRYING: Duration = Duration::from_secs(120);
 /// turns that hardly happens; where one is alone it is soon over.
 const UNDISTURBED: u32 = 8;
 
+/// Where at least so many are expected, the store gets the first half of them while the second is decided.
+const HALVED: usize = 32;
+
 pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) store: Box<dyn Store>,
@@ -250,9 +253,9 @@ impl Writer {
             let repeats = self.known_keys(suspects.map(|(command, _)| command));
             if !matches!(&repeats, Ok(repeats) if repeats.is_empty()) {
                 changes.undo(&mut self.tree);
+                self.meets_repeats = true;
                 repeats?;
                 self.store.rollback();
-                self.meets_repeats = true;
                 return Err(Undone::Again);
             }
         }
@@ -264,9 +267,7 @@ impl Writer {
             return Ok(settled);
         }
         if let Err(error) = self.store.write(&changes) {
-            changes.undo(&mut self.tree);
-            self.meets_repeats |= error.kind == Failure::KeyTaken;
-            return Err(error.into());
+            return Err(self.undo(changes, error));
         }
         match self.store.commit() {
             Ok(()) => {
@@ -278,16 +279,12 @@ impl Writer {
                 *in_doubt = Some((changes, settled));
                 Err(error.into())
             }
-            Err(error) => {
-                changes.undo(&mut self.tree);
-                self.meets_repeats |= error.kind == Failure::KeyTaken;
-                Err(error.into())
-            }
+            Err(error) => Err(self.undo(changes, error)),
         }
     }
 
-    /// Begins a transaction. Where nobody else writes, the books are already what they will be when it has begun, so the batch is decided
-    /// while the store answers.
+    /// Begins a transaction. Where nobody else writes, the books are already what they will be when it has begun. So the batch is
+    /// decided while the store answers, and the store writes the first half of it while the second is decided.
     fn begin(
         &mut self,
         batch: &mut Batch<Command>,
@@ -295,53 +292,59 @@ impl Writer {
         may_foresee: bool,
     ) -> Result<(Option<Position>, Option<DecidedBatch>), Undone> {
         let known = self.books_head();
-        let foreseen = (may_foresee && self.undisturbed >= UNDISTURBED).then(|| {
-            self.store.ask_to_begin();
-            self.decide(batch, expected, &HashMap::new())
-        });
-        let begun = self.store.begin();
-        if matches!(begun, Ok(Some(head)) if head == known) {
-            self.undisturbed = self.undisturbed.saturating_add(1);
-            return Ok((begun?, foreseen));
+        let is_as_known =
+            |begun: &Result<Option<Position>, StoreError>| matches!(begun, Ok(Some(head)) if *head == known);
+        if !may_foresee || self.undisturbed < UNDISTURBED {
+            let begun = self.store.begin();
+            self.undisturbed = if is_as_known(&begun) { self.undisturbed.saturating_add(1) } else { 0 };
+            return Ok((begun?, None));
         }
-        self.undisturbed = 0;
-        if let Some((changes, _)) = foreseen {
-            changes.undo(&mut self.tree);
+        self.store.ask_to_begin();
+        let Writer { shared, store, tree, .. } = self;
+        let books = shared.books.read().unwrap_or_else(PoisonError::into_inner);
+        let mut deciding = Deciding::new(&books, tree);
+        let half = if expected < HALVED { usize::MAX } else { expected / 2 };
+        deciding.decide(&shared.queue, batch, expected, half, &HashMap::new());
+        let begun = store.begin();
+        let (is_foreseen, mut ahead) = (is_as_known(&begun), Ok(()));
+        if is_foreseen && deciding.settled.len() == half {
+            ahead = store.append(deciding.draft.take_entries()).and_then(|()| store.send_ahead());
+            if ahead.is_ok() {
+                deciding.decide(&shared.queue, batch, expected, usize::MAX, &HashMap::new());
+            }
         }
-        Ok((begun?, None))
+        let (changes, settled) = deciding.finish();
+        drop(books);
+        match ahead {
+            Ok(()) if is_foreseen => Ok((begun?, Some((changes, settled)))),
+            Ok(()) => {
+                self.undisturbed = 0;
+                changes.undo(&mut self.tree);
+                Ok((begun?, None))
+            }
+            Err(error) => Err(self.undo(changes, error)),
+        }
     }
 
-    /// Decides a batch in order. Those who were answered last and ask again at once join it, as long as they keep arriving: a commit
-    /// costs about the same for one as for many.
+    /// Leaves what was not written, because of an error of the store.
+    fn undo(&mut self, changes: Changes, error: StoreError) -> Undone {
+        changes.undo(&mut self.tree);
+        self.meets_repeats |= error.kind == Failure::KeyTaken;
+        error.into()
+    }
+
+    /// Decides a batch.
     fn decide(
         &mut self,
         batch: &mut Batch<Command>,
         expected: usize,
         known: &HashMap<Key, StoredRecord>,
     ) -> DecidedBatch {
-        /// How long nobody may arrive.
-        const PAUSE: Duration = Duration::from_micros(4);
-        /// Costs paid by accounts in one transaction, far less than a second of them: others must not give up waiting for it.
-        const WORK: usize = 50_000;
         let Writer { shared, tree, .. } = self;
         let books = shared.books.read().unwrap_or_else(PoisonError::into_inner);
-        let mut draft = Draft::new(&books, tree, now());
-        let (mut settled, mut work, mut newest) = (Vec::with_capacity(batch.items.len()), 0, Instant::now());
-        while work <= WORK {
-            if let Some(command) = batch.items.get(settled.len()) {
-                settled.push(decide(&mut draft, command, known));
-                work += command.work();
-            } else if settled.len() >= expected {
-                break;
-            } else if shared.queue.add_to(batch) {
-                newest = Instant::now();
-            } else if newest.elapsed() > PAUSE {
-                break;
-            } else {
-                thread::yield_now();
-            }
-        }
-        (draft.finish(), settled)
+        let mut deciding = Deciding::new(&books, tree);
+        deciding.decide(&shared.queue, batch, expected, usize::MAX, known);
+        deciding.finish()
     }
 
     /// What is on disk is remembered by the witness, and then part of the books.
@@ -468,6 +471,55 @@ impl From<StoreError> for Undone {
 
 fn broken(what: &str) -> Undone {
     Undone::Trouble(Trouble::Stop(Error::integrity(format!("{what}; run `verify`"))))
+}
+
+/// A batch that is being decided.
+struct Deciding<'a> {
+    draft: Draft<'a>,
+    settled: Vec<Settled>,
+    work: usize,
+}
+
+impl<'a> Deciding<'a> {
+    fn new(books: &'a Books, tree: &'a mut StateTree) -> Deciding<'a> {
+        Deciding { draft: Draft::new(books, tree, now()), settled: Vec::new(), work: 0 }
+    }
+
+    /// Goes on deciding in order, until so many are settled. Those who were answered last and ask again at once join the batch, as
+    /// long as they keep arriving: a commit costs about the same for one as for many.
+    fn decide(
+        &mut self,
+        queue: &Queue<Command>,
+        batch: &mut Batch<Command>,
+        expected: usize,
+        until: usize,
+        known: &HashMap<Key, StoredRecord>,
+    ) {
+        /// How long nobody may arrive.
+        const PAUSE: Duration = Duration::from_micros(4);
+        /// Costs paid by accounts in one transaction, far less than a second of them: others must not give up waiting for it.
+        const WORK: usize = 50_000;
+        let Deciding { draft, settled, work } = self;
+        let mut newest = Instant::now();
+        while *work <= WORK && settled.len() < until {
+            if let Some(command) = batch.items.get(settled.len()) {
+                settled.push(decide(draft, command, known));
+                *work += command.work();
+            } else if settled.len() >= expected {
+                break;
+            } else if queue.add_to(batch) {
+                newest = Instant::now();
+            } else if newest.elapsed() > PAUSE {
+                break;
+            } else {
+                thread::yield_now();
+            }
+        }
+    }
+
+    fn finish(self) -> DecidedBatch {
+        (self.draft.finish(), self.settled)
+    }
 }
 
 fn decide(draft: &mut Draft<'_>, command: &Command, known: &HashMap<Key, StoredRecord>) -> Settled {

@@ -32,6 +32,8 @@ pub(crate) struct Draft<'a> {
     before: Vec<(usize, Hash)>,
     accounts_before: usize,
     entries: Vec<Entry>,
+    /// How many of the entries were taken to be written ahead of the rest.
+    taken: usize,
     by_key: HashMap<Key, usize>,
     head: Position,
 }
@@ -53,6 +55,7 @@ pub(super) struct Changed {
 pub(crate) struct Changes {
     pub(super) changed: HashMap<u32, Changed>,
     entries: Vec<Entry>,
+    taken: usize,
     pub(super) head: Position,
     before: Vec<(usize, Hash)>,
     accounts_before: usize,
@@ -88,6 +91,7 @@ impl<'a> Draft<'a> {
             before: Vec::new(),
             accounts_before,
             entries: Vec::new(),
+            taken: 0,
             by_key: HashMap::new(),
             head: books.head,
         }
@@ -103,10 +107,16 @@ impl<'a> Draft<'a> {
         self.by_key.get(key).map(|at| &self.entries[*at].receipt)
     }
 
+    /// The records so far, to be written ahead of the rest.
+    pub(crate) fn take_entries(&mut self) -> &[Entry] {
+        let from = std::mem::replace(&mut self.taken, self.entries.len());
+        &self.entries[from..]
+    }
+
     /// What is to be written.
     pub(crate) fn finish(self) -> Changes {
-        let Draft { changed, entries, head, before, accounts_before, .. } = self;
-        Changes { changed, entries, head, before, accounts_before }
+        let Draft { changed, entries, taken, head, before, accounts_before, .. } = self;
+        Changes { changed, entries, taken, head, before, accounts_before }
     }
 
     /// What makes a ledger: its first record, and nothing else.
@@ -331,6 +341,11 @@ impl Changes {
     /// The records, in order.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// The records that were not written ahead.
+    pub(crate) fn rest(&self) -> &[Entry] {
+        &self.entries[self.taken..]
     }
 
     /// How many of the records are charges: only those have a key.

@@ -131,12 +131,17 @@ pub(crate) trait Store: Send {
     /// Appends records to the journal. [`Failure::KeyTaken`], here or later in the transaction, means that it has one of the keys.
     fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError>;
 
+    /// Lets the store work on the appended records while something else is done. What goes wrong later is told by the next call.
+    fn send_ahead(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Writes the accounts that the appended records changed. Comes after the records.
     fn put(&mut self, accounts: &[ChangedAccount<'_>]) -> Result<(), StoreError>;
 
-    /// Appends the records of a draft and writes the accounts that they changed.
+    /// Appends the records of a draft that were not written ahead, and writes the accounts that changed.
     fn write(&mut self, changes: &Changes) -> Result<(), StoreError> {
-        self.append(changes.entries())?;
+        self.append(changes.rest())?;
         self.put(&changes.accounts())
     }
 

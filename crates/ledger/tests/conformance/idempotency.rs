@@ -147,3 +147,91 @@ pub fn of_thirty_two_requests_under_one_key_at_once_one_is_charged(place: &Place
     assert_eq!(place.charged_keys(), ["k"]);
     place.verify();
 }
+
+/// Asks everything at once, from tasks on one thread, so that most of it is in one transaction.
+fn together(ledger: &Ledger, charges: Vec<Charge>) -> Vec<Result<Outcome, Error>> {
+    let ledger = ledger.clone();
+    within_minutes(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let tasks: Vec<_> = charges.into_iter().map(|charge| tokio::spawn(ledger.charge_async(charge))).collect();
+            let mut outcomes = Vec::new();
+            for task in tasks {
+                outcomes.push(task.await.unwrap());
+            }
+            outcomes
+        })
+    })
+}
+
+/// A large transaction is written in parts while it is decided. Whatever stands in either part is found out before the commit.
+pub fn what_is_not_new_is_found_wherever_it_stands_among_many(place: &Place) {
+    const MANY: usize = 64;
+    let ledger = place.create();
+    for text in ["census", "other"] {
+        ledger.open_account(budgeted(text, "100,1e-6")).unwrap();
+    }
+    let new = |round: usize, at: usize| charge(&format!("{round} {at}"), &["census"], &[epsilon("0.0001")]);
+    let mut round = 0;
+    let mut plain = |rounds: usize| {
+        for _ in 0..rounds {
+            round += 1;
+            let outcomes = together(&ledger, (0..MANY).map(|at| new(round, at)).collect());
+            outcomes.into_iter().for_each(|outcome| drop(charged(outcome)));
+        }
+        round
+    };
+    plain(3);
+    let (mut extra, mut charges) = (0, 0);
+    // In the first part, in the second, and in both.
+    for places in [vec![0, 9, 20, 30], vec![33, 40, 50, 63], vec![3, 60, 25, 61], vec![62, 5, 45, 10]] {
+        for odd in 1..16u32 {
+            let round = plain(if odd < 3 { 10 } else { 1 });
+            let mut asked: Vec<Charge> =
+                (0..MANY).map(|at| charge(&format!("{round}+{at}"), &["census"], &[epsilon("0.0001")])).collect();
+            let is_odd = |kind: usize| odd & (1 << kind) != 0;
+            let [again, taken, refusal, twice] = places[..] else { panic!("four places") };
+            if is_odd(0) {
+                asked[again] = new(1, again);
+            }
+            if is_odd(1) {
+                asked[taken] = charge("2 7", &["other"], &[epsilon("0.0001")]);
+            }
+            if is_odd(2) {
+                asked[refusal] = charge("never", &["census"], &[epsilon("1000")]);
+            }
+            if is_odd(3) {
+                asked[twice] = asked[1].clone();
+            }
+            let outcomes = together(&ledger, asked);
+            for (at, outcome) in outcomes.into_iter().enumerate() {
+                let is = |kind: usize, there: usize| is_odd(kind) && at == there;
+                match outcome {
+                    Ok(Outcome::Charged(_)) => charges += 1,
+                    Ok(Outcome::Replayed(_)) if is(0, again) => {}
+                    Err(error) if is(1, taken) && error.is_key_taken() => {}
+                    Ok(Outcome::Refused(_)) if is(2, refusal) => {}
+                    // Of two equal requests the first to arrive is charged.
+                    Ok(Outcome::Replayed(_)) if is(3, twice) || is(3, 1) => {}
+                    other => panic!("{at} of {odd:04b} at {places:?}: {other:?}"),
+                }
+            }
+            extra += MANY - odd.count_ones() as usize;
+            assert_eq!(charges, extra, "{odd:04b} at {places:?}");
+        }
+    }
+    // Nothing in the second part that is to be written.
+    let round = plain(10);
+    let cost = |at: usize| epsilon(if at < MANY / 2 { "0.0001" } else { "1000" });
+    let asked = (0..MANY).map(|at| charge(&format!("{round}-{at}"), &["census"], &[cost(at)])).collect();
+    for (at, outcome) in together(&ledger, asked).into_iter().enumerate() {
+        if at < MANY / 2 { drop(charged(outcome)) } else { drop(refused(outcome)) }
+    }
+    extra += MANY / 2;
+    let all = plain(1) * MANY + extra;
+    assert_eq!(ledger.account(&name("census")).unwrap().charges(), all as u64);
+    assert_eq!(ledger.account(&name("other")).unwrap().charges(), 0);
+    drop(ledger);
+    assert_eq!(place.charged_keys().len(), all);
+    place.verify();
+}

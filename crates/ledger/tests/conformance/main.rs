@@ -69,6 +69,7 @@ on_every_store! {
         a_replay_needs_no_budget_and_no_open_account,
         of_thirty_two_equal_requests_at_once_one_is_charged,
         of_thirty_two_requests_under_one_key_at_once_one_is_charged,
+        what_is_not_new_is_found_wherever_it_stands_among_many,
     }
     limits {
         names_keys_and_notes_have_limits,

@@ -14,18 +14,21 @@ mod session;
 #[cfg(all(test, feature = "server-tests"))]
 mod tests;
 
+use std::future::{poll_fn, ready};
+use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
+use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
-use tokio::task::{JoinHandle, yield_now};
+use tokio::task::yield_now;
 use tokio::time::timeout;
 use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 
 pub use self::address::PostgresAddress;
 pub(super) use self::address::without_password;
-use self::rows::Rows;
+use self::rows::{APPEND, Rows};
 use self::schema::Found;
 use self::session::{DURABLE_COLUMNS, Parameter, Session, check_durable, together};
 use super::{Access, Failure, Store, StoreError, StoredRecord};
@@ -41,10 +44,15 @@ pub(super) struct Postgres {
     /// Nothing after the connection was lost.
     session: Option<Session>,
     /// A transaction that was asked for and not yet waited for.
-    asked: Option<JoinHandle<Result<Option<Position>, StoreError>>>,
+    asked: Option<Started<Option<Position>>>,
     /// What this transaction has not yet sent.
     unsent: Rows,
+    /// What it has sent without waiting for the answers, in order.
+    ahead: Vec<Started<()>>,
 }
+
+/// A request that was sent; its answer.
+type Started<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
 
 /// How long an answer may take. The server gives up earlier; this is for a server that is gone without a word.
 const ANSWER: Duration = Duration::from_secs(90);
@@ -118,8 +126,8 @@ impl Postgres {
         });
         match opened.map_err(|error: StoreError| cannot(error.message))? {
             Some(session) => {
-                let (session, asked, unsent) = (Some(session), None, Rows::default());
-                Ok(Postgres { runtime, address, access, session, asked, unsent })
+                let (session, asked, unsent, ahead) = (Some(session), None, Rows::default(), Vec::new());
+                Ok(Postgres { runtime, address, access, session, asked, unsent, ahead })
             }
             None => Err(Error::input(no_ledger(&address))),
         }
@@ -132,6 +140,30 @@ impl Postgres {
             unsent.send(session, async |_| Ok(())).await?;
             question(session).await
         })
+    }
+
+    /// Sends a request, and leaves the answer for later. One that cannot be sent is an error.
+    fn start<T: Send + 'static>(
+        &self,
+        request: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> Result<Started<T>, StoreError> {
+        let mut request: Started<T> = Box::pin(request);
+        let at_once = self.runtime.block_on(async {
+            // From here on it is in front of whatever is asked later.
+            let at_once = poll_fn(|context| Poll::Ready(request.as_mut().poll(context))).await;
+            // The connection has its turn, and sends it.
+            yield_now().await;
+            at_once
+        });
+        match at_once {
+            Poll::Ready(answer) => answer.map(|answer| Box::pin(ready(Ok(answer))) as Started<T>),
+            Poll::Pending => Ok(request),
+        }
+    }
+
+    /// Leaves what a transaction had to write that is over now.
+    fn forget(&mut self) {
+        (self.unsent, self.ahead) = (Rows::default(), Vec::new());
     }
 
     fn send_if_many(&mut self) -> Result<(), StoreError> {
@@ -150,12 +182,26 @@ impl Postgres {
         };
         let late =
             || StoreError::new(Failure::Lost, format!("PostgreSQL did not answer within {} s", ANSWER.as_secs()));
-        let result =
-            self.runtime.block_on(async { timeout(ANSWER, exchange(session)).await.unwrap_or_else(|_| Err(late())) });
-        result.inspect_err(|error| match error.kind {
+        let ahead = std::mem::take(&mut self.ahead);
+        let answers = async {
+            let result = exchange(session).await;
+            // They were answered before. Where one failed, the server refused all that came after it.
+            for sent in ahead {
+                sent.await?;
+            }
+            result
+        };
+        let result = self.runtime.block_on(async { timeout(ANSWER, answers).await.unwrap_or_else(|_| Err(late())) });
+        result.map_err(|error| self.fail(error))
+    }
+
+    /// The first error of a transaction ends it.
+    fn fail(&mut self, error: StoreError) -> StoreError {
+        match error.kind {
             Failure::Lost => self.session = None,
             _ => self.rollback(),
-        })
+        }
+        error
     }
 
     fn query<T>(
@@ -170,22 +216,17 @@ impl Postgres {
 
 impl Store for Postgres {
     fn ask_to_begin(&mut self) {
-        // Whoever has no connection, or has not prepared the statement on it, is told by what begins.
+        // What is wrong with the connection, or with a statement that was not used on it before, is told by what begins.
         let Some(session) = &self.session else { return };
         let Some(lock_head) = session.prepared(LOCK_HEAD) else { return };
         let client = Arc::clone(&session.client);
-        self.asked = Some(self.runtime.spawn(async move { lock(&client, &lock_head).await }));
-        // It hands the request to the connection, which sends it: each has its turn once.
-        self.runtime.block_on(async {
-            yield_now().await;
-            yield_now().await;
-        });
+        self.asked = self.start(async move { lock(&client, &lock_head).await }).ok();
     }
 
     fn begin(&mut self) -> Result<Option<Position>, StoreError> {
-        self.unsent = Rows::default();
+        self.forget();
         match self.asked.take() {
-            Some(asked) => self.exchange(async |_| asked.await.unwrap_or_else(|error| Err(given_up(&error)))),
+            Some(asked) => self.exchange(async |_| asked.await),
             None => self.exchange(async |session| {
                 let lock_head = session.statement(LOCK_HEAD).await?;
                 lock(&session.client, &lock_head).await
@@ -194,7 +235,7 @@ impl Store for Postgres {
     }
 
     fn begin_reading(&mut self) -> Result<(), StoreError> {
-        self.unsent = Rows::default();
+        self.forget();
         self.exchange(async |session| Ok(session.client.batch_execute(BEGIN_READING).await?))
     }
 
@@ -243,6 +284,18 @@ impl Store for Postgres {
         self.send_if_many()
     }
 
+    fn send_ahead(&mut self) -> Result<(), StoreError> {
+        // Without a connection, or a statement that was used on it before, they go with what is sent next.
+        let Some(session) = &self.session else { return Ok(()) };
+        let Some(append) = session.prepared(APPEND) else { return Ok(()) };
+        let (client, records) = (Arc::clone(&session.client), self.unsent.take_records());
+        match self.start(async move { records.append_with(&client, &append).await }) {
+            Ok(sent) => self.ahead.push(sent),
+            Err(error) => return Err(self.fail(error)),
+        }
+        Ok(())
+    }
+
     fn put(&mut self, accounts: &[ChangedAccount<'_>]) -> Result<(), StoreError> {
         self.unsent.put(accounts);
         self.send_if_many()
@@ -268,7 +321,7 @@ impl Store for Postgres {
     }
 
     fn rollback(&mut self) {
-        self.unsent = Rows::default();
+        self.forget();
         let Some(session) = &self.session else { return };
         let rollback = session.client.batch_execute("ROLLBACK");
         let ended = self.runtime.block_on(async { timeout(ROLLBACK, rollback).await });
@@ -279,7 +332,8 @@ impl Store for Postgres {
     }
 
     fn reconnect(&mut self) -> Result<(), StoreError> {
-        (self.session, self.asked, self.unsent) = (None, None, Rows::default());
+        self.forget();
+        (self.session, self.asked) = (None, None);
         let until = Instant::now() + RECONNECT;
         let mut pause = Duration::from_millis(50);
         loop {
@@ -310,11 +364,6 @@ async fn lock(client: &Client, lock_head: &Statement) -> Result<Option<Position>
     let (begun, locked) = together(client.batch_execute(BEGIN), client.query(lock_head, &[])).await;
     begun?;
     position(only_row(&locked?)?, 0)
-}
-
-/// A request that ended without an answer.
-fn given_up(error: &tokio::task::JoinError) -> StoreError {
-    StoreError::new(Failure::Lost, format!("a request to PostgreSQL was given up: {error}"))
 }
 
 /// Whether the answer to [`COMMIT`] says that the transaction is on disk.

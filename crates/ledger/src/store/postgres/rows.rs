@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Statement};
 
 use super::session::{Session, together};
 use crate::books::{ChangedAccount, Entry};
@@ -12,12 +12,23 @@ use crate::store::{StoreError, StoredRecord};
 /// Rows that wait until the transaction is committed, so that they and the commit share a round trip.
 #[derive(Default)]
 pub(super) struct Rows {
+    records: Records,
+    /// The newest record, which the table of the head is to name.
+    head: Option<(i64, Hash)>,
+    /// In the order of their numbers, each as it was last.
+    accounts: BTreeMap<i32, AccountState>,
+    /// In the states.
+    bytes: usize,
+}
+
+/// Records of the journal, column by column.
+#[derive(Default)]
+pub(super) struct Records {
     sequences: Vec<i64>,
     hashes: Vec<Vec<u8>>,
     keys: Vec<Option<String>>,
     lines: Vec<String>,
-    /// In the order of their numbers, each as it was last.
-    accounts: BTreeMap<i32, AccountState>,
+    /// In the lines.
     bytes: usize,
 }
 
@@ -31,7 +42,7 @@ struct AccountState {
 const MOST_RECORDS: usize = 2048;
 const MOST_BYTES: usize = 16 << 20;
 
-const APPEND: &str = "
+pub(super) const APPEND: &str = "
     INSERT INTO taximeter.journal (sequence, hash, key, line)
     SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::text[], $4::text[])";
 
@@ -44,13 +55,20 @@ const ADVANCE: &str = "UPDATE taximeter.head SET sequence = $1, hash = $2 WHERE 
 
 impl Rows {
     pub(super) fn append(&mut self, entries: &[Entry]) {
+        let Records { sequences, hashes, keys, lines, bytes } = &mut self.records;
         for Entry { receipt, key } in entries {
-            self.sequences.push(receipt.sequence() as i64);
-            self.hashes.push(receipt.hash().as_bytes().to_vec());
-            self.keys.push(key.as_ref().map(|key| key.as_str().to_string()));
-            self.lines.push(receipt.line().to_string());
-            self.bytes += receipt.line().len();
+            sequences.push(receipt.sequence() as i64);
+            hashes.push(receipt.hash().as_bytes().to_vec());
+            keys.push(key.as_ref().map(|key| key.as_str().to_string()));
+            lines.push(receipt.line().to_string());
+            *bytes += receipt.line().len();
+            self.head = Some((receipt.sequence() as i64, receipt.hash()));
         }
+    }
+
+    /// Takes the records out, to be sent ahead of the rest.
+    pub(super) fn take_records(&mut self) -> Records {
+        std::mem::take(&mut self.records)
     }
 
     pub(super) fn put(&mut self, accounts: &[ChangedAccount<'_>]) {
@@ -63,17 +81,18 @@ impl Rows {
 
     /// The records of those keys that are among the rows.
     pub(super) fn find_keys(&self, keys: &[&str]) -> impl Iterator<Item = StoredRecord> {
-        let is_wanted = |at: &usize| self.keys[*at].as_ref().is_some_and(|key| keys.contains(&key.as_str()));
-        (0..self.keys.len()).filter(is_wanted).map(|at| StoredRecord {
-            sequence: self.sequences[at] as u64,
-            hash: Hash::from_bytes(&self.hashes[at]).unwrap_or(Hash::NONE),
-            key: self.keys[at].clone(),
-            line: self.lines[at].clone(),
+        let records = &self.records;
+        let is_wanted = |at: &usize| records.keys[*at].as_ref().is_some_and(|key| keys.contains(&key.as_str()));
+        (0..records.keys.len()).filter(is_wanted).map(|at| StoredRecord {
+            sequence: records.sequences[at] as u64,
+            hash: Hash::from_bytes(&records.hashes[at]).unwrap_or(Hash::NONE),
+            key: records.keys[at].clone(),
+            line: records.lines[at].clone(),
         })
     }
 
     pub(super) fn are_many(&self) -> bool {
-        self.lines.len() >= MOST_RECORDS || self.bytes >= MOST_BYTES
+        self.records.lines.len() >= MOST_RECORDS || self.records.bytes + self.bytes >= MOST_BYTES
     }
 
     /// Sends the rows and something after them, all in one round trip. If a row cannot be written, the server refuses what comes
@@ -83,25 +102,26 @@ impl Rows {
         session: &mut Session,
         then: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
-        if self.sequences.is_empty() && self.accounts.is_empty() {
+        if self.head.is_none() && self.accounts.is_empty() {
             return Ok(then(&session.client).await?);
         }
         let append = session.statement(APPEND).await?;
         let replace = session.statement(REPLACE).await?;
         let advance = session.statement(ADVANCE).await?;
-        let Rows { sequences, hashes, keys, lines, accounts, .. } = self;
+        let Rows { records, head, accounts, .. } = self;
         // Where only accounts are left to write, the head is where it should be already.
-        let head = (sequences.last().copied(), hashes.last().map(Vec::as_slice));
+        let (sequence, hash) = head.unzip();
+        let hash = hash.as_ref().map(|hash| hash.as_bytes().as_slice());
         let numbers: Vec<i32> = accounts.keys().copied().collect();
         let names: Vec<&str> = accounts.values().map(|account| account.name.as_str()).collect();
         let newest: Vec<i64> = accounts.values().map(|account| account.sequence).collect();
         let states: Vec<&[u8]> = accounts.values().map(|account| account.state.as_slice()).collect();
         let client = &session.client;
         let (appended, (replaced, (advanced, result))) = together(
-            client.execute(&append, &[&sequences, &hashes, &keys, &lines]),
+            records.append_with(client, &append),
             together(
                 client.execute(&replace, &[&numbers, &names, &newest, &states]),
-                together(client.execute(&advance, &[&head.0, &head.1]), then(client)),
+                together(client.execute(&advance, &[&sequence, &hash]), then(client)),
             ),
         )
         .await;
@@ -109,5 +129,14 @@ impl Rows {
         replaced?;
         advanced?;
         Ok(result?)
+    }
+}
+
+impl Records {
+    /// Sends them by a statement that was prepared from [`APPEND`].
+    pub(super) async fn append_with(self, client: &Client, append: &Statement) -> Result<(), StoreError> {
+        let Records { sequences, hashes, keys, lines, .. } = self;
+        client.execute(append, &[&sequences, &hashes, &keys, &lines]).await?;
+        Ok(())
     }
 }

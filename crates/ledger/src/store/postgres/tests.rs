@@ -164,6 +164,52 @@ fn questions_between_the_writes_of_a_transaction_lose_nothing() {
 }
 
 #[test]
+fn what_is_sent_ahead_is_written_before_it_is_waited_for_and_part_of_the_transaction() {
+    let url = new_database();
+    let mut store = Postgres::open(&url, CREATE).unwrap();
+    let mut bookkeeper = Bookkeeper::found(&mut store);
+    let before = bookkeeper.books.head();
+    let changes = bookkeeper.charges(&["one", "two"]);
+    let send_first = |store: &mut Postgres| {
+        assert_eq!(store.begin().unwrap(), Some(before));
+        store.append(&changes.entries()[..1]).unwrap();
+        store.send_ahead().unwrap();
+    };
+    // The server has it, although nobody waits: it holds the lock of whoever writes to the journal.
+    send_first(&mut store);
+    let written =
+        "SELECT count(*) FROM pg_locks WHERE relation = 'taximeter.journal'::regclass AND mode = 'RowExclusiveLock'";
+    let start = Instant::now();
+    while query(&url, written).unwrap() == "0" {
+        assert!(start.elapsed() < Duration::from_secs(10), "nothing was sent");
+        thread::sleep(Duration::from_millis(10));
+    }
+    // Questions see it, and that it is the newest; nothing of it is left behind.
+    assert_eq!(store.find_keys(&["one", "two"]).unwrap().len(), 1);
+    assert_eq!(store.head().unwrap().unwrap().position().sequence, before.sequence + 1);
+    store.rollback();
+    assert_eq!(store.head().unwrap().unwrap().position(), before);
+    // With a connection that broke, it is lost.
+    send_first(&mut store);
+    terminate(&store, &url);
+    assert_eq!(store.commit().unwrap_err().kind, Failure::Lost);
+    store.reconnect().unwrap();
+    // The error of what was sent is the one that is told, not that of what the server refused because of it.
+    send_first(&mut store);
+    store.append(&changes.entries()[..1]).unwrap();
+    store.send_ahead().unwrap();
+    assert_eq!(store.commit().unwrap_err().kind, Failure::Broken);
+    // And whole.
+    send_first(&mut store);
+    store.append(&changes.entries()[1..]).unwrap();
+    store.put(&changes.accounts()).unwrap();
+    store.commit().unwrap();
+    let mut reader = Postgres::open(&url, Access::Read).unwrap();
+    assert_eq!(reader.head().unwrap().unwrap().position(), changes.head());
+    assert_eq!(reader.records(0, 100).unwrap().len(), 4);
+}
+
+#[test]
 fn several_processes_may_start_at_once() {
     let url = new_database();
     let barrier = Barrier::new(8);
