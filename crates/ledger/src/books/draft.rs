@@ -3,7 +3,7 @@
 //! A draft decides one command after the other on top of the books and makes their journal records. The same code makes a record
 //! the first time and when the journal is verified, so what is in the journal replays to the same state.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -26,7 +26,7 @@ pub(crate) struct Draft<'a> {
     /// When it is written, as text.
     time: String,
     is_first: bool,
-    changed: HashMap<u32, Changed>,
+    changed: BTreeMap<u32, Box<Changed>>,
     opened: HashMap<AccountName, u32>,
     /// The leaves of the tree as they were.
     before: Vec<(usize, Hash)>,
@@ -53,7 +53,8 @@ pub(super) struct Changed {
 
 /// What a draft writes.
 pub(crate) struct Changes {
-    pub(super) changed: HashMap<u32, Changed>,
+    /// By the account's number.
+    pub(super) changed: BTreeMap<u32, Box<Changed>>,
     entries: Vec<Entry>,
     taken: usize,
     pub(super) head: Position,
@@ -86,7 +87,7 @@ impl<'a> Draft<'a> {
             tree,
             time: time.to_string(),
             is_first: false,
-            changed: HashMap::new(),
+            changed: BTreeMap::new(),
             opened: HashMap::new(),
             before: Vec::new(),
             accounts_before,
@@ -166,7 +167,7 @@ impl<'a> Draft<'a> {
         let event = Event::Open(Box::new(account.spec()));
         let number = u32::try_from(self.tree.len()).expect("the number of accounts is limited");
         self.opened.insert(account.name().clone(), number);
-        self.changed.insert(number, Changed { account, state: Vec::new() });
+        self.changed.insert(number, Box::new(Changed { account, state: Vec::new() }));
         Ok(self.record("open", &body(&event), &[number], None))
     }
 
@@ -271,10 +272,8 @@ impl<'a> Draft<'a> {
     }
 
     fn change(&mut self, number: u32) -> &mut Changed {
-        let books = self.books;
-        self.changed
-            .entry(number)
-            .or_insert_with(|| Changed { account: books.accounts[number as usize].clone(), state: Vec::new() })
+        let account = || self.books.accounts[number as usize].clone();
+        self.changed.entry(number).or_insert_with(|| Box::new(Changed { account: account(), state: Vec::new() }))
     }
 
     /// Makes the record of an event that changed these accounts.
@@ -355,15 +354,13 @@ impl Changes {
 
     /// The accounts that changed, in the order of their numbers, and their states in bytes.
     pub(crate) fn accounts(&self) -> Vec<ChangedAccount<'_>> {
-        let changed = self.changed.iter().map(|(&number, Changed { account, state })| ChangedAccount {
+        let changed = self.changed.iter().map(|(&number, changed)| ChangedAccount {
             number,
-            account,
-            state,
+            account: &changed.account,
+            state: &changed.state,
             is_new: number as usize >= self.accounts_before,
         });
-        let mut accounts: Vec<ChangedAccount<'_>> = changed.collect();
-        accounts.sort_unstable_by_key(|account| account.number);
-        accounts
+        changed.collect()
     }
 
     /// Puts the tree back as it was before the draft.

@@ -17,7 +17,6 @@ use crate::hash::{Hash, StateTree};
 use crate::journal::{LedgerId, Position, Record};
 use crate::name::AccountName;
 
-use draft::Changed;
 pub(crate) use draft::{ChangedAccount, Changes, Decided, Draft, Entry};
 
 /// All accounts of a ledger, in the order in which they were opened.
@@ -139,10 +138,8 @@ impl Books {
 
     /// Makes changes that are on disk part of the books.
     pub(crate) fn adopt(&mut self, changes: Changes) {
-        let mut changed: Vec<(u32, Changed)> = changes.changed.into_iter().collect();
         // New accounts come in their order.
-        changed.sort_unstable_by_key(|(number, _)| *number);
-        for (number, changed) in changed {
+        for (number, changed) in changes.changed {
             self.put(number, changed.account);
         }
         self.head = changes.head;
