@@ -1,9 +1,11 @@
 //! The bare loops: append a record and update an account, with the bytes of real charges, and nothing else. No decision, no hash,
 //! no key looked up, no queue; and no witness, except where it is asked what that alone takes.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs::File;
 use std::io::{Seek, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -42,10 +44,41 @@ impl Sample {
         format!("{number:0width$x}", width = self.key.len())
     }
 
+    /// The line of a record.
+    pub fn line(&self) -> &str {
+        &self.line
+    }
+
+    /// The state of an account.
+    pub fn state(&self) -> &[u8] {
+        &self.state
+    }
+
     /// The account of the n-th charge.
     fn account(&self, number: u64) -> i64 {
         (number.wrapping_mul(7919) % self.accounts as u64) as i64
     }
+
+    /// The accounts of charges, each once and in order.
+    fn accounts_of(&self, charges: Range<u64>) -> impl Iterator<Item = i64> {
+        charges.map(|number| self.account(number)).collect::<BTreeSet<i64>>().into_iter()
+    }
+}
+
+/// How often an account is updated that several charges of a transaction are about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Updates {
+    /// For each charge.
+    Each,
+    /// Once, as a ledger does.
+    Last,
+}
+
+/// Writes as much to a file as the ledger writes to its witness, and syncs it.
+pub fn testify(mut witness: &File) -> std::io::Result<()> {
+    witness.rewind()?;
+    witness.write_all(&[0x5a; WITNESSED])?;
+    witness.sync_data()
 }
 
 /// A store without a ledger in front of it.
@@ -54,7 +87,7 @@ pub trait BareStore {
     fn prepare(&mut self, sample: &Sample) -> Done<()>;
 
     /// Writes charges, so many in one transaction.
-    fn write(&mut self, sample: &Sample, first: u64, count: u64) -> Done<()>;
+    fn write(&mut self, sample: &Sample, first: u64, count: u64, updates: Updates) -> Done<()>;
 
     /// The number of the charge that comes next.
     fn next(&mut self) -> &mut u64;
@@ -64,12 +97,8 @@ pub trait BareStore {
         let (started, first) = (Instant::now(), *self.next());
         while started.elapsed() < time {
             let next = *self.next();
-            self.write(sample, next, a_commit)?;
-            if let Some(mut witness) = witness {
-                witness.rewind()?;
-                witness.write_all(&[0x5a; WITNESSED])?;
-                witness.sync_data()?;
-            }
+            self.write(sample, next, a_commit, Updates::Each)?;
+            witness.map_or(Ok(()), testify)?;
             *self.next() += a_commit;
         }
         Ok((*self.next() - first) as f64 / started.elapsed().as_secs_f64())
@@ -108,7 +137,7 @@ impl BareStore for BareSqlite {
         Ok(transaction.commit()?)
     }
 
-    fn write(&mut self, sample: &Sample, first: u64, count: u64) -> Done<()> {
+    fn write(&mut self, sample: &Sample, first: u64, count: u64, updates: Updates) -> Done<()> {
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         {
             let mut append = self.connection.prepare_cached("INSERT INTO journal VALUES (?1, ?2, ?3, ?4)")?;
@@ -116,7 +145,14 @@ impl BareStore for BareSqlite {
                 self.connection.prepare_cached("UPDATE accounts SET sequence = ?2, state = ?3 WHERE number = ?1")?;
             for number in first..first + count {
                 append.execute(params![number as i64, [0x5au8; 32], sample.key(number), sample.line])?;
-                update.execute(params![sample.account(number), number as i64, sample.state])?;
+                if updates == Updates::Each {
+                    update.execute(params![sample.account(number), number as i64, sample.state])?;
+                }
+            }
+            if updates == Updates::Last {
+                for account in sample.accounts_of(first..first + count) {
+                    update.execute(params![account, first as i64, sample.state])?;
+                }
             }
         }
         self.connection.prepare_cached("COMMIT")?.execute([])?;
@@ -157,14 +193,13 @@ impl BareStore for BarePostgres {
         Ok(())
     }
 
-    fn write(&mut self, sample: &Sample, first: u64, count: u64) -> Done<()> {
+    /// In arrays, so each account is updated once either way.
+    fn write(&mut self, sample: &Sample, first: u64, count: u64, _: Updates) -> Done<()> {
         let numbers: Vec<i64> = (first..first + count).map(|number| number as i64).collect();
         let keys: Vec<String> = (first..first + count).map(|number| sample.key(number)).collect();
         let hash: &[u8] = &[0x5a; 32];
         let (hashes, lines) = (vec![hash; count as usize], vec![sample.line.as_str(); count as usize]);
-        let mut accounts: Vec<i32> = (first..first + count).map(|number| sample.account(number) as i32).collect();
-        accounts.sort_unstable();
-        accounts.dedup();
+        let accounts: Vec<i32> = sample.accounts_of(first..first + count).map(|account| account as i32).collect();
         let mut transaction = self.client.transaction()?;
         transaction.execute(
             "INSERT INTO journal SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::text[], $4::text[])",

@@ -1,6 +1,7 @@
 //! Durable charges, beside a bare loop that writes the same bytes to the same kind of store in the same run.
 
 mod bare;
+mod least;
 pub mod load;
 
 use std::fs::File;
@@ -50,8 +51,10 @@ struct Rates {
     accounts: usize,
     bare_one: f64,
     bare_64: f64,
-    /// With a file that is synced after each commit: what is left to a ledger that decides in no time.
+    /// With a file that is synced after each commit.
     bare_64_with_witness: f64,
+    /// With hashes, a witness, and 64 tasks that wait for their answers: what is left to a ledger that decides in no time.
+    deciding_nothing: f64,
     callers: Vec<Rate>,
 }
 
@@ -130,7 +133,7 @@ impl LedgerBench {
         location: &Location,
         folder: &Path,
         count: usize,
-        bare: &mut dyn BareStore,
+        bare: &mut (dyn BareStore + Send),
     ) -> Result<Rates, Box<dyn std::error::Error>> {
         let options = Options { create: true, witness: Some(folder.join("witness")), ..Options::default() };
         let ledger = Ledger::open(location, options)?;
@@ -144,13 +147,14 @@ impl LedgerBench {
         // In turns, so that whatever else the machine does meets them all.
         let turns = 3;
         let turn = Duration::from_secs_f64(self.seconds / f64::from(turns));
-        let (mut one, mut batched, mut witnessed) = (0.0, 0.0, 0.0);
+        let (mut one, mut batched, mut witnessed, mut answered) = (0.0, 0.0, 0.0, 0.0);
         let witness = File::create(folder.join("bare-witness"))?;
         let mut callers: Vec<(Callers, f64, f64)> = CALLERS.iter().map(|callers| (*callers, 0.0, 0.0)).collect();
         for _ in 0..turns {
             one += bare.rate(&sample, 1, None, turn)?;
             batched += bare.rate(&sample, 64, None, turn)?;
             witnessed += bare.rate(&sample, 64, Some(&witness), turn)?;
+            answered += least::rate(bare, &sample, 64, &witness, turn)?;
             for (callers, rate, commits) in &mut callers {
                 let done = charge_for(&ledger, *callers, asked, turn)?;
                 *rate += done.per_second;
@@ -158,7 +162,8 @@ impl LedgerBench {
             }
         }
         let mean = |sum: f64| sum / f64::from(turns);
-        let (bare_one, bare_64, bare_64_with_witness) = (mean(one), mean(batched), mean(witnessed));
+        let (bare_one, bare_64) = (mean(one), mean(batched));
+        let (bare_64_with_witness, deciding_nothing) = (mean(witnessed), mean(answered));
         let callers = callers
             .into_iter()
             .map(|(callers, rate, commits)| Rate {
@@ -169,7 +174,7 @@ impl LedgerBench {
                 to_bare_one: mean(rate) / bare_one,
             })
             .collect();
-        Ok(Rates { store, accounts: count, bare_one, bare_64, bare_64_with_witness, callers })
+        Ok(Rates { store, accounts: count, bare_one, bare_64, bare_64_with_witness, deciding_nothing, callers })
     }
 
     fn show(&self, rates: &Rates) {
@@ -186,6 +191,7 @@ impl LedgerBench {
             ("bare loop, 1 a commit", rates.bare_one, 1.0),
             ("bare loop, 64 a commit", rates.bare_64, 64.0),
             ("  and a witness", rates.bare_64_with_witness, 64.0),
+            ("no decisions, 64 tasks", rates.deciding_nothing, 64.0),
         ] {
             table.row([
                 who.to_string(),
