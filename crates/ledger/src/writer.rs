@@ -500,6 +500,7 @@ impl<'a> Deciding<'a> {
         /// Costs paid by accounts in one transaction, far less than a second of them: others must not give up waiting for it.
         const WORK: usize = 50_000;
         let Deciding { draft, settled, work } = self;
+        settled.reserve(batch.items.len() - settled.len());
         let mut newest = Instant::now();
         while *work <= WORK && settled.len() < until {
             if let Some(command) = batch.items.get(settled.len()) {

@@ -144,7 +144,7 @@ fn modified(path: &Path) -> Option<SystemTime> {
 fn crash_often(crashes: u64, seed: u64) -> Victim {
     let mut random = Random(seed);
     let mut victim = Victim::new();
-    let (mut generation, mut threads) = (0, 8 + random.below(9));
+    let (mut generation, mut threads) = (0, 8 + random.below(41));
     for crash in 1..=crashes {
         let moment = match random.below(8) {
             0 => Moment::Opening,
@@ -163,7 +163,7 @@ fn crash_often(crashes: u64, seed: u64) -> Victim {
         // Until now the same keys were asked for again after every crash.
         if random.below(4) == 0 {
             victim.retry(generation, threads, 40, &how);
-            (generation, threads) = (generation + 1, 8 + random.below(9));
+            (generation, threads) = (generation + 1, 8 + random.below(41));
         }
     }
     victim.verify(&format!("ledger {seed} at the end"));

@@ -1,6 +1,5 @@
-//! PostgreSQL is stopped as in a crash, and started again, while four processes charge the same accounts.
+//! PostgreSQL is stopped as in a crash, and started again, while processes charge the same accounts.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use taximeter_ledger::Location;
@@ -10,13 +9,21 @@ use crate::journal::Acknowledged;
 use crate::load::{Log, Request, Running};
 use crate::{Random, crashes};
 
+/// Who charges.
+struct Scene {
+    /// What the keys of each process begin with.
+    prefixes: &'static [&'static str],
+    /// So many in each process.
+    threads: u64,
+    /// How many charges of a process are acknowledged between two stops, at least.
+    between_stops: usize,
+    /// The name of a process's witness.
+    witness_of: fn(usize) -> String,
+}
+
 /// Two of the processes ask for the same charges, under the same keys.
-const PREFIXES: [&str; 4] = ["a", "b", "c", "c"];
-
-const THREADS: u64 = 4;
-
-/// How many charges of a process are acknowledged between two stops, at least.
-const BETWEEN_STOPS: usize = 30;
+const FOUR: Scene =
+    Scene { prefixes: &["a", "b", "c", "c"], threads: 4, between_stops: 30, witness_of: |_| "witness".to_string() };
 
 /// One of the processes: its folder, what it is asked, and what runs.
 struct Process {
@@ -36,12 +43,12 @@ impl Process {
     }
 
     /// A process may give up, if it does not know what came of a charge, and says so. Then it is started again with the same keys.
-    fn wait_for_charges(&mut self) {
+    fn wait_for_charges(&mut self, charges: usize) {
         // Of two processes with the same keys, the one behind finds its charges made already.
         let acknowledged =
             |running: &Running| ["charged", "replayed"].iter().map(|verb| running.log().count(verb)).sum::<usize>();
         let before = acknowledged(&self.running);
-        let enough = |running: &Running| acknowledged(running) >= before + BETWEEN_STOPS;
+        let enough = |running: &Running| acknowledged(running) >= before + charges;
         while !self.running.wait_until(Duration::from_secs(60), enough) {
             assert!(self.running.has_ended(), "no charges within a minute: {:?}", self.running.log().0.last());
             let log = self.running.log();
@@ -63,23 +70,24 @@ fn require_doubt(log: &Log) {
     }
 }
 
-fn check(witness_of: impl Fn(usize) -> PathBuf) {
+fn check(scene: &Scene) {
+    let Scene { prefixes, threads, between_stops, witness_of } = *scene;
     let server = PrivatePostgres::start().unwrap();
     let url = server.new_database().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let request = |process: usize, charges| Request {
         location: url.clone(),
         witness: folder.path().join(witness_of(process)),
-        threads: THREADS,
+        threads,
         charges,
-        prefix: PREFIXES[process].to_string(),
+        prefix: prefixes[process].to_string(),
         seed: 1,
         times: 1,
     };
     // The ledger is made by one of them; the others get its witness, as one does on another machine.
     let (status, log) = Running::start(request(0, Some(1)).command(), folder.path()).finish();
     assert!(status.success(), "{log:?}");
-    for process in 1..PREFIXES.len() {
+    for process in 1..prefixes.len() {
         let (from, to) = (request(0, None).witness, request(process, None).witness);
         if from != to {
             std::fs::copy(from, to).unwrap();
@@ -90,16 +98,16 @@ fn check(witness_of: impl Fn(usize) -> PathBuf) {
 
     let mut random = Random(3);
     let mut processes: Vec<Process> =
-        (0..PREFIXES.len()).map(|process| Process::start(request(process, None))).collect();
+        (0..prefixes.len()).map(|process| Process::start(request(process, None))).collect();
     // Four times, or more on request.
     for _ in 0..(crashes() / 50).max(1) {
-        processes.iter_mut().for_each(Process::wait_for_charges);
+        processes.iter_mut().for_each(|process| process.wait_for_charges(between_stops));
         std::thread::sleep(random.milliseconds(50));
         server.stop_immediate().unwrap();
         std::thread::sleep(random.milliseconds(300));
         server.start_again().unwrap();
     }
-    processes.iter_mut().for_each(Process::wait_for_charges);
+    processes.iter_mut().for_each(|process| process.wait_for_charges(between_stops));
 
     let (mut ends, mut most) = (0, 0);
     for mut process in processes {
@@ -114,22 +122,28 @@ fn check(witness_of: impl Fn(usize) -> PathBuf) {
     println!("{} charges acknowledged, {ends} processes ended by themselves", acknowledged.len());
 
     // Everything is asked for again: nothing is charged twice, and nothing is in doubt any more.
-    for process in 0..PREFIXES.len() {
+    for process in 0..prefixes.len() {
         let (status, log) = Running::start(request(process, Some(most + 2)).command(), folder.path()).finish();
         assert!(status.success(), "{:?}", log.errors().next());
         acknowledged.add(&log).unwrap();
     }
-    let (location, witness) = (Location::Postgres(url.clone()), request(3, None).witness);
+    let (location, witness) = (Location::Postgres(url.clone()), request(prefixes.len() - 1, None).witness);
     acknowledged.check_and_verify(&location, &witness).unwrap();
-    assert!(acknowledged.len() > PREFIXES.len() * BETWEEN_STOPS);
+    assert!(acknowledged.len() > prefixes.len() * between_stops);
 }
 
 #[test]
 fn processes_that_share_a_witness_lose_nothing_when_the_server_crashes() {
-    check(|_| "witness".into());
+    check(&FOUR);
 }
 
 #[test]
 fn processes_with_a_witness_each_lose_nothing_when_the_server_crashes() {
-    check(|process| format!("witness-{process}").into());
+    check(&Scene { witness_of: |process| format!("witness-{process}"), ..FOUR });
+}
+
+/// Alone and busy enough that the server writes a part of each transaction while the rest is decided.
+#[test]
+fn a_process_that_writes_ahead_loses_nothing_when_the_server_crashes() {
+    check(&Scene { prefixes: &["a"], threads: 64, between_stops: 64 * 30, ..FOUR });
 }
