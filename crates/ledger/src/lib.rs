@@ -10,6 +10,7 @@ mod books;
 mod charge;
 mod commit_times;
 mod connections;
+mod deciding;
 mod error;
 mod hash;
 mod history;
