@@ -28,7 +28,8 @@ impl Serve {
     pub fn run(&self) -> Result<(), String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let location = Location::parse(&self.ledger).map_err(|error| text(&error))?;
-        let options = Options { witness: Some(self.folder.join("witness")), ..Options::default() };
+        // As `taximeter serve` opens it.
+        let options = Options { witness: Some(self.folder.join("witness")), overlap: false, ..Options::default() };
         let ledger = Ledger::open(&location, options).map_err(|error| text(&error))?;
         let tokens = Tokens::open(&TokenPlace::of(&location), ledger.id()).map_err(|problem| problem.detail)?;
         let gate = Gate::open(&self.folder.join("gate"), ledger).map_err(|error| text(&error))?;

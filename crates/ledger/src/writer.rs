@@ -96,6 +96,8 @@ pub(crate) struct Writer {
     pub(crate) store: Box<dyn Store>,
     pub(crate) witness: Witness,
     pub(crate) tree: StateTree,
+    /// Whether the store writes while a batch is decided.
+    pub(crate) overlap: bool,
     /// Whether the newest batch had keys that were used before.
     pub(crate) meets_repeats: bool,
     /// How many transactions in a row found the ledger as this process had left it.
@@ -269,7 +271,7 @@ impl Writer {
     }
 
     /// Begins a transaction. Where nobody else writes, the books are already what they will be when it has begun. So the batch is
-    /// decided while the store answers, and the store writes the first half of it while the second is decided.
+    /// decided while the store answers, and the store may write the first half of it while the second is decided.
     fn begin(
         &mut self,
         batch: &mut Batch<Command>,
@@ -285,10 +287,10 @@ impl Writer {
             return Ok((begun?, None));
         }
         self.store.ask_to_begin();
-        let Writer { shared, store, tree, .. } = self;
+        let Writer { shared, store, tree, overlap, .. } = self;
         let books = shared.books.read().unwrap_or_else(PoisonError::into_inner);
         let mut deciding = Deciding::new(&books, tree);
-        let half = if expected < HALVED { usize::MAX } else { expected / 2 };
+        let half = if *overlap && expected >= HALVED { expected / 2 } else { usize::MAX };
         deciding.decide(&shared.queue, batch, expected, half, &HashMap::new());
         let begun = store.begin();
         let (is_foreseen, mut ahead) = (is_as_known(&begun), Ok(()));

@@ -37,11 +37,14 @@ pub struct Options {
     pub wait: Duration,
     /// How many charges may wait for the writer, and so the most in one transaction.
     pub queue: usize,
+    /// Whether a database writes the first half of a large batch while the second is decided. That is faster where a core is free for
+    /// it meanwhile, and slower where the callers keep all of them busy, as those of a server do.
+    pub overlap: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { witness: None, create: false, wait: Duration::from_secs(5), queue: 1024 }
+        Options { witness: None, create: false, wait: Duration::from_secs(5), queue: 1024, overlap: true }
     }
 }
 
@@ -126,7 +129,8 @@ impl Ledger {
             commit_clock: CommitClock::default(),
             cause: OnceLock::new(),
         });
-        let writer = Writer { shared: Arc::clone(&shared), store, witness, tree, meets_repeats: false, undisturbed: 0 };
+        let (overlap, meets_repeats, undisturbed) = (options.overlap, false, 0);
+        let writer = Writer { shared: Arc::clone(&shared), store, witness, tree, overlap, meets_repeats, undisturbed };
         let ending = Ending(Arc::clone(&shared));
         let writer = thread::Builder::new()
             .name("ledger writer".to_string())

@@ -36,7 +36,9 @@ impl Local {
 
     /// Opens the ledger to write to it, and makes it where there is none, if so wished.
     fn write(&self, create: bool) -> Result<Ledger, taximeter_ledger::Error> {
-        Ledger::open(&self.location, Options { witness: self.witness.clone(), create, ..Options::default() })
+        // A server keeps all cores busy, and no other command charges much at once.
+        let options = Options { witness: self.witness.clone(), create, overlap: false, ..Options::default() };
+        Ledger::open(&self.location, options)
     }
 
     /// Tells where a new ledger and its witness are.
