@@ -1,8 +1,8 @@
 //! The least that a ledger can be: it decides nothing.
 //!
 //! Callers ask and wait. One thread takes what all of them ask, makes the hashes that a record has (of the account's state and of the
-//! line), commits, syncs a witness, and only then answers. What a ledger that decides makes beyond this is what deciding costs; what
-//! this makes below the bare loop no ledger in that order can make up for.
+//! line), commits as the bare loop does, syncs a witness, and only then answers. What this makes less than the bare loop is what the order
+//! of things takes; what a ledger with the same commits makes less than this is what deciding takes.
 
 use std::convert::identity;
 use std::error::Error;
@@ -43,7 +43,7 @@ impl Queue {
         answer
     }
 
-    /// Waits for all callers: a ledger cannot know who is still to come.
+    /// Waits for all callers, which a ledger could not: it does not know who is still to come.
     fn take(&self) -> Vec<Asked> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = self.full.wait_while(waiting, |waiting| waiting.len() < self.callers);

@@ -85,6 +85,17 @@ fn terminate(store: &Postgres, url: &str) {
     assert_eq!(query(url, &format!("SELECT pg_terminate_backend({id}, 5000)")).unwrap(), "t");
 }
 
+/// Waits until somebody holds a lock of a kind on a table: what was sent has reached the server.
+fn wait_for_lock(url: &str, table: &str, mode: &str) {
+    let held =
+        format!("SELECT count(*) FROM pg_locks WHERE relation = 'taximeter.{table}'::regclass AND mode = '{mode}'");
+    let start = Instant::now();
+    while query(url, &held).unwrap() == "0" {
+        assert!(start.elapsed() < Duration::from_secs(10), "nothing was sent");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn what_is_written_is_read_back() {
     let url = new_database();
@@ -177,13 +188,7 @@ fn what_is_sent_ahead_is_written_before_it_is_waited_for_and_part_of_the_transac
     };
     // The server has it, although nobody waits: it holds the lock of whoever writes to the journal.
     send_first(&mut store);
-    let written =
-        "SELECT count(*) FROM pg_locks WHERE relation = 'taximeter.journal'::regclass AND mode = 'RowExclusiveLock'";
-    let start = Instant::now();
-    while query(&url, written).unwrap() == "0" {
-        assert!(start.elapsed() < Duration::from_secs(10), "nothing was sent");
-        thread::sleep(Duration::from_millis(10));
-    }
+    wait_for_lock(&url, "journal", "RowExclusiveLock");
     // Questions see it, and that it is the newest; nothing of it is left behind.
     assert_eq!(store.find_keys(&["one", "two"]).unwrap().len(), 1);
     assert_eq!(store.head().unwrap().unwrap().position().sequence, before.sequence + 1);
@@ -381,12 +386,7 @@ fn a_transaction_that_was_asked_for_has_begun_before_it_is_waited_for() {
     let mut second = Postgres::open(&url, WRITE).unwrap();
     first.ask_to_begin();
     // It is under way although nobody waits for it: the other one has to.
-    let held = "SELECT count(*) FROM pg_locks WHERE relation = 'taximeter.head'::regclass AND mode = 'RowShareLock'";
-    let start = Instant::now();
-    while query(&url, held).unwrap() == "0" {
-        assert!(start.elapsed() < Duration::from_secs(10), "nothing was sent");
-        thread::sleep(Duration::from_millis(10));
-    }
+    wait_for_lock(&url, "head", "RowShareLock");
     execute(&second, "SET lock_timeout = '50ms'").unwrap();
     assert_eq!(second.begin().unwrap_err().kind, Failure::Again);
     assert_eq!(first.begin().unwrap(), Some(before));
