@@ -2,14 +2,12 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use crate::amount::{Amount, Rounding};
 use crate::error::Error;
 
 /// (ε_g, δ_g), with the part of δ_g set aside for the mechanisms' own δ_i.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Fields")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "Fields"))]
 pub struct Budget {
     epsilon: Amount,
     delta: Amount,
@@ -20,9 +18,8 @@ impl Budget {
     /// A budget with nothing set aside for the mechanisms' own δ_i.
     pub fn new(epsilon: Amount, delta: Amount) -> Result<Budget, Error> {
         if delta >= Amount::ONE {
-            return Err(Error::input(format!(
-                "delta is {delta}; it must be below 1, and well below 1 to mean anything"
-            )));
+            let why = format!("delta is {delta}; it must be below 1, and well below 1 to mean anything");
+            return Err(Error::parameter("budget", why));
         }
         Ok(Budget { epsilon, delta, mechanism_delta: Amount::ZERO })
     }
@@ -30,10 +27,11 @@ impl Budget {
     /// The same budget with a part of δ_g set aside for the mechanisms' own δ_i.
     pub fn with_mechanism_delta(self, mechanism_delta: Amount) -> Result<Budget, Error> {
         if mechanism_delta > self.delta {
-            return Err(Error::input(format!(
+            let why = format!(
                 "{mechanism_delta} is set aside for the mechanisms, but the budget's whole delta is {}; set aside a part of it",
                 self.delta
-            )));
+            );
+            return Err(Error::parameter("mechanism_delta", why));
         }
         Ok(Budget { mechanism_delta, ..self })
     }
@@ -50,7 +48,7 @@ impl Budget {
         let part = |name: &str, text: &str| {
             Amount::parse(text, Rounding::Down)
                 .map(|parsed| parsed.amount)
-                .map_err(|error| Error::input(format!("the budget's {name}: {error}")))
+                .map_err(|error| error.within(&format!("the budget's {name}")))
         };
         Budget::new(part("epsilon", epsilon)?, part("delta", delta)?)
     }
@@ -83,7 +81,8 @@ impl fmt::Display for Budget {
 }
 
 /// The fields as they are stored, checked again when they are read.
-#[derive(Deserialize)]
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fields {
     epsilon: Amount,
@@ -91,6 +90,7 @@ struct Fields {
     mechanism_delta: Amount,
 }
 
+#[cfg(feature = "serde")]
 impl TryFrom<Fields> for Budget {
     type Error = Error;
     fn try_from(fields: Fields) -> Result<Budget, Error> {

@@ -1,49 +1,151 @@
 use std::fmt;
 
-/// What went wrong, in words a person can act on.
-///
-/// A refusal by a filter is not an error: see [`Verdict`](crate::Verdict).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
-    kind: Kind,
-    message: String,
-}
+use crate::cost::Cost;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Input,
-    UnsupportedCost,
+/// What went wrong.
+///
+/// It prints as a sentence that says what was wrong, with the value, and what would do. The [`kind`](Error::kind) holds the same as
+/// data, for programs that decide by it or that know a better name for a parameter than this library does. A refusal by a filter is
+/// not an error: see [`Verdict`](crate::Verdict).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(Box<ErrorKind>);
+
+/// What an [`Error`] is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Text that cannot be read.
+    Text {
+        /// What was read: an amount, a cost.
+        what: &'static str,
+        /// Why it cannot be read, with the text and what to write.
+        why: String,
+    },
+    /// A parameter whose value cannot be used.
+    Parameter {
+        /// Its name, as in the tables of rules and kinds of cost.
+        name: &'static str,
+        /// Why its value cannot be used, with the value and what would do.
+        why: String,
+    },
+    /// A rule that does not take a budget.
+    Budget {
+        /// The rule.
+        rule: &'static str,
+        /// What it needs, with what it was given.
+        why: String,
+    },
+    /// A name that is not known.
+    UnknownName {
+        /// What is named.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The names that are known.
+        known: Vec<&'static str>,
+    },
+    /// A cost for which a rule has no theorem.
+    UnsupportedCost {
+        /// The rule.
+        rule: &'static str,
+        /// The cost.
+        cost: Cost,
+        /// The rules that have one.
+        others: Vec<&'static str>,
+    },
+    /// A build whose elementary functions are not correctly rounded, so that no bound would hold.
+    Rounding {
+        /// The function.
+        function: &'static str,
+    },
+    /// A stored state that cannot be used.
+    State {
+        /// Why.
+        why: String,
+    },
 }
 
 impl Error {
-    pub(crate) fn input(message: impl Into<String>) -> Self {
-        Error { kind: Kind::Input, message: message.into() }
+    pub(crate) fn new(kind: ErrorKind) -> Error {
+        Error(Box::new(kind))
     }
 
-    pub(crate) fn unsupported_cost(message: impl Into<String>) -> Self {
-        Error { kind: Kind::UnsupportedCost, message: message.into() }
+    pub(crate) fn text(what: &'static str, why: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Text { what, why: why.into() })
     }
 
-    /// A number, a name or a parameter that cannot be used as given.
-    pub fn is_input(&self) -> bool {
-        self.kind == Kind::Input
+    pub(crate) fn parameter(name: &'static str, why: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Parameter { name, why: why.into() })
+    }
+
+    pub(crate) fn budget(rule: &'static str, why: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Budget { rule, why: why.into() })
+    }
+
+    #[cfg(feature = "serde")]
+    pub(crate) fn state(why: impl Into<String>) -> Error {
+        Error::new(ErrorKind::State { why: why.into() })
+    }
+
+    /// The entry of a list that has a name, or an error with the names that there are.
+    pub(crate) fn find<T: Copy, const N: usize>(
+        what: &'static str,
+        all: [T; N],
+        name_of: fn(T) -> &'static str,
+        name: &str,
+    ) -> Result<T, Error> {
+        let known = || Error::new(ErrorKind::UnknownName { what, name: excerpt(name), known: all.map(name_of).into() });
+        all.into_iter().find(|&entry| name_of(entry) == name).ok_or_else(known)
+    }
+
+    /// The same error, said to be about a named part of what was read.
+    pub(crate) fn within(self, part: &str) -> Error {
+        match *self.0 {
+            ErrorKind::Text { what, why } => Error::text(what, format!("{part}: {why}")),
+            kind => Error::new(kind),
+        }
+    }
+
+    /// What it is about.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
     }
 
     /// A cost for which the chosen rule has no theorem; the message names a rule that has one.
     pub fn is_unsupported_cost(&self) -> bool {
-        self.kind == Kind::UnsupportedCost
+        matches!(*self.0, ErrorKind::UnsupportedCost { .. })
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        match &*self.0 {
+            ErrorKind::Text { why, .. } | ErrorKind::Parameter { why, .. } | ErrorKind::State { why } => {
+                f.write_str(why)
+            }
+            ErrorKind::Budget { rule, why } => write!(f, "the rule {rule} {why}"),
+            ErrorKind::UnknownName { what, name, known } => {
+                write!(f, "{what} {name} is not known; choose one of {}", known.join(", "))
+            }
+            ErrorKind::Rounding { function } => {
+                write!(f, "this build does not round {function} correctly, so no bound would hold; ")?;
+                f.write_str("build core-math in double precision and without flags such as -ffast-math")
+            }
+            ErrorKind::UnsupportedCost { rule, cost, others } => {
+                write!(f, "the rule {rule} has no theorem for a cost known as {cost}")?;
+                match others.as_slice() {
+                    [] => Ok(()),
+                    [other] => write!(f, "; use {other}"),
+                    others => write!(f, "; use one of: {}", others.join(", ")),
+                }
+            }
+        }
     }
 }
 
 impl std::error::Error for Error {}
 
-/// Shows at most the first characters of what somebody typed, so that a message stays readable.
+/// Shows at most the first characters of a text, so that a message stays readable.
 pub(crate) fn excerpt(text: &str) -> String {
     const SHOWN: usize = 40;
     let mut chars = text.chars();

@@ -5,15 +5,13 @@
 //! The exact supremum is κ = δ(1 + e^{−2ε})/(1 − e^{−ε}). With it, an odometer reads u(2ε_1, …, 2ε_k) + 2Σδ_i, and ∞ once
 //! Σκ_i > δ′; a filter halts iff K(2ε_1, …, 2ε_k) + 2Σδ_i > ε_g or Σκ_i > δ′. Both hold at level δ_g + δ′.
 
-use serde::{Deserialize, Serialize};
-
 use crate::amount::{Amount, FineAmount};
 use crate::cost::Cost;
 use crate::numeric::Interval;
 
 /// What the corrected lemma adds up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub(crate) struct Leaks {
     limit: Amount,
     /// Σδ_i.
@@ -60,11 +58,13 @@ impl Leaks {
     }
 
     /// Whether stored sums can have come from fresh ones of the same account.
+    #[cfg(feature = "serde")]
     pub(crate) fn follows(&self, fresh: &Leaks) -> bool {
         self.limit == fresh.limit && self.within()
     }
 
     /// δ′.
+    #[cfg(feature = "serde")]
     pub(crate) fn set_aside(&self) -> Amount {
         self.limit
     }

@@ -9,20 +9,23 @@ mod filter;
 mod lemma;
 mod numeric;
 mod odometer;
+mod parameter;
 mod price;
 pub mod reference;
+mod theorem;
 
 pub use amount::{Amount, FineAmount, Parsed, Rounding};
 pub use budget::Budget;
-pub use cost::{Cost, CostKind, Declared};
-pub use error::Error;
+pub use cost::{Cost, CostForm, CostKind, Declared, Number};
+pub use error::{Error, ErrorKind};
 pub use filter::{
-    Admission, Balance, Count, EXACT_COUNTS, Filter, FilterRule, FilterSpec, Forfeit, OnHalt, Refusal, Verdict,
+    Balance, Count, EXACT_COUNTS, Filter, FilterParameters, FilterRule, FilterSpec, OnHalt, Refusal, Verdict,
     residue_after, residue_of,
 };
 pub use odometer::{
     Granularity, Guarantee, Odometer, OdometerParameters, OdometerRule, OdometerSpec, PricedCost, Reading,
 };
+pub use parameter::Given;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use taximeter_accounting::{
-    Amount, Budget, Cost, CostKind, Count, EXACT_COUNTS, Filter, FilterRule, FilterSpec, OnHalt, Refusal, Verdict,
+    Amount, Budget, Cost, CostKind, Count, EXACT_COUNTS, Filter, FilterParameters, FilterRule, FilterSpec, OnHalt,
+    Refusal, Verdict,
 };
 
 fn amount(text: &str) -> Amount {
@@ -18,7 +19,7 @@ fn filter(rule: FilterRule, budget: &str) -> Filter {
 }
 
 fn admitted(filter: &mut Filter, cost: &Cost) -> bool {
-    matches!(filter.charge(cost).unwrap(), Verdict::Continue(_))
+    matches!(filter.charge(cost).unwrap(), Verdict::Continue)
 }
 
 #[test]
@@ -88,6 +89,8 @@ fn what_costs_nothing_is_admitted_and_changes_nothing() {
 fn a_cost_without_a_theorem_is_an_error_that_names_a_rule_that_has_one() {
     for (rule, kind, named) in [
         (FilterRule::Basic, CostKind::Gaussian, "zcdp, renyi, residue"),
+        (FilterRule::Residue, CostKind::SampledGaussian, "use renyi"),
+        (FilterRule::Zcdp, CostKind::SampledGaussian, "use renyi"),
         (FilterRule::Advanced, CostKind::Zcdp, "zcdp, renyi"),
         (FilterRule::Whitehouse, CostKind::Gaussian, "residue"),
         (FilterRule::Residue, CostKind::DiscreteGaussian, "zcdp, renyi"),
@@ -95,7 +98,7 @@ fn a_cost_without_a_theorem_is_an_error_that_names_a_rule_that_has_one() {
     ] {
         let mut filter = filter(rule, "1,1e-6");
         let before = filter.clone();
-        let error = filter.charge(&kind.of_size(amount("0.01"))).unwrap_err();
+        let error = filter.charge(&kind.example().with_size(amount("0.01"))).unwrap_err();
         assert!(error.is_unsupported_cost() && error.to_string().contains(named), "{rule:?}: {error}");
         assert_eq!(filter, before);
     }
@@ -104,17 +107,17 @@ fn a_cost_without_a_theorem_is_an_error_that_names_a_rule_that_has_one() {
 #[test]
 fn budgets_outside_a_theorem_are_refused_when_the_filter_is_made() {
     for (rule, budget, part) in [
-        (FilterRule::Residue, "1", "delta above 0"),
+        (FilterRule::Whitehouse, "1", "delta above 0"),
         (FilterRule::Zcdp, "1,0", "delta above 0"),
         (FilterRule::Advanced, "1,0.4", "below 1/e"),
         (FilterRule::Advanced, "0,1e-6", "epsilon above 0"),
         (FilterRule::Residue, "1001,1e-6", "up to an epsilon of 1000"),
     ] {
         let error = Filter::new(FilterSpec::new(rule, Budget::parse(budget).unwrap())).unwrap_err();
-        assert!(error.is_input() && error.to_string().contains(part), "{rule:?} {budget}: {error}");
+        assert!(error.to_string().contains(part), "{rule:?} {budget}: {error}");
     }
-    let spec =
-        FilterSpec { order: Some(Amount::ONE), ..FilterSpec::new(FilterRule::Renyi, Budget::parse("1,1e-6").unwrap()) };
+    let parameters = FilterParameters::Renyi { order: Some(Amount::ONE) };
+    let spec = FilterSpec { parameters, ..FilterSpec::new(FilterRule::Renyi, Budget::parse("1,1e-6").unwrap()) };
     assert!(Filter::new(spec).unwrap_err().to_string().contains("above 1"));
 }
 
@@ -149,7 +152,7 @@ fn sizes() -> impl Strategy<Value = Amount> {
 
 fn costs() -> impl Strategy<Value = Cost> {
     (0usize..CostKind::ALL.len(), sizes(), proptest::bool::ANY).prop_map(|(kind, size, delta)| {
-        let cost = CostKind::ALL[kind].of_size(size);
+        let cost = CostKind::ALL[kind].example().with_size(size);
         if delta && kind == 0 { Cost::approximate(size, Amount::from_units(1_000)).unwrap() } else { cost }
     })
 }
@@ -181,25 +184,30 @@ proptest! {
                 Err(_) => prop_assert_eq!(&filter, &before),
             }
         }
-        prop_assume!(filter.spec().rule.takes(cost.kind()));
+        prop_assume!(filter.spec().rule().takes(cost.kind()));
         let count = filter.count(&cost).unwrap();
         if count.count <= 300 {
             let mut copy = filter.clone();
             for _ in 0..count.count {
-                prop_assert!(matches!(copy.charge(&cost).unwrap(), Verdict::Continue(_)));
+                prop_assert!(matches!(copy.charge(&cost).unwrap(), Verdict::Continue));
             }
             prop_assert!(matches!(copy.charge(&cost).unwrap(), Verdict::Halt(_)));
         }
         for times in [1u64, 3] {
             if let Some(largest) = filter.largest(&cost, times).unwrap() {
                 prop_assert!(filter.count(&largest).unwrap().count >= times, "{} does not fit {} times", largest, times);
-                let above = Amount::from_units(largest.size().units() / 1_000_000 * 1_000_001 + 1);
+                // Steps are counted one by one; everything else to a millionth.
+                let above = match largest {
+                    Cost::SampledGaussian { .. } => largest.size().checked_add(Amount::ONE).unwrap(),
+                    _ => Amount::from_units(largest.size().units() / 1_000_000 * 1_000_001 + 1),
+                };
                 prop_assert!(filter.count(&cost.with_size(above)).unwrap().count < times, "{} is not the largest", largest);
             }
         }
     }
 
     /// A stored filter goes on as if it had never been stored.
+    #[cfg(feature = "serde")]
     #[test]
     fn a_stored_filter_is_read_back_exactly(mut filter in any_filter(), charged in prop::collection::vec(costs(), 0..12)) {
         for cost in &charged {
@@ -217,7 +225,7 @@ proptest! {
         for rule in [FilterRule::Basic, FilterRule::Advanced, FilterRule::Whitehouse, FilterRule::Zcdp, FilterRule::Renyi] {
             let run = |costs: &[Cost]| {
                 let mut filter = filter(rule, "1000,1e-6");
-                costs.iter().all(|cost| matches!(filter.charge(cost).unwrap(), Verdict::Continue(_))).then_some(filter)
+                costs.iter().all(|cost| matches!(filter.charge(cost).unwrap(), Verdict::Continue)).then_some(filter)
             };
             let first = run(&charged);
             let rotation = seed as usize % charged.len();
@@ -230,7 +238,8 @@ proptest! {
     }
 }
 
-/// The stored form is part of the interface: the same bytes on every machine, for every version 1.
+/// The stored form is part of the interface: the same bytes on every machine, for every version 2.
+#[cfg(feature = "serde")]
 #[test]
 fn the_stored_form_is_the_same_on_every_machine() {
     let mut filter = filter(FilterRule::Residue, "1,1e-6");
@@ -246,14 +255,15 @@ fn the_stored_form_is_the_same_on_every_machine() {
     );
 }
 
+#[cfg(feature = "serde")]
 #[test]
 fn a_state_that_does_not_belong_to_its_rule_is_not_read() {
     let mut filter = filter(FilterRule::Residue, "1,1e-6");
     assert!(admitted(&mut filter, &pure("0.1")));
     let stored = serde_json::to_string(&filter).unwrap();
     for (from, to, part) in [
-        ("\"version\":1", "\"version\":2", "version 2"),
-        ("\"rule\":\"residue\"", "\"rule\":\"zcdp\"", "does not belong"),
+        ("\"version\":2", "\"version\":1", "version 1"),
+        ("\"parameters\":\"residue\"", "\"parameters\":\"zcdp\"", "does not belong"),
         ("\"left\":\"", "\"left\":\"9999", "does not belong"),
         ("\"start\":\"5", "\"start\":\"6", "does not belong"),
         ("\"left\":\"", "\"left\":\"-", "whole number"),

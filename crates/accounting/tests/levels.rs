@@ -62,7 +62,7 @@ fn the_advanced_filter_halts_on_kappa_not_on_delta() {
     let cost = approximate("0.1", "4e-4");
     assert!(cost.delta() < amount("5e-3"));
     assert_eq!(filter.charge(&cost).unwrap(), Verdict::Halt(Refusal::Budget));
-    assert!(matches!(filter.charge(&approximate("0.1", "2e-4")).unwrap(), Verdict::Continue(_)));
+    assert!(matches!(filter.charge(&approximate("0.1", "2e-4")).unwrap(), Verdict::Continue));
 }
 
 /// One round of RR_{2, 0.1}: with probability 0.1 it tells its input outright. The printed Lemma 3.3 would set aside
@@ -132,10 +132,11 @@ fn stopping_for_good_needs_the_rule_to_halt() {
         Verdict::Halt(Refusal::MechanismDelta { .. })
     ));
     assert!(!filter.is_closed(), "neither was decided by the rule");
-    while let Verdict::Continue(_) = filter.charge(&Cost::parse_epsilon("0.05").unwrap().cost).unwrap() {}
+    while let Verdict::Continue = filter.charge(&Cost::parse_epsilon("0.05").unwrap().cost).unwrap() {}
     assert!(filter.is_closed());
 }
 
+#[cfg(feature = "serde")]
 #[test]
 fn a_stored_odometer_with_another_part_set_aside_is_not_read() {
     let stored = serde_json::to_string(&odometer(OdometerRule::Advanced, "1e-6", "1e-7")).unwrap();
@@ -166,5 +167,6 @@ fn the_largest_cost_for_a_trillion_charges_is_found_at_once() {
     assert!(filter.count(&cost).unwrap().count >= 1_000_000_000_000, "{cost}");
     let ideal = (0.056_028_963_8f64 / 1e12).sqrt();
     assert!(cost.size().approximate() > 0.99 * ideal);
-    assert!(filter.largest(&cost, 0).unwrap().is_some_and(|cost| cost.size() <= Amount::ONE));
+    // A single cost may be a little above ε_g: δ pays for the rest.
+    assert!(filter.largest(&cost, 0).unwrap().is_some_and(|cost| cost.size() < amount("1.01")));
 }

@@ -19,7 +19,10 @@ fn mixed_ride() -> Vec<Cost> {
     let sizes = ["0.05", "1e-30", "0.123456789012345678901234567891", "3", "0"];
     let kinds = |size: &&str| {
         let (size, delta) = (amount(size), amount("1e-9"));
-        CostKind::ALL.into_iter().map(move |kind| kind.of_size(size)).chain([Cost::approximate(size, delta).unwrap()])
+        CostKind::ALL
+            .into_iter()
+            .map(move |kind| kind.example().with_size(size))
+            .chain([Cost::approximate(size, delta).unwrap()])
     };
     sizes.iter().flat_map(kinds).collect()
 }
@@ -42,7 +45,8 @@ fn filters() -> Vec<Filter> {
 /// Fresh odometers of every rule, with and without a part of δ set aside.
 fn odometers() -> Vec<Odometer> {
     let gamma = OdometerParameters::Advanced { granularity: Some(Granularity::Gamma(amount("0.01"))) };
-    let rules = OdometerRule::ALL.into_iter().map(OdometerParameters::from).chain([gamma]);
+    let scale = OdometerParameters::RenyiMixture { scale: Some(amount("20.0816")), slack: None };
+    let rules = OdometerRule::ALL.into_iter().map(OdometerParameters::from).chain([gamma, scale]);
     let specs = rules.flat_map(|parameters| {
         ["0", "3e-7"].map(|set_aside| OdometerSpec {
             parameters,
@@ -172,22 +176,27 @@ fn damaged_bytes_are_refused_or_read_as_a_valid_state() {
     }
 }
 
-/// The binary form is part of the interface as the text is: the same bytes on every machine, for every version 1.
+/// The binary form is part of the interface as the text is: the same bytes on every machine, for every version 2.
 #[test]
 fn the_binary_form_is_the_same_on_every_machine() {
     let budget = Budget::parse("1,1e-6").unwrap();
     let mut filter = Filter::new(FilterSpec::new(FilterRule::Residue, budget)).unwrap();
-    let mut odometer = Odometer::new(OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta())).unwrap();
+    let spec = OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta());
+    let mut alone = Odometer::new(spec).unwrap();
+    let mut beside = Odometer::new(OdometerSpec::beside(OdometerRule::RenyiMixture, &budget)).unwrap();
     let pure = ["0.01", "0.1", "0.003", "1e-9"].map(|epsilon| Cost::Pure { epsilon: amount(epsilon) });
     let noise = [Cost::Laplace { epsilon: amount("0.02") }, Cost::Gaussian { mu: amount("0.05") }];
     for cost in pure.iter().chain(&noise) {
-        assert!(matches!(filter.charge(cost).unwrap(), Verdict::Continue(_)));
-        odometer.charge(cost).unwrap();
+        assert!(matches!(filter.charge(cost).unwrap(), Verdict::Continue));
+        alone.charge(cost).unwrap();
+        beside.charge(cost).unwrap();
     }
     let hexadecimal = |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let advice = "if this is meant, the state version must change with it";
     let written = hexadecimal(postcard::to_allocvec(&filter).unwrap());
     assert_eq!(written, include_str!("data/residue-filter.hex").trim_end(), "{advice}");
-    let written = hexadecimal(postcard::to_allocvec(&odometer).unwrap());
+    let written = hexadecimal(postcard::to_allocvec(&alone).unwrap());
     assert_eq!(written, include_str!("data/renyi-mixture-odometer.hex").trim_end(), "{advice}");
+    let written = hexadecimal(postcard::to_allocvec(&beside).unwrap());
+    assert_eq!(written, include_str!("data/renyi-mixture-odometer-beside-filter.hex").trim_end(), "{advice}");
 }

@@ -3,15 +3,13 @@
 use std::fmt;
 
 use ethnum::U256;
-use serde::de::{Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Amount, Rounding, UNITS_PER_ONE, decimal};
 use crate::numeric::Interval;
 
 /// A non-negative decimal number with sixty places, held as an integer: what the rules add up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct FineAmount(U256);
+pub struct FineAmount(pub(super) U256);
 
 impl FineAmount {
     /// The number of decimal places.
@@ -24,6 +22,14 @@ impl FineAmount {
     /// Whether this is nothing.
     pub fn is_zero(self) -> bool {
         self.0 == U256::ZERO
+    }
+
+    /// Whether this is the largest there is.
+    #[inline]
+    pub(crate) fn is_max(self) -> bool {
+        // Word by word: compared as one block of bytes, a sum that was written just now is waited for.
+        let (high, low) = self.0.into_words();
+        high == u128::MAX && low == u128::MAX
     }
 
     /// The product of two amounts, exactly: two factors of 128 bits always fit.
@@ -55,6 +61,12 @@ impl FineAmount {
             return u64::MAX;
         }
         u64::try_from(self.0 / other.0).unwrap_or(u64::MAX)
+    }
+
+    /// How many units of 10⁻⁶⁰ this is.
+    #[cfg(test)]
+    pub(crate) fn units(self) -> U256 {
+        self.0
     }
 
     /// Half of this, rounded down.
@@ -155,52 +167,6 @@ impl fmt::Display for FineAmount {
 impl fmt::Debug for FineAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl Serialize for FineAmount {
-    /// Written as its number of units: in decimal where people read it, and in a binary format as bytes, the lowest first and
-    /// none after the highest that is not zero.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            return serializer.collect_str(&self.0);
-        }
-        let length = (U256::BITS - self.0.leading_zeros()).div_ceil(8);
-        serializer.serialize_bytes(&self.0.to_le_bytes()[..length as usize])
-    }
-}
-
-impl<'de> Deserialize<'de> for FineAmount {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if !deserializer.is_human_readable() {
-            return deserializer.deserialize_bytes(Units);
-        }
-        let text = String::deserialize(deserializer)?;
-        let canonical = text == "0" || (!text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit()));
-        match U256::from_str_radix(&text, 10) {
-            Ok(units) if canonical && !text.is_empty() => Ok(FineAmount(units)),
-            _ => Err(serde::de::Error::custom("a sum must be a whole number of units of 1e-60, written in digits")),
-        }
-    }
-}
-
-/// Reads the binary form. There is one for every amount: a zero at the high end is refused.
-struct Units;
-
-impl Visitor<'_> for Units {
-    type Value = FineAmount;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at most {} bytes, the lowest first and without a zero at the end", size_of::<U256>())
-    }
-
-    fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<FineAmount, E> {
-        let mut units = [0; size_of::<U256>()];
-        match units.get_mut(..bytes.len()) {
-            Some(low) if bytes.last() != Some(&0) => low.copy_from_slice(bytes),
-            _ => return Err(E::invalid_value(Unexpected::Bytes(bytes), &self)),
-        }
-        Ok(FineAmount(U256::from_le_bytes(units)))
     }
 }
 

@@ -5,12 +5,13 @@
 
 mod fine;
 mod parse;
+#[cfg(feature = "serde")]
+mod stored;
 
 use std::fmt;
 use std::num::NonZeroU64;
 
 use ethnum::U256;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::Error;
 use crate::numeric::Interval;
@@ -65,6 +66,12 @@ impl Amount {
     /// A whole number.
     pub fn from_whole(whole: u64) -> Option<Self> {
         UNITS_PER_ONE.checked_mul(whole.into()).map(Amount)
+    }
+
+    /// The whole number not above this amount, and what is above it.
+    pub(crate) fn whole_and_part(self) -> (u64, Amount) {
+        // The largest amount is about 3.4·10⁸.
+        ((self.0 / UNITS_PER_ONE) as u64, Amount(self.0 % UNITS_PER_ONE))
     }
 
     /// Whether this is nothing.
@@ -154,9 +161,12 @@ impl Amount {
         Interval::around(self.0 as f64 * 1e-30, 3)
     }
 
-    /// The smallest floating-point number that is not below this amount.
+    /// A floating-point number that is not below this amount, and whose shortest decimal form is not below it either; the smallest
+    /// one or its neighbour.
     pub fn upper(self) -> f64 {
-        FineAmount::from(self).upper()
+        let upper = FineAmount::from(self).upper();
+        let prints_below = Amount::parse(&upper.to_string(), Rounding::Up).is_ok_and(|printed| printed.amount < self);
+        if prints_below { upper.next_up() } else { upper }
     }
 
     /// The nearest floating-point number: for showing, not for deciding.
@@ -180,34 +190,16 @@ impl fmt::Debug for Amount {
     }
 }
 
-impl Serialize for Amount {
-    /// Written as a decimal number where people read it, and as its number of units in a binary format.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() { serializer.collect_str(self) } else { serializer.serialize_u128(self.0) }
-    }
-}
-
-impl<'de> Deserialize<'de> for Amount {
-    /// Reads back exactly what was written; anything with more places is an error.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if !deserializer.is_human_readable() {
-            return u128::deserialize(deserializer).map(Amount);
-        }
-        let text = String::deserialize(deserializer)?;
-        Amount::parse_exact(&text).map_err(serde::de::Error::custom)
-    }
-}
-
 impl Amount {
     /// Parses an amount that must not need rounding: a stored value or a parameter.
     pub fn parse_exact(text: &str) -> Result<Amount, Error> {
         let parsed = Amount::parse(text, Rounding::Down)?;
         if parsed.rounded {
-            return Err(Error::input(format!(
-                "{} has more than {} decimal places; write it with fewer",
-                crate::error::excerpt(text),
-                Amount::PLACES
-            )));
+            let (text, places) = (crate::error::excerpt(text), Amount::PLACES);
+            return Err(Error::text(
+                "an amount",
+                format!("{text} has more than {places} decimal places; write it with fewer"),
+            ));
         }
         Ok(parsed.amount)
     }

@@ -1,23 +1,31 @@
-//! Costs as JSON: `{"epsilon":"0.05"}`, `{"epsilon":"0.05","delta":"1e-9"}`, `{"gaussian":"0.1"}`,
-//! `{"gaussian":{"sigma":"10","sensitivity":"1"}}`, `{"discrete_gaussian":…}` likewise, `{"zcdp":"0.005"}`, `{"laplace":"0.1"}`,
-//! `{"laplace":{"scale":"10","sensitivity":"1"}}`, `{"randomized_response":"0.1"}`,
-//! `{"randomized_response":{"truth":"0.6"}}`, `{"exponential":"0.1"}`. Numbers may stand with or without quotes; either way they
-//! are read from their text.
+//! Costs as JSON: the name of a kind with its parameter, `{"epsilon":"0.05"}`, or with the numbers of another of its forms,
+//! `{"laplace":{"scale":"10","sensitivity":"1"}}`; δ stands beside ε. Numbers may stand with or without quotes; either way they are
+//! read from their text.
+
+use std::collections::BTreeMap;
 
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::{Cost, CostKind, Declared};
-use crate::amount::{Amount, Parsed, Rounding};
+use super::{Cost, CostForm, CostKind, Declared, Number};
+use crate::amount::{Amount, Parsed};
 use crate::error::Error;
 
 impl Cost {
     /// Reads a cost from a JSON object.
+    ///
+    /// ```
+    /// use taximeter_accounting::Cost;
+    ///
+    /// let cost = Cost::from_json(r#"{"laplace":{"scale":"10","sensitivity":"1"}}"#)?.cost;
+    /// assert_eq!(cost.to_string(), "Laplace of ε = 0.1");
+    /// # Ok::<(), taximeter_accounting::Error>(())
+    /// ```
     pub fn from_json(text: &str) -> Result<Declared, Error> {
         let entries: Entries = serde_json::from_str(text)
-            .map_err(|error| Error::input(format!("not a cost in JSON ({error}); write for instance {EXAMPLE}")))?;
+            .map_err(|error| bad(format!("not a cost in JSON ({error}); write for instance {EXAMPLE}")))?;
         entries.cost()
     }
 }
@@ -27,7 +35,10 @@ const EXAMPLE: &str = r#"{"epsilon":"0.05"}"#;
 impl Serialize for Cost {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry(self.kind().name(), &self.size())?;
+        match self.kind().direct_form() {
+            Some(_) => map.serialize_entry(self.kind().name(), &self.size())?,
+            None => map.serialize_entry(self.kind().name(), &self.numbers().into_iter().collect::<BTreeMap<_, _>>())?,
+        }
         if let Cost::Approximate { delta, .. } = self {
             map.serialize_entry("delta", delta)?;
         }
@@ -47,7 +58,7 @@ impl<'de> Deserialize<'de> for Cost {
 }
 
 impl<'de> Deserialize<'de> for Declared {
-    /// Reads what somebody declares, rounded up where it has more digits than an amount keeps.
+    /// Reads a declaration, rounded against the analyst where it has more digits than an amount keeps.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Entries::deserialize(deserializer)?.cost().map_err(serde::de::Error::custom)
     }
@@ -68,7 +79,7 @@ impl<'de> Deserialize<'de> for Entries {
                 let mut entries: Vec<(String, Box<RawValue>)> = Vec::new();
                 while let Some((name, value)) = map.next_entry::<String, _>()? {
                     if entries.iter().any(|(earlier, _)| *earlier == name) {
-                        return Err(serde::de::Error::custom(format!("{name:?} stands twice; write it once")));
+                        return Err(serde::de::Error::custom(format!("{name:?} appears twice; write it once")));
                     }
                     entries.push((name, value));
                 }
@@ -85,21 +96,28 @@ impl Entries {
         let Some(kind) = CostKind::ALL.into_iter().find(|kind| self.0.iter().any(|(name, _)| name == kind.name()))
         else {
             let names = CostKind::ALL.map(CostKind::name).join(", ");
-            return Err(Error::input(format!("a cost needs one of {names}; write for instance {EXAMPLE}")));
+            return Err(bad(format!("a cost needs one of {names}; write for instance {EXAMPLE}")));
         };
         let value = self.take(kind.name()).expect("the kind was found among the names");
         if let Some((other, _)) = self.0.first() {
-            return Err(Error::input(format!("{other:?} cannot stand beside {:?} in a cost", kind.name())));
+            return Err(bad(format!("{other:?} cannot stand beside {:?} in a cost", kind.name())));
         }
-        let is_object = value.get().starts_with('{');
-        let declared = if is_object { described(kind, &value)? } else { parameter(kind, &value)? };
-        let Some(delta) = delta else { return Ok(declared) };
-        if kind != CostKind::Epsilon {
-            return Err(Error::input(format!("\"delta\" goes with \"epsilon\", not with {:?}", kind.name())));
+        if delta.is_some() && kind != CostKind::Epsilon {
+            return Err(bad(format!("\"delta\" goes with \"epsilon\", not with {:?}", kind.name())));
         }
-        let delta = amount("delta", &delta)?;
-        let cost = Cost::approximate(declared.cost.size(), delta.amount)?;
-        Ok(Declared { cost, rounded: declared.rounded || delta.rounded })
+        if value.get().starts_with('{') {
+            return described(kind, &value);
+        }
+        let Some(form) = kind.direct_form() else {
+            let names: Vec<_> = kind.forms()[0].numbers.iter().map(|number| number.name).collect();
+            return Err(bad(format!("{:?} takes an object with {}", kind.name(), names.join(", "))));
+        };
+        let read = |(at, number): (usize, &&Number)| match (at, &delta) {
+            (0, _) => amount(kind.name(), number, &value),
+            (_, Some(delta)) => amount(number.name, number, delta),
+            (_, None) => Amount::parse(number.default.unwrap_or("0"), number.rounding),
+        };
+        declared(form, form.numbers.iter().enumerate().map(read).collect::<Result<Vec<Parsed>, Error>>()?)
     }
 
     fn take(&mut self, name: &str) -> Option<Box<RawValue>> {
@@ -108,59 +126,46 @@ impl Entries {
     }
 }
 
-/// A cost given by its privacy parameter.
-fn parameter(kind: CostKind, value: &RawValue) -> Result<Declared, Error> {
-    let parsed = amount(kind.name(), value)?;
-    Ok(Declared { cost: kind.of_size(parsed.amount), rounded: parsed.rounded })
-}
-
-/// A cost given by what the mechanism does: the noise and the sensitivity, or the probability of the truth.
+/// A cost given by what the mechanism does: an object with the numbers of one of the kind's other forms.
 fn described(kind: CostKind, value: &RawValue) -> Result<Declared, Error> {
     let mut fields: Entries =
-        serde_json::from_str(value.get()).map_err(|error| Error::input(format!("{:?}: {error}", kind.name())))?;
-    let mut rounded = false;
-    let mut field = |name: &str, rounding: Rounding| -> Result<Amount, Error> {
-        let value =
-            fields.take(name).ok_or_else(|| Error::input(format!("{:?} as an object needs {name:?}", kind.name())))?;
-        let parsed = amount_rounding(name, &value, rounding)?;
-        rounded |= parsed.rounded;
-        Ok(parsed.amount)
+        serde_json::from_str(value.get()).map_err(|error| bad(format!("{:?}: {error}", kind.name())))?;
+    let direct = kind.direct_form();
+    let mut others = kind.forms().iter().filter(|form| direct.is_none_or(|direct| direct.name != form.name));
+    let Some(form) = others.next() else {
+        return Err(bad(format!("{:?} takes an amount, for instance \"0.05\", not an object", kind.name())));
     };
-    let cost = match kind {
-        CostKind::Gaussian | CostKind::DiscreteGaussian => {
-            let scale = field("sigma", Rounding::Down)?;
-            Cost::from_noise(kind, scale, field("sensitivity", Rounding::Up)?)?
-        }
-        CostKind::Laplace => {
-            let scale = field("scale", Rounding::Down)?;
-            Cost::from_noise(kind, scale, field("sensitivity", Rounding::Up)?)?
-        }
-        CostKind::RandomizedResponse => Cost::from_truth_probability(field("truth", Rounding::Up)?)?,
-        CostKind::Epsilon | CostKind::Zcdp | CostKind::Exponential => {
-            return Err(Error::input(format!(
-                "{:?} takes an amount, for instance \"0.05\", not an object",
-                kind.name()
-            )));
-        }
-    };
+    let mut numbers = Vec::new();
+    for number in form.numbers {
+        let value = fields
+            .take(number.name)
+            .ok_or_else(|| bad(format!("{:?} as an object needs {:?}", kind.name(), number.name)))?;
+        numbers.push(amount(number.name, number, &value)?);
+    }
     match fields.0.first() {
-        Some((other, _)) => Err(Error::input(format!("{other:?} is not known in {:?}", kind.name()))),
-        None => Ok(Declared { cost, rounded }),
+        Some((other, _)) => Err(bad(format!("{other:?} is not known in {:?}", kind.name()))),
+        None => declared(form, numbers),
     }
 }
 
-fn amount(name: &str, value: &RawValue) -> Result<Parsed, Error> {
-    amount_rounding(name, value, Rounding::Up)
+fn declared(form: &CostForm, numbers: Vec<Parsed>) -> Result<Declared, Error> {
+    let rounded = numbers.iter().any(|parsed| parsed.rounded);
+    let amounts: Vec<Amount> = numbers.into_iter().map(|parsed| parsed.amount).collect();
+    Ok(Declared { cost: form.cost(&amounts)?, rounded })
 }
 
-fn amount_rounding(name: &str, value: &RawValue, rounding: Rounding) -> Result<Parsed, Error> {
-    // A number is read from its text, with or without quotes.
+/// A number, read from its text, with or without quotes.
+fn amount(name: &str, number: &Number, value: &RawValue) -> Result<Parsed, Error> {
     let text = match value.get().as_bytes().first() {
-        Some(b'"') => serde_json::from_str(value.get()).map_err(|error| Error::input(format!("{name:?}: {error}")))?,
+        Some(b'"') => serde_json::from_str(value.get()).map_err(|error| bad(format!("{name:?}: {error}")))?,
         Some(b'-' | b'0'..=b'9') => value.get().to_string(),
-        _ => return Err(Error::input(format!("{name:?} must be an amount, for instance \"0.05\""))),
+        _ => return Err(bad(format!("{name:?} must be an amount, for instance \"0.05\""))),
     };
-    Amount::parse(&text, rounding).map_err(|error| Error::input(format!("{name:?}: {error}")))
+    Amount::parse(&text, number.rounding).map_err(|error| error.within(&format!("{name:?}")))
+}
+
+fn bad(why: impl Into<String>) -> Error {
+    Error::text("a cost", why)
 }
 
 #[cfg(test)]
@@ -191,6 +196,12 @@ mod tests {
         check(r#"{"zcdp":"0.005"}"#, Ok("zCDP of ρ = 0.005"));
         check(r#"{"laplace":"0.1"}"#, Ok("Laplace of ε = 0.1"));
         check(r#"{"laplace":{"scale":"3","sensitivity":"1"}}"#, Ok("Laplace of ε = 0.333333333333333333333333333334"));
+        check(r#"{"discrete_laplace":{"scale":"4","sensitivity":"1"}}"#, Ok("discrete Laplace of ε = 0.25"));
+        let sampled = r#"{"sampled_gaussian":{"rate":"0.01","sigma":1.1,"steps":1000}}"#;
+        check(sampled, Ok("1000 steps of a sampled Gaussian of rate 0.01 and σ = 1.1"));
+        // Nothing costs nothing, as with an ε of 0, and a list that is scaled down to what fits can be read back.
+        let none = r#"{"sampled_gaussian":{"rate":"0.01","sigma":1.1,"steps":0}}"#;
+        check(none, Ok("0 steps of a sampled Gaussian of rate 0.01 and σ = 1.1"));
         check(r#"{"randomized_response":"0.1"}"#, Ok("randomized response of ε = 0.1"));
         check(r#"{"randomized_response":{"truth":"0.5"}}"#, Ok("randomized response of ε = 0"));
         check(r#"{"exponential":"0.1"}"#, Ok("exponential mechanism of η = 0.1"));
@@ -200,7 +211,7 @@ mod tests {
     fn what_is_no_cost_says_why() {
         check("{}", Err("a cost needs one of"));
         check("[1]", Err("an object such as"));
-        check(r#"{"epsilon":"0.1","epsilon":"0.0001"}"#, Err("stands twice"));
+        check(r#"{"epsilon":"0.1","epsilon":"0.0001"}"#, Err("appears twice"));
         check(r#"{"epsilon":"0.1","gaussian":"1"}"#, Err("cannot stand beside"));
         check(r#"{"gaussian":"0.1","delta":"1e-9"}"#, Err("goes with"));
         check(r#"{"epsilon":"0.1","delta":"1"}"#, Err("below 1"));
@@ -211,9 +222,15 @@ mod tests {
         check(r#"{"epsilon":{"sigma":1}}"#, Err("takes an amount"));
         check(r#"{"laplace":{"scale":"0","sensitivity":"1"}}"#, Err("gives no privacy"));
         check(r#"{"laplace":{"scale":"1"}}"#, Err("needs \"sensitivity\""));
-        check(r#"{"laplace":{"scale":"1","scale":"1000000","sensitivity":"1"}}"#, Err("stands twice"));
+        check(r#"{"laplace":{"scale":"1","scale":"1000000","sensitivity":"1"}}"#, Err("appears twice"));
         check(r#"{"epsilon":["0.1"]}"#, Err("must be an amount"));
         check(r#"{"laplace":{"scale":"1","sensitivity":"1","bound":2}}"#, Err("is not known"));
+        check(r#"{"sampled_gaussian":"0.1"}"#, Err("takes an object with rate, sigma, steps"));
+        check(r#"{"sampled_gaussian":{"rate":"0","sigma":"1","steps":"1"}}"#, Err("above 0 and at most 1"));
+        check(r#"{"sampled_gaussian":{"rate":"1","sigma":"0","steps":"1"}}"#, Err("gives no privacy"));
+        check(r#"{"sampled_gaussian":{"rate":"1","sigma":"1","steps":"1.5"}}"#, Err("a whole number"));
+        check(r#"{"sampled_gaussian":{"rate":"1","sigma":"1","steps":"-1"}}"#, Err("minus sign"));
+        check(r#"{"sampled_gaussian":{"rate":"1","sigma":"1"}}"#, Err("needs \"steps\""));
         check(r#"{"randomized_response":{"truth":"1"}}"#, Err("below 1"));
         check(r#"{"gaussian":{"sigma":"1e-30","sensitivity":"1"}}"#, Err("more noise"));
     }

@@ -1,11 +1,16 @@
 //! What one mechanism declares before it runs.
 
+#[cfg(feature = "serde")]
 mod json;
+mod kind;
 
 use std::fmt;
 
 use crate::amount::{Amount, FineAmount, Rounding};
 use crate::error::Error;
+
+pub(crate) use kind::Measure;
+pub use kind::{CostForm, CostKind, Number};
 
 /// The privacy cost of one mechanism, as it is declared before the mechanism runs.
 ///
@@ -15,8 +20,9 @@ use crate::error::Error;
 /// ```
 /// use taximeter_accounting::Cost;
 ///
-/// let cost = Cost::from_json(r#"{"laplace":{"scale":"10","sensitivity":"1"}}"#)?.cost;
-/// assert_eq!(cost.to_string(), "Laplace of ε = 0.1");
+/// let declared = Cost::parse_epsilon("0.05")?;
+/// assert_eq!(declared.cost.to_string(), "ε = 0.05");
+/// assert!(!declared.rounded);
 /// # Ok::<(), taximeter_accounting::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,13 +49,27 @@ pub enum Cost {
         /// μ.
         mu: Amount,
     },
+    /// Gaussian noise on batches into which every unit is drawn by itself with a probability: steps of DP-SGD.
+    SampledGaussian {
+        /// The probability, above 0 and at most 1.
+        rate: Amount,
+        /// The noise multiplier: the standard deviation for a sensitivity of 1.
+        sigma: Amount,
+        /// How many batches.
+        steps: u64,
+    },
     /// ρ-zCDP.
     Zcdp {
         /// ρ.
         rho: Amount,
     },
-    /// Laplace noise with ε = Δ/b.
+    /// Continuous Laplace noise with ε = Δ/b.
     Laplace {
+        /// ε.
+        epsilon: Amount,
+    },
+    /// Discrete (geometric) Laplace noise with ε = Δ/b. Its prices are those of any ε-DP mechanism.
+    DiscreteLaplace {
         /// ε.
         epsilon: Amount,
     },
@@ -74,96 +94,36 @@ pub struct Declared {
     pub rounded: bool,
 }
 
-/// The kinds of cost, by the parameter that each is declared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CostKind {
-    /// By ε, with or without δ.
-    Epsilon,
-    /// By μ of a continuous Gaussian.
-    Gaussian,
-    /// By μ of a discrete Gaussian.
-    DiscreteGaussian,
-    /// By ρ.
-    Zcdp,
-    /// By ε of Laplace noise.
-    Laplace,
-    /// By ε of randomized response.
-    RandomizedResponse,
-    /// By η of an exponential mechanism.
-    Exponential,
-}
-
-impl CostKind {
-    /// Every kind.
-    pub const ALL: [CostKind; 7] = [
-        CostKind::Epsilon,
-        CostKind::Gaussian,
-        CostKind::DiscreteGaussian,
-        CostKind::Zcdp,
-        CostKind::Laplace,
-        CostKind::RandomizedResponse,
-        CostKind::Exponential,
-    ];
-
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            CostKind::Epsilon => "epsilon",
-            CostKind::Gaussian => "gaussian",
-            CostKind::DiscreteGaussian => "discrete_gaussian",
-            CostKind::Zcdp => "zcdp",
-            CostKind::Laplace => "laplace",
-            CostKind::RandomizedResponse => "randomized_response",
-            CostKind::Exponential => "exponential",
-        }
-    }
-
-    /// A cost of this kind and size.
-    pub fn of_size(self, size: Amount) -> Cost {
-        match self {
-            CostKind::Epsilon => Cost::Pure { epsilon: size },
-            CostKind::Gaussian => Cost::Gaussian { mu: size },
-            CostKind::DiscreteGaussian => Cost::DiscreteGaussian { mu: size },
-            CostKind::Zcdp => Cost::Zcdp { rho: size },
-            CostKind::Laplace => Cost::Laplace { epsilon: size },
-            CostKind::RandomizedResponse => Cost::RandomizedResponse { epsilon: size },
-            CostKind::Exponential => Cost::Exponential { epsilon: size },
-        }
-    }
-}
-
 impl Cost {
     /// ε-DP with ε read from text.
     pub fn parse_epsilon(text: &str) -> Result<Declared, Error> {
-        Cost::parse(CostKind::Epsilon, text)
-    }
-
-    /// A cost of a kind with its parameter read from text.
-    pub fn parse(kind: CostKind, text: &str) -> Result<Declared, Error> {
         let parsed = Amount::parse(text, Rounding::Up)?;
-        Ok(Declared { cost: kind.of_size(parsed.amount), rounded: parsed.rounded })
+        Ok(Declared { cost: Cost::Pure { epsilon: parsed.amount }, rounded: parsed.rounded })
     }
 
     /// (ε, δ)-DP; ε-DP if δ is zero.
     pub fn approximate(epsilon: Amount, delta: Amount) -> Result<Cost, Error> {
         if delta >= Amount::ONE {
-            return Err(Error::input(format!("a cost with delta {delta}: delta must be below 1")));
+            return Err(Error::parameter("delta", format!("a cost with delta {delta}: delta must be below 1")));
         }
         Ok(if delta.is_zero() { Cost::Pure { epsilon } } else { Cost::Approximate { epsilon, delta } })
     }
 
-    /// Noise of a given scale (σ of a Gaussian, b of Laplace) on a question of a given sensitivity: the parameter is
-    /// sensitivity/scale, rounded up.
-    pub fn from_noise(kind: CostKind, scale: Amount, sensitivity: Amount) -> Result<Cost, Error> {
-        if !matches!(kind, CostKind::Gaussian | CostKind::DiscreteGaussian | CostKind::Laplace) {
-            return Err(Error::input(format!("{} has no noise scale; give its parameter itself", kind.name())));
+    /// A number of steps of a Poisson-subsampled Gaussian.
+    pub fn sampled_gaussian(rate: Amount, sigma: Amount, steps: Amount) -> Result<Cost, Error> {
+        let bad = |name: &'static str, why: String| Err(Error::parameter(name, why));
+        if rate.is_zero() || rate > Amount::ONE {
+            return bad("rate", format!("a sampling rate of {rate}: it must be above 0 and at most 1"));
         }
-        match sensitivity.checked_div(scale, Rounding::Up) {
-            Some(size) => Ok(kind.of_size(size)),
-            None if scale.is_zero() => Err(Error::input("a noise scale of 0 gives no privacy; give a positive scale")),
-            None => Err(Error::input(format!(
-                "a sensitivity of {sensitivity} with noise of scale {scale} costs more than any budget; give more noise"
-            ))),
+        if sigma.is_zero() {
+            return bad("sigma", "a noise multiplier of 0 gives no privacy; give a positive one".to_string());
+        }
+        let whole = steps.units() / Amount::ONE.units();
+        match u64::try_from(whole) {
+            Ok(count) if Amount::from_whole(count) == Some(steps) => {
+                Ok(Cost::SampledGaussian { rate, sigma, steps: count })
+            }
+            _ => bad("steps", format!("{steps} steps: it must be a whole number")),
         }
     }
 
@@ -171,9 +131,8 @@ impl Cost {
     pub fn from_truth_probability(truth: Amount) -> Result<Cost, Error> {
         let half = Amount::from_units(Amount::ONE.units() / 2);
         if truth < half || truth >= Amount::ONE {
-            return Err(Error::input(format!(
-                "randomized response that tells the truth with probability {truth}: it must be at least 0.5 and below 1"
-            )));
+            let why = format!("the truth with a probability of {truth}: it must be at least 0.5 and below 1");
+            return Err(Error::parameter("truth", why));
         }
         let lie = Amount::ONE.checked_sub(truth).expect("truth is below one");
         // ln(p/(1−p)) = ln(1 + (2p−1)/(1−p)), which keeps its digits where p is near ½.
@@ -184,7 +143,7 @@ impl Cost {
             Amount::at_least((excess.interval() / lie.interval()).ln_1p().hi())
         };
         let epsilon =
-            epsilon.ok_or_else(|| Error::input(format!("a truth probability of {truth} is too close to 1")))?;
+            epsilon.ok_or_else(|| Error::parameter("truth", format!("a probability of {truth} is too close to 1")))?;
         Ok(Cost::RandomizedResponse { epsilon })
     }
 
@@ -194,40 +153,60 @@ impl Cost {
             Cost::Pure { .. } | Cost::Approximate { .. } => CostKind::Epsilon,
             Cost::Gaussian { .. } => CostKind::Gaussian,
             Cost::DiscreteGaussian { .. } => CostKind::DiscreteGaussian,
+            Cost::SampledGaussian { .. } => CostKind::SampledGaussian,
             Cost::Zcdp { .. } => CostKind::Zcdp,
             Cost::Laplace { .. } => CostKind::Laplace,
+            Cost::DiscreteLaplace { .. } => CostKind::DiscreteLaplace,
             Cost::RandomizedResponse { .. } => CostKind::RandomizedResponse,
             Cost::Exponential { .. } => CostKind::Exponential,
         }
     }
 
-    /// The parameter that the cost is declared with: ε, μ, ρ or η.
+    /// The numbers of the first form of its kind, by name: how it is written and declared again.
+    pub fn numbers(&self) -> Vec<(&'static str, Amount)> {
+        let numbers = match *self {
+            Cost::Approximate { epsilon, delta } => vec![epsilon, delta],
+            Cost::SampledGaussian { rate, sigma, .. } => vec![rate, sigma, self.size()],
+            _ => vec![self.size()],
+        };
+        self.kind().forms()[0].numbers.iter().map(|number| number.name).zip(numbers).collect()
+    }
+
+    /// The parameter that makes the cost larger or smaller: ε, μ, ρ, η or the number of steps.
     pub fn size(&self) -> Amount {
         match *self {
             Cost::Pure { epsilon }
             | Cost::Approximate { epsilon, .. }
             | Cost::Laplace { epsilon }
+            | Cost::DiscreteLaplace { epsilon }
             | Cost::RandomizedResponse { epsilon }
             | Cost::Exponential { epsilon } => epsilon,
             Cost::Gaussian { mu } | Cost::DiscreteGaussian { mu } => mu,
+            Cost::SampledGaussian { steps, .. } => Amount::from_whole(steps).unwrap_or(Amount::MAX),
             Cost::Zcdp { rho } => rho,
         }
     }
 
-    /// The same kind of cost, with the same δ, of another size.
+    /// The same kind of cost, with the same other parameters, of another size; steps are cut to a whole number.
     pub fn with_size(&self, size: Amount) -> Cost {
-        match *self {
-            Cost::Approximate { delta, .. } => Cost::Approximate { epsilon: size, delta },
-            _ => self.kind().of_size(size),
+        let mut cost = *self;
+        match &mut cost {
+            Cost::Pure { epsilon }
+            | Cost::Approximate { epsilon, .. }
+            | Cost::Laplace { epsilon }
+            | Cost::DiscreteLaplace { epsilon }
+            | Cost::RandomizedResponse { epsilon }
+            | Cost::Exponential { epsilon } => *epsilon = size,
+            Cost::Gaussian { mu } | Cost::DiscreteGaussian { mu } => *mu = size,
+            Cost::SampledGaussian { steps, .. } => *steps = (size.units() / Amount::ONE.units()) as u64,
+            Cost::Zcdp { rho } => *rho = size,
         }
+        cost
     }
 
     /// The ε for which this is (ε, δ)-DP with its own [`delta`](Cost::delta); nothing if it is so for no finite ε.
     pub fn epsilon(&self) -> Option<Amount> {
-        match self {
-            Cost::Gaussian { .. } | Cost::DiscreteGaussian { .. } | Cost::Zcdp { .. } => None,
-            _ => Some(self.size()),
-        }
+        self.kind().measures().contains(&Measure::Epsilon).then(|| self.size())
     }
 
     /// The mechanism's own δ.
@@ -243,11 +222,20 @@ impl Cost {
         self.size().is_zero() && self.delta().is_zero()
     }
 
+    /// Whether its price is known for datasets that differ by one unit more or less alone.
+    pub fn is_for_add_remove_only(&self) -> bool {
+        matches!(self, Cost::SampledGaussian { .. })
+    }
+
     /// Whether the cost is within a bound on ε, or on μ = √(2ρ) for what has no ε.
     pub(crate) fn is_within(&self, limit: Amount) -> bool {
         match *self {
             // 2ρ ≤ μ².
             Cost::Zcdp { rho } => FineAmount::from(rho) <= limit.square().half_down(),
+            // Without sampling it would be a Gaussian of μ = √steps/σ.
+            Cost::SampledGaussian { sigma, steps, .. } => {
+                (limit.interval() * sigma.interval()).square().lo() >= steps as f64
+            }
             _ => self.size() <= limit,
         }
     }
@@ -260,8 +248,15 @@ impl fmt::Display for Cost {
             Cost::Approximate { epsilon, delta } => write!(f, "ε = {epsilon}, δ = {delta}"),
             Cost::Gaussian { mu } => write!(f, "Gaussian of μ = {mu}"),
             Cost::DiscreteGaussian { mu } => write!(f, "discrete Gaussian of μ = {mu}"),
+            Cost::SampledGaussian { rate, sigma, steps: 1 } => {
+                write!(f, "sampled Gaussian of rate {rate} and σ = {sigma}")
+            }
+            Cost::SampledGaussian { rate, sigma, steps } => {
+                write!(f, "{steps} steps of a sampled Gaussian of rate {rate} and σ = {sigma}")
+            }
             Cost::Zcdp { rho } => write!(f, "zCDP of ρ = {rho}"),
             Cost::Laplace { epsilon } => write!(f, "Laplace of ε = {epsilon}"),
+            Cost::DiscreteLaplace { epsilon } => write!(f, "discrete Laplace of ε = {epsilon}"),
             Cost::RandomizedResponse { epsilon } => write!(f, "randomized response of ε = {epsilon}"),
             Cost::Exponential { epsilon } => write!(f, "exponential mechanism of η = {epsilon}"),
         }

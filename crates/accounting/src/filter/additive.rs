@@ -1,12 +1,10 @@
 //! What the whitehouse, zCDP and Rényi filters share: a sum of prices that must stay within a limit.
 
-use serde::{Deserialize, Serialize};
-
 use crate::amount::FineAmount;
 
 /// A running sum and its limit. All arithmetic is on integers, so that a charge costs the same whatever came before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub(crate) struct Additive {
     limit: FineAmount,
     spent: FineAmount,
@@ -18,7 +16,7 @@ impl Additive {
         Additive { limit, spent: FineAmount::ZERO }
     }
 
-    /// Counts so many charges of a price, if the sum stays within the limit. A price that is not known is too large.
+    /// Counts `times` charges of a price, if the sum stays within the limit. A price that is not known is too large.
     pub(crate) fn charge(&mut self, price: Option<FineAmount>, times: u64) -> Option<()> {
         let price = if times == 1 { price? } else { price?.checked_times(times)? };
         let spent = self.spent.checked_add(price)?;

@@ -6,8 +6,7 @@
 //!
 //! S is exact, the mean is rounded up once per charge, K is evaluated as an interval and its upper end decides.
 
-use serde::{Deserialize, Serialize};
-
+use super::largest_size;
 use crate::amount::{Amount, FineAmount};
 use crate::budget::Budget;
 use crate::cost::Cost;
@@ -16,9 +15,11 @@ use crate::lemma::Leaks;
 use crate::numeric::{Interval, largest_float_where};
 use crate::price;
 
+const ADVANCED: &str = "advanced";
+
 /// The state of Theorem 5.1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Stored", into = "Stored")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(from = "Stored", into = "Stored"))]
 pub(crate) struct Advanced {
     epsilon: Amount,
     delta: Amount,
@@ -35,8 +36,8 @@ pub(crate) struct Advanced {
 }
 
 /// What is added up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 struct Sums {
     /// Σ ε_i(e^{ε_i}−1)/2.
     mean: FineAmount,
@@ -46,8 +47,7 @@ struct Sums {
 }
 
 /// What is stored: the budget and the sums.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 struct Stored {
     epsilon: Amount,
     delta: Amount,
@@ -83,9 +83,9 @@ impl From<Stored> for Advanced {
 impl Advanced {
     pub(crate) fn new(budget: &Budget) -> Result<Advanced, Error> {
         if budget.epsilon().is_zero() {
-            return Err(Error::input("the advanced filter needs an epsilon above 0; with 0 use --rule basic"));
+            return Err(Error::budget(ADVANCED, "needs an epsilon above 0; use basic for a budget of 0"));
         }
-        require_delta_below_one_over_e(budget.composition_delta(), "the advanced filter")?;
+        require_delta_below_one_over_e(budget.composition_delta(), ADVANCED)?;
         Ok(Advanced::from(Stored {
             epsilon: budget.epsilon(),
             delta: budget.composition_delta(),
@@ -97,12 +97,24 @@ impl Advanced {
         }))
     }
 
-    /// Counts so many charges, if the filter continues; nothing, and no change, if it halts.
+    /// Counts `times` charges, if the filter continues; nothing, and no change, if it halts.
     pub(crate) fn charge(&mut self, cost: &Cost, times: u64) -> Option<()> {
         let sums = self.sums_after(cost, times)?;
         let surely = sums.mean <= self.safe_mean && sums.squares <= self.safe_squares && sums.leaks.is_empty();
         let continues = surely || (self.loss_of(&sums) <= self.limit && sums.leaks.within());
         continues.then(|| self.sums = sums)
+    }
+
+    /// The largest size of a cost that fits `times` times; zero if none does.
+    ///
+    /// K rises in ε and Σκ_i falls: the largest is where K ends, if Σκ_i allows anything there.
+    pub(crate) fn largest(&self, cost: &Cost, times: u64) -> Amount {
+        let within = |size: Amount| {
+            let sums = self.sums_after(&cost.with_size(size), times);
+            sums.is_some_and(|sums| self.loss_of(&sums) <= self.limit)
+        };
+        let largest = largest_size(Amount::MAX, within);
+        if { *self }.charge(&cost.with_size(largest), times).is_some() { largest } else { Amount::ZERO }
     }
 
     /// The sums after so many charges, within the budget or not; nothing if they are too large to hold.
@@ -146,6 +158,7 @@ impl Advanced {
     }
 
     /// Whether stored sums can have come from fresh ones of the same account.
+    #[cfg(feature = "serde")]
     pub(crate) fn follows(&self, fresh: &Advanced) -> bool {
         let same =
             (self.epsilon, self.delta) == (fresh.epsilon, fresh.delta) && self.sums.leaks.follows(&fresh.sums.leaks);
@@ -154,13 +167,12 @@ impl Advanced {
 }
 
 /// Theorems 5.1 and 6.5 and Lemma 6.4 are stated for δ_g ∈ (0, 1/e).
-pub(crate) fn require_delta_below_one_over_e(delta: Amount, what: &str) -> Result<(), Error> {
+pub(crate) fn require_delta_below_one_over_e(delta: Amount, rule: &'static str) -> Result<(), Error> {
     // 1/e, rounded down.
     const ONE_OVER_E: Amount = Amount::from_units(367_879_441_171_442_321_595_523_770_161);
     if delta.is_zero() || delta >= ONE_OVER_E {
-        return Err(Error::input(format!(
-            "{what} needs a delta above 0 and below 1/e = 0.3678…, beyond what is set aside for the mechanisms; it has {delta}"
-        )));
+        let why = format!("needs a delta above 0 and below 1/e = 0.3678…, without what is set aside; it has {delta}");
+        return Err(Error::budget(rule, why));
     }
     Ok(())
 }

@@ -1,14 +1,18 @@
-//! The names of the filter rules, what each takes and what it promises.
+//! The filter rules, each defined once: its name, its theorem, what it takes, its parameters, a sentence for people.
+//!
+//! Flags, forms, schemas and help are made from this. A new rule is an entry here, a file of its own and a variant of
+//! [`State`](super::state::State).
 
-use serde::{Deserialize, Serialize};
-
+use crate::amount::Amount;
 use crate::budget::Budget;
-use crate::cost::{Cost, CostKind};
-use crate::error::Error;
+use crate::cost::{Cost, CostKind, Measure, Number};
+use crate::error::{Error, ErrorKind};
+use crate::parameter::{self, Given};
+use crate::theorem::{Theorem, answer_from_theorem};
 
 /// The theorem that decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum FilterRule {
     /// Basic composition: Theorem 3.4 of the paper.
     Basic,
@@ -20,9 +24,12 @@ pub enum FilterRule {
     Zcdp,
     /// The sum of Rényi divergences at one order fixed in advance.
     Renyi,
-    /// What is left, by the join theorem: the default.
+    /// What is left, by the reach theorem: the default.
+    #[default]
     Residue,
 }
+
+answer_from_theorem!(FilterRule, "the filter rule");
 
 impl FilterRule {
     /// Every rule, from the oldest to the default.
@@ -35,70 +42,75 @@ impl FilterRule {
         FilterRule::Residue,
     ];
 
-    /// The name in commands and documents.
-    pub fn name(self) -> &'static str {
+    fn theorem(self) -> Theorem {
         match self {
-            FilterRule::Basic => "basic",
-            FilterRule::Advanced => "advanced",
-            FilterRule::Whitehouse => "whitehouse",
-            FilterRule::Zcdp => "zcdp",
-            FilterRule::Renyi => "renyi",
-            FilterRule::Residue => "residue",
+            FilterRule::Basic => Theorem {
+                name: "basic",
+                citation: "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Theorem 3.4",
+                short: "adds up every ε and every δ",
+                long: "It adds up the ε of all charges, and the δ, and continues while both sums are within the budget. It is the \
+                       easiest to explain, and stops earliest when charges are many and small: a budget of (1, 10⁻⁶) admits 100 of \
+                       ε = 0.01.",
+                needs: &[Measure::Epsilon],
+                parameters: &[],
+            },
+            FilterRule::Advanced => Theorem {
+                name: "advanced",
+                citation: "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Theorem 5.1",
+                short: "the first paper's filter, as printed",
+                long: "Losses of many small charges partly cancel, so they cost less than their sum. This is the first rule that \
+                       holds when each charge is chosen after seeing the answers before: a budget of (1, 10⁻⁶) admits 154 of \
+                       ε = 0.01.",
+                needs: &[Measure::Epsilon],
+                parameters: &[],
+            },
+            FilterRule::Whitehouse => Theorem {
+                name: "whitehouse",
+                citation: "Whitehouse, Ramdas, Rogers, Wu, arXiv:2203.05481v3, Theorem 2",
+                short: "counts the squares of ε; as published, without basic composition",
+                long: "It counts the square of every ε, so that a charge half as large takes a quarter: a budget of (1, 10⁻⁶) admits \
+                       349 of ε = 0.01. It is as published: it may refuse a large charge that adding up would admit.",
+                needs: &[Measure::Epsilon],
+                parameters: &[],
+            },
+            FilterRule::Zcdp => Theorem {
+                name: "zcdp",
+                citation: "Feldman, Zrnic, arXiv:2008.11193v3; Canonne, Kamath, Steinke, arXiv:2004.00010v5, Prop. 7",
+                short: "counts every cost as zCDP; as published, without basic composition",
+                long: "It counts every charge by its ρ, the measure that suits Gaussian noise, and converts the sum to ε and δ. It \
+                       takes discrete Gaussian noise too: a budget of (1, 10⁻⁶) admits 487 of ε = 0.01. It is as published: it may \
+                       refuse a large charge that adding up would admit.",
+                needs: &[Measure::Zcdp],
+                parameters: &[],
+            },
+            FilterRule::Renyi => Theorem {
+                name: "renyi",
+                citation: "Feldman, Zrnic, arXiv:2008.11193v3, Theorem 3.3; Canonne, Kamath, Steinke, arXiv:2004.00010v5",
+                short: "counts Rényi divergence at one order; takes every kind of cost; as published, without basic composition",
+                long: "It counts every charge by its Rényi divergence at one order that is fixed when the account is opened, and \
+                       converts the sum to ε and δ. It takes every kind of cost, subsampled Gaussian noise (DP-SGD) among them: a \
+                       budget of (1, 10⁻⁶) admits 490 of ε = 0.01. It is as published: it may refuse a large charge that adding up \
+                       would admit.",
+                needs: &[Measure::Renyi],
+                parameters: &[ORDER],
+            },
+            FilterRule::Residue => Theorem {
+                name: "residue",
+                citation: "reach theorem, docs/theory.md, section 4; after Regehr et al., arXiv:2602.15815",
+                short: "keeps what is left; admits the most, and all that adding up admits",
+                long: "It keeps count of what is left instead of what is spent, and of how far the loss can have come. It admits \
+                       whatever adding up admits, and nearly what would be possible if all charges were known beforehand: a budget \
+                       of (1, 10⁻⁶) admits 558 of ε = 0.01, where the most is 562.",
+                needs: &[Measure::Epsilon, Measure::Gdp],
+                parameters: &[],
+            },
         }
-    }
-
-    /// The rule of a name.
-    pub fn from_name(name: &str) -> Result<FilterRule, Error> {
-        FilterRule::ALL.into_iter().find(|rule| rule.name() == name).ok_or_else(|| {
-            let names = FilterRule::ALL.map(FilterRule::name).join(", ");
-            Error::input(format!("there is no filter rule {name:?}; the rules are {names}"))
-        })
-    }
-
-    /// The paper, its version and the theorem.
-    pub fn citation(self) -> &'static str {
-        match self {
-            FilterRule::Basic => "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Theorem 3.4",
-            FilterRule::Advanced => "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Theorem 5.1",
-            FilterRule::Whitehouse => "Whitehouse, Ramdas, Rogers, Wu, arXiv:2203.05481v3, Theorem 2",
-            FilterRule::Zcdp => {
-                "Feldman, Zrnic, arXiv:2008.11193v3; Canonne, Kamath, Steinke, arXiv:2004.00010v5, Prop. 7"
-            }
-            FilterRule::Renyi => {
-                "Feldman, Zrnic, arXiv:2008.11193v3, Theorem 3.3; Canonne, Kamath, Steinke, arXiv:2004.00010v5"
-            }
-            FilterRule::Residue => "after Regehr et al., arXiv:2602.15815; join theorem in docs/theory.md",
-        }
-    }
-
-    /// Whether the rule has a theorem for a kind of cost.
-    pub fn takes(self, kind: CostKind) -> bool {
-        match kind {
-            CostKind::Epsilon | CostKind::Laplace | CostKind::RandomizedResponse | CostKind::Exponential => true,
-            CostKind::Gaussian => matches!(self, FilterRule::Residue | FilterRule::Zcdp | FilterRule::Renyi),
-            CostKind::DiscreteGaussian | CostKind::Zcdp => matches!(self, FilterRule::Zcdp | FilterRule::Renyi),
-        }
-    }
-
-    /// An error that names a rule that takes the cost, if this one does not.
-    pub fn require_takes(self, cost: &Cost) -> Result<(), Error> {
-        let kind = cost.kind();
-        if self.takes(kind) {
-            return Ok(());
-        }
-        let others: Vec<_> =
-            FilterRule::ALL.into_iter().filter(|rule| rule.takes(kind)).map(FilterRule::name).collect();
-        Err(Error::unsupported_cost(format!(
-            "the rule {} has no theorem for a cost known as {cost}; use one of: {}",
-            self.name(),
-            others.join(", ")
-        )))
     }
 
     /// What the rule promises about everything that it admits from a budget.
     pub fn guarantee(self, budget: &Budget) -> String {
         match self {
-            FilterRule::Basic if budget.delta().is_zero() => {
+            FilterRule::Basic | FilterRule::Residue if budget.delta().is_zero() => {
                 format!("{}-DP, the loss never exceeds it", budget.epsilon())
             }
             FilterRule::Basic => format!("{budget}-DP, and {}-DP while every delta is 0", budget.epsilon()),
@@ -110,15 +122,92 @@ impl FilterRule {
     }
 }
 
-/// All rules but basic need a part of δ_g for themselves.
+const ORDER: Number = Number {
+    name: "order",
+    label: "Order α",
+    help: "The order of the renyi filter, above 1 [default: the best one for the budget and the expected cost].",
+    default: None,
+    rounding: crate::amount::Rounding::Up,
+};
+
+/// A rule with the parameters that it has, and no others. Where nothing is given, the default is filled in when a filter is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
+pub enum FilterParameters {
+    /// Basic composition.
+    Basic,
+    /// Theorem 5.1 of the paper.
+    Advanced,
+    /// Whitehouse, Ramdas, Rogers, Wu.
+    Whitehouse,
+    /// The sum of ρ.
+    Zcdp,
+    /// The sum of Rényi divergences at one order.
+    Renyi {
+        /// α; the best one for the budget and small costs if nothing is given.
+        order: Option<Amount>,
+    },
+    /// The reach theorem.
+    Residue,
+}
+
+impl FilterParameters {
+    /// A rule with parameters that were given by name; those that it does not have are an error.
+    pub fn read(rule: FilterRule, given: Given) -> Result<FilterParameters, Error> {
+        parameter::require_known(rule.name(), rule.parameters(), &given)?;
+        Ok(match rule {
+            FilterRule::Renyi => FilterParameters::Renyi { order: given.amount("order")? },
+            rule => rule.into(),
+        })
+    }
+
+    /// The parameters that are fixed, by name.
+    pub fn named(&self) -> Vec<(&'static str, String)> {
+        match self {
+            FilterParameters::Renyi { order: Some(order) } => vec![("order", order.to_string())],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The rule whose parameters these are.
+    pub fn rule(&self) -> FilterRule {
+        match self {
+            FilterParameters::Basic => FilterRule::Basic,
+            FilterParameters::Advanced => FilterRule::Advanced,
+            FilterParameters::Whitehouse => FilterRule::Whitehouse,
+            FilterParameters::Zcdp => FilterRule::Zcdp,
+            FilterParameters::Renyi { .. } => FilterRule::Renyi,
+            FilterParameters::Residue => FilterRule::Residue,
+        }
+    }
+}
+
+impl From<FilterRule> for FilterParameters {
+    /// The rule with its default parameters.
+    fn from(rule: FilterRule) -> FilterParameters {
+        match rule {
+            FilterRule::Basic => FilterParameters::Basic,
+            FilterRule::Advanced => FilterParameters::Advanced,
+            FilterRule::Whitehouse => FilterParameters::Whitehouse,
+            FilterRule::Zcdp => FilterParameters::Zcdp,
+            FilterRule::Renyi => FilterParameters::Renyi { order: None },
+            FilterRule::Residue => FilterParameters::Residue,
+        }
+    }
+}
+
+/// The rules that need a part of δ_g for themselves.
 pub(crate) fn require_delta(budget: &Budget, rule: FilterRule) -> Result<(), Error> {
     if !budget.composition_delta().is_zero() {
         return Ok(());
     }
-    let what = if budget.delta().is_zero() {
-        "a delta above 0"
-    } else {
-        "a part of delta that is not set aside for the mechanisms"
+    let what = match budget.delta().is_zero() {
+        true => "a delta above 0",
+        false => "a part of delta that is not set aside for the mechanisms",
     };
-    Err(Error::input(format!("the rule {} needs {what}; give one, or use --rule basic", rule.name())))
+    Err(Error::budget(rule.name(), format!("needs {what}; give one, or use residue or basic, which need none")))
 }

@@ -16,24 +16,26 @@ impl Filter {
     /// The ε of the given budget is not used; its δ and what is set aside are. Nothing if no ε_g that is tried is enough, or none at
     /// all because of the costs' own δ.
     pub fn smallest_epsilon(spec: &FilterSpec, cost: &Cost, times: u64) -> Result<Option<f64>, Error> {
-        spec.rule.require_takes(cost)?;
+        spec.rule().require_takes(cost)?;
         let with = |epsilon: f64| -> Result<Filter, Error> {
             let budget = Budget::new(Amount::at_most(epsilon), spec.budget.delta())?;
             let budget = budget.with_mechanism_delta(spec.budget.mechanism_delta())?;
             Filter::new(FilterSpec { budget, ..spec.clone() })
         };
         // What fails for the largest ε_g fails for its δ or its parameters. A smaller one may also be too small for a chosen order.
-        let admits = |epsilon: f64| with(epsilon).is_ok_and(|filter| filter.union.admits(cost, times));
+        let admits = |epsilon: f64| with(epsilon).is_ok_and(|filter| filter.admits(cost, times));
         let sum = cost.epsilon().and_then(|epsilon| epsilon.checked_times(times));
-        let by_basic = sum.filter(|_| spec.rule != FilterRule::Advanced).map_or(f64::INFINITY, Amount::upper);
-        if spec.rule == FilterRule::Basic {
+        let by_basic = sum.map_or(f64::INFINITY, Amount::upper);
+        if spec.rule() == FilterRule::Basic
+            || (spec.rule() == FilterRule::Residue && spec.budget.composition_delta().is_zero())
+        {
             return Ok(admits(by_basic).then_some(by_basic));
         }
         let mut enough = Filter::LARGEST_EPSILON as f64;
-        if !with(enough)?.union.admits(cost, times) {
+        if !with(enough)?.admits(cost, times) {
             return Ok(None);
         }
-        // What adding up needs is enough where basic composition stands beside the rule.
+        // Where adding up is part of the rule, what it needs is enough.
         if by_basic < enough && admits(by_basic) {
             enough = by_basic;
         }

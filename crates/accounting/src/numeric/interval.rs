@@ -104,10 +104,6 @@ impl Interval {
         self.rising(core_math::tanh)
     }
 
-    pub(crate) fn erf(self) -> Self {
-        self.rising(core_math::erf)
-    }
-
     pub(crate) fn erfc(self) -> Self {
         (-self).rising(|negated| core_math::erfc(-negated)).not_negative()
     }

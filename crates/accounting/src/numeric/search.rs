@@ -1,4 +1,25 @@
-//! Searches over floating-point numbers; what they return is what the predicate itself accepted.
+//! Searches; what they return is what the predicate itself accepted.
+
+/// The last number for which a predicate holds, between one for which it holds and a later one for which it does not.
+pub(crate) fn last_where(mut good: u128, mut bad: u128, holds: impl Fn(u128) -> bool) -> u128 {
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        *(if holds(middle) { &mut good } else { &mut bad }) = middle;
+    }
+    good
+}
+
+/// The largest count up to a limit for which a predicate holds that holds up to some point, in few questions where it is small.
+pub(crate) fn largest_count_where(limit: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    let (mut good, mut bad) = (0, 1);
+    while holds(bad) {
+        if bad == limit {
+            return limit;
+        }
+        (good, bad) = (bad, bad.saturating_mul(2).min(limit));
+    }
+    last_where(good.into(), bad.into(), |count| holds(count as u64)) as u64
+}
 
 /// The largest non-negative number up to `limit` for which a predicate holds that holds up to some point and not after it.
 ///
@@ -7,16 +28,7 @@ pub(crate) fn largest_float_where(limit: f64, holds: impl Fn(f64) -> bool) -> f6
     if holds(limit) {
         return limit;
     }
-    let (mut good, mut bad) = (0u64, limit.to_bits());
-    while bad - good > 1 {
-        let middle = good + (bad - good) / 2;
-        if holds(f64::from_bits(middle)) {
-            good = middle;
-        } else {
-            bad = middle;
-        }
-    }
-    f64::from_bits(good)
+    f64::from_bits(last_where(0, limit.to_bits().into(), |bits| holds(f64::from_bits(bits as u64))) as u64)
 }
 
 /// The smallest non-negative number up to `limit` for which a predicate holds that holds from some point on.

@@ -6,15 +6,13 @@
 //!
 //! Which range S is in is decided on exact integers.
 
-use serde::{Deserialize, Serialize};
-
 use crate::amount::{Amount, FineAmount};
 use crate::error::Error;
 use crate::numeric::Interval;
 
 /// The smallest Σε_i² that the advanced odometer tells from nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Granularity {
     /// 1/n² for a dataset of n records.
     Records(u64),
@@ -30,12 +28,11 @@ impl Granularity {
     pub(super) fn check(self) -> Result<(), Error> {
         match self {
             Granularity::Records(n) if n < 2 => {
-                Err(Error::input(format!("the advanced odometer needs n of at least 2, not {n}")))
+                Err(Error::parameter("n", format!("the advanced odometer needs n of at least 2, not {n}")))
             }
             Granularity::Gamma(gamma) if gamma.is_zero() || gamma.units() > Amount::ONE.units() / 4 => {
-                Err(Error::input(format!(
-                    "the advanced odometer needs a granularity above 0 and at most 0.25, not {gamma}"
-                )))
+                let why = format!("the advanced odometer needs a granularity above 0 and at most 0.25, not {gamma}");
+                Err(Error::parameter("granularity", why))
             }
             _ => Ok(()),
         }

@@ -10,18 +10,16 @@ mod renyi_mixture;
 mod rule;
 mod slack;
 pub(crate) mod stitched;
+#[cfg(feature = "serde")]
+mod stored;
 
 use std::fmt;
-
-use serde::ser::SerializeStruct;
-use serde::{Deserialize, Serialize};
 
 use crate::amount::{Amount, FineAmount};
 use crate::cost::Cost;
 use crate::error::Error;
-use crate::filter::{STATE_VERSION, check_version};
 use crate::lemma::Leaks;
-use crate::numeric::Interval;
+use crate::numeric::{Interval, require_correct_rounding};
 use crate::price;
 
 pub use advanced::Granularity;
@@ -53,8 +51,8 @@ pub struct Odometer {
 }
 
 /// What was charged, as the rules need it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 struct Sums {
     /// Σε_i; nothing if it is infinite.
     epsilon: Option<Amount>,
@@ -64,20 +62,20 @@ struct Sums {
 }
 
 /// What a rule adds up beside Σε_i. Behind a pointer, so that an account is only as large as its own rule needs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 enum Moments {
     /// Basic composition needs Σε_i alone.
     None,
     /// The mean loss and how far it strays.
     Martingale(Box<Martingale>),
     /// Σ D_α at every order of the mixture.
-    Renyi(Box<Divergences>),
+    Renyi(Divergences),
 }
 
 /// What is known of the loss as a martingale.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 struct Martingale {
     /// The sum of the mean losses; nothing if it is infinite.
     mean: Option<FineAmount>,
@@ -142,10 +140,11 @@ impl fmt::Display for Guarantee {
 impl Odometer {
     /// An odometer with nothing charged.
     pub fn new(spec: OdometerSpec) -> Result<Odometer, Error> {
+        require_correct_rounding()?;
         let (spec, slack) = spec.resolve()?;
         let moments = match spec.rule() {
             OdometerRule::Basic => Moments::None,
-            OdometerRule::RenyiMixture => Moments::Renyi(Box::default()),
+            OdometerRule::RenyiMixture => Moments::Renyi(Divergences::new(spec.scale())),
             rule => {
                 let set_aside = if rule.uses_lemma() { spec.mechanism_delta } else { Amount::ZERO };
                 Moments::Martingale(Box::new(Martingale::new(set_aside)))
@@ -187,7 +186,7 @@ impl Odometer {
         match moments {
             Moments::None => {}
             Moments::Martingale(martingale) => martingale.add(rule, cost, times),
-            Moments::Renyi(divergences) => divergences.add(priced.divergences(), times),
+            Moments::Renyi(divergences) => divergences.add(priced, self.spec.scale(), times),
         }
         Ok(())
     }
@@ -208,8 +207,13 @@ impl Odometer {
                 Some(delta) if delta.is_zero() && !self.spec.rule().uses_lemma() => bound.min(Interval::point(sum)),
                 _ => bound,
             };
-            // Not a number means that there is no bound.
-            if value.hi() < f64::INFINITY { Ok(value.hi().max(0.0)) } else { Err(TOO_LARGE) }
+            // Not a number means that there is no bound. What was computed goes up once more, so that its shortest decimal form is not
+            // below it either; the sum is such a number already.
+            match value.hi() {
+                hi if hi == sum && hi < f64::INFINITY => Ok(hi),
+                hi if hi < f64::INFINITY => Ok(hi.max(0.0).next_up()),
+                _ => Err(TOO_LARGE),
+            }
         });
         match read {
             Ok(value) => Reading { value, unbounded: None, guarantee },
@@ -232,11 +236,11 @@ impl Odometer {
 
     /// The bound for pure costs, at the level that is left when the mechanisms' own δ_i are paid for; `basic` is Σε_i.
     fn pure_bound(&self, basic: Interval) -> Interval {
-        let delta = self.slack.delta();
+        let delta = self.slack.level().interval();
         let none = Interval::point(f64::INFINITY);
         let bound = match &self.sums.moments {
             Moments::None => basic,
-            Moments::Renyi(divergences) => divergences.bound(delta),
+            Moments::Renyi(divergences) => divergences.bound(self.spec.scale(), delta),
             Moments::Martingale(martingale) => self.martingale_bound(martingale, delta).unwrap_or(none),
         };
         // Free for pure costs, and infinite for others; the paper's own odometers stand as printed.
@@ -259,9 +263,8 @@ impl Odometer {
 }
 
 const TOO_LARGE: &str = "the sums are too large for this rule to bound the loss";
-const NOTHING_SET_ASIDE: &str = "a mechanism had a delta of its own, and nothing is set aside for it; set a part of delta aside with --mechanism-delta";
-const SET_ASIDE_USED_UP: &str =
-    "the mechanisms' own delta has used up what was set aside for it with --mechanism-delta";
+const NOTHING_SET_ASIDE: &str = "a mechanism had a delta of its own, and nothing is set aside for it; set a part of delta aside when the account is opened";
+const SET_ASIDE_USED_UP: &str = "the mechanisms' own delta has used up what was set aside for it";
 
 impl OdometerRule {
     /// The mean loss of one round, as the rule counts it.
@@ -277,55 +280,15 @@ impl OdometerRule {
     }
 }
 
-/// An odometer as it is stored: its sums are integers, equal on every machine.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Stored {
-    version: u32,
-    spec: OdometerSpec,
-    sums: Sums,
-}
-
-impl Serialize for Odometer {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut stored = serializer.serialize_struct("Odometer", 3)?;
-        stored.serialize_field("version", &STATE_VERSION)?;
-        stored.serialize_field("spec", &self.spec)?;
-        stored.serialize_field("sums", &self.sums)?;
-        stored.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for Odometer {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Stored { version, spec, sums } = Stored::deserialize(deserializer)?;
-        let read = || {
-            check_version(version)?;
-            let fresh = Odometer::new(spec)?;
-            let alike = match (&sums.moments, &fresh.sums.moments) {
-                (Moments::None, Moments::None) | (Moments::Renyi(_), Moments::Renyi(_)) => true,
-                (Moments::Martingale(stored), Moments::Martingale(fresh)) => {
-                    stored.leaks.set_aside() == fresh.leaks.set_aside()
-                }
-                _ => false,
-            };
-            match alike {
-                true => Ok(Odometer { sums, ..fresh }),
-                false => Err(Error::input("the stored odometer state does not belong to its rule")),
-            }
-        };
-        read().map_err(serde::de::Error::custom)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::filter::Filter;
 
     #[test]
-    fn an_account_takes_under_1450_bytes_so_that_hundreds_of_thousands_fit_into_memory() {
-        let account = size_of::<Filter>() + size_of::<Odometer>() + size_of::<Divergences>();
-        assert!(account < 1450, "an account takes {account} bytes");
+    fn an_account_takes_under_1600_bytes_so_that_hundreds_of_thousands_fit_into_memory() {
+        let sums = 29 * size_of::<FineAmount>();
+        let account = size_of::<Filter>() + size_of::<Odometer>() + sums;
+        assert!(account < 1600, "an account takes {account} bytes");
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use super::OdometerRule;
-use super::renyi_mixture::Divergences;
+use super::renyi_mixture::{NearPrices, WidePrices, near_prices, wide_prices};
+use crate::amount::Amount;
 use crate::cost::Cost;
 
 /// A cost whose prices are worked out once, however many odometers it is charged to.
@@ -25,13 +26,19 @@ use crate::cost::Cost;
 #[derive(Clone, Debug)]
 pub struct PricedCost {
     cost: Cost,
-    divergences: OnceLock<Divergences>,
+    wide: OnceLock<WidePrices>,
+    /// With the scale that they are for. A slot once taken stays taken. Behind pointers, so that a cost without them is small.
+    near: [OnceLock<Box<(Amount, NearPrices)>>; SCALES],
 }
+
+/// For how many scales prices are kept: those who pay for one charge seldom have more budgets between them. For a scale beyond
+/// them they are worked out every time, which is a sixth of the work.
+const SCALES: usize = 8;
 
 impl PricedCost {
     /// A cost with no price worked out yet.
     pub const fn new(cost: Cost) -> PricedCost {
-        PricedCost { cost, divergences: OnceLock::new() }
+        PricedCost { cost, wide: OnceLock::new(), near: [const { OnceLock::new() }; SCALES] }
     }
 
     /// The cost.
@@ -39,16 +46,25 @@ impl PricedCost {
         &self.cost
     }
 
-    /// Works out now what an odometer of this rule will need.
+    /// Works out now what every odometer of this rule will need.
     pub fn prepare(&self, rule: OdometerRule) {
         // The other rules add what is cheaper to work out again than to keep.
         if rule == OdometerRule::RenyiMixture {
-            self.divergences();
+            self.wide();
         }
     }
 
-    /// D_α at every order of the mixture.
-    pub(super) fn divergences(&self) -> &Divergences {
-        self.divergences.get_or_init(|| Divergences::of(&self.cost))
+    /// What it adds at the orders of the wide prior.
+    pub(super) fn wide(&self) -> &WidePrices {
+        self.wide.get_or_init(|| wide_prices(&self.cost))
+    }
+
+    /// What it adds at the orders of a scale.
+    pub(super) fn near(&self, scale: Amount) -> NearPrices {
+        let known = self.near.iter().find_map(|slot| {
+            let known = slot.get_or_init(|| Box::new((scale, near_prices(&self.cost, scale))));
+            (known.0 == scale).then_some(known.1)
+        });
+        known.unwrap_or_else(|| near_prices(&self.cost, scale))
     }
 }

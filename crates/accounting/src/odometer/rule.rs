@@ -1,17 +1,18 @@
-//! The names of the odometer rules, what each takes, and their parameters.
-
-use serde::{Deserialize, Serialize};
+//! The odometer rules, each defined once: its name, its theorem, what it takes, its parameters, a sentence for people.
 
 use super::slack::Slack;
-use super::{Granularity, advanced, free_x, normal_mixture, stitched};
-use crate::amount::Amount;
-use crate::cost::{Cost, CostKind};
-use crate::error::Error;
+use super::{Granularity, advanced, free_x, normal_mixture, renyi_mixture, stitched};
+use crate::amount::{Amount, Rounding};
+use crate::budget::Budget;
+use crate::cost::{Cost, CostKind, Measure, Number};
+use crate::error::{Error, ErrorKind};
 use crate::filter::advanced::require_delta_below_one_over_e;
+use crate::parameter::{self, Given};
+use crate::theorem::{Theorem, answer_from_theorem};
 
 /// The theorem that reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum OdometerRule {
     /// Σε_i: Theorem 3.4 of the paper.
     Basic,
@@ -24,8 +25,38 @@ pub enum OdometerRule {
     /// Whitehouse's stitched odometer.
     Stitched,
     /// A mixture over Rényi orders: the default.
+    #[default]
     RenyiMixture,
 }
+
+const fn parameter(name: &'static str, label: &'static str, help: &'static str) -> Number {
+    Number { name, label, help, default: None, rounding: Rounding::Up }
+}
+
+const RECORDS: Number =
+    parameter("n", "Records n", "The size of the dataset, for the advanced odometer [default: 1000000].");
+const GRANULARITY: Number = parameter(
+    "granularity",
+    "Granularity γ",
+    "The smallest sum of squared epsilons that matters, in place of 1/n², for the advanced odometer.",
+);
+const X: Number = parameter("x", "x", "x of the free-x odometer [default: by Theorem 5.1 for the expected reading].");
+const GAMMA: Number =
+    parameter("gamma", "γ", "gamma of the normal-mixture odometer [default: the best one about the expected reading].");
+const V0: Number =
+    parameter("v0", "v₀", "v0 of the stitched odometer [default: a sixteenth of what the expected reading buys].");
+const SCALE: Number = parameter(
+    "scale",
+    "Scale",
+    "The smallest of the four orders, less 1, that have most of the weight of the renyi-mixture odometer [default: that of the budget].",
+);
+const SLACK: Number = parameter(
+    "slack",
+    "Slack c",
+    "What the slack lemma adds to a reading when something is set aside for the mechanisms [default: the best one about the expected reading].",
+);
+
+answer_from_theorem!(OdometerRule, "the odometer rule");
 
 impl OdometerRule {
     /// Every rule, the paper's own first and the default last.
@@ -38,59 +69,69 @@ impl OdometerRule {
         OdometerRule::RenyiMixture,
     ];
 
-    /// The name in commands and documents.
-    pub fn name(self) -> &'static str {
+    /// The rule that reads unless another is chosen: where there is no δ to read at, nothing but the sum of every ε can be read.
+    pub fn default_at(at_delta: Amount) -> OdometerRule {
+        if at_delta.is_zero() { OdometerRule::Basic } else { OdometerRule::default() }
+    }
+
+    fn theorem(self) -> Theorem {
         match self {
-            OdometerRule::Basic => "basic",
-            OdometerRule::Advanced => "advanced",
-            OdometerRule::FreeX => "free-x",
-            OdometerRule::NormalMixture => "normal-mixture",
-            OdometerRule::Stitched => "stitched",
-            OdometerRule::RenyiMixture => "renyi-mixture",
+            OdometerRule::Basic => Theorem {
+                name: "basic",
+                citation: "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Theorem 3.4",
+                short: "adds up every ε",
+                long: "It adds up the ε of all charges. The reading is certain where no mechanism has a δ of its own, and large where \
+                       charges are many.",
+                needs: &[Measure::Epsilon],
+                parameters: &[SLACK],
+            },
+            OdometerRule::Advanced => Theorem {
+                name: "advanced",
+                citation: "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Theorem 6.5",
+                short: "the first paper's odometer, as printed",
+                long: "The first odometer that may be read at any moment. It needs no guess of how much will be spent, and reads \
+                       higher than the newer ones.",
+                needs: &[Measure::Epsilon],
+                parameters: &[RECORDS, GRANULARITY],
+            },
+            OdometerRule::FreeX => Theorem {
+                name: "free-x",
+                citation: "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Lemma 6.4",
+                short: "the first paper's, near a guess of what is spent",
+                long: "The first paper's odometer with a guess of how much will be spent: it reads lowest near that guess, and is \
+                       valid everywhere.",
+                needs: &[Measure::Epsilon],
+                parameters: &[X],
+            },
+            OdometerRule::NormalMixture => Theorem {
+                name: "normal-mixture",
+                citation: "Howard et al., arXiv:1810.08240v7, Section 3.2; Whitehouse et al., arXiv:2203.05481v3",
+                short: "averages over how fast losses gather; two-sided",
+                long: "It averages over how fast losses may gather, and reads low over a wide range around the spending that is \
+                       expected. It bounds the loss in both directions.",
+                needs: &[Measure::Epsilon],
+                parameters: &[GAMMA, SLACK],
+            },
+            OdometerRule::Stitched => Theorem {
+                name: "stitched",
+                citation: "Whitehouse, Ramdas, Rogers, Wu, arXiv:2203.05481v3, Theorem 4",
+                short: "stitches bounds for small and large spending together",
+                long: "It stitches together one bound for each scale of spending, so that it reads low for small and for large \
+                       spending alike.",
+                needs: &[Measure::Epsilon],
+                parameters: &[V0, SLACK],
+            },
+            OdometerRule::RenyiMixture => Theorem {
+                name: "renyi-mixture",
+                citation: "mixture of the supermartingales of Feldman, Zrnic, arXiv:2008.11193v3; docs/theory.md",
+                short: "averages over Rényi orders; takes every kind of cost",
+                long: "It averages over ways to count (Rényi orders) that are fixed in advance, most of them near those that suit the \
+                       budget, so that the one that suits the charges best counts most. It takes every kind of cost, and reads the \
+                       plain sum of every ε where that is smaller.",
+                needs: &[Measure::Renyi],
+                parameters: &[SCALE, SLACK],
+            },
         }
-    }
-
-    /// The rule of a name.
-    pub fn from_name(name: &str) -> Result<OdometerRule, Error> {
-        OdometerRule::ALL.into_iter().find(|rule| rule.name() == name).ok_or_else(|| {
-            let names = OdometerRule::ALL.map(OdometerRule::name).join(", ");
-            Error::input(format!("there is no odometer rule {name:?}; the rules are {names}"))
-        })
-    }
-
-    /// The paper, its version and the theorem.
-    pub fn citation(self) -> &'static str {
-        match self {
-            OdometerRule::Basic => "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Theorem 3.4",
-            OdometerRule::Advanced => "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Theorem 6.5",
-            OdometerRule::FreeX => "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Lemma 6.4",
-            OdometerRule::NormalMixture => {
-                "Howard et al., arXiv:1810.08240v7, Section 3.2; Whitehouse et al., arXiv:2203.05481v3"
-            }
-            OdometerRule::Stitched => "Whitehouse, Ramdas, Rogers, Wu, arXiv:2203.05481v3, Theorem 4",
-            OdometerRule::RenyiMixture => {
-                "mixture of the supermartingales of Feldman, Zrnic, arXiv:2008.11193v3; docs/theory.md"
-            }
-        }
-    }
-
-    /// Whether the rule has a theorem for a kind of cost.
-    pub fn takes(self, kind: CostKind) -> bool {
-        match kind {
-            CostKind::Epsilon | CostKind::Laplace | CostKind::RandomizedResponse | CostKind::Exponential => true,
-            CostKind::Gaussian | CostKind::DiscreteGaussian | CostKind::Zcdp => self == OdometerRule::RenyiMixture,
-        }
-    }
-
-    /// An error that names a rule that takes the cost, if this one does not.
-    pub fn require_takes(self, cost: &Cost) -> Result<(), Error> {
-        if self.takes(cost.kind()) {
-            return Ok(());
-        }
-        Err(Error::unsupported_cost(format!(
-            "the odometer {} has no theorem for a cost known as {cost}; use the odometer renyi-mixture",
-            self.name()
-        )))
     }
 
     /// Whether mechanisms with their own δ_i go through the corrected Lemma 3.3: the paper's own odometers. The others go
@@ -110,8 +151,8 @@ impl OdometerRule {
 }
 
 /// Everything about an odometer that is fixed when it is made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct OdometerSpec {
     /// The theorem that reads, with the parameters of its own.
     pub parameters: OdometerParameters,
@@ -129,9 +170,50 @@ impl OdometerSpec {
         OdometerSpec { parameters: rule.into(), at_delta, mechanism_delta: Amount::ZERO, expected: Amount::ONE }
     }
 
+    /// The odometer of an account with a filter: it reads at the budget's δ, sets aside what the budget does, and knows the scale
+    /// of its ride. A budget without a δ goes with the odometer basic alone.
+    ///
+    /// ```
+    /// use taximeter_accounting::{Budget, Odometer, OdometerRule, OdometerSpec};
+    ///
+    /// let budget = Budget::parse("1,1e-6")?;
+    /// let odometer = Odometer::new(OdometerSpec::beside(OdometerRule::RenyiMixture, &budget))?;
+    /// assert_eq!(odometer.spec().at_delta, budget.delta());
+    /// # Ok::<(), taximeter_accounting::Error>(())
+    /// ```
+    pub fn beside(rule: OdometerRule, budget: &Budget) -> OdometerSpec {
+        let spec = OdometerSpec {
+            mechanism_delta: budget.mechanism_delta(),
+            expected: budget.epsilon(),
+            ..OdometerSpec::new(rule, budget.delta())
+        };
+        spec.with_scale_of(budget)
+    }
+
+    /// The same with the scale of a budget, where the rule has one and none was given: for an odometer beside a filter whose δ or
+    /// slack was chosen by hand.
+    pub fn with_scale_of(mut self, budget: &Budget) -> OdometerSpec {
+        // The order that matters depends on the level that is left when the mechanisms' own δ_i are paid for. Where nothing is left
+        // there is no odometer either, which is told when it is made.
+        let level = Slack::new(&mut self.clone()).map(|slack| slack.level());
+        if let (OdometerParameters::RenyiMixture { scale: scale @ None, .. }, Ok(level)) = (&mut self.parameters, level)
+        {
+            *scale = renyi_mixture::default_scale(budget, level);
+        }
+        self
+    }
+
     /// The theorem that reads.
     pub fn rule(&self) -> OdometerRule {
         self.parameters.rule()
+    }
+
+    /// The scale of the Rényi mixture, if it has one.
+    pub(super) fn scale(&self) -> Option<Amount> {
+        match self.parameters {
+            OdometerParameters::RenyiMixture { scale, .. } => scale,
+            _ => None,
+        }
     }
 
     /// The probability with which the loss may exceed the reading.
@@ -144,24 +226,25 @@ impl OdometerSpec {
     pub(super) fn resolve(mut self) -> Result<(OdometerSpec, Slack), Error> {
         let rule = self.rule();
         if self.at_delta >= Amount::ONE {
-            return Err(Error::input(format!("a reading at delta {}: delta must be below 1", self.at_delta)));
+            let why = format!("a reading at delta {}: delta must be below 1", self.at_delta);
+            return Err(Error::parameter("at_delta", why));
         }
         if !self.level().is_zero() && self.mechanism_delta >= self.at_delta {
-            return Err(Error::input(format!(
+            let why = format!(
                 "{} is set aside for the mechanisms, but the reading holds at a delta of {} in all; set less aside",
                 self.mechanism_delta, self.at_delta
-            )));
+            );
+            return Err(Error::parameter("mechanism_delta", why));
         }
         if rule != OdometerRule::Basic && self.at_delta.is_zero() {
-            return Err(Error::input(format!(
-                "the odometer {} needs a delta above 0 to read at (--at-delta), or use the odometer basic",
-                rule.name()
-            )));
+            let why =
+                format!("the odometer {} needs a delta above 0 to read at; or use the odometer basic", rule.name());
+            return Err(Error::parameter("at_delta", why));
         }
         let slack = Slack::new(&mut self)?;
         if rule.uses_lemma() {
             let left = self.at_delta.checked_sub(self.mechanism_delta).unwrap_or(Amount::ZERO);
-            require_delta_below_one_over_e(left, &format!("the odometer {}", rule.name()))?;
+            require_delta_below_one_over_e(left, rule.name())?;
         }
         let (expected, at_delta) = (self.expected, self.at_delta);
         match &mut self.parameters {
@@ -178,15 +261,21 @@ impl OdometerSpec {
             OdometerParameters::Stitched { v0, .. } => {
                 require_positive("v0", *v0.get_or_insert_with(|| stitched::default_v0(expected, at_delta)))?;
             }
-            OdometerParameters::Basic { .. } | OdometerParameters::RenyiMixture { .. } => {}
+            // Without a scale the prior is wide: nothing is filled in.
+            OdometerParameters::RenyiMixture { scale: Some(scale), .. } => require_positive("scale", *scale)?,
+            OdometerParameters::Basic { .. } | OdometerParameters::RenyiMixture { scale: None, .. } => {}
         }
         Ok((self, slack))
     }
 }
 
 /// A rule with the parameters that it has, and no others. Where nothing is given, the default is filled in when an odometer is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "kebab-case", deny_unknown_fields)
+)]
 pub enum OdometerParameters {
     /// Σε_i.
     Basic {
@@ -219,12 +308,59 @@ pub enum OdometerParameters {
     },
     /// A mixture over Rényi orders.
     RenyiMixture {
+        /// s, where the scale of the ride is known: the smallest α − 1 of the four orders that take most of the weight.
+        scale: Option<Amount>,
         /// c of the slack lemma, where something is set aside.
         slack: Option<Amount>,
     },
 }
 
 impl OdometerParameters {
+    /// A rule with parameters that were given by name; those that it does not have are an error.
+    pub fn read(rule: OdometerRule, given: Given) -> Result<OdometerParameters, Error> {
+        parameter::require_known(rule.name(), rule.parameters(), &given)?;
+        let amount = |name: &'static str| given.amount(name);
+        Ok(match rule {
+            OdometerRule::Basic => OdometerParameters::Basic { slack: amount("slack")? },
+            OdometerRule::Advanced => {
+                let (records, gamma) = (given.whole("n")?, amount("granularity")?);
+                if records.is_some() && gamma.is_some() {
+                    return Err(Error::parameter("granularity", "n and granularity say the same; give one"));
+                }
+                let granularity = records.map(Granularity::Records).or(gamma.map(Granularity::Gamma));
+                OdometerParameters::Advanced { granularity }
+            }
+            OdometerRule::FreeX => OdometerParameters::FreeX { x: amount("x")? },
+            OdometerRule::NormalMixture => {
+                OdometerParameters::NormalMixture { gamma: amount("gamma")?, slack: amount("slack")? }
+            }
+            OdometerRule::Stitched => OdometerParameters::Stitched { v0: amount("v0")?, slack: amount("slack")? },
+            OdometerRule::RenyiMixture => {
+                OdometerParameters::RenyiMixture { scale: amount("scale")?, slack: amount("slack")? }
+            }
+        })
+    }
+
+    /// The parameters that are fixed, by name.
+    pub fn named(&self) -> Vec<(&'static str, String)> {
+        let amount = |name: &'static str, value: Option<Amount>| value.map(|value| (name, value.to_string()));
+        let (own, slack) = match *self {
+            OdometerParameters::Basic { slack } => (None, slack),
+            OdometerParameters::Advanced { granularity: Some(Granularity::Records(n)) } => {
+                (Some(("n", n.to_string())), None)
+            }
+            OdometerParameters::Advanced { granularity: Some(Granularity::Gamma(gamma)) } => {
+                (amount("granularity", Some(gamma)), None)
+            }
+            OdometerParameters::Advanced { granularity: None } => (None, None),
+            OdometerParameters::FreeX { x } => (amount("x", x), None),
+            OdometerParameters::NormalMixture { gamma, slack } => (amount("gamma", gamma), slack),
+            OdometerParameters::Stitched { v0, slack } => (amount("v0", v0), slack),
+            OdometerParameters::RenyiMixture { scale, slack } => (amount("scale", scale), slack),
+        };
+        own.into_iter().chain(amount("slack", slack)).collect()
+    }
+
     /// The rule whose parameters these are.
     pub fn rule(&self) -> OdometerRule {
         match self {
@@ -243,7 +379,7 @@ impl OdometerParameters {
             OdometerParameters::Basic { slack }
             | OdometerParameters::NormalMixture { slack, .. }
             | OdometerParameters::Stitched { slack, .. }
-            | OdometerParameters::RenyiMixture { slack } => Some(slack),
+            | OdometerParameters::RenyiMixture { slack, .. } => Some(slack),
             OdometerParameters::Advanced { .. } | OdometerParameters::FreeX { .. } => None,
         }
     }
@@ -258,15 +394,15 @@ impl From<OdometerRule> for OdometerParameters {
             OdometerRule::FreeX => OdometerParameters::FreeX { x: None },
             OdometerRule::NormalMixture => OdometerParameters::NormalMixture { gamma: None, slack: None },
             OdometerRule::Stitched => OdometerParameters::Stitched { v0: None, slack: None },
-            OdometerRule::RenyiMixture => OdometerParameters::RenyiMixture { slack: None },
+            OdometerRule::RenyiMixture => OdometerParameters::RenyiMixture { scale: None, slack: None },
         }
     }
 }
 
 /// A parameter that must be above zero.
-fn require_positive(name: &str, value: Amount) -> Result<(), Error> {
-    if value.is_zero() {
-        return Err(Error::input(format!("the parameter {name} must be above 0")));
+fn require_positive(name: &'static str, value: Amount) -> Result<(), Error> {
+    match value.is_zero() {
+        true => Err(Error::parameter(name, format!("the parameter {name} must be above 0"))),
+        false => Ok(()),
     }
-    Ok(())
 }

@@ -22,7 +22,8 @@ impl Slack {
         let given = spec.parameters.slack_mut().and_then(|slack| *slack);
         if spec.rule().uses_lemma() || spec.mechanism_delta.is_zero() {
             if given.is_some() {
-                return Err(Error::input("slack is for mechanisms with their own delta; set something aside with it"));
+                let why = "slack is for mechanisms with their own delta; set something aside with it";
+                return Err(Error::parameter("slack", why));
             }
             let left = spec.at_delta.checked_sub(spec.mechanism_delta).unwrap_or(Amount::ZERO);
             return Ok(Slack { shift: Amount::ZERO, delta: left });
@@ -38,11 +39,12 @@ impl Slack {
         let delta = Amount::at_most(kept.lo());
         let enough = if spec.rule() == OdometerRule::Basic { kept.lo() >= 0.0 } else { !delta.is_zero() };
         if !enough {
-            return Err(Error::input(format!(
+            let why = format!(
                 "with {} set aside for the mechanisms, a slack of {shift} leaves no delta for the odometer; \
                  set less aside or read at a larger delta",
                 spec.mechanism_delta
-            )));
+            );
+            return Err(Error::parameter("mechanism_delta", why));
         }
         if let Some(slack) = spec.parameters.slack_mut() {
             *slack = Some(shift);
@@ -56,8 +58,8 @@ impl Slack {
     }
 
     /// δ_0.
-    pub(super) fn delta(&self) -> Interval {
-        self.delta.interval()
+    pub(super) fn level(&self) -> Amount {
+        self.delta
     }
 }
 
@@ -71,14 +73,15 @@ fn default_shift(spec: &OdometerSpec, level: Amount) -> Result<Amount, Error> {
         if spec.rule() == OdometerRule::Basic { 0.0 } else { expected / (-2.0 * core_math::log(delta)).max(1e-3) };
     let share = spec.mechanism_delta.interval() / level.interval();
     if !(share.hi() < 1.0) {
-        return Err(Error::input(format!(
+        let why = format!(
             "{} is set aside for the mechanisms, too much of the delta of {} at which the reading holds; set less aside",
             spec.mechanism_delta, spec.at_delta
-        )));
+        );
+        return Err(Error::parameter("mechanism_delta", why));
     }
     // Rounded up and a little more, so that what basic needs exactly is surely there.
     let shift = core_math::log1p(rate) - core_math::log1p(-share.hi());
     Amount::at_least(shift * (1.0 + 1e-12) + 1e-15)
         .and_then(|shift| shift.significant_up(6))
-        .ok_or_else(|| Error::input("the slack is too large; set less delta aside"))
+        .ok_or_else(|| Error::parameter("mechanism_delta", "the slack is too large; set less delta aside"))
 }

@@ -7,7 +7,7 @@ use crate::budget::Budget;
 use crate::cost::Cost;
 use crate::error::Error;
 use crate::filter::Count;
-use crate::numeric::{Interval, smallest_float_where};
+use crate::numeric::{Interval, largest_count_where, smallest_float_where};
 
 /// So many rounds of the same (ε, δ)-DP cost.
 #[derive(Clone, Copy, Debug)]
@@ -24,15 +24,11 @@ impl FixedRounds {
     /// So many rounds of a cost; an error if it has no finite ε.
     pub fn new(cost: &Cost, rounds: u64) -> Result<FixedRounds, Error> {
         let Some(epsilon) = cost.epsilon() else {
-            return Err(Error::unsupported_cost(format!(
-                "the theorems for fixed rounds are about (ε, δ)-DP, not about {cost}"
-            )));
+            return Err(super::about_epsilon_alone(cost));
         };
         if rounds > FixedRounds::MOST {
-            return Err(Error::input(format!(
-                "{rounds} rounds are more than the {} that are computed",
-                FixedRounds::MOST
-            )));
+            let why = format!("{rounds} rounds are more than the {} that are computed", FixedRounds::MOST);
+            return Err(Error::parameter("rounds", why));
         }
         Ok(FixedRounds { epsilon, delta: cost.delta(), rounds })
     }
@@ -141,20 +137,6 @@ fn count_rounds(cost: &Cost, fits: impl Fn(u64) -> bool) -> Result<Count, Error>
         return Ok(Count::UNBOUNDED);
     }
     FixedRounds::new(cost, 1)?;
-    let (mut good, mut bad) = (0, 1);
-    while fits(bad) {
-        if bad >= FixedRounds::MOST {
-            return Ok(Count::at_least(bad));
-        }
-        (good, bad) = (bad, (bad * 2).min(FixedRounds::MOST));
-    }
-    while bad - good > 1 {
-        let middle = good + (bad - good) / 2;
-        if fits(middle) {
-            good = middle;
-        } else {
-            bad = middle;
-        }
-    }
-    Ok(Count::exactly(good))
+    let count = largest_count_where(FixedRounds::MOST, fits);
+    Ok(if count == FixedRounds::MOST { Count::at_least(count) } else { Count::exactly(count) })
 }

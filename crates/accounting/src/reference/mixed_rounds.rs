@@ -49,9 +49,7 @@ impl MixedRounds {
         };
         for cost in costs {
             let Some(epsilon) = cost.epsilon() else {
-                return Err(Error::unsupported_cost(format!(
-                    "optimal composition is about (ε, δ)-DP, not about {cost}"
-                )));
+                return Err(super::about_epsilon_alone(cost));
             };
             if !epsilon.is_zero() {
                 add(&mut groups, epsilon);

@@ -21,6 +21,9 @@ pub use fixed_rounds::FixedRounds;
 pub use gaussian_rounds::GaussianRounds;
 pub use mixed_rounds::MixedRounds;
 
+use crate::cost::Cost;
+use crate::error::{Error, ErrorKind};
+
 /// An ε or a δ that holds only if every parameter was fixed before the first answer.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct FixedInAdvance(f64);
@@ -30,4 +33,10 @@ impl FixedInAdvance {
     pub fn value(self) -> f64 {
         self.0
     }
+}
+
+/// These theorems are about (ε, δ)-DP.
+fn about_epsilon_alone(cost: &Cost) -> Error {
+    let (rule, others) = ("fixed in advance", Vec::new());
+    Error::new(ErrorKind::UnsupportedCost { rule, cost: *cost, others })
 }

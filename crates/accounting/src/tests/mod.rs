@@ -1,5 +1,6 @@
 //! Tests that look inside: the reference values, and every bound against fifty-digit arithmetic.
 
 mod certified;
-mod high_precision;
+pub(crate) mod high_precision;
+mod sampled_gaussian;
 mod vectors;

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::amount::{Amount, FineAmount, Rounding};
-use crate::filter::residue::join;
+use crate::filter::residue::reach;
 use crate::filter::{self, Filter, FilterRule, FilterSpec};
-use crate::numeric::{Interval, normal};
+use crate::numeric::{Interval, normal, smallest_float_where};
 use crate::odometer::{Granularity, Odometer, OdometerParameters, OdometerRule, OdometerSpec};
 use crate::price::{self, Order};
 use crate::reference::{FixedRounds, GaussianRounds, MixedRounds};
@@ -92,7 +92,12 @@ fn ours(entry: &Entry) -> Option<Safe> {
         _ if starts("rdp_laplace") => {
             Above(price::renyi_of_laplace(&order(entry.amount("alpha")), entry.interval("eps")).hi())
         }
-        _ if starts("gdp_mu_of_pure") => Above(join::price(entry.interval("eps"), Interval::ZERO).sqrt().next_up()),
+        // The smallest residue that admits it when no level helps.
+        _ if starts("gdp_mu_of_pure") => {
+            let admits =
+                |w: f64| reach::rest(entry.amount("eps"), Amount::ZERO, FineAmount::at_most(w).unwrap()).is_some();
+            Above(smallest_float_where(1e4, admits).unwrap().sqrt().next_up())
+        }
         "seedfilter_K_het" => {
             let costs: Vec<_> = entry.list("eps_list").into_iter().map(|epsilon| (Cost::Pure { epsilon }, 1)).collect();
             Above(entry.theorem_5_1(&costs))
@@ -265,19 +270,38 @@ fn residue_entries_agree_with_the_reference_values() {
         let entry = Entry(&vector);
         let id = entry.id();
         if id.starts_with("residue_join") {
-            let rest = entry.interval("w");
-            let joined = rest + join::price(entry.interval("eps"), rest);
-            check(id, vector["value"].as_str().unwrap(), Above(joined.hi()), 1e-12);
+            let (joined, w) = (vector["value"].as_str().unwrap(), entry.amount("w").approximate());
+            let whole = |factor: f64| FineAmount::at_least(joined.parse::<f64>().unwrap() * factor).unwrap();
+            let rest = |factor: f64| {
+                reach::rest(entry.amount("eps"), Amount::ZERO, whole(factor)).map(FineAmount::approximate)
+            };
+            assert!(rest(1.0 - 1e-12).is_none_or(|rest| rest < w), "{id}: too much is left");
+            assert!(rest(1.0 + 1e-12).is_some_and(|rest| rest >= w * (1.0 - 1e-9)), "{id}: too little is left");
         } else if id.starts_with("gdp_variance") {
             let variance = normal::largest_variance(entry.interval("eps_g"), entry.interval("delta_g"));
             check(id, vector["value"].as_str().unwrap(), Below(variance), 1e-12);
         } else {
             assert!(id.starts_with("residue_capacity"), "{id} is not covered");
             let budget = Budget::new(entry.amount("eps_g"), entry.amount("delta_g")).unwrap();
-            let residue = filter::residue::Residue::new(budget.epsilon(), budget.composition_delta(), None).unwrap();
-            assert_eq!(residue.count(&entry.pure()).count, vector["value"].as_u64().unwrap(), "{id}");
             let filter = Filter::new(FilterSpec::new(FilterRule::Residue, budget)).unwrap();
             assert!(filter.count(&entry.pure()).unwrap().count >= vector["value"].as_u64().unwrap(), "{id}");
+        }
+    }
+}
+
+#[test]
+fn reach_entries_agree_with_the_reference_values() {
+    for vector in vectors("reach") {
+        let entry = Entry(&vector);
+        let residue = entry.amount("w").into();
+        let rest = reach::rest(entry.amount("eps"), entry.amount("tau"), residue);
+        match (vector["value"].as_str(), rest) {
+            (Some(value), Some(rest)) => {
+                let truth = Amount::parse(value, Rounding::Up).unwrap().amount;
+                assert!(rest <= truth.into(), "{}: {rest} is above {value}", entry.id());
+                check(entry.id(), value, Below(rest.approximate().next_down()), 1e-10);
+            }
+            (value, rest) => assert_eq!((value, rest), (None, None), "{}", entry.id()),
         }
     }
 }

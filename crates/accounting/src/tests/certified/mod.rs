@@ -9,8 +9,9 @@ mod broken;
 mod filters;
 mod odometers;
 mod prices;
+mod reach;
 mod references;
-mod residue;
+mod sampled_gaussian;
 
 use std::fmt::Debug;
 

@@ -48,9 +48,7 @@ pub(crate) trait Real:
         Self::units(amount.units().into(), Amount::PLACES)
     }
     fn fine(fine: FineAmount) -> Self {
-        let text = serde_json::to_value(fine).expect("a fine amount is written as its units");
-        let units = text.as_str().and_then(|digits| U256::from_str_radix(digits, 10).ok()).expect("units are digits");
-        Self::units(units, FineAmount::PLACES)
+        Self::units(fine.units(), FineAmount::PLACES)
     }
     /// A fraction of whole numbers: 28.04 is `ratio(2804, 100)`.
     fn ratio(above: u64, below: u64) -> Self {
@@ -122,6 +120,32 @@ pub(crate) fn renyi_of_laplace<R: Real>(above_one: R, epsilon: R) -> R {
     ((up + down) / (alpha + above_one.clone())).ln() / above_one
 }
 
+/// The bound on A_{n+p} of the sampled Gaussian: Σ_k C(n,k)(1−q)^{n−k} q^k e^{k(k−1)/(2σ²)} (1 − q + q e^{k/σ²})^p.
+pub(crate) fn moment_of_sampled_gaussian<R: Real>(n: u64, part: &R, rate: &R, sigma: &R) -> R {
+    let unsampled = R::one() - rate.clone();
+    let odds = rate.clone() / unsampled.clone();
+    let growth = (R::one() / sigma.square()).exp();
+    // The weight of k = 0; then, at each step, the next weight of the binomial and e^{k/σ²}.
+    let mut term = (R::whole(n) * (-rate.clone()).ln_1p()).exp();
+    let mut sum = term.clone();
+    let mut grown = R::one();
+    for k in 0..n {
+        term = term * R::ratio(n - k, k + 1) * odds.clone() * grown.clone();
+        grown = grown * growth.clone();
+        let mean = unsampled.clone() + rate.clone() * grown.clone();
+        let power = if *part > R::zero() { (part.clone() * mean.ln()).exp() } else { R::one() };
+        sum = sum + term.clone() * power;
+    }
+    sum
+}
+
+/// The bound on A_α of the sampled Gaussian for α < 2: 1 + α(α−1)/6·(2 + (1−q)^{α−2})·q²(e^{1/σ²} − 1), from α − 1.
+pub(crate) fn moment_of_sampled_gaussian_below_two<R: Real>(above_one: &R, rate: &R, sigma: &R) -> R {
+    let weight = (above_one.clone() + R::one()) * above_one.clone() / R::whole(6);
+    let bend = ((above_one.clone() - R::one()) * (-rate.clone()).ln_1p()).exp();
+    R::one() + weight * (R::whole(2) + bend) * rate.square() * (R::one() / sigma.square()).exp_m1()
+}
+
 /// κ = δ(1 + e^{−2ε})/(1 − e^{−ε}).
 pub(crate) fn kappa<R: Real>(epsilon: R, delta: R) -> R {
     delta * (R::one() + (-epsilon.twice()).exp()) / -(-epsilon).exp_m1()
@@ -191,6 +215,36 @@ pub(crate) fn joins_within<R: Real>(epsilon: R, rest: R, whole: R) -> bool {
     left <= (root.half() - distance.clone()).upper_tail() + odds * (root.half() + distance).upper_tail()
 }
 
+/// 1 − δ_w(t) = Φ(t/√w − √w/2) + e^t Φ(−√w/2 − t/√w), for w > 0.
+fn complement<R: Real>(w: R, t: R) -> R {
+    let root = w.sqrt();
+    let distance = t.clone() / root.clone();
+    (root.half() - distance.clone()).upper_tail() + t.exp() * (root.half() + distance).upper_tail()
+}
+
+/// Whether p δ_{rest}(τ−ε) + (1−p) δ_{rest}(τ+ε) ≤ δ_{whole}(τ), p = e^ε/(1+e^ε); taken from 1 where the profiles are so close to it
+/// that even here digits would be missing.
+pub(crate) fn reaches_within<R: Real>(epsilon: R, tau: R, rest: R, whole: R) -> bool {
+    let odds = epsilon.exp();
+    let (near, far) = (tau.clone() - epsilon.clone(), tau.clone() + epsilon);
+    let is_near_one = whole.half() > tau;
+    let side = |t: R| {
+        let nothing = if t < R::zero() { t.exp() } else { R::one() };
+        match (rest <= R::zero(), is_near_one) {
+            (true, true) => nothing,
+            (true, false) => R::one() - nothing,
+            (false, true) => complement(rest.clone(), t),
+            (false, false) => gaussian_profile(rest.clone(), t),
+        }
+    };
+    let left = odds.clone() * side(near) + side(far);
+    let all = R::one() + odds;
+    match is_near_one {
+        true => left >= all * complement(whole, tau),
+        false => left <= all * gaussian_profile(whole, tau),
+    }
+}
+
 /// Theorem 6.5, from the sums, γ = 1/n², ln n and log₂ n. S is a multiple of 10⁻⁶⁰, so the ends of the range are told apart
 /// from what is beside them with room to spare.
 pub(crate) fn theorem_6_5<R: Real>(sums: (R, R), smallest: R, log: R, log_2: R, delta: R) -> R {
@@ -228,26 +282,26 @@ pub(crate) fn stitched<R: Real>(squares: R, v0: R, delta: R) -> R {
     squares.half() + R::ratio(17, 10) * (inside * (iterated + level)).sqrt()
 }
 
-/// α_j − 1 and the weight, of 137 in all, of every order of the Rényi mixture.
-pub(crate) fn renyi_mixture_prior() -> Vec<(f64, u64)> {
-    let by_index = |j: i32| [1.0, 1.625, 2.5][j.rem_euclid(3) as usize] * 4f64.powi(j.div_euclid(3));
+/// α_j − 1 and the weight of every order of the Rényi mixture: the wide prior, and with a scale a fifth of it and four more fifths.
+pub(crate) fn renyi_mixture_prior<R: Real>(scale: Option<Amount>) -> Vec<(R, R)> {
+    let by_index = |j: i32| R::from_f64([1.0, 1.625, 2.5][j.rem_euclid(3) as usize] * 4f64.powi(j.div_euclid(3)));
     let core = (-4..=15).map(|j| (j, [1, 2, 3, 4, 5, 6, 7, 8].get((j + 4) as usize).copied().unwrap_or(8)));
-    [(-10, 1), (-8, 1), (-6, 1)]
+    let wide = [(-10, 1), (-8, 1), (-6, 1)].into_iter().chain(core).chain([(17, 1), (19, 1)]);
+    let all = if scale.is_some() { 685 } else { 137 };
+    let near = scale
         .into_iter()
-        .chain(core)
-        .chain([(17, 1), (19, 1)])
-        .map(|(j, weight)| (by_index(j), weight))
-        .collect()
+        .flat_map(|scale| [10, 16, 25, 40].map(|tenths| (R::amount(scale) * R::ratio(tenths, 10), R::ratio(137, all))));
+    wide.map(|(j, weight)| (by_index(j), R::ratio(weight, all))).chain(near).collect()
 }
 
 /// δ Σ_j w_j e^{(α_j−1)(u − R_j)}, which is 1 at the reading u. Terms below e^{−200} are left out.
-pub(crate) fn renyi_mixture<R: Real>(divergences: &[R], u: &R, delta: &R) -> R {
-    renyi_mixture_prior().into_iter().zip(divergences).fold(R::zero(), |sum, ((above_one, weight), divergence)| {
-        let exponent = R::from_f64(above_one) * (u.clone() - divergence.clone());
+pub(crate) fn renyi_mixture<R: Real>(prior: &[(R, R)], divergences: &[R], u: &R, delta: &R) -> R {
+    prior.iter().zip(divergences).fold(R::zero(), |sum, ((above_one, weight), divergence)| {
+        let exponent = above_one.clone() * (u.clone() - divergence.clone());
         if exponent.to_f64() < -200.0 {
             return sum;
         }
-        sum + R::ratio(weight, 137) * exponent.exp() * delta.clone()
+        sum + weight.clone() * exponent.exp() * delta.clone()
     })
 }
 

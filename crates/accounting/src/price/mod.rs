@@ -9,9 +9,13 @@
 //! | Rényi divergence of Laplace noise | ln(α/(2α−1)·e^{(α−1)ε} + (α−1)/(2α−1)·e^{−αε})/(α−1) | Mironov, arXiv:1702.07476v3 |
 //! | zCDP ρ of the exponential mechanism | η²/8 | Dong, Durfee, Rogers, arXiv:1909.13830v2 |
 //! | zCDP ρ of a Gaussian, continuous or discrete | μ²/2 | Canonne, Kamath, Steinke, arXiv:2004.00010v5 |
+//! | Rényi divergence of a sampled Gaussian | `sampled_gaussian.rs` | Mironov, Talwar, Zhang, arXiv:1908.10530v1 |
 //!
 //! Each is evaluated without cancellation, and rises in ε. Only upper bounds are needed, so intermediate values are raised to their
 //! upper ends; the result is rounded up once into the exact sums.
+
+//
+pub(crate) mod sampled_gaussian;
 
 use crate::amount::{Amount, FineAmount};
 use crate::cost::Cost;
@@ -22,12 +26,22 @@ use crate::numeric::Interval;
 pub(crate) struct Order {
     alpha: Interval,
     above_one: Interval,
+    /// The whole part of α, and the rest: a price that is known at whole orders may differ greatly between two of them.
+    whole: f64,
+    part: Interval,
 }
 
 impl Order {
-    /// α = 1 + `above_one`.
+    /// α = 1 + `above_one`; the whole part and the rest are those of the upper end.
     pub(crate) fn above_one(above_one: Interval) -> Order {
-        Order { alpha: 1.0 + above_one, above_one }
+        let below = above_one.hi().floor();
+        Order { alpha: 1.0 + above_one, above_one, whole: below + 1.0, part: Interval::point(above_one.hi() - below) }
+    }
+
+    /// α = 1 + `above_one`, the whole part exact.
+    pub(crate) fn above_one_by(above_one: Amount) -> Order {
+        let (below, part) = above_one.whole_and_part();
+        Order { whole: below as f64 + 1.0, part: part.interval(), ..Order::above_one(above_one.interval()) }
     }
 
     /// α.
@@ -38,6 +52,16 @@ impl Order {
     /// α − 1.
     pub(crate) fn minus_one(&self) -> Interval {
         self.above_one
+    }
+
+    /// The largest whole order n that is not above α.
+    pub(crate) fn whole(&self) -> f64 {
+        self.whole
+    }
+
+    /// α − n, from 0 to 1.
+    pub(crate) fn part(&self) -> Interval {
+        self.part
     }
 }
 
@@ -54,7 +78,7 @@ pub(crate) fn tight_mean(epsilon: Interval) -> Interval {
 /// The Rényi divergence of ε-DP, written as ln(1 + 2 sinh(αε/2) sinh((α−1)ε/2)/cosh(ε/2))/(α−1), or, where that would
 /// overflow, as (α−1)ε + ln(1 + e^{−(2α−1)ε}) − ln(1 + e^{−ε}) over α−1.
 pub(crate) fn renyi_of_pure(order: &Order, epsilon: Interval) -> Interval {
-    let Order { alpha, above_one } = *order;
+    let Order { alpha, above_one, .. } = *order;
     let logarithm = if (alpha * epsilon).hi() <= 40.0 {
         let half = 0.5 * epsilon;
         let product = (alpha * half).raised().sinh() * (above_one * half).raised().sinh();
@@ -68,7 +92,7 @@ pub(crate) fn renyi_of_pure(order: &Order, epsilon: Interval) -> Interval {
 /// The Rényi divergence of Laplace noise. With E(z) = e^z − 1 − z the argument of the logarithm is
 /// 1 + (αE((α−1)ε) + (α−1)E(−αε))/(2α−1); where that would overflow, the larger exponential is taken out.
 pub(crate) fn renyi_of_laplace(order: &Order, epsilon: Interval) -> Interval {
-    let Order { alpha, above_one } = *order;
+    let Order { alpha, above_one, .. } = *order;
     let total = alpha + above_one;
     let logarithm = if (alpha * epsilon).hi() <= 40.0 {
         let up = alpha * exp_minus_line(above_one * epsilon);
@@ -98,13 +122,15 @@ pub(crate) fn zcdp(cost: &Cost) -> Option<FineAmount> {
         false => FineAmount::at_least(rho(epsilon.interval().raised()).hi()),
     };
     match *cost {
-        Cost::Pure { epsilon } | Cost::Approximate { epsilon, .. } | Cost::RandomizedResponse { epsilon } => {
-            pure(epsilon, tight_mean)
-        }
+        Cost::Pure { epsilon }
+        | Cost::Approximate { epsilon, .. }
+        | Cost::DiscreteLaplace { epsilon }
+        | Cost::RandomizedResponse { epsilon } => pure(epsilon, tight_mean),
         Cost::Laplace { epsilon } => pure(epsilon, |epsilon| exp_minus_line(-epsilon)),
         Cost::Exponential { epsilon } => Some(epsilon.square().half().half().half()),
         Cost::Gaussian { mu } | Cost::DiscreteGaussian { mu } => Some(mu.square().half()),
         Cost::Zcdp { rho } => Some(rho.into()),
+        Cost::SampledGaussian { .. } => None,
     }
 }
 
@@ -114,13 +140,18 @@ pub(crate) fn renyi(order: &Order, cost: &Cost) -> Option<FineAmount> {
         return Some(FineAmount::ZERO);
     }
     let divergence = match *cost {
-        Cost::Pure { epsilon } | Cost::Approximate { epsilon, .. } | Cost::RandomizedResponse { epsilon } => {
-            renyi_of_pure(order, epsilon.interval().raised())
-        }
+        Cost::Pure { epsilon }
+        | Cost::Approximate { epsilon, .. }
+        | Cost::DiscreteLaplace { epsilon }
+        | Cost::RandomizedResponse { epsilon } => renyi_of_pure(order, epsilon.interval().raised()),
         Cost::Laplace { epsilon } => renyi_of_laplace(order, epsilon.interval().raised()),
         // αη²/8 and the curve of η-DP both hold.
         Cost::Exponential { epsilon } => {
             (order.alpha * zcdp(cost)?.interval()).min(renyi_of_pure(order, epsilon.interval().raised()))
+        }
+        Cost::SampledGaussian { rate, sigma, steps } => {
+            let step = sampled_gaussian::renyi(order, rate.interval(), sigma.interval());
+            return FineAmount::at_least(step.hi())?.checked_times(steps);
         }
         Cost::Gaussian { .. } | Cost::DiscreteGaussian { .. } | Cost::Zcdp { .. } => {
             order.alpha * zcdp(cost)?.interval()

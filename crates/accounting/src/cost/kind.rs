@@ -1,0 +1,332 @@
+//! The kinds of cost, each defined once: its name, the numbers it is declared with, what is known of it, a sentence for people.
+//!
+//! Flags, forms, JSON, its schema and help are made from this table. A new kind is an entry here, a variant of [`Cost`] and its prices
+//! in `price/`.
+
+use super::Cost;
+use crate::amount::{Amount, Rounding};
+use crate::error::Error;
+
+/// The kinds of cost, the usual ones first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CostKind {
+    /// By ε, with or without δ.
+    Epsilon,
+    /// By ε of continuous Laplace noise.
+    Laplace,
+    /// By ε of discrete Laplace noise.
+    DiscreteLaplace,
+    /// By μ of a continuous Gaussian.
+    Gaussian,
+    /// By μ of a discrete Gaussian.
+    DiscreteGaussian,
+    /// By the rate, noise and steps of a Poisson-subsampled Gaussian.
+    SampledGaussian,
+    /// By ρ.
+    Zcdp,
+    /// By ε of randomized response.
+    RandomizedResponse,
+    /// By η of an exponential mechanism.
+    Exponential,
+}
+
+/// What a theorem may know of a cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// An ε, with the cost's own δ.
+    Epsilon,
+    /// A μ for which it is μ-GDP.
+    Gdp,
+    /// A ρ.
+    Zcdp,
+    /// A Rényi curve.
+    Renyi,
+}
+
+/// A number that a cost or a rule is declared with.
+#[derive(Debug)]
+pub struct Number {
+    /// Its name in JSON and in forms.
+    pub name: &'static str,
+    /// The symbol or words that people know it by.
+    pub label: &'static str,
+    /// What it is, in a sentence with an example.
+    pub help: &'static str,
+    /// What stands for it if it is not given at a prompt; nothing if it must be.
+    pub default: Option<&'static str>,
+    /// Which way it is rounded if it has more places than an amount keeps: always against the analyst.
+    pub rounding: Rounding,
+}
+
+/// A way to declare a cost of a kind.
+#[derive(Debug)]
+pub struct CostForm {
+    /// Its name as a flag and in forms: that of the kind, or of the kind and the first number.
+    pub name: &'static str,
+    /// What people choose it by.
+    pub title: &'static str,
+    /// The numbers that it takes, the required ones first.
+    pub numbers: &'static [&'static Number],
+    make: fn(&[Amount]) -> Result<Cost, Error>,
+}
+
+impl CostForm {
+    /// The cost of these numbers, in the order of [`numbers`](CostForm::numbers).
+    pub fn cost(&self, numbers: &[Amount]) -> Result<Cost, Error> {
+        match numbers.len() == self.numbers.len() {
+            true => (self.make)(numbers),
+            false => Err(Error::text("a cost", format!("{} takes {} numbers", self.name, self.numbers.len()))),
+        }
+    }
+
+    /// The numbers that must be given.
+    pub fn required(&self) -> impl Iterator<Item = &'static Number> {
+        self.numbers.iter().copied().filter(|number| number.default.is_none())
+    }
+}
+
+/// What is known of a kind.
+struct Entry {
+    kind: CostKind,
+    name: &'static str,
+    sentence: &'static str,
+    measures: &'static [Measure],
+    forms: &'static [CostForm],
+}
+
+const EPSILON: Number = number("epsilon", "ε", "A decimal number, such as 0.1.");
+const DELTA: Number = Number {
+    default: Some("0"),
+    ..number("delta", "δ", "The mechanism's own δ, below 1, such as 1e-9; 0 if empty.")
+};
+const MU: Number = number("mu", "μ", "Sensitivity divided by σ, such as 0.05.");
+const RHO: Number = number("rho", "ρ", "Such as 0.005.");
+const ETA: Number = number("eta", "η", "The weights are e to the power ηu/(2Δ); such as 0.1.");
+const SIGMA: Number = noise("sigma", "σ", "The standard deviation of the noise, such as 20.");
+const SCALE: Number = noise("scale", "Scale of the noise", "The b of Laplace noise, such as 10.");
+const SENSITIVITY: Number = Number {
+    default: Some("1"),
+    ..number("sensitivity", "Sensitivity", "How far one unit can move the value, such as 1.")
+};
+const TRUTH: Number = number("truth", "Probability of the truth", "At least 0.5 and below 1, such as 0.6.");
+const RATE: Number =
+    number("rate", "Sampling rate", "The chance that a unit is in a batch, above 0 and at most 1, such as 0.01.");
+const MULTIPLIER: Number =
+    noise("sigma", "σ", "The noise multiplier: standard deviation divided by clipping norm, such as 1.1.");
+const STEPS: Number = number("steps", "Steps", "How many batches are drawn, a whole number such as 1000.");
+
+const fn number(name: &'static str, label: &'static str, help: &'static str) -> Number {
+    Number { name, label, help, default: None, rounding: Rounding::Up }
+}
+
+/// A number of which more costs less.
+const fn noise(name: &'static str, label: &'static str, help: &'static str) -> Number {
+    Number { rounding: Rounding::Down, ..number(name, label, help) }
+}
+
+type Make = fn(&[Amount]) -> Result<Cost, Error>;
+
+const fn form(name: &'static str, title: &'static str, numbers: &'static [&'static Number], make: Make) -> CostForm {
+    CostForm { name, title, numbers, make }
+}
+
+/// What every ε-DP mechanism has.
+const PURE: &[Measure] = &[Measure::Epsilon, Measure::Zcdp, Measure::Renyi];
+
+/// In the order of [`CostKind`].
+static KINDS: [Entry; 9] = [
+    Entry {
+        kind: CostKind::Epsilon,
+        name: "epsilon",
+        sentence: "(ε, δ)-differential privacy",
+        measures: PURE,
+        forms: &[form("epsilon", "ε, and δ if there is one", &[&EPSILON, &DELTA], |n| Cost::approximate(n[0], n[1]))],
+    },
+    Entry {
+        kind: CostKind::Laplace,
+        name: "laplace",
+        sentence: "continuous Laplace noise with ε = sensitivity/scale; for noise on integers use discrete_laplace",
+        measures: PURE,
+        forms: &[
+            form("laplace", "Laplace noise (continuous only), by its ε", &[&EPSILON], |n| {
+                Ok(Cost::Laplace { epsilon: n[0] })
+            }),
+            form(
+                "laplace-scale",
+                "Laplace noise (continuous only), by scale and sensitivity",
+                &[&SCALE, &SENSITIVITY],
+                |n| Ok(Cost::Laplace { epsilon: over_noise(n)? }),
+            ),
+        ],
+    },
+    Entry {
+        kind: CostKind::DiscreteLaplace,
+        name: "discrete_laplace",
+        sentence: "discrete (geometric) Laplace noise, priced as any ε-DP mechanism: on one step it is randomized response",
+        measures: PURE,
+        forms: &[
+            form("discrete-laplace", "discrete Laplace noise, by its ε", &[&EPSILON], |n| {
+                Ok(Cost::DiscreteLaplace { epsilon: n[0] })
+            }),
+            form(
+                "discrete-laplace-scale",
+                "discrete Laplace noise, by scale and sensitivity",
+                &[&SCALE, &SENSITIVITY],
+                |n| Ok(Cost::DiscreteLaplace { epsilon: over_noise(n)? }),
+            ),
+        ],
+    },
+    Entry {
+        kind: CostKind::Gaussian,
+        name: "gaussian",
+        sentence: "continuous Gaussian noise, proven μ-GDP with μ = sensitivity/σ",
+        measures: &[Measure::Gdp, Measure::Zcdp, Measure::Renyi],
+        forms: &[
+            form("gaussian", "Gaussian noise, by its μ", &[&MU], |n| Ok(Cost::Gaussian { mu: n[0] })),
+            form("gaussian-sigma", "Gaussian noise, by σ and sensitivity", &[&SIGMA, &SENSITIVITY], |n| {
+                Ok(Cost::Gaussian { mu: over_noise(n)? })
+            }),
+        ],
+    },
+    Entry {
+        kind: CostKind::DiscreteGaussian,
+        name: "discrete_gaussian",
+        sentence: "discrete Gaussian noise: it has a zCDP and a Rényi price, and is not μ-GDP",
+        measures: &[Measure::Zcdp, Measure::Renyi],
+        forms: &[
+            form("discrete-gaussian", "discrete Gaussian noise, by its μ", &[&MU], |n| {
+                Ok(Cost::DiscreteGaussian { mu: n[0] })
+            }),
+            form(
+                "discrete-gaussian-sigma",
+                "discrete Gaussian noise, by σ and sensitivity",
+                &[&SIGMA, &SENSITIVITY],
+                |n| Ok(Cost::DiscreteGaussian { mu: over_noise(n)? }),
+            ),
+        ],
+    },
+    Entry {
+        kind: CostKind::SampledGaussian,
+        name: "sampled_gaussian",
+        sentence: "Poisson-subsampled Gaussian noise, as in DP-SGD; for add-remove neighbours",
+        measures: &[Measure::Renyi],
+        forms: &[form(
+            "sampled-gaussian",
+            "subsampled Gaussian noise (DP-SGD), by rate, σ and steps",
+            &[&RATE, &MULTIPLIER, &STEPS],
+            |n| Cost::sampled_gaussian(n[0], n[1], n[2]),
+        )],
+    },
+    Entry {
+        kind: CostKind::Zcdp,
+        name: "zcdp",
+        sentence: "ρ-zCDP",
+        measures: &[Measure::Zcdp, Measure::Renyi],
+        forms: &[form("zcdp", "zCDP, by its ρ", &[&RHO], |n| Ok(Cost::Zcdp { rho: n[0] }))],
+    },
+    Entry {
+        kind: CostKind::RandomizedResponse,
+        name: "randomized_response",
+        sentence: "randomized response, the worst ε-DP mechanism",
+        measures: PURE,
+        forms: &[
+            form("randomized-response", "randomized response, by its ε", &[&EPSILON], |n| {
+                Ok(Cost::RandomizedResponse { epsilon: n[0] })
+            }),
+            form("randomized-response-truth", "randomized response, by the probability of the truth", &[&TRUTH], |n| {
+                Cost::from_truth_probability(n[0])
+            }),
+        ],
+    },
+    Entry {
+        kind: CostKind::Exponential,
+        name: "exponential",
+        sentence: "the exponential mechanism with weights exp(eta * utility / (2 * sensitivity))",
+        measures: PURE,
+        forms: &[form("exponential", "exponential mechanism, by its η", &[&ETA], |n| {
+            Ok(Cost::Exponential { epsilon: n[0] })
+        })],
+    },
+];
+
+impl CostKind {
+    /// Every kind, the usual ones first.
+    pub const ALL: [CostKind; 9] = {
+        let mut all = [CostKind::Epsilon; 9];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = KINDS[at].kind;
+            at += 1;
+        }
+        all
+    };
+
+    fn entry(self) -> &'static Entry {
+        &KINDS[self as usize]
+    }
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// What it is, for people.
+    pub fn sentence(self) -> &'static str {
+        self.entry().sentence
+    }
+
+    /// The ways to declare it, the one by its own parameter first.
+    pub fn forms(self) -> &'static [CostForm] {
+        self.entry().forms
+    }
+
+    /// The way to declare it by one number, its own parameter, if there is one.
+    pub fn direct_form(self) -> Option<&'static CostForm> {
+        self.forms().first().filter(|form| form.required().count() == 1)
+    }
+
+    /// A cost of this kind with 1 for every number that must be given, to be made another size.
+    pub fn example(self) -> Cost {
+        let form = &self.forms()[0];
+        let numbers: Vec<Amount> = form
+            .numbers
+            .iter()
+            .map(|number| if number.default.is_some() { Amount::ZERO } else { Amount::ONE })
+            .collect();
+        form.cost(&numbers).expect("every kind takes 1")
+    }
+
+    /// What a theorem may know of it.
+    pub(crate) fn measures(self) -> &'static [Measure] {
+        self.entry().measures
+    }
+}
+
+/// Sensitivity over the scale of the noise, rounded up.
+fn over_noise(numbers: &[Amount]) -> Result<Amount, Error> {
+    let [scale, sensitivity] = *numbers else { unreachable!("a form of noise has two numbers") };
+    match sensitivity.checked_div(scale, Rounding::Up) {
+        Some(size) => Ok(size),
+        None if scale.is_zero() => {
+            Err(Error::text("a cost", "a noise scale of 0 gives no privacy; give a positive scale"))
+        }
+        None => Err(Error::text(
+            "a cost",
+            format!(
+                "a sensitivity of {sensitivity} with noise of scale {scale} costs more than any budget; give more noise"
+            ),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_kinds() {
+        for kind in CostKind::ALL {
+            assert_eq!(kind.entry().kind, kind);
+        }
+    }
+}
