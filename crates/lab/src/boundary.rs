@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use taximeter_accounting::Cost;
+use taximeter_accounting::{Cost, Odometer};
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::games::Reads;
 use crate::loss::Loss;
 
@@ -22,6 +22,11 @@ pub enum Sides {
 }
 
 impl Sides {
+    /// The sides on which an odometer bounds the loss.
+    pub fn of(odometer: &Odometer) -> Sides {
+        if odometer.guarantee().two_sided { Sides::Both } else { Sides::Above }
+    }
+
     /// Whether a loss is beyond a reading on these sides.
     pub fn exceeded(self, loss: Loss, reading: f64) -> bool {
         (self.has_above() && loss.exceeds(reading)) || (self.has_below() && (-loss).exceeds(reading))
@@ -45,7 +50,7 @@ pub struct Boundary {
 }
 
 impl Boundary {
-    /// What an odometer reads after each of so many equal charges.
+    /// What an odometer reads after each of a number of equal charges.
     pub fn of_odometer(mut odometer: impl Reads, cost: &Cost, rounds: usize) -> Result<Boundary, Error> {
         let readings: Result<Arc<[f64]>, Error> = (0..rounds)
             .map(|_| {
@@ -61,23 +66,12 @@ impl Boundary {
         Boundary { readings: (1..=rounds).map(reading).collect() }
     }
 
-    /// Where the paper's Algorithm 4 stops: at iε tanh(ε/2) + Cε√(i ln(ln(n)/δ)) after i rounds of RR_ε. The algorithm also stops on
-    /// the boundary itself, which a decimal loss never meets.
-    pub fn of_algorithm_4(epsilon: f64, n: f64, delta: f64, constant: f64, rounds: usize) -> Boundary {
-        let mean = epsilon * core_math::tanh(epsilon / 2.0);
-        let scale = core_math::log(core_math::log(n) / delta);
-        Boundary::from_formula(rounds, |round| {
-            let round = round as f64;
-            round * mean + constant * epsilon * (round * scale).sqrt()
-        })
-    }
-
     /// How many rounds are covered.
     pub fn rounds(&self) -> usize {
         self.readings.len()
     }
 
-    /// The reading after so many rounds; infinite before the first and after the last, where nothing is promised.
+    /// The reading after a number of rounds; infinite before the first and after the last, where nothing is promised.
     pub fn after(&self, rounds: usize) -> f64 {
         rounds.checked_sub(1).and_then(|at| self.readings.get(at)).copied().unwrap_or(f64::INFINITY)
     }
@@ -99,10 +93,7 @@ pub struct Tabulated {
 impl Reads for Tabulated {
     fn charge(&mut self, cost: &Cost) -> Result<(), Error> {
         if *cost != self.cost {
-            return Err(Error::new(format!(
-                "the table of readings is for {}, not for {cost}; play with the odometer itself",
-                self.cost
-            )));
+            return Err(Error::new(ErrorKind::NotInTable { charged: *cost, table: self.cost }));
         }
         self.charged += 1;
         Ok(())
@@ -116,7 +107,7 @@ impl Reads for Tabulated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use taximeter_accounting::{Amount, Odometer, OdometerRule, OdometerSpec};
+    use taximeter_accounting::{Amount, OdometerRule, OdometerSpec};
 
     #[test]
     fn a_table_reads_as_the_odometer_that_it_was_made_from() {

@@ -7,13 +7,14 @@ use taximeter_accounting::{
     Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Odometer, OdometerRule, OdometerSpec,
 };
 
-use crate::boundary::Sides;
+use crate::boundary::{Boundary, Sides};
 use crate::engine::Bracket;
-use crate::engine::filters::{self, Grid, Objective, Rule, worst};
+use crate::engine::filters::{Grid, Objective, Rule, worst};
 use crate::engine::heuristics::Heuristic;
 use crate::engine::odometers;
 use crate::engine::solver::Steps;
 use crate::engine::stopping::stopping_time;
+use crate::engine::tree;
 use crate::error::Error;
 use crate::games::Decides;
 
@@ -47,6 +48,11 @@ impl Check {
             Claim::Invalid => self.worst.lower > self.delta,
         }
     }
+
+    /// What the best adversary achieves, as a share of what it may.
+    pub fn ratio(&self) -> Bracket {
+        self.worst.over(self.delta)
+    }
 }
 
 /// How much is tried.
@@ -78,34 +84,44 @@ pub fn battery(effort: Effort, tell: &mut dyn FnMut(&Check), progress: &dyn Fn(f
 /// One check, to be run with a progress of its own.
 type Job = Box<dyn FnOnce(&dyn Fn(f64)) -> Result<Check, Error>>;
 
-/// A filter, valid or not, asked at every node of the tree of what it admits, against the budget that it claims to keep.
-pub fn follow<F: Decides + Clone>(name: String, filter: &F, budget: &Budget, costs: &[Cost]) -> Result<Check, Error> {
-    let worst = filters::follow(filter, costs, budget.epsilon().approximate())?;
-    let delta = budget.delta().approximate();
-    // A few roundings for each of a dozen rounds.
-    let worst = Bracket::around(worst, 100.0, 0.0);
-    Ok(Check { name, claim: Claim::Valid, worst, delta })
+/// A filter, valid or not, asked at every node of the tree of what it admits and refuses, against the budget that it claims to keep.
+pub fn follow<F: Decides + Clone + PartialEq>(
+    name: String,
+    filter: &F,
+    budget: &Budget,
+    costs: &[Cost],
+) -> Result<Check, Error> {
+    let worst = tree::follow(filter, costs, budget.epsilon())?;
+    Ok(Check { name, claim: Claim::Valid, worst, delta: budget.delta().approximate() })
 }
 
-/// The filters themselves, with everything around their rules: the branch of basic composition, and the mechanisms' own δ.
+/// The rules that take a budget: without a δ only those that need none.
+fn rules_for(budget: &Budget) -> impl Iterator<Item = FilterRule> {
+    let needs_none = |rule: &FilterRule| matches!(rule, FilterRule::Basic | FilterRule::Residue);
+    let is_pure = budget.delta().is_zero();
+    FilterRule::ALL.into_iter().filter(move |rule| !is_pure || needs_none(rule))
+}
+
+/// The filters themselves, with everything around their rules: Gaussians between other costs, the mechanisms' own δ, and refusals.
 fn trees(jobs: &mut Vec<Job>) -> Result<(), Error> {
     // A budget, what of it is set aside, and costs as JSON.
-    let settings = [
-        ("0.5,0.05", "0", vec![r#"{"epsilon":"0.15"}"#, r#"{"epsilon":"0.3"}"#]),
-        ("0.3,0.1", "0", vec![r#"{"epsilon":"0.2"}"#, r#"{"epsilon":"0.3"}"#]),
-        (
-            "0.5,0.1",
-            "0.04",
-            vec![r#"{"epsilon":"0.2","delta":"0.02"}"#, r#"{"epsilon":"0.3"}"#, r#"{"epsilon":"0.2"}"#],
-        ),
+    let settings: [(&str, &str, &[&str]); 9] = [
+        ("0.5,0.05", "0", &[r#"{"epsilon":"0.15"}"#, r#"{"epsilon":"0.3"}"#]),
+        ("0.3,0.1", "0", &[r#"{"epsilon":"0.2"}"#, r#"{"epsilon":"0.3"}"#]),
+        ("1,0.02", "0", &[r#"{"epsilon":"0.2"}"#, r#"{"epsilon":"0.7"}"#]),
+        ("0.6", "0", &[r#"{"epsilon":"0.1"}"#, r#"{"epsilon":"0.2"}"#]),
+        ("0.5,0.05", "0", &[r#"{"epsilon":"0.3"}"#, r#"{"gaussian":"0.2"}"#]),
+        ("0.3,0.1", "0", &[r#"{"epsilon":"0.2"}"#, r#"{"gaussian":"0.3"}"#, r#"{"epsilon":"0.3"}"#]),
+        ("1,0.02", "0", &[r#"{"epsilon":"0.8"}"#, r#"{"gaussian":"0.2"}"#, r#"{"epsilon":"0.25"}"#]),
+        ("0.5,0.1", "0.04", &[r#"{"epsilon":"0.2","delta":"0.02"}"#, r#"{"epsilon":"0.3"}"#, r#"{"epsilon":"0.2"}"#]),
+        ("0.4,0.1", "0.03", &[r#"{"epsilon":"0.2","delta":"0.01"}"#, r#"{"gaussian":"0.25"}"#, r#"{"epsilon":"0.3"}"#]),
     ];
     for (text, set_aside, costs) in settings {
         let budget = Budget::parse(text)?.with_mechanism_delta(Amount::parse_exact(set_aside)?)?;
-        let costs =
-            costs.into_iter().map(|text| Ok(Cost::from_json(text)?.cost)).collect::<Result<Vec<Cost>, Error>>()?;
-        for rule in FilterRule::ALL {
+        let costs = costs.iter().map(|text| Ok(Cost::from_json(text)?.cost)).collect::<Result<Vec<Cost>, Error>>()?;
+        let shown = costs.iter().map(|cost| format!("({cost})")).collect::<Vec<_>>().join(" ");
+        for rule in rules_for(&budget).filter(|rule| costs.iter().all(|cost| rule.takes(cost.kind()))) {
             let filter = Filter::new(FilterSpec::new(rule, budget))?;
-            let shown = costs.iter().map(|cost| format!("({cost})")).collect::<Vec<_>>().join(" ");
             let name = format!(
                 "filter {} itself on ({text}), {set_aside} of it for the mechanisms, costs {shown}: DP",
                 rule.name()
@@ -117,15 +133,24 @@ fn trees(jobs: &mut Vec<Job>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Budgets and grids on which every filter is tried.
+/// Budgets and grids on which every filter is tried: many small steps, a few large ones, a large one among small ones, and no δ.
 fn grids(effort: Effort) -> Vec<(&'static str, &'static [&'static str])> {
-    let quick: [(&str, &[&str]); 3] =
-        [("1,1e-2", &["0.02", "0.04", "0.08"]), ("0.5,1e-3", &["0.01", "0.02", "0.05"]), ("0.1,0.1", &["0.2", "0.3"])];
-    let full: [(&str, &[&str]); 4] = [
+    let quick: [(&str, &[&str]); 7] = [
+        ("1,1e-2", &["0.02", "0.04", "0.08"]),
+        ("0.5,1e-3", &["0.01", "0.02", "0.05"]),
+        ("0.1,0.1", &["0.2", "0.3"]),
+        ("1,1e-2", &["0.1", "0.3", "0.7"]),
+        ("1,1e-2", &["0.05", "0.5"]),
+        ("1,1e-6", &["0.01", "0.5"]),
+        ("1", &["0.1", "0.3", "0.5"]),
+    ];
+    let full: [(&str, &[&str]); 6] = [
         ("1,1e-6", &["0.01", "0.02", "0.04", "0.08"]),
         ("4,1e-6", &["0.05", "0.1", "0.5"]),
         ("2,1e-4", &["0.05", "0.25"]),
         ("0.25,1e-9", &["0.005", "0.01", "0.02"]),
+        ("8,1e-6", &["0.25", "1", "2"]),
+        ("1,1e-6", &["0.01", "0.1", "0.3", "0.9"]),
     ];
     match effort {
         Effort::Quick => quick.to_vec(),
@@ -159,12 +184,11 @@ fn filter_job(
 
 fn on_grids(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
     for (budget, costs) in grids(effort) {
-        for rule in FilterRule::ALL {
-            jobs.push(filter_job(Rule::Filter(rule), Claim::Valid, budget, costs, Objective::Dp)?);
-        }
-        // The paper's own rules promise more. Two-point steps are many, so their grids are short.
-        for rule in [FilterRule::Basic, FilterRule::Advanced] {
-            jobs.push(filter_job(Rule::Filter(rule), Claim::Valid, budget, costs, Objective::Pointwise)?);
+        for rule in rules_for(&Budget::parse(budget)?).map(Rule::Filter) {
+            // The paper's own rules promise more than DP.
+            for objective in [Objective::Dp, Objective::Pointwise].into_iter().filter(|&promise| rule.claims(promise)) {
+                jobs.push(filter_job(rule, Claim::Valid, budget, costs, objective)?);
+            }
         }
     }
     Ok(())
@@ -176,24 +200,20 @@ fn readings(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
         rides.extend([("0.001", 100_000, "1e-6"), ("0.01", 100_000, "1e-2"), ("0.3", 10_000, "1e-6")]);
     }
     for (epsilon, rounds, delta) in rides {
-        for rule in OdometerRule::ALL {
-            let spec = OdometerSpec::new(rule, Amount::parse_exact(delta)?);
-            let mut odometer = Odometer::new(spec)?;
+        let budget = Budget::new(Amount::ONE, Amount::parse_exact(delta)?)?;
+        let alone = OdometerRule::ALL.map(|rule| (rule.name(), OdometerSpec::new(rule, budget.delta())));
+        let default = OdometerRule::RenyiMixture;
+        let beside = ("renyi-mixture with the scale of a budget of 1", OdometerSpec::beside(default, &budget));
+        for (shown, spec) in alone.into_iter().chain([beside]) {
+            let odometer = Odometer::new(spec)?;
             let epsilon = Amount::parse_exact(epsilon)?;
-            let name = format!("odometer {} at {delta}, stopped in {rounds} rounds of {epsilon}", rule.name());
+            let name = format!("odometer {shown} at {delta}, stopped in {rounds} rounds of {epsilon}");
             jobs.push(Box::new(move |progress| {
-                let mut failed = None;
-                let violation = stopping_time(epsilon, rounds, |round| {
-                    progress(round as f64 / rounds as f64);
-                    failed = failed.take().or(odometer.charge(&Cost::Pure { epsilon }).err());
-                    odometer.reading().value
-                });
-                let judged = if odometer.guarantee().two_sided { violation.total() } else { violation.above };
-                let delta = odometer.spec().at_delta.approximate();
-                match failed {
-                    Some(error) => Err(error.into()),
-                    None => Ok(Check { name, claim: Claim::Valid, worst: judged, delta }),
-                }
+                let (sides, delta) = (Sides::of(&odometer), odometer.spec().at_delta.approximate());
+                let readings = Boundary::of_odometer(odometer, &Cost::Pure { epsilon }, rounds)?;
+                let tell = |round, _| progress(round as f64 / rounds as f64);
+                let worst = stopping_time(epsilon, &readings, tell).on(sides);
+                Ok(Check { name, claim: Claim::Valid, worst, delta })
             }));
         }
     }
@@ -202,7 +222,7 @@ fn readings(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
     for rule in [OdometerRule::Stitched, OdometerRule::Advanced, OdometerRule::FreeX] {
         let delta = if effort == Effort::Quick { "1e-2" } else { "1e-6" };
         let mut odometer = Odometer::new(OdometerSpec::new(rule, Amount::parse_exact(delta)?))?;
-        let two_sided = odometer.guarantee().two_sided;
+        let sides = Sides::of(&odometer);
         let grid = parse_grid(&["0.02", "0.04", "0.08"])?;
         let largest = Amount::ONE;
         let name = format!("odometer {} at {delta}, best adaptive play of 0.02 0.04 0.08", rule.name());
@@ -215,7 +235,6 @@ fn readings(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
                 readings.push(odometer.reading().value);
             }
             let reading = |v: f64| readings[((v / square).round() as usize).min(states)];
-            let sides = if two_sided { Sides::Both } else { Sides::Above };
             let worst = odometers::worst(&grid, largest, sides, Steps::TwoPoint, &reading, &|_| {});
             Ok(Check { name, claim: Claim::Valid, worst, delta: odometer.spec().at_delta.approximate() })
         }));
@@ -229,12 +248,12 @@ fn invalid(jobs: &mut Vec<Job>) -> Result<(), Error> {
     jobs.push(filter_job(Rule::RenyiMin, Claim::Invalid, "2.5,1e-4", &["0.05", "0.3"], Objective::Dp)?);
     for heuristic in Heuristic::ALL {
         let epsilon = Amount::parse_exact("0.01")?;
-        let (rounds, delta) = (1000, 1e-6);
+        let (rounds, delta) = (1000, Amount::parse_exact("1e-6")?);
         let name = format!("odometer {} at 1e-6, stopped in {rounds} rounds of {epsilon}", heuristic.name());
         jobs.push(Box::new(move |_| {
-            let reading = |round| heuristic.reading(epsilon.approximate(), round, delta);
-            let worst = stopping_time(epsilon, rounds, reading).total();
-            Ok(Check { name, claim: Claim::Invalid, worst, delta })
+            let readings = heuristic.readings(epsilon, delta, rounds);
+            let worst = stopping_time(epsilon, &readings, |_, _| {}).on(Sides::Both);
+            Ok(Check { name, claim: Claim::Invalid, worst, delta: delta.approximate() })
         }));
     }
     Ok(())

@@ -4,11 +4,11 @@
 //! [`View`], and the privacy loss of the view is what filters and odometers make promises about. The answers come from [`Nature`]: a
 //! world as it is, or a tilted one in which rare views are frequent.
 
-use taximeter_accounting::{Cost, Filter, Odometer, OnHalt, Verdict};
+use taximeter_accounting::{Cost, Filter, Odometer, OnHalt};
 
 use crate::adversary::Adversary;
 use crate::boundary::Sides;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::loss::Loss;
 use crate::mechanism::{Mechanism, Outcome, World};
 use crate::random::Generator;
@@ -20,7 +20,7 @@ pub struct FixedParamComp {
     pub classes: Vec<Cost>,
 }
 
-/// Algorithm 2, *AdaptParamComp*: the adversary chooses the parameters as it goes, for so many rounds at most.
+/// Algorithm 2, *AdaptParamComp*: the adversary chooses the parameters as it goes, for k rounds at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdaptParamComp {
     /// k.
@@ -46,11 +46,11 @@ impl FixedParamComp {
         for class in &self.classes {
             let Some(mechanism) = adversary.next(&view) else { break };
             if !is_within(mechanism.cost(), class) {
-                return Err(Error::new(format!(
-                    "the adversary plays {} in round {}, which was fixed in advance at {class}",
-                    mechanism.cost(),
-                    view.asked() + 1
-                )));
+                return Err(Error::new(ErrorKind::NotFixedInAdvance {
+                    round: view.asked() + 1,
+                    played: *mechanism.cost(),
+                    fixed: *class,
+                }));
             }
             view.record(mechanism, nature.answer(&mechanism));
         }
@@ -59,7 +59,7 @@ impl FixedParamComp {
 }
 
 impl AdaptParamComp {
-    /// A game of so many rounds at most.
+    /// A game of at most `rounds` rounds.
     pub fn new(rounds: usize) -> AdaptParamComp {
         AdaptParamComp { rounds, until_exceeded: None }
     }
@@ -128,7 +128,7 @@ pub trait Decides {
 
 impl Decides for Filter {
     fn admits(&mut self, cost: &Cost) -> Result<bool, Error> {
-        Ok(matches!(self.charge(cost)?, Verdict::Continue(_)))
+        Ok(self.charge(cost)?.continues())
     }
 }
 
@@ -268,11 +268,6 @@ impl View {
     /// After how many answers the loss was first over the reading.
     pub fn first_above(&self) -> Option<usize> {
         self.above
-    }
-
-    /// After how many answers the loss was first under the negative of the reading.
-    pub fn first_below(&self) -> Option<usize> {
-        self.below
     }
 
     /// Whether the loss was ever beyond the reading on these sides.

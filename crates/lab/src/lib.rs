@@ -16,7 +16,7 @@ mod random;
 
 pub use adversary::Adversary;
 pub use boundary::{Boundary, Sides, Tabulated};
-pub use error::Error;
+pub use error::{Error, ErrorKind};
 pub use games::{AdaptParamComp, Decides, FixedParamComp, Nature, PlainNature, PrivacyFilterComp, Reads, Round, View};
 pub use loss::Loss;
 pub use mechanism::{Answer, Mechanism, Outcome, World};

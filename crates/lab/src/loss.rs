@@ -47,7 +47,16 @@ impl Loss {
         }
     }
 
-    /// The loss towards the world that was played in: what somebody there has to fear.
+    /// By how much this is above an amount, which decimal parts are compared with exactly.
+    pub(crate) fn beyond(self, amount: Amount) -> f64 {
+        let short = i128::try_from(amount.units()).unwrap_or(i128::MAX);
+        match self.revealed {
+            None => self.units.saturating_sub(short) as f64 * 1e-30 + self.real,
+            Some(_) => self.value(),
+        }
+    }
+
+    /// The loss towards the world that was played in.
     pub fn towards(self, world: World) -> Loss {
         match world {
             World::Zero => self,

@@ -124,10 +124,11 @@ impl Mechanism {
     /// With both at ε this is RR_ε. Against an odometer, or a pointwise promise, unequal steps can do more harm.
     pub fn two_point(rise: Amount, fall: Amount, epsilon: Amount) -> Result<Mechanism, Error> {
         if rise.is_zero() || fall.is_zero() || rise > epsilon || fall > epsilon {
-            return Err(Error::new(format!(
+            let why = format!(
                 "two-point losses of {rise} and -{fall} with a declared epsilon of {epsilon}: \
                  both must be above 0 and at most epsilon"
-            )));
+            );
+            return Err(Error::parameter("epsilon", why));
         }
         let law = Law::two_point(Step::new(rise)?, Step::new(fall)?, 0.0);
         Ok(Mechanism { law, cost: Cost::Pure { epsilon } })
@@ -150,7 +151,7 @@ impl Mechanism {
         &self.cost
     }
 
-    /// Whether so many rounds can lose more than a bound, short of a leak. Where rounding could decide, the answer is yes.
+    /// Whether a number of rounds can lose more than a bound, short of a leak. Where rounding could decide, the answer is yes.
     pub(crate) fn can_exceed(&self, bound: f64, rounds: usize) -> bool {
         match self.law {
             // Decimal losses are added and compared exactly.
@@ -248,7 +249,8 @@ impl LogOdds {
 impl Step {
     fn new(size: Amount) -> Result<Step, Error> {
         if Amount::from_whole(Mechanism::LARGEST).is_none_or(|largest| size > largest) {
-            return Err(Error::new(format!("a mechanism of size {size}: at most {} is played", Mechanism::LARGEST)));
+            let why = format!("a mechanism of size {size}: at most {} is played", Mechanism::LARGEST);
+            return Err(Error::parameter("size", why));
         }
         // At most 500 in units of 10⁻³⁰ is below 10³³.
         let units = i128::try_from(size.units()).expect("a size up to 500 fits");
@@ -258,9 +260,8 @@ impl Step {
 
 fn require_positive(what: &str, size: Amount) -> Result<(), Error> {
     if size.is_zero() {
-        return Err(Error::new(format!(
-            "{what} of parameter 0 is infinite; give a positive parameter, or randomized response of 0"
-        )));
+        let why = format!("{what} of parameter 0 is infinite; give a positive parameter, or randomized response of 0");
+        return Err(Error::parameter("size", why));
     }
     Ok(())
 }

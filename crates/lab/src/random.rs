@@ -68,7 +68,7 @@ impl Generator {
         self.uniform() < probability
     }
 
-    /// One of so many, each as likely up to 2⁻⁵³; zero if there are none.
+    /// One of `count`, each as likely up to 2⁻⁵³; zero if there are none.
     pub fn one_of(&mut self, count: usize) -> usize {
         ((self.uniform() * count as f64) as usize).min(count.saturating_sub(1))
     }

@@ -6,7 +6,7 @@ use super::Adversary;
 use crate::games::View;
 use crate::mechanism::Mechanism;
 
-/// Plays a list of mechanisms, whatever the answers.
+/// Plays a list of mechanisms and does not look at the answers.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     mechanisms: Arc<[Mechanism]>,
@@ -20,7 +20,7 @@ impl Fixed {
         Fixed { rounds: mechanisms.len(), mechanisms }
     }
 
-    /// The same mechanism so many times.
+    /// The same mechanism `times` times.
     pub fn repeated(mechanism: Mechanism, times: usize) -> Fixed {
         Fixed { mechanisms: [mechanism].into(), rounds: times }
     }

@@ -39,7 +39,7 @@ pub use turning::Turning;
 use crate::games::View;
 use crate::mechanism::Mechanism;
 
-/// Somebody who chooses the next mechanism.
+/// Chooses the next mechanism.
 ///
 /// The choice may depend on everything in the view (past answers, their losses, refusals), on what the adversary remembers, and on coin
 /// tosses of its own from [`Run::coins`](crate::Run::coins). It must not depend on which world is played in: an adversary

@@ -1,4 +1,4 @@
-//! The random adversary: a strategy that nobody would think of.
+//! The random adversary: a strategy without a plan.
 
 use std::sync::Arc;
 

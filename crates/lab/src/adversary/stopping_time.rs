@@ -8,8 +8,8 @@ use crate::mechanism::Mechanism;
 /// Plays one mechanism over and over and stops when the loss first crosses a boundary: it waits for bad luck and then makes sure
 /// that nothing dilutes it.
 ///
-/// With the boundary of Algorithm 4 this is the adversary of Theorem 6.1; with the readings of an odometer it is the attack on that
-/// odometer.
+/// With the boundary of Algorithm 4, iε tanh(ε/2) + Cε√(i ln(ln(n)/δ)) after i rounds of RR_ε, this is the adversary of Theorem 6.1;
+/// with the readings of an odometer it is the attack on that odometer.
 #[derive(Clone, Debug)]
 pub struct StoppingTime {
     mechanism: Mechanism,
@@ -44,7 +44,11 @@ mod tests {
     #[test]
     fn it_stops_at_the_first_crossing_and_not_before() {
         let mechanism = Mechanism::randomized_response(Amount::parse_exact("0.1").unwrap()).unwrap();
-        let boundary = Boundary::of_algorithm_4(0.1, 1000.0, 0.1, 0.5, 200);
+        // Algorithm 4 with ε = 0.1, n = 1000, δ = 0.1 and C = ½: iε tanh(ε/2) + Cε√(i ln(ln(n)/δ)) after i rounds.
+        let boundary = Boundary::from_formula(200, |round| {
+            let round = round as f64;
+            round * 0.1 * 0.05f64.tanh() + 0.5 * 0.1 * (round * (1000f64.ln() / 0.1).ln()).sqrt()
+        });
         let mut crossed = 0;
         for index in 0..200 {
             let mut adversary = StoppingTime::new(mechanism, boundary.clone(), Sides::Above);

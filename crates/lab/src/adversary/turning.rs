@@ -16,15 +16,16 @@ pub struct Turning {
     opening: Mechanism,
     ahead: Arc<[Mechanism]>,
     behind: Arc<[Mechanism]>,
-    turns: Turns,
+    decisive: Decisive,
 }
 
+/// Which answer decides what is played next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turns {
-    /// The first answer decides about all that follows: one list or the other, to its end.
-    Once,
-    /// The last answer decides about the next round: the first of one list or of the other.
-    AtEveryRound,
+enum Decisive {
+    /// The first, about all that follows: one list or the other, to its end.
+    FirstAnswer,
+    /// The last one, about the next round: the first of one list or of the other.
+    LastAnswer,
 }
 
 impl Turning {
@@ -34,12 +35,12 @@ impl Turning {
         ahead: impl Into<Arc<[Mechanism]>>,
         behind: impl Into<Arc<[Mechanism]>>,
     ) -> Turning {
-        Turning { opening, ahead: ahead.into(), behind: behind.into(), turns: Turns::Once }
+        Turning { opening, ahead: ahead.into(), behind: behind.into(), decisive: Decisive::FirstAnswer }
     }
 
     /// Spends big after every answer that speaks for world 0 and small after every other one, for as long as the game lasts.
     pub fn at_every_round(small: Mechanism, big: Mechanism) -> Turning {
-        Turning { opening: small, ahead: [big].into(), behind: [small].into(), turns: Turns::AtEveryRound }
+        Turning { opening: small, ahead: [big].into(), behind: [small].into(), decisive: Decisive::LastAnswer }
     }
 }
 
@@ -49,11 +50,11 @@ impl Adversary for Turning {
             return Some(self.opening);
         };
         let was_good = |round: Round<'_>| round.outcome.is_some_and(|outcome| outcome.loss.value() > 0.0);
-        let (decisive, position) = match self.turns {
-            Turns::Once => (first, view.asked() - 1),
-            Turns::AtEveryRound => (last, 0),
+        let (round, position) = match self.decisive {
+            Decisive::FirstAnswer => (first, view.asked() - 1),
+            Decisive::LastAnswer => (last, 0),
         };
-        let list = if was_good(decisive) { &self.ahead } else { &self.behind };
+        let list = if was_good(round) { &self.ahead } else { &self.behind };
         list.get(position).copied()
     }
 }

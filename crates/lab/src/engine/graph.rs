@@ -17,7 +17,7 @@ impl StateGraph {
     /// The rule halts.
     pub const HALT: u32 = u32::MAX;
 
-    /// So many states; `next(state, move)` must be smaller than the state, or nothing.
+    /// A graph of a number of states; `next(state, move)` must be smaller than the state, or nothing.
     pub fn new(moves: &[u32], states: usize, next: impl Fn(usize, usize) -> Option<usize> + Sync) -> StateGraph {
         let entry = |index: usize| {
             let (state, at) = (index / moves.len(), index % moves.len());
@@ -44,17 +44,26 @@ impl StateGraph {
         (to != StateGraph::HALT).then_some(to as usize)
     }
 
-    /// The smallest and the largest difference that a charge makes: states closer than the first do not depend on each other, and
-    /// none looks further back than the second.
-    pub(crate) fn strides(&self) -> (usize, usize) {
-        let mut strides = (usize::MAX, 1);
-        for state in 0..self.states() {
-            for at in 0..self.moves.len() {
+    /// The most that charges from the start to each state add up to, each counted by its size in steps; nothing for a state that no
+    /// charges lead to.
+    pub fn furthest(&self, size: impl Fn(u32) -> u32) -> Vec<Option<u32>> {
+        let mut furthest: Vec<Option<u32>> = vec![None; self.states()];
+        if let Some(start) = furthest.get_mut(self.start) {
+            *start = Some(0);
+        }
+        for state in (0..self.states()).rev() {
+            let Some(so_far) = furthest[state] else { continue };
+            for (at, &steps) in self.moves.iter().enumerate() {
                 if let Some(to) = self.after(state, at) {
-                    strides = (strides.0.min(state - to), strides.1.max(state - to));
+                    furthest[to] = furthest[to].max(Some(so_far.saturating_add(size(steps))));
                 }
             }
         }
-        (strides.0.min(self.states()), strides.1)
+        furthest
+    }
+
+    /// Where a state leads, move by move.
+    pub(crate) fn successors(&self, state: usize) -> impl Iterator<Item = usize> {
+        (0..self.moves.len()).filter_map(move |at| self.after(state, at))
     }
 }

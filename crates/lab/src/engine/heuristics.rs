@@ -1,5 +1,9 @@
 //! Theorems for costs fixed in advance, misused as odometers: what the lab shows to be wrong.
 
+use taximeter_accounting::Amount;
+
+use crate::boundary::Boundary;
+
 /// A tempting odometer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heuristic {
@@ -21,13 +25,16 @@ impl Heuristic {
         }
     }
 
-    /// What it reads after so many rounds of ε.
-    pub fn reading(self, epsilon: f64, rounds: u64, delta: f64) -> f64 {
-        let t = rounds as f64;
+    /// What it reads after each of a number of rounds of ε.
+    pub fn readings(self, epsilon: Amount, delta: Amount, rounds: usize) -> Boundary {
+        let (epsilon, delta) = (epsilon.approximate(), delta.approximate());
         let mean = match self {
             Heuristic::Drv => epsilon * core_math::expm1(epsilon),
             Heuristic::DrvTanh => epsilon * core_math::tanh(epsilon / 2.0),
         };
-        t * mean + epsilon * (-2.0 * t * core_math::log(delta)).sqrt()
+        Boundary::from_formula(rounds, |round| {
+            let t = round as f64;
+            t * mean + epsilon * (-2.0 * t * core_math::log(delta)).sqrt()
+        })
     }
 }

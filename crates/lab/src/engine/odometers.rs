@@ -4,8 +4,8 @@
 use taximeter_accounting::Amount;
 
 use super::Bracket;
-use super::filters::Grid;
 use super::graph::StateGraph;
+use super::grid::Grid;
 use super::solver::{End, Payoff, Problem, Range, Steps, solve, widened};
 use super::stopping::multiples_within;
 use crate::boundary::Sides;

@@ -4,10 +4,11 @@
 //! With the hockey-stick payoff (1 − e^{ε_g − hl})_+ randomized response is the worst mechanism (a = b = m), and W(start, 0) is the
 //! exact δ. With a pointwise payoff it is not; then every two-point step with 0 < a, b ≤ m is tried as well.
 //!
-//! Rows of states that do not depend on each other are computed in parallel, each with straight loops over l, and only as many
-//! rows are kept as the longest move reaches back.
+//! Only states that charges lead to are computed, and in each only losses that are within its charges. States that do not lead to each
+//! other are computed in parallel, each with straight loops over l, and a state's values are kept until the last one that looks at
+//! them is done.
 
-use std::collections::VecDeque;
+use std::ops;
 
 use rayon::prelude::*;
 
@@ -49,6 +50,12 @@ pub struct Range {
     pub high: i64,
 }
 
+impl Range {
+    fn width(self) -> usize {
+        (self.high - self.low + 1) as usize
+    }
+}
+
 /// What to solve.
 pub struct Problem<'a> {
     /// The rule.
@@ -84,60 +91,149 @@ struct Play {
     q: f64,
 }
 
+/// The values of one state: from some loss on.
+#[derive(Default)]
+struct Row {
+    first: i64,
+    values: Vec<f64>,
+}
+
+impl Row {
+    /// `width` values from a loss on.
+    fn from(&self, loss: i64, width: usize) -> &[f64] {
+        &self.values[(loss - self.first) as usize..][..width]
+    }
+}
+
+/// What is computed when, and kept how long.
+struct Schedule {
+    /// The largest loss in each state, in steps; nothing for a state that no charges lead to.
+    reach: Vec<Option<u32>>,
+    /// The last state that looks at each.
+    last_use: Vec<usize>,
+    /// States that do not lead to each other.
+    batches: Vec<ops::Range<usize>>,
+    /// How far beyond the range a move looks.
+    pad: i64,
+    range: Range,
+}
+
+impl Schedule {
+    fn new(graph: &StateGraph, range: Range) -> Schedule {
+        const LARGEST_BATCH: usize = 4096;
+        let reach = graph.furthest(|steps| steps);
+        let mut last_use = vec![0; graph.states()];
+        let mut batches = Vec::new();
+        let mut first = 0;
+        for (state, reach) in reach.iter().enumerate() {
+            if state - first == LARGEST_BATCH || graph.successors(state).any(|to| to >= first) {
+                batches.push(first..state);
+                first = state;
+            }
+            if reach.is_some() {
+                graph.successors(state).for_each(|to| last_use[to] = state);
+            }
+        }
+        batches.push(first..graph.states());
+        // The replies to the first move are looked at in the end.
+        for to in graph.successors(graph.start) {
+            last_use[to] = usize::MAX;
+            graph.successors(to).for_each(|reply| last_use[reply] = usize::MAX);
+        }
+        let pad = graph.moves.iter().copied().max().unwrap_or(0).into();
+        Schedule { reach, last_use, batches, pad, range }
+    }
+
+    /// The losses that are kept of a state, and those of them within the range.
+    fn window(&self, state: usize) -> Option<(Range, Range)> {
+        let reach = i64::from(self.reach[state]?);
+        let within = |beyond: i64| Range {
+            low: (self.range.low - beyond).max(-reach),
+            high: (self.range.high + beyond).min(reach),
+        };
+        Some((within(self.pad), within(0)))
+    }
+
+    /// The states that nothing looks at after a batch.
+    fn done_with<'a>(
+        &'a self,
+        graph: &'a StateGraph,
+        batch: &'a ops::Range<usize>,
+    ) -> impl Iterator<Item = usize> + 'a {
+        batch
+            .clone()
+            .filter(|&state| self.reach[state].is_some())
+            .flat_map(|state| graph.successors(state))
+            .filter(|&to| batch.contains(&self.last_use[to]))
+    }
+}
+
+/// How many numbers are kept at the same time.
+pub fn most_kept(graph: &StateGraph, range: Range) -> u64 {
+    let schedule = Schedule::new(graph, range);
+    let width = |state: usize| schedule.window(state).map_or(0, |(kept, _)| kept.width() as u64);
+    let mut is_kept = vec![false; graph.states()];
+    let (mut now, mut most) = (0, 0);
+    for batch in &schedule.batches {
+        for state in batch.clone() {
+            now += width(state);
+            is_kept[state] = true;
+        }
+        most = most.max(now);
+        for state in schedule.done_with(graph, batch) {
+            now -= if is_kept[state] { width(state) } else { 0 };
+            is_kept[state] = false;
+        }
+    }
+    most
+}
+
 /// Solves for one end. `progress` is told how many states are done.
 pub fn solve(problem: &Problem, end: End, progress: &dyn Fn(usize)) -> Solution {
     let Problem { graph, range, .. } = problem;
-    let pad = graph.moves.iter().copied().max().unwrap_or(0) as usize;
-    let width = (range.high - range.low + 1) as usize;
     let plays = plays(problem);
-    let (gap, reach) = graph.strides();
-    // Replies to the first move are two moves away from the start.
-    let kept = 2 * reach + 1;
-    let mut rows: VecDeque<Vec<f64>> = VecDeque::new();
-    let mut first = 0;
-    let mut spare: Vec<Vec<f64>> = Vec::new();
-    let payoff_row =
-        |state: usize| -> Vec<f64> { (range.low..=range.high).map(|loss| payoff(problem, state, loss)).collect() };
-    let everywhere = matches!(problem.payoff, Payoff::Everywhere(_)).then(|| payoff_row(0));
-
-    let mut state = 0;
-    while state < graph.states() {
-        let batch = gap.clamp(1, 4096).min(graph.states() - state);
-        let mut fresh: Vec<Vec<f64>> =
-            (0..batch).map(|_| spare.pop().unwrap_or_else(|| vec![0.0; width + 2 * pad])).collect();
-        let compute = |(offset, row): (usize, &mut Vec<f64>)| {
-            let own = state + offset;
-            let by_state;
-            let payoffs = match &everywhere {
-                Some(row) => row,
-                None => {
-                    by_state = payoff_row(own);
-                    &by_state
+    let schedule = Schedule::new(graph, *range);
+    let everywhere: Option<Vec<f64>> = match problem.payoff {
+        Payoff::Everywhere(payoff) => Some((range.low..=range.high).map(payoff).collect()),
+        Payoff::ByState(_) => None,
+    };
+    let mut rows: Vec<Row> = Vec::new();
+    rows.resize_with(graph.states(), Row::default);
+    for batch in &schedule.batches {
+        let compute = |state: usize| -> Row {
+            let Some((kept, inner)) = schedule.window(state) else { return Row::default() };
+            let mut row = Row { first: kept.low, values: vec![0.0; kept.width()] };
+            let values = &mut row.values[(inner.low - kept.low) as usize..][..inner.width()];
+            match &everywhere {
+                Some(payoffs) => {
+                    values.copy_from_slice(&payoffs[(inner.low - range.low) as usize..][..inner.width()]);
                 }
-            };
-            row[pad..pad + width].copy_from_slice(payoffs);
-            for play in &plays {
-                if let Some(to) = graph.after(own, play.at) {
-                    improve(&mut row[pad..pad + width], &rows[to - first], play, pad);
+                None => {
+                    values.iter_mut().zip(inner.low..).for_each(|(value, loss)| *value = payoff(problem, state, loss))
                 }
             }
-            fill_pads(row, problem, own, pad, end);
+            for play in &plays {
+                if let Some(to) = graph.after(state, play.at) {
+                    improve(values, &rows[to], play, inner.low);
+                }
+            }
+            fill_pads(&mut row, problem, state, inner, end);
+            row
         };
-        if batch * width >= 1 << 13 {
-            fresh.par_iter_mut().enumerate().for_each(compute);
+        let fresh: Vec<Row> = if batch.len() >= 8 {
+            batch.clone().into_par_iter().with_min_len(4).map(compute).collect()
         } else {
-            fresh.iter_mut().enumerate().for_each(compute);
+            batch.clone().map(compute).collect()
+        };
+        for (state, row) in batch.clone().zip(fresh) {
+            rows[state] = row;
         }
-        rows.extend(fresh);
-        state += batch;
-        while rows.len() > kept.max(batch) {
-            spare.extend(rows.pop_front());
-            first += 1;
+        for state in schedule.done_with(graph, batch) {
+            rows[state] = Row::default();
         }
-        progress(state);
+        progress(batch.end);
     }
-    let best = |state: usize, loss: i64| best_move(problem, &plays, &rows, first, pad, state, loss);
-    let at = |state: usize, loss: i64| rows[state - first][pad + (loss - range.low) as usize];
+    let best = |state: usize, loss: i64| best_move(problem, &plays, &rows, state, loss);
     let play = best(graph.start, 0);
     let reply = |up: bool| {
         let play = &plays[play?];
@@ -146,24 +242,16 @@ pub fn solve(problem: &Problem, end: End, progress: &dyn Fn(usize)) -> Solution 
         best(to, loss).map(|reply| graph.moves[plays[reply].at])
     };
     Solution {
-        value: at(graph.start, 0),
+        value: rows[graph.start].from(0, 1)[0],
         first_move: play.map(|play| graph.moves[plays[play].at]),
         replies: [reply(true), reply(false)],
     }
 }
 
-/// Both ends of one problem, widened by the rounding errors of the recursion.
-pub fn bracket(problem: &Problem, progress: &dyn Fn(usize)) -> (Bracket, Solution) {
-    let lower = solve(problem, End::Lower, progress);
-    let upper = solve(problem, End::Upper, progress);
-    (Bracket { lower: widened(problem, lower.value).lower, upper: widened(problem, upper.value).upper }, lower)
-}
-
 /// A value with the rounding errors of as many rounds as there can be.
 pub(crate) fn widened(problem: &Problem, value: f64) -> Bracket {
-    let (gap, _) = problem.graph.strides();
-    let rounds = problem.graph.states() as f64 / gap.max(1) as f64;
-    Bracket::around(value, 8.0 * (rounds + 1.0), 0.0)
+    let rounds = problem.graph.furthest(|_| 1).into_iter().flatten().max().unwrap_or(0);
+    Bracket::around(value, 8.0 * (f64::from(rounds) + 1.0), 0.0)
 }
 
 fn payoff(problem: &Problem, state: usize, loss: i64) -> f64 {
@@ -194,10 +282,9 @@ fn plays(problem: &Problem) -> Vec<Play> {
 }
 
 /// row[l] ← max(row[l], p·next[l+a] + (1−p)·next[l−b]): straight loops that a compiler can vectorise.
-fn improve(row: &mut [f64], next: &[f64], play: &Play, pad: usize) {
+fn improve(row: &mut [f64], next: &Row, play: &Play, first: i64) {
     let width = row.len();
-    let up = &next[pad + play.a as usize..][..width];
-    let down = &next[pad - play.b as usize..][..width];
+    let (up, down) = (next.from(first + play.a, width), next.from(first - play.b, width));
     let (p, q) = (play.p, play.q);
     for ((value, &up), &down) in row.iter_mut().zip(up).zip(down) {
         let candidate = p * up + q * down;
@@ -206,34 +293,22 @@ fn improve(row: &mut [f64], next: &[f64], play: &Play, pad: usize) {
 }
 
 /// What stands beyond the range.
-fn fill_pads(row: &mut [f64], problem: &Problem, state: usize, pad: usize, end: End) {
-    let width = row.len() - 2 * pad;
-    let (below, above) = match end {
-        End::Lower => (0.0, None),
-        End::Upper => (row[pad], Some(1.0)),
-    };
-    row[..pad].fill(below);
-    for at in 0..pad {
-        let loss = problem.range.high + 1 + at as i64;
-        row[pad + width + at] = above.unwrap_or_else(|| payoff(problem, state, loss));
+fn fill_pads(row: &mut Row, problem: &Problem, state: usize, inner: Range, end: End) {
+    let below = (inner.low - row.first) as usize;
+    let above = below + inner.width();
+    let lowest = if end == End::Upper { row.values[below] } else { 0.0 };
+    row.values[..below].fill(lowest);
+    for (value, loss) in row.values[above..].iter_mut().zip(inner.high + 1..) {
+        *value = if end == End::Upper { 1.0 } else { payoff(problem, state, loss) };
     }
 }
 
 /// The best play in a state at a loss; nothing if stopping is as good.
-fn best_move(
-    problem: &Problem,
-    plays: &[Play],
-    rows: &VecDeque<Vec<f64>>,
-    first: usize,
-    pad: usize,
-    state: usize,
-    loss: i64,
-) -> Option<usize> {
+fn best_move(problem: &Problem, plays: &[Play], rows: &[Row], state: usize, loss: i64) -> Option<usize> {
     let mut best = (payoff(problem, state, loss), None);
     for (at, play) in plays.iter().enumerate() {
         let Some(to) = problem.graph.after(state, play.at) else { continue };
-        let row = rows.get(to.checked_sub(first)?)?;
-        let value = |loss: i64| row.get((pad as i64 + loss - problem.range.low) as usize).copied().unwrap_or(0.0);
+        let value = |loss: i64| rows[to].from(loss, 1)[0];
         let candidate = play.p * value(loss + play.a) + play.q * value(loss - play.b);
         if candidate > best.0 {
             best = (candidate, Some(at));

@@ -6,6 +6,7 @@
 use taximeter_accounting::Amount;
 
 use super::{Bracket, probability_of_top};
+use crate::boundary::{Boundary, Sides};
 
 /// The probabilities, under b = 0, that the loss is ever outside of the readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,40 +18,32 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// Nothing was played.
-    const NONE: Violation =
-        Violation { above: Bracket { lower: 0.0, upper: 0.0 }, below: Bracket { lower: 0.0, upper: 0.0 } };
-
-    /// Either of them.
-    pub fn total(&self) -> Bracket {
-        Bracket { lower: self.above.lower + self.below.lower, upper: self.above.upper + self.below.upper }
+    /// The probability that the loss is outside on these sides.
+    pub fn on(&self, sides: Sides) -> Bracket {
+        match sides {
+            Sides::Above => self.above,
+            Sides::Below => self.below,
+            Sides::Both => {
+                Bracket { lower: self.above.lower + self.below.lower, upper: self.above.upper + self.below.upper }
+            }
+        }
     }
 }
 
 /// Mass in one cell that is too small to matter; what is dropped is counted in the upper end.
 const NEGLIGIBLE: f64 = 1e-60;
 
-/// Plays so many rounds of RR_ε against readings: `reading(t)` after round t = 1, 2, …
-pub fn stopping_time(epsilon: Amount, rounds: u64, reading: impl FnMut(u64) -> f64) -> Violation {
-    let mut last = Violation::NONE;
-    stopping_times(epsilon, rounds, reading, |_, violation| last = violation);
-    last
-}
-
-/// The same, telling after every round what the adversary has achieved by then.
-pub fn stopping_times(
-    epsilon: Amount,
-    rounds: u64,
-    mut reading: impl FnMut(u64) -> f64,
-    mut tell: impl FnMut(u64, Violation),
-) {
+/// Plays RR_ε against readings for as long as there are any, and tells after every round what the adversary has achieved by then.
+pub fn stopping_time(epsilon: Amount, readings: &Boundary, mut tell: impl FnMut(usize, Violation)) -> Violation {
+    let zero = Bracket { lower: 0.0, upper: 0.0 };
+    let mut violation = Violation { above: zero, below: zero };
     let top = probability_of_top(epsilon.approximate());
     let bottom = probability_of_top(-epsilon.approximate());
     // alive[i] is the probability of `first + i` times ⊤ so far, without a violation.
     let (mut alive, mut next) = (vec![1.0f64], Vec::new());
     let mut first = 0u64;
     let (mut above, mut below, mut dropped) = (0.0, 0.0, 0.0);
-    for round in 1..=rounds {
+    for played in 1..=readings.rounds() {
         next.clear();
         next.resize(alive.len() + 1, 0.0);
         for (cell, &mass) in alive.iter().enumerate() {
@@ -61,8 +54,8 @@ pub fn stopping_times(
         }
         std::mem::swap(&mut alive, &mut next);
         // The loss is (2·tops − round)ε; it violates iff it is more than the largest multiple of ε within the reading.
-        let within = multiples_within(epsilon, reading(round));
-        let (round, within) = (round as i128, i128::from(within));
+        let within = i128::from(multiples_within(epsilon, readings.after(played)));
+        let round = played as i128;
         let most = (round + within).div_euclid(2);
         while let Some(&mass) = alive.last() {
             if i128::from(first) + alive.len() as i128 - 1 > most {
@@ -90,8 +83,10 @@ pub fn stopping_times(
         first += gone as u64;
         let roundings = 4.0 * round as f64;
         let bracket = |probability: f64| Bracket::around(probability, roundings, dropped);
-        tell(round as u64, Violation { above: bracket(above), below: bracket(below) });
+        violation = Violation { above: bracket(above), below: bracket(below) };
+        tell(played, violation);
     }
+    violation
 }
 
 /// The largest n with nε ≤ reading; −1 if the reading is negative.

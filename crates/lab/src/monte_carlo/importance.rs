@@ -40,7 +40,7 @@ impl Tilts {
     /// These tilts. Positive ones make large losses frequent, negative ones those of the other sign; 0 is the world itself.
     pub fn new(tilts: &[f64]) -> Result<Tilts, Error> {
         if tilts.is_empty() || !tilts.iter().all(|tilt| tilt.is_finite()) {
-            return Err(Error::new(format!("the tilts {tilts:?}: give one or more finite numbers")));
+            return Err(Error::parameter("tilts", format!("the tilts {tilts:?}: give one or more finite numbers")));
         }
         Ok(Tilts { tilts: tilts.into() })
     }
@@ -69,7 +69,8 @@ impl Tilts {
             }
         }
         if tilts.is_empty() {
-            return Err(Error::new("the boundary can never be crossed: no loss of so many rounds is as large"));
+            let why = "the boundary can never be crossed: no loss in its rounds is as large";
+            return Err(Error::parameter("boundary", why));
         }
         Tilts::new(&tilts)
     }
@@ -119,9 +120,8 @@ impl Tilts {
     /// The largest weight of a view with a loss above ε towards its world, if the Rényi divergences of order α of all that is admitted
     /// add up to at most αρ at every order, and nothing leaks outright.
     ///
-    /// So it is with the `zcdp` rule for ρ_g; for `whitehouse` and `advanced` with half the largest Σε²; for `residue` with half
-    /// of its first residue V, because RR_ε followed by √w-GDP being √W-GDP makes D_α(RR_ε) at most α(W − w)/2. Basic composition
-    /// beside them changes nothing: where it alone admits, no loss is above ε_g.
+    /// So it is with the `zcdp` rule for ρ_g; for `whitehouse` and `advanced` with half the largest Σε²; for every filter of ε-DP costs
+    /// from a grid with half of [the most Σε² that it admits](crate::engine::filters::most_squares).
     pub fn loss_bound(&self, epsilon: f64, rho: f64) -> f64 {
         let positive = self.tilts.iter().filter(|tilt| **tilt >= 0.0);
         let log_weight = self.log_weight(positive.map(|tilt| tilt * epsilon - tilt * (1.0 + tilt) * rho));
@@ -199,7 +199,7 @@ fn directions(world: World, sides: Sides) -> impl Iterator<Item = f64> {
         .filter_map(|(counts, direction)| counts.then_some(direction))
 }
 
-/// Whether a loss beyond the boundary is possible after so many rounds.
+/// Whether a loss beyond the boundary is possible after a number of rounds.
 fn is_reachable(mechanism: &Mechanism, boundary: &Boundary, time: usize) -> bool {
     boundary.after(time) < f64::INFINITY && mechanism.can_exceed(boundary.after(time), time)
 }
@@ -249,7 +249,7 @@ mod tests {
         Experiment { world, sampling, play }.probability(plan, |view| view.has_exceeded(sides), &mut |_| ()).unwrap()
     }
 
-    /// P(at least so many ⊤ in n rounds).
+    /// P(at least k ⊤ in n rounds).
     fn binomial_tail(p: f64, n: u32, at_least: u32) -> f64 {
         let mut log_choose = 0.0;
         (0..=n)
@@ -354,8 +354,8 @@ mod tests {
         let mechanism = response("0.01");
         let filter = Filter::new(FilterSpec::new(FilterRule::Residue, Budget::parse("1,1e-6").unwrap())).unwrap();
         let truth = FixedRounds::new(mechanism.cost(), 558).unwrap().optimal_delta(Amount::ONE).value();
-        let residue = filter.state().into_iter().find(|(name, _)| *name == "residue").unwrap().1;
-        let tilts = Tilts::for_filter(1.0, residue / 2.0).unwrap();
+        let rho = 558.0 * 0.5 * 0.01 * 0.01;
+        let tilts = Tilts::for_filter(1.0, rho).unwrap();
         let game = crate::games::PrivacyFilterComp { rounds: 1000, on_halt: OnHalt::Stop };
         let play = |_: Run, nature: &mut dyn Nature| {
             let view = game.play(&mut Fixed::repeated(mechanism, 1000), nature, &mut filter.clone())?;
@@ -367,14 +367,14 @@ mod tests {
             Experiment { world: World::Zero, sampling, play }
         };
         let plan = Plan::new(6_000, 4);
-        let delta = experiment(tilts.delta_bound(1.0, residue / 2.0)).delta(&plan, 1.0, &mut |_| ()).unwrap();
+        let delta = experiment(tilts.delta_bound(1.0, rho)).delta(&plan, 1.0, &mut |_| ()).unwrap();
         assert!(delta.contains(truth), "{delta:?}, truth {truth}");
         assert!(delta.upper - delta.lower < 0.5 * truth, "{delta:?}");
 
         // 330 ⊤ are the least that take the loss above 1.
         let truth = binomial_tail(1.0 / (1.0 + (-0.01f64).exp()), 558, 330);
         let above = |view: &View| view.loss().exceeds(1.0);
-        let bound = tilts.loss_bound(1.0, residue / 2.0);
+        let bound = tilts.loss_bound(1.0, rho);
         let probability = experiment(bound).probability(&plan, above, &mut |_| ()).unwrap();
         assert!(probability.contains(truth), "{probability:?}, truth {truth}");
         assert!(probability.upper - probability.lower < 0.7 * truth, "{probability:?}, truth {truth}");

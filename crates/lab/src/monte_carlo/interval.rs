@@ -8,8 +8,8 @@ const TAIL_ERROR: f64 = 1e-6;
 
 /// The interval of Clopper and Pearson (Biometrika 1934) for a probability, from a number of hits among independent runs.
 ///
-/// Its lower end is the probability at which so many hits or more have a chance of half the allowed error, its upper end the one at
-/// which so many or fewer have.
+/// Its lower end is the probability at which that number of hits or more have a chance of half the allowed error, its upper end the
+/// one at which that number or fewer have.
 pub fn clopper_pearson(hits: u64, runs: u64, confidence: f64) -> (f64, f64) {
     let tail = 0.5 * (1.0 - confidence) * (1.0 - TAIL_ERROR);
     let (hits, misses) = (hits as f64, runs.saturating_sub(hits) as f64);

@@ -9,22 +9,23 @@ mod importance;
 mod interval;
 mod moments;
 
-use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
-use std::thread;
+
+use rayon::prelude::*;
 
 pub use experiment::{Experiment, Sampling};
 pub use importance::{TiltedNature, Tilts};
 pub use interval::{clopper_pearson, empirical_bernstein};
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::random::Run;
 use moments::Moments;
 
 /// How many runs are played before their results are handed over.
 const CHUNK: u64 = 512;
+
+/// How many chunks are played before progress is told.
+const AT_ONCE: u64 = 64;
 
 /// How an estimate is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,23 +36,21 @@ pub struct Plan {
     pub seed: u64,
     /// The probability with which the interval holds.
     pub confidence: f64,
-    /// How many threads play; the result does not depend on it.
-    pub threads: NonZeroUsize,
 }
 
 impl Plan {
-    /// So many runs from a seed, at a confidence of 99% and on every core.
+    /// A number of runs from a seed, at a confidence of 99%.
     pub fn new(runs: u64, seed: u64) -> Plan {
-        let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Plan { runs, seed, confidence: 0.99, threads }
+        Plan { runs, seed, confidence: 0.99 }
     }
 
     fn check(&self) -> Result<(), Error> {
         if self.runs < 2 {
-            return Err(Error::new(format!("{} runs: give at least 2", self.runs)));
+            return Err(Error::parameter("runs", format!("{} runs: give at least 2", self.runs)));
         }
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
-            return Err(Error::new(format!("a confidence of {}: give one between 0 and 1", self.confidence)));
+            let why = format!("a confidence of {}: give one between 0 and 1", self.confidence);
+            return Err(Error::parameter("confidence", why));
         }
         Ok(())
     }
@@ -113,14 +112,15 @@ pub fn bounded_mean(
 ) -> Result<Estimate, Error> {
     plan.check()?;
     if !(clip > 0.0 && clip <= bound && bound < f64::INFINITY) {
-        return Err(Error::new(format!("values cut at {clip} of at most {bound}: give 0 < clip ≤ bound, both finite")));
+        let why = format!("values cut at {clip} of at most {bound}: give 0 < clip ≤ bound, both finite");
+        return Err(Error::parameter("clip", why));
     }
     let play = |runs: Range<u64>| {
         let (mut whole, mut cut) = (Moments::default(), Moments::default());
         for index in runs {
             let value = value(Run { seed: plan.seed, index })?;
             if !(value >= 0.0 && value <= bound) {
-                return Err(Error::new(format!("run {index} has the value {value}, outside of 0 to {bound}")));
+                return Err(Error::new(ErrorKind::OutOfBound { run: index, value, bound }));
             }
             whole.add(value);
             cut.add(value.min(clip));
@@ -138,104 +138,87 @@ pub fn bounded_mean(
     Ok(Estimate { value: whole.mean(), lower, upper, runs, method: "empirical Bernstein" })
 }
 
-/// Plays all chunks on the plan's threads and gives their results in order. Of several errors, the first run's is returned.
+/// Plays all chunks on every core and gives their results in order. Of several errors, the first run's is returned.
 fn in_chunks<T: Send>(
     plan: &Plan,
     play: impl Fn(Range<u64>) -> Result<T, Error> + Sync,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Vec<T>, Error> {
-    let chunks = plan.runs.div_ceil(CHUNK);
-    let next = AtomicU64::new(0);
-    let failed = AtomicBool::new(false);
-    let (sender, results) = mpsc::channel();
     let mut played = Vec::new();
-    thread::scope(|scope| {
-        for _ in 0..plan.threads.get().min(usize::try_from(chunks).unwrap_or(usize::MAX)) {
-            let (sender, next, failed, play) = (sender.clone(), &next, &failed, &play);
-            scope.spawn(move || {
-                // Chunks are taken in order and a chunk once taken is finished, so all before a failed one are played too.
-                while !failed.load(Ordering::Relaxed) {
-                    let chunk = next.fetch_add(1, Ordering::Relaxed);
-                    if chunk >= chunks {
-                        break;
-                    }
-                    let runs = chunk * CHUNK..plan.runs.min((chunk + 1) * CHUNK);
-                    let count = runs.end - runs.start;
-                    let result = play(runs);
-                    failed.fetch_or(result.is_err(), Ordering::Relaxed);
-                    if sender.send((chunk, count, result)).is_err() {
-                        break;
-                    }
-                }
-            });
+    for first in (0..plan.runs).step_by((AT_ONCE * CHUNK) as usize) {
+        let end = plan.runs.min(first + AT_ONCE * CHUNK);
+        let starts: Vec<u64> = (first..end).step_by(CHUNK as usize).collect();
+        let results: Vec<Result<T, Error>> =
+            starts.into_par_iter().map(|start| play(start..end.min(start + CHUNK))).collect();
+        for result in results {
+            played.push(result?);
         }
-        drop(sender);
-        let mut done = 0;
-        for (chunk, count, result) in results {
-            done += count;
-            progress(done);
-            played.push((chunk, result));
-        }
-    });
-    played.sort_unstable_by_key(|(chunk, _)| *chunk);
-    played.into_iter().map(|(_, result)| result).collect()
+        progress(end);
+    }
+    Ok(played)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn plan(threads: usize) -> Plan {
-        Plan { threads: NonZeroUsize::new(threads).unwrap(), ..Plan::new(5_000, 42) }
+    const PLAN: Plan = Plan { runs: 50_000, seed: 42, confidence: 0.99 };
+
+    fn on<T: Send>(threads: usize, play: impl FnOnce() -> T + Send) -> T {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(play)
     }
 
     #[test]
     fn the_result_does_not_depend_on_the_number_of_threads() {
-        let value = |run: Run| Ok(run.noise().uniform().powi(3));
-        let event = |run: Run| Ok(run.noise().happens(0.3));
-        let one = bounded_mean(&plan(1), 1.0, 1.0, value, &mut |_| ()).unwrap();
-        let coin = probability(&plan(1), event, &mut |_| ()).unwrap();
+        let play = || {
+            let value = |run: Run| Ok(run.noise().uniform().powi(3));
+            let event = |run: Run| Ok(run.noise().happens(0.3));
+            let mean = bounded_mean(&PLAN, 1.0, 1.0, value, &mut |_| ()).unwrap();
+            (mean, probability(&PLAN, event, &mut |_| ()).unwrap())
+        };
+        let (mean, coin) = on(1, play);
         for threads in [2, 3, 16] {
-            assert_eq!(bounded_mean(&plan(threads), 1.0, 1.0, value, &mut |_| ()).unwrap(), one);
-            assert_eq!(probability(&plan(threads), event, &mut |_| ()).unwrap(), coin);
+            assert_eq!(on(threads, play), (mean, coin));
         }
-        assert!(one.contains(0.25), "{one:?}");
+        assert!(mean.contains(0.25), "{mean:?}");
         assert!(coin.contains(0.3), "{coin:?}");
     }
 
     #[test]
     fn progress_grows_to_the_number_of_runs() {
         let mut seen = vec![0];
-        probability(&plan(2), |_| Ok(true), &mut |done| seen.push(done)).unwrap();
-        assert!(seen.is_sorted());
-        assert_eq!(seen.last(), Some(&5_000));
+        probability(&PLAN, |_| Ok(true), &mut |done| seen.push(done)).unwrap();
+        assert!(seen.is_sorted() && seen.len() > 2, "{seen:?}");
+        assert_eq!(seen.last(), Some(&50_000));
     }
 
     #[test]
     fn the_first_error_is_returned() {
-        let event = |run: Run| match run.index {
-            700 | 4_000 => Err(Error::new(format!("run {}", run.index))),
-            _ => Ok(false),
+        let play = || {
+            let event = |run: Run| match run.index {
+                700 | 4_000 | 40_000 => Err(Error::other(format!("run {}", run.index))),
+                _ => Ok(false),
+            };
+            probability(&PLAN, event, &mut |_| ()).unwrap_err().to_string()
         };
         for threads in [1, 2, 8] {
-            let error = probability(&plan(threads), event, &mut |_| ()).unwrap_err();
-            assert_eq!(error.to_string(), "run 700");
+            assert_eq!(on(threads, play), "run 700");
         }
     }
 
     #[test]
     fn a_value_beyond_its_bound_is_an_error() {
         let value = |run: Run| Ok(if run.index == 77 { 1.5 } else { 0.5 });
-        let error = bounded_mean(&plan(2), 1.0, 1.0, value, &mut |_| ()).unwrap_err();
+        let error = bounded_mean(&PLAN, 1.0, 1.0, value, &mut |_| ()).unwrap_err();
         assert!(error.to_string().contains("run 77"), "{error}");
-        assert!(bounded_mean(&plan(2), 1.0, 1.0, |_| Ok(f64::NAN), &mut |_| ()).is_err());
+        assert!(bounded_mean(&PLAN, 1.0, 1.0, |_| Ok(f64::NAN), &mut |_| ()).is_err());
     }
 
     #[test]
     fn cutting_values_off_only_lowers_the_lower_end() {
         let value = |run: Run| Ok(run.noise().uniform());
-        let cut = bounded_mean(&plan(2), 0.4, 1.0, value, &mut |_| ()).unwrap();
-        let whole = bounded_mean(&plan(2), 1.0, 1.0, value, &mut |_| ()).unwrap();
+        let cut = bounded_mean(&PLAN, 0.4, 1.0, value, &mut |_| ()).unwrap();
+        let whole = bounded_mean(&PLAN, 1.0, 1.0, value, &mut |_| ()).unwrap();
         assert_eq!((cut.value, cut.upper), (whole.value, whole.upper));
         // E[min(U, 0.4)] = 0.32.
         assert!(cut.lower < 0.32 && cut.lower > 0.3, "{cut:?}");
