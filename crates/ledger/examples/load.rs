@@ -208,7 +208,7 @@ fn open_account(ledger: &Ledger, name: AccountName, budget: Budget) -> Result<()
         name: name.clone(),
         privacy: Privacy::default(),
         filter: Some(FilterSpec::new(FilterRule::Basic, budget)),
-        odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+        odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
     };
     match ledger.open_account(spec) {
         Err(error) if error.is_input() && ledger.account(&name).is_ok() => Ok(()),

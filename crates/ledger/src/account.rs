@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use taximeter_accounting::{Filter, FilterSpec, Odometer, OdometerSpec, PricedCost, Verdict};
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::name::{AccountName, check_part};
 
 /// Everything about an account that is fixed when it is opened.
@@ -49,7 +49,7 @@ impl fmt::Display for Privacy {
 }
 
 /// The name of a privacy unit, such as `record` or `person`; written like a part of an account's name.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, derive_more::Display, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Unit(Arc<str>);
 
@@ -66,22 +66,10 @@ impl Unit {
     }
 }
 
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl TryFrom<String> for Unit {
     type Error = Error;
     fn try_from(text: String) -> Result<Unit, Error> {
         Unit::parse(&text)
-    }
-}
-
-impl Serialize for Unit {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
     }
 }
 
@@ -259,12 +247,12 @@ impl Account {
     /// What it makes of a list of costs, all or nothing. Changes nothing. An error means that one of its rules has no theorem for a
     /// cost.
     pub(crate) fn decide(&self, costs: &[Arc<PricedCost>]) -> Result<Decision, Error> {
-        let unsupported = |error: taximeter_accounting::Error| Error::input(format!("account {}: {error}", self.name));
+        let unsupported = |source| Error::from(ErrorKind::UnsupportedCost { account: self.name.clone(), source });
         let mut filter = self.filter.clone();
         for cost in costs {
             self.odometer.spec().rule().require_takes(cost.cost()).map_err(unsupported)?;
             if let Some(filter) = &filter {
-                filter.spec().rule.require_takes(cost.cost()).map_err(unsupported)?;
+                filter.spec().rule().require_takes(cost.cost()).map_err(unsupported)?;
             }
         }
         if self.standing != Standing::Open {
@@ -321,4 +309,4 @@ impl Account {
 }
 
 /// The version of the stored form of an account.
-const STATE_VERSION: u8 = 1;
+const STATE_VERSION: u8 = 2;

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
-use taximeter_accounting::{Amount, Cost, Filter, OdometerRule, PricedCost, Verdict};
+use serde_json::value::RawValue;
+use taximeter_accounting::{Amount, Cost, Filter, FilterRule, OdometerRule, PricedCost, Verdict};
 
 use crate::account::{Neighbours, Reason, Unit};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::hash::Hash;
-use crate::journal::{After, LedgerId, Record};
+use crate::journal::{After, Event, LedgerId, Record};
 use crate::name::{AccountName, Key, Note, Who};
 use crate::store::StoredRecord;
 
@@ -136,15 +137,23 @@ impl Charge {
 pub(crate) struct PreparedCharge {
     pub(crate) charge: Charge,
     pub(crate) costs: Vec<Arc<PricedCost>>,
-    /// The charge in canonical JSON.
-    pub(crate) json: String,
+    /// The event of the charge, in canonical JSON.
+    pub(crate) event: Box<RawValue>,
 }
 
 impl PreparedCharge {
     pub(crate) fn new(charge: Charge) -> PreparedCharge {
-        let json = serde_json::to_string(&charge).expect("a charge can be written as JSON");
         let costs = charge.costs.iter().map(priced).collect();
-        PreparedCharge { charge, costs, json }
+        PreparedCharge { costs, event: Event::Charge(charge.clone()).json(), charge }
+    }
+
+    /// What comes of it if its key has a receipt: that one, if it was for the same request.
+    pub(crate) fn replayed(&self, receipt: Receipt) -> Result<Outcome, Error> {
+        let record = receipt.record()?;
+        match &record.event {
+            Event::Charge(charge) if *charge == self.charge => Ok(Outcome::Replayed(receipt)),
+            _ => Err(ErrorKind::KeyTaken { key: self.charge.key.clone(), record: record.sequence }.into()),
+        }
     }
 }
 
@@ -190,15 +199,14 @@ pub struct Receipt {
 impl Receipt {
     /// The receipt of a record that was read from a store.
     pub(crate) fn from_stored(ledger: LedgerId, stored: &StoredRecord) -> Result<Receipt, Error> {
-        let broken = |why| Error::integrity(format!("record {}: {why}; run `verify`", stored.sequence));
-        let record = stored.parse().map_err(broken)?;
+        let record = stored.parse().map_err(|why| Error::record(stored.sequence, why))?;
         let StoredRecord { sequence, hash, line, .. } = stored;
         Ok(Receipt { ledger, sequence: *sequence, hash: *hash, line: line.as_str().into(), after: record.after.into() })
     }
 
     /// The journal record, taken apart.
     pub fn record(&self) -> Result<Record, Error> {
-        Record::parse(&self.line).map_err(|why| Error::integrity(format!("record {}: {why}", self.sequence)))
+        Record::parse(&self.line).map_err(|why| Error::record(self.sequence, why))
     }
 
     /// The ledger that it is from.
@@ -318,13 +326,19 @@ pub(crate) fn largest_on_all(filters: &[&Filter], costs: &[Cost]) -> Option<Vec<
         let largest = vec![cost.with_size(smallest)];
         return fits(&largest).then_some(largest);
     }
-    // Shares of 2⁻²⁰, by bisection: what fits, fits in every smaller share.
+    // Shares of 2⁻²⁰, by bisection.
     const SHARES: u128 = 1 << 20;
     let scaled = |share: u128| -> Vec<Cost> {
         let part = |size: u128| size / SHARES * share + size % SHARES * share / SHARES;
         costs.iter().map(|cost| cost.with_size(Amount::from_units(part(cost.size().units())))).collect()
     };
-    let (mut fitting, mut too_large) = (0, SHARES + 1);
+    // What fits, fits in every smaller share; but not under the corrected lemma, where a smaller ε weighs more for its δ.
+    let is_monotone = costs.iter().all(|cost| cost.delta().is_zero())
+        || filters.iter().all(|filter| filter.spec().rule() != FilterRule::Advanced);
+    let parts = if is_monotone { 1 } else { 64 };
+    let part = SHARES / parts;
+    let found = (1..=parts).rev().map(|at| at * part).find(|&share| fits(&scaled(share)));
+    let (mut fitting, mut too_large) = found.map_or((0, part), |share| (share, (share + part).min(SHARES + 1)));
     while too_large - fitting > 1 {
         let middle = (fitting + too_large) / 2;
         if fits(&scaled(middle)) { fitting = middle } else { too_large = middle }
@@ -336,5 +350,5 @@ pub(crate) fn largest_on_all(filters: &[&Filter], costs: &[Cost]) -> Option<Vec<
 /// Whether a filter takes a list of costs.
 pub(crate) fn admits(filter: &Filter, costs: &[Cost]) -> bool {
     let mut filter = filter.clone();
-    costs.iter().all(|cost| matches!(filter.charge(cost), Ok(Verdict::Continue(_))))
+    costs.iter().all(|cost| filter.charge(cost).is_ok_and(Verdict::continues))
 }

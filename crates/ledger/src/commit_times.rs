@@ -14,25 +14,8 @@ pub struct CommitTimes {
     pub sum_seconds: f64,
 }
 
-/// The bounds in nanoseconds.
-const BOUNDS: [u64; 12] = {
-    const MICROSECOND: u64 = 1_000;
-    const MILLISECOND: u64 = 1_000_000;
-    [
-        500 * MICROSECOND,
-        MILLISECOND,
-        2_500 * MICROSECOND,
-        5 * MILLISECOND,
-        10 * MILLISECOND,
-        25 * MILLISECOND,
-        50 * MILLISECOND,
-        100 * MILLISECOND,
-        250 * MILLISECOND,
-        500 * MILLISECOND,
-        1_000 * MILLISECOND,
-        2_500 * MILLISECOND,
-    ]
-};
+/// The bounds in seconds.
+const BOUNDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5];
 
 /// The histogram while it is counted.
 #[derive(Default)]
@@ -45,13 +28,13 @@ pub(crate) struct CommitClock {
 impl CommitClock {
     pub(crate) fn note(&self, time: Duration) {
         let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let at = BOUNDS.partition_point(|bound| *bound < nanoseconds);
+        let at = BOUNDS.partition_point(|bound| *bound < time.as_secs_f64());
         self.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
         self.counts[at].fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn times(&self) -> CommitTimes {
-        let bounds = BOUNDS.iter().map(|bound| *bound as f64 / 1e9).chain([f64::INFINITY]);
+        let bounds = BOUNDS.into_iter().chain([f64::INFINITY]);
         let mut count = 0;
         let buckets = bounds
             .zip(&self.counts)

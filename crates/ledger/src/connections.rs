@@ -1,10 +1,11 @@
 //! Connections for reading the journal beside the writer, kept open from one look to the next.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::error::Error;
 use crate::journal::LedgerId;
-use crate::reader::identity;
+use crate::reader::origin;
 use crate::store::{self, Access, Location, Store};
 
 /// The connections that nobody uses now.
@@ -14,6 +15,9 @@ pub(crate) struct Connections {
     /// Nothing once they are closed: from then on none is kept.
     idle: Mutex<Option<Vec<Box<dyn Store>>>>,
 }
+
+/// How long a database may take to answer: other requests wait behind this one.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// How many are kept.
 const MOST: usize = 8;
@@ -26,52 +30,41 @@ impl Connections {
     /// Looks something up on a connection of its own. One that failed is not kept, and if it had been idle, which is when
     /// connections are cut, the same is tried on a new one.
     pub(crate) fn look<T>(&self, mut look: impl FnMut(&mut dyn Store) -> Result<T, Error>) -> Result<T, Error> {
-        if let Some(mut store) = self.take() {
-            let found = look(&mut *store);
-            if found.as_ref().err().is_none_or(Error::is_input) {
-                self.keep(store);
-                return found;
-            }
-        }
-        let mut store = self.connect()?;
+        let idle = self.idle().as_mut().and_then(Vec::pop);
+        let was_idle = idle.is_some();
+        let mut store = idle.map_or_else(|| self.connect(), Ok)?;
         let found = look(&mut *store);
         if found.as_ref().err().is_none_or(Error::is_input) {
             self.keep(store);
+            return found;
         }
-        found
+        if was_idle { look(&mut *self.connect()?) } else { found }
     }
 
     /// Ends all connections, and keeps none from now on. They end on the thread that calls: not every thread may end one.
     pub(crate) fn close(&self) {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let idle = self.idle().take();
         drop(idle);
     }
 
     fn connect(&self) -> Result<Box<dyn Store>, Error> {
-        let mut store = store::open(&self.location, Access::Read)?;
-        match identity(&mut *store)? {
-            Some(id) if id == self.ledger => Ok(store),
+        let mut store = store::open(&self.location, Access::Read { patience: PATIENCE })?;
+        match origin(&mut *store)? {
+            Some(origin) if origin.id == self.ledger => Ok(store),
             _ => Err(Error::integrity(format!(
-                "the ledger at {} is no longer {}, which this process has open; run `verify`",
+                "the ledger at {} is no longer {}, which this process has open",
                 self.location, self.ledger
             ))),
         }
     }
 
-    fn take(&self) -> Option<Box<dyn Store>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.pop()
+    fn keep(&self, store: Box<dyn Store>) {
+        if let Some(idle) = self.idle().as_mut().filter(|idle| idle.len() < MOST) {
+            idle.push(store);
+        }
     }
 
-    fn keep(&self, store: Box<dyn Store>) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        // What is not kept is dropped after the lock.
-        let _surplus = match idle.as_mut() {
-            Some(idle) if idle.len() < MOST => {
-                idle.push(store);
-                None
-            }
-            _ => Some(store),
-        };
-        drop(idle);
+    fn idle(&self) -> MutexGuard<'_, Option<Vec<Box<dyn Store>>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::books::{Books, Changes, Decided, Draft, Entry};
-use crate::charge::{FreshReceipt, Outcome, PreparedCharge, Receipt};
+use async_channel::Receiver;
+
+use crate::books::{Books, Changes, Draft, Entry};
+use crate::charge::{Outcome, Receipt};
 use crate::error::Error;
 use crate::hash::StateTree;
-use crate::journal::Event;
 use crate::name::Key;
-use crate::queue::{Batch, Queue};
 use crate::store::StoredRecord;
 use crate::writer::{Command, now};
 
@@ -48,8 +48,8 @@ impl<'a> Deciding<'a> {
     /// long as they keep arriving: a commit costs about the same for one as for many.
     pub(crate) fn decide(
         &mut self,
-        queue: &Queue<Command>,
-        batch: &mut Batch<Command>,
+        waiting: &Receiver<Command>,
+        batch: &mut Vec<Command>,
         expected: usize,
         until: usize,
         known: &HashMap<Key, StoredRecord>,
@@ -59,15 +59,16 @@ impl<'a> Deciding<'a> {
         /// Costs paid by accounts in one transaction, far less than a second of them: others must not give up waiting for it.
         const WORK: usize = 50_000;
         let Deciding { draft, settled, work } = self;
-        settled.reserve(batch.items.len() - settled.len());
+        settled.reserve(batch.len() - settled.len());
         let mut newest = Instant::now();
         while *work <= WORK && settled.len() < until {
-            if let Some(command) = batch.items.get(settled.len()) {
+            if let Some(command) = batch.get(settled.len()) {
                 settled.push(decide(draft, command, known));
                 *work += command.work();
             } else if settled.len() >= expected {
                 break;
-            } else if queue.add_to(batch) {
+            } else if let Ok(command) = waiting.try_recv() {
+                batch.push(command);
                 newest = Instant::now();
             } else if newest.elapsed() > PAUSE {
                 break;
@@ -98,38 +99,9 @@ fn decide(draft: &mut Draft<'_>, command: &Command, known: &HashMap<Key, StoredR
         Command::Open(spec, _) => Settled::Account(draft.open((**spec).clone())),
         Command::Close(name, by, note, _) => Settled::Account(draft.close(name.clone(), by.clone(), note.clone())),
         Command::Refresh(_) => Settled::Refreshed,
-        Command::Charge(prepared, _) => Settled::Charge(charge(draft, prepared, known)),
-    }
-}
-
-fn charge(
-    draft: &mut Draft<'_>,
-    prepared: &PreparedCharge,
-    known: &HashMap<Key, StoredRecord>,
-) -> Result<Outcome, Error> {
-    let key = prepared.charge.key();
-    if let Some(stored) = known.get(key) {
-        return replayed(prepared, Receipt::from_stored(draft.ledger(), stored)?);
-    }
-    if let Some(receipt) = draft.find_key(key) {
-        return replayed(prepared, receipt.clone());
-    }
-    Ok(match draft.charge(prepared)? {
-        Decided::Charged(receipt) => Outcome::Charged(FreshReceipt(receipt)),
-        Decided::Refused(refusal) => Outcome::Refused(refusal),
-    })
-}
-
-/// The first receipt of a key, if it was for the same request.
-fn replayed(prepared: &PreparedCharge, receipt: Receipt) -> Result<Outcome, Error> {
-    let record = receipt.record()?;
-    match &record.event {
-        Event::Charge(charge) if *charge == prepared.charge => Ok(Outcome::Replayed(receipt)),
-        _ => Err(Error::key_taken(format!(
-            "the key {:?} was used for another request, in record {}; use a new key for a new charge, and the same request to ask \
-             again",
-            prepared.charge.key(),
-            record.sequence
-        ))),
+        Command::Charge(prepared, _) => Settled::Charge(match known.get(prepared.charge.key()) {
+            Some(stored) => Receipt::from_stored(draft.ledger(), stored).and_then(|receipt| prepared.replayed(receipt)),
+            None => draft.charge(prepared),
+        }),
     }
 }

@@ -1,129 +1,372 @@
 use std::fmt;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 
-use crate::name::AccountName;
+use crate::account::Standing;
+use crate::journal::{FORMAT, LedgerId};
+use crate::name::{AccountName, Key};
+use crate::store::Location;
 
-/// What went wrong, in words a person can act on.
+/// What went wrong.
 ///
-/// A refusal by a filter is not an error: see [`Outcome`](crate::Outcome).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
-    kind: Kind,
-    message: String,
+/// It prints as a sentence that says what was wrong, with the value, and what would do. The [`kind`](Error::kind) holds the same as
+/// data. A refusal by a filter is not an error: see [`Outcome`](crate::Outcome).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(Box<ErrorKind>);
+
+/// What an [`Error`] is about.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Something that cannot be used as given: why, with the value and what would do.
+    #[error("{0}")]
+    Input(String),
+    /// A cost, a budget or a rule that cannot be used.
+    #[error(transparent)]
+    Accounting(taximeter_accounting::Error),
+    /// An account that does not exist.
+    #[error("account {0} not found")]
+    NoAccount(AccountName),
+    /// An account that exists already.
+    #[error("account {0} already exists; accounts are never replaced: choose another name")]
+    AccountExists(AccountName),
+    /// An account cannot be opened, because the one above it does not exist.
+    #[error("account {account} stands below {parent}, which does not exist; create {parent} first")]
+    NoParent {
+        /// The account.
+        account: AccountName,
+        /// The one above it.
+        parent: AccountName,
+    },
+    /// An account that takes no charges.
+    #[error("account {account} is {} and takes no charges, for itself or below it", standing.name())]
+    NotOpen {
+        /// The account.
+        account: AccountName,
+        /// Its standing.
+        standing: Standing,
+    },
+    /// A cost for which a rule of an account has no theorem.
+    #[error("account {account}: {source}")]
+    UnsupportedCost {
+        /// The account.
+        account: AccountName,
+        /// The rule, the cost, and the rules that have a theorem.
+        source: taximeter_accounting::Error,
+    },
+    /// An idempotency key that was used for another request.
+    #[error(
+        "the key {key:?} was used for another request, in record {record}; use a new key for a new charge, and the same request to ask \
+         again"
+    )]
+    KeyTaken {
+        /// The key.
+        key: Key,
+        /// The record of the other request.
+        record: u64,
+    },
+    /// There is no ledger.
+    #[error("there is no ledger at {0}")]
+    NoLedger(Location),
+    /// A file that is not a ledger.
+    #[error("the file {} is not a ledger", .0.display())]
+    NotALedger(PathBuf),
+    /// An import into a ledger that exists already.
+    #[error("there is a ledger at {0} already; import into a new one")]
+    LedgerExists(Location),
+    /// A restore from receipts, without a witness that says where they end.
+    #[error(
+        "receipts can only be put back up to a record that the witness {} remembers, and it remembers none after record {newest} of \
+         this ledger",
+        witness.display()
+    )]
+    NothingRemembered {
+        /// The witness.
+        witness: PathBuf,
+        /// The newest record of the ledger.
+        newest: u64,
+    },
+    /// A restore from receipts that do not have every record.
+    #[error(
+        "{missing} of the records {} to {} are missing from the receipts, the first is record {first}; nothing was restored",
+        records.start(),
+        records.end()
+    )]
+    MissingReceipts {
+        /// How many are missing.
+        missing: usize,
+        /// The first that is missing.
+        first: u64,
+        /// The records that the ledger lacks.
+        records: RangeInclusive<u64>,
+    },
+    /// The queue is full, or another process was faster.
+    #[error("{0}")]
+    Busy(String),
+    /// Another process writes to the ledger in this file.
+    #[error(
+        "another process writes to the ledger {}; wait until it ends, ask that process, or keep the ledger in PostgreSQL, which several \
+         processes can share",
+        .0.display()
+    )]
+    Locked(PathBuf),
+    /// The journal or the account states are not what was written.
+    #[error("{}{why}", place(record))]
+    Integrity {
+        /// The record that is not.
+        record: Option<u64>,
+        /// What is wrong.
+        why: String,
+    },
+    /// A verification found that the ledger is not what was written, and raised the alarm: nothing is written until its owner clears it.
+    #[error(
+        "a verification raised the alarm: {0}. The ledger takes nothing until its owner has seen to it and cleared the alarm"
+    )]
+    Alarm(String),
+    /// An export or receipts whose records do not hold.
+    #[error("{}{why}", place(record))]
+    Export {
+        /// The record that does not.
+        record: Option<u64>,
+        /// What is wrong.
+        why: String,
+    },
+    /// The ledger ends before the record that its witness remembers.
+    #[error(
+        "this ledger ends at record {newest}, but its witness {} remembers record {remembered}: an old copy was put back, and its budget \
+         would be handed out again",
+        witness.display()
+    )]
+    Behind {
+        /// The witness.
+        witness: PathBuf,
+        /// The newest record of the ledger.
+        newest: u64,
+        /// The record that the witness remembers.
+        remembered: u64,
+    },
+    /// The ledger has another record than the one that its witness remembers.
+    #[error(
+        "record {record} of this ledger is not the one that its witness {} remembers: the ledger was changed, or it went on from an old \
+         copy",
+        witness.display()
+    )]
+    Forked {
+        /// The witness.
+        witness: PathBuf,
+        /// The record.
+        record: u64,
+    },
+    /// The ledger no longer has a record that was acknowledged.
+    #[error("record {0} is no longer the one that was acknowledged: the ledger was set back")]
+    SetBack(u64),
+    /// The witness of a ledger is missing.
+    #[error("the witness {} is missing, so this ledger may be an old copy whose budget would be handed out again", .0.display())]
+    NoWitness(PathBuf),
+    /// The witness of a ledger cannot be read, or only where an old copy of the ledger would have been.
+    #[error("the witness {} is damaged: {}", witness.display(), damage(remembered))]
+    DamagedWitness {
+        /// The witness.
+        witness: PathBuf,
+        /// The newest record of the ledger, which one of its two places remembers; nothing if neither can be read.
+        remembered: Option<u64>,
+    },
+    /// A file that is not a witness.
+    #[error("the file {} is not a witness", .0.display())]
+    NotAWitness(PathBuf),
+    /// The witness is of another ledger.
+    #[error("the witness {} is of another ledger, {of}; this one is {ledger}", witness.display())]
+    OtherWitness {
+        /// The witness.
+        witness: PathBuf,
+        /// Its ledger.
+        of: LedgerId,
+        /// This ledger.
+        ledger: LedgerId,
+    },
+    /// There is no ledger, but a witness of one.
+    #[error("there is no ledger at {location}, but the witness {} knows ledger {of} up to record {remembered}", witness.display())]
+    LostLedger {
+        /// Where there is none.
+        location: Location,
+        /// The witness.
+        witness: PathBuf,
+        /// Its ledger.
+        of: LedgerId,
+        /// The record that it remembers.
+        remembered: u64,
+    },
+    /// The witness cannot be reached or written.
+    #[error("the witness {}: {why}", path.display())]
+    Witness {
+        /// The witness, or the folder for it.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// A ledger of another format, whose rules decide differently.
+    #[error(
+        "the ledger was written by {} version of this program (format {found}); this version reads format {FORMAT}. Use the version that \
+         wrote it",
+        age(*found)
+    )]
+    OtherFormat {
+        /// Its format.
+        found: i64,
+    },
+    /// The store, the disk or the system failed.
+    #[error("{0}")]
+    Storage(String),
+    /// The ledger stopped after a failure and takes nothing more.
+    #[error(
+        "the ledger has stopped{} and takes nothing more; nothing was charged. Mend the cause and open the ledger again",
+        .0.iter().map(|cause| format!(" ({cause})")).collect::<String>()
+    )]
+    Stopped(#[source] Option<Error>),
+    /// What was asked may or may not have been committed.
+    #[error(
+        "{}. What was asked may or may not be in the ledger: when it can be reached again, ask again for a charge with the same key, or \
+         look at the account",
+        match .0 {
+            Some(cause) => cause.to_string(),
+            None => "the ledger's writer ended without an answer".to_string(),
+        }
+    )]
+    UnknownOutcome(#[source] Option<Error>),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Input,
-    NoAccount,
-    KeyTaken,
-    Busy,
-    Locked,
-    Integrity,
-    Rollback,
-    Stopped,
-    UnknownOutcome,
-    Storage,
+/// Which version wrote a ledger of another format.
+fn age(format: i64) -> &'static str {
+    if format < i64::from(FORMAT) { "an earlier" } else { "a later" }
+}
+
+fn damage(remembered: &Option<u64>) -> String {
+    match remembered {
+        Some(record) => format!(
+            "one of its two places cannot be read, and the other remembers record {record}, where this ledger ends; it may be an old \
+             copy whose budget would be handed out again"
+        ),
+        None => "neither of its two places can be read".to_string(),
+    }
+}
+
+/// Where a record is, in front of what is wrong with it.
+fn place(record: &Option<u64>) -> String {
+    record.map_or_else(String::new, |record| format!("record {record}: "))
 }
 
 impl Error {
-    pub(crate) fn input(message: impl Into<String>) -> Error {
-        Error { kind: Kind::Input, message: message.into() }
+    pub(crate) fn input(why: impl Into<String>) -> Error {
+        ErrorKind::Input(why.into()).into()
     }
 
-    pub(crate) fn no_account(name: &AccountName) -> Error {
-        let message =
-            format!("there is no account {name}; `account list` shows the accounts, `account create` makes one");
-        Error { kind: Kind::NoAccount, message }
+    pub(crate) fn busy(why: impl Into<String>) -> Error {
+        ErrorKind::Busy(why.into()).into()
     }
 
-    pub(crate) fn key_taken(message: impl Into<String>) -> Error {
-        Error { kind: Kind::KeyTaken, message: message.into() }
+    pub(crate) fn integrity(why: impl Into<String>) -> Error {
+        ErrorKind::Integrity { record: None, why: why.into() }.into()
     }
 
-    pub(crate) fn busy(message: impl Into<String>) -> Error {
-        Error { kind: Kind::Busy, message: message.into() }
+    pub(crate) fn record(record: u64, why: impl fmt::Display) -> Error {
+        ErrorKind::Integrity { record: Some(record), why: why.to_string() }.into()
     }
 
-    pub(crate) fn locked(message: impl Into<String>) -> Error {
-        Error { kind: Kind::Locked, message: message.into() }
+    pub(crate) fn export(record: Option<u64>, why: impl fmt::Display) -> Error {
+        ErrorKind::Export { record, why: why.to_string() }.into()
     }
 
-    pub(crate) fn integrity(message: impl Into<String>) -> Error {
-        Error { kind: Kind::Integrity, message: message.into() }
+    pub(crate) fn witness(path: &Path, why: impl fmt::Display) -> Error {
+        ErrorKind::Witness { path: path.to_path_buf(), why: why.to_string() }.into()
     }
 
-    pub(crate) fn rollback(message: impl Into<String>) -> Error {
-        Error { kind: Kind::Rollback, message: message.into() }
+    pub(crate) fn storage(why: impl Into<String>) -> Error {
+        ErrorKind::Storage(why.into()).into()
     }
 
-    pub(crate) fn stopped(message: impl Into<String>) -> Error {
-        Error { kind: Kind::Stopped, message: message.into() }
+    /// What it is about.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
     }
 
-    pub(crate) fn unknown_outcome(message: impl Into<String>) -> Error {
-        Error { kind: Kind::UnknownOutcome, message: message.into() }
-    }
-
-    pub(crate) fn storage(message: impl Into<String>) -> Error {
-        Error { kind: Kind::Storage, message: message.into() }
-    }
-
-    /// Something that cannot be used as given: a name, a cost, a parameter. Nothing was charged.
+    /// Something that cannot be used as given: a name, a cost, a place. Nothing was charged.
     pub fn is_input(&self) -> bool {
-        matches!(self.kind, Kind::Input | Kind::NoAccount | Kind::KeyTaken)
+        use ErrorKind::*;
+        matches!(
+            self.kind(),
+            Input(_)
+                | Accounting(_)
+                | NoAccount(_)
+                | AccountExists(_)
+                | NoParent { .. }
+                | NotOpen { .. }
+                | UnsupportedCost { .. }
+                | KeyTaken { .. }
+                | NoLedger(_)
+                | NotALedger(_)
+                | LedgerExists(_)
+                | NothingRemembered { .. }
+                | MissingReceipts { .. }
+        )
     }
 
     /// An account that does not exist.
     pub fn is_no_account(&self) -> bool {
-        self.kind == Kind::NoAccount
+        matches!(self.kind(), ErrorKind::NoAccount(_))
     }
 
     /// An idempotency key that was used for another request.
     pub fn is_key_taken(&self) -> bool {
-        self.kind == Kind::KeyTaken
+        matches!(self.kind(), ErrorKind::KeyTaken { .. })
     }
 
-    /// The queue is full; nothing was charged, and it may be tried again.
+    /// The queue is full, or another process was faster. Nothing was charged, and it may be tried again.
     pub fn is_busy(&self) -> bool {
-        self.kind == Kind::Busy
+        matches!(self.kind(), ErrorKind::Busy(_))
     }
 
-    /// Another process writes to the ledger.
-    pub fn is_locked(&self) -> bool {
-        self.kind == Kind::Locked
-    }
-
-    /// The journal or the account states are not what was written.
+    /// The journal, the account states or the records of an export are not what was written.
     pub fn is_integrity(&self) -> bool {
-        matches!(self.kind, Kind::Integrity | Kind::Rollback)
+        matches!(self.kind(), ErrorKind::Integrity { .. } | ErrorKind::Alarm(_) | ErrorKind::Export { .. })
+            || self.is_rollback()
     }
 
     /// The ledger is behind its witness, forked from it, or without it.
     pub fn is_rollback(&self) -> bool {
-        self.kind == Kind::Rollback
+        use ErrorKind::*;
+        matches!(
+            self.kind(),
+            Behind { .. }
+                | Forked { .. }
+                | SetBack(_)
+                | NoWitness(_)
+                | DamagedWitness { .. }
+                | NotAWitness(_)
+                | OtherWitness { .. }
+                | LostLedger { .. }
+        )
     }
 
     /// The ledger stopped after a failure and takes nothing more; nothing was charged by this request.
     pub fn is_stopped(&self) -> bool {
-        self.kind == Kind::Stopped
+        matches!(self.kind(), ErrorKind::Stopped(_))
     }
 
     /// The charge may or may not have been committed; asking again with the same key tells.
     pub fn is_unknown_outcome(&self) -> bool {
-        self.kind == Kind::UnknownOutcome
+        matches!(self.kind(), ErrorKind::UnknownOutcome(_))
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Error {
+        Error(Box::new(kind))
     }
 }
-
-impl std::error::Error for Error {}
 
 impl From<taximeter_accounting::Error> for Error {
-    fn from(error: taximeter_accounting::Error) -> Self {
-        Error::input(error.to_string())
+    fn from(error: taximeter_accounting::Error) -> Error {
+        ErrorKind::Accounting(error).into()
     }
 }

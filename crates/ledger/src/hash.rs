@@ -1,12 +1,13 @@
 //! Hashes, and the digest of all account states.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize, Serializer};
+use derive_more::{Debug, Display};
+use serde::{Deserialize, Serialize};
 
 /// A BLAKE3 hash, written as 64 hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Display, Serialize, Deserialize)]
+#[display("{}", blake3::Hash::from_bytes(*_0))]
+#[debug("{self}")]
+#[serde(try_from = "String", into = "String")]
 pub struct Hash([u8; 32]);
 
 impl Hash {
@@ -34,15 +35,15 @@ impl Hash {
     }
 }
 
-impl fmt::Display for Hash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+impl From<Hash> for String {
+    fn from(hash: Hash) -> String {
+        hash.to_string()
     }
 }
 
-impl fmt::Debug for Hash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
+impl From<[u8; 32]> for Hash {
+    fn from(bytes: [u8; 32]) -> Hash {
+        Hash(bytes)
     }
 }
 
@@ -50,12 +51,6 @@ impl TryFrom<String> for Hash {
     type Error = String;
     fn try_from(text: String) -> Result<Hash, String> {
         Hash::parse(&text).ok_or_else(|| format!("{text:?} is not a hash of 64 hexadecimal digits"))
-    }
-}
-
-impl Serialize for Hash {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 
@@ -69,9 +64,8 @@ pub(crate) struct StateTree {
     levels: Vec<Vec<Hash>>,
 }
 
-/// Keys set the tree's nodes and its top apart from each other and from the hashes of states.
+/// A key sets the tree's nodes apart from its top and from the hashes of states.
 const NODE: [u8; 32] = *b"taximeter ledger: state tree nod";
-const TOP: [u8; 32] = *b"taximeter ledger: state tree top";
 
 impl StateTree {
     /// How many accounts there are.
@@ -120,12 +114,13 @@ impl StateTree {
         leaves.into_iter().enumerate().for_each(|(at, leaf)| self.set(at, leaf));
     }
 
-    /// The digest of all states.
-    pub(crate) fn digest(&self) -> Hash {
+    /// The digest of all states after a record, under the ledger's secret. No two records share one.
+    pub(crate) fn digest(&self, secret: &Hash, record: u64) -> Hash {
         let root = self.levels.last().map_or(Hash::NONE, |top| top[0]);
-        let mut count = [0; 32];
-        count[..8].copy_from_slice(&(self.len() as u64).to_le_bytes());
-        pair(TOP, &root, &Hash(count))
+        let mut counts = [0; 32];
+        counts[..8].copy_from_slice(&(self.len() as u64).to_le_bytes());
+        counts[8..16].copy_from_slice(&record.to_le_bytes());
+        pair(secret.0, &root, &Hash(counts))
     }
 }
 
@@ -145,26 +140,39 @@ mod tests {
         Hash::of(format!("{at} {version}").as_bytes())
     }
 
+    fn digest(tree: &StateTree) -> Hash {
+        tree.digest(&Hash::of(b"secret"), 7)
+    }
+
     #[test]
     fn the_digest_depends_on_the_leaves_alone() {
         let mut seen = std::collections::HashSet::new();
         for count in 0..40 {
             let mut fresh = StateTree::default();
             (0..count).for_each(|at| fresh.set(at, leaf(at, 0)));
-            assert!(seen.insert(fresh.digest()), "{count} accounts");
+            assert!(seen.insert(digest(&fresh)), "{count} accounts");
 
             // Grown larger, changed, and changed back.
             let mut other = StateTree::default();
             (0..count + 7).for_each(|at| other.set(at, leaf(at, 1)));
             other.truncate(count);
             (0..count).rev().for_each(|at| other.set(at, leaf(at, 0)));
-            assert_eq!(fresh.digest(), other.digest(), "{count} accounts");
+            assert_eq!(digest(&fresh), digest(&other), "{count} accounts");
             for at in 0..count {
                 other.set(at, leaf(at, 2));
-                assert_ne!(fresh.digest(), other.digest(), "account {at} of {count}");
+                assert_ne!(digest(&fresh), digest(&other), "account {at} of {count}");
                 other.set(at, leaf(at, 0));
             }
         }
+    }
+
+    #[test]
+    fn the_digest_depends_on_the_secret_and_the_record() {
+        let mut tree = StateTree::default();
+        tree.set(0, leaf(0, 0));
+        let other = Hash::of(b"another secret");
+        assert_ne!(digest(&tree), tree.digest(&other, 7));
+        assert_ne!(digest(&tree), tree.digest(&Hash::of(b"secret"), 8));
     }
 
     #[test]

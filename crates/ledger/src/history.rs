@@ -49,7 +49,7 @@ impl Journal<'_> {
             })?;
             // A history that does not go back in time would not end.
             if about.before.is_some_and(|before| before >= sequence) {
-                return Err(Error::integrity(format!("record {sequence} comes before itself; run `verify`")));
+                return Err(Error::record(sequence, "it comes before itself"));
             }
             next = about.before;
             records.push(receipt);
@@ -90,16 +90,16 @@ impl Journal<'_> {
         // The key stands beside the record as well, where nothing but this ties it to the record.
         match &receipt.record()?.event {
             Event::Charge(charge) if charge.key() == key => Ok(Some(receipt)),
-            _ => Err(Error::integrity(format!(
-                "record {} is kept under the key {key:?}, but is not a charge under it; run `verify`",
-                stored.sequence
-            ))),
+            _ => Err(Error::record(
+                stored.sequence,
+                format_args!("it is kept under the key {key:?}, but is not a charge under it"),
+            )),
         }
     }
 }
 
 fn missing(sequence: u64) -> Error {
-    Error::integrity(format!("record {sequence} is missing from the journal; run `verify`"))
+    Error::record(sequence, "it is missing from the journal")
 }
 
 /// The receipt of one record of many. Its bytes are what its hash says; whether they are in the one form that a record has is left to
@@ -111,7 +111,7 @@ fn glimpsed(ledger: LedgerId, stored: StoredRecord) -> Result<Receipt, Error> {
         after: Vec<After>,
     }
     let StoredRecord { sequence, hash, line, .. } = stored;
-    let broken = |why: &str| Error::integrity(format!("record {sequence}: {why}; run `verify`"));
+    let broken = |why: &str| Error::record(sequence, why);
     if Hash::of(line.as_bytes()) != hash {
         return Err(broken("its bytes are not those that its hash was made of"));
     }

@@ -3,11 +3,11 @@
 //! A record is one line of JSON with its fields in a fixed order and no spaces, and its hash is the BLAKE3 hash of that line. So
 //! an exported journal can be checked with nothing but `b3sum`: every line names the hash of the line before.
 
-use std::fmt::{self, Write};
-
+use derive_more::{Debug, Display};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Number;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::account::AccountSpec;
 use crate::charge::Charge;
@@ -16,34 +16,17 @@ use crate::hash::Hash;
 use crate::name::{AccountName, Note, Who, excerpt};
 
 /// The identity of a ledger: 128 random bits, in hexadecimal.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Display, Serialize, Deserialize)]
+#[display("{_0:032x}")]
+#[debug("{self}")]
+#[serde(try_from = "String", into = "String")]
 pub struct LedgerId(u128);
 
 impl LedgerId {
-    pub(crate) fn generate() -> Result<LedgerId, Error> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| Error::storage(format!("no random bytes for the identity of a ledger: {error}")))?;
-        Ok(LedgerId(u128::from_le_bytes(bytes)))
-    }
-
     /// Reads 32 hexadecimal digits.
     pub fn parse(text: &str) -> Option<LedgerId> {
         let is_plain = text.len() == 32 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
         is_plain.then(|| u128::from_str_radix(text, 16).ok()).flatten().map(LedgerId)
-    }
-}
-
-impl fmt::Display for LedgerId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
-    }
-}
-
-impl fmt::Debug for LedgerId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
     }
 }
 
@@ -54,9 +37,28 @@ impl TryFrom<String> for LedgerId {
     }
 }
 
-impl Serialize for LedgerId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+impl From<LedgerId> for String {
+    fn from(id: LedgerId) -> String {
+        id.to_string()
+    }
+}
+
+/// What the first record says: which ledger it is, and what its digests of account states are made with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) id: LedgerId,
+    pub(crate) secret: Hash,
+}
+
+impl Origin {
+    /// Of a new ledger.
+    pub(crate) fn generate() -> Result<Origin, Error> {
+        let mut id = [0; 16];
+        let mut secret = [0; 32];
+        getrandom::fill(&mut id)
+            .and_then(|()| getrandom::fill(&mut secret))
+            .map_err(|error| Error::storage(format!("no random bytes for a new ledger: {error}")))?;
+        Ok(Origin { id: LedgerId(u128::from_le_bytes(id)), secret: Hash::from(secret) })
     }
 }
 
@@ -70,10 +72,10 @@ pub struct Position {
     pub hash: Hash,
 }
 
-/// One record of the journal.
+/// One record of the journal. One that is being made has its event in canonical JSON already.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
+pub struct Record<E = Event> {
     /// The number of the record, from 0.
     pub sequence: u64,
     /// The hash of the record before.
@@ -81,10 +83,11 @@ pub struct Record {
     /// When the writer committed it, by its own clock. No decision uses it.
     pub time: Timestamp,
     /// What happened.
-    pub event: Event,
+    pub event: E,
     /// The accounts that it changed, as they are afterwards.
     pub after: Vec<After>,
-    /// The digest of all account states afterwards.
+    /// The digest of all account states afterwards, made with the secret of the first record. A reader who does not know it cannot tell
+    /// it from random bits, and so cannot try guesses about others against it, nor against the hash of a record that it is in.
     pub states: Hash,
 }
 
@@ -98,6 +101,8 @@ pub enum Event {
         id: LedgerId,
         /// The format of the journal.
         format: u32,
+        /// 256 random bits. To be seen by those alone who may see every account.
+        secret: Hash,
     },
     /// An account was opened.
     Open(Box<AccountSpec>),
@@ -129,8 +134,18 @@ pub enum Event {
     },
 }
 
-/// The format of the journal that this program writes.
-pub(crate) const FORMAT: u32 = 1;
+impl Event {
+    /// The event in canonical JSON.
+    pub(crate) fn json(&self) -> Box<RawValue> {
+        to_raw_value(self).expect("an event can be written as JSON")
+    }
+}
+
+/// The format of a ledger that this program writes: its journal, its tables and the states in them.
+///
+/// 1 had the residue filter beside basic composition, each closing the other; 2 has the reach filter; 3 has a secret in its first
+/// record. A ledger of another format is not opened as if nothing had happened, because its rules or its digests are others.
+pub(crate) const FORMAT: u32 = 3;
 
 /// An account after a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,20 +162,8 @@ pub struct After {
 }
 
 /// A computed number in the journal. Written with as many digits as it takes to read back the same number.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Computed(pub f64);
-
-impl fmt::Display for Computed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&serde_json::to_string(&self.0).map_err(|_| fmt::Error)?)
-    }
-}
-
-impl Serialize for Computed {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.0)
-    }
-}
 
 impl<'de> Deserialize<'de> for Computed {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -183,54 +186,11 @@ impl Record {
             false => Err("it is not written in the one form that a record has".to_string()),
         }
     }
+}
 
+impl<E: Serialize> Record<E> {
     /// The record in canonical JSON.
     pub fn line(&self) -> String {
         serde_json::to_string(self).expect("a record can be written as JSON")
-    }
-}
-
-/// The parts of a record when it is made, with the event in canonical JSON already.
-pub(crate) struct NewRecord<'a> {
-    pub(crate) sequence: u64,
-    pub(crate) previous: Hash,
-    pub(crate) time: &'a str,
-    /// The event's name and its JSON.
-    pub(crate) event: (&'static str, &'a str),
-    pub(crate) after: &'a [After],
-    pub(crate) states: Hash,
-}
-
-impl NewRecord<'_> {
-    /// The same line as [`Record::line`], without taking the event apart again.
-    pub(crate) fn line(&self) -> String {
-        let NewRecord { sequence, previous, time, event: (name, event), after, states } = self;
-        let mut line = String::with_capacity(event.len() + 384 + 128 * after.len());
-        // Writing to a string cannot fail.
-        let _ = write!(
-            line,
-            r#"{{"sequence":{sequence},"previous":"{previous}","time":"{time}","event":{{"{name}":{event}}},"after":["#
-        );
-        for (at, after) in after.iter().enumerate() {
-            let After { account, before, reading, left } = after;
-            line.push_str(if at == 0 { r#"{"account":""# } else { r#",{"account":""# });
-            // Names need no escapes.
-            line.push_str(account.as_str());
-            line.push_str(r#"","before":"#);
-            match before {
-                Some(before) => line.push_str(&before.to_string()),
-                None => line.push_str("null"),
-            }
-            for (name, computed) in [(r#","reading":"#, reading), (r#","left":"#, left)] {
-                line.push_str(name);
-                match computed {
-                    Some(computed) => line.push_str(&computed.to_string()),
-                    None => line.push_str("null"),
-                }
-            }
-            line.push('}');
-        }
-        let _ = write!(line, r#"],"states":"{states}"}}"#);
-        line
     }
 }

@@ -1,10 +1,9 @@
 //! What accounts, keys and people are called, and the limits on it.
 
-use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize, Serializer};
+use derive_more::{Debug, Display};
+use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
@@ -12,7 +11,8 @@ use crate::error::Error;
 ///
 /// Up to [`DEPTH`](AccountName::DEPTH) parts separated by `/`; a part has up to 64 ASCII letters, digits, `-`, `_` and `.`, and
 /// starts with a letter or a digit. Only ASCII, so that no two names look alike.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Display, Serialize, Deserialize)]
+#[debug("{_0:?}")]
 #[serde(try_from = "String")]
 pub struct AccountName(Arc<str>);
 
@@ -53,18 +53,6 @@ impl AccountName {
     }
 }
 
-impl fmt::Display for AccountName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for AccountName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", &self.0)
-    }
-}
-
 impl std::borrow::Borrow<str> for AccountName {
     fn borrow(&self) -> &str {
         &self.0
@@ -78,14 +66,8 @@ impl TryFrom<String> for AccountName {
     }
 }
 
-impl Serialize for AccountName {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
 /// A part of an account's name, or the name of a privacy unit.
-pub(crate) fn check_part(what: &str, part: &str, whole: &str) -> Result<(), Error> {
+pub(crate) fn check_part(what: &'static str, part: &str, whole: &str) -> Result<(), Error> {
     const LONGEST: usize = 64;
     let why = match part.as_bytes() {
         [] => "a part of it is empty".to_string(),
@@ -102,7 +84,8 @@ pub(crate) fn check_part(what: &str, part: &str, whole: &str) -> Result<(), Erro
 }
 
 /// A short text that is kept with a charge: a key, who asked, or a note. It has no control characters, so that it shows on one line.
-#[derive(Clone, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Display, Serialize, Deserialize)]
+#[debug("{_0:?}")]
 #[serde(try_from = "String")]
 pub struct ShortText<const LONGEST: usize>(Arc<str>);
 
@@ -120,7 +103,7 @@ pub type Note = ShortText<1024>;
 
 impl<const LONGEST: usize> ShortText<LONGEST> {
     /// Reads a text; `what` names it in an error.
-    pub fn parse(what: &str, text: &str) -> Result<ShortText<LONGEST>, Error> {
+    pub fn parse(what: &'static str, text: &str) -> Result<ShortText<LONGEST>, Error> {
         if text.is_empty() {
             return Err(Error::input(format!("the {what} is empty; leave it out or write something")));
         }
@@ -154,26 +137,14 @@ fn misleads(c: char) -> bool {
 }
 
 impl Key {
-    /// A new key that no one else has: the time, 64 random bits of this process, and a count. Keys that are made later sort later,
-    /// so that a store finds their place at the end.
+    /// A new key that no one else has: the time and 80 random bits. It tells nothing about other keys. Keys that are made later sort
+    /// later, so that a store finds their place at the end.
     pub fn generate() -> Result<Key, Error> {
-        static PROCESS: OnceLock<u64> = OnceLock::new();
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let process = match PROCESS.get() {
-            Some(process) => *process,
-            None => {
-                let mut random = [0; 8];
-                getrandom::fill(&mut random).map_err(|error| {
-                    Error::storage(format!("no random bytes for a key: {error}; give a key with --key"))
-                })?;
-                *PROCESS.get_or_init(|| u64::from_le_bytes(random))
-            }
-        };
-        let milliseconds = jiff::Timestamp::now().as_millisecond();
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        // A process that was forked has the same random bits and count, but another number.
-        let process = process ^ u64::from(std::process::id());
-        Ok(ShortText(format!("{milliseconds:012x}-{process:016x}-{count:x}").into()))
+        let mut random = [0; 16];
+        getrandom::fill(&mut random[..10])
+            .map_err(|error| Error::storage(format!("no random bytes for a key: {error}")))?;
+        let (milliseconds, random) = (jiff::Timestamp::now().as_millisecond(), u128::from_le_bytes(random));
+        Ok(ShortText(format!("{milliseconds:012x}-{random:020x}").into()))
     }
 
     /// A principal's key, which is nobody else's: its name, a colon, and the key that it chose. A principal has no colon in its
@@ -199,28 +170,10 @@ impl Key {
     }
 }
 
-impl<const LONGEST: usize> fmt::Display for ShortText<LONGEST> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl<const LONGEST: usize> fmt::Debug for ShortText<LONGEST> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", &self.0)
-    }
-}
-
 impl<const LONGEST: usize> TryFrom<String> for ShortText<LONGEST> {
     type Error = Error;
     fn try_from(text: String) -> Result<Self, Error> {
         ShortText::parse("text", &text)
-    }
-}
-
-impl<const LONGEST: usize> Serialize for ShortText<LONGEST> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
     }
 }
 
@@ -310,8 +263,16 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_made_differ() {
-        let keys: std::collections::HashSet<_> = (0..1000).map(|_| Key::generate().unwrap()).collect();
-        assert_eq!(keys.len(), 1000);
+    fn keys_that_are_made_differ_and_have_only_the_time_in_common() {
+        let keys: Vec<_> = (0..1000).map(|_| Key::generate().unwrap().as_str().to_string()).collect();
+        // Whatever stands behind the time is another in each, and in no order: a count would show how many others were made.
+        let behind_time = |key: &String| key.split_once('-').unwrap().1.to_string();
+        let parts: Vec<Vec<String>> =
+            keys.iter().map(|key| behind_time(key).split('-').map(String::from).collect()).collect();
+        for part in 0..parts[0].len() {
+            let values: std::collections::HashSet<_> = parts.iter().map(|parts| &parts[part]).collect();
+            assert_eq!(values.len(), 1000);
+            assert!(!parts.iter().map(|parts| u128::from_str_radix(&parts[part], 16).unwrap()).is_sorted());
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use taximeter_accounting::{Cost, Count, PricedCost, Verdict};
+use taximeter_accounting::{Cost, Count, PricedCost};
 
 use crate::account::{Account, Decision, Reason, Standing};
 use crate::books::check_privacy;
@@ -27,8 +27,6 @@ pub struct QuotedAccount {
     pub after: Result<Account, Reason>,
     /// How often the same could be charged; nothing without a filter, or for a list of different costs.
     pub count: Option<Count>,
-    /// The branch of the filter that the charge would close for good.
-    pub closes: Option<&'static str>,
 }
 
 impl Quote {
@@ -103,21 +101,5 @@ fn quote(before: Account, costs: &[Cost], priced: &[Arc<PricedCost>]) -> Result<
         }
         _ => None,
     };
-    let closes = closes(&before, costs)?;
-    Ok(QuotedAccount { closes: closes.filter(|_| after.is_ok()), before, after, count })
-}
-
-/// The branch that one of the costs closes, by name.
-fn closes(account: &Account, costs: &[Cost]) -> Result<Option<&'static str>, Error> {
-    let Some(mut filter) = account.filter().cloned() else { return Ok(None) };
-    let mut closes = None;
-    for cost in costs {
-        match filter.charge(cost)? {
-            Verdict::Continue(admission) if admission.closes_branch => closes = Some(filter.spec().rule.name()),
-            Verdict::Continue(admission) if admission.closes_basic => closes = Some("basic"),
-            Verdict::Continue(_) => {}
-            Verdict::Halt(_) => break,
-        }
-    }
-    Ok(closes)
+    Ok(QuotedAccount { before, after, count })
 }

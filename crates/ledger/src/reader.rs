@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use crate::account::Account;
 use crate::books::Books;
 use crate::charge::{Charge, Receipt};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::files::{beside, is_same_place, resolved};
 use crate::hash::StateTree;
 use crate::history::{History, Journal};
-use crate::journal::{Event, FORMAT, LedgerId, Position};
+use crate::journal::{Event, FORMAT, LedgerId, Origin, Position};
 use crate::name::{AccountName, Key};
 use crate::quote::Quote;
-use crate::store::{self, Access, Location, Store, beside, resolved};
+use crate::store::{self, Access, Location, Store};
 use crate::transfer;
-use crate::witness::{Testimony, Witness};
+use crate::witness::{Remembered, Testimony, Witness, state_folder};
 
 /// A ledger that is open for reading: its accounts as they were when it was opened, and its journal.
 pub struct Reader {
@@ -26,14 +27,14 @@ pub struct Reader {
 impl Reader {
     /// Opens a ledger for reading, and checks it against its witness.
     pub fn open(location: &Location, witness: Option<&Path>) -> Result<Reader, Error> {
-        let mut store = store::open(location, Access::Read)?;
+        let mut store = store::open(location, Access::READ)?;
         let loaded = load(&mut *store, location, witness)?;
-        let Loaded { books, witness, testimony, .. } = loaded.ok_or_else(|| no_ledger(location))?;
+        let Loaded { books, witness, remembered, .. } = loaded.ok_or_else(|| ErrorKind::NoLedger(location.clone()))?;
         // Before the first witness is written there is nothing that could be lost.
-        let fresh = Testimony { ledger: books.id(), position: books.head() };
-        let testimony = match testimony? {
+        let fresh = books.testimony();
+        let testimony = match remembered? {
             None if books.head().sequence == 0 => fresh,
-            testimony => check_witness(&mut *store, books.id(), books.head(), testimony, &witness)?,
+            remembered => check_witness(&mut *store, books.id(), books.head(), remembered, &witness)?,
         };
         Ok(Reader { store, books, witness, testimony })
     }
@@ -99,13 +100,6 @@ fn journal<'a>(store: &'a mut dyn Store, books: &Books) -> Journal<'a> {
     Journal { store, ledger: books.id(), end: books.head().sequence }
 }
 
-/// A store without a record in it.
-pub(crate) fn no_ledger(location: &Location) -> Error {
-    Error::input(format!(
-        "there is no ledger at {location} yet; `account create` or `dataset add` makes one, or name another with --ledger"
-    ))
-}
-
 /// What is found when a ledger is opened.
 pub(crate) struct Loaded {
     pub(crate) books: Books,
@@ -113,7 +107,7 @@ pub(crate) struct Loaded {
     /// Where its witness should be.
     pub(crate) witness: PathBuf,
     /// What that says; nothing if there is none, an error if it cannot be read.
-    pub(crate) testimony: Result<Option<Testimony>, Error>,
+    pub(crate) remembered: Result<Option<Remembered>, Error>,
 }
 
 /// Reads the accounts, not the journal, and checks them against the newest record. Nothing if there is no ledger.
@@ -125,66 +119,55 @@ pub(crate) fn load(
     location: &Location,
     witness: Option<&Path>,
 ) -> Result<Option<Loaded>, Error> {
-    let Some(id) = identity(store)? else { return Ok(None) };
-    let witness = witness_path(location, witness, id)?;
-    let testimony = Witness::read(&witness);
+    let Some(origin) = origin(store)? else { return Ok(None) };
+    let witness = witness_path(location, witness, origin.id)?;
+    let remembered = Witness::read(&witness);
     store.begin_reading()?;
     let read = (|| {
         let stored = store.head()?.ok_or_else(|| Error::integrity("the journal is gone"))?;
-        let newest = stored
-            .parse()
-            .map_err(|why| Error::integrity(format!("record {}, the newest: {why}; run `verify`", stored.sequence)))?;
-        Books::load(id, &newest, stored.hash, &store.accounts(None)?)
+        let newest = stored.parse().map_err(|why| Error::record(stored.sequence, why))?;
+        Books::load(origin, &newest, stored.hash, &store.accounts(None)?)
     })();
     store.rollback();
     let (books, tree) = read?;
-    Ok(Some(Loaded { books, tree, witness, testimony }))
+    Ok(Some(Loaded { books, tree, witness, remembered }))
 }
 
 /// Which ledger this is, by its first record. Nothing if there is none.
-pub(crate) fn identity(store: &mut dyn Store) -> Result<Option<LedgerId>, Error> {
+pub(crate) fn origin(store: &mut dyn Store) -> Result<Option<Origin>, Error> {
     let Some(first) = store.record(0)? else {
         return match store.head()? {
             None => Ok(None),
-            Some(_) => Err(Error::integrity("record 0: it is missing from the journal")),
+            Some(_) => Err(Error::record(0, "it is missing from the journal")),
         };
     };
-    let record = first.parse().map_err(|why| Error::integrity(format!("record 0: {why}")))?;
-    let Event::Ledger { id, format } = record.event else {
-        return Err(Error::integrity("record 0: the first record must say which ledger this is"));
+    let record = first.parse().map_err(|why| Error::record(0, why))?;
+    let Event::Ledger { id, format, secret } = record.event else {
+        return Err(Error::record(0, "the first record must say which ledger this is"));
     };
     match format {
-        FORMAT => Ok(Some(id)),
-        _ => Err(Error::storage(format!(
-            "the journal has format {format}; this program reads format {FORMAT}: use a newer program"
-        ))),
+        FORMAT => Ok(Some(Origin { id, secret })),
+        _ => Err(ErrorKind::OtherFormat { found: format.into() }.into()),
     }
 }
 
 /// Where the witness of a ledger is, unless it is given: beside the file, or for PostgreSQL in the user's state folder.
 pub(crate) fn witness_path(location: &Location, given: Option<&Path>, id: LedgerId) -> Result<PathBuf, Error> {
-    if let Some(path) = given {
-        return Ok(path.to_path_buf());
-    }
-    match location {
-        Location::File(path) => Ok(beside(&resolved(path), ".witness")),
-        Location::Postgres(_) => {
-            let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-            let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local").join("state")));
-            let folder = state
-                .ok_or_else(|| {
-                    Error::input("there is no home folder to keep the witness in; say where with --witness")
-                })?
-                .join("taximeter");
-            std::fs::create_dir_all(&folder).map_err(|error| {
-                Error::storage(format!(
-                    "the folder {} for the witness: {error}; say where with --witness",
-                    folder.display()
-                ))
-            })?;
-            Ok(folder.join(format!("{id}.witness")))
+    let path = match (given, location) {
+        (Some(path), _) => path.to_path_buf(),
+        (None, Location::File(path)) => beside(&resolved(path), ".witness"),
+        (None, Location::Postgres(_)) => {
+            let no_home = || Error::witness(Path::new("~"), "there is no home folder to keep it in; say where it is");
+            state_folder().ok_or_else(no_home)?.join(format!("{id}.witness"))
+        }
+    };
+    if let Location::File(ledger) = location {
+        let own = ["", "-wal", "-shm", "-journal", ".lock"].map(|end| beside(&resolved(ledger), end));
+        if own.iter().any(|own| is_same_place(own, &path)) {
+            return Err(Error::witness(&path, "it is a file of the ledger itself, not its witness"));
         }
     }
+    Ok(path)
 }
 
 /// A ledger must be what its witness remembers, or further.
@@ -192,40 +175,26 @@ pub(crate) fn check_witness(
     store: &mut dyn Store,
     id: LedgerId,
     head: Position,
-    testimony: Option<Testimony>,
+    remembered: Option<Remembered>,
     path: &Path,
 ) -> Result<Testimony, Error> {
-    let advice = "Put the newest copy of the ledger back; if there is none, see `ledger restore --help`";
-    let Some(testimony) = testimony else {
-        return Err(Error::rollback(format!(
-            "the witness {} is missing, so nobody can say whether this ledger is the newest copy or an old one whose budget would \
-             be handed out again. Put the witness back, or name it with --witness. On another machine, copy it there. If it is \
-             lost, see `ledger restore --help`",
-            path.display()
-        )));
+    let witness = path.to_path_buf();
+    let Some(Remembered { testimony, is_whole }) = remembered else {
+        return Err(ErrorKind::NoWitness(witness).into());
     };
     let Position { sequence, hash } = testimony.position;
     if testimony.ledger != id {
-        return Err(Error::rollback(format!(
-            "the witness {} is of another ledger, {}; this one is {id}. Name the right witness with --witness",
-            path.display(),
-            testimony.ledger
-        )));
+        return Err(ErrorKind::OtherWitness { witness, of: testimony.ledger, ledger: id }.into());
     }
     if sequence > head.sequence {
-        return Err(Error::rollback(format!(
-            "this ledger ends at record {}, but its witness {} remembers record {sequence}: an old copy was put back, and its \
-             budget would be handed out again. {advice}",
-            head.sequence,
-            path.display()
-        )));
+        return Err(ErrorKind::Behind { witness, newest: head.sequence, remembered: sequence }.into());
     }
     if store.record(sequence)?.is_none_or(|record| record.hash != hash) {
-        return Err(Error::rollback(format!(
-            "record {sequence} of this ledger is not the one that its witness {} remembers: the ledger was changed, or it went on \
-             from an old copy. {advice}",
-            path.display()
-        )));
+        return Err(ErrorKind::Forked { witness, record: sequence }.into());
+    }
+    // What cannot be read is a line that a crash tore, and then its record is in the ledger.
+    if !is_whole && sequence == head.sequence {
+        return Err(ErrorKind::DamagedWitness { witness, remembered: Some(sequence) }.into());
     }
     Ok(testimony)
 }

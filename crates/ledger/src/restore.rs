@@ -6,12 +6,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::books::Draft;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::journal::{Position, Record};
 use crate::ledger::Options;
 use crate::name::{Note, Who};
 use crate::reader::{Loaded, check_witness, load};
 use crate::store::{self, Access, Location, Store};
+use crate::verify::Replay;
 use crate::witness::{Testimony, Witness};
 use crate::writer::now;
 
@@ -57,6 +58,7 @@ impl Receipts {
             #[serde(rename = "end")]
             _end: Position,
         }
+        let unusable = |why: String| Error::input(why);
         let mut receipts = BTreeMap::new();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             if serde_json::from_str::<End>(line).is_ok() {
@@ -64,15 +66,11 @@ impl Receipts {
             }
             let line = serde_json::from_str::<Document<'_>>(line).map_or(line, |document| document.record.get());
             let record = Record::parse(line)
-                .map_err(|why| Error::input(format!("line {} is neither a receipt nor a record: {why}", at + 1)))?;
+                .map_err(|why| unusable(format!("line {} is neither a receipt nor a record: {why}", at + 1)))?;
             if let Some(other) = receipts.insert(record.sequence, line.to_string())
                 && other != line
             {
-                return Err(Error::input(format!(
-                    "line {}: there are two different records {}",
-                    at + 1,
-                    record.sequence
-                )));
+                return Err(unusable(format!("line {}: there are two different records {}", at + 1, record.sequence)));
             }
         }
         Ok(Receipts(receipts))
@@ -83,26 +81,24 @@ impl Receipts {
 pub fn restore(location: &Location, options: &Options, how: Restore) -> Result<Restored, Error> {
     let mut store = store::open(location, Access::Write { create: false, wait: options.wait })?;
     let loaded = load(&mut *store, location, options.witness.as_deref())?
-        .ok_or_else(|| Error::input(format!("there is no ledger at {location}; put a copy of it there first")))?;
+        .ok_or_else(|| ErrorKind::NoLedger(location.clone()))?;
     let (id, head) = (loaded.books.id(), loaded.books.head());
-    // A witness that is damaged is as good as none; one that cannot be reached is not.
-    let testimony = match loaded.testimony.clone() {
-        Err(error) if error.is_rollback() => None,
-        testimony => testimony?,
+    // A witness that is damaged is as good as none; one that cannot be reached, or another file, is not.
+    let remembered = match loaded.remembered.clone() {
+        Err(error) if matches!(error.kind(), ErrorKind::DamagedWitness { .. }) => None,
+        remembered => remembered?,
     };
-    if let Some(foreign) = testimony.filter(|testimony| testimony.ledger != id) {
-        return Err(Error::input(format!(
-            "the witness {} is of another ledger, {}, and stays as it is; this one is {id}. Name the right witness with --witness, or \
-             the place for a new one",
-            loaded.witness.display(),
-            foreign.ledger
-        )));
-    }
-    if check_witness(&mut *store, id, head, testimony, &loaded.witness).is_ok() {
-        return Err(Error::input(format!(
-            "the ledger {location} is what its witness remembers, record {}: there is nothing to restore",
-            head.sequence
-        )));
+    let testimony = remembered.map(|remembered| remembered.testimony);
+    match check_witness(&mut *store, id, head, remembered, &loaded.witness) {
+        Ok(_) => {
+            let newest = head.sequence;
+            return Err(Error::input(format!(
+                "the ledger {location} is what its witness remembers, record {newest}: there is nothing to restore"
+            )));
+        }
+        // The witness of another ledger stays as it is.
+        Err(error) if matches!(error.kind(), ErrorKind::OtherWitness { .. }) => return Err(error),
+        Err(_) => {}
     }
     if store.begin()? != Some(head) {
         store.rollback();
@@ -125,49 +121,39 @@ fn with_receipts(
     testimony: Option<Testimony>,
     receipts: &Receipts,
 ) -> Result<Restored, Error> {
-    let Loaded { mut books, mut tree, witness, .. } = loaded;
+    let Loaded { books, tree, witness, .. } = loaded;
     let head = books.head();
     let Some(Testimony { position: end, .. }) =
         testimony.filter(|testimony| testimony.ledger == books.id() && testimony.position.sequence > head.sequence)
     else {
-        return Err(Error::input(format!(
-            "receipts can only be put back up to a record that the witness {} remembers, and it remembers none after record {} of \
-             this ledger; without it, only --accept-loss is left",
-            witness.display(),
-            head.sequence
-        )));
+        return Err(ErrorKind::NothingRemembered { witness, newest: head.sequence }.into());
     };
-    let missing: Vec<u64> =
-        (head.sequence + 1..=end.sequence).filter(|number| !receipts.0.contains_key(number)).collect();
-    if let Some(first) = missing.first() {
-        return Err(Error::input(format!(
-            "{} of the records {} to {} are missing from the receipts, the first is record {first}; nothing was restored. With \
-             --accept-loss every account would be exhausted instead",
-            missing.len(),
-            head.sequence + 1,
-            end.sequence
-        )));
+    let records = head.sequence + 1..=end.sequence;
+    let missing: Vec<u64> = records.clone().filter(|number| !receipts.0.contains_key(number)).collect();
+    if let Some(&first) = missing.first() {
+        return Err(ErrorKind::MissingReceipts { missing: missing.len(), first, records }.into());
     }
-    for (sequence, line) in receipts.0.range(head.sequence + 1..=end.sequence) {
-        let at =
-            |why: String| Error::integrity(format!("the receipt of record {sequence}: {why}; nothing was restored"));
-        let record = Record::parse(line).map_err(at)?;
-        let mut draft = Draft::new(&books, &mut tree, record.time);
-        let made = draft.replay(&record.event).map_err(|error| at(error.to_string()))?;
-        if made.line() != line {
-            return Err(at("it does not follow from the records before it".to_string()));
-        }
-        let changes = draft.finish();
-        store.write(&changes)?;
-        books.adopt(changes);
+    let newest = head.sequence;
+    let mut replay = Replay::after(books, tree);
+    for (_, line) in receipts.0.range(records) {
+        replay.take(line, &mut |changes| Ok(store.write(changes)?)).map_err(not_restored)?;
     }
-    if books.head() != end {
-        return Err(Error::integrity(
+    if replay.books().is_none_or(|books| books.head() != end) {
+        return Err(Error::export(
+            None,
             "the receipts do not lead to the record that the witness remembers; nothing was restored",
         ));
     }
     store.commit()?;
-    Ok(Restored { head: end, records: end.sequence - head.sequence, exhausted: 0 })
+    Ok(Restored { head: end, records: end.sequence - newest, exhausted: 0 })
+}
+
+/// A record that does not hold is one of the receipts.
+fn not_restored(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Integrity { record, why } => Error::export(*record, format_args!("{why}; nothing was restored")),
+        _ => error,
+    }
 }
 
 /// Opens a new epoch in which nothing is left of any account.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::journal::{LedgerId, Position};
 use crate::ledger::Options;
 use crate::name::excerpt;
@@ -49,7 +49,7 @@ fn export_all(
     while next <= head.sequence {
         for record in store.records(next, AT_A_TIME)? {
             if record.sequence != next {
-                return Err(Error::integrity(format!("record {next} is missing from the journal; run `verify`")));
+                return Err(Error::record(next, "it is missing from the journal"));
             }
             writeln!(out, "{}", record.line).map_err(written)?;
             next += 1;
@@ -87,7 +87,7 @@ pub fn import(
     let mut store = store::open(location, Access::Write { create: true, wait: options.wait })?;
     if store.begin()?.is_some() {
         store.rollback();
-        return Err(Error::input(format!("there is a ledger at {location} already; import into a new one")));
+        return Err(ErrorKind::LedgerExists(location.clone()).into());
     }
     let result = import_all(&mut *store, location, options, input, progress);
     if result.is_err() {
@@ -120,7 +120,10 @@ fn import_all(
         if let Ok(End { end }) = serde_json::from_str(text) {
             break end;
         }
-        replay.take_with(text, &mut |changes| Ok(store.write(changes)?))?;
+        replay.take(text, &mut |changes| Ok(store.write(changes)?)).map_err(|error| match error.kind() {
+            ErrorKind::Integrity { record, why } => Error::export(*record, why),
+            _ => error,
+        })?;
         if replay.next().is_multiple_of(AT_A_TIME as u64) {
             progress(replay.next());
         }
@@ -137,17 +140,16 @@ fn import_all(
     }
     let books = replay.books().ok_or_else(|| Error::input("the export has no records"))?;
     if books.head() != end {
-        return Err(Error::integrity(format!(
-            "the export ends at record {}, but says that it ends at record {} with hash {}",
-            books.head().sequence,
-            end.sequence,
-            end.hash
-        )));
+        let (last, Position { sequence, hash }) = (books.head().sequence, end);
+        let why = format_args!(
+            "the export ends at record {last}, but says that it ends at record {sequence} with hash {hash}"
+        );
+        return Err(Error::export(None, why));
     }
     let path = witness_path(location, options.witness.as_deref(), books.id())?;
-    let testimony = Witness::read(&path)?;
-    if testimony.is_some() {
-        check_witness(store, books.id(), books.head(), testimony, &path)?;
+    let remembered = Witness::read(&path)?;
+    if remembered.is_some() {
+        check_witness(store, books.id(), books.head(), remembered, &path)?;
     }
     let ledger = books.id();
     // The witness first: if the power fails in between, the same import can be made again.

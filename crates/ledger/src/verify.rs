@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::account::Account;
-use crate::books::{Books, Draft};
-use crate::error::Error;
+use crate::books::{Books, Changes, Draft};
+use crate::error::{Error, ErrorKind};
 use crate::hash::{Hash, StateTree};
-use crate::journal::{Event, Position, Record};
-use crate::reader::{check_witness, identity, no_ledger, witness_path};
+use crate::journal::{Event, FORMAT, Origin, Position, Record};
+use crate::reader::{check_witness, origin, witness_path};
 use crate::store::{self, Access, Location, Store, StoredRecord};
 use crate::witness::{Testimony, Witness};
 
@@ -31,25 +31,77 @@ pub(crate) const AT_A_TIME: usize = 512;
 /// Makes the whole journal again: every hash, every decision and every state must come out as it is stored, and the witness must
 /// remember a record of it. The error names the first record that does not. `progress` is told how many records of how many are
 /// done.
+///
+/// What does not come out as it is stored raises the alarm: from then on no process writes to the ledger, until
+/// [`clear_alarm`] is called.
 pub fn verify(
     location: &Location,
     witness: Option<&Path>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verified, Error> {
-    let mut store = store::open(location, Access::Read)?;
-    let id = identity(&mut *store)?.ok_or_else(|| no_ledger(location))?;
+    let mut is_alarming = false;
+    // The last connection to close tidies the file up, and a reader cannot: so the reader closes before the alarm is raised.
+    match verify_reading(location, witness, progress, &mut is_alarming) {
+        Err(error) if is_alarming => Err(alarmed(location, error)),
+        verified => verified,
+    }
+}
+
+fn verify_reading(
+    location: &Location,
+    witness: Option<&Path>,
+    progress: &mut dyn FnMut(u64, u64),
+    is_alarming: &mut bool,
+) -> Result<Verified, Error> {
+    let mut store = store::open(location, Access::READ)?;
+    let id = origin(&mut *store)?.ok_or_else(|| ErrorKind::NoLedger(location.clone()))?.id;
     // Before the journal, which is never behind it.
     let path = witness_path(location, witness, id)?;
-    let testimony = Witness::read(&path)?;
+    let remembered = Witness::read(&path)?;
+    let testimony = remembered.map(|remembered| remembered.testimony);
     store.begin_reading()?;
     let verified = verify_all(&mut *store, testimony, progress);
     store.rollback();
+    if verified.is_err() {
+        // A ledger that is not what its witness remembers does not open anyway, and the witness may be another's.
+        let head = store.head().ok().flatten().map(|head| head.position());
+        let is_apart = |head| check_witness(&mut *store, id, head, remembered, &path).is_err();
+        *is_alarming = !head.is_some_and(is_apart);
+    }
     let verified = verified?;
     // Before the first witness is written there is nothing that could be lost.
     if testimony.is_some() || verified.head.sequence > 0 {
-        check_witness(&mut *store, id, verified.head, testimony, &path)?;
+        check_witness(&mut *store, id, verified.head, remembered, &path)?;
     }
     Ok(Verified { witness: testimony.map(|testimony| testimony.position), ..verified })
+}
+
+/// Raises the alarm about what is broken, and says so if it cannot.
+fn alarmed(location: &Location, error: Error) -> Error {
+    let ErrorKind::Integrity { record, why } = error.kind() else { return error };
+    let raised = store::open(location, Access::Mark).and_then(|mut store| match store.alarm()? {
+        // The first one is the one to begin with.
+        Some(_) => Ok(()),
+        None => Ok(store.set_alarm(Some(&error.to_string()))?),
+    });
+    match raised {
+        Ok(()) => error,
+        Err(unraised) => {
+            let why = format!("{why}. Writers could not be told of it: {unraised}");
+            ErrorKind::Integrity { record: *record, why }.into()
+        }
+    }
+}
+
+/// Clears the alarm of a ledger, for its owner, who has seen to what a verification found. Says what that was; nothing if there was
+/// no alarm.
+pub fn clear_alarm(location: &Location) -> Result<Option<String>, Error> {
+    let mut store = store::open(location, Access::Mark)?;
+    let why = store.alarm()?;
+    if why.is_some() {
+        store.set_alarm(None)?;
+    }
+    Ok(why)
 }
 
 fn verify_all(
@@ -72,21 +124,22 @@ fn verify_all(
                 && replay.books().is_none_or(|books| books.id() == testimony.ledger)
                 && testimony.position.hash != stored.hash
             {
-                return Err(at(stored.sequence, "it is not the record that the witness remembers"));
+                return Err(Error::record(stored.sequence, "it is not the record that the witness remembers"));
             }
-            replay.take(&stored.line)?;
+            replay.take(&stored.line, &mut |_| Ok(()))?;
         }
         progress(replay.next(), total);
     }
-    let Some(books) = replay.finish() else { return Err(Error::integrity("the journal is empty")) };
-    check_accounts(store, &books).map_err(|error| {
+    let Some(books) = replay.books() else { return Err(Error::integrity("the journal is empty")) };
+    check_accounts(store, books).map_err(|error| {
         // Accounts that know more than the journal, like the witness: its end was cut off.
         let remembered =
             testimony.filter(|testimony| testimony.ledger == books.id()).map(|known| known.position.sequence);
         match remembered.filter(|remembered| *remembered > books.head().sequence) {
-            Some(remembered) => {
-                at(books.head().sequence + 1, format!("it is missing; the witness remembers record {remembered}"))
-            }
+            Some(remembered) => Error::record(
+                books.head().sequence + 1,
+                format!("it is missing; the witness remembers record {remembered}"),
+            ),
             None => error,
         }
     })?;
@@ -95,26 +148,25 @@ fn verify_all(
     Ok(Verified { records: head.sequence + 1, accounts: books.accounts().len(), head, witness: None })
 }
 
-fn at(sequence: u64, why: impl std::fmt::Display) -> Error {
-    Error::integrity(format!("record {sequence}: {why}"))
-}
-
 /// What stands beside a line must be what is in it.
 fn check_columns(stored: &StoredRecord, expected: u64, keys: &mut HashSet<Hash>) -> Result<(), Error> {
     if stored.sequence != expected {
-        return Err(at(expected, format!("it is missing; the next one that is there is record {}", stored.sequence)));
+        return Err(Error::record(
+            expected,
+            format!("it is missing; the next one that is there is record {}", stored.sequence),
+        ));
     }
-    let record = stored.parse().map_err(|why| at(stored.sequence, why))?;
+    let record = stored.parse().map_err(|why| Error::record(stored.sequence, why))?;
     let key = match &record.event {
         Event::Charge(charge) => Some(charge.key().as_str()),
         _ => None,
     };
     if stored.key.as_deref() != key {
-        return Err(at(stored.sequence, "the key that it is found by is not the one in it"));
+        return Err(Error::record(stored.sequence, "the key that it is found by is not the one in it"));
     }
     match key.is_none_or(|key| keys.insert(Hash::of(key.as_bytes()))) {
         true => Ok(()),
-        false => Err(at(stored.sequence, "its key was used before")),
+        false => Err(Error::record(stored.sequence, "its key was used before")),
     }
 }
 
@@ -151,8 +203,14 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
+    /// From the first record on.
     pub(crate) fn new() -> Replay {
         Replay { state: None }
+    }
+
+    /// From where the books end.
+    pub(crate) fn after(books: Books, tree: StateTree) -> Replay {
+        Replay { state: Some((books, tree)) }
     }
 
     /// The number of the record that comes next.
@@ -160,47 +218,43 @@ impl Replay {
         self.state.as_ref().map_or(0, |(books, _)| books.head().sequence + 1)
     }
 
-    /// Makes a record again; it must come out as it is.
-    pub(crate) fn take(&mut self, line: &str) -> Result<(), Error> {
-        self.take_with(line, &mut |_| Ok(()))
-    }
-
-    /// The same, with the changes shown to someone who stores them.
-    pub(crate) fn take_with(
+    /// Makes a record again; it must come out as it is. The changes are shown to someone who may store them.
+    pub(crate) fn take(
         &mut self,
         line: &str,
-        store: &mut dyn FnMut(&crate::books::Changes) -> Result<(), Error>,
+        store: &mut dyn FnMut(&Changes) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let expected = self.next();
-        let record = Record::parse(line).map_err(|why| at(expected, why))?;
+        let record = Record::parse(line).map_err(|why| Error::record(expected, why))?;
         if record.sequence != expected {
-            return Err(at(expected, format!("in its place stands record {}", record.sequence)));
+            return Err(Error::record(expected, format!("in its place stands record {}", record.sequence)));
         }
         let Some((books, tree)) = &mut self.state else {
-            let Event::Ledger { id, .. } = record.event else {
-                return Err(at(expected, "the first record must say which ledger this is"));
+            let Event::Ledger { id, format, secret } = record.event else {
+                return Err(Error::record(expected, "the first record must say which ledger this is"));
             };
-            let (books, tree, changes) = Books::found(id, record.time);
+            if format != FORMAT {
+                return Err(ErrorKind::OtherFormat { found: format.into() }.into());
+            }
+            let (books, tree, changes) = Books::found(Origin { id, secret }, record.time);
             compare(&record, line, changes.entries().first().map_or("", |entry| entry.receipt.line()))?;
             store(&changes)?;
             self.state = Some((books, tree));
             return Ok(());
         };
         if record.previous != books.head().hash {
-            return Err(at(expected, "it does not follow the record before it: the hash that it names is another"));
+            return Err(Error::record(
+                expected,
+                "it does not follow the record before it: the hash that it names is another",
+            ));
         }
         let mut draft = Draft::new(books, tree, record.time);
-        let receipt = draft.replay(&record.event).map_err(|error| at(expected, error))?;
+        let receipt = draft.replay(&record.event).map_err(|error| Error::record(expected, error))?;
         compare(&record, line, receipt.line())?;
         let changes = draft.finish();
         store(&changes)?;
         books.adopt(changes);
         Ok(())
-    }
-
-    /// The books after all records; nothing if there was none.
-    pub(crate) fn finish(self) -> Option<Books> {
-        self.state.map(|(books, _)| books)
     }
 
     /// The books so far.
@@ -221,5 +275,5 @@ fn compare(record: &Record, line: &str, made: &str) -> Result<(), Error> {
         }
         _ => "it is not what this program would have written",
     };
-    Err(at(record.sequence, why))
+    Err(Error::record(record.sequence, why))
 }

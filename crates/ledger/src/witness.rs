@@ -4,24 +4,34 @@
 //! back with it: keep it on another disk. It is written and synced after a commit and before the charge is acknowledged, so a
 //! ledger is never behind its witness unless it was set back.
 //!
-//! The file has two places of 4096 bytes, used in turn, each with one line of text. A line that a crash tore has the wrong check,
-//! and the other place still has the one before.
+//! The file has two places of 4096 bytes, used in turn, each with one line of text and its check. A line that a crash tore has the
+//! wrong check, and the other place still has the one before. The record of the torn line is in the ledger then, because it was
+//! committed first. A ledger that ends at the line before was set back, and the damage is there to hide it.
 
 use std::cmp::Ordering;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::files::{beside, folder, is_same_file, lock_within, make_private_folder, private, sync_folder};
 use crate::hash::Hash;
 use crate::journal::{LedgerId, Position};
-use crate::store::beside;
 
 /// What a witness knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Testimony {
     pub(crate) ledger: LedgerId,
     pub(crate) position: Position,
+}
+
+/// What a witness file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Remembered {
+    pub(crate) testimony: Testimony,
+    /// Whether both places can be read. If not, a newer record may have been in the other one.
+    pub(crate) is_whole: bool,
 }
 
 /// A witness file that is open for writing.
@@ -45,15 +55,21 @@ const PLACE: usize = 4096;
 
 const MARK: &str = "taximeter-witness-1";
 
+/// How long others may hold the lock of the file. They write a line, sync it and let go.
+const LOCK: Duration = Duration::from_secs(5);
+
 impl Witness {
     /// Makes a witness where there is none. If another process was faster, its witness is taken.
     pub(crate) fn create(path: &Path, testimony: Testimony, sharing: Sharing) -> Result<Witness, Error> {
-        let failed = |error: io::Error| failed(path, &error);
+        let failed = |error: io::Error| Error::witness(path, error);
+        if state_folder().is_some_and(|state| state == folder(path)) {
+            make_private_folder(folder(path)).map_err(failed)?;
+        }
         let new = beside(path, &format!(".new-{}", std::process::id()));
-        let mut file = File::create(&new).map_err(failed)?;
+        let mut file = private().create(true).truncate(true).open(&new).map_err(failed)?;
         let mut bytes = place(&testimony);
-        bytes.resize(2 * PLACE, b' ');
-        file.write_all(&bytes).map_err(failed)?;
+        bytes.resize(PLACE, b' ');
+        file.write_all(&bytes.repeat(2)).map_err(failed)?;
         file.sync_all().map_err(failed)?;
         // A link, not a new name: it does not take the place of a file that somebody holds open.
         let linked = std::fs::hard_link(&new, path);
@@ -69,7 +85,8 @@ impl Witness {
 
     /// Opens a witness that is there.
     pub(crate) fn open(path: &Path, sharing: Sharing) -> Result<Witness, Error> {
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| failed(path, &error))?;
+        require_file(path)?;
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| Error::witness(path, error))?;
         Ok(Witness { path: path.to_path_buf(), file, sharing })
     }
 
@@ -79,16 +96,15 @@ impl Witness {
             return Witness::create(path, testimony, Sharing::Alone).map(drop);
         }
         let mut witness = Witness::open(path, Sharing::Alone)?;
-        let written = (|| {
-            witness.file.lock()?;
+        let written = witness.locked(|file| {
             for at in [0, 1] {
-                witness.file.seek(SeekFrom::Start((at * PLACE) as u64))?;
-                witness.file.write_all(&place(&testimony))?;
-                witness.file.sync_all()?;
+                file.seek(SeekFrom::Start((at * PLACE) as u64))?;
+                file.write_all(&place(&testimony))?;
+                file.sync_all()?;
             }
-            witness.file.unlock()
-        })();
-        written.map_err(|error| failed(path, &error))
+            Ok(())
+        });
+        written.map_err(|error| Error::witness(path, error))
     }
 
     /// Where it is.
@@ -97,98 +113,109 @@ impl Witness {
     }
 
     /// What a witness file says; nothing if there is none.
-    pub(crate) fn read(path: &Path) -> Result<Option<Testimony>, Error> {
-        match File::open(path) {
-            Ok(mut file) => {
-                let newest = newest(&mut file).map_err(|error| failed(path, &error))?;
-                let damaged = || {
-                    Error::rollback(format!(
-                        "the witness {} is damaged: neither of its two places can be read; if you have a copy of it, put it back, \
-                         otherwise see `ledger restore --help`",
-                        path.display()
-                    ))
-                };
-                Ok(Some(newest.ok_or_else(damaged)?.1))
+    pub(crate) fn read(path: &Path) -> Result<Option<Remembered>, Error> {
+        match std::fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            _ => require_file(path)?,
+        }
+        let bytes = File::open(path).and_then(|mut file| read_places(&mut file));
+        let bytes = bytes.map_err(|error| Error::witness(path, error))?;
+        match newest(&bytes) {
+            Some((_, remembered)) => Ok(Some(remembered)),
+            None if bytes.chunks(PLACE).any(|place| place.starts_with(MARK.as_bytes())) => {
+                Err(ErrorKind::DamagedWitness { witness: path.to_path_buf(), remembered: None }.into())
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(path, &error)),
+            None => Err(ErrorKind::NotAWitness(path.to_path_buf()).into()),
         }
     }
 
     /// Remembers a newer position, and returns when that is on disk. Several processes may share a witness: it only ever moves
     /// forward.
     pub(crate) fn advance(&mut self, testimony: Testimony) -> Result<(), Error> {
-        self.try_advance(testimony).map_err(|error| failed(&self.path, &error))
+        self.try_advance(testimony).map_err(|error| Error::witness(&self.path, error))
     }
 
     fn try_advance(&mut self, testimony: Testimony) -> io::Result<()> {
         if !is_same_file(&self.file, &self.path)? {
             return Err(invalid("it was replaced by another file while the ledger was open"));
         }
-        self.file.lock()?;
-        let written = self.write(testimony);
-        // Whoever gets the lock next finds what is written on disk, and may rely on it.
-        self.file.unlock()?;
-        written
+        let sharing = self.sharing;
+        self.locked(|file| write(file, sharing, testimony))
     }
 
-    fn write(&mut self, testimony: Testimony) -> io::Result<()> {
-        let Some((at, newest)) = newest(&mut self.file)? else {
-            return Err(invalid("it was damaged while the ledger was open"));
-        };
-        if newest.ledger != testimony.ledger {
-            return Err(invalid("it is of another ledger"));
+    /// Does something while no other process writes to the file.
+    fn locked(&mut self, action: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+        if !lock_within(&self.file, LOCK, Duration::from_millis(1))? {
+            let seconds = LOCK.as_secs();
+            return Err(io::Error::other(format!(
+                "another program has held the lock of the file for {seconds} s; end it"
+            )));
         }
-        match newest.position.sequence.cmp(&testimony.position.sequence) {
-            Ordering::Equal if newest.position.hash != testimony.position.hash => {
-                return Err(invalid("it remembers another record in the same place: two copies of the ledger go on"));
-            }
-            Ordering::Greater if self.sharing == Sharing::Alone => {
-                return Err(invalid("it remembers more than this ledger: another copy of it goes on"));
-            }
-            // It may be what a process wrote that was killed before it could sync.
-            Ordering::Equal | Ordering::Greater => return self.file.sync_data(),
-            Ordering::Less => {}
-        }
-        let at = 1 - at;
-        self.file.seek(SeekFrom::Start((at * PLACE) as u64))?;
-        self.file.write_all(&place(&testimony))?;
-        self.file.sync_data()
+        let done = action(&mut self.file);
+        // Whoever gets the lock next finds what is written on disk, and may rely on it.
+        self.file.unlock()?;
+        done
     }
+}
+
+fn write(file: &mut File, sharing: Sharing, testimony: Testimony) -> io::Result<()> {
+    let Some((at, Remembered { testimony: newest, .. })) = newest(&read_places(file)?) else {
+        return Err(invalid("it was damaged while the ledger was open"));
+    };
+    if newest.ledger != testimony.ledger {
+        return Err(invalid("it is of another ledger"));
+    }
+    match newest.position.sequence.cmp(&testimony.position.sequence) {
+        Ordering::Equal if newest.position.hash != testimony.position.hash => {
+            return Err(invalid("it remembers another record in the same place: two copies of the ledger go on"));
+        }
+        Ordering::Greater if sharing == Sharing::Alone => {
+            return Err(invalid("it remembers more than this ledger: another copy of it goes on"));
+        }
+        // It may be what a process wrote that was killed before it could sync.
+        Ordering::Equal | Ordering::Greater => return file.sync_data(),
+        Ordering::Less => {}
+    }
+    let at = 1 - at;
+    file.seek(SeekFrom::Start((at * PLACE) as u64))?;
+    file.write_all(&place(&testimony))?;
+    file.sync_data()
 }
 
 fn invalid(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Whether a path still leads to an open file.
-#[cfg(unix)]
-fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    let (open, there) = (file.metadata()?, std::fs::metadata(path)?);
-    Ok((open.dev(), open.ino()) == (there.dev(), there.ino()))
+/// Opening anything other than a file may block.
+fn require_file(path: &Path) -> Result<(), Error> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(()),
+        Ok(_) => Err(Error::witness(path, "it is not a file")),
+        Err(error) => Err(Error::witness(path, error)),
+    }
 }
 
-/// Elsewhere an open file cannot be replaced.
-#[cfg(not(unix))]
-fn is_same_file(_: &File, _: &Path) -> io::Result<bool> {
-    Ok(true)
+/// Where the witnesses of ledgers in PostgreSQL are kept, unless it is said; nothing if there is no home folder.
+pub(crate) fn state_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local").join("state")))?;
+    Some(state.join("taximeter"))
 }
 
-fn failed(path: &Path, error: &io::Error) -> Error {
-    Error::storage(format!(
-        "the witness {}: {error}; its folder must exist and be writable (--witness)",
-        path.display()
-    ))
-}
-
-/// The newest line that can be read, and its place.
-fn newest(file: &mut File) -> io::Result<Option<(usize, Testimony)>> {
+fn read_places(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(2 * PLACE);
     file.seek(SeekFrom::Start(0))?;
     file.take(2 * PLACE as u64).read_to_end(&mut bytes)?;
-    let places = bytes.chunks(PLACE).enumerate().filter_map(|(at, place)| Some((at, parse(place)?)));
-    Ok(places.max_by_key(|(_, testimony)| testimony.position.sequence))
+    Ok(bytes)
+}
+
+/// The newest line that can be read, and its place.
+fn newest(bytes: &[u8]) -> Option<(usize, Remembered)> {
+    let read = [0, 1].map(|at| parse(bytes.get(at * PLACE..(at + 1) * PLACE)?));
+    let is_whole = read.iter().all(Option::is_some);
+    let places = read.into_iter().enumerate().filter_map(|(at, testimony)| Some((at, testimony?)));
+    let (at, testimony) = places.max_by_key(|(_, testimony)| testimony.position.sequence)?;
+    Some((at, Remembered { testimony, is_whole }))
 }
 
 /// One line, padded with spaces so that nothing of an older, longer one remains.
@@ -211,19 +238,6 @@ fn parse(place: &[u8]) -> Option<Testimony> {
     (mark == MARK).then_some(Testimony { ledger: LedgerId::parse(ledger)?, position })
 }
 
-/// A new name in a folder is on disk when the folder is.
-#[cfg(unix)]
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
-}
-
-/// Elsewhere folders cannot be synced.
-#[cfg(not(unix))]
-pub(crate) fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,6 +245,13 @@ mod tests {
     fn testimony(sequence: u64) -> Testimony {
         let hash = Hash::of(&sequence.to_le_bytes());
         Testimony { ledger: LedgerId::parse(&"a".repeat(32)).unwrap(), position: Position { sequence, hash } }
+    }
+
+    /// What a whole witness says.
+    fn remembered(path: &Path) -> Testimony {
+        let Remembered { testimony, is_whole } = Witness::read(path).unwrap().unwrap();
+        assert!(is_whole);
+        testimony
     }
 
     #[test]
@@ -241,7 +262,7 @@ mod tests {
         let mut witness = Witness::create(&path, testimony(3), Sharing::Shared).unwrap();
         for (advance, expected) in [(4, 4), (9, 9), (7, 9), (1_000_000, 1_000_000), (10, 1_000_000)] {
             witness.advance(testimony(advance)).unwrap();
-            assert_eq!(Witness::read(&path).unwrap(), Some(testimony(expected)));
+            assert_eq!(remembered(&path), testimony(expected));
         }
     }
 
@@ -271,10 +292,11 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         for at in 0..place(&testimony(4)).trim_ascii_end().len() {
             let mut torn = whole.clone();
-            torn[PLACE + at] ^= 1;
-            std::fs::write(&path, &torn).unwrap();
-            assert_eq!(Witness::read(&path).unwrap(), Some(testimony(3)), "byte {at}");
             torn[at] ^= 1;
+            std::fs::write(&path, &torn).unwrap();
+            let damaged = Remembered { testimony: testimony(3), is_whole: false };
+            assert_eq!(Witness::read(&path).unwrap(), Some(damaged), "byte {at}");
+            torn[PLACE + at] ^= 1;
             std::fs::write(&path, &torn).unwrap();
             assert!(Witness::read(&path).unwrap_err().is_rollback());
         }

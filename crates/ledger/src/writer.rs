@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use async_channel::{Receiver, Sender};
 use jiff::Timestamp;
 
 use crate::account::AccountSpec;
@@ -17,23 +18,25 @@ use crate::charge::{Outcome, PreparedCharge, Receipt};
 use crate::commit_times::CommitClock;
 use crate::connections::Connections;
 use crate::deciding::{DecidedBatch, Deciding, Settled};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::hash::StateTree;
 use crate::journal::Position;
 use crate::name::{AccountName, Key, Note, Who};
-use crate::queue::{Batch, Queue, Reply};
 use crate::refusals::Refusals;
 use crate::store::{Failure, Store, StoreError, StoredRecord};
 use crate::witness::{Testimony, Witness};
 
 /// What waits in the queue: something to do, and where the answer goes.
 pub(crate) enum Command {
-    Charge(PreparedCharge, Reply<Result<Outcome, Error>>),
-    Open(Box<AccountSpec>, Reply<Result<Receipt, Error>>),
-    Close(AccountName, Option<Who>, Option<Note>, Reply<Result<Receipt, Error>>),
+    Charge(PreparedCharge, Reply<Outcome>),
+    Open(Box<AccountSpec>, Reply<Receipt>),
+    Close(AccountName, Option<Who>, Option<Note>, Reply<Receipt>),
     /// Takes over what other processes wrote, which every transaction does first.
-    Refresh(Reply<Result<(), Error>>),
+    Refresh(Reply<()>),
 }
+
+/// Where an answer goes. Dropped without one, it tells so.
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
 impl Command {
     /// How much there is to decide, at most: costs times accounts that pay them.
@@ -47,17 +50,18 @@ impl Command {
     }
 
     fn fail(self, error: Error) {
-        match self {
-            Command::Charge(_, reply) => reply.send(Err(error)),
-            Command::Open(_, reply) | Command::Close(.., reply) => reply.send(Err(error)),
-            Command::Refresh(reply) => reply.send(Err(error)),
-        }
+        // A caller that no longer waits gets no answer.
+        let _ = match self {
+            Command::Charge(_, reply) => reply.send(Err(error)).is_ok(),
+            Command::Open(_, reply) | Command::Close(.., reply) => reply.send(Err(error)).is_ok(),
+            Command::Refresh(reply) => reply.send(Err(error)).is_ok(),
+        };
     }
 }
 
 /// What the writer shares with the handles.
 pub(crate) struct Shared {
-    pub(crate) queue: Queue<Command>,
+    pub(crate) queue: Sender<Command>,
     pub(crate) books: RwLock<Books>,
     pub(crate) refusals: Mutex<Refusals>,
     /// Charges that were committed.
@@ -68,21 +72,35 @@ pub(crate) struct Shared {
     pub(crate) connections: Connections,
     /// Why the writer stopped, if it did.
     pub(crate) cause: OnceLock<Error>,
+    /// Since when the writer is at the transaction that it is at, if it is.
+    pub(crate) busy_since: Mutex<Option<Instant>>,
 }
 
 impl Shared {
+    /// The books, to read. No code that can panic holds them, so a poisoned lock guards a sound state.
+    pub(crate) fn books(&self) -> RwLockReadGuard<'_, Books> {
+        self.books.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn books_mut(&self) -> RwLockWriteGuard<'_, Books> {
+        self.books.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_busy_since(&self, since: Option<Instant>) {
+        *self.busy_since.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
     /// What is told to whoever asks after the writer stopped.
     pub(crate) fn stopped(&self) -> Error {
-        let cause = self.cause.get().map_or(String::new(), |cause| format!(" ({cause})"));
-        Error::stopped(format!(
-            "the ledger has stopped{cause} and takes nothing more; nothing was charged. Mend the cause and open the ledger again"
-        ))
+        ErrorKind::Stopped(self.cause.get().cloned()).into()
     }
 }
 
-/// How often, and for how long, a transaction is tried when the store says that it may be.
-const TRIES: u32 = 20;
-const TRYING: Duration = Duration::from_secs(120);
+/// How long a transaction may take, with all its attempts: callers have time limits of their own.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The same where the store could not be reached before: the next caller fails at once, or finds that it is back.
+const PATIENCE_WHEN_LOST: Duration = Duration::from_secs(2);
 
 /// So many transactions in a row must have found the ledger undisturbed before the next one is expected to. Where two processes take
 /// turns that hardly happens; where one is alone it is soon over.
@@ -93,6 +111,7 @@ const HALVED: usize = 32;
 
 pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
+    pub(crate) waiting: Receiver<Command>,
     pub(crate) store: Box<dyn Store>,
     pub(crate) witness: Witness,
     pub(crate) tree: StateTree,
@@ -102,6 +121,17 @@ pub(crate) struct Writer {
     pub(crate) meets_repeats: bool,
     /// How many transactions in a row found the ledger as this process had left it.
     pub(crate) undisturbed: u32,
+    /// Whether the store could not be reached the last time.
+    pub(crate) is_lost: bool,
+    /// A transaction whose commit got no answer. Until it is known what came of it, nothing else is decided.
+    pub(crate) in_doubt: Option<InDoubt>,
+}
+
+/// A transaction whose commit got no answer.
+pub(crate) struct InDoubt {
+    changes: Changes,
+    /// What those who wait for it are told if it is there; nothing once they were told that it is not known.
+    settled: Option<Vec<Settled>>,
 }
 
 impl Drop for Writer {
@@ -111,8 +141,12 @@ impl Drop for Writer {
     }
 }
 
-/// Why a batch could not be done.
-enum Trouble {
+/// Why a transaction did not happen.
+enum Undone {
+    /// The same may be tried again at once.
+    Again(Error),
+    /// The connection is lost.
+    Lost(Error),
     /// The commands are answered with the error; the ledger goes on.
     Failed(Error),
     /// The commands' outcome is not known, and the ledger stops.
@@ -123,117 +157,115 @@ impl Writer {
     /// Works until the queue is closed and empty, or until something fails that must not be passed over.
     pub(crate) fn run(mut self) {
         let mut expected = 0;
-        loop {
-            let mut batch = self.shared.queue.take();
-            if batch.items.is_empty() {
-                return;
-            }
-            while !batch.items.is_empty() {
+        while let Ok(first) = self.waiting.recv_blocking() {
+            let mut batch = vec![first];
+            batch.extend(waiting(&self.waiting));
+            while !batch.is_empty() {
                 match self.serve(&mut batch, expected) {
                     Ok(settled) => {
                         // Whoever is answered now will mostly ask again at once.
                         expected = settled.len() + self.shared.queue.len();
-                        self.answer(batch.items.drain(..settled.len()), settled);
+                        self.answer(batch.drain(..settled.len()), settled);
                     }
-                    Err(Trouble::Failed(error)) => {
-                        batch.items.drain(..).for_each(|command| command.fail(error.clone()))
+                    Err(Undone::Stop(error)) => return self.stop(batch, &error),
+                    Err(Undone::Lost(error)) => {
+                        let why = format!(
+                            "the ledger cannot be reached: {error}. Nothing was charged; try again in a moment"
+                        );
+                        self.fail(batch.drain(..), &error, &Error::busy(why));
                     }
-                    Err(Trouble::Stop(error)) => return self.stop(batch, &error),
+                    Err(Undone::Again(error) | Undone::Failed(error)) => self.fail(batch.drain(..), &error, &error),
                 }
             }
+        }
+    }
+
+    /// Tells why nothing was done; and of what was to be committed, that its outcome is unknown. The key of a charge tells later.
+    fn fail(&mut self, commands: impl Iterator<Item = Command>, cause: &Error, error: &Error) {
+        let in_doubt = self.in_doubt.as_mut().and_then(|doubt| doubt.settled.take()).map_or(0, |settled| settled.len());
+        let unknown = Error::from(ErrorKind::UnknownOutcome(Some(cause.clone())));
+        for (at, command) in commands.enumerate() {
+            let changes = at < in_doubt && !matches!(command, Command::Refresh(_));
+            command.fail(if changes { unknown.clone() } else { error.clone() });
         }
     }
 
     /// Ends for good: whoever is in the batch does not know its outcome, and whoever still waits was not charged.
-    fn stop(self, mut batch: Batch<Command>, error: &Error) {
+    fn stop(self, batch: Vec<Command>, error: &Error) {
         // The first cause is the one that is told.
         let _ = self.shared.cause.set(error.clone());
         self.shared.queue.close();
-        let unknown = Error::unknown_outcome(format!(
-            "{error}. The ledger stopped, since what is on disk is not known. What was asked may or may not be in it: mend the \
-             cause, open the ledger again, and ask again for a charge with the same key, or look at the account"
-        ));
+        let unknown = Error::from(ErrorKind::UnknownOutcome(Some(error.clone())));
         let stopped = self.shared.stopped();
-        for command in batch.items.drain(..) {
+        for command in batch {
             let changes_nothing = matches!(command, Command::Refresh(_));
             command.fail(if changes_nothing { stopped.clone() } else { unknown.clone() });
         }
-        drop(batch);
-        loop {
-            let mut waiting = self.shared.queue.take();
-            if waiting.items.is_empty() {
-                return;
-            }
-            waiting.items.drain(..).for_each(|command| command.fail(stopped.clone()));
-        }
+        waiting(&self.waiting).for_each(|command| command.fail(stopped.clone()));
     }
 
     fn answer(&self, commands: impl Iterator<Item = Command>, settled: Vec<Settled>) {
         for (command, settled) in commands.zip(settled) {
-            match (command, settled) {
+            // A caller that no longer waits gets no answer.
+            let _ = match (command, settled) {
                 (Command::Charge(prepared, reply), Settled::Charge(result)) => {
                     if let Ok(Outcome::Refused(refusal)) = &result {
                         self.shared.refusals.lock().unwrap_or_else(PoisonError::into_inner).note(&prepared, refusal);
                     }
-                    reply.send(result);
+                    reply.send(result).is_ok()
                 }
-                (Command::Open(_, reply) | Command::Close(.., reply), Settled::Account(result)) => reply.send(result),
-                (Command::Refresh(reply), Settled::Refreshed) => reply.send(Ok(())),
+                (Command::Open(_, reply) | Command::Close(.., reply), Settled::Account(result)) => {
+                    reply.send(result).is_ok()
+                }
+                (Command::Refresh(reply), Settled::Refreshed) => reply.send(Ok(())).is_ok(),
                 _ => unreachable!("answers come in the order of the commands"),
-            }
+            };
         }
     }
 
     /// Decides and commits a batch, or as much of it as one transaction should hold. The answers come in the order of the commands.
     /// So many are expected in all: those that arrive while the first are decided join the batch.
-    fn serve(&mut self, batch: &mut Batch<Command>, expected: usize) -> Result<Vec<Settled>, Trouble> {
-        // A transaction whose commit got no answer.
-        let mut in_doubt: Option<DecidedBatch> = None;
+    ///
+    /// Where the connection is lost it is made again, and what was decided is decided anew; a commit that got no answer is looked for
+    /// first. What cannot be reached in time is an error for those who wait, and is tried again for the next.
+    fn serve(&mut self, batch: &mut Vec<Command>, expected: usize) -> Result<Vec<Settled>, Undone> {
         let started = Instant::now();
-        for attempt in (0..TRIES).take_while(|attempt| *attempt == 0 || started.elapsed() < TRYING) {
-            let expected = if attempt == 0 && !self.meets_repeats { expected } else { 0 };
-            match self.attempt(batch, expected, started, &mut in_doubt) {
-                Ok(settled) => return Ok(settled),
-                Err(Undone::Trouble(Trouble::Failed(error))) if in_doubt.is_some() => return Err(Trouble::Stop(error)),
-                Err(Undone::Trouble(trouble)) => return Err(trouble),
-                Err(Undone::Again) => thread::sleep(Duration::from_millis(u64::from(attempt.min(10)) * 5)),
-                Err(Undone::Lost(error)) => self.reconnect(&error)?,
-            }
-        }
-        match in_doubt {
-            Some(_) => Err(Trouble::Stop(Error::storage("the store was lost at every attempt"))),
-            None => Err(Trouble::Failed(Error::busy(format!(
-                "the store was contended for {} s; nothing was charged, try again",
-                started.elapsed().as_secs()
-            )))),
-        }
+        let deadline = started + if self.is_lost { PATIENCE_WHEN_LOST } else { PATIENCE };
+        self.store.set_deadline(deadline);
+        self.shared.set_busy_since(Some(started));
+        let mut expected = if self.meets_repeats { 0 } else { expected };
+        let result = loop {
+            let undone = match self.attempt(batch, expected, started) {
+                Err(Undone::Lost(error)) => match self.reconnect(&error) {
+                    Ok(()) => continue,
+                    Err(undone) => undone,
+                },
+                Err(Undone::Again(_)) if Instant::now() < deadline => {
+                    thread::sleep(Duration::from_millis(5));
+                    expected = 0;
+                    continue;
+                }
+                Err(undone) => undone,
+                Ok(settled) => break Ok(settled),
+            };
+            break Err(undone);
+        };
+        self.shared.set_busy_since(None);
+        self.is_lost = matches!(result, Err(Undone::Lost(_)));
+        result
     }
 
-    fn attempt(
-        &mut self,
-        batch: &mut Batch<Command>,
-        expected: usize,
-        started: Instant,
-        in_doubt: &mut Option<DecidedBatch>,
-    ) -> Result<Vec<Settled>, Undone> {
-        let (head, foreseen) = self.begin(batch, expected, in_doubt.is_none() && !self.meets_repeats)?;
-        // Every other writer waits now, so what the journal says is the last word about a commit that got no answer.
-        if let Some(position) = in_doubt.as_ref().map(|(changes, _)| changes.head()) {
-            let is_there = self.store.record(position.sequence)?.is_some_and(|record| record.hash == position.hash);
-            if let Some((changes, settled)) = in_doubt.take() {
-                if is_there {
-                    self.store.rollback();
-                    self.remember(changes, started)?;
-                    return Ok(settled);
-                }
-                changes.undo(&mut self.tree);
-            }
+    fn attempt(&mut self, batch: &mut Vec<Command>, expected: usize, started: Instant) -> Result<Vec<Settled>, Undone> {
+        let (head, foreseen) = self.begin(batch, expected, self.in_doubt.is_none() && !self.meets_repeats)?;
+        if let Some(settled) = self.resolve_doubt(started)? {
+            self.store.rollback();
+            return Ok(settled);
         }
         self.refresh(head)?;
         // Most keys are new, and the journal takes none twice; so they are looked up only where they may not be new.
-        let known = if self.meets_repeats { self.known_keys(batch.items.iter())? } else { HashMap::new() };
+        let known = if self.meets_repeats { self.known_keys(batch.iter())? } else { HashMap::new() };
         let (changes, settled) = foreseen.unwrap_or_else(|| self.decide(batch, expected, &known));
-        let commands = &batch.items[..settled.len()];
+        let commands = &batch[..settled.len()];
         if !self.meets_repeats {
             // What is not charged now may have been charged before.
             let suspects = commands.iter().zip(&settled).filter(|(_, settled)| !settled.is_charged());
@@ -243,7 +275,7 @@ impl Writer {
                 self.meets_repeats = true;
                 repeats?;
                 self.store.rollback();
-                return Err(Undone::Again);
+                return Err(Undone::Again(Error::busy("a key was used before")));
             }
         }
         if changes.is_empty() {
@@ -263,22 +295,36 @@ impl Writer {
                 Ok(settled)
             }
             Err(error) if error.kind == Failure::Lost => {
-                *in_doubt = Some((changes, settled));
+                self.in_doubt = Some(InDoubt { changes, settled: Some(settled) });
                 Err(error.into())
             }
             Err(error) => Err(self.undo(changes, error)),
         }
     }
 
+    /// Finds out what came of a commit that got no answer. Every other writer waits now, so what the journal says is the last word.
+    /// Returns what those are told who still wait for it.
+    fn resolve_doubt(&mut self, started: Instant) -> Result<Option<Vec<Settled>>, Undone> {
+        let Some(position) = self.in_doubt.as_ref().map(|doubt| doubt.changes.head()) else { return Ok(None) };
+        let is_there = self.store.record(position.sequence)?.is_some_and(|record| record.hash == position.hash);
+        let Some(InDoubt { changes, settled }) = self.in_doubt.take() else { return Ok(None) };
+        if !is_there {
+            changes.undo(&mut self.tree);
+            return Ok(None);
+        }
+        self.remember(changes, started)?;
+        Ok(settled)
+    }
+
     /// Begins a transaction. Where nobody else writes, the books are already what they will be when it has begun. So the batch is
     /// decided while the store answers, and the store may write the first half of it while the second is decided.
     fn begin(
         &mut self,
-        batch: &mut Batch<Command>,
+        batch: &mut Vec<Command>,
         expected: usize,
         may_foresee: bool,
     ) -> Result<(Option<Position>, Option<DecidedBatch>), Undone> {
-        let known = self.books_head();
+        let known = self.shared.books().head();
         let is_as_known =
             |begun: &Result<Option<Position>, StoreError>| matches!(begun, Ok(Some(head)) if *head == known);
         if !may_foresee || self.undisturbed < UNDISTURBED {
@@ -287,17 +333,17 @@ impl Writer {
             return Ok((begun?, None));
         }
         self.store.ask_to_begin();
-        let Writer { shared, store, tree, overlap, .. } = self;
-        let books = shared.books.read().unwrap_or_else(PoisonError::into_inner);
+        let Writer { shared, waiting, store, tree, overlap, .. } = self;
+        let books = shared.books();
         let mut deciding = Deciding::new(&books, tree);
         let half = if *overlap && expected >= HALVED { expected / 2 } else { usize::MAX };
-        deciding.decide(&shared.queue, batch, expected, half, &HashMap::new());
+        deciding.decide(waiting, batch, expected, half, &HashMap::new());
         let begun = store.begin();
         let (is_foreseen, mut ahead) = (is_as_known(&begun), Ok(()));
         if is_foreseen && deciding.len() == half {
             ahead = store.append(deciding.take_entries()).and_then(|()| store.send_ahead());
             if ahead.is_ok() {
-                deciding.decide(&shared.queue, batch, expected, usize::MAX, &HashMap::new());
+                deciding.decide(waiting, batch, expected, usize::MAX, &HashMap::new());
             }
         }
         let (changes, settled) = deciding.finish();
@@ -323,46 +369,37 @@ impl Writer {
     /// Decides a batch.
     fn decide(
         &mut self,
-        batch: &mut Batch<Command>,
+        batch: &mut Vec<Command>,
         expected: usize,
         known: &HashMap<Key, StoredRecord>,
     ) -> DecidedBatch {
-        let Writer { shared, tree, .. } = self;
-        let books = shared.books.read().unwrap_or_else(PoisonError::into_inner);
+        let Writer { shared, waiting, tree, .. } = self;
+        let books = shared.books();
         let mut deciding = Deciding::new(&books, tree);
-        deciding.decide(&shared.queue, batch, expected, usize::MAX, known);
+        deciding.decide(waiting, batch, expected, usize::MAX, known);
         deciding.finish()
     }
 
     /// What is on disk is remembered by the witness, and then part of the books.
     fn remember(&mut self, changes: Changes, started: Instant) -> Result<(), Undone> {
-        let ledger = self.shared.books.read().unwrap_or_else(PoisonError::into_inner).id();
-        let stop = |error| Undone::Trouble(Trouble::Stop(error));
-        self.witness.advance(Testimony { ledger, position: changes.head() }).map_err(stop)?;
+        let ledger = self.shared.books().id();
+        self.witness.advance(Testimony { ledger, position: changes.head() }).map_err(Undone::Stop)?;
         self.shared.commit_clock.note(started.elapsed());
         self.shared.charges.fetch_add(changes.charges(), Ordering::Relaxed);
-        self.shared.books.write().unwrap_or_else(PoisonError::into_inner).adopt(changes);
+        self.shared.books_mut().adopt(changes);
         Ok(())
     }
 
     /// What other processes committed is acknowledged again by a repeated key, so this one's witness must know it too. What is only
     /// read need not be known to it: whoever was told that it is charged has a witness that knows.
     fn acknowledge_known(&mut self) -> Result<(), Undone> {
-        let (ledger, position) = {
-            let books = self.shared.books.read().unwrap_or_else(PoisonError::into_inner);
-            (books.id(), books.head())
-        };
-        self.witness.advance(Testimony { ledger, position }).map_err(|error| Undone::Trouble(Trouble::Stop(error)))
-    }
-
-    /// The newest record that the books know.
-    fn books_head(&self) -> Position {
-        self.shared.books.read().unwrap_or_else(PoisonError::into_inner).head()
+        let known = self.shared.books().testimony();
+        self.witness.advance(known).map_err(Undone::Stop)
     }
 
     /// Takes over what other processes wrote since.
     fn refresh(&mut self, head: Option<Position>) -> Result<(), Undone> {
-        let known = self.books_head();
+        let known = self.shared.books().head();
         let head = head.ok_or_else(|| broken("the journal of the ledger is gone"))?;
         if head == known {
             return Ok(());
@@ -379,8 +416,8 @@ impl Writer {
             return Err(broken(&format!("record {} is no longer the one that this process knew", known.sequence)));
         }
         let rows = self.store.accounts(Some(known.sequence))?;
-        let mut books = self.shared.books.write().unwrap_or_else(PoisonError::into_inner);
-        books.refresh(&mut self.tree, &rows, &record).map_err(|error| Undone::Trouble(Trouble::Stop(error)))?;
+        let mut books = self.shared.books_mut();
+        books.refresh(&mut self.tree, &rows, &record).map_err(Undone::Stop)?;
         books.set_head(head);
         Ok(())
     }
@@ -411,53 +448,59 @@ impl Writer {
             .collect())
     }
 
-    /// Makes the connection again, and checks that the ledger was not set back meanwhile.
-    fn reconnect(&mut self, cause: &Error) -> Result<(), Trouble> {
-        let stop = |error: &dyn std::fmt::Display| Trouble::Stop(Error::storage(format!("{cause}, and then: {error}")));
-        self.store.reconnect().map_err(|error| stop(&error.message))?;
-        let (id, known) = {
-            let books = self.shared.books.read().unwrap_or_else(PoisonError::into_inner);
-            (books.id(), books.head())
-        };
-        let testimony = Witness::read(self.witness.path()).map_err(Trouble::Stop)?;
-        for position in
-            testimony.filter(|testimony| testimony.ledger == id).map(|t| t.position).into_iter().chain([known])
-        {
-            let record = self.store.record(position.sequence).map_err(|error| stop(&error.message))?;
+    /// Makes the connection again, and checks that the ledger was not set back meanwhile. A database that does not come back in time
+    /// may do so later; one that has become another must not be written to.
+    fn reconnect(&mut self, cause: &Error) -> Result<(), Undone> {
+        let stop = |error: &dyn std::fmt::Display| Undone::Stop(Error::storage(format!("{cause}, and then: {error}")));
+        if let Err(error) = self.store.reconnect() {
+            return Err(match error.kind {
+                Failure::Lost => Undone::Lost(Error::storage(format!("{cause}, and then: {}", error.message))),
+                _ => stop(&error.message),
+            });
+        }
+        let known = self.shared.books().testimony();
+        let remembered = Witness::read(self.witness.path()).map_err(Undone::Stop)?;
+        let remembered = remembered.map(|remembered| remembered.testimony);
+        let remembered = remembered.filter(|testimony| testimony.ledger == known.ledger);
+        for Testimony { position, .. } in remembered.into_iter().chain([known]) {
+            let record = match self.store.record(position.sequence) {
+                // Cut once more: the next attempt has no connection, and comes here again.
+                Err(error) if error.kind == Failure::Lost => return Ok(()),
+                found => found.map_err(|error| stop(&error.message))?,
+            };
             if record.is_none_or(|record| record.hash != position.hash) {
-                return Err(Trouble::Stop(Error::rollback(format!(
-                    "after the connection was made again, record {} is not the one that was acknowledged: the ledger was set back",
-                    position.sequence
-                ))));
+                return Err(Undone::Stop(ErrorKind::SetBack(position.sequence).into()));
             }
         }
         Ok(())
     }
 }
 
-/// Why a transaction did not happen.
-enum Undone {
-    Again,
-    Lost(Error),
-    Trouble(Trouble),
-}
-
 impl From<StoreError> for Undone {
     fn from(error: StoreError) -> Undone {
         match error.kind {
-            Failure::Again | Failure::KeyTaken => Undone::Again,
+            Failure::Again | Failure::KeyTaken => Undone::Again(Error::busy(format!(
+                "the store is contended: {}; nothing was charged, try again",
+                error.message
+            ))),
             Failure::Lost => Undone::Lost(error.into()),
-            Failure::Failed => Undone::Trouble(Trouble::Failed(Error::storage(format!(
+            Failure::Failed => Undone::Failed(Error::storage(format!(
                 "{}. Nothing was charged, and nothing that was acknowledged is lost",
                 error.message
-            )))),
-            Failure::Broken | Failure::Fatal => Undone::Trouble(Trouble::Stop(error.into())),
+            ))),
+            Failure::Alarm => Undone::Failed(error.into()),
+            Failure::Broken | Failure::OtherFormat(_) | Failure::Fatal => Undone::Stop(error.into()),
         }
     }
 }
 
 fn broken(what: &str) -> Undone {
-    Undone::Trouble(Trouble::Stop(Error::integrity(format!("{what}; run `verify`"))))
+    Undone::Stop(Error::integrity(what))
+}
+
+/// Everything that waits now.
+pub(crate) fn waiting(commands: &Receiver<Command>) -> impl Iterator<Item = Command> {
+    std::iter::from_fn(|| commands.try_recv().ok())
 }
 
 /// The time, to the millisecond.

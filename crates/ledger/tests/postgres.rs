@@ -2,7 +2,7 @@
 #![cfg(feature = "server-tests")]
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, O
 use taximeter_ledger::{
     AccountName, AccountSpec, Charge, Error, Key, Ledger, Location, Options, Outcome, Privacy, verify,
 };
-use taximeter_testing::{PrivatePostgres, query};
+use taximeter_testing::{PrivatePostgres, query, wait_until};
 
 /// Each ledger has a connection and a writer of its own, as if it were another process.
 fn open(url: &str, folder: &Path) -> Result<Ledger, Error> {
@@ -35,7 +35,7 @@ fn open_account(ledger: &Ledger, name: AccountName, budget: &str) {
         name,
         privacy: Privacy::default(),
         filter: Some(FilterSpec::new(FilterRule::Basic, budget)),
-        odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+        odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
     });
     opened.unwrap();
 }
@@ -161,6 +161,49 @@ fn what_another_process_charged_is_read_after_a_refresh() {
     assert_eq!((second.charges(), second.commits()), (0, 0));
 }
 
+/// Executes a statement in a transaction that stays open until [`LET_GO`] is executed, or for five minutes if the test fails.
+fn hold(url: &str, statement: &str) {
+    query(url, "CREATE TABLE public.let_go (now bool)").unwrap();
+    let wait = "FOR at IN 1..3000 LOOP EXIT WHEN EXISTS (SELECT FROM public.let_go); PERFORM pg_sleep(0.1); END LOOP";
+    query(url, &format!("DO $$ BEGIN {statement}; {wait}; END $$")).unwrap();
+}
+
+const LET_GO: &str = "INSERT INTO public.let_go VALUES (true)";
+
+/// Connections that [`hold`] something, and those that wait for it.
+const HOLDS: &str = "wait_event = 'PgSleep'";
+const WAITS: &str = "wait_event_type = 'Lock'";
+
+/// How many other connections to a database meet a condition.
+fn others(url: &str, condition: &str) -> String {
+    query(url, &format!("SELECT count(*) {OTHERS} AND {condition}")).unwrap()
+}
+
+/// Cuts the other connections that meet a condition.
+fn cut(url: &str, condition: &str) {
+    query(url, &format!("SELECT pg_terminate_backend(pid) {OTHERS} AND {condition}")).unwrap();
+}
+
+const OTHERS: &str = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+
+#[test]
+fn a_connection_that_is_cut_once_more_while_it_is_checked_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = PrivatePostgres::shared().new_database().unwrap();
+    let ledger = open_with_account(&url, folder.path(), "100,1e-6");
+    cut(&url, "true");
+    thread::scope(|scope| {
+        scope.spawn(|| hold(&url, "LOCK TABLE taximeter.journal"));
+        wait_until("the journal is held", || others(&url, HOLDS) == "1");
+        let charging = scope.spawn(|| ledger.charge(charge("k")));
+        wait_until("the journal is looked at", || others(&url, WAITS) == "1");
+        cut(&url, WAITS);
+        query(&url, LET_GO).unwrap();
+        let outcome = charging.join().unwrap();
+        assert!(matches!(outcome, Ok(Outcome::Charged(_))), "{outcome:?}");
+    });
+}
+
 #[test]
 fn refreshes_that_wait_together_cost_one_transaction() {
     let folder = tempfile::tempdir().unwrap();
@@ -168,27 +211,26 @@ fn refreshes_that_wait_together_cost_one_transaction() {
     let ledger = open_with_account(&url, folder.path(), "100,1e-6");
     // Somebody else writes meanwhile, so that the first refresh waits, and the others behind it.
     thread::scope(|scope| {
-        let hold = "BEGIN; SELECT FROM taximeter.head FOR UPDATE; SELECT pg_sleep(2); COMMIT";
-        let holding = scope.spawn(|| query(&url, hold).unwrap());
-        let held =
-            "SELECT count(*) FROM pg_locks WHERE relation = 'taximeter.head'::regclass AND mode = 'RowShareLock'";
-        let start = Instant::now();
-        while query(&url, held).unwrap() == "0" {
-            assert!(start.elapsed() < Duration::from_secs(10), "nobody holds the lock");
-            thread::sleep(Duration::from_millis(10));
+        scope.spawn(|| hold(&url, "PERFORM FROM taximeter.head FOR UPDATE"));
+        wait_until("the lock is held", || others(&url, HOLDS) == "1");
+        scope.spawn(|| ledger.refresh().unwrap());
+        wait_until("a refresh waits for the lock", || others(&url, WAITS) == "1");
+        for _ in 0..99 {
+            scope.spawn(|| ledger.refresh().unwrap());
         }
-        let refreshing: Vec<_> = (0..100).map(|_| scope.spawn(|| ledger.refresh().unwrap())).collect();
-        refreshing.into_iter().for_each(|refresh| refresh.join().unwrap());
-        holding.join().unwrap();
+        wait_until("the others wait behind it", || ledger.waiting() == 99);
+        query(&url, LET_GO).unwrap();
     });
     drop(ledger);
     // The server counts when a connection has gone.
+    wait_until("the connections have gone", || others(&url, "true") == "0");
     let rolled_back = "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()";
-    let counted = (0..500).find_map(|_| {
-        thread::sleep(Duration::from_millis(10));
-        query(&url, rolled_back).unwrap().parse::<u64>().ok().filter(|count| *count > 0)
+    let mut counted = 0;
+    wait_until("it is counted", || {
+        counted = query(&url, rolled_back).unwrap().parse().unwrap();
+        counted > 0
     });
-    assert!((1..10).contains(&counted.unwrap()), "{counted:?}");
+    assert!(counted < 10, "{counted}");
 }
 
 #[test]
@@ -196,10 +238,9 @@ fn a_look_at_the_journal_outlives_its_connection() {
     let folder = tempfile::tempdir().unwrap();
     let url = PrivatePostgres::shared().new_database().unwrap();
     let ledger = open_with_account(&url, folder.path(), "100,1e-6");
-    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
     for _ in 0..2 {
         assert_eq!(ledger.history(&census(), None, 10).unwrap().records.len(), 1);
-        query(&url, cut).unwrap();
+        cut(&url, "true");
     }
 }
 
@@ -245,28 +286,26 @@ fn charge_all(ledger: &Ledger, keys: usize, name: &str) -> usize {
     fresh
 }
 
+/// Waits for one more charge, and says whether there are more to come. A ledger whose connection is cut again and again before it works
+/// gives up after a while.
+fn is_charged_again(ledger: &Ledger, charging: &thread::ScopedJoinHandle<'_, usize>) -> bool {
+    let before = ledger.charges();
+    wait_until("one more charge is made", || ledger.charges() > before || charging.is_finished());
+    !charging.is_finished()
+}
+
 #[test]
 fn connections_that_are_cut_at_any_moment_lose_and_double_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let server = PrivatePostgres::shared();
-    let url = server.new_database().unwrap();
-    let database = url.rsplit_once('/').unwrap().1;
+    let url = PrivatePostgres::shared().new_database().unwrap();
     let ledger = open_with_account(&url, folder.path(), "10000,1e-6");
-    let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
-        scope.spawn(|| {
-            let cut = format!(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}' AND pid <> pg_backend_pid()"
-            );
-            while !is_done.load(Ordering::Relaxed) {
-                query(&server.url("postgres"), &cut).unwrap();
-                thread::sleep(Duration::from_millis(30));
-            }
-        });
-        let fresh = charge_all(&ledger, 300, "cut");
-        is_done.store(true, Ordering::Relaxed);
+        let charging = scope.spawn(|| charge_all(&ledger, 300, "cut"));
+        while is_charged_again(&ledger, &charging) {
+            cut(&url, "true");
+        }
         // The ledger found out by itself what came of every commit that got no answer.
-        assert_eq!(fresh, 300);
+        assert_eq!(charging.join().unwrap(), 300);
     });
     drop(ledger);
     assert_eq!(verified_charges(&url, folder.path()), 300);
@@ -281,7 +320,7 @@ fn a_server_that_crashes_loses_nothing_that_was_acknowledged() {
     thread::scope(|scope| {
         let charging = scope.spawn(|| charge_all(&ledger, 300, "crash"));
         for _ in 0..3 {
-            thread::sleep(Duration::from_millis(200));
+            assert!(is_charged_again(&ledger, &charging), "there was nothing left to lose");
             server.stop_immediate().unwrap();
             server.start_again().unwrap();
         }
@@ -289,6 +328,102 @@ fn a_server_that_crashes_loses_nothing_that_was_acknowledged() {
     });
     drop(ledger);
     assert_eq!(verified_charges(&url, folder.path()), 300);
+}
+
+/// How long a request may be held by a database that does not answer, and how long until a ledger says that it is not ready. The
+/// machine may be slow.
+const HELD: Duration = Duration::from_secs(40);
+const NOT_READY: Duration = Duration::from_secs(4);
+
+/// Once a server that was away for half a minute stopped the ledger for good.
+#[test]
+fn a_ledger_goes_on_by_itself_after_an_outage_however_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = PrivatePostgres::start().unwrap();
+    let url = server.new_database().unwrap();
+    let ledger = open_with_account(&url, folder.path(), "10000,1e-6");
+    assert!(matches!(ledger.charge(charge("before")).unwrap(), Outcome::Charged(_)));
+    ledger.health().unwrap();
+    server.stop_immediate().unwrap();
+    let stopped = Instant::now();
+    wait_until("it is not ready", || ledger.health().is_err());
+    assert!(stopped.elapsed() < NOT_READY, "{:?}", stopped.elapsed());
+    // Nothing is in doubt, so those who ask are told that nothing was charged: the first one after a while, the others soon.
+    let outage = Instant::now();
+    let mut answers = 0;
+    while outage.elapsed() < Duration::from_secs(35) {
+        let asked = Instant::now();
+        let error = ledger.charge(charge(&format!("during {answers}"))).unwrap_err();
+        assert!(error.is_busy() && error.to_string().contains("othing was charged"), "{error}");
+        assert!(asked.elapsed() < HELD, "{:?}", asked.elapsed());
+        answers += 1;
+    }
+    assert!(answers > 2, "{answers}");
+    assert!(ledger.is_running() && ledger.health().unwrap_err().is_busy());
+    server.start_again().unwrap();
+    wait_until("it goes on", || {
+        matches!(ledger.charge(charge("after")), Ok(Outcome::Charged(_) | Outcome::Replayed(_)))
+    });
+    wait_until("it is ready", || ledger.health().is_ok());
+    drop(ledger);
+    assert_eq!(verified_charges(&url, folder.path()), 2);
+}
+
+/// Sends a signal to the processes that serve a database, and to the one that would start others.
+fn signal_all(signal: &str, processes: &[String]) {
+    assert!(Command::new("kill").arg(signal).args(processes).status().unwrap().success());
+}
+
+/// Once a server that hung held requests for minutes.
+#[test]
+fn a_database_that_hangs_holds_nobody_for_long_and_what_was_in_doubt_is_found_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = PrivatePostgres::start().unwrap();
+    let url = server.new_database().unwrap();
+    let ledger = open_with_account(&url, folder.path(), "10000,1e-6");
+    let directory = query(&url, "SHOW data_directory").unwrap();
+    let postmaster = std::fs::read_to_string(format!("{directory}/postmaster.pid")).unwrap();
+    let postmaster = postmaster.lines().next().unwrap().to_string();
+    for round in 0..2 {
+        let backends = query(&url, &format!("SELECT string_agg(pid::text, ' ') {OTHERS}")).unwrap();
+        let processes: Vec<String> =
+            [&*postmaster].into_iter().chain(backends.split(' ')).map(str::to_string).collect();
+        let key = |at: u64| format!("{round} {at}");
+        let unanswered = thread::scope(|scope| {
+            // Charges go on until one of them is held.
+            let charging = scope.spawn(|| {
+                let mut at = 0;
+                loop {
+                    let asked = Instant::now();
+                    if let Err(error) = ledger.charge(charge(&key(at))) {
+                        return (at, error, asked.elapsed());
+                    }
+                    at += 1;
+                }
+            });
+            let before = ledger.charges();
+            wait_until("charges are made", || ledger.charges() > before + 20 + round);
+            signal_all("-STOP", &processes);
+            let stopped = Instant::now();
+            wait_until("it is not ready", || ledger.health().is_err());
+            assert!(stopped.elapsed() < NOT_READY, "{:?}", stopped.elapsed());
+            let (at, error, held) = charging.join().unwrap();
+            assert!(held < HELD, "{held:?}");
+            assert!(error.is_busy() || error.is_unknown_outcome(), "{error}");
+            assert!(ledger.is_running());
+            at
+        });
+        signal_all("-CONT", &processes);
+        // The same key tells what came of it, and nothing is charged twice.
+        wait_until("it goes on", || ledger.charge(charge(&key(unanswered))).is_ok());
+        let account = ledger.account(&census()).unwrap();
+        assert!(matches!(ledger.charge(charge(&key(unanswered))), Ok(Outcome::Replayed(_))));
+        assert_eq!(ledger.account(&census()).unwrap(), account);
+        wait_until("it is ready", || ledger.health().is_ok());
+    }
+    let charges = ledger.account(&census()).unwrap().charges();
+    drop(ledger);
+    assert_eq!(verified_charges(&url, folder.path()), charges);
 }
 
 #[test]

@@ -10,12 +10,10 @@ use std::thread;
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
-use taximeter_accounting::{
-    Amount, Budget, Cost, CostKind, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt,
-};
+use taximeter_accounting::{Amount, Budget, CostKind, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt};
 use taximeter_ledger::{
     AccountName, AccountSpec, Charge, Error, Hash, Key, Ledger, Location, Note, Options, Outcome, Privacy, Reader,
-    Record, Restore, Verified, Who, restore, verify,
+    Record, Restore, Verified, Who, clear_alarm, restore, verify,
 };
 use tempfile::TempDir;
 
@@ -56,11 +54,14 @@ fn fill(location: &Location, witness: &Path) {
     let spec = |text: &str, rule: Option<FilterRule>, on_halt| {
         let budget = Budget::parse("1,1e-6").unwrap();
         let filter = rule.map(|rule| FilterSpec { on_halt, ..FilterSpec::new(rule, budget) });
-        let odometer = OdometerSpec::new(OdometerRule::RenyiMixture, Amount::parse_exact("1e-6").unwrap());
+        let odometer = match &filter {
+            Some(_) => OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
+            None => OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+        };
         AccountSpec { name: name(text), privacy: Privacy::default(), filter, odometer }
     };
     let charge = |ledger: &Ledger, key: &str, accounts: &[&str], kind: CostKind, size: &str| {
-        let cost = Cost::parse(kind, size).unwrap().cost;
+        let cost = kind.example().with_size(Amount::parse_exact(size).unwrap());
         let accounts = accounts.iter().map(|text| name(text)).collect();
         let charge = Charge::new(Key::parse("key", key).unwrap(), accounts, vec![cost; 2]).unwrap();
         let by = Some(Who::parse("by", "Älice").unwrap());
@@ -70,7 +71,10 @@ fn fill(location: &Location, witness: &Path) {
     ledger.open_account(spec("census/alice", Some(FilterRule::Renyi), OnHalt::Stop)).unwrap();
     ledger.open_account(spec("census/bob", Some(FilterRule::Residue), OnHalt::Stop)).unwrap();
     ledger.open_account(spec("other", None, OnHalt::Refuse)).unwrap();
-    for (at, kind) in CostKind::ALL.into_iter().enumerate() {
+    // What the zCDP rule takes; discrete Laplace noise is priced as any ε.
+    let kinds =
+        CostKind::ALL.into_iter().filter(|&kind| FilterRule::Zcdp.takes(kind) && kind != CostKind::DiscreteLaplace);
+    for (at, kind) in kinds.enumerate() {
         let made = charge(&ledger, &format!("a{at}"), &["census/alice"], kind, "0.001");
         assert!(matches!(made, Outcome::Charged(_)), "{made:?}");
         charge(&ledger, &format!("b{at}"), &["other", "census"], kind, "0.002");
@@ -167,6 +171,8 @@ impl Tampered {
     /// Neither a writer nor a reader opens it.
     #[track_caller]
     fn check_does_not_open(&self, what: &str) {
+        // Not because of the alarm that an earlier verification raised.
+        self.tables.execute("DELETE FROM alarm", []).unwrap();
         let reader = Reader::open(&self.location, None).err().unwrap_or_else(|| panic!("a reader opened it: {what}"));
         let writer = Ledger::open(&self.location, Options::default());
         let writer = writer.err().unwrap_or_else(|| panic!("a writer opened it: {what}"));
@@ -195,6 +201,39 @@ impl Tampered {
         }
         self.verify().unwrap();
     }
+}
+
+/// Once an edit was found and charges went on all the same.
+#[test]
+fn what_a_verification_finds_stops_writers_until_the_owner_clears_it() {
+    let tampered = Tampered::new();
+    let cost = taximeter_accounting::Cost::parse_epsilon("0.001").unwrap().cost;
+    let charge = |ledger: &Ledger, key: &str| {
+        ledger.charge(Charge::new(Key::parse("key", key).unwrap(), vec![name("census-2")], vec![cost]).unwrap())
+    };
+    let open = || Ledger::open(&tampered.location, Options::default());
+    let ledger = open().unwrap();
+    assert!(matches!(charge(&ledger, "before"), Ok(Outcome::Charged(_))));
+    let edited = tampered.journal()[3].line.replacen("\"time\":\"2", "\"time\":\"1", 1);
+    tampered.set("journal", "line", 3, &Value::Text(edited));
+    tampered.check_named("record 3:", "an edited time");
+    // A writer that is open takes nothing more, and no other one opens. Readers do.
+    for error in [charge(&ledger, "after").unwrap_err(), ledger.health().unwrap_err()] {
+        assert!(error.is_integrity() && error.to_string().contains("alarm: record 3:"), "{error}");
+    }
+    drop(ledger);
+    let error = open().err().expect("the alarm keeps it closed");
+    assert!(error.is_integrity() && error.to_string().contains("alarm: record 3:"), "{error}");
+    assert!(Reader::open(&tampered.location, None).is_ok());
+    assert!(clear_alarm(&tampered.location).unwrap().unwrap().starts_with("record 3:"));
+    assert_eq!(clear_alarm(&tampered.location).unwrap(), None);
+    let ledger = open().unwrap();
+    assert!(matches!(charge(&ledger, "after"), Ok(Outcome::Charged(_))));
+    // Once it is cleared a writer that was stopped goes on by itself.
+    tampered.check_named("record 3:", "an edited time");
+    assert!(charge(&ledger, "again").is_err());
+    clear_alarm(&tampered.location).unwrap();
+    assert!(matches!(charge(&ledger, "again"), Ok(Outcome::Charged(_))));
 }
 
 /// Every byte of every line of the journal, changed in one way, on two threads.
@@ -569,4 +608,17 @@ fn a_changed_byte_of_the_file_is_noticed_or_means_nothing() {
     assert!(meaningless > 0, "free space means nothing");
     verify(&location, None, &mut |_, _| {}).unwrap();
     drop(folder);
+}
+
+/// Its rules decide differently now, so an older ledger is not opened as if nothing had happened.
+#[test]
+fn a_ledger_of_an_earlier_format_is_refused_and_says_which_version_made_it() {
+    let tampered = Tampered::new();
+    tampered.tables.pragma_update(None, "user_version", 1).unwrap();
+    let reader = Reader::open(&tampered.location, None).err();
+    let writer = Ledger::open(&tampered.location, Options::default()).err();
+    for error in [tampered.verify().err(), reader, writer] {
+        let message = error.expect("it is not opened").to_string();
+        assert!(message.contains("an earlier version of this program (format 1)"), "{message}");
+    }
 }

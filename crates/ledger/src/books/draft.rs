@@ -4,16 +4,16 @@
 //! the first time and when the journal is verified, so what is in the journal replays to the same state.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::value::RawValue;
 
 use super::{Books, check_privacy, payers};
 use crate::account::{Account, AccountSpec, Decision, Reason, Standing};
-use crate::charge::{Charge, PreparedCharge, Receipt, Refusal};
-use crate::error::Error;
+use crate::charge::{Charge, FreshReceipt, Outcome, PreparedCharge, Receipt, Refusal};
+use crate::error::{Error, ErrorKind};
 use crate::hash::{Hash, StateTree};
-use crate::journal::{After, Computed, Event, FORMAT, LedgerId, NewRecord, Position};
+use crate::journal::{After, Computed, Event, FORMAT, LedgerId, Origin, Position, Record};
 use crate::name::{AccountName, Key, Note, Who};
 
 /// The most accounts that a ledger holds.
@@ -23,8 +23,8 @@ const MOST_ACCOUNTS: usize = 1_000_000;
 pub(crate) struct Draft<'a> {
     books: &'a Books,
     tree: &'a mut StateTree,
-    /// When it is written, as text.
-    time: String,
+    /// When it is written.
+    time: Timestamp,
     is_first: bool,
     changed: BTreeMap<u32, Box<Changed>>,
     opened: HashMap<AccountName, u32>,
@@ -72,12 +72,6 @@ pub(crate) struct ChangedAccount<'a> {
     pub(crate) is_new: bool,
 }
 
-/// What a draft decided about a charge.
-pub(crate) enum Decided {
-    Charged(Receipt),
-    Refused(Box<Refusal>),
-}
-
 impl<'a> Draft<'a> {
     /// Nothing decided yet. The tree belongs to the books.
     pub(crate) fn new(books: &'a Books, tree: &'a mut StateTree, time: Timestamp) -> Draft<'a> {
@@ -85,7 +79,7 @@ impl<'a> Draft<'a> {
         Draft {
             books,
             tree,
-            time: time.to_string(),
+            time,
             is_first: false,
             changed: BTreeMap::new(),
             opened: HashMap::new(),
@@ -100,12 +94,7 @@ impl<'a> Draft<'a> {
 
     /// The ledger's identity.
     pub(crate) fn ledger(&self) -> LedgerId {
-        self.books.id
-    }
-
-    /// The record of a key, if it was made in this draft.
-    pub(crate) fn find_key(&self, key: &Key) -> Option<&Receipt> {
-        self.by_key.get(key).map(|at| &self.entries[*at].receipt)
+        self.books.id()
     }
 
     /// The records so far, to be written ahead of the rest.
@@ -123,43 +112,36 @@ impl<'a> Draft<'a> {
     /// What makes a ledger: its first record, and nothing else.
     pub(super) fn found(books: &'a Books, tree: &'a mut StateTree, time: Timestamp) -> Changes {
         let mut draft = Draft { is_first: true, ..Draft::new(books, tree, time) };
-        let event = Event::Ledger { id: books.id, format: FORMAT };
-        draft.record("ledger", &body(&event), &[], None);
+        let Origin { id, secret } = books.origin;
+        draft.record(&Event::Ledger { id, format: FORMAT, secret }.json(), &[], None);
         draft.finish()
     }
 
     /// Opens an account.
     pub(crate) fn open(&mut self, spec: AccountSpec) -> Result<Receipt, Error> {
         if self.number(spec.name.as_str()).is_some() {
-            return Err(Error::input(format!(
-                "there is already an account {}; accounts are never replaced, so choose another name",
-                spec.name
-            )));
+            return Err(ErrorKind::AccountExists(spec.name).into());
         }
         if self.tree.len() >= MOST_ACCOUNTS {
-            return Err(Error::input(format!("a ledger holds at most {MOST_ACCOUNTS} accounts; start another ledger")));
+            let why = format!("a ledger holds at most {MOST_ACCOUNTS} accounts; start another ledger");
+            return Err(Error::input(why));
         }
         if let Some(parent) = spec.name.parent() {
-            let number = self.number(parent.as_str()).ok_or_else(|| {
-                Error::input(format!(
-                    "account {} stands below {parent}, which does not exist; create {parent} first",
-                    spec.name
-                ))
-            })?;
+            let Some(number) = self.number(parent.as_str()) else {
+                return Err(ErrorKind::NoParent { account: spec.name, parent }.into());
+            };
             let above = self.account(number);
             if *above.privacy() != spec.privacy {
-                return Err(Error::input(format!(
+                let why = format!(
                     "account {} is about {}, but {parent} above it about {}; they are the same in a whole tree",
                     spec.name,
                     spec.privacy,
                     above.privacy()
-                )));
+                );
+                return Err(Error::input(why));
             }
             if above.standing() != Standing::Open {
-                return Err(Error::input(format!(
-                    "account {parent} is {}; nothing can be charged below it",
-                    above.standing().name()
-                )));
+                return Err(ErrorKind::NotOpen { standing: above.standing(), account: parent }.into());
             }
         }
         let account = Account::open(spec)?;
@@ -168,19 +150,19 @@ impl<'a> Draft<'a> {
         let number = u32::try_from(self.tree.len()).expect("the number of accounts is limited");
         self.opened.insert(account.name().clone(), number);
         self.changed.insert(number, Box::new(Changed { account, state: Vec::new() }));
-        Ok(self.record("open", &body(&event), &[number], None))
+        Ok(self.record(&event.json(), &[number], None))
     }
 
     /// Closes an account.
     pub(crate) fn close(&mut self, name: AccountName, by: Option<Who>, note: Option<Note>) -> Result<Receipt, Error> {
-        let number = self.number(name.as_str()).ok_or_else(|| Error::no_account(&name))?;
+        let number = self.number(name.as_str()).ok_or_else(|| ErrorKind::NoAccount(name.clone()))?;
         // What is exhausted stays so: closed, it would show a reading again that nobody knows.
         if let standing @ (Standing::Closed | Standing::Exhausted) = self.account(number).standing() {
-            return Err(Error::input(format!("account {name} is {} already and takes no charges", standing.name())));
+            return Err(ErrorKind::NotOpen { account: name, standing }.into());
         }
         self.change(number).account.set_standing(Standing::Closed);
         let event = Event::Close { account: name, by, note };
-        Ok(self.record("close", &body(&event), &[number], None))
+        Ok(self.record(&event.json(), &[number], None))
     }
 
     /// Exhausts every account, since what was charged is not known.
@@ -190,13 +172,16 @@ impl<'a> Draft<'a> {
             self.change(*number).account.set_standing(Standing::Exhausted);
         }
         let event = Event::Restore { witness, by, note };
-        self.record("restore", &body(&event), &numbers, None)
+        self.record(&event.json(), &numbers, None)
     }
 
-    /// Decides about a charge. If all accounts take it, it is paid; otherwise nothing changes, unless an account is set to stop and
+    /// Decides about a charge whose key is not in the journal. If all accounts take it, it is paid; otherwise nothing changes, unless an account is set to stop and
     /// its own rule halted.
-    pub(crate) fn charge(&mut self, prepared: &PreparedCharge) -> Result<Decided, Error> {
-        let PreparedCharge { charge, costs, json } = prepared;
+    pub(crate) fn charge(&mut self, prepared: &PreparedCharge) -> Result<Outcome, Error> {
+        let PreparedCharge { charge, costs, event } = prepared;
+        if let Some(at) = self.by_key.get(charge.key()) {
+            return prepared.replayed(self.entries[*at].receipt.clone());
+        }
         let payers = payers(charge.accounts(), |name| self.number(name))?;
         check_privacy(charge, payers.iter().map(|number| self.account(*number)))?;
         let (mut admitted, mut refused, mut halted) = (Vec::with_capacity(payers.len()), Vec::new(), Vec::new());
@@ -216,14 +201,14 @@ impl<'a> Draft<'a> {
                 for &number in &halted {
                     self.change(number).account.set_standing(Standing::Halted);
                 }
-                refusal.halt = Some(self.record("halt", json, &halted, None));
+                refusal.halt = Some(self.record(&Event::Halt(charge.clone()).json(), &halted, None));
             }
-            return Ok(Decided::Refused(Box::new(refusal)));
+            return Ok(Outcome::Refused(Box::new(refusal)));
         }
         for (&number, filter) in payers.iter().zip(admitted) {
             self.change(number).account.charge(costs, filter)?;
         }
-        Ok(Decided::Charged(self.record("charge", json, &payers, Some(charge.key().clone()))))
+        Ok(Outcome::Charged(FreshReceipt(self.record(event, &payers, Some(charge.key().clone())))))
     }
 
     fn refusal(&self, charge: &Charge, payers: &[u32], refused: Vec<(AccountName, Reason)>) -> Refusal {
@@ -239,24 +224,19 @@ impl<'a> Draft<'a> {
             Event::Open(spec) => self.open((**spec).clone()),
             Event::Close { account, by, note } => self.close(account.clone(), by.clone(), note.clone()),
             Event::Restore { witness, by, note } => Ok(self.restore(*witness, by.clone(), note.clone())),
-            Event::Charge(charge) => match self.charge(&PreparedCharge::new(charge.clone()))? {
-                Decided::Charged(receipt) => Ok(receipt),
-                Decided::Refused(refusal) => {
-                    let (account, reason) = &refusal.refused[0];
-                    Err(Error::integrity(format!(
+            Event::Charge(charge) | Event::Halt(charge) => match self.charge(&PreparedCharge::new(charge.clone()))? {
+                Outcome::Charged(FreshReceipt(receipt)) | Outcome::Replayed(receipt) => Ok(receipt),
+                Outcome::Refused(refusal) => match (event, refusal.halt, &refusal.refused[0]) {
+                    (Event::Halt(_), Some(halt), _) => Ok(halt),
+                    (Event::Halt(_), None, _) => {
+                        Err(Error::integrity("it says that a charge made an account stop, but none does"))
+                    }
+                    (_, _, (account, reason)) => Err(Error::integrity(format!(
                         "its charge does not fit: account {account} refuses it: {}",
                         reason.text()
-                    )))
-                }
+                    ))),
+                },
             },
-            Event::Halt(charge) => {
-                let made = self.entries.len();
-                self.charge(&PreparedCharge::new(charge.clone()))?;
-                match self.entries.get(made) {
-                    Some(entry) => Ok(entry.receipt.clone()),
-                    None => Err(Error::integrity("it says that a charge made an account stop, but none does")),
-                }
-            }
         }
     }
 
@@ -277,7 +257,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Makes the record of an event that changed these accounts.
-    fn record(&mut self, name: &'static str, event: &str, numbers: &[u32], key: Option<Key>) -> Receipt {
+    fn record(&mut self, event: &RawValue, numbers: &[u32], key: Option<Key>) -> Receipt {
         let sequence = if self.is_first && self.entries.is_empty() { 0 } else { self.head.sequence + 1 };
         let mut after = Vec::with_capacity(numbers.len());
         for &number in numbers {
@@ -299,17 +279,13 @@ impl<'a> Draft<'a> {
             }
             self.tree.set(at, leaf);
         }
-        let record = NewRecord {
-            sequence,
-            previous: self.head.hash,
-            time: &self.time,
-            event: (name, event),
-            after: &after,
-            states: self.tree.digest(),
-        };
-        let line: Arc<str> = record.line().into();
+        let states = self.tree.digest(&self.books.origin.secret, sequence);
+        let (previous, time) = (self.head.hash, self.time);
+        let record = Record { sequence, previous, time, event, after, states };
+        let line = record.line();
         let hash = Hash::of(line.as_bytes());
-        let receipt = Receipt { ledger: self.books.id, sequence, hash, line, after: after.into() };
+        let receipt =
+            Receipt { ledger: self.books.id(), sequence, hash, line: line.into(), after: record.after.into() };
         self.head = Position { sequence, hash };
         if let Some(key) = &key {
             self.by_key.insert(key.clone(), self.entries.len());
@@ -317,13 +293,6 @@ impl<'a> Draft<'a> {
         self.entries.push(Entry { receipt: receipt.clone(), key });
         receipt
     }
-}
-
-/// The JSON inside an event: what stands behind its name.
-fn body(event: &Event) -> String {
-    let json = serde_json::to_string(event).expect("an event can be written as JSON");
-    let inside = json.split_once(':').and_then(|(_, rest)| rest.strip_suffix('}'));
-    inside.expect("an event is an object with one name").to_string()
 }
 
 impl Changes {

@@ -10,19 +10,20 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use crate::account::{Account, Privacy};
+use crate::account::{Account, Neighbours, Privacy};
 use crate::charge::Charge;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::hash::{Hash, StateTree};
-use crate::journal::{LedgerId, Position, Record};
+use crate::journal::{LedgerId, Origin, Position, Record};
 use crate::name::AccountName;
+use crate::witness::Testimony;
 
-pub(crate) use draft::{ChangedAccount, Changes, Decided, Draft, Entry};
+pub(crate) use draft::{ChangedAccount, Changes, Draft, Entry};
 
 /// All accounts of a ledger, in the order in which they were opened.
 #[derive(Clone, Debug)]
 pub(crate) struct Books {
-    id: LedgerId,
+    origin: Origin,
     accounts: Vec<Account>,
     numbers: HashMap<AccountName, u32>,
     head: Position,
@@ -41,15 +42,15 @@ pub(crate) struct AccountRow {
 
 impl Books {
     /// The books of a ledger whose first record is not yet written.
-    fn empty(id: LedgerId) -> Books {
+    fn empty(origin: Origin) -> Books {
         let head = Position { sequence: 0, hash: Hash::NONE };
-        Books { id, accounts: Vec::new(), numbers: HashMap::new(), head }
+        Books { origin, accounts: Vec::new(), numbers: HashMap::new(), head }
     }
 
     /// A new ledger: its books and the changes with its first record.
-    pub(crate) fn found(id: LedgerId, time: Timestamp) -> (Books, StateTree, Changes) {
+    pub(crate) fn found(origin: Origin, time: Timestamp) -> (Books, StateTree, Changes) {
         let mut tree = StateTree::default();
-        let mut books = Books::empty(id);
+        let mut books = Books::empty(origin);
         let changes = Draft::found(&books, &mut tree, time);
         books.head = changes.head;
         (books, tree, changes)
@@ -57,12 +58,12 @@ impl Books {
 
     /// The books as they were stored. The states must be what the newest record says.
     pub(crate) fn load(
-        id: LedgerId,
+        origin: Origin,
         head: &Record,
         hash: Hash,
         rows: &[AccountRow],
     ) -> Result<(Books, StateTree), Error> {
-        let mut books = Books { head: Position { sequence: head.sequence, hash }, ..Books::empty(id) };
+        let mut books = Books { head: Position { sequence: head.sequence, hash }, ..Books::empty(origin) };
         let mut tree = StateTree::default();
         books.refresh(&mut tree, rows, head)?;
         Ok((books, tree))
@@ -71,7 +72,7 @@ impl Books {
     /// Takes over rows that changed since, up to a record, and checks the whole against the digest in it.
     pub(crate) fn refresh(&mut self, tree: &mut StateTree, rows: &[AccountRow], head: &Record) -> Result<(), Error> {
         let broken = |row: &AccountRow, why: String| {
-            Error::integrity(format!("the stored state of account {:?} is broken: {why}; run `verify`", row.name))
+            Error::integrity(format!("the stored state of account {:?} is broken: {why}", row.name))
         };
         for row in rows {
             let account = Account::read_state(&row.state).map_err(|why| broken(row, why))?;
@@ -85,11 +86,11 @@ impl Books {
             tree.set(number, Hash::of(&row.state));
             self.put(row.number, account);
         }
-        match tree.digest() == head.states {
+        match tree.digest(&self.origin.secret, head.sequence) == head.states {
             true => Ok(()),
             false => Err(Error::integrity(format!(
                 "the account states are not those of record {}, the newest of the journal: a state was edited, or accounts are \
-                 missing; run `verify`",
+                 missing",
                 head.sequence
             ))),
         }
@@ -107,12 +108,17 @@ impl Books {
 
     /// The ledger's identity.
     pub(crate) fn id(&self) -> LedgerId {
-        self.id
+        self.origin.id
     }
 
     /// The newest record.
     pub(crate) fn head(&self) -> Position {
         self.head
+    }
+
+    /// What a witness is to remember of it.
+    pub(crate) fn testimony(&self) -> Testimony {
+        Testimony { ledger: self.id(), position: self.head }
     }
 
     pub(crate) fn set_head(&mut self, head: Position) {
@@ -126,7 +132,7 @@ impl Books {
 
     /// An account by its name.
     pub(crate) fn account(&self, name: &AccountName) -> Result<&Account, Error> {
-        let number = self.numbers.get(name).ok_or_else(|| Error::no_account(name))?;
+        let number = self.numbers.get(name).ok_or_else(|| ErrorKind::NoAccount(name.clone()))?;
         Ok(&self.accounts[*number as usize])
     }
 
@@ -150,7 +156,7 @@ fn payers(names: &[AccountName], number: impl Fn(&str) -> Option<u32>) -> Result
     let mut payers: Vec<u32> = Vec::with_capacity(4);
     for name in names {
         for above in name.path() {
-            let number = number(above).ok_or_else(|| Error::no_account(name))?;
+            let number = number(above).ok_or_else(|| ErrorKind::NoAccount(name.clone()))?;
             if !payers.contains(&number) {
                 payers.push(number);
             }
@@ -164,29 +170,36 @@ pub(crate) fn check_privacy<'a>(charge: &Charge, payers: impl Iterator<Item = &'
     let mut first: Option<(&AccountName, &Privacy)> = None;
     for account in payers {
         let Privacy { unit, neighbours } = account.privacy();
+        let name = account.name();
+        let other = |why: String| Err(Error::input(why));
         if let Some(declared) = charge.unit().filter(|declared| *declared != unit) {
-            return Err(Error::input(format!(
-                "the charge is about the unit {declared}, but account {} protects the unit {unit}; an epsilon for one says nothing \
-                 about the other",
-                account.name()
-            )));
+            return other(format!(
+                "the charge is about the unit {declared}, but account {name} protects the unit {unit}; an epsilon for one says nothing \
+                 about the other"
+            ));
         }
         if let Some(declared) = charge.neighbours().filter(|declared| declared != neighbours) {
-            return Err(Error::input(format!(
-                "the charge is about {} neighbours, but account {} is about {}; an epsilon for one says nothing about the other",
+            return other(format!(
+                "the charge is about {} neighbours, but account {name} is about {}; an epsilon for one says nothing about the other",
                 declared.name(),
-                account.name(),
                 neighbours.name()
-            )));
+            ));
+        }
+        if let Some(cost) = charge.costs().iter().find(|cost| cost.is_for_add_remove_only())
+            && *neighbours != Neighbours::AddRemove
+        {
+            return other(format!(
+                "account {name} is about {} neighbours, and {cost} has a price for add-remove neighbours alone",
+                neighbours.name()
+            ));
         }
         match first {
-            None => first = Some((account.name(), account.privacy())),
-            Some((name, privacy)) if privacy != account.privacy() => {
-                return Err(Error::input(format!(
-                    "account {name} is about {privacy}, and account {} about {}; charge them separately",
-                    account.name(),
+            None => first = Some((name, account.privacy())),
+            Some((first, privacy)) if privacy != account.privacy() => {
+                return other(format!(
+                    "account {first} is about {privacy}, and account {name} about {}; charge them separately",
                     account.privacy()
-                )));
+                ));
             }
             Some(_) => {}
         }

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::Ledger;
 use crate::account::Account;
 use crate::books::Books;
 use crate::charge::{Charge, Receipt};
 use crate::commit_times::CommitTimes;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::history::{History, Journal};
 use crate::journal::{LedgerId, Position};
 use crate::name::{AccountName, Key};
@@ -63,7 +64,7 @@ impl Ledger {
     }
 
     fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
-        read(&self.inner.shared.books.read().unwrap_or_else(PoisonError::into_inner))
+        read(&self.inner.shared.books())
     }
 }
 
@@ -122,6 +123,34 @@ impl Ledger {
     /// Why it takes no more charges; nothing while it does.
     pub fn cause(&self) -> Option<Error> {
         (!self.is_running()).then(|| self.inner.shared.stopped())
+    }
+
+    /// Whether a charge would be taken now, for a server that is asked whether it is ready. Costs next to nothing, does not wait for
+    /// a database, and says no within two seconds after a database hangs or is gone. The error says why.
+    ///
+    /// * [`is_stopped`](Error::is_stopped): the writer has ended for good, because what is on disk is not known or is not the ledger
+    ///   that it was. Nothing but opening the ledger again helps: the process should end with an error.
+    /// * [`is_integrity`](Error::is_integrity): a verification raised the alarm. Once the owner clears it the ledger goes on.
+    /// * [`is_busy`](Error::is_busy): the database cannot be reached, or does not answer. The ledger goes on by itself when it does;
+    ///   meanwhile each charge is an error, after twenty seconds the first time and two from then on. It is either
+    ///   [`is_busy`](Error::is_busy), and nothing was charged; or [`is_unknown_outcome`](Error::is_unknown_outcome), and the same key
+    ///   tells what came of it, since the writer looks for that commit before it does anything else.
+    pub fn health(&self) -> Result<(), Error> {
+        const SLOW: Duration = Duration::from_secs(1);
+        if let Some(stopped) = self.cause() {
+            return Err(stopped);
+        }
+        let busy_since = *self.inner.shared.busy_since.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(busy) = busy_since.map(|since| since.elapsed()).filter(|busy| *busy > SLOW) {
+            return Err(Error::busy(format!("the ledger has waited for its store for {:.1} s", busy.as_secs_f64())));
+        }
+        match &self.inner.pulse {
+            Some(pulse) => pulse.trouble().map_or(Ok(()), Err),
+            None => match self.inner.shared.connections.look(|store| Ok(store.alarm()?))? {
+                Some(why) => Err(ErrorKind::Alarm(why).into()),
+                None => Ok(()),
+            },
+        }
     }
 
     /// How many charges wait for the writer.

@@ -6,25 +6,26 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
-use std::task::Poll;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+
+use async_channel::{Receiver, TrySendError};
 
 use crate::account::AccountSpec;
 use crate::books::Books;
 use crate::charge::{Charge, Outcome, PreparedCharge, Receipt};
 use crate::commit_times::CommitClock;
 use crate::connections::Connections;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::hash::StateTree;
-use crate::journal::LedgerId;
+use crate::journal::Origin;
 use crate::name::{AccountName, Note, Who};
-use crate::queue::{Answer, NotPushed, Queue, Reply, slot};
+use crate::pulse::Pulse;
 use crate::reader::{self, Loaded};
 use crate::refusals::Refusals;
 use crate::store::{self, Access, Location, Store};
 use crate::witness::{Sharing, Testimony, Witness};
-use crate::writer::{Command, Shared, Writer, now};
+use crate::writer::{Command, Reply, Shared, Writer, now, waiting};
 
 /// How a ledger is opened.
 #[derive(Clone, Debug)]
@@ -62,7 +63,7 @@ impl Default for Options {
 ///     name: AccountName::parse("census")?,
 ///     privacy: Privacy::default(),
 ///     filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
-///     odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+///     odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
 /// })?;
 ///
 /// let cost = Cost::parse_epsilon("0.1")?.cost;
@@ -81,6 +82,8 @@ pub struct Ledger {
 
 struct Inner {
     shared: Arc<Shared>,
+    /// Of a database.
+    pulse: Option<Pulse>,
     writer: Option<JoinHandle<()>>,
     location: Location,
     witness: PathBuf,
@@ -98,13 +101,13 @@ impl Drop for Inner {
 }
 
 /// Closes the queue when the writer ends, however it ends, so that nobody waits for it.
-struct Ending(Arc<Shared>);
+struct Ending(Receiver<Command>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        self.0.queue.close();
+        self.0.close();
         // Whoever still waits is told so by the dropped reply.
-        while !self.0.queue.take().items.is_empty() {}
+        waiting(&self.0).for_each(drop);
     }
 }
 
@@ -115,23 +118,44 @@ impl Ledger {
         let access = Access::Write { create: options.create, wait: options.wait };
         let mut store = store::open(location, access)?;
         let (books, tree, witness) = match reader::load(&mut *store, location, options.witness.as_deref())? {
-            Some(loaded) => trusted(&mut *store, loaded, location.sharing())?,
+            Some(loaded) => {
+                if let Some(why) = store.alarm()? {
+                    return Err(ErrorKind::Alarm(why).into());
+                }
+                trusted(&mut *store, loaded, location.sharing())?
+            }
             None if options.create => found(&mut *store, location, &options)?,
-            None => return Err(reader::no_ledger(location)),
+            None => return Err(ErrorKind::NoLedger(location.clone()).into()),
         };
         let path = witness.path().to_path_buf();
+        let (queue, waiting) = async_channel::bounded(options.queue.max(1));
         let shared = Arc::new(Shared {
-            queue: Queue::new(options.queue),
+            queue,
             connections: Connections::new(location, books.id()),
             books: RwLock::new(books),
             refusals: Mutex::new(Refusals::default()),
             charges: AtomicU64::new(0),
             commit_clock: CommitClock::default(),
             cause: OnceLock::new(),
+            busy_since: Mutex::new(None),
         });
-        let (overlap, meets_repeats, undisturbed) = (options.overlap, false, 0);
-        let writer = Writer { shared: Arc::clone(&shared), store, witness, tree, overlap, meets_repeats, undisturbed };
-        let ending = Ending(Arc::clone(&shared));
+        let pulse = match location.sharing() {
+            Sharing::Alone => None,
+            Sharing::Shared => Some(Pulse::start(location)?),
+        };
+        let ending = Ending(waiting.clone());
+        let writer = Writer {
+            shared: Arc::clone(&shared),
+            waiting,
+            store,
+            witness,
+            tree,
+            overlap: options.overlap,
+            meets_repeats: false,
+            undisturbed: 0,
+            is_lost: false,
+            in_doubt: None,
+        };
         let writer = thread::Builder::new()
             .name("ledger writer".to_string())
             .spawn(move || {
@@ -139,33 +163,33 @@ impl Ledger {
                 writer.run();
             })
             .map_err(|error| Error::storage(format!("the writer's thread cannot be started: {error}")))?;
-        let inner = Inner { shared, writer: Some(writer), location: location.clone(), witness: path };
+        let inner = Inner { shared, pulse, writer: Some(writer), location: location.clone(), witness: path };
         Ok(Ledger { inner: Arc::new(inner) })
     }
 
     /// Charges, and returns when the charge is on disk. Waits for room in the queue.
     pub fn charge(&self, charge: Charge) -> Result<Outcome, Error> {
         let prepared = PreparedCharge::new(charge);
-        self.ask(|reply| Command::Charge(prepared, reply))?
+        self.ask(|reply| Command::Charge(prepared, reply))
     }
 
     /// Charges, or says at once that the ledger is busy if the queue is full.
     pub fn try_charge(&self, charge: Charge) -> Result<Outcome, Error> {
-        let (reply, answer) = slot();
-        match self.inner.shared.queue.try_push(Command::Charge(PreparedCharge::new(charge), reply)) {
-            Ok(bell) => answer.wait(&bell).ok_or_else(gone)?,
-            Err(NotPushed::Full(_)) => Err(Error::busy(format!(
+        let (reply, answer) = oneshot::channel();
+        match self.inner.shared.queue.try_send(Command::Charge(PreparedCharge::new(charge), reply)) {
+            Ok(()) => answer.recv().unwrap_or_else(gone),
+            Err(TrySendError::Full(_)) => Err(Error::busy(format!(
                 "{} charges wait for the ledger already; nothing was charged, try again in a moment",
                 self.waiting()
             ))),
-            Err(NotPushed::Closed(_)) => Err(self.inner.shared.stopped()),
+            Err(TrySendError::Closed(_)) => Err(self.inner.shared.stopped()),
         }
     }
 
     /// Charges without blocking a thread. If the future is dropped, the charge may still be made.
     pub fn charge_async(&self, charge: Charge) -> impl Future<Output = Result<Outcome, Error>> + Send + 'static {
-        let (reply, answer) = slot();
-        self.ask_async(Command::Charge(PreparedCharge::new(charge), reply), answer)
+        let prepared = PreparedCharge::new(charge);
+        self.ask_async(|reply| Command::Charge(prepared, reply))
     }
 
     /// Takes over what other processes wrote to the same ledger since, so that no reading is below the truth. A file has one writer,
@@ -173,7 +197,7 @@ impl Ledger {
     pub fn refresh(&self) -> Result<(), Error> {
         match self.inner.location.sharing() {
             Sharing::Alone => self.require_running(),
-            Sharing::Shared => self.ask(Command::Refresh)?,
+            Sharing::Shared => self.ask(Command::Refresh),
         }
     }
 
@@ -183,10 +207,7 @@ impl Ledger {
         async move {
             match ledger.inner.location.sharing() {
                 Sharing::Alone => ledger.require_running(),
-                Sharing::Shared => {
-                    let (reply, answer) = slot();
-                    ledger.ask_async(Command::Refresh(reply), answer).await
-                }
+                Sharing::Shared => ledger.ask_async(Command::Refresh).await,
             }
         }
     }
@@ -198,85 +219,73 @@ impl Ledger {
 
     /// Opens an account.
     pub fn open_account(&self, spec: AccountSpec) -> Result<Receipt, Error> {
-        self.ask(|reply| Command::Open(Box::new(spec), reply))?
+        self.ask(|reply| Command::Open(Box::new(spec), reply))
     }
 
     /// Closes an account: it takes no more charges, nor does any account below it.
     pub fn close_account(&self, name: AccountName, by: Option<Who>, note: Option<Note>) -> Result<Receipt, Error> {
-        self.ask(|reply| Command::Close(name, by, note, reply))?
+        self.ask(|reply| Command::Close(name, by, note, reply))
     }
 
     fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, Error> {
-        let (reply, answer) = slot();
-        let bell = self.inner.shared.queue.push(command(reply)).map_err(|_| self.inner.shared.stopped())?;
-        answer.wait(&bell).ok_or_else(gone)
+        let (reply, answer) = oneshot::channel();
+        self.inner.shared.queue.send_blocking(command(reply)).map_err(|_| self.inner.shared.stopped())?;
+        answer.recv().unwrap_or_else(gone)
     }
 
     fn ask_async<T: Send + 'static>(
         &self,
-        command: Command,
-        answer: Answer<Result<T, Error>>,
+        command: impl FnOnce(Reply<T>) -> Command,
     ) -> impl Future<Output = Result<T, Error>> + Send + 'static {
-        let mut command = Some(command);
-        let shared = Arc::clone(&self.inner.shared);
+        let (reply, answer) = oneshot::channel();
+        let command = command(reply);
         // Keeps the writer until the answer is there.
         let ledger = self.clone();
         async move {
-            let pushed = std::future::poll_fn(|context| match shared.queue.poll_push(&mut command, context) {
-                Poll::Ready(result) => Poll::Ready(result.map_err(|_| shared.stopped())),
-                Poll::Pending => Poll::Pending,
-            });
-            pushed.await?;
-            let answer = answer.await;
-            drop(ledger);
-            answer.ok_or_else(gone)?
+            let shared = &ledger.inner.shared;
+            shared.queue.send(command).await.map_err(|_| shared.stopped())?;
+            answer.await.unwrap_or_else(gone)
         }
     }
 }
 
-fn gone() -> Error {
-    Error::unknown_outcome(
-        "the ledger's writer ended without an answer; what was asked may or may not have been done: open the ledger again, and ask \
-         again for a charge with the same key, or look at the account",
-    )
+/// The writer ended without an answer.
+fn gone<T>(_: oneshot::RecvError) -> Result<T, Error> {
+    Err(ErrorKind::UnknownOutcome(None).into())
 }
 
 /// Makes a ledger where there is none.
 fn found(store: &mut dyn Store, location: &Location, options: &Options) -> Result<(Books, StateTree, Witness), Error> {
-    let id = LedgerId::generate()?;
-    let path = reader::witness_path(location, options.witness.as_deref(), id)?;
-    if let Some(testimony) = Witness::read(&path)? {
-        return Err(Error::rollback(format!(
-            "there is no ledger at {location}, but the witness {} knows ledger {} up to record {}: put the ledger back, or name \
-             another witness with --witness to start a new ledger",
-            path.display(),
-            testimony.ledger,
-            testimony.position.sequence
-        )));
+    let origin = Origin::generate()?;
+    let path = reader::witness_path(location, options.witness.as_deref(), origin.id)?;
+    if let Some(remembered) = Witness::read(&path)? {
+        let Testimony { ledger, position } = remembered.testimony;
+        let (location, remembered) = (location.clone(), position.sequence);
+        return Err(ErrorKind::LostLedger { location, witness: path, of: ledger, remembered }.into());
     }
-    let (books, tree, changes) = Books::found(id, now());
+    let (books, tree, changes) = Books::found(origin, now());
     if store.begin()?.is_some() {
         store.rollback();
         return Err(Error::busy(format!("another process is making the ledger {location}; try again")));
     }
     store.write(&changes)?;
     store.commit()?;
-    let witness = Witness::create(&path, Testimony { ledger: id, position: books.head() }, location.sharing())?;
+    let witness = Witness::create(&path, books.testimony(), location.sharing())?;
     Ok((books, tree, witness))
 }
 
 /// A ledger with its witness, if it is what that remembers.
 fn trusted(store: &mut dyn Store, loaded: Loaded, sharing: Sharing) -> Result<(Books, StateTree, Witness), Error> {
-    let Loaded { books, tree, witness: path, testimony } = loaded;
-    let testimony = testimony?;
+    let Loaded { books, tree, witness: path, remembered } = loaded;
+    let remembered = remembered?;
     // A ledger whose process was killed before the first witness was written has nothing in it yet that could be lost.
-    let witness = if testimony.is_none() && books.head().sequence == 0 {
-        Witness::create(&path, Testimony { ledger: books.id(), position: books.head() }, sharing)?
+    let witness = if remembered.is_none() && books.head().sequence == 0 {
+        Witness::create(&path, books.testimony(), sharing)?
     } else {
-        reader::check_witness(store, books.id(), books.head(), testimony, &path)?;
+        reader::check_witness(store, books.id(), books.head(), remembered, &path)?;
         let mut witness = Witness::open(&path, sharing)?;
         // A process that was killed may have committed more than its witness learned; a repeated key will acknowledge that.
-        witness.advance(Testimony { ledger: books.id(), position: books.head() })?;
+        witness.advance(books.testimony())?;
         witness
     };
     Ok((books, tree, witness))

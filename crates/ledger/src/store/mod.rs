@@ -4,11 +4,11 @@ mod postgres;
 mod sqlite;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use crate::books::{AccountRow, ChangedAccount, Changes, Entry};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::hash::Hash;
 use crate::journal::{Position, Record};
 use crate::witness::Sharing;
@@ -145,6 +145,12 @@ pub(crate) trait Store: Send {
         self.put(&changes.accounts())
     }
 
+    /// Why a verification raised an alarm, if it did and it is not cleared.
+    fn alarm(&mut self) -> Result<Option<String>, StoreError>;
+
+    /// Raises the alarm, which keeps every transaction from beginning that writes; or clears it. Not within a transaction.
+    fn set_alarm(&mut self, why: Option<&str>) -> Result<(), StoreError>;
+
     /// Checks what no record and no account shows: that the store finds what it holds.
     fn check(&mut self) -> Result<(), StoreError>;
 
@@ -153,6 +159,9 @@ pub(crate) trait Store: Send {
 
     /// Ends the transaction without a trace.
     fn rollback(&mut self);
+
+    /// From now on no call waits beyond this moment.
+    fn set_deadline(&mut self, _: Instant) {}
 
     /// Makes a lost connection again, and checks what was checked when it was first made.
     fn reconnect(&mut self) -> Result<(), StoreError>;
@@ -178,6 +187,10 @@ pub(crate) enum Failure {
     Failed,
     /// What was stored is not what should be there.
     Broken,
+    /// A verification raised an alarm; the message says why. Nothing was written.
+    Alarm,
+    /// The tables are of another format.
+    OtherFormat(i32),
     /// What is on disk is not known. Nothing more may be written by this process.
     Fatal,
 }
@@ -192,6 +205,8 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error.kind {
             Failure::Broken => Error::integrity(error.message),
+            Failure::Alarm => ErrorKind::Alarm(error.message).into(),
+            Failure::OtherFormat(found) => ErrorKind::OtherFormat { found: found.into() }.into(),
             _ => Error::storage(error.message),
         }
     }
@@ -200,10 +215,25 @@ impl From<StoreError> for Error {
 /// What a store is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// To read beside whoever writes.
-    Read,
+    /// To read beside a writer, with a time limit for each answer.
+    Read { patience: Duration },
+    /// To raise or clear the alarm beside a writer.
+    Mark,
     /// To write, waiting so long for whoever writes now; and to make a ledger where there is none, if so wished.
     Write { create: bool, wait: Duration },
+}
+
+impl Access {
+    /// To read much, as long as it takes.
+    pub(crate) const READ: Access = Access::Read { patience: Duration::from_secs(90) };
+
+    /// How long an answer may take, of a server that may be gone without a word.
+    pub(crate) fn patience(self) -> Duration {
+        match self {
+            Access::Read { patience } => patience,
+            Access::Mark | Access::Write { .. } => Duration::from_secs(90),
+        }
+    }
 }
 
 /// Opens a store.
@@ -212,16 +242,4 @@ pub(crate) fn open(location: &Location, access: Access) -> Result<Box<dyn Store>
         Location::File(path) => Box::new(sqlite::Sqlite::open(path, access)?),
         Location::Postgres(url) => Box::new(postgres::Postgres::open(url, access)?),
     })
-}
-
-/// The path of a file, also when it is named through a link.
-pub(crate) fn resolved(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
-}
-
-/// The path of a file beside another, with something added to its name.
-pub(crate) fn beside(path: &Path, addition: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(addition);
-    name.into()
 }

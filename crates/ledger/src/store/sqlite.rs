@@ -4,21 +4,20 @@
 //! Only one process writes: it holds a lock on a file beside the ledger. Others may read meanwhile.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Row, ffi, params};
 
-use super::{Access, Failure, Store, StoreError, StoredRecord, beside, resolved};
+use super::{Access, Failure, Location, Store, StoreError, StoredRecord};
 use crate::books::{AccountRow, ChangedAccount, Entry};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::files::{beside, lock_within, private, resolved, sync_folder};
 use crate::hash::Hash;
-use crate::journal::Position;
-use crate::witness::sync_folder;
+use crate::journal::{FORMAT, Position};
 
 /// Says that a SQLite file is a ledger: "TaxM".
 const APPLICATION_ID: i64 = 0x5461_784d;
@@ -27,9 +26,9 @@ const APPLICATION_ID: i64 = 0x5461_784d;
 const BUSY: Duration = Duration::from_secs(5);
 
 /// The version of the tables.
-const SCHEMA_VERSION: i64 = 1;
+const SCHEMA_VERSION: i64 = FORMAT as i64;
 
-const TABLES: [&str; 2] = [
+const TABLES: [&str; 3] = [
     "CREATE TABLE journal (
         sequence INTEGER PRIMARY KEY,
         hash     BLOB NOT NULL,
@@ -41,6 +40,10 @@ const TABLES: [&str; 2] = [
         name     TEXT NOT NULL UNIQUE,
         sequence INTEGER NOT NULL,
         state    BLOB NOT NULL
+    ) STRICT",
+    "CREATE TABLE alarm (
+        only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+        why      TEXT NOT NULL
     ) STRICT",
 ];
 
@@ -55,17 +58,13 @@ impl Sqlite {
         // SQLite keeps its other files beside the file itself, also when it is reached through a link.
         let path = &resolved(path);
         let lock = match access {
-            Access::Read => None,
+            Access::Read { .. } | Access::Mark => None,
             Access::Write { wait, create } => {
                 require_file(path, create)?;
                 Some(lock(path, wait)?)
             }
         };
         require_file(path, matches!(access, Access::Write { create: true, .. }))?;
-        let flags = match access {
-            Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
-            Access::Write { .. } => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
-        };
         let cannot = |error: rusqlite::Error| match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => not_a_ledger(path),
             _ => {
@@ -73,11 +72,7 @@ impl Sqlite {
                 Error::storage(format!("the ledger {} cannot be opened: {error}{hint}", path.display()))
             }
         };
-        // One thread uses the connection at a time, so SQLite need not lock against itself.
-        let mut connection =
-            Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(cannot)?;
-        connection.busy_timeout(BUSY).map_err(cannot)?;
-        connection.set_prepared_statement_cache_capacity(32);
+        let mut connection = connect(path, access).map_err(cannot)?;
         let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(cannot);
         let (application, version) = (number("application_id")?, number("user_version")?);
         let is_empty = connection
@@ -85,12 +80,7 @@ impl Sqlite {
             .map_err(cannot)?;
         match (application, version) {
             (APPLICATION_ID, SCHEMA_VERSION) => {}
-            (APPLICATION_ID, newer) => {
-                return Err(Error::storage(format!(
-                    "the ledger {} has tables of version {newer}; this program knows version {SCHEMA_VERSION}: use a newer program",
-                    path.display()
-                )));
-            }
+            (APPLICATION_ID, other) => return Err(ErrorKind::OtherFormat { found: other }.into()),
             (0, 0) if is_empty => {}
             _ => return Err(not_a_ledger(path)),
         }
@@ -101,7 +91,12 @@ impl Sqlite {
             }
             settle(&connection).map_err(cannot)?;
             sync_what_is_there(path)?;
-        } else if is_empty {
+        } else if access == Access::Mark {
+            // Moving pages to their places is the writer's work.
+            connection.pragma_update(None, "wal_autocheckpoint", 0).map_err(cannot)?;
+            connection.pragma_update(None, "synchronous", "FULL").map_err(cannot)?;
+        }
+        if is_empty && !matches!(access, Access::Write { .. }) {
             return Err(no_ledger(path));
         }
         match tables(&connection).map_err(cannot)? == expected_tables() {
@@ -144,11 +139,45 @@ impl Sqlite {
     }
 }
 
+/// Opens the file. Beside it SQLite keeps what readers and writers share, and makes that even for a reader. Where it may not, and
+/// no writer left anything there either, the file alone is the whole ledger.
+fn connect(path: &Path, access: Access) -> rusqlite::Result<Connection> {
+    // One thread uses the connection at a time, so SQLite need not lock against itself.
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | match access {
+            Access::Read { .. } => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            Access::Write { .. } | Access::Mark => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        };
+    let in_use = |connection: Connection| {
+        connection.busy_timeout(BUSY)?;
+        connection.set_prepared_statement_cache_capacity(32);
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(connection)
+    };
+    let opened = Connection::open_with_flags(path, flags).and_then(in_use);
+    let code = opened.as_ref().err().and_then(rusqlite::Error::sqlite_error_code);
+    match (access, code) {
+        (Access::Read { .. }, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen)) if !beside(path, "-wal").exists() => {
+            Connection::open_with_flags(unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI).and_then(in_use)
+        }
+        _ => opened,
+    }
+}
+
+/// A file without a writer, as a URI.
+fn unchanging(path: &Path) -> String {
+    let path = path.to_string_lossy().replace('%', "%25").replace('?', "%3F").replace('#', "%23");
+    format!("file:{path}?immutable=1")
+}
+
 /// What to do about an error, by its code.
 fn hint(code: Option<i32>) -> &'static str {
     match code {
         Some(ffi::SQLITE_FULL) => "; the disk is full: make room on it",
         Some(ffi::SQLITE_IOERR | ffi::SQLITE_CANTOPEN) => "; is the disk full, over a limit, read-only or broken?",
+        Some(ffi::SQLITE_READONLY) => {
+            "; it was not closed as it should be, and nothing may be written beside it: copy it elsewhere, with its -wal file"
+        }
         Some(ffi::SQLITE_BUSY) => "; does another program hold the file?",
         _ => "",
     }
@@ -163,12 +192,17 @@ enum When {
 
 impl Store for Sqlite {
     fn begin(&mut self) -> Result<Option<Position>, StoreError> {
-        self.attempt(|connection| {
+        let (position, alarm) = self.attempt(|connection| {
             connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
             let newest = "SELECT sequence, hash FROM journal ORDER BY sequence DESC LIMIT 1";
             let position = |row: &Row<'_>| Ok(Position { sequence: unsigned(row, 0)?, hash: hash(row, 1)? });
-            connection.prepare_cached(newest)?.query_row([], position).optional()
-        })
+            Ok((connection.prepare_cached(newest)?.query_row([], position).optional()?, alarm(connection)?))
+        })?;
+        if let Some(why) = alarm {
+            self.rollback();
+            return Err(StoreError::new(Failure::Alarm, why));
+        }
+        Ok(position)
     }
 
     fn begin_reading(&mut self) -> Result<(), StoreError> {
@@ -243,6 +277,18 @@ impl Store for Sqlite {
         })
     }
 
+    fn alarm(&mut self) -> Result<Option<String>, StoreError> {
+        self.attempt(alarm)
+    }
+
+    fn set_alarm(&mut self, why: Option<&str>) -> Result<(), StoreError> {
+        self.attempt(|connection| match why {
+            Some(why) => connection.execute("INSERT OR REPLACE INTO alarm VALUES (1, ?1)", [why]),
+            None => connection.execute("DELETE FROM alarm", []),
+        })?;
+        Ok(())
+    }
+
     fn check(&mut self) -> Result<(), StoreError> {
         let broken = |why: String| Err(StoreError::new(Failure::Broken, why));
         let outside = "SELECT sequence FROM journal WHERE sequence < 0 LIMIT 1";
@@ -278,6 +324,10 @@ impl Store for Sqlite {
     fn reconnect(&mut self) -> Result<(), StoreError> {
         Err(StoreError::new(Failure::Fatal, "a file has no connection to make again"))
     }
+}
+
+fn alarm(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    connection.prepare_cached("SELECT why FROM alarm")?.query_row([], |row| row.get(0)).optional()
 }
 
 fn stored_record(row: &Row<'_>) -> rusqlite::Result<StoredRecord> {
@@ -374,21 +424,23 @@ fn require_file(path: &Path, create: bool) -> Result<(), Error> {
             Err(Error::input(format!("{} is a folder; name a file in it for the ledger", path.display())))
         }
         Ok(_) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && create => Ok(()),
+        // SQLite gives its other files the mode of this one.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && create => match private().create(true).open(path)
+        {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Error::storage(format!("the ledger {} cannot be made: {error}", path.display()))),
+        },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(no_ledger(path)),
         Err(error) => Err(Error::storage(format!("the ledger {} cannot be opened: {error}", path.display()))),
     }
 }
 
 fn no_ledger(path: &Path) -> Error {
-    Error::input(format!(
-        "there is no ledger at {}; `account create` or `dataset add` makes one, or name another with --ledger",
-        path.display()
-    ))
+    ErrorKind::NoLedger(Location::File(path.to_path_buf())).into()
 }
 
 fn not_a_ledger(path: &Path) -> Error {
-    Error::input(format!("the file {} is not a ledger; name another with --ledger", path.display()))
+    ErrorKind::NotALedger(path.to_path_buf()).into()
 }
 
 /// Keeps other processes from writing to the same ledger.
@@ -398,20 +450,9 @@ fn lock(path: &Path, wait: Duration) -> Result<File, Error> {
         let why = format!("the lock {}: {error}; the ledger's folder must exist and be writable", lock_path.display());
         Error::storage(why)
     };
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path).map_err(cannot)?;
-    let until = Instant::now() + wait;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(Duration::from_millis(20)),
-            Err(TryLockError::WouldBlock) => {
-                return Err(Error::locked(format!(
-                    "another process writes to the ledger {}; wait until it ends, ask that process, or keep the ledger in \
-                     PostgreSQL, which several processes can share",
-                    path.display()
-                )));
-            }
-            Err(TryLockError::Error(error)) => return Err(cannot(error)),
-        }
+    let file = private().create(true).truncate(false).open(&lock_path).map_err(cannot)?;
+    match lock_within(&file, wait, Duration::from_millis(20)).map_err(cannot)? {
+        true => Ok(file),
+        false => Err(ErrorKind::Locked(path.to_path_buf()).into()),
     }
 }

@@ -117,7 +117,7 @@ pub fn what_costs_nothing_is_charged_and_changes_no_reading(place: &Place) {
     ledger.open_account(ruled("census", FilterRule::Basic, "0.1")).unwrap();
     ledger.open_account(ruled("closed", FilterRule::Basic, "0.1")).unwrap();
     let before = charged(ledger.charge(charge("all", &["census"], &[epsilon("0.1")]))).into_receipt();
-    let free: Vec<Cost> = CostKind::ALL.map(|kind| kind.of_size(Amount::ZERO)).into_iter().collect();
+    let free: Vec<Cost> = CostKind::ALL.map(|kind| kind.example().with_size(Amount::ZERO)).into_iter().collect();
     let takes: Vec<Cost> = free.into_iter().filter(|cost| FilterRule::Basic.takes(cost.kind())).collect();
     let after = charged(ledger.charge(charge("free", &["census"], &takes)));
     assert_eq!(after.receipt().after()[0].reading, before.after()[0].reading);
@@ -137,7 +137,7 @@ pub fn enormous_costs_are_refused_by_budgets_and_counted_by_odometers(place: &Pl
     let before = ledger.accounts();
     for (at, rule) in FilterRule::ALL.into_iter().enumerate() {
         for kind in CostKind::ALL.into_iter().filter(|kind| rule.takes(*kind)) {
-            let enormous = kind.of_size(Amount::MAX);
+            let enormous = kind.example().with_size(Amount::MAX);
             for (again, costs) in [vec![enormous], vec![enormous; 64]].into_iter().enumerate() {
                 let key = format!("{at}-{}-{again}", kind.name());
                 let request = charge(&key, &[rule.name()], &costs);
@@ -159,7 +159,7 @@ pub fn enormous_costs_are_refused_by_budgets_and_counted_by_odometers(place: &Pl
             assert!(reading.is_none_or(|reading| reading.0 > 1e8), "{account} after {key}: {reading:?}");
         };
         for kind in CostKind::ALL.into_iter().filter(|kind| rule.takes(*kind)) {
-            ask(kind.name(), &[kind.of_size(Amount::MAX); 64]);
+            ask(kind.name(), &[kind.example().with_size(Amount::MAX); 64]);
         }
         ask("a little more", &[epsilon("0.01")]);
     }
@@ -242,7 +242,7 @@ pub fn an_account_needs_a_parent_that_is_open_and_alike(place: &Place) {
 
     // Rules with parameters that do not go together.
     let position = ledger.position();
-    let without_delta = FilterSpec::new(FilterRule::Residue, Budget::parse("1").unwrap());
+    let without_delta = FilterSpec::new(FilterRule::Zcdp, Budget::parse("1").unwrap());
     check_input(ledger.open_account(AccountSpec { filter: Some(without_delta), ..reading("bad") }), &["delta"]);
     let odometer = OdometerSpec::new(OdometerRule::RenyiMixture, Amount::ZERO);
     check_input(ledger.open_account(AccountSpec { odometer, ..reading("bad") }), &["delta"]);

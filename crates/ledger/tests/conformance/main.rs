@@ -104,6 +104,7 @@ on_every_store! {
         receipts_chain_to_the_first_record,
         what_a_receipt_reads_is_what_the_account_reads,
         a_fresh_receipt_cannot_be_copied,
+        a_record_tells_nothing_about_other_accounts_to_who_guesses,
     }
     restoring {
         with_all_receipts_exactly_the_missing_charges_come_back,
@@ -118,6 +119,7 @@ on_every_store! {
         a_ledger_that_is_as_its_witness_remembers_is_not_restored,
         a_damaged_witness_counts_as_none,
         a_foreign_witness_is_left_alone,
+        a_file_that_is_no_witness_is_left_alone,
     }
     transfer {
         an_export_is_a_chain_of_blake3_hashes,
@@ -135,6 +137,10 @@ on_every_store! {
         an_old_copy_is_noticed,
         a_copy_that_went_on_is_noticed,
         a_damaged_witness_keeps_the_ledger_closed,
+        one_wrong_bit_in_the_newest_place_does_not_let_an_old_copy_in,
+        a_witness_that_is_no_file_is_an_error_at_once,
+        a_lock_on_the_witness_is_waited_for_only_so_long,
+        files_are_for_their_owner_alone,
         a_witness_without_its_ledger_keeps_a_new_one_from_being_made,
         a_ledger_without_records_needs_no_witness,
     }

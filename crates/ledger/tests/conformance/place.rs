@@ -8,9 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use taximeter_accounting::{
-    Amount, Budget, Cost, CostKind, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt,
-};
+use taximeter_accounting::{Amount, Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt};
 use taximeter_ledger::{
     AccountName, AccountSpec, Charge, Error, Event, FreshReceipt, Imported, Key, Ledger, Location, Options, Outcome,
     Privacy, Reader, Receipt, Record, Refusal, Verified, import, verify,
@@ -18,6 +16,7 @@ use taximeter_ledger::{
 use tempfile::TempDir;
 
 /// A place for one ledger and its witness.
+#[derive(Clone)]
 pub struct Place {
     pub location: Location,
     pub witness: PathBuf,
@@ -178,7 +177,7 @@ pub fn epsilon(text: &str) -> Cost {
 }
 
 pub fn gaussian(mu: &str) -> Cost {
-    Cost::parse(CostKind::Gaussian, mu).unwrap().cost
+    Cost::Gaussian { mu: Amount::parse_exact(mu).unwrap() }
 }
 
 /// An account with a budget under the default rules.

@@ -1,6 +1,6 @@
 //! Receipts: what a caller holds in hand.
 
-use taximeter_ledger::{FreshReceipt, Hash, Receipt};
+use taximeter_ledger::{FreshReceipt, Hash, Receipt, Record};
 
 use crate::place::*;
 
@@ -67,4 +67,28 @@ pub fn a_fresh_receipt_cannot_be_copied(_: &Place) {
     impl<T: Clone> IsNotClone<IsClone> for T {}
     // If it could be copied, both would hold, and this would not compile.
     <FreshReceipt as IsNotClone<_>>::is_not_clone();
+}
+
+/// An analyst whose account is the root of a tree gets whole records: the hash of the record before and the digest of all states are
+/// in them. The analyst makes ledgers of their own in which the other account is charged with every guess, and compares. To make it
+/// as easy as can be, the key and the time of the other's charge are known.
+pub fn a_record_tells_nothing_about_other_accounts_to_who_guesses(place: &Place) {
+    /// The records of a charge on the other account and of one on the analyst's own.
+    fn play(place: &Place, spent: &str) -> [Record; 2] {
+        let ledger = place.create();
+        for account in ["other", "own"] {
+            ledger.open_account(budgeted(account, "10,1e-6")).unwrap();
+        }
+        [("other", spent), ("own", "0.1")].map(|(account, cost)| {
+            charged(ledger.charge(charge(account, &[account], &[epsilon(cost)]))).receipt().record().unwrap()
+        })
+    }
+    let [theirs, own] = play(place, "0.7");
+    assert_eq!(own.previous, Hash::of(theirs.line().as_bytes()));
+    for guess in ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8"] {
+        let [mut guessed, made] = play(&Place::sqlite(), guess);
+        assert_ne!(own.states, made.states, "the digest of the states tells that {guess} was spent");
+        (guessed.previous, guessed.time) = (theirs.previous, theirs.time);
+        assert_ne!(own.previous, Hash::of(guessed.line().as_bytes()), "the hash tells that {guess} was spent");
+    }
 }

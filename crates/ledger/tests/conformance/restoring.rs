@@ -1,9 +1,11 @@
 //! Restoring a ledger that is not what its witness remembers.
 
 use std::fs;
+use std::path::PathBuf;
 
 use taximeter_ledger::{
-    Error, Event, Note, Outcome, Position, Reason, Receipts, Restore, Restored, Standing, Who, restore,
+    Error, ErrorKind, Event, Location, Note, Options, Outcome, Position, Reason, Receipts, Restore, Restored, Standing,
+    Who, restore,
 };
 
 use crate::place::*;
@@ -76,7 +78,7 @@ pub fn with_a_receipt_missing_nothing_is_restored(place: &Place) {
         let mut some = lines.clone();
         some.remove(missing);
         let result = with_receipts(&old, &some.join("\n"));
-        check_input(result, &[&format!("record {}", missing + 2), "nothing was restored", "--accept-loss"]);
+        check_input(result, &[&format!("record {}", missing + 2), "nothing was restored"]);
         check_unchanged(&old);
     }
     check_input(with_receipts(&old, ""), &["4 of the records 2 to 5", "nothing was restored"]);
@@ -112,7 +114,7 @@ pub fn with_a_forged_receipt_nothing_is_restored(place: &Place) {
 pub fn receipts_without_a_witness_that_knows_them_are_not_enough(place: &Place) {
     let (old, lines) = set_back(place);
     fs::remove_file(&old.witness).unwrap();
-    check_input(with_receipts(&old, &lines.join("\n")), &["witness", "--accept-loss"]);
+    check_input(with_receipts(&old, &lines.join("\n")), &["witness"]);
     check_closed(&old, &["is missing"]);
     assert_eq!(accepting_the_loss(&old).unwrap().exhausted, 1);
 }
@@ -210,7 +212,7 @@ pub fn a_ledger_that_is_as_its_witness_remembers_is_not_restored(place: &Place) 
 
 /// Exhausts all and remembers nothing of what the witness said.
 fn check_restored_without_a_witness(place: &Place) {
-    check_input(with_receipts(place, ""), &["--accept-loss"]);
+    check_input(with_receipts(place, ""), &["remembers none"]);
     let restored = accepting_the_loss(place).unwrap();
     assert_eq!(restored.exhausted, 1);
     let Event::Restore { witness, .. } = place.journal().last().unwrap().event.clone() else { panic!("no restoring") };
@@ -221,9 +223,36 @@ fn check_restored_without_a_witness(place: &Place) {
 
 pub fn a_damaged_witness_counts_as_none(place: &Place) {
     drop(with_an_account(place));
-    fs::write(&place.witness, "garbage").unwrap();
+    let mut bytes = fs::read(&place.witness).unwrap();
+    for at in [100, 4096 + 100] {
+        bytes[at] ^= 1;
+    }
+    fs::write(&place.witness, bytes).unwrap();
     check_closed(place, &["damaged"]);
     check_restored_without_a_witness(place);
+}
+
+/// Once it was written over, the ledger itself included.
+pub fn a_file_that_is_no_witness_is_left_alone(place: &Place) {
+    drop(with_an_account(place));
+    let before = place.export();
+    let folder = place.witness.parent().unwrap().to_path_buf();
+    fs::write(folder.join("notes.txt"), "not a witness\n").unwrap();
+    fs::write(folder.join("empty"), "").unwrap();
+    let mut files = vec![folder.join("notes.txt"), folder.join("empty")];
+    if let Location::File(ledger) = &place.location {
+        let beside = |end: &str| PathBuf::from(format!("{}{end}", ledger.display()));
+        fs::hard_link(ledger, folder.join("link")).unwrap();
+        files.extend([ledger.clone(), beside(".lock"), beside("-wal"), beside("-shm"), folder.join("link")]);
+    }
+    for file in files {
+        let bytes = fs::read(&file).ok();
+        let options = Options { witness: Some(file.clone()), ..place.options() };
+        let error = restore(&place.location, &options, Restore::AcceptLoss { by: None, note: None }).unwrap_err();
+        check_message(&error, &[file.to_str().unwrap(), "witness"]);
+        assert_eq!(fs::read(&file).ok(), bytes, "{}", file.display());
+    }
+    assert_eq!(place.export(), before);
 }
 
 /// Once it was written over, and the ledger that it belonged to did not open any more.
@@ -233,7 +262,8 @@ pub fn a_foreign_witness_is_left_alone(place: &Place) {
     drop(with_an_account(&other));
     fs::copy(&other.witness, &place.witness).unwrap();
     let before = fs::read(&place.witness).unwrap();
-    check_input(accepting_the_loss(place), &["another ledger", "--witness"]);
+    let error = accepting_the_loss(place).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::OtherWitness { .. }), "{error}");
     assert_eq!(fs::read(&place.witness).unwrap(), before);
     fs::remove_file(&place.witness).unwrap();
     check_restored_without_a_witness(place);

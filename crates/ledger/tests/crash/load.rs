@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long anything may take before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(60);
+use taximeter_testing::PATIENCE;
 
 /// What one run of the program asks for; see its documentation.
 #[derive(Clone, Debug)]
@@ -67,9 +66,9 @@ impl Running {
         Running { child, output, errors }
     }
 
-    /// Waits until something is so, or the program has ended, or so long. Whether it is so.
-    pub fn wait_until(&mut self, longest: Duration, mut is_so: impl FnMut(&Running) -> bool) -> bool {
-        let deadline = Instant::now() + longest.min(PATIENCE);
+    /// Waits until something is so, or the program has ended, or for too long. Whether it is so.
+    pub fn wait_until(&mut self, mut is_so: impl FnMut(&Running) -> bool) -> bool {
+        let deadline = Instant::now() + PATIENCE;
         loop {
             if is_so(self) {
                 return true;
@@ -105,7 +104,7 @@ impl Running {
     /// Lets it end, and waits for that.
     pub fn finish(mut self) -> (ExitStatus, Log) {
         self.ask_to_end();
-        self.wait_until(PATIENCE, |_| false);
+        self.wait_until(|_| false);
         assert!(self.has_ended(), "the program does not end: {}", self.errors());
         (self.child.wait().expect("a child can be awaited"), self.log())
     }

@@ -99,7 +99,7 @@ impl Victim {
         match moment {
             Moment::Opening => std::thread::sleep(random.milliseconds(20)),
             Moment::Working | Moment::Checkpoint => {
-                let opened = running.wait_until(Duration::from_secs(30), |running| !running.log().0.is_empty());
+                let opened = running.wait_until(|running| !running.log().0.is_empty());
                 assert!(opened, "{how}: it does not open: {}", running.errors());
                 std::thread::sleep(random.milliseconds(80));
             }
@@ -108,7 +108,7 @@ impl Victim {
         if let Moment::Checkpoint = moment {
             let (path, before) = (self.path(), modified(&self.path()));
             running.ask_to_end();
-            let seen = running.wait_until(Duration::from_secs(30), |_| modified(&path) != before);
+            let seen = running.wait_until(|_| modified(&path) != before);
             self.checkpoints += u64::from(seen && !running.has_ended());
         }
         running.kill();

@@ -12,7 +12,7 @@ use crate::load::{Line, Log, Request, Running};
 pub struct Life {
     name: &'static str,
     /// What is there already.
-    before: Option<&'static tempfile::TempDir>,
+    before: Option<tempfile::TempDir>,
     script: Script,
 }
 
@@ -32,9 +32,8 @@ impl Life {
 
     /// A ledger is opened and charged whose write-ahead file is almost full: a few charges later it is brought into the database.
     pub fn with_checkpoint() -> Life {
-        static ALMOST_FULL: OnceLock<tempfile::TempDir> = OnceLock::new();
         let script = Script { prefix: "k", charges: 5, times: 1 };
-        Life { name: "a checkpoint", before: Some(ALMOST_FULL.get_or_init(almost_full)), script }
+        Life { name: "a checkpoint", before: Some(almost_full()), script }
     }
 
     pub fn name(&self) -> &'static str {
@@ -44,7 +43,7 @@ impl Life {
     /// A folder where this life begins.
     pub fn disk(&self) -> Disk {
         let disk = Disk::new(self.script);
-        if let Some(before) = self.before {
+        if let Some(before) = &self.before {
             for entry in std::fs::read_dir(before.path()).unwrap() {
                 let entry = entry.unwrap();
                 std::fs::copy(entry.path(), disk.folder().join(entry.file_name())).unwrap();
@@ -160,10 +159,10 @@ fn folder_in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// The compiled library.
+/// The compiled library, in cargo's folder for the files of tests.
 fn library() -> &'static Path {
-    static LIBRARY: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, path) = LIBRARY.get_or_init(|| {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let (source, library) = (folder.path().join("disk.c"), folder.path().join("disk.so"));
         std::fs::write(&source, include_str!("disk.c")).unwrap();
@@ -171,7 +170,10 @@ fn library() -> &'static Path {
         compile.args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source).args(["-ldl", "-lpthread"]);
         let output = compile.output().expect("the tests of a failing disk need a C compiler, `cc`");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        (folder, library)
-    });
-    path
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("failing-disk.so");
+        // Copied under another name first: a run of the same tests beside may just be using it.
+        let copy = kept.with_extension(std::process::id().to_string());
+        std::fs::copy(&library, &copy).and_then(|_| std::fs::rename(&copy, &kept)).unwrap();
+        kept
+    })
 }

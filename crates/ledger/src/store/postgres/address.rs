@@ -1,6 +1,5 @@
 //! Where a PostgreSQL database is: reading its URL, and showing it without its password.
 
-use std::error::Error as _;
 use std::fmt;
 use std::time::Duration;
 
@@ -25,7 +24,7 @@ impl PostgresAddress {
     /// without a host.
     pub fn parse(url: &str) -> Result<PostgresAddress, Error> {
         let shown = without_password(url);
-        let mut config: Config = url.parse().map_err(|error| malformed(&shown, &error))?;
+        let mut config: Config = url.parse().map_err(|_| malformed(url, &shown))?;
         if config.get_ssl_mode() == SslMode::Require {
             return Err(no_tls(&shown));
         }
@@ -61,15 +60,16 @@ impl fmt::Debug for PostgresAddress {
     }
 }
 
-/// What the library says about an option that it does not know may quote a part of a password, so only its other words are shown.
-fn malformed(shown: &str, error: &tokio_postgres::Error) -> Error {
-    let why = error.source().map(ToString::to_string).filter(|why| why.starts_with("invalid value for option"));
-    match why {
-        Some(why) if why.contains("sslmode") => no_tls(shown),
-        why => Error::input(format!(
-            "the URL {shown} cannot be used: {}; the form is postgres://user:password@host:port/database, with special characters \
-             of the password written as %40 for @, %2F for /, and so on",
-            why.unwrap_or_else(|| "it is malformed, or has an option that is not known".to_string())
+/// Not what the library says about it, which may quote a part of a password.
+fn malformed(url: &str, shown: &str) -> Error {
+    let options = url.split_once('?').map_or("", |(_, options)| options).split('&');
+    let mut modes = options.filter_map(|option| option.strip_prefix("sslmode="));
+    match modes.any(|mode| !["disable", "prefer"].contains(&mode)) {
+        true => no_tls(shown),
+        false => Error::input(format!(
+            "the URL {shown} cannot be used: it is malformed, or has an option or a value that is not known; the form is \
+                 postgres://user:password@host:port/database, with special characters of the password written as %40 for @, %2F for /, \
+                 and so on"
         )),
     }
 }

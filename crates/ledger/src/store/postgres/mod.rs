@@ -21,6 +21,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join;
 use tokio::runtime::Runtime;
 use tokio::task::yield_now;
 use tokio::time::timeout;
@@ -30,10 +31,10 @@ pub use self::address::PostgresAddress;
 pub(super) use self::address::without_password;
 use self::rows::{APPEND, Rows};
 use self::schema::Found;
-use self::session::{DURABLE_COLUMNS, Parameter, Session, check_durable, together};
-use super::{Access, Failure, Store, StoreError, StoredRecord};
+use self::session::{DURABLE_COLUMNS, Parameter, Session, check_durable};
+use super::{Access, Failure, Location, Store, StoreError, StoredRecord};
 use crate::books::{AccountRow, ChangedAccount, Entry};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::hash::Hash;
 use crate::journal::Position;
 
@@ -41,6 +42,8 @@ pub(super) struct Postgres {
     runtime: Runtime,
     address: PostgresAddress,
     access: Access,
+    /// When every call must have ended.
+    deadline: Option<Instant>,
     /// Nothing after the connection was lost.
     session: Option<Session>,
     /// A transaction that was asked for and not yet waited for.
@@ -54,14 +57,8 @@ pub(super) struct Postgres {
 /// A request that was sent; its answer.
 type Started<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
 
-/// How long an answer may take. The server gives up earlier; this is for a server that is gone without a word.
-const ANSWER: Duration = Duration::from_secs(90);
-
 /// How long the end of a transaction that wrote nothing may take.
 const ROLLBACK: Duration = Duration::from_secs(5);
-
-/// How long a lost connection is tried again: a server takes that long to start after a crash, unless much was going on.
-const RECONNECT: Duration = Duration::from_secs(30);
 
 /// Each statement must see what was committed while the first one waited for the lock, so every one looks at the ledger as it is
 /// when that statement starts: READ COMMITTED. Stricter levels would fix the view before the lock is there, and fail.
@@ -69,7 +66,11 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
 const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-const LOCK_HEAD: &str = "SELECT sequence, hash FROM taximeter.head FOR UPDATE";
+const LOCK_HEAD: &str = "SELECT sequence, hash, alarm FROM taximeter.head FOR UPDATE";
+
+const ALARM: &str = "SELECT alarm FROM taximeter.head";
+
+const SET_ALARM: &str = "UPDATE taximeter.head SET alarm = $1 RETURNING sequence";
 
 const NEWEST: &str = "
     SELECT newest.sequence, newest.hash, newest.key, newest.line, head.sequence, head.hash
@@ -115,21 +116,24 @@ impl Postgres {
             .build()
             .map_err(|error| cannot(format!("no runtime: {error}")))?;
         let opened = runtime.block_on(async {
-            let session = Session::connect(&address, access).await?;
-            let found = schema::find(&session.client).await?;
-            match (found, access) {
+            let session = Session::connect(&address, access, access.patience()).await?;
+            match (schema::find(&session.client).await?, access) {
                 (Found::Nothing, Access::Write { create: true, .. }) => schema::create(&session.client).await?,
                 (Found::Ledger, _) | (Found::Empty, Access::Write { create: true, .. }) => {}
                 _ => return Ok(None),
             }
             Ok(Some(session))
         });
-        match opened.map_err(|error: StoreError| cannot(error.message))? {
+        let failed = |error: StoreError| match error.kind {
+            Failure::OtherFormat(_) => error.into(),
+            _ => cannot(error.message),
+        };
+        match opened.map_err(failed)? {
             Some(session) => {
                 let (session, asked, unsent, ahead) = (Some(session), None, Rows::default(), Vec::new());
-                Ok(Postgres { runtime, address, access, session, asked, unsent, ahead })
+                Ok(Postgres { runtime, address, access, deadline: None, session, asked, unsent, ahead })
             }
-            None => Err(Error::input(no_ledger(&address))),
+            None => Err(ErrorKind::NoLedger(Location::Postgres(url.to_string())).into()),
         }
     }
 
@@ -177,11 +181,14 @@ impl Postgres {
         &mut self,
         exchange: impl AsyncFnOnce(&mut Session) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        let patience = self.patience();
         let Some(session) = &mut self.session else {
             return Err(StoreError::new(Failure::Lost, "the connection to PostgreSQL was lost"));
         };
-        let late =
-            || StoreError::new(Failure::Lost, format!("PostgreSQL did not answer within {} s", ANSWER.as_secs()));
+        let late = || {
+            let why = format!("PostgreSQL did not answer within {:.1} s", patience.as_secs_f64());
+            StoreError::new(Failure::Lost, why)
+        };
         let ahead = std::mem::take(&mut self.ahead);
         let answers = async {
             let result = exchange(session).await;
@@ -191,8 +198,14 @@ impl Postgres {
             }
             result
         };
-        let result = self.runtime.block_on(async { timeout(ANSWER, answers).await.unwrap_or_else(|_| Err(late())) });
+        let result = self.runtime.block_on(async { timeout(patience, answers).await.unwrap_or_else(|_| Err(late())) });
         result.map_err(|error| self.fail(error))
+    }
+
+    /// How long an answer may take now.
+    fn patience(&self) -> Duration {
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        left.map_or(self.access.patience(), |left| left.min(self.access.patience()))
     }
 
     /// The first error of a transaction ends it.
@@ -301,6 +314,14 @@ impl Store for Postgres {
         self.send_if_many()
     }
 
+    fn alarm(&mut self) -> Result<Option<String>, StoreError> {
+        self.query(ALARM, &[], |rows| column(only_row(rows)?, 0))
+    }
+
+    fn set_alarm(&mut self, why: Option<&str>) -> Result<(), StoreError> {
+        self.query(SET_ALARM, &[&why], |rows| only_row(rows).map(drop))
+    }
+
     fn check(&mut self) -> Result<(), StoreError> {
         self.query(CHECKS, &[], |rows| {
             let row = only_row(rows)?;
@@ -331,16 +352,23 @@ impl Store for Postgres {
         }
     }
 
+    fn set_deadline(&mut self, deadline: Instant) {
+        self.deadline = Some(deadline);
+    }
+
     fn reconnect(&mut self) -> Result<(), StoreError> {
         self.forget();
         (self.session, self.asked) = (None, None);
-        let until = Instant::now() + RECONNECT;
+        let until = Instant::now() + self.patience();
         let mut pause = Duration::from_millis(50);
         loop {
             let connected = self.runtime.block_on(async {
-                let session = Session::connect(&self.address, self.access).await?;
+                let left = until.saturating_duration_since(Instant::now());
+                let session = Session::connect(&self.address, self.access, left).await?;
                 match schema::find(&session.client).await? {
-                    Found::Nothing => Err(StoreError::new(Failure::Failed, no_ledger(&self.address))),
+                    Found::Nothing => {
+                        Err(StoreError::new(Failure::Failed, format!("there is no ledger at {}", self.address)))
+                    }
                     Found::Empty | Found::Ledger => Ok(session),
                 }
             });
@@ -361,9 +389,14 @@ impl Store for Postgres {
 
 /// Starts a transaction that has the ledger to itself.
 async fn lock(client: &Client, lock_head: &Statement) -> Result<Option<Position>, StoreError> {
-    let (begun, locked) = together(client.batch_execute(BEGIN), client.query(lock_head, &[])).await;
+    let (begun, locked) = join(client.batch_execute(BEGIN), client.query(lock_head, &[])).await;
     begun?;
-    position(only_row(&locked?)?, 0)
+    let rows = locked?;
+    let head = only_row(&rows)?;
+    match column::<Option<String>>(head, 2)? {
+        Some(why) => Err(StoreError::new(Failure::Alarm, why)),
+        None => position(head, 0),
+    }
 }
 
 /// Whether the answer to [`COMMIT`] says that the transaction is on disk.
@@ -441,10 +474,4 @@ fn hash(bytes: &[u8]) -> Hash {
 
 fn broken(what: String) -> StoreError {
     StoreError::new(Failure::Broken, what)
-}
-
-fn no_ledger(address: &PostgresAddress) -> String {
-    format!(
-        "there is no ledger at {address}; `account create` or `dataset add` makes one, or name another with --ledger"
-    )
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::future::join4;
 use tokio_postgres::{Client, Statement};
 
-use super::session::{Session, together};
+use super::session::Session;
 use crate::books::{ChangedAccount, Entry};
 use crate::hash::Hash;
 use crate::store::{StoreError, StoredRecord};
@@ -117,12 +118,12 @@ impl Rows {
         let newest: Vec<i64> = accounts.values().map(|account| account.sequence).collect();
         let states: Vec<&[u8]> = accounts.values().map(|account| account.state.as_slice()).collect();
         let client = &session.client;
-        let (appended, (replaced, (advanced, result))) = together(
+        // They leave together, in this order.
+        let (appended, replaced, advanced, result) = join4(
             records.append_with(client, &append),
-            together(
-                client.execute(&replace, &[&numbers, &names, &newest, &states]),
-                together(client.execute(&advance, &[&sequence, &hash]), then(client)),
-            ),
+            client.execute(&replace, &[&numbers, &names, &newest, &states]),
+            client.execute(&advance, &[&sequence, &hash]),
+            then(client),
         )
         .await;
         appended?;

@@ -2,10 +2,12 @@
 
 use tokio_postgres::Client;
 
+use crate::error::ErrorKind;
+use crate::journal::FORMAT;
 use crate::store::{Failure, StoreError};
 
 /// The version of the tables.
-const VERSION: i32 = 1;
+const VERSION: i32 = FORMAT as i32;
 
 /// Keys and names are compared byte by byte: an index in the order of a language is silently wrong when the system's idea of that
 /// language is updated, and a key could then be used twice.
@@ -24,7 +26,8 @@ const TABLES: &str = r#"
     CREATE TABLE taximeter.head (
         only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
         sequence bigint,
-        hash     bytea
+        hash     bytea,
+        alarm    text
     );
     CREATE TABLE taximeter.journal (
         sequence bigint PRIMARY KEY,
@@ -74,9 +77,9 @@ pub(super) async fn find(client: &Client) -> Result<Found, StoreError> {
     match (row.try_get(0)?, row.try_get(1)?) {
         (VERSION, true) => Ok(Found::Ledger),
         (VERSION, false) => Ok(Found::Empty),
-        (newer, _) => Err(StoreError::new(
-            Failure::Failed,
-            format!("it has tables of version {newer}; this program knows version {VERSION}: use a newer program"),
+        (other, _) => Err(StoreError::new(
+            Failure::OtherFormat(other),
+            ErrorKind::OtherFormat { found: other.into() }.to_string(),
         )),
     }
 }

@@ -1,10 +1,7 @@
 //! A connection that may be relied on: its settings are checked when it is made.
 
 use std::collections::HashMap;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::{Arc, LazyLock};
-use std::task::Poll;
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
@@ -46,7 +43,7 @@ pub(super) static DURABLE_COLUMNS: LazyLock<String> =
 /// Nothing waits forever: not for another writer, not for a statement, and not for a client that stopped in the middle of a
 /// transaction while everybody else waits for its lock. A lock is given up before the statement that asks for it.
 const WRITING: &str = "
-    SET lock_timeout = '30s';
+    SET lock_timeout = '15s';
     SET idle_in_transaction_session_timeout = '60s';
 ";
 
@@ -61,14 +58,18 @@ const ALWAYS: &str = "
 ";
 
 impl Session {
-    pub(super) async fn connect(address: &PostgresAddress, access: Access) -> Result<Session, StoreError> {
+    /// Connects, within so long.
+    pub(super) async fn connect(
+        address: &PostgresAddress,
+        access: Access,
+        patience: Duration,
+    ) -> Result<Session, StoreError> {
+        let patience = patience.min(CONNECT);
         let late = || {
-            StoreError::new(
-                Failure::Lost,
-                format!("PostgreSQL did not take a connection within {} s", CONNECT.as_secs()),
-            )
+            let why = format!("PostgreSQL did not take a connection within {:.1} s", patience.as_secs_f64());
+            StoreError::new(Failure::Lost, why)
         };
-        timeout(CONNECT, Session::try_connect(address, access)).await.unwrap_or_else(|_| Err(late()))
+        timeout(patience, Session::try_connect(address, access)).await.unwrap_or_else(|_| Err(late()))
     }
 
     async fn try_connect(address: &PostgresAddress, access: Access) -> Result<Session, StoreError> {
@@ -84,7 +85,8 @@ impl Session {
     }
 
     async fn configure(&self, access: Access) -> Result<(), StoreError> {
-        let writing = if access == Access::Read { "" } else { WRITING };
+        let is_reader = matches!(access, Access::Read { .. });
+        let writing = if is_reader { "" } else { WRITING };
         // Once set here, synchronous_commit no longer changes when the server reads its files again.
         let setup = format!(
             "{ALWAYS} {writing}
@@ -106,10 +108,10 @@ impl Session {
         let encoding = row.get(1).unwrap_or("unknown");
         if encoding != "UTF8" {
             return Err(failed(format!(
-                "the database has server_encoding = {encoding}; make one with `createdb --encoding=UTF8 --template=template0`"
+                "the database has server_encoding = {encoding}; make one with ENCODING 'UTF8' TEMPLATE template0"
             )));
         }
-        if access == Access::Read {
+        if is_reader {
             return Ok(());
         }
         if row.get(2) != Some("f") {
@@ -165,30 +167,4 @@ pub(super) fn check_durable(row: &SimpleQueryRow, from: usize) -> Result<(), Str
         }
     }
     Ok(())
-}
-
-/// Two requests that leave together, the first one first, and share a round trip.
-pub(super) async fn together<A: Future, B: Future>(first: A, second: B) -> (A::Output, B::Output) {
-    let (mut first, mut second) = (pin!(first), pin!(second));
-    let (mut first_done, mut second_done) = (None, None);
-    poll_fn(|context| {
-        if first_done.is_none()
-            && let Poll::Ready(output) = first.as_mut().poll(context)
-        {
-            first_done = Some(output);
-        }
-        if second_done.is_none()
-            && let Poll::Ready(output) = second.as_mut().poll(context)
-        {
-            second_done = Some(output);
-        }
-        match (first_done.take(), second_done.take()) {
-            (Some(first), Some(second)) => Poll::Ready((first, second)),
-            (first, second) => {
-                (first_done, second_done) = (first, second);
-                Poll::Pending
-            }
-        }
-    })
-    .await
 }
