@@ -1,15 +1,14 @@
-//! Answers: noise on exact integers, what is made of the noisy numbers afterwards, and the document that is stored and released.
+//! Answers: noise on exact integers, and what is made of the noisy numbers afterwards.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use dashu::integer::IBig;
-use serde::Serialize;
-use serde_json::value::RawValue;
-use serde_json::{Number as JsonNumber, Value as Json};
+use serde_json::{Number as Decimal, Value as Json};
 use taximeter_accounting::Cost;
-use taximeter_ledger::{Computed, Hash, LedgerId, Receipt};
+use taximeter_ledger::Computed;
 
+use crate::document::{AnswerColumn, Estimate, ExpectedAverage, MeasuredPart};
 use crate::engine::ExactRow;
 use crate::number::Number;
 use crate::plan::{MISS, Part, Plan};
@@ -27,14 +26,7 @@ pub(crate) struct Noisy {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
     Group(Value),
-    Estimate { value: Option<Decimal>, interval: Option<[Decimal; 2]> },
-}
-
-/// A decimal number: for JSON its exact text, for sorting its nearest binary number.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Decimal {
-    text: String,
-    nearest: f64,
+    Estimate(Estimate),
 }
 
 impl Noisy {
@@ -112,32 +104,40 @@ fn cells(question: &Question, plan: &Plan, schema: &Schema, keys: &[Value], nois
             Content::Group(at) => Cell::Group(keys[at].clone()),
             Content::Aggregate(Aggregate::Average(column)) => {
                 let Some(bounds) = schema.columns[column].bounds else { unreachable!("averages have bounds") };
-                average(next(), next(), &bounds, clamp)
+                Cell::Estimate(average(next(), next(), &bounds, clamp))
             }
             Content::Aggregate(aggregate) => {
                 let (part, steps) = next();
                 let lowest = (clamp && !matches!(aggregate, Aggregate::Sum(_))).then_some(0);
-                estimate(part, steps, part.grid(schema), lowest)
+                Cell::Estimate(estimate(steps, part.noise.half_width(MISS), part.grid(schema), lowest))
             }
         })
         .collect()
 }
 
 /// A count or a sum with its interval.
-fn estimate(part: &Part, steps: i128, grid: Number, lowest: Option<i128>) -> Cell {
-    let half_width = part.noise.half_width(MISS);
-    let decimal = |steps: i128| Decimal::of_steps(lowest.map_or(steps, |lowest| steps.max(lowest)), grid);
+fn estimate(steps: i128, half_width: i128, grid: Number, lowest: Option<i128>) -> Estimate {
+    let decimal = |steps: i128| of_steps(lowest.map_or(steps, |lowest| steps.max(lowest)), grid);
     let interval = [steps.saturating_sub(half_width), steps.saturating_add(half_width)];
-    Cell::Estimate { value: Some(decimal(steps)), interval: Some(interval.map(decimal)) }
+    Estimate { value: Some(decimal(steps)), interval: Some(interval.map(decimal)), ..Estimate::default() }
 }
 
-/// A centred sum over a count. Each misses its interval with half the probability, so both hold together with 95%; nothing can be
-/// said where the count may be 0.
-fn average((sum, steps): (&Part, i128), (count, rows): (&Part, i128), bounds: &Bounds, clamp: bool) -> Cell {
+/// A centred sum over a count, with both. Each misses its interval with half the probability, so both hold together with 95%; no
+/// quotient can be said where the count may be 0.
+fn average((sum, steps): (&Part, i128), (count, rows): (&Part, i128), bounds: &Bounds, clamp: bool) -> Estimate {
     let (sum_width, count_width) = (sum.noise.half_width(MISS / 2.0), count.noise.half_width(MISS / 2.0));
+    let centre = i128::from(bounds.centre());
+    // The whole sum has the middle of the bounds once for every row, and so the noise on their number as well.
+    let whole = steps.saturating_add(centre.saturating_mul(rows));
+    let whole_width = sum_width.saturating_add(centre.abs().saturating_mul(count_width));
+    let parts = Estimate {
+        sum: Some(Box::new(estimate(whole, whole_width, bounds.grid(), None))),
+        count: Some(Box::new(estimate(rows, count_width, Number::ONE, clamp.then_some(0)))),
+        ..Estimate::default()
+    };
     let (fewest, most) = (rows.saturating_sub(count_width), rows.saturating_add(count_width));
     if fewest <= 0 {
-        return Cell::Estimate { value: None, interval: None };
+        return parts;
     }
     let grid = bounds.grid().to_f64();
     let mean = |steps: i128, rows: i128| (bounds.centre() as f64 + steps as f64 / rows as f64) * grid;
@@ -147,46 +147,43 @@ fn average((sum, steps): (&Part, i128), (count, rows): (&Part, i128), bounds: &B
     // Digits far below the noise tell nothing: two of those in which the ends differ are shown. The interval is rounded outwards.
     let meaningful = 1.0 - ((high - low) / 2.0).log10().floor();
     let places = meaningful.clamp(0.0, f64::from(bounds.grid().places() + 3)) as u32;
-    let ends = <[i64; 2]>::from(bounds.steps()).map(|steps| Decimal::of_steps(steps.into(), bounds.grid()));
+    let ends = <[i64; 2]>::from(bounds.steps()).map(|steps| of_steps(steps.into(), bounds.grid()));
     // Clamped last: what was rounded outwards may be beyond the bounds.
-    let rounded = |value: f64, direction: f64| match (Decimal::rounded(value, places, direction), &ends) {
-        (shown, [lowest, _]) if clamp && shown.nearest < lowest.nearest => lowest.clone(),
-        (shown, [_, highest]) if clamp && shown.nearest > highest.nearest => highest.clone(),
+    let rounded = |value: f64, direction: f64| match (rounded(value, places, direction), &ends) {
+        (shown, [lowest, _]) if clamp && nearest(&shown) < nearest(lowest) => lowest.clone(),
+        (shown, [_, highest]) if clamp && nearest(&shown) > nearest(highest) => highest.clone(),
         (shown, _) => shown,
     };
-    Cell::Estimate {
+    Estimate {
         value: Some(rounded(mean(steps, rows), 0.0)),
         interval: Some([rounded(low, -1.0), rounded(high, 1.0)]),
+        ..parts
     }
 }
 
-impl Decimal {
-    fn of_steps(steps: i128, grid: Number) -> Decimal {
-        let units = IBig::from(steps) * IBig::from(grid.units());
-        let one = IBig::from(10).pow(Number::PLACES as usize);
-        let (whole, fraction) = (&units / &one, u128::try_from(dashu::base::Abs::abs(&units % &one)).unwrap_or(0));
-        let sign = if units < IBig::ZERO && whole == IBig::ZERO { "-" } else { "" };
-        let fraction = format!("{fraction:018}");
-        let text = format!("{sign}{whole}.{}", fraction.trim_end_matches('0'));
-        Decimal::from_text(text.trim_end_matches('.').to_string())
-    }
+/// A number of steps of a grid, exactly.
+fn of_steps(steps: i128, grid: Number) -> Decimal {
+    let units = IBig::from(steps) * IBig::from(grid.units());
+    let one = IBig::from(10).pow(Number::PLACES as usize);
+    let (whole, fraction) = (&units / &one, u128::try_from(dashu::base::Abs::abs(&units % &one)).unwrap_or(0));
+    let sign = if units < IBig::ZERO && whole == IBig::ZERO { "-" } else { "" };
+    let fraction = format!("{fraction:018}");
+    let text = format!("{sign}{whole}.{}", fraction.trim_end_matches('0'));
+    Decimal::from_string_unchecked(text.trim_end_matches('.').to_string())
+}
 
-    /// A number with so many places, rounded down or up by the sign of `direction`, or to the nearest.
-    fn rounded(value: f64, places: u32, direction: f64) -> Decimal {
-        let step = 10f64.powi(-(places as i32));
-        let nudged = value + direction * step / 2.0;
-        let text = format!("{nudged:.*}", places as usize);
-        let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-        Decimal::from_text(if text == "-0" { "0".to_string() } else { text.to_string() })
-    }
+/// A number with a given count of decimal places, rounded down or up by the sign of `direction`, or to the nearest.
+fn rounded(value: f64, places: u32, direction: f64) -> Decimal {
+    let step = 10f64.powi(-(places as i32));
+    let nudged = value + direction * step / 2.0;
+    let text = format!("{nudged:.*}", places as usize);
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    Decimal::from_string_unchecked(if text == "-0" { "0".to_string() } else { text.to_string() })
+}
 
-    fn from_text(text: String) -> Decimal {
-        Decimal { nearest: text.parse().unwrap_or(f64::NAN), text }
-    }
-
-    fn json(&self) -> Json {
-        Json::Number(JsonNumber::from_string_unchecked(self.text.clone()))
-    }
+/// The binary number to compare by.
+fn nearest(number: &Decimal) -> f64 {
+    number.as_str().parse().unwrap_or(f64::NAN)
 }
 
 impl Cell {
@@ -196,139 +193,76 @@ impl Cell {
             (Cell::Group(Value::Integer(one)), Cell::Group(Value::Integer(other))) => one.cmp(other),
             (Cell::Group(Value::Boolean(one)), Cell::Group(Value::Boolean(other))) => one.cmp(other),
             (Cell::Group(Value::Text(one)), Cell::Group(Value::Text(other))) => one.cmp(other),
-            (Cell::Estimate { value: Some(one), .. }, Cell::Estimate { value: Some(other), .. }) => {
-                one.nearest.total_cmp(&other.nearest)
-            }
-            (Cell::Estimate { value: None, .. }, Cell::Estimate { value: Some(_), .. }) => return Ordering::Greater,
-            (Cell::Estimate { value: Some(_), .. }, Cell::Estimate { value: None, .. }) => return Ordering::Less,
+            (Cell::Estimate(one), Cell::Estimate(other)) => match (&one.value, &other.value) {
+                (Some(one), Some(other)) => nearest(one).total_cmp(&nearest(other)),
+                (one, other) => return other.is_some().cmp(&one.is_some()),
+            },
             _ => Ordering::Equal,
         };
         if descending { ordering.reverse() } else { ordering }
     }
 
-    fn json(&self) -> Json {
+    pub(crate) fn json(&self) -> Json {
         match self {
             Cell::Group(value) => value.json(),
-            Cell::Estimate { value, interval } => serde_json::json!({
-                "value": value.as_ref().map(Decimal::json),
-                "interval": interval.as_ref().map(|ends| ends.iter().map(Decimal::json).collect::<Vec<_>>()),
-            }),
+            Cell::Estimate(estimate) => serde_json::json!(estimate),
         }
     }
 }
 
-/// The document that is stored before it is released, and returned byte for byte to whoever asks again with the same key.
-#[derive(Serialize)]
-pub(crate) struct Document<'a> {
-    pub(crate) dataset: &'a str,
-    pub(crate) version: u32,
-    pub(crate) key: &'a str,
-    pub(crate) question: &'a str,
-    pub(crate) protects: String,
-    pub(crate) confidence: f64,
-    pub(crate) columns: Vec<ColumnJson>,
-    pub(crate) rows: Vec<Vec<Json>>,
-    pub(crate) post_processing: &'a [String],
-    pub(crate) cost: Cost,
-    pub(crate) accounts: Vec<AccountJson>,
-    pub(crate) receipt: ReceiptJson,
-}
-
-/// A column of the answer, and how its noise was made.
-#[derive(Serialize)]
-pub(crate) struct ColumnJson {
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    aggregate: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    parts: Vec<PartJson>,
-}
-
-/// A number that an engine computes, and the noise on it.
-#[derive(Clone, Serialize)]
-pub(crate) struct PartJson {
-    pub(crate) measure: String,
-    pub(crate) cost: Cost,
-    pub(crate) noise: &'static str,
-    /// In the units of the answer.
-    pub(crate) sensitivity: Json,
-    /// In the units of the answer.
-    pub(crate) scale: f64,
-    /// How far the noise reaches with the stated confidence, in the units of the answer.
-    pub(crate) half_width: Json,
-}
-
-/// An account that paid, after the charge.
-#[derive(Serialize)]
-pub(crate) struct AccountJson {
-    pub(crate) account: String,
-    pub(crate) reading: Option<Computed>,
-    pub(crate) left: Option<Computed>,
-    pub(crate) guarantee: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) filter_guarantee: Option<String>,
-}
-
-/// The receipt, with the journal record that it is for.
-#[derive(Serialize)]
-pub(crate) struct ReceiptJson {
-    ledger: LedgerId,
-    sequence: u64,
-    hash: Hash,
-    record: Box<RawValue>,
-}
-
-impl ReceiptJson {
-    pub(crate) fn new(receipt: &Receipt) -> Result<ReceiptJson, String> {
-        let record = RawValue::from_string(receipt.line().to_string()).map_err(|error| error.to_string())?;
-        Ok(ReceiptJson { ledger: receipt.ledger(), sequence: receipt.sequence(), hash: receipt.hash(), record })
-    }
-}
-
 /// The columns of an answer.
-pub(crate) fn columns(question: &Question, plan: &Plan, schema: &Schema) -> Vec<ColumnJson> {
+pub(crate) fn columns(question: &Question, plan: &Plan, schema: &Schema) -> Vec<AnswerColumn> {
     let mut parts = plan.parts.iter();
     question
         .outputs
         .iter()
-        .map(|output| match output.content {
-            Content::Group(_) => ColumnJson { name: output.name.clone(), aggregate: None, parts: Vec::new() },
-            Content::Aggregate(aggregate) => {
-                let (count, miss) = match aggregate {
-                    Aggregate::Average(_) => (2, MISS / 2.0),
-                    _ => (1, MISS),
-                };
-                let parts = parts.by_ref().take(count).map(|part| PartJson::new(part, schema, miss)).collect();
-                ColumnJson { name: output.name.clone(), aggregate: Some(aggregate.canonical(schema)), parts }
+        .map(|output| {
+            let (aggregate, count, miss) = match output.content {
+                Content::Group(_) => (None, 0, MISS),
+                Content::Aggregate(aggregate @ Aggregate::Average(_)) => (Some(aggregate), 2, MISS / 2.0),
+                Content::Aggregate(aggregate) => (Some(aggregate), 1, MISS),
+            };
+            AnswerColumn {
+                name: output.name.clone(),
+                aggregate: aggregate.map(|aggregate| aggregate.canonical(schema)),
+                parts: parts.by_ref().take(count).map(|part| measured(part, schema, miss)).collect(),
             }
         })
         .collect()
 }
 
-/// The rows of an answer as JSON.
-pub(crate) fn rows(noisy: &Noisy) -> Vec<Vec<Json>> {
-    noisy.rows.iter().map(|row| row.iter().map(Cell::json).collect()).collect()
+/// What can be said beforehand about the averages of an answer: at best, a mean in the middle of the bounds, the interval is twice the
+/// reach of the noise on the sum over the fewest rows that there may be.
+pub(crate) fn averages(question: &Question, plan: &Plan, schema: &Schema) -> Vec<ExpectedAverage> {
+    let columns = question.outputs.iter().zip(columns(question, plan, schema));
+    let expected = columns.filter_map(|(output, column)| {
+        let Content::Aggregate(Aggregate::Average(at)) = output.content else { return None };
+        let (bounds, [sum, count]) = (schema.columns[at].bounds?, column.parts.as_slice()) else { return None };
+        let (low, high) = (bounds.low(), bounds.high());
+        let rows = nearest(&count.half_width) + 2.0 * nearest(&sum.half_width) / (high.to_f64() - low.to_f64());
+        Some(ExpectedAverage { column: column.name, low, high, needed_rows: rows.ceil() as u64 })
+    });
+    expected.collect()
 }
 
-impl PartJson {
-    pub(crate) fn new(part: &Part, schema: &Schema, miss: f64) -> PartJson {
-        let grid = part.grid(schema);
-        let sensitivity = match part.cost {
-            // The square root of an integer, for people; the noise is made from the square.
-            Cost::DiscreteGaussian { .. } => {
-                let length = (part.sensitivity.l2_squared as f64).sqrt() * grid.to_f64();
-                JsonNumber::from_f64(length).map_or(Json::Null, Json::Number)
-            }
-            _ => Decimal::of_steps(i128::try_from(part.sensitivity.l1).unwrap_or(i128::MAX), grid).json(),
-        };
-        PartJson {
-            measure: part.measure.describe(schema),
-            cost: part.cost,
-            noise: part.noise.name(),
-            sensitivity,
-            scale: part.noise.scale() * grid.to_f64(),
-            half_width: Decimal::of_steps(part.noise.half_width(miss), grid).json(),
+/// A number that an engine computes, and the noise on it.
+fn measured(part: &Part, schema: &Schema, miss: f64) -> MeasuredPart {
+    let grid = part.grid(schema);
+    let sensitivity = match part.cost {
+        // The square root of an integer, for people; the noise is made from the square.
+        Cost::DiscreteGaussian { .. } => {
+            let length = (part.sensitivity.l2_squared as f64).sqrt() * grid.to_f64();
+            Decimal::from_f64(length).unwrap_or_else(|| 0.into())
         }
+        _ => of_steps(i128::try_from(part.sensitivity.l1).unwrap_or(i128::MAX), grid),
+    };
+    MeasuredPart {
+        measure: part.measure.describe(schema),
+        cost: part.cost,
+        noise: part.noise.name().to_string(),
+        sensitivity,
+        scale: Computed(part.noise.scale() * grid.to_f64()),
+        half_width: of_steps(part.noise.half_width(miss), grid),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What an owner writes about a dataset before its data are seen: a schema in which types may be left out.
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use taximeter_ledger::{Neighbours, Privacy};
 
 use crate::error::Error;
@@ -26,21 +27,25 @@ use crate::schema::{Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declaration {
-    /// Whose privacy is protected.
-    pub unit: PrivacyUnit,
+    /// Whose privacy is protected. There is no default: a row is not a person if a person has several.
+    pub unit: Option<PrivacyUnit>,
     /// When two datasets count as neighbours.
     pub neighbours: Neighbours,
     columns: Vec<DeclaredColumn>,
 }
 
 /// What is declared about a column.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct DeclaredColumn {
     /// Its name.
+    #[serde(skip)]
     pub name: String,
     /// Its type; found in the data if it is left out.
+    #[serde(rename = "type")]
     pub kind: Option<ColumnType>,
     /// The lowest and the highest value.
+    #[serde(default, deserialize_with = "two_numbers")]
     pub bounds: Option<(Number, Number)>,
     /// The grid that values are put on.
     pub grid: Option<Number>,
@@ -49,7 +54,8 @@ pub struct DeclaredColumn {
 }
 
 /// A category as it is written: text on the command line, which is read by the type of its column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "CategoryEntry")]
 pub enum Category {
     /// A value of a type.
     Typed(Value),
@@ -58,9 +64,9 @@ pub enum Category {
 }
 
 impl Default for Declaration {
-    /// A row is protected, and one more or less makes a neighbour.
+    /// Nothing is declared but that one unit more or less makes a neighbour.
     fn default() -> Self {
-        Declaration { unit: PrivacyUnit::Row, neighbours: Neighbours::AddRemove, columns: Vec::new() }
+        Declaration { unit: None, neighbours: Neighbours::AddRemove, columns: Vec::new() }
     }
 }
 
@@ -68,59 +74,34 @@ impl Declaration {
     /// The longest file that is read, in bytes.
     pub const LONGEST: usize = 4 << 20;
 
+    /// A declaration that protects rows unless it says otherwise, for tests of other things.
+    #[cfg(test)]
+    pub(crate) fn of_rows(text: &str) -> Declaration {
+        let declaration = Declaration::parse(text).unwrap();
+        Declaration { unit: declaration.unit.clone().or(Some(PrivacyUnit::Row)), ..declaration }
+    }
+
     /// Reads a schema file.
     pub fn parse(text: &str) -> Result<Declaration, Error> {
         if text.len() > Declaration::LONGEST {
-            return Err(Error::input(format!("the schema is longer than {} bytes", Declaration::LONGEST)));
+            return Err(Error::schema(format!("the schema is longer than {} bytes", Declaration::LONGEST)));
         }
-        let file: File = toml::from_str(text).map_err(|error| {
-            Error::input(format!("{}\n`dataset add --help` shows a schema", error.to_string().trim_end()))
-        })?;
+        let file: File = toml::from_str(text).map_err(|error| Error::schema(error.to_string().trim_end()))?;
         let unit = match file.unit {
-            None => PrivacyUnit::Row,
-            Some(UnitEntry::Word(word)) if word == "row" => PrivacyUnit::Row,
+            None => None,
+            Some(UnitEntry::Word(word)) if word == "row" => Some(PrivacyUnit::Row),
             Some(UnitEntry::Word(word)) => {
-                return Err(Error::input(format!(
+                return Err(Error::schema(format!(
                     "the unit is {word:?}; write unit = \"row\", or unit = {{ column = {word:?}, max_rows_per_unit = 1 }}"
                 )));
             }
-            Some(UnitEntry::Column { column, max_rows_per_unit }) => PrivacyUnit::Column { column, max_rows_per_unit },
+            Some(UnitEntry::Column { column, max_rows_per_unit }) => {
+                Some(PrivacyUnit::Column { column, max_rows_per_unit })
+            }
         };
         let neighbours = file.neighbours.as_deref().map_or(Ok(Neighbours::AddRemove), Neighbours::from_name)?;
-        let mut declaration = Declaration { unit, neighbours, columns: Vec::new() };
-        for (name, entry) in file.columns {
-            let number = |value: &toml::Value| match value {
-                toml::Value::Integer(value) => Number::parse(&value.to_string()),
-                toml::Value::Float(value) => Number::parse(&value.to_string()),
-                toml::Value::String(text) => Number::parse(text),
-                other => Err(Error::input(format!("{other} is not a number"))),
-            };
-            let wrong = |error: Error| Error::input(format!("the column {name:?}: {error}"));
-            let column = declaration.column(&name);
-            column.kind = entry.kind;
-            column.grid = entry.grid.as_ref().map(number).transpose().map_err(wrong)?;
-            column.bounds = match entry.bounds.as_deref() {
-                None => None,
-                Some([low, high]) => Some((number(low).map_err(wrong)?, number(high).map_err(wrong)?)),
-                Some(other) => {
-                    return Err(wrong(Error::input(format!(
-                        "bounds are two numbers, such as [0, 120], and here are {}",
-                        other.len()
-                    ))));
-                }
-            };
-            let category = |value: toml::Value| match value {
-                toml::Value::Integer(value) => Ok(Category::Typed(Value::Integer(value))),
-                toml::Value::Boolean(value) => Ok(Category::Typed(Value::Boolean(value))),
-                toml::Value::String(text) => Ok(Category::Typed(Value::Text(text))),
-                other => Err(Error::input(format!(
-                    "{other} cannot be a category; categories are whole numbers, text or booleans"
-                ))),
-            };
-            let categories = entry.categories.map(|values| values.into_iter().map(category).collect::<Result<_, _>>());
-            column.categories = categories.transpose().map_err(wrong)?;
-        }
-        Ok(declaration)
+        let columns = file.columns.into_iter().map(|(name, column)| DeclaredColumn { name, ..column }).collect();
+        Ok(Declaration { unit, neighbours, columns })
     }
 
     /// The columns that are declared.
@@ -131,7 +112,7 @@ impl Declaration {
     /// Declares a column, once.
     pub fn declare(&mut self, column: DeclaredColumn) -> Result<(), Error> {
         if self.columns.iter().any(|other| other.name == column.name) {
-            return Err(Error::input(format!("the column {:?} is declared twice; declare it once", column.name)));
+            return Err(Error::column(&column.name, "it is declared twice; declare it once"));
         }
         self.columns.push(column);
         Ok(())
@@ -147,13 +128,17 @@ impl Declaration {
             categories: column.categories.as_ref().map(|values| values.iter().cloned().map(Category::Typed).collect()),
         };
         let columns = schema.columns.iter().map(column).collect();
-        Declaration { unit: schema.unit.clone(), neighbours: schema.neighbours, columns }
+        Declaration { unit: Some(schema.unit.clone()), neighbours: schema.neighbours, columns }
     }
 
     /// Adds bounds as they are written on a command line: `age=0..120`, or with a grid `income=0..200000/0.5`.
     pub fn add_bounds(&mut self, text: &str) -> Result<(), Error> {
-        let form =
-            || Error::input(format!("{text:?} are no bounds; write for instance age=0..120 or income=0..200000/0.5"));
+        let form = || {
+            Error::input(
+                "bounds",
+                format!("{text:?} are no bounds; write for instance age=0..120 or income=0..200000/0.5"),
+            )
+        };
         let (name, range) = text.split_once('=').ok_or_else(form)?;
         let (range, grid) = range.split_once('/').map_or((range, None), |(range, grid)| (range, Some(grid)));
         let (low, high) = range.split_once("..").ok_or_else(form)?;
@@ -165,7 +150,8 @@ impl Declaration {
 
     /// Adds categories as they are written on a command line: `region=north,south`.
     pub fn add_categories(&mut self, text: &str) -> Result<(), Error> {
-        let form = || Error::input(format!("{text:?} are no categories; write for instance region=north,south"));
+        let form =
+            || Error::input("categories", format!("{text:?} are no categories; write for instance region=north,south"));
         let (name, list) = text.split_once('=').ok_or_else(form)?;
         let categories = list.split(',').map(|category| Category::Written(category.trim().to_string())).collect();
         self.column(name.trim()).categories = Some(categories);
@@ -176,7 +162,7 @@ impl Declaration {
     pub fn add_type(&mut self, text: &str) -> Result<(), Error> {
         let (name, kind) = text
             .split_once('=')
-            .ok_or_else(|| Error::input(format!("{text:?} is no type; write for instance zip=text")))?;
+            .ok_or_else(|| Error::input("type", format!("{text:?} is no type; write for instance zip=text")))?;
         let kind = ColumnType::from_name(kind.trim())?;
         self.column(name.trim()).kind = Some(kind);
         Ok(())
@@ -184,7 +170,16 @@ impl Declaration {
 
     /// What the ledger calls the unit and the neighbours.
     pub(crate) fn privacy(&self) -> Result<Privacy, Error> {
-        self.unit.privacy(self.neighbours)
+        self.unit()?.privacy(self.neighbours)
+    }
+
+    fn unit(&self) -> Result<&PrivacyUnit, Error> {
+        self.unit.as_ref().ok_or_else(|| {
+            Error::schema(
+                "whose privacy is protected is not declared: the unit is a row if every row is about another person, or else the \
+                 column that tells whose rows they are",
+            )
+        })
     }
 
     /// The type that is declared for a column, if one is.
@@ -197,7 +192,7 @@ impl Declaration {
         for DeclaredColumn { name, .. } in &self.columns {
             if !types.iter().any(|(other, _)| other == name) {
                 let known = types.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-                return Err(Error::input(format!(
+                return Err(Error::schema(format!(
                     "the schema declares the column {name:?}, which the data do not have; they have {known}"
                 )));
             }
@@ -206,12 +201,9 @@ impl Declaration {
             let Some(declared) = self.columns.iter().find(|column| column.name == *name) else {
                 return Column::new(name, *kind, None, None);
             };
-            declared.column(*kind).map_err(|error| match error.to_string() {
-                message if message.starts_with("the column") => error,
-                message => Error::input(format!("the column {name:?}: {message}")),
-            })
+            declared.column(*kind).map_err(|error| error.in_column(name))
         });
-        Schema::new(self.unit.clone(), self.neighbours, columns.collect::<Result<_, _>>()?)
+        Schema::new(self.unit()?.clone(), self.neighbours, columns.collect::<Result<_, _>>()?)
     }
 
     /// What is declared about a column; nothing yet, if it is new.
@@ -228,7 +220,7 @@ impl DeclaredColumn {
     fn column(&self, kind: ColumnType) -> Result<Column, Error> {
         let bounds = match (self.bounds, self.grid) {
             (None, None) => None,
-            (None, Some(_)) => return Err(Error::input("a grid needs bounds: declare both, or leave the grid out")),
+            (None, Some(_)) => return Err(Error::schema("a grid needs bounds: declare both, or leave the grid out")),
             (Some((low, high)), Some(grid)) => Some(Bounds::new(low, high, grid)?),
             (Some((low, high)), None) => Some(Bounds::with_default_grid(low, high, kind)?),
         };
@@ -248,7 +240,7 @@ struct File {
     unit: Option<UnitEntry>,
     neighbours: Option<String>,
     #[serde(default)]
-    columns: std::collections::BTreeMap<String, ColumnEntry>,
+    columns: std::collections::BTreeMap<String, DeclaredColumn>,
 }
 
 #[derive(Deserialize)]
@@ -262,14 +254,31 @@ enum UnitEntry {
     },
 }
 
+fn two_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<(Number, Number)>, D::Error> {
+    match Vec::deserialize(deserializer)?.as_slice() {
+        [low, high] => Ok(Some((*low, *high))),
+        other => {
+            Err(D::Error::custom(format!("bounds are two numbers, such as [0, 120], and here are {}", other.len())))
+        }
+    }
+}
+
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ColumnEntry {
-    #[serde(rename = "type")]
-    kind: Option<ColumnType>,
-    bounds: Option<Vec<toml::Value>>,
-    grid: Option<toml::Value>,
-    categories: Option<Vec<toml::Value>>,
+#[serde(untagged, expecting = "categories are whole numbers, text or booleans")]
+enum CategoryEntry {
+    Integer(i64),
+    Boolean(bool),
+    Text(String),
+}
+
+impl From<CategoryEntry> for Category {
+    fn from(entry: CategoryEntry) -> Category {
+        Category::Typed(match entry {
+            CategoryEntry::Integer(value) => Value::Integer(value),
+            CategoryEntry::Boolean(value) => Value::Boolean(value),
+            CategoryEntry::Text(text) => Value::Text(text),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -300,10 +309,16 @@ mod tests {
     "#;
 
     #[test]
-    fn a_row_that_comes_or_goes_is_protected_unless_something_else_is_declared() {
-        let schema = schema(&Declaration::parse("").unwrap()).unwrap();
+    fn neighbours_differ_by_a_unit_that_comes_or_goes_unless_something_else_is_declared() {
+        let schema = schema(&Declaration::parse("unit = \"row\"").unwrap()).unwrap();
         assert_eq!((schema.unit(), schema.neighbours()), (&PrivacyUnit::Row, Neighbours::AddRemove));
         assert_eq!(Declaration::parse("").unwrap(), Declaration::default());
+    }
+
+    #[test]
+    fn the_unit_has_no_default() {
+        let error = schema(&Declaration::parse("[columns.age]\nbounds = [0, 120]").unwrap()).unwrap_err();
+        assert!(error.is_input() && error.to_string().contains("whose privacy"), "{error}");
     }
 
     #[test]
@@ -339,7 +354,8 @@ mod tests {
             "unit = { column = \"person\" }",
             "neighbours = \"none\"",
         ] {
-            let declared = Declaration::parse(text).and_then(|declaration| schema(&declaration));
+            let unit = if text.starts_with("unit") { "" } else { "unit = \"row\"\n" };
+            let declared = Declaration::parse(&format!("{unit}{text}")).and_then(|declaration| schema(&declaration));
             assert!(declared.unwrap_err().is_input(), "{text}");
         }
     }

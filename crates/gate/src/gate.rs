@@ -2,16 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use taximeter_ledger::{FreshReceipt, Ledger, Outcome as Charged, Receipt, Refusal};
+use jiff::Timestamp;
+use serde_json::value::RawValue;
+use taximeter_ledger::{Computed, FreshReceipt, Key, Ledger, Outcome as Charged, Receipt, Refusal};
 
-use crate::answer::{self, AccountJson, Document, Noisy, ReceiptJson};
+use crate::answer::{self, Cell, Noisy};
 use crate::catalog::{Catalog, StoredAnswer};
+use crate::document::{AnswerDocument, AnswerReceipt, Estimate, PayingAccount};
 use crate::engine::Engine;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::plan::MISS;
 use crate::request::{Prepared, Request};
 
@@ -23,6 +28,8 @@ pub struct Gate {
     under_way: Turns,
     /// Connections that wait for the next question, by dataset and version.
     idle: Mutex<HashMap<Place, Vec<Box<dyn Engine>>>>,
+    /// Says that this process asks, so that another one does not take its questions for interrupted ones.
+    _asking: File,
 }
 
 /// A dataset's name, and a version of it.
@@ -63,8 +70,9 @@ impl Answer {
     /// A number of the answer, by row and column, both from 0. Nothing where there is no number: a group, or an average of too few
     /// rows.
     pub fn value(&self, row: usize, column: usize) -> Option<f64> {
-        let document: serde_json::Value = serde_json::from_str(&self.document).ok()?;
-        document["rows"].get(row)?.get(column)?["value"].as_f64()
+        let document: AnswerDocument = serde_json::from_str(&self.document).ok()?;
+        let estimate: Estimate = serde_json::from_value(document.rows.get(row)?.get(column)?.clone()).ok()?;
+        estimate.value?.as_f64()
     }
 }
 
@@ -72,7 +80,28 @@ impl Gate {
     /// Opens the gate of a ledger. Its records and the embedded data are in a folder.
     pub fn open(folder: &Path, ledger: Ledger) -> Result<Gate, Error> {
         let catalog = Catalog::open(folder, ledger.id())?;
-        Ok(Gate { ledger, catalog, under_way: Turns::default(), idle: Mutex::default() })
+        let (asking, is_alone) = catalog.asking()?;
+        let gate = Gate { ledger, catalog, under_way: Turns::default(), idle: Mutex::default(), _asking: asking };
+        if is_alone {
+            gate.settle()?;
+        }
+        Ok(gate)
+    }
+
+    /// Finds out what came of questions that were under way when a process ended. One that is charged has no answer, and the owner is
+    /// told.
+    fn settle(&self) -> Result<(), Error> {
+        for interrupted in self.catalog.interrupted()? {
+            let key = interrupted.key.as_str();
+            if self.ledger.receipt_of(&Key::parse("key", key)?)?.is_none() {
+                self.catalog.forget(key)?;
+                continue;
+            }
+            let why = "the program ended after the charge and before the answer was stored";
+            self.catalog.log(key, interrupted.dataset.as_str(), why)?;
+            self.catalog.store(&StoredAnswer { stored: Timestamp::now(), ..interrupted })?;
+        }
+        Ok(())
     }
 
     /// The ledger that pays.
@@ -99,10 +128,23 @@ impl Gate {
         if let Some(document) = self.reusable(&prepared)? {
             return Ok(Outcome::Answered(Answer { document, origin: Origin::Reused }));
         }
-        // A database that is down is found out before anybody pays.
-        let mut engine = self.engine(&prepared)?;
-        engine.check(&prepared.dataset.schema)?;
-        match self.ledger.charge(prepared.charge.clone())? {
+        // A database that is down is found out before anybody pays. What that takes is part of the question's time.
+        let (started, timeout) = (Instant::now(), prepared.dataset.timeout);
+        let engine = self.checked_engine(&prepared, timeout / 2)?;
+        let left = timeout.saturating_sub(started.elapsed());
+        let key = prepared.charge.key().as_str();
+        let is_new = self.catalog.begin(&prepared.stored(None))?;
+        let charged = self.ledger.charge(prepared.charge.clone());
+        let is_settled = match &charged {
+            Ok(Charged::Charged(_)) => false,
+            Ok(_) => true,
+            // If it is charged after all, the next start finds out.
+            Err(error) => !error.is_unknown_outcome(),
+        };
+        if is_new && is_settled {
+            self.catalog.forget(key)?;
+        }
+        match charged.map_err(|error| prepared.of_ledger(error))? {
             Charged::Refused(refusal) => {
                 self.give_back(&prepared, engine);
                 Ok(Outcome::Refused(refusal))
@@ -114,26 +156,21 @@ impl Gate {
                 let answer = self.stored(&prepared).unwrap_or(None);
                 Ok(answer.map_or(Outcome::NoAnswer(receipt), Outcome::Answered))
             }
-            Charged::Charged(fresh) => Ok(self.answer(fresh, &prepared, engine)),
+            Charged::Charged(fresh) => Ok(self.answer(fresh, &prepared, engine, left)),
         }
     }
 
     /// What is stored under the key of a request; an error if that was another request.
     fn stored(&self, prepared: &Prepared) -> Result<Option<Answer>, Error> {
-        let key = &prepared.key;
         match self.catalog.answer(prepared.charge.key().as_str())? {
             None | Some(StoredAnswer { document: None, .. }) => Ok(None),
-            Some(StoredAnswer { request, .. }) if request != prepared.hash => Err(Error::key_taken(format!(
-                "the key {key:?} belongs to another question, or to the same one at another price; leave it out to get a new one"
-            ))),
-            Some(StoredAnswer { account, .. }) if account != prepared.account.as_str() => {
-                Err(Error::key_taken(format!(
-                    "the key {key:?} belongs to a question that another account paid for; leave it out to get a new one"
-                )))
+            Some(answer) if answer.request != prepared.hash => {
+                Err(prepared.key_taken("another question, or to the same one at another price"))
             }
-            Some(StoredAnswer { document: Some(document), .. }) => {
-                Ok(Some(Answer { document, origin: Origin::Replayed }))
+            Some(answer) if answer.account != prepared.account => {
+                Err(prepared.key_taken("a question that another account paid for"))
             }
+            Some(answer) => Ok(answer.document.map(|document| Answer { document, origin: Origin::Replayed })),
         }
     }
 
@@ -144,23 +181,20 @@ impl Gate {
             return Ok(None);
         }
         if !prepared.dataset.reuse {
-            return Err(Error::input(format!(
-                "the owner of {} does not let earlier answers be used again; leave --reuse out",
-                prepared.dataset.name
-            )));
+            return Err(ErrorKind::NoReuse(prepared.dataset.name.clone()).into());
         }
-        self.catalog.same_answer(&prepared.record(None), prepared.principal.as_deref())
+        self.catalog.same_answer(&prepared.stored(None), prepared.principal.as_deref())
     }
 
     /// Executes a question that was charged just now. The receipt is consumed: nothing can be executed on it again.
-    fn answer(&self, fresh: FreshReceipt, prepared: &Prepared, mut engine: Box<dyn Engine>) -> Outcome {
+    fn answer(&self, fresh: FreshReceipt, prepared: &Prepared, mut engine: Box<dyn Engine>, most: Duration) -> Outcome {
         let receipt = fresh.into_receipt();
         let key = prepared.charge.key().as_str();
         // Whatever goes wrong has one outcome, a defect of this program included.
-        let make = AssertUnwindSafe(|| self.make(&receipt, prepared, &mut *engine));
+        let make = AssertUnwindSafe(|| self.make(&receipt, prepared, &mut *engine, most));
         let made = catch_unwind(make).unwrap_or_else(|_| Err("the program panicked".to_string()));
         let made = made.and_then(|document| {
-            self.catalog.store(&prepared.record(Some(&document))).map_err(|error| error.to_string())?;
+            self.catalog.store(&prepared.stored(Some(document.clone()))).map_err(|error| error.to_string())?;
             Ok(document)
         });
         match made {
@@ -171,55 +205,80 @@ impl Gate {
             Err(why) => {
                 // That there is no answer holds whether or not this can be written: the receipt is used up.
                 let _ = self.catalog.log(key, prepared.dataset.name.as_str(), &why);
-                let _ = self.catalog.store(&prepared.record(None));
+                let _ = self.catalog.store(&prepared.stored(None));
                 Outcome::NoAnswer(receipt)
             }
         }
     }
 
     /// Computes, adds noise, and writes the document.
-    fn make(&self, receipt: &Receipt, prepared: &Prepared, engine: &mut dyn Engine) -> Result<String, String> {
+    fn make(
+        &self,
+        receipt: &Receipt,
+        prepared: &Prepared,
+        engine: &mut dyn Engine,
+        most: Duration,
+    ) -> Result<String, String> {
         let Prepared { dataset, question, plan, .. } = prepared;
         let schema = &dataset.schema;
-        let statement = prepared.statement_for(engine.dialect(), &engine.table());
-        let exact = engine.run(&statement, dataset.timeout)?;
+        let exact = engine.run(&prepared.statement(), most)?;
         let noisy = Noisy::new(question, plan, schema, exact, prepared.clamp)?;
         let accounts = receipt.after().iter().map(|after| {
             let account = self.ledger.account(&after.account).map_err(|error| error.to_string())?;
-            Ok(AccountJson {
-                account: after.account.to_string(),
+            Ok(PayingAccount {
+                account: after.account.clone(),
                 reading: after.reading,
                 left: after.left,
                 guarantee: account.odometer().guarantee().to_string(),
                 filter_guarantee: account.filter().map(|filter| filter.guarantee()),
             })
         });
-        let document = Document {
-            dataset: dataset.name.as_str(),
+        let document = AnswerDocument {
+            dataset: dataset.name.clone(),
             version: dataset.version,
-            key: prepared.key.as_str(),
-            question: &prepared.canonical,
+            key: prepared.key.to_string(),
+            question: prepared.canonical.clone(),
             protects: schema.privacy().map_err(|error| error.to_string())?.to_string(),
-            confidence: 1.0 - MISS,
+            confidence: Computed(1.0 - MISS),
             columns: answer::columns(question, plan, schema),
-            rows: answer::rows(&noisy),
-            post_processing: &noisy.post_processing,
+            rows: noisy.rows.iter().map(|row| row.iter().map(Cell::json).collect()).collect(),
+            post_processing: noisy.post_processing,
             cost: plan.total,
             accounts: accounts.collect::<Result<_, String>>()?,
-            receipt: ReceiptJson::new(receipt)?,
+            receipt: AnswerReceipt {
+                ledger: receipt.ledger(),
+                sequence: receipt.sequence(),
+                hash: Some(receipt.hash()),
+                record: Some(RawValue::from_string(receipt.line().to_string()).map_err(|error| error.to_string())?),
+            },
         };
         serde_json::to_string(&document).map_err(|error| error.to_string())
     }
 
+    /// A connection to data that are what was registered, made and checked within this time.
+    fn checked_engine(&self, prepared: &Prepared, most: Duration) -> Result<Box<dyn Engine>, Error> {
+        let started = Instant::now();
+        let checked = self.engine(prepared, most).and_then(|mut engine| {
+            engine.check(&prepared.dataset.schema, most.saturating_sub(started.elapsed()))?;
+            Ok(engine)
+        });
+        checked.map_err(|error| match error.kind() {
+            ErrorKind::Storage(why) if prepared.dataset.source.is_elsewhere() => {
+                ErrorKind::DataAway { dataset: prepared.dataset.name.clone(), why: why.clone() }.into()
+            }
+            _ => error,
+        })
+    }
+
     /// A connection to the data of a dataset: one that waits, or a new one.
-    pub(crate) fn engine(&self, prepared: &Prepared) -> Result<Box<dyn Engine>, Error> {
+    fn engine(&self, prepared: &Prepared, most: Duration) -> Result<Box<dyn Engine>, Error> {
         let place = (prepared.dataset.name.to_string(), prepared.dataset.version);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(engine) = idle.get_mut(&place).and_then(Vec::pop) {
             return Ok(engine);
         }
         drop(idle);
-        prepared.dataset.source.connect(self.catalog.folder())
+        prepared.dataset.source.connect(self.catalog.folder(), most)
     }
 
     /// Keeps a connection for the next question. One on which a question failed is not kept.
@@ -282,30 +341,20 @@ pub fn folder_beside(ledger: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
     use taximeter_ledger::{AccountName, Location, Options};
 
     use super::*;
     use crate::engine::ExactRow;
-    use crate::measure::{Dialect, Statement};
+    use crate::measure::Statement;
     use crate::schema::Schema;
-    use crate::{BadRows, Data, Declaration, Price, Registration, Rules};
+    use crate::{Data, Declaration, Price, Registration, Rules};
 
     /// An engine with a defect that one person's row brings out.
     struct Defective;
 
     impl Engine for Defective {
-        fn dialect(&self) -> Dialect {
-            Dialect::Sqlite
-        }
-
-        fn table(&self) -> String {
-            "data".to_string()
-        }
-
-        fn check(&mut self, _: &Schema) -> Result<(), Error> {
+        fn check(&mut self, _: &Schema, _: Duration) -> Result<(), Error> {
             Ok(())
         }
 
@@ -314,33 +363,78 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_panic_after_the_charge_is_a_question_without_an_answer() {
-        let folder = tempfile::tempdir().unwrap();
-        let location = Location::File(folder.path().join("taximeter.db"));
+    fn open(folder: &Path) -> Gate {
+        let location = Location::File(folder.join("taximeter.db"));
         let ledger = Ledger::open(&location, Options { create: true, ..Options::default() }).unwrap();
-        let gate = Gate::open(&folder.path().join("gate"), ledger).unwrap();
-        let csv = folder.path().join("people.csv");
+        Gate::open(&folder.join("gate"), ledger).unwrap()
+    }
+
+    /// A gate with people behind it, and a question about them.
+    fn gate_with_people(folder: &Path) -> (Gate, Request) {
+        let gate = open(folder);
+        let csv = folder.join("people.csv");
         std::fs::write(&csv, "age\n40\n").unwrap();
         let (people, budget) = (AccountName::parse("people").unwrap(), Budget::parse("1,1e-6").unwrap());
+        let declaration = Declaration::of_rows("");
         let registration = Registration {
-            name: people.clone(),
-            declaration: Declaration::default(),
-            data: Data::Csv { path: csv, bad_rows: BadRows::Refuse },
             rules: Some(Rules {
                 filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
-                odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+                odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
             }),
-            new_version: false,
-            reuse: false,
-            timeout: Duration::from_secs(60),
+            ..Registration::new(people.clone(), declaration, Data::csv(csv))
         };
         gate.register(&registration, &mut |_, _| {}).unwrap();
         let price = Price::Epsilon(Amount::parse_exact("0.1").unwrap());
         let request = Request::new(&people, "SELECT COUNT(*) FROM people", price).unwrap();
+        (gate, request)
+    }
+
+    #[test]
+    fn a_question_that_was_interrupted_after_its_charge_is_in_the_owners_log_after_the_next_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let (gate, request) = gate_with_people(folder.path());
+        let (charged, uncharged) = (request.clone(), Request { key: Key::parse("key", "never").unwrap(), ..request });
+        for request in [&charged, &uncharged] {
+            let prepared = Prepared::new(&gate.catalog, request).unwrap();
+            assert!(gate.catalog.begin(&prepared.stored(None)).unwrap());
+        }
+        let prepared = Prepared::new(&gate.catalog, &charged).unwrap();
+        assert!(matches!(gate.ledger.charge(prepared.charge.clone()), Ok(Charged::Charged(_))));
+        // As if the process had been killed here.
+        drop(gate);
+        let gate = open(folder.path());
+        let failures = gate.catalog.failures(10).unwrap();
+        assert_eq!(failures.len(), 1, "{failures:?}");
+        assert_eq!(failures[0].key, charged.key.as_str());
+        assert!(failures[0].why.contains("the program ended"), "{failures:?}");
+        assert!(matches!(gate.ask(&charged).unwrap(), Outcome::NoAnswer(_)));
+        assert!(matches!(gate.ask(&uncharged).unwrap(), Outcome::Answered(_)));
+        drop(gate);
+        assert_eq!(open(folder.path()).catalog.failures(10).unwrap().len(), 1, "it is told once");
+    }
+
+    #[test]
+    fn questions_of_a_process_that_is_alive_are_not_taken_for_interrupted_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let (gate, request) = gate_with_people(folder.path());
+        let prepared = Prepared::new(&gate.catalog, &request).unwrap();
+        gate.catalog.begin(&prepared.stored(None)).unwrap();
+        let Ok(Charged::Charged(fresh)) = gate.ledger.charge(prepared.charge.clone()) else { panic!("0.1 fits 1") };
+        let other = Gate::open(&folder.path().join("gate"), gate.ledger.clone()).unwrap();
+        assert!(other.catalog.failures(10).unwrap().is_empty());
+        let engine = gate.engine(&prepared, Duration::from_secs(60)).unwrap();
+        let outcome = gate.answer(fresh, &prepared, engine, Duration::from_secs(60));
+        assert!(matches!(outcome, Outcome::Answered(_)), "{outcome:?}");
+        assert!(gate.catalog.interrupted().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_panic_after_the_charge_is_a_question_without_an_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let (gate, request) = gate_with_people(folder.path());
         let prepared = Prepared::new(&gate.catalog, &request).unwrap();
         let Ok(Charged::Charged(fresh)) = gate.ledger.charge(prepared.charge.clone()) else { panic!("0.1 fits 1") };
-        let outcome = gate.answer(fresh, &prepared, Box::new(Defective));
+        let outcome = gate.answer(fresh, &prepared, Box::new(Defective), Duration::from_secs(60));
         assert!(matches!(outcome, Outcome::NoAnswer(_)), "{outcome:?}");
         assert!(matches!(gate.ask(&request).unwrap(), Outcome::NoAnswer(_)), "and it is not made later");
         assert_eq!(gate.catalog.failures(1).unwrap()[0].why, "the program panicked");

@@ -9,6 +9,7 @@
 mod answer;
 mod catalog;
 mod declaration;
+mod document;
 mod engine;
 mod error;
 mod gate;
@@ -28,14 +29,17 @@ mod sensitivity;
 #[doc = include_str!("../../../docs/examples.md")]
 mod examples {}
 
-pub use catalog::{Catalog, Dataset, FailedQuestion, KeptAnswer};
+pub use catalog::{Catalog, Dataset, FailedQuestion, StoredAnswer};
 pub use declaration::{Category, Declaration, DeclaredColumn};
-pub use error::Error;
+pub use document::{
+    AnswerColumn, AnswerDocument, AnswerReceipt, Estimate, ExpectedAverage, MeasuredPart, PayingAccount,
+};
+pub use error::{Error, ErrorKind};
 pub use gate::{Answer, Gate, Origin, Outcome, folder_beside};
-pub use import::{BadRow, BadRows};
+pub use import::{BadRow, BadRows, CsvForm};
 pub use number::Number;
 pub use plan::{NoiseKind, Price};
 pub use question::Question;
 pub use register::{Counted, Data, LONGEST_TIMEOUT, Registered, Registration, Rules};
-pub use request::{ExplainedPart, Prepared, Request};
+pub use request::{Prepared, Request};
 pub use schema::{Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};

@@ -9,8 +9,17 @@ use crate::error::Error;
 
 /// An exact decimal number: at most 18 digits before the point and 18 behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[serde(try_from = "Written", into = "String")]
 pub struct Number(i128);
+
+/// A number in a file: exact as text, and where it is written as a number of the file's own.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a number")]
+enum Written {
+    Text(String),
+    Integer(i64),
+    Real(f64),
+}
 
 /// Units of a whole.
 const WHOLE: i128 = 10i128.pow(Number::PLACES);
@@ -27,7 +36,7 @@ impl Number {
     pub fn parse(text: &str) -> Result<Number, Error> {
         let wrong = |why: &str| {
             let shown: String = text.chars().take(Number::LONGEST).collect();
-            Error::input(format!("{shown:?} is not a number that can be used: {why}"))
+            Error::input("number", format!("{shown:?} is not a number that can be used: {why}"))
         };
         if text.len() > Number::LONGEST {
             return Err(wrong("it is longer than 64 characters"));
@@ -126,10 +135,14 @@ impl FromStr for Number {
     }
 }
 
-impl TryFrom<String> for Number {
+impl TryFrom<Written> for Number {
     type Error = Error;
-    fn try_from(text: String) -> Result<Number, Error> {
-        Number::parse(&text)
+    fn try_from(written: Written) -> Result<Number, Error> {
+        match written {
+            Written::Text(text) => Number::parse(&text),
+            Written::Integer(value) => Number::parse(&value.to_string()),
+            Written::Real(value) => Number::parse(&value.to_string()),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use dashu::base::SquareRoot;
 use dashu::integer::UBig;
-use taximeter_accounting::{Amount, Cost, CostKind};
+use taximeter_accounting::{Amount, Cost};
 
 use crate::error::Error;
 use crate::measure::Measure;
@@ -68,6 +68,28 @@ impl Plan {
         }
     }
 
+    /// The same plan if it costs no less than this; one for an error is made dearer, since its intervals only get narrower.
+    pub(crate) fn at_least(
+        self,
+        least: Amount,
+        question: &Question,
+        schema: &Schema,
+        price: Price,
+    ) -> Result<Plan, Error> {
+        match price {
+            _ if self.total.size() >= least => Ok(self),
+            Price::Error { .. } => Plan::paid(question, schema, self.total.with_size(least)),
+            _ => Err(Error::input(
+                "price",
+                format!(
+                    "the owner has set a floor: a question must cost at least {}, and {} is offered; offer more",
+                    self.total.with_size(least),
+                    self.total
+                ),
+            )),
+        }
+    }
+
     fn paid(question: &Question, schema: &Schema, total: Cost) -> Result<Plan, Error> {
         let measured = measures(question, schema);
         let mut parts = Vec::new();
@@ -84,26 +106,30 @@ impl Plan {
     /// The cheapest plan whose intervals are narrow enough. Costs are tried with six significant digits.
     fn for_error(question: &Question, schema: &Schema, width: Number, noise: NoiseKind) -> Result<Plan, Error> {
         if !width.is_positive() {
-            return Err(Error::input(format!("an error of {width} cannot be had; ask for one above 0")));
+            return Err(Error::input("price", format!("an error of {width} cannot be had; ask for one above 0")));
         }
         let averages = |content: &Content| matches!(content, Content::Aggregate(Aggregate::Average(_)));
         if question.outputs.iter().any(|output| averages(&output.content)) {
             return Err(Error::input(
+                "price",
                 "how wide the interval of an AVG gets depends on the data, so it cannot be asked for; ask for a SUM and a COUNT, or \
                  offer an epsilon",
             ));
         }
-        let kind = match noise {
-            NoiseKind::Laplace => CostKind::Epsilon,
-            NoiseKind::Gaussian => CostKind::DiscreteGaussian,
+        let cost = |size: Amount| match noise {
+            NoiseKind::Laplace => Cost::Pure { epsilon: size },
+            NoiseKind::Gaussian => Cost::DiscreteGaussian { mu: size },
         };
-        let plan = |units: u128| Plan::paid(question, schema, kind.of_size(Amount::from_units(units)));
+        let plan = |units: u128| Plan::paid(question, schema, cost(Amount::from_units(units)));
         let narrow = |units: u128| plan(units).is_ok_and(|plan| plan.is_within(width, schema));
         const DIGITS: u128 = 100_000;
         // A hundred thousandth of the decade: the step of its sixth digit.
         let decades = (-9..3).map(|exponent: i32| 10u128.pow((Amount::PLACES as i32 + exponent - 5) as u32));
         let Some(step) = decades.into_iter().find(|step| narrow(10 * DIGITS * step)) else {
-            return Err(Error::input(format!("an error of {width} would cost more than 1000; ask for a larger one")));
+            return Err(Error::input(
+                "price",
+                format!("an error of {width} would cost more than 1000; ask for a larger one"),
+            ));
         };
         let (mut wide, mut enough) = (DIGITS - 1, 10 * DIGITS);
         while enough - wide > 1 {

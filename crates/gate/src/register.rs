@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use taximeter_accounting::{FilterSpec, OdometerSpec};
+use taximeter_accounting::{Amount, FilterSpec, OdometerSpec};
 use taximeter_ledger::{Account, AccountName, AccountSpec, Privacy};
 
 use crate::catalog::{Catalog, Dataset};
 use crate::declaration::Declaration;
-use crate::engine::{Kept, Source, Table, clear_leftover_table, drop_table, find_table, keep_rows};
-use crate::error::Error;
+use crate::engine::{Source, Table, drop_table, find_table, keep_rows};
+use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
-use crate::import::{BadRow, BadRows, Imported, clear_leftovers, import};
+use crate::import::{BadRow, BadRows, CsvForm, Imported, check_header, clear_leftovers, import};
 use crate::schema::{PrivacyUnit, Schema};
 
 /// A dataset to register.
@@ -33,6 +33,28 @@ pub struct Registration {
     pub reuse: bool,
     /// How long a question may take.
     pub timeout: Duration,
+    /// The least that a question must cost: its ε, or its μ.
+    pub min_epsilon: Option<Amount>,
+}
+
+impl Registration {
+    /// How long a question may take, unless it is said.
+    pub const TIMEOUT: Duration = Duration::from_secs(60);
+
+    /// New data of an account that is there already, with nothing else said.
+    pub fn new(name: AccountName, declaration: Declaration, data: Data) -> Registration {
+        let timeout = Registration::TIMEOUT;
+        Registration {
+            name,
+            declaration,
+            data,
+            rules: None,
+            new_version: false,
+            reuse: false,
+            timeout,
+            min_epsilon: None,
+        }
+    }
 }
 
 /// Where the data of a new dataset are.
@@ -42,6 +64,8 @@ pub enum Data {
     Csv {
         /// The file.
         path: PathBuf,
+        /// How it is written.
+        form: CsvForm,
         /// What to do with rows that cannot be read.
         bad_rows: BadRows,
     },
@@ -52,6 +76,21 @@ pub enum Data {
         /// The table, with or without its schema.
         table: String,
     },
+}
+
+impl Data {
+    /// A CSV file in the usual form, all rows of which can be read.
+    pub fn csv(path: PathBuf) -> Data {
+        Data::Csv { path, form: CsvForm::default(), bad_rows: BadRows::default() }
+    }
+
+    /// Whether there is something to read: a file with a header. A table is looked at when it is registered.
+    pub fn check(&self) -> Result<(), Error> {
+        match self {
+            Data::Csv { path, form, .. } => check_header(path, form),
+            Data::Postgres { .. } => Ok(()),
+        }
+    }
 }
 
 impl fmt::Debug for Data {
@@ -93,7 +132,7 @@ pub struct Registered {
 }
 
 /// What came of the rows of a dataset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Rows of the file or table.
     pub rows: u64,
@@ -121,20 +160,15 @@ impl Gate {
         let Registration { name, declaration, .. } = registration;
         if !(SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(&registration.timeout) {
             return Err(Error::input(
+                "timeout",
                 "the time that a question may take must be at least a millisecond and at most a day",
             ));
         }
         let _registering = self.catalog.registering(name)?;
         let before = self.catalog.find(name)?;
         match (&before, registration.new_version) {
-            (Some(_), false) => {
-                return Err(Error::input(format!(
-                    "there is a dataset {name} already; --new-version puts newer data in its place, paid for by the same account"
-                )));
-            }
-            (None, true) => {
-                return Err(Error::input(format!("there is no dataset {name} yet; leave --new-version out")));
-            }
+            (Some(_), false) => return Err(ErrorKind::DatasetExists(name.clone()).into()),
+            (None, true) => return Err(ErrorKind::NoEarlierVersion(name.clone()).into()),
             _ => {}
         }
         // Whatever is wrong with the account is said before the long work.
@@ -145,7 +179,8 @@ impl Gate {
             None => random_key()?,
         };
         let version = before.as_ref().map_or(1, |dataset| dataset.version + 1);
-        let placed = self.place(registration, version, &key, progress)?;
+        let Placed { schema, source, fingerprint, counted, bad, left_out } =
+            self.place(registration, version, &key, progress)?;
         if let Some(Rules { filter, odometer }) = &registration.rules {
             let (filter, odometer) = (filter.clone(), odometer.clone());
             self.ledger.open_account(AccountSpec { name: name.clone(), privacy, filter, odometer })?;
@@ -153,21 +188,17 @@ impl Gate {
         let dataset = Dataset {
             name: name.clone(),
             version,
-            schema: placed.schema,
+            schema,
             reuse: registration.reuse,
             timeout: registration.timeout,
+            min_epsilon: registration.min_epsilon,
             registered: Timestamp::now(),
-            rows: placed.counted.map(|counted| counted.kept),
-            source: placed.source,
-            fingerprint: placed.fingerprint,
+            rows: counted.map(|counted| counted.kept),
+            source,
+            fingerprint,
             key,
         };
-        self.catalog.put(&dataset)?;
-        let same_data = self.catalog.same_data(&dataset.fingerprint, name)?;
-        let unchanged = before.as_ref().is_some_and(|before| before.fingerprint == dataset.fingerprint);
-        let not_dropped = before.and_then(|before| drop_kept(&before.source));
-        let (counted, bad, left_out) = (placed.counted, placed.bad, placed.left_out);
-        Ok(Registered { dataset, counted, bad, left_out, same_data, unchanged, not_dropped })
+        Ok(Registered { counted, bad, left_out, ..self.put(dataset, before.as_ref())? })
     }
 
     /// Reads a PostgreSQL table again: of every unit its rows are chosen anew among those that are there now.
@@ -175,25 +206,33 @@ impl Gate {
         let _registering = self.catalog.registering(name)?;
         let before = self.catalog.dataset(name)?;
         let Source::Postgres { url, origin, .. } = &before.source else {
-            return Err(Error::input(format!(
-                "the data of {name} are in the gate's own folder; put newer ones in their place with `dataset add {name} FILE \
-                 --new-version`"
-            )));
+            return Err(ErrorKind::NoTable(name.clone()).into());
         };
         let version = before.version + 1;
         if *before.schema.unit() == PrivacyUnit::Row {
-            return Err(Error::input(format!(
+            let why = format!(
                 "the table of {name} is asked as it is at every question, since a row is its unit: there is nothing to refresh"
-            )));
+            );
+            return Err(Error::input("table", why));
         }
         let (source, counted) = keep(url, origin, &before.schema, name, version, &before.key)?;
         let rows = counted.map(|counted| counted.kept);
         let dataset = Dataset { version, source, rows, registered: Timestamp::now(), ..before.clone() };
+        Ok(Registered { counted, ..self.put(dataset, Some(&before))? })
+    }
+
+    /// Writes down a dataset whose data are in their place, and drops what the gate made for the version before.
+    fn put(&self, dataset: Dataset, before: Option<&Dataset>) -> Result<Registered, Error> {
         self.catalog.put(&dataset)?;
-        let same_data = self.catalog.same_data(&dataset.fingerprint, name)?;
-        let not_dropped = drop_kept(&before.source);
-        let (bad, left_out) = (Vec::new(), Vec::new());
-        Ok(Registered { dataset, counted, bad, left_out, same_data, unchanged: false, not_dropped })
+        Ok(Registered {
+            counted: None,
+            bad: Vec::new(),
+            left_out: Vec::new(),
+            same_data: self.catalog.same_data(&dataset.fingerprint, &dataset.name)?,
+            unchanged: before.is_some_and(|before| before.fingerprint == dataset.fingerprint),
+            not_dropped: before.and_then(|before| drop_kept(&before.source)),
+            dataset,
+        })
     }
 
     /// Opens an account for an analyst, below the dataset's.
@@ -207,17 +246,13 @@ impl Gate {
 
     fn check_account(&self, name: &AccountName, privacy: &Privacy, opens: bool) -> Result<(), Error> {
         match self.ledger.account(name) {
-            Ok(_) if opens => Err(Error::input(format!(
-                "there is an account {name} already; leave the budget and the rules out to let it pay, or choose another name"
-            ))),
+            Ok(_) if opens => Err(ErrorKind::PayerExists(name.clone()).into()),
             Ok(account) => check_privacy(&account, privacy),
             Err(error) if error.is_no_account() && opens => match name.parent() {
                 None => Ok(()),
                 Some(above) => check_privacy(&self.ledger.account(&above)?, privacy),
             },
-            Err(error) if error.is_no_account() => Err(Error::input(format!(
-                "there is no account {name} to pay for the dataset; give it a budget, for instance --budget 1,1e-6"
-            ))),
+            Err(error) if error.is_no_account() => Err(ErrorKind::NoPayer(name.clone()).into()),
             Err(error) => Err(error.into()),
         }
     }
@@ -231,17 +266,17 @@ impl Gate {
     ) -> Result<Placed, Error> {
         let Registration { name, declaration, data, .. } = registration;
         match data {
-            Data::Csv { path, bad_rows } => {
+            Data::Csv { path, form, bad_rows } => {
                 let file = PathBuf::from(file_name(name, version));
                 let target = self.catalog.folder().join(&file);
                 clear_leftovers(&target)?;
-                let Imported { schema, rows, kept, without_unit, bad, bad_rows, fingerprint } =
-                    import(path, declaration, &target, key, *bad_rows, progress)?;
+                let Imported { schema, counted, bad, fingerprint } =
+                    import(path, form, declaration, &target, key, *bad_rows, progress)?;
                 Ok(Placed {
                     schema,
                     source: Source::Embedded { file },
                     fingerprint: fingerprint.to_hex().to_string(),
-                    counted: Some(Counted { rows, kept, without_unit, bad_rows }),
+                    counted: Some(counted),
                     bad,
                     left_out: Vec::new(),
                 })
@@ -263,7 +298,7 @@ impl Catalog {
     pub fn check(&self, account: &Account) -> Result<Dataset, Error> {
         let dataset = self.dataset(account.name())?;
         check_privacy(account, &dataset.schema.privacy()?)?;
-        dataset.source.connect(self.folder())?.check(&dataset.schema)?;
+        dataset.source.connect(self.folder(), Source::LOOK)?.check(&dataset.schema, Source::LOOK)?;
         Ok(dataset)
     }
 }
@@ -272,14 +307,10 @@ impl Catalog {
 fn check_privacy(account: &Account, privacy: &Privacy) -> Result<(), Error> {
     match account.privacy() == privacy {
         true => Ok(()),
-        false => Err(Error::input(format!(
-            "the account {} protects {}, but the dataset is declared to protect {privacy}: choose another name, or declare the same; \
-             `account create` with --unit {} and --neighbours {} opens an account for it",
-            account.name(),
-            account.privacy(),
-            privacy.unit,
-            privacy.neighbours.name()
-        ))),
+        false => {
+            let (account, protects) = (account.name().clone(), account.privacy().clone());
+            Err(ErrorKind::OtherPrivacy { account, protects, declared: privacy.clone() }.into())
+        }
     }
 }
 
@@ -322,9 +353,8 @@ fn keep(
     // A name that PostgreSQL takes, and that no other dataset or version has.
     let hash = blake3::keyed_hash(key, name.as_str().as_bytes()).to_hex();
     let table = format!("kept_{}_v{version}", &hash[..16]);
-    clear_leftover_table(url, &table)?;
-    let Kept { table, rows, kept, without_unit } = keep_rows(url, origin, schema, key, &table)?;
-    Ok((source(table), Some(Counted { rows, kept, without_unit, bad_rows: 0 })))
+    let (table, counted) = keep_rows(url, origin, schema, key, &table)?;
+    Ok((source(table), Some(counted)))
 }
 
 /// Drops the gate's own table of a version that is no longer asked. The newer version stands whether or not that is possible, so what
@@ -332,7 +362,7 @@ fn keep(
 fn drop_kept(source: &Source) -> Option<String> {
     match source {
         Source::Postgres { url, table, origin } if table != origin => {
-            drop_table(url, table).err().map(|error| format!("{}.{}: {error}", table.schema, table.name))
+            drop_table(url, table).err().map(|error| format!("{table}: {error}"))
         }
         _ => None,
     }
@@ -340,6 +370,6 @@ fn drop_kept(source: &Source) -> Option<String> {
 
 fn random_key() -> Result<[u8; 32], Error> {
     let mut key = [0; 32];
-    getrandom::fill(&mut key).map_err(|error| Error::other(format!("the system gives no random bytes: {error}")))?;
+    getrandom::fill(&mut key).map_err(|error| Error::storage(format!("the system gives no random bytes: {error}")))?;
     Ok(key)
 }

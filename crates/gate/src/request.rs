@@ -1,14 +1,16 @@
 //! A question with what is offered for it, made ready to be charged: understood, planned, and priced, with no data touched.
 
+use jiff::Timestamp;
 use taximeter_accounting::Cost;
 use taximeter_ledger::{AccountName, Charge, Key, Note, Who};
 
-use crate::answer::PartJson;
-use crate::catalog::{AnswerRecord, Catalog, Dataset};
-use crate::error::Error;
-use crate::measure::{Dialect, Statement};
-use crate::plan::{MISS, Plan, Price};
-use crate::question::{Aggregate, Content, Question};
+use crate::answer;
+use crate::catalog::{Catalog, Dataset, StoredAnswer};
+use crate::document::{ExpectedAverage, MeasuredPart};
+use crate::error::{Error, ErrorKind};
+use crate::measure::Statement;
+use crate::plan::{Plan, Price};
+use crate::question::Question;
 
 /// A question with what is offered for it.
 #[derive(Clone, Debug)]
@@ -83,15 +85,21 @@ impl Prepared {
         let dataset = catalog.asked(&request.dataset, ledger_key.as_str())?;
         let question = Question::parse(&request.question, dataset.name.as_str(), &dataset.schema)?;
         let canonical = question.canonical(dataset.name.as_str(), &dataset.schema);
-        let plan = Plan::new(&question, &dataset.schema, request.price)?;
+        let mut plan = Plan::new(&question, &dataset.schema, request.price)?;
+        if let Some(least) = dataset.min_epsilon {
+            plan = plan.at_least(least, &question, &dataset.schema, request.price)?;
+        }
         let account = match &request.account {
             None => dataset.name.clone(),
             Some(account) if account.path().any(|above| above == dataset.name.as_str()) => account.clone(),
             Some(account) => {
-                return Err(Error::input(format!(
-                    "the account {account} does not pay for the dataset {}; name one below {}",
-                    dataset.name, dataset.name
-                )));
+                return Err(Error::input(
+                    "account",
+                    format!(
+                        "the account {account} does not pay for the dataset {}; name one below {}",
+                        dataset.name, dataset.name
+                    ),
+                ));
             }
         };
         let hash = request_hash(&canonical, &plan.costs(), request.clamp);
@@ -103,6 +111,19 @@ impl Prepared {
             .with_note(Some(note(&hash, &canonical)?));
         let Request { principal, key, clamp, reuse, .. } = request.clone();
         Ok(Prepared { dataset, question, canonical, plan, account, principal, key, charge, hash, clamp, reuse })
+    }
+
+    /// An error about its key, as its owner knows it.
+    pub(crate) fn key_taken(&self, used_for: &'static str) -> Error {
+        ErrorKind::KeyTaken { key: self.key.clone(), used_for }.into()
+    }
+
+    /// An error of its charge.
+    pub(crate) fn of_ledger(&self, error: taximeter_ledger::Error) -> Error {
+        match error.is_key_taken() {
+            true => self.key_taken("another request"),
+            false => error.into(),
+        }
     }
 
     /// The charge that it needs.
@@ -131,67 +152,44 @@ impl Prepared {
     }
 
     /// The statement that would run, and its parameters, as they would be shown.
-    pub fn statement(&self) -> (String, Vec<String>) {
-        let (dialect, table) = self.dataset.source.address();
-        let Statement { sql, parameters, .. } = self.statement_for(dialect, &table);
+    pub fn sql(&self) -> (String, Vec<String>) {
+        let Statement { sql, parameters, .. } = self.statement();
         (sql, parameters.iter().map(ToString::to_string).collect())
     }
 
-    pub(crate) fn statement_for(&self, dialect: Dialect, table: &str) -> Statement {
-        Statement::new(&self.question, &self.plan.measures(), &self.dataset.schema, dialect, table)
+    pub(crate) fn statement(&self) -> Statement {
+        let (dialect, table) = self.dataset.source.address();
+        Statement::new(&self.question, &self.plan.measures(), &self.dataset.schema, dialect, &table)
     }
 
     /// What is stored about its answer.
-    pub(crate) fn record<'a>(&'a self, document: Option<&'a str>) -> AnswerRecord<'a> {
-        AnswerRecord {
-            key: self.charge.key().as_str(),
-            request: &self.hash,
-            account: self.account.as_str(),
-            dataset: self.dataset.name.as_str(),
+    pub(crate) fn stored(&self, document: Option<String>) -> StoredAnswer {
+        StoredAnswer {
+            key: self.charge.key().to_string(),
+            request: self.hash.clone(),
+            account: self.account.clone(),
+            dataset: self.dataset.name.clone(),
             version: self.dataset.version,
             document,
+            stored: Timestamp::now(),
         }
     }
 
     /// The numbers that would be computed, and the noise on them.
-    pub fn parts(&self) -> Vec<ExplainedPart> {
-        let averages = self.question.outputs.iter().filter_map(|output| match output.content {
-            Content::Aggregate(Aggregate::Average(_)) => Some(vec![MISS / 2.0; 2]),
-            Content::Aggregate(_) => Some(vec![MISS]),
-            Content::Group(_) => None,
-        });
-        let misses = averages.flatten();
-        self.plan
-            .parts
-            .iter()
-            .zip(misses)
-            .map(|(part, miss)| PartJson::new(part, &self.dataset.schema, miss).into())
-            .collect()
+    pub fn parts(&self) -> Vec<MeasuredPart> {
+        let columns = answer::columns(&self.question, &self.plan, &self.dataset.schema);
+        columns.into_iter().flat_map(|column| column.parts).collect()
     }
-}
 
-/// A number that would be computed, and the noise on it. Sensitivity, scale and half width are in the units of the answer.
-#[derive(Clone, Debug)]
-pub struct ExplainedPart {
-    /// What is computed.
-    pub measure: String,
-    /// What is paid for it.
-    pub cost: Cost,
-    /// The distribution of the noise.
-    pub noise: &'static str,
-    /// How far one unit can move it, over all groups.
-    pub sensitivity: String,
-    /// The scale, or standard deviation, of the noise.
-    pub scale: f64,
-    /// How far the noise reaches in 95 of 100 answers; 97.5 for each part of an average.
-    pub half_width: String,
-}
+    /// What can be said beforehand about its averages.
+    pub fn averages(&self) -> Vec<ExpectedAverage> {
+        answer::averages(&self.question, &self.plan, &self.dataset.schema)
+    }
 
-impl From<PartJson> for ExplainedPart {
-    fn from(part: PartJson) -> ExplainedPart {
-        let PartJson { measure, cost, noise, sensitivity, scale, half_width } = part;
-        let (sensitivity, half_width) = (sensitivity.to_string(), half_width.to_string());
-        ExplainedPart { measure, cost, noise, sensitivity, scale, half_width }
+    /// How many groups the answer has.
+    pub fn groups(&self) -> u64 {
+        let categories = |at: &usize| self.dataset.schema.columns[*at].categories.as_ref().map_or(1, Vec::len) as u64;
+        self.question.groups.iter().map(categories).product()
     }
 }
 

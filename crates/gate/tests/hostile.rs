@@ -217,14 +217,12 @@ fn very_long_and_very_deep_questions_are_refused() {
 
 #[cfg(feature = "server-tests")]
 mod postgres {
-    use std::time::Duration;
-
     use taximeter_accounting::FilterRule;
-    use taximeter_gate::{Data, Declaration, Registration};
+    use taximeter_gate::{Data, Registration};
     use taximeter_testing::{PrivatePostgres, query};
 
     use super::*;
-    use crate::common::{account, rules};
+    use crate::common::{account, declaration, rules};
 
     #[test]
     fn hostile_questions_to_postgresql() {
@@ -247,15 +245,9 @@ mod postgres {
                         .collect();
                 query(&url, &format!("INSERT INTO {name} VALUES ({})", values.join(", "))).unwrap();
             }
-            let registration = Registration {
-                name: account(name),
-                declaration: Declaration::parse(SCHEMA).unwrap(),
-                data: Data::Postgres { url: url.clone(), table: name.to_string() },
-                rules: Some(rules(FilterRule::Residue, "1000,1e-6")),
-                new_version: false,
-                reuse: false,
-                timeout: Duration::from_secs(60),
-            };
+            let data = Data::Postgres { url: url.clone(), table: name.to_string() };
+            let rules = Some(rules(FilterRule::Residue, "1000,1e-6"));
+            let registration = Registration { rules, ..Registration::new(account(name), declaration(SCHEMA), data) };
             house.register(registration).unwrap();
         }
         check(&house, ["quiet", "loud5"]);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{House, account, amount, answered, document, request, rules};
 use taximeter_accounting::{Cost, FilterRule};
-use taximeter_gate::{Answer, Gate, Origin, Outcome, Prepared, Price, Request};
+use taximeter_gate::{Answer, ErrorKind, Gate, Origin, Outcome, Prepared, Price, Request};
 use taximeter_ledger::{Event, Key, Ledger, Location, Options, Who};
 
 const PEOPLE: &str = "name,age,region\nann,30,north\nbob,40,south\ncyd,50,north\ndan,,south\n";
@@ -22,6 +22,10 @@ fn house() -> House {
     let house = House::new();
     house.add("people", PEOPLE, SCHEMA, "1,1e-6");
     house
+}
+
+fn is_key_taken(error: &taximeter_gate::Error) -> bool {
+    matches!(error.kind(), ErrorKind::KeyTaken { .. })
 }
 
 /// Changes the gate's records by hand.
@@ -79,10 +83,10 @@ fn a_key_belongs_to_one_question_at_one_price() {
         Request { clamp: true, ..first.clone() },
     ] {
         let error = house.gate.ask(&other).unwrap_err();
-        assert!(error.is_input() && error.is_key_taken() && error.to_string().contains("another"), "{error}");
+        assert!(error.is_input() && is_key_taken(&error) && error.to_string().contains("another"), "{error}");
         // Also where the answer is lost: the ledger remembers what the key was for.
         tamper(&house, "DELETE FROM answers");
-        assert!(house.gate.ask(&other).unwrap_err().is_key_taken());
+        assert!(is_key_taken(&house.gate.ask(&other).unwrap_err()));
     }
     assert_eq!(house.charges("people"), 1);
 }
@@ -147,7 +151,9 @@ fn a_question_that_takes_too_long_is_charged_and_has_no_answer() {
     );
     slow.timeout = Duration::from_millis(1);
     house.register(slow).unwrap();
-    let request = request("people", "SELECT SUM(age) FROM people WHERE age <> 3 AND age <> 5", "0.1");
+    // Thirty million comparisons take longer than the clock can be looked at late.
+    let conditions: String = (100..200).map(|age| format!(" AND age <> {age}")).collect();
+    let request = request("people", &format!("SELECT SUM(age) FROM people WHERE age <> 3{conditions}"), "0.1");
     assert!(matches!(house.ask(&request), Outcome::NoAnswer(_)));
     assert!(matches!(house.ask(&request), Outcome::NoAnswer(_)));
     assert_eq!(house.charges("people"), 1);
@@ -230,7 +236,10 @@ fn an_average_of_too_few_is_unknown_and_one_of_enough_is_within_its_interval() {
     house.add("people", &format!("age\n{rows}"), "[columns.age]\nbounds = [0, 120]", "200,1e-6");
     // At ε = 100 the count of nobody is 0.
     let few = answered(house.ask(&request("people", "SELECT AVG(age) FROM people WHERE age > 100", "100")));
-    assert_eq!(document(&few)["rows"][0][0], serde_json::json!({"value": null, "interval": null}));
+    let few = &document(&few)["rows"][0][0];
+    assert!(few["value"].is_null() && few["interval"].is_null(), "{few}");
+    // They are paid for. At this ε the noise on the count is 0, and that on the sum is never 60.
+    assert!(few["count"]["value"] == 0 && few["sum"]["value"].as_f64().unwrap().abs() < 60.0, "{few}");
     let enough = document(&answered(house.ask(&request("people", "SELECT AVG(age) FROM people", "5"))));
     let (value, end) =
         (&enough["rows"][0][0]["value"], |at: usize| enough["rows"][0][0]["interval"][at].as_f64().unwrap());
@@ -301,7 +310,7 @@ fn an_analyst_pays_beside_the_dataset() {
     let hers = Request { account: Some(alice.clone()), ..request("people", COUNT, "0.01") };
     answered(house.ask(&hers));
     let error = house.gate.ask(&Request { account: Some(bob), ..hers }).unwrap_err();
-    assert!(error.is_key_taken() && error.to_string().contains("another account paid"), "{error}");
+    assert!(is_key_taken(&error) && error.to_string().contains("another account paid"), "{error}");
     house.add("others", PEOPLE, SCHEMA, "1,1e-6");
     let foreign = Request { account: Some(alice.clone()), ..request("others", "SELECT COUNT(*) FROM others", "0.1") };
     assert!(house.gate.ask(&foreign).unwrap_err().to_string().contains("does not pay"));
@@ -370,7 +379,7 @@ fn what_is_explained_beforehand_is_what_the_answer_says() {
         })
         .collect();
     let explained: Vec<_> =
-        prepared.parts().into_iter().map(|part| (part.measure, part.half_width, part.scale)).collect();
+        prepared.parts().into_iter().map(|part| (part.measure, part.half_width.to_string(), part.scale.0)).collect();
     assert_eq!(explained, told);
     // Of scale/width: P(|noise| > w) is close to e^(-w/s), 0.05 for a number of its own and 0.025 for a part of an average.
     let misses: Vec<f64> =
@@ -437,7 +446,7 @@ fn a_key_is_its_principals_own() {
         // Another question under it is an error of its principal alone.
         let other = Request { price: Price::Epsilon(amount("0.02")), ..asked_by(principal, "k") };
         let error = house.gate.ask(&other).unwrap_err();
-        assert!(error.is_key_taken() && error.to_string().contains("\"k\""), "{error}");
+        assert!(is_key_taken(&error) && error.to_string().contains("\"k\""), "{error}");
     }
     assert_eq!(house.charges("people"), 4);
     // Somebody else's key cannot be spelled out.
@@ -485,14 +494,14 @@ fn a_failed_question_is_logged_under_the_ledgers_key() {
 fn an_error_says_of_what_kind_it_is() {
     let house = house();
     let nowhere = house.gate.ask(&request("nowhere", "SELECT COUNT(*) FROM nowhere", "0.1")).unwrap_err();
-    assert!(nowhere.is_no_dataset() && nowhere.is_input() && !nowhere.is_no_account(), "{nowhere}");
+    assert!(matches!(nowhere.kind(), ErrorKind::NoDataset(_)), "{nowhere}");
     let nobody = Request { account: Some(account("people/nobody")), ..request("people", COUNT, "0.1") };
     let nobody = house.gate.ask(&nobody).unwrap_err();
-    assert!(nobody.is_no_account() && nobody.is_input() && !nobody.is_no_dataset(), "{nobody}");
+    assert!(matches!(nobody.kind(), ErrorKind::Ledger(error) if error.is_no_account()), "{nobody}");
     let unclear = house.gate.ask(&request("people", "SELECT * FROM people", "0.1")).unwrap_err();
-    assert!(unclear.is_input() && !unclear.is_no_dataset() && !unclear.is_key_taken(), "{unclear}");
+    assert!(matches!(unclear.kind(), ErrorKind::Question { .. }), "{unclear}");
     for error in [nowhere, nobody, unclear] {
-        assert!(!error.is_busy() && !error.is_stopped() && !error.is_integrity(), "{error}");
+        assert!(error.is_input() && !error.is_unknown_outcome() && !error.is_integrity(), "{error}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{House, account, answered, request, rules};
 use taximeter_accounting::FilterRule;
-use taximeter_gate::{Catalog, Registration};
+use taximeter_gate::{Catalog, ErrorKind, Registration};
 
 const VISITS: &str = "person,age\nann,30\nann,31\nann,32\nbob,40\n";
 
@@ -166,10 +166,10 @@ fn what_is_wrong_with_an_account_is_said_before_anything_is_imported() {
     let rules = || Some(rules(FilterRule::Residue, "1,1e-6"));
     let good = schema(1);
     for (name, schema, rules, new_version, says) in [
-        ("visits", good.as_str(), None, false, "there is a dataset visits already"),
+        ("visits", good.as_str(), None, false, "dataset visits already exists"),
         ("others", &good, rules(), true, "there is no dataset others yet"),
-        ("others", &good, None, false, "there is no account others"),
-        ("visits/alice", &good, rules(), false, "there is an account visits/alice already"),
+        ("others", &good, None, false, "account others not found"),
+        ("visits/alice", &good, rules(), false, "account visits/alice already exists"),
         ("visits/rows", "", rules(), false, "protects one person added or removed"),
         ("visits/alice", "", None, false, "protects one person added or removed"),
     ] {
@@ -196,12 +196,11 @@ fn a_dataset_is_checked_against_its_data_and_its_account() {
 #[test]
 fn data_that_are_being_registered_already_are_busy() {
     let house = house();
-    let files = std::fs::read_dir(house.path().join("gate")).unwrap().map(|file| file.unwrap().path());
-    let lock = files.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "registering"));
-    let lock = std::fs::File::open(lock.unwrap()).unwrap();
+    let name = format!("{}.registering", &blake3::hash(b"visits").to_hex()[..32]);
+    let lock = std::fs::File::create(house.path().join("gate").join(name)).unwrap();
     lock.lock().unwrap();
     let error = house.register(newer(&house, VISITS, &schema(1))).unwrap_err();
-    assert!(error.is_busy() && !error.is_input(), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::Busy(_)) && !error.is_input(), "{error}");
     drop(lock);
     house.register(newer(&house, VISITS, &schema(1))).unwrap();
 }
@@ -223,12 +222,22 @@ fn what_an_owner_allows_is_kept() {
 
 #[test]
 fn records_that_are_not_a_gates_or_have_another_format_are_not_opened() {
-    for (sql, is_input) in [("PRAGMA application_id = 7", true), ("PRAGMA user_version = 2", false)] {
+    for (sql, is_input) in [("PRAGMA application_id = 7", true), ("PRAGMA user_version = 3", false)] {
         let house = house();
         rusqlite::Connection::open(house.records()).unwrap().execute_batch(sql).unwrap();
         let error = Catalog::open(&house.path().join("gate"), house.gate.ledger().id()).err().unwrap();
         assert_eq!(error.is_input(), is_input, "{error}");
     }
+}
+
+#[test]
+fn records_of_the_first_format_are_brought_up_to_date() {
+    let house = house();
+    let older = "ALTER TABLE versions DROP COLUMN min_epsilon; DROP TABLE under_way; PRAGMA user_version = 1";
+    rusqlite::Connection::open(house.records()).unwrap().execute_batch(older).unwrap();
+    let catalog = Catalog::open(&house.path().join("gate"), house.gate.ledger().id()).unwrap();
+    assert_eq!(catalog.dataset(&account("visits")).unwrap().min_epsilon, None);
+    house.ask(&request("visits", "SELECT COUNT(*) FROM visits", "0.1"));
 }
 
 #[cfg(unix)]

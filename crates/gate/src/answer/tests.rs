@@ -30,7 +30,7 @@ fn schema() -> Schema {
         ("floor", ColumnType::Integer),
     ];
     let types = types.map(|(name, kind)| (name.to_string(), kind));
-    Declaration::parse(SCHEMA).unwrap().schema(&types).unwrap()
+    Declaration::of_rows(SCHEMA).schema(&types).unwrap()
 }
 
 /// A question that is paid with an ε.
@@ -77,13 +77,13 @@ impl Paid {
 }
 
 fn value(cell: &Cell) -> f64 {
-    let Cell::Estimate { value: Some(value), .. } = cell else { panic!("{cell:?} has no value") };
-    value.nearest
+    let Cell::Estimate(Estimate { value: Some(value), .. }) = cell else { panic!("{cell:?} has no value") };
+    nearest(value)
 }
 
 fn interval(cell: &Cell) -> [f64; 2] {
-    let Cell::Estimate { interval: Some(interval), .. } = cell else { panic!("{cell:?} has no interval") };
-    [interval[0].nearest, interval[1].nearest]
+    let Cell::Estimate(Estimate { interval: Some(interval), .. }) = cell else { panic!("{cell:?} has no interval") };
+    [nearest(&interval[0]), nearest(&interval[1])]
 }
 
 fn counted(keys: &[i64], measures: &[i64]) -> ExactRow {
@@ -183,10 +183,50 @@ fn the_interval_of_an_average_holds_all_that_its_parts_may_be() {
 fn an_average_is_unknown_where_the_count_may_be_0() {
     let paid = Paid::new("SELECT AVG(age) FROM people", "1");
     let count_width = paid.widths(MISS / 2.0)[1];
-    let unknown = Cell::Estimate { value: None, interval: None };
     for (rows, known) in [(-5, false), (0, false), (1, false), (count_width, false), (count_width + 1, true)] {
-        assert_eq!(paid.row(&[100, rows], false)[0] != unknown, known, "{rows}");
+        let row = paid.row(&[100, rows], false);
+        let Cell::Estimate(average) = &row[0] else { panic!("{row:?}") };
+        assert_eq!((average.value.is_some(), average.interval.is_some()), (known, known), "{rows}");
     }
+}
+
+/// What is paid for is told, whether or not it is enough for a quotient.
+#[test]
+fn an_average_always_has_its_sum_and_its_count() {
+    let paid = Paid::new("SELECT AVG(age) FROM people", "1");
+    let [sum_width, count_width] = paid.widths(MISS / 2.0)[..] else { panic!("two parts") };
+    for rows in [-5, 0, 1, count_width, 1000] {
+        for clamp in [false, true] {
+            let row = paid.row(&[100, rows], clamp);
+            let Cell::Estimate(Estimate { sum: Some(sum), count: Some(count), .. }) = &row[0] else {
+                panic!("{row:?}")
+            };
+            let fewest = |rows: i128| if clamp { rows.max(0) } else { rows };
+            let ends = [fewest(rows - count_width), fewest(rows + count_width)].map(|end| end as f64);
+            assert_eq!(interval(&Cell::Estimate(*count.clone())), ends);
+            assert_eq!(value(&Cell::Estimate(*count.clone())), fewest(rows) as f64);
+            // The middle of 0 and 121 is 60, on the grid: the whole sum has it once for every row.
+            assert_eq!(value(&Cell::Estimate(*sum.clone())), (100 + 60 * rows) as f64);
+            let width = sum_width + 60 * count_width;
+            assert_eq!(
+                interval(&Cell::Estimate(*sum.clone())),
+                [100 + 60 * rows - width, 100 + 60 * rows + width].map(|end| end as f64)
+            );
+        }
+    }
+}
+
+#[test]
+fn with_fewer_rows_than_needed_the_interval_of_an_average_is_wider_than_its_bounds() {
+    let paid = Paid::new("SELECT COUNT(*), AVG(age) FROM people", "0.2");
+    let expected = averages(&paid.question, &paid.plan, &paid.schema);
+    assert_eq!((expected.len(), expected[0].column.as_str()), (1, "AVG(age)"));
+    let needed = i128::from(expected[0].needed_rows);
+    let width = |rows: i128| {
+        let [low, high] = interval(&paid.row(&[0, 0, rows], false)[1]);
+        high - low
+    };
+    assert!(width(needed + 2) <= 121.5 && width(needed - 2) > 120.5, "{needed}");
 }
 
 #[test]
@@ -252,7 +292,7 @@ fn steps_are_written_exactly() {
         (i128::MAX, "1", "170141183460469231731687303715884105727"),
         (i128::MIN, "10", "-1701411834604692317316873037158841057280"),
     ] {
-        assert_eq!(Decimal::of_steps(steps, grid.parse().unwrap()).json().to_string(), text, "{steps} of {grid}");
+        assert_eq!(of_steps(steps, grid.parse().unwrap()).to_string(), text, "{steps} of {grid}");
     }
 }
 
@@ -267,15 +307,15 @@ fn numbers_are_rounded_where_they_are_told_to() {
         (1234.2, 0, "1234", "1234", "1235"),
         (100.4, 0, "100", "100", "101"),
     ] {
-        let text = |direction| Decimal::rounded(value, places, direction).text;
+        let text = |direction| rounded(value, places, direction).to_string();
         assert_eq!([text(-1.0), text(0.0), text(1.0)], [down, nearest, up], "{value}");
     }
 }
 
 #[test]
 fn what_is_not_known_comes_last_in_both_directions() {
-    let known = Cell::Estimate { value: Some(Decimal::from_text("1".to_string())), interval: None };
-    let unknown = Cell::Estimate { value: None, interval: None };
+    let known = Cell::Estimate(Estimate { value: Some(1.into()), ..Estimate::default() });
+    let unknown = Cell::Estimate(Estimate::default());
     for descending in [false, true] {
         assert_eq!(unknown.compare(&known, descending), Ordering::Greater);
         assert_eq!(known.compare(&unknown, descending), Ordering::Less);

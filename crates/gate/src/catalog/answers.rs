@@ -4,34 +4,23 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 use taximeter_ledger::{AccountName, Key};
 
-use super::{Catalog, broken};
+use super::{Catalog, time};
 use crate::error::Error;
 
-/// A stored answer, or what is known in place of one.
+/// What became of a question that was charged: its answer, or that there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoredAnswer {
+pub struct StoredAnswer {
+    /// The key on the ledger; in the list of a principal's answers the key as the principal chose it.
+    pub key: String,
     /// The hash of the request that it answers.
     pub(crate) request: String,
-    /// The account that paid for it.
-    pub(crate) account: String,
-    /// The dataset.
-    pub(crate) dataset: String,
-    /// The version of the dataset that it was made from.
-    pub(crate) version: u32,
-    /// The document; nothing if there is no answer.
-    pub(crate) document: Option<String>,
-}
-
-/// What became of a principal's question that was charged: its answer, or that there is none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptAnswer {
-    /// The key, as the principal chose it.
-    pub key: String,
     /// The account that paid for it.
     pub account: AccountName,
     /// The dataset.
     pub dataset: AccountName,
-    /// The document; nothing if there is no answer.
+    /// The version of the dataset that it was made from.
+    pub(crate) version: u32,
+    /// The document; nothing if there is no answer, and never will be.
     pub document: Option<String>,
     /// When it was stored. How long a question took may depend on the data, so this is not for whoever asked.
     pub stored: Timestamp,
@@ -50,67 +39,33 @@ pub struct FailedQuestion {
     pub why: String,
 }
 
-/// An answer to store.
-#[derive(Clone, Copy)]
-pub(crate) struct AnswerRecord<'a> {
-    pub(crate) key: &'a str,
-    pub(crate) request: &'a str,
-    pub(crate) account: &'a str,
-    pub(crate) dataset: &'a str,
-    pub(crate) version: u32,
-    /// Nothing if there is no answer, and never will be.
-    pub(crate) document: Option<&'a str>,
-}
-
 impl Catalog {
-    /// What is stored under a key.
+    /// What is stored under a key of the ledger.
     pub(crate) fn answer(&self, key: &str) -> Result<Option<StoredAnswer>, Error> {
         let connection = self.lock();
-        let mut statement = connection
-            .prepare_cached("SELECT request, account, dataset, version, document FROM answers WHERE key = ?1")
-            .map_err(broken)?;
-        let stored = |row: &rusqlite::Row<'_>| {
-            Ok(StoredAnswer {
-                request: row.get(0)?,
-                account: row.get(1)?,
-                dataset: row.get(2)?,
-                version: row.get(3)?,
-                document: row.get(4)?,
-            })
-        };
-        statement.query_row([key], stored).optional().map_err(broken)
+        let mut statement = connection.prepare_cached(&format!("SELECT {COLUMNS} FROM answers a WHERE key = ?1"))?;
+        statement.query_and_then([key], read_answer)?.next().transpose()
     }
 
     /// An account's newest answer to the same request on the same version: a principal's own, or anybody's for whoever is at the
     /// machine.
-    pub(crate) fn same_answer(
-        &self,
-        wanted: &AnswerRecord<'_>,
-        principal: Option<&str>,
-    ) -> Result<Option<String>, Error> {
-        let AnswerRecord { account, request, version, .. } = *wanted;
+    pub(crate) fn same_answer(&self, wanted: &StoredAnswer, principal: Option<&str>) -> Result<Option<String>, Error> {
         // The start of every key that is the principal's.
         let keys = principal.map_or(String::new(), |principal| format!("{principal}:"));
         let connection = self.lock();
-        let mut statement = connection
-            .prepare_cached(
-                "SELECT document FROM answers WHERE account = ?1 AND request = ?2 AND version = ?3 AND document IS NOT NULL
-                 AND substr(key, 1, length(?4)) = ?4
-                 ORDER BY rowid DESC LIMIT 1",
-            )
-            .map_err(broken)?;
-        statement.query_row(params![account, request, version, keys], |row| row.get(0)).optional().map_err(broken)
+        let mut statement = connection.prepare_cached(
+            "SELECT document FROM answers WHERE account = ?1 AND request = ?2 AND version = ?3 AND document IS NOT NULL
+             AND substr(key, 1, length(?4)) = ?4
+             ORDER BY rowid DESC LIMIT 1",
+        )?;
+        let wanted = params![wanted.account.as_str(), wanted.request, wanted.version, keys];
+        Ok(statement.query_row(wanted, |row| row.get(0)).optional()?)
     }
 
     /// What is stored under a principal's key.
-    pub fn answer_of(&self, principal: &str, key: &Key) -> Result<Option<KeptAnswer>, Error> {
-        let key = Key::belonging_to(principal, key.as_str())?;
-        let connection = self.lock();
-        let mut statement = connection
-            .prepare_cached("SELECT key, account, dataset, document, time FROM answers WHERE key = ?1")
-            .map_err(broken)?;
-        let mut rows = statement.query([key.as_str()]).map_err(broken)?;
-        rows.next().map_err(broken)?.map(|row| kept(row, principal)).transpose()
+    pub fn answer_of(&self, principal: &str, key: &Key) -> Result<Option<StoredAnswer>, Error> {
+        let found = self.answer(Key::belonging_to(principal, key.as_str())?.as_str())?;
+        Ok(found.map(|answer| StoredAnswer { key: key.to_string(), ..answer }))
     }
 
     /// The answers of a principal, those before a key that the part before ended with.
@@ -118,87 +73,106 @@ impl Catalog {
     /// They are in the order of their keys, and not in that in which they were stored: of two that ran at the same time that would tell
     /// which took longer. A key that this program made begins with the time, so these come first, the newest at the beginning;
     /// keys that somebody chose follow. The keys are read from their index, and the documents only of those that are given.
-    pub fn answers_of(&self, principal: &str, before: Option<&str>, most: u32) -> Result<Vec<KeptAnswer>, Error> {
+    pub fn answers_of(&self, principal: &str, before: Option<&str>, most: u32) -> Result<Vec<StoredAnswer>, Error> {
         let connection = self.lock();
-        let mut statement = connection.prepare_cached(ANSWERS_OF).map_err(broken)?;
-        let mut rows = statement.query(params![principal, before, MADE, most]).map_err(broken)?;
-        let mut answers = Vec::new();
-        while let Some(row) = rows.next().map_err(broken)? {
-            answers.push(kept(row, principal)?);
-        }
-        Ok(answers)
+        let mut statement = connection.prepare_cached(&answers_of())?;
+        let part = statement.query_and_then(params![principal, before, MADE, most], read_answer)?;
+        let own = |answer: StoredAnswer| StoredAnswer { key: answer.key[principal.len() + 1..].to_string(), ..answer };
+        part.map(|answer| answer.map(own)).collect()
     }
 
-    /// Stores an answer. When it returns, the answer is on disk.
-    pub(crate) fn store(&self, record: &AnswerRecord<'_>) -> Result<(), Error> {
-        let AnswerRecord { key, request, account, dataset, version, document } = *record;
+    /// Notes that a question is about to be charged, so that it is known if the process ends before there is an answer. When it
+    /// returns, the note is on disk. Says whether it is a new one: another process may be at the same question.
+    pub(crate) fn begin(&self, answer: &StoredAnswer) -> Result<bool, Error> {
+        let StoredAnswer { key, request, account, dataset, version, stored, .. } = answer;
+        let (account, dataset, stored) = (account.as_str(), dataset.as_str(), stored.to_string());
         let connection = self.lock();
         let mut statement =
-            connection.prepare_cached("INSERT INTO answers VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)").map_err(broken)?;
-        let time = Timestamp::now().to_string();
-        statement.execute(params![key, request, account, dataset, version, document, time]).map_err(broken)?;
+            connection.prepare_cached("INSERT OR IGNORE INTO under_way VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+        Ok(statement.execute(params![key, request, account, dataset, version, stored])? == 1)
+    }
+
+    /// Forgets that a question is under way: it was not charged.
+    pub(crate) fn forget(&self, key: &str) -> Result<(), Error> {
+        let connection = self.lock();
+        // Not synced: a note that comes back is about a key without a charge, and is forgotten at the next start.
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        let forgotten = connection.execute("DELETE FROM under_way WHERE key = ?1", [key]);
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        forgotten?;
         Ok(())
+    }
+
+    /// The questions that were under way when a process ended.
+    pub(crate) fn interrupted(&self) -> Result<Vec<StoredAnswer>, Error> {
+        let connection = self.lock();
+        let all = "SELECT key, request, account, dataset, version, NULL, time FROM under_way";
+        connection.prepare_cached(all)?.query_and_then([], read_answer)?.collect()
+    }
+
+    /// Stores an answer. When it returns, the answer is on disk, and its question is no longer under way.
+    pub(crate) fn store(&self, answer: &StoredAnswer) -> Result<(), Error> {
+        let StoredAnswer { key, request, account, dataset, version, document, stored } = answer;
+        let (account, dataset, stored) = (account.as_str(), dataset.as_str(), stored.to_string());
+        let mut connection = self.lock();
+        let transaction = connection.transaction()?;
+        transaction
+            .prepare_cached("INSERT INTO answers VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
+            .execute(params![key, request, account, dataset, version, document, stored])?;
+        transaction.prepare_cached("DELETE FROM under_way WHERE key = ?1")?.execute([key])?;
+        Ok(transaction.commit()?)
     }
 
     /// Writes to the owner's log why a charged question has no answer.
     pub(crate) fn log(&self, key: &str, dataset: &str, why: &str) -> Result<(), Error> {
-        let connection = self.lock();
         let why: String = why.chars().take(10_000).collect();
-        connection
-            .execute(
-                "INSERT INTO failures VALUES (?1, ?2, ?3, ?4)",
-                params![Timestamp::now().to_string(), key, dataset, why],
-            )
-            .map_err(broken)?;
+        let line = params![Timestamp::now().to_string(), key, dataset, why];
+        self.lock().execute("INSERT INTO failures VALUES (?1, ?2, ?3, ?4)", line)?;
         Ok(())
     }
 
     /// The newest lines of the owner's log.
     pub fn failures(&self, most: u32) -> Result<Vec<FailedQuestion>, Error> {
         let connection = self.lock();
-        let mut statement = connection
-            .prepare_cached("SELECT time, key, dataset, why FROM failures ORDER BY rowid DESC LIMIT ?1")
-            .map_err(broken)?;
-        let mut rows = statement.query([most]).map_err(broken)?;
-        let mut failures = Vec::new();
-        while let Some(row) = rows.next().map_err(broken)? {
-            let time: String = row.get(0).map_err(broken)?;
-            failures.push(FailedQuestion {
-                time: time.parse().map_err(|error| Error::integrity(format!("the owner's log: {error}")))?,
-                key: row.get(1).map_err(broken)?,
-                dataset: row.get(2).map_err(broken)?,
-                why: row.get(3).map_err(broken)?,
-            });
-        }
-        Ok(failures)
+        let newest = "SELECT time, key, dataset, why FROM failures ORDER BY rowid DESC LIMIT ?1";
+        let failure = |row: &Row<'_>| {
+            let time = time(&row.get::<_, String>(0)?)?;
+            Ok(FailedQuestion { time, key: row.get(1)?, dataset: row.get(2)?, why: row.get(3)? })
+        };
+        connection.prepare_cached(newest)?.query_and_then([most], failure)?.collect()
     }
 }
 
+/// The columns of an answer, as [`read_answer`] reads them.
+const COLUMNS: &str = "a.key, a.request, a.account, a.dataset, a.version, a.document, a.time";
+
+fn read_answer(row: &Row<'_>) -> Result<StoredAnswer, Error> {
+    Ok(StoredAnswer {
+        key: row.get(0)?,
+        request: row.get(1)?,
+        account: AccountName::parse(&row.get::<_, String>(2)?)?,
+        dataset: AccountName::parse(&row.get::<_, String>(3)?)?,
+        version: row.get(4)?,
+        document: row.get(5)?,
+        stored: time(&row.get::<_, String>(6)?)?,
+    })
+}
+
 /// A part of a principal's answers: first their keys, which the index has, then the documents of those few.
-const ANSWERS_OF: &str = "
-    WITH part AS (
-        SELECT key, substr(key, length(?1) + 2) AS own FROM answers
-        WHERE key > ?1 || ':' AND key < ?1 || ';' AND (?2 IS NULL OR (own LIKE ?3, own) < (?2 LIKE ?3, ?2))
-        ORDER BY own LIKE ?3 DESC, own DESC LIMIT ?4
+fn answers_of() -> String {
+    format!(
+        "WITH part AS (
+             SELECT key, substr(key, length(?1) + 2) AS own FROM answers
+             WHERE key > ?1 || ':' AND key < ?1 || ';' AND (?2 IS NULL OR (own LIKE ?3, own) < (?2 LIKE ?3, ?2))
+             ORDER BY own LIKE ?3 DESC, own DESC LIMIT ?4
+         )
+         SELECT {COLUMNS} FROM part CROSS JOIN answers a ON a.key = part.key
+         ORDER BY part.own LIKE ?3 DESC, part.own DESC"
     )
-    SELECT a.key, a.account, a.dataset, a.document, a.time FROM part CROSS JOIN answers a ON a.key = part.key
-    ORDER BY part.own LIKE ?3 DESC, part.own DESC";
+}
 
 /// How a key looks that [`Key::generate`] made: twelve digits of the time, sixteen of the process, and a count.
 const MADE: &str = "____________-________________-%";
-
-fn kept(row: &Row<'_>, principal: &str) -> Result<KeptAnswer, Error> {
-    let text = |at: usize| row.get::<_, String>(at).map_err(broken);
-    let (key, time) = (text(0)?, text(4)?);
-    let own = key.strip_prefix(principal).and_then(|rest| rest.strip_prefix(':')).unwrap_or(&key);
-    Ok(KeptAnswer {
-        key: own.to_string(),
-        account: AccountName::parse(&text(1)?)?,
-        dataset: AccountName::parse(&text(2)?)?,
-        document: row.get(3).map_err(broken)?,
-        stored: time.parse().map_err(|error| Error::integrity(format!("the time of a stored answer: {error}")))?,
-    })
-}
 
 #[cfg(test)]
 mod tests {
@@ -211,10 +185,17 @@ mod tests {
         let ledger = LedgerId::parse("0123456789abcdef0123456789abcdef").unwrap();
         let catalog = Catalog::open(&folder.path().join("gate"), ledger).unwrap();
         for key in keys {
-            let document = (!key.ends_with("none")).then_some(*key);
-            let (account, dataset) = ("census/alice", "census");
-            let record = AnswerRecord { key, request: "hash", account, dataset, version: 1, document };
-            catalog.store(&record).unwrap();
+            let name = |text| AccountName::parse(text).unwrap();
+            let answer = StoredAnswer {
+                key: key.to_string(),
+                request: "hash".to_string(),
+                account: name("census/alice"),
+                dataset: name("census"),
+                version: 1,
+                document: (!key.ends_with("none")).then(|| key.to_string()),
+                stored: Timestamp::now(),
+            };
+            catalog.store(&answer).unwrap();
         }
         (folder, catalog)
     }
@@ -271,7 +252,7 @@ mod tests {
     fn a_list_of_answers_reads_keys_from_the_index_and_few_documents() {
         let (_folder, catalog) = catalog(&[]);
         let connection = catalog.lock();
-        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {ANSWERS_OF}")).unwrap();
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", answers_of())).unwrap();
         let parameters = params!["alice", None::<&str>, MADE, 20];
         let details: Vec<String> = plan.query_map(parameters, |row| row.get(3)).unwrap().map(Result::unwrap).collect();
         let finds = |how: &str| details.iter().filter(|detail| detail.contains(how)).count();

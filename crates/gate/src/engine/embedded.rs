@@ -12,7 +12,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
 use super::{Engine, ExactRow};
 use crate::error::Error;
-use crate::measure::{Dialect, Statement, steps_columns};
+use crate::measure::{Statement, steps_columns};
 use crate::question::{commas, quoted};
 use crate::schema::{ColumnType, Schema, Value};
 
@@ -43,7 +43,7 @@ impl Embedded {
             Ok(metadata) if metadata.is_file() => {}
             Ok(_) => return Err(not_ours(path)),
             Err(error) => {
-                return Err(Error::other(format!(
+                return Err(Error::storage(format!(
                     "the data file {} cannot be opened: {error}; put it back from a backup, or register the dataset again",
                     path.display()
                 )));
@@ -61,7 +61,7 @@ impl Embedded {
             Ok((connection, (Embedded::APPLICATION_ID, Embedded::VERSION))) => {
                 Ok(Embedded { connection, path: path.to_path_buf() })
             }
-            Ok((_, (Embedded::APPLICATION_ID, version))) => Err(Error::other(format!(
+            Ok((_, (Embedded::APPLICATION_ID, version))) => Err(Error::storage(format!(
                 "the data file {} has version {version}; this program knows version {}: use a newer program",
                 path.display(),
                 Embedded::VERSION
@@ -69,7 +69,7 @@ impl Embedded {
             Ok(_) => Err(not_ours(path)),
             Err(error) if is(&error, ErrorCode::NotADatabase) => Err(not_ours(path)),
             Err(error) => {
-                Err(Error::other(format!("the data file {} cannot be opened: SQLite: {error}", path.display())))
+                Err(Error::storage(format!("the data file {} cannot be opened: SQLite: {error}", path.display())))
             }
         }
     }
@@ -91,7 +91,14 @@ impl Embedded {
 
     /// The statement that makes the table.
     pub(crate) fn definition(schema: &Schema) -> String {
-        let declared = declared(schema).into_iter().map(|(name, kind)| format!("{} {kind}", quoted(&name)));
+        let declared = schema.columns.iter().map(|column| {
+            let stored = match column.kind {
+                ColumnType::Integer | ColumnType::Boolean => "INTEGER",
+                ColumnType::Real => "REAL",
+                ColumnType::Text => "TEXT",
+            };
+            format!("{} {stored}", quoted(&column.name))
+        });
         let steps = steps_columns(schema)
             .into_iter()
             .map(|(name, expression)| format!("{} INTEGER GENERATED ALWAYS AS ({expression}) STORED", quoted(&name)));
@@ -119,36 +126,19 @@ impl Embedded {
 }
 
 impl Engine for Embedded {
-    fn dialect(&self) -> Dialect {
-        Dialect::Sqlite
-    }
-
-    fn table(&self) -> String {
-        Embedded::TABLE.to_string()
-    }
-
-    fn check(&mut self, schema: &Schema) -> Result<(), Error> {
-        let found = catalog(&self.connection).map_err(|error| {
-            Error::other(format!("the data file {} cannot be read: SQLite: {error}", self.path.display()))
+    fn check(&mut self, schema: &Schema, _: Duration) -> Result<(), Error> {
+        let found = definitions(&self.connection).map_err(|error| {
+            Error::storage(format!("the data file {} cannot be read: SQLite: {error}", self.path.display()))
         })?;
-        let differ = |what: String| {
-            Error::integrity(format!(
-                "the data file {} is not what was registered: {what}; put it back from a backup, or register the dataset again",
-                self.path.display()
-            ))
-        };
-        let registered = stored(schema);
-        if found.columns.len() != registered.len() {
-            return Err(differ(format!("it has {} columns instead of {}", found.columns.len(), registered.len())));
-        }
-        for ((name, kind), (found_name, found_kind)) in registered.iter().zip(&found.columns) {
-            if name != found_name || kind != found_kind {
-                return Err(differ(format!("it has {found_name:?} ({found_kind}) in place of {name:?} ({kind})")));
-            }
-        }
-        match found.definitions == [Embedded::definition(schema)] {
+        let registered = Embedded::definition(schema);
+        match found == [registered.as_str()] {
             true => Ok(()),
-            false => Err(differ("its table was made by other means".to_string())),
+            false => Err(Error::integrity(format!(
+                "the data file {} is not what was registered: it has {}, and not {registered}; put it back from a backup, or register \
+                 the dataset again",
+                self.path.display(),
+                found.join("; ")
+            ))),
         }
     }
 
@@ -192,37 +182,10 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "case_sensitive_like", true)
 }
 
-/// What SQLite's catalog says about a file.
-struct Catalog {
-    /// Names and types of the table's columns.
-    columns: Vec<(String, String)>,
-    /// How everything in the file was made.
-    definitions: Vec<String>,
-}
-
-fn catalog(connection: &Connection) -> rusqlite::Result<Catalog> {
-    let mut columns = connection.prepare_cached("SELECT name, type FROM pragma_table_xinfo('data') ORDER BY cid")?;
-    let columns = columns.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+/// How everything in a file was made.
+fn definitions(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut definitions = connection.prepare_cached("SELECT coalesce(sql, name) FROM sqlite_schema")?;
-    let definitions = definitions.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    Ok(Catalog { columns, definitions })
-}
-
-/// The names of all columns, and the types that SQLite keeps them in.
-fn stored(schema: &Schema) -> Vec<(String, &'static str)> {
-    let mut columns = declared(schema);
-    columns.extend(steps_columns(schema).into_iter().map(|(name, _)| (name, "INTEGER")));
-    columns
-}
-
-/// The same of the declared columns.
-fn declared(schema: &Schema) -> Vec<(String, &'static str)> {
-    let kind = |kind| match kind {
-        ColumnType::Integer | ColumnType::Boolean => "INTEGER",
-        ColumnType::Real => "REAL",
-        ColumnType::Text => "TEXT",
-    };
-    schema.columns.iter().map(|column| (column.name.clone(), kind(column.kind))).collect()
+    definitions.query_map([], |row| row.get(0))?.collect()
 }
 
 fn key(row: &Row<'_>, at: usize, kind: ColumnType) -> rusqlite::Result<Value> {

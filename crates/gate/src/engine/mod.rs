@@ -16,7 +16,7 @@ use crate::question::quoted;
 use crate::schema::{Schema, Value};
 
 pub(crate) use embedded::Embedded;
-pub(crate) use postgres::{Kept, Postgres, clear_leftover_table, drop_table, find_table, keep_rows};
+pub(crate) use postgres::{Postgres, drop_table, find_table, keep_rows};
 
 /// Where the data of a dataset are.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,9 +46,15 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The name as SQL writes it. What inherits from the table is not part of it.
+    /// The name as SQL writes it.
     pub(crate) fn quoted(&self) -> String {
-        format!("ONLY {}.{}", quoted(&self.schema), quoted(&self.name))
+        format!("{}.{}", quoted(&self.schema), quoted(&self.name))
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.schema, self.name)
     }
 }
 
@@ -61,16 +67,12 @@ pub(crate) struct ExactRow {
 
 /// A connection to the data of one dataset.
 pub(crate) trait Engine: Send {
-    /// How it writes SQL.
-    fn dialect(&self) -> Dialect;
+    /// Whether the data are there and are what was registered, found out within this time. Looks at names and types, never at rows;
+    /// comes before the charge.
+    fn check(&mut self, schema: &Schema, most: Duration) -> Result<(), Error>;
 
-    /// The table's name, quoted.
-    fn table(&self) -> String;
-
-    /// Whether the data are there and are what was registered. Looks at names and types, never at rows; comes before the charge.
-    fn check(&mut self, schema: &Schema) -> Result<(), Error>;
-
-    /// Runs a statement, at most so long. What went wrong is for the owner's log alone. When it returns, nothing runs any more.
+    /// Runs a statement, at most so long, also if the database hangs. What went wrong is for the owner's log alone. When it returns,
+    /// nothing runs any more, unless the database cannot be reached.
     fn run(&mut self, statement: &Statement, most: Duration) -> Result<Vec<ExactRow>, String>;
 }
 
@@ -80,14 +82,12 @@ impl fmt::Debug for Source {
         match self {
             Source::Embedded { file } => write!(f, "{}", file.display()),
             Source::Postgres { url, table, origin } => {
-                write!(f, "{}.{} of ", origin.schema, origin.name)?;
-                match PostgresAddress::parse(url) {
-                    Ok(address) => write!(f, "{address}")?,
-                    Err(_) => f.write_str("PostgreSQL")?,
-                }
+                let address =
+                    PostgresAddress::parse(url).map_or("PostgreSQL".to_string(), |address| address.to_string());
+                write!(f, "{origin} of {address}")?;
                 match table == origin {
                     true => Ok(()),
-                    false => write!(f, ", with the rows that count in {}.{}", table.schema, table.name),
+                    false => write!(f, ", with the rows that count in {table}"),
                 }
             }
         }
@@ -95,19 +95,27 @@ impl fmt::Debug for Source {
 }
 
 impl Source {
-    /// How SQL is written there, and the quoted name of the table.
+    /// How SQL is written there, and the table to ask. What inherits from a table of PostgreSQL is not part of it.
     pub(crate) fn address(&self) -> (Dialect, String) {
         match self {
             Source::Embedded { .. } => (Dialect::Sqlite, Embedded::TABLE.to_string()),
-            Source::Postgres { table, .. } => (Dialect::Postgres, table.quoted()),
+            Source::Postgres { table, .. } => (Dialect::Postgres, format!("ONLY {}", table.quoted())),
         }
     }
 
-    /// Connects to the data.
-    pub(crate) fn connect(&self, folder: &std::path::Path) -> Result<Box<dyn Engine>, Error> {
+    /// Whether the data are in a database that may be down while the gate is not.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        matches!(self, Source::Postgres { .. })
+    }
+
+    /// How long looking at the data may take that are not asked.
+    pub(crate) const LOOK: Duration = Duration::from_secs(90);
+
+    /// Connects to the data, within this time.
+    pub(crate) fn connect(&self, folder: &std::path::Path, most: Duration) -> Result<Box<dyn Engine>, Error> {
         Ok(match self {
             Source::Embedded { file } => Box::new(Embedded::open(&folder.join(file))?),
-            Source::Postgres { url, table, .. } => Box::new(Postgres::connect(url, table.clone())?),
+            Source::Postgres { url, table, .. } => Box::new(Postgres::connect(url, table.clone(), most)?),
         })
     }
 }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Statement, ffi};
+use tempfile::{NamedTempFile, TempPath};
 
+use super::keep;
 use crate::engine::{Embedded, Engine};
 use crate::error::Error;
 use crate::measure;
@@ -15,24 +17,10 @@ use crate::schema::Schema;
 
 /// The file while rows are added to it.
 pub(super) struct NewFile {
-    // Closed before the guard takes the file away.
+    // Closed before the file is taken away, as it is unless it is finished.
     connection: Connection,
-    guard: Guard,
+    path: TempPath,
     target: PathBuf,
-}
-
-/// Takes the file away, unless it is finished.
-struct Guard {
-    path: PathBuf,
-    finished: bool,
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        if !self.finished {
-            let _ = fs::remove_file(&self.path);
-        }
-    }
 }
 
 /// In bytes. Larger pages are faster to scan, since rows are only ever added at the end and read in order.
@@ -44,12 +32,12 @@ const CACHE: i32 = 65_536;
 impl NewFile {
     pub(super) fn create(target: &Path, schema: &Schema) -> Result<NewFile, Error> {
         if target.exists() {
-            return Err(Error::input(format!("the file {} is already there; name another one", target.display())));
+            return Err(Error::input("file", format!("the file {} is already there", target.display())));
         }
-        let guard = Guard::create(target)?;
+        let path = create(target)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         let open = || {
-            let connection = Connection::open_with_flags(Embedded::address(&guard.path, "mode=rw"), flags)?;
+            let connection = Connection::open_with_flags(Embedded::address(&path, "mode=rw"), flags)?;
             connection.pragma_update(None, "page_size", PAGE_SIZE)?;
             connection.pragma_update(None, "cache_size", -CACHE)?;
             // A file that is not finished is deleted, and a finished one is synced as a whole.
@@ -59,22 +47,31 @@ impl NewFile {
             Ok(connection)
         };
         let connection = open().map_err(|error| cannot_write(&error))?;
-        Ok(NewFile { connection, guard, target: target.to_path_buf() })
+        Ok(NewFile { connection, path, target: target.to_path_buf() })
     }
 
-    pub(super) fn connection(&self) -> &Connection {
-        &self.connection
+    /// Writes the rows of every unit that count, of those that were read, and says how many those are.
+    pub(super) fn keep(&self, schema: &Schema, unit: usize, key: &[u8; 32]) -> Result<u64, Error> {
+        keep::keep(&self.connection, schema, unit, key).map_err(|error| cannot_write(&error))
     }
 
-    /// The statement that adds a row.
-    pub(super) fn insert(&self, columns: usize) -> Result<Statement<'_>, Error> {
-        let sql = format!("INSERT INTO {} VALUES ({})", Embedded::TABLE, commas(vec!["?"; columns]));
-        self.connection.prepare(&sql).map_err(|error| cannot_write(&error))
+    /// The statement that adds a row. Where units are protected, the rows are only read at first: which of them count is decided when
+    /// all are there.
+    pub(super) fn insert(&self, schema: &Schema) -> Result<Statement<'_>, Error> {
+        let insert = || {
+            if schema.unit_column().is_some() {
+                keep::make_table(&self.connection, schema)?;
+                return keep::insert(&self.connection, schema);
+            }
+            let places = commas(vec!["?"; schema.columns.len()]);
+            self.connection.prepare(&format!("INSERT INTO {} VALUES ({places})", Embedded::TABLE))
+        };
+        insert().map_err(|error| cannot_write(&error))
     }
 
     /// Moves the file to its place, once all of it is on disk and it has so many rows.
     pub(super) fn finish(self, schema: &Schema, rows: u64) -> Result<(), Error> {
-        let NewFile { connection, mut guard, target } = self;
+        let NewFile { connection, path, target } = self;
         let marks = format!(
             "PRAGMA application_id = {}; PRAGMA user_version = {}; COMMIT",
             Embedded::APPLICATION_ID,
@@ -82,39 +79,30 @@ impl NewFile {
         );
         connection.execute_batch(&marks).map_err(|error| cannot_write(&error))?;
         connection.close().map_err(|(_, error)| cannot_write(&error))?;
-        check(&guard.path, schema, rows)?;
+        check(&path, schema, rows)?;
         let cannot = |error: io::Error| {
-            Error::other(format!("{} cannot be put on disk: {error}; is the disk full or broken?", target.display()))
+            Error::storage(format!("{} cannot be put on disk: {error}; is the disk full or broken?", target.display()))
         };
-        OpenOptions::new().write(true).open(&guard.path).and_then(|file| file.sync_all()).map_err(cannot)?;
-        fs::rename(&guard.path, &target).map_err(cannot)?;
-        guard.path.clone_from(&target);
-        sync_folder(&target).map_err(cannot)?;
-        guard.finished = true;
-        Ok(())
+        OpenOptions::new().write(true).open(&path).and_then(|file| file.sync_all()).map_err(cannot)?;
+        path.persist(&target).map_err(|error| cannot(error.error))?;
+        sync_folder(&target).map_err(cannot)
     }
 }
 
-impl Guard {
-    /// Makes an empty file beside the target, which only its owner may read.
-    fn create(target: &Path) -> Result<Guard, Error> {
-        let path = unfinished(target);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(&path) {
-            Ok(_) => Ok(Guard { path, finished: false }),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Error::other(format!(
+/// Makes an empty file beside the target, which only its owner may read.
+fn create(target: &Path) -> Result<TempPath, Error> {
+    let path = unfinished(target);
+    let (folder, name) = (path.parent().unwrap_or(Path::new(".")), path.file_name().unwrap_or_default());
+    let file = tempfile::Builder::new().prefix(name).rand_bytes(0).tempfile_in(folder);
+    file.map(NamedTempFile::into_temp_path).map_err(|error| {
+        Error::storage(match error.kind() {
+            io::ErrorKind::AlreadyExists => format!(
                 "the file {} is already there: another import writes it, or one was killed; if none is running, delete it",
                 path.display()
-            ))),
-            Err(error) => Err(Error::other(format!(
-                "the file {} cannot be made: {error}; its folder must exist and be writable",
-                path.display()
-            ))),
-        }
-    }
+            ),
+            _ => format!("the file {} cannot be made: {error}; its folder must exist and be writable", path.display()),
+        })
+    })
 }
 
 /// The name of a file that is not finished.
@@ -129,7 +117,7 @@ pub(crate) fn clear_leftovers(target: &Path) -> Result<(), Error> {
     for leftover in [target.to_path_buf(), unfinished(target)] {
         match fs::remove_file(&leftover) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::other(format!("{} cannot be removed: {error}", leftover.display())));
+                return Err(Error::storage(format!("{} cannot be removed: {error}", leftover.display())));
             }
             _ => {}
         }
@@ -140,13 +128,13 @@ pub(crate) fn clear_leftovers(target: &Path) -> Result<(), Error> {
 /// Reads what was written, as it will be read from now on.
 fn check(path: &Path, schema: &Schema, rows: u64) -> Result<(), Error> {
     let mut engine = Embedded::open(path)?;
-    engine.check(schema)?;
+    engine.check(schema, Duration::MAX)?;
     let sql = format!("SELECT count(*) FROM {}", Embedded::TABLE);
     let count = measure::Statement { sql, parameters: Vec::new(), keys: Vec::new(), measures: 1 };
-    let counted = engine.run(&count, Duration::MAX).map_err(Error::other)?;
+    let counted = engine.run(&count, Duration::MAX).map_err(Error::storage)?;
     match counted.first().map(|row| row.measures[0]) {
         Some(counted) if u64::try_from(counted) == Ok(rows) => Ok(()),
-        counted => Err(Error::other(format!(
+        counted => Err(Error::storage(format!(
             "{rows} rows were written, but {} are there; is the disk broken?",
             counted.unwrap_or_default()
         ))),
@@ -173,5 +161,5 @@ pub(super) fn cannot_write(error: &rusqlite::Error) -> Error {
         Some(ffi::SQLITE_IOERR | ffi::SQLITE_CANTOPEN) => "; is the disk full, over a limit, read-only or broken?",
         _ => "",
     };
-    Error::other(format!("the data cannot be written: SQLite: {error}{hint}"))
+    Error::storage(format!("the data cannot be written: SQLite: {error}{hint}"))
 }

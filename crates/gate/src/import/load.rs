@@ -1,6 +1,5 @@
 //! Rows into the table, and what cannot be read into a list.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use csv::ByteRecord;
@@ -8,10 +7,10 @@ use rusqlite::Statement;
 use rusqlite::types::ToSqlOutput;
 
 use super::file::{NewFile, cannot_write};
-use super::keep::Crowd;
 use super::values::{self, LONGEST_TEXT, Misfit, Shown, Value};
 use super::{BadRow, BadRows, Imported};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+use crate::register::Counted;
 use crate::schema::{Column, ColumnType, Schema};
 
 /// More rows than this might overflow a sum, which is of steps within 2³¹.
@@ -29,16 +28,10 @@ pub(super) struct Load<'a> {
     loaded: Loaded,
 }
 
-/// How many rows there were.
-#[derive(Default)]
+/// What came of the rows.
 pub(super) struct Loaded {
-    pub(super) rows: u64,
-    pub(super) inserted: u64,
-    pub(super) without_unit: u64,
+    pub(super) counted: Counted,
     pub(super) bad: Vec<BadRow>,
-    pub(super) bad_rows: u64,
-    /// How many rows units have, if they have a column.
-    pub(super) crowd: Option<Crowd>,
 }
 
 impl<'a> Load<'a> {
@@ -47,27 +40,28 @@ impl<'a> Load<'a> {
             columns: &schema.columns,
             unit: schema.unit_column(),
             bad_rows,
-            insert: file.insert(schema.columns.len())?,
+            insert: file.insert(schema)?,
             values: vec![Value::Null; schema.columns.len()],
-            loaded: Loaded { crowd: schema.unit_column().map(|_| Crowd::new()), ..Loaded::default() },
+            loaded: Loaded { counted: Counted::default(), bad: Vec::new() },
         })
     }
 
     /// The rows so far.
     pub(super) fn rows(&self) -> u64 {
-        self.loaded.rows
+        self.loaded.counted.rows
     }
 
     /// Adds a row, which starts at this line.
     pub(super) fn add(&mut self, row: &ByteRecord, line: impl FnOnce() -> u64) -> Result<(), Error> {
-        self.loaded.rows += 1;
-        if self.loaded.rows > MOST_ROWS {
-            return Err(Error::input(format!(
-                "the file has more than {MOST_ROWS} rows; divide it into several datasets"
-            )));
+        self.loaded.counted.rows += 1;
+        if self.loaded.counted.rows > MOST_ROWS {
+            return Err(Error::input(
+                "file",
+                format!("the file has more than {MOST_ROWS} rows; divide it into several datasets"),
+            ));
         }
         if let Err(reason) = self.read(row) {
-            self.loaded.bad_rows += 1;
+            self.loaded.counted.bad_rows += 1;
             if self.loaded.bad.len() < Imported::SHOWN {
                 self.loaded.bad.push(BadRow { line: line(), why: reason.explain(self.columns, row) });
             }
@@ -76,17 +70,14 @@ impl<'a> Load<'a> {
         if let Some(at) = self.unit
             && self.values[at] == Value::Null
         {
-            self.loaded.without_unit += 1;
+            self.loaded.counted.without_unit += 1;
             return Ok(());
         }
-        if self.loaded.bad_rows > 0 && self.bad_rows == BadRows::Refuse {
+        if self.loaded.counted.bad_rows > 0 && self.bad_rows == BadRows::Refuse {
             // Nothing will be imported: the rest is only read to tell the owner what is wrong with it.
             return Ok(());
         }
-        if let (Some(at), Some(crowd)) = (self.unit, &mut self.loaded.crowd) {
-            crowd.count(self.values[at].stored(&row[at]));
-        }
-        self.loaded.inserted += 1;
+        self.loaded.counted.kept += 1;
         self.insert(row).map_err(|error| cannot_write(&error))
     }
 
@@ -109,20 +100,11 @@ impl<'a> Load<'a> {
 
     /// All rows are there: whether they are good enough.
     pub(super) fn finish(self, csv: &Path) -> Result<Loaded, Error> {
-        let Loaded { rows, bad_rows, bad, .. } = &self.loaded;
-        if *bad_rows == 0 || self.bad_rows == BadRows::Skip {
+        if self.loaded.counted.bad_rows == 0 || self.bad_rows == BadRows::Skip {
             return Ok(self.loaded);
         }
-        let mut message =
-            format!("{bad_rows} of {rows} rows of {} cannot be read; nothing was imported:", csv.display());
-        for BadRow { line, why } in bad {
-            let _ = write!(message, "\n  line {line}: {why}");
-        }
-        if *bad_rows > bad.len() as u64 {
-            let _ = write!(message, "\n  and {} more", bad_rows - bad.len() as u64);
-        }
-        message += "\ncorrect the file or the declared types, or leave these rows out with --skip-bad-rows";
-        Err(Error::input(message))
+        let Loaded { counted: Counted { rows, bad_rows, .. }, bad } = self.loaded;
+        Err(ErrorKind::BadRows { path: csv.to_path_buf(), rows, bad_rows, bad }.into())
     }
 }
 

@@ -24,16 +24,29 @@ use csv::ByteRecord;
 pub(crate) use self::file::{clear_leftovers, sync_folder};
 
 use self::file::NewFile;
-use self::load::Load;
+use self::load::{Load, Loaded};
 use self::rows::Rows;
 use crate::declaration::Declaration;
 use crate::error::Error;
+use crate::register::Counted;
 use crate::schema::Schema;
 
+/// How a CSV file is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CsvForm {
+    /// What stands between two fields; found in the first line if it is left out.
+    pub delimiter: Option<char>,
+    /// The encoding, by a name of the Web such as `latin1`; if it is left out UTF-8, or what a byte order mark says.
+    pub encoding: Option<String>,
+    /// Texts that stand for a missing value, besides an empty field.
+    pub missing: Vec<String>,
+}
+
 /// What to do with rows that cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BadRows {
     /// Nothing is imported if there is one.
+    #[default]
     Refuse,
     /// The others are imported; these are reported.
     Skip,
@@ -53,16 +66,10 @@ pub struct BadRow {
 pub(crate) struct Imported {
     /// The declaration with all types.
     pub schema: Schema,
-    /// Rows of the file.
-    pub rows: u64,
-    /// Rows that count: with a unit, at most so many of each.
-    pub kept: u64,
-    /// Rows without a unit, which are left out.
-    pub without_unit: u64,
+    /// What came of the rows.
+    pub counted: Counted,
     /// Rows that cannot be read, the first ones.
     pub bad: Vec<BadRow>,
-    /// How many there are in all.
-    pub bad_rows: u64,
     /// The BLAKE3 hash of the file.
     pub fingerprint: blake3::Hash,
 }
@@ -75,25 +82,30 @@ impl Imported {
 /// So many rows pass between two calls of `progress`.
 const ROWS_PER_PROGRESS: u64 = 4096;
 
+/// Whether a file can be opened and has a header. What comes out of a pipe can be read only once, and is not looked at here.
+pub(crate) fn check_header(csv: &Path, form: &CsvForm) -> Result<(), Error> {
+    if csv.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return Ok(());
+    }
+    Rows::open(csv, form)?.header().map(|_| ())
+}
+
 /// Imports a CSV file with a header into a new file `target`, which is there as a whole or not at all.
 ///
 /// `key` decides which rows are kept of a unit that has too many. `progress` is told how many bytes of how many are read.
 pub(crate) fn import(
     csv: &Path,
+    form: &CsvForm,
     declaration: &Declaration,
     target: &Path,
     key: &[u8; 32],
     bad_rows: BadRows,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Imported, Error> {
-    let mut rows = Rows::open(csv)?;
+    let mut rows = Rows::open(csv, form)?;
     let names = rows.header()?;
     let sample = infer::sample(&mut rows)?;
     let schema = declaration.schema(&infer::types(&names, declaration, &sample))?;
-    if schema.unit_column().is_some() {
-        keep::row_name(&schema)?;
-    }
-
     let file = NewFile::create(target, &schema)?;
     let mut load = Load::new(&file, &schema, bad_rows)?;
     for (line, row) in sample {
@@ -110,20 +122,10 @@ pub(crate) fn import(
     let (done, total) = rows.progress();
     progress(done, total);
 
-    let loaded = load.finish(csv)?;
-    let surplus = match (schema.unit_column(), loaded.crowd) {
-        (Some(unit), Some(crowd)) => keep::keep(file.connection(), &schema, unit, crowd, key)?,
-        _ => 0,
-    };
-    let kept = loaded.inserted - surplus;
-    file.finish(&schema, kept)?;
-    Ok(Imported {
-        schema,
-        rows: loaded.rows,
-        kept,
-        without_unit: loaded.without_unit,
-        bad: loaded.bad,
-        bad_rows: loaded.bad_rows,
-        fingerprint: rows.fingerprint(),
-    })
+    let Loaded { mut counted, bad } = load.finish(csv)?;
+    if let Some(unit) = schema.unit_column() {
+        counted.kept = file.keep(&schema, unit, key)?;
+    }
+    file.finish(&schema, counted.kept)?;
+    Ok(Imported { schema, counted, bad, fingerprint: rows.fingerprint() })
 }

@@ -1,20 +1,24 @@
 //! The rows of a CSV file, the lines where they start, and the hash of all its bytes.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Chain, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
+use encoding_rs::Encoding;
+use encoding_rs_io::{DecodeReaderBytes, DecodeReaderBytesBuilder};
 
+use super::CsvForm;
 use crate::error::Error;
-use crate::schema::{Column, Schema};
 
-/// Reads a CSV file from its beginning to its end, once.
+/// Reads a CSV file from its beginning to its end, once. The hash is that of its text, whatever the encoding.
 pub(super) struct Rows {
     path: PathBuf,
     reader: Reader<Source>,
     /// The length of the file when it was opened.
     length: u64,
+    /// Fields that stand for a missing value.
+    missing: Vec<Vec<u8>>,
 }
 
 /// A row is not read further than this: most likely, a quote is not closed.
@@ -29,18 +33,38 @@ const END: &[u8] = b"\n\x1a\n";
 const END_FIELD: &[u8] = b"\x1a";
 
 impl Rows {
-    pub(super) fn open(path: &Path) -> Result<Rows, Error> {
+    pub(super) fn open(path: &Path, form: &CsvForm) -> Result<Rows, Error> {
         let cannot = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => Error::input(format!("there is no file {}; check the path", path.display())),
-            _ => Error::input(format!("the file {} cannot be read: {error}", path.display())),
+            io::ErrorKind::NotFound => Error::file(path, "file not found; check the path"),
+            _ => Error::file(path, format!("it cannot be read: {error}")),
         };
-        let file = File::open(path).map_err(cannot)?;
+        let mut file = File::open(path).map_err(cannot)?;
         let metadata = file.metadata().map_err(cannot)?;
         if metadata.is_dir() {
-            return Err(Error::input(format!("{} is a folder; name a CSV file in it", path.display())));
+            return Err(Error::file(path, "it is a folder; name a CSV file in it"));
         }
+        let mut beginning = Vec::new();
+        file.by_ref().take(BUFFER as u64).read_to_end(&mut beginning).map_err(cannot)?;
+        if let Some((_, what)) = OTHER_FORMATS.iter().find(|(mark, _)| beginning.starts_with(mark)) {
+            return Err(Error::file(path, format!("it is {what}, and not a CSV file; write the rows to one first")));
+        }
+        let delimiter = match form.delimiter {
+            Some(delimiter) => u8::try_from(delimiter).ok().filter(|byte| is_delimiter(*byte)).ok_or_else(|| {
+                let why =
+                    format!("{delimiter:?} cannot stand between fields; give a sign of ASCII, such as ; or a tab");
+                Error::input("delimiter", why)
+            })?,
+            None => find_delimiter(&beginning),
+        };
+        let encoding = form.encoding.as_deref().map(|name| {
+            let unknown = || format!("there is no encoding {name:?}; give for instance utf-8, latin1 or utf-16le");
+            Encoding::for_label(name.as_bytes()).ok_or_else(|| Error::input("encoding", unknown()))
+        });
+        // Text in UTF-8 is passed on as it is, so that what is wrong in it is found in its row.
+        let mut decoder = DecodeReaderBytesBuilder::new();
+        decoder.encoding(encoding.transpose()?).utf8_passthru(true).strip_bom(true);
         let source = Source {
-            file,
+            file: decoder.build(Cursor::new(beginning).chain(file)),
             hasher: blake3::Hasher::new(),
             done: 0,
             ended: false,
@@ -48,65 +72,39 @@ impl Rows {
             last: Vec::with_capacity(BUFFER),
         };
         // Rows of another length than the header are found by whoever reads them, who goes on.
-        let reader = ReaderBuilder::new().has_headers(false).flexible(true).buffer_capacity(BUFFER).from_reader(source);
-        Ok(Rows { path: path.to_path_buf(), reader, length: metadata.len() })
+        let mut reader = ReaderBuilder::new();
+        reader.delimiter(delimiter).has_headers(false).flexible(true).buffer_capacity(BUFFER);
+        let missing = form.missing.iter().map(|text| text.as_bytes().to_vec()).collect();
+        Ok(Rows { path: path.to_path_buf(), reader: reader.from_reader(source), length: metadata.len(), missing })
     }
 
     /// Reads the names of the columns: the first row.
     pub(super) fn header(&mut self) -> Result<Vec<String>, Error> {
         let mut row = ByteRecord::new();
-        let path = self.path.display().to_string();
-        if !self.next(&mut row)? {
-            return Err(Error::input(format!("the file {path} is empty; its first line must name the columns")));
+        if !self.read(&mut row)? {
+            return Err(Error::file(&self.path, "it is empty; its first line must name the columns"));
         }
-        let wrong = |why: String| Error::input(format!("the header of {path} cannot be used: {why}"));
-        if row.len() > Schema::COLUMNS {
-            return Err(wrong(format!("it has {} columns, more than {}: leave some out", row.len(), Schema::COLUMNS)));
-        }
-        if row.len() == 1
-            && let Some(sign) = row[0].iter().find(|byte| matches!(byte, b';' | b'\t' | b'|'))
-        {
-            let name = match sign {
-                b';' => "semicolons",
-                b'\t' => "tabs",
-                _ => "vertical bars",
-            };
-            return Err(wrong(format!(
-                "it names one column only, and has {name}: separate the columns by commas, in this line and in all others"
-            )));
-        }
-        let mut names: Vec<String> = Vec::with_capacity(row.len());
-        for (at, field) in row.iter().enumerate() {
-            let place = at + 1;
-            let Ok(name) = std::str::from_utf8(field) else {
-                return Err(wrong(format!("the name of column {place} is not UTF-8: write the file in UTF-8")));
-            };
-            let name = name.trim();
-            if name.is_empty() {
-                return Err(wrong(format!("column {place} has no name; the first line must name every column")));
-            }
-            if name.len() > Column::NAME || name.chars().any(char::is_control) {
-                let shown: String = name.chars().take(Column::NAME).collect();
-                return Err(wrong(format!(
-                    "the name of column {place}, {shown:?}, must have at most {} bytes and no control characters: rename it",
-                    Column::NAME
-                )));
-            }
-            if let Some(other) = names.iter().position(|other| other.eq_ignore_ascii_case(name)) {
-                return Err(wrong(format!(
-                    "the columns {} and {place} are called {:?} and {name:?}, which is the same name, since a question may \
-                     write it in any case: rename one",
-                    other + 1,
-                    names[other]
-                )));
-            }
-            names.push(name.to_string());
-        }
-        Ok(names)
+        let wrong = |why: String| Error::file(&self.path, format!("the header cannot be used: {why}"));
+        let name = |(at, field)| match str::from_utf8(field).map(str::trim) {
+            Ok("") => Err(wrong(format!("column {} has no name; the first line must name every column", at + 1))),
+            Ok(name) => Ok(name.to_string()),
+            Err(_) => Err(wrong(format!("the name of column {} is not UTF-8: write the file in UTF-8", at + 1))),
+        };
+        row.iter().enumerate().map(name).collect()
     }
 
-    /// Reads the next row; false at the end.
+    /// Reads the next row, in which missing values are empty; false at the end.
     pub(super) fn next(&mut self, row: &mut ByteRecord) -> Result<bool, Error> {
+        let more = self.read(row)?;
+        let is_missing = |field: &[u8]| self.missing.iter().any(|text| text == field);
+        if row.iter().any(is_missing) {
+            *row = row.iter().map(|field| if is_missing(field) { b"" } else { field }).collect();
+        }
+        Ok(more)
+    }
+
+    /// Reads the next row as it is; false at the end.
+    fn read(&mut self, row: &mut ByteRecord) -> Result<bool, Error> {
         self.reader.get_mut().row = 0;
         let more = self.reader.read_byte_record(row).map_err(|error| self.cannot_read(&error))?;
         let source = self.reader.get_ref();
@@ -117,23 +115,21 @@ impl Rows {
         if row.len() == 1 && &row[0] == END_FIELD {
             return Ok(false);
         }
-        Err(Error::input(format!(
-            "{}, line {}: a quote is opened in this row and never closed; close it, or double it if it is part of a value",
-            self.path.display(),
-            // The last line end is part of the row here; it was counted as the one behind it, too.
-            self.line(row) + 1,
-        )))
+        // The last line end is part of the row here; it was counted as the one behind it, too.
+        let line = self.line(row) + 1;
+        let why = "a quote is opened in this row and never closed; close it, or double it if it is part of a value";
+        Err(Error::file(&self.path, format!("line {line}: {why}")))
     }
 
     fn cannot_read(&self, error: &csv::Error) -> Error {
-        let path = self.path.display();
-        if self.reader.get_ref().row > LONGEST_ROW {
-            return Error::input(format!(
-                "{path}: the row after line {} is longer than {LONGEST_ROW} bytes; is a quote opened and never closed?",
+        let why = match self.reader.get_ref().row > LONGEST_ROW {
+            true => format!(
+                "the row after line {} is longer than {LONGEST_ROW} bytes; is a quote opened and never closed?",
                 self.reader.position().line()
-            ));
-        }
-        Error::input(format!("the file {path} cannot be read: {error}"))
+            ),
+            false => format!("it cannot be read: {error}"),
+        };
+        Error::file(&self.path, why)
     }
 
     /// The line where the row that was read last starts.
@@ -158,11 +154,42 @@ impl Rows {
     }
 }
 
-/// The bytes of a file, and [`END`] behind them.
+/// What files begin with that are often taken for tables of text.
+const OTHER_FORMATS: [(&[u8], &str); 6] = [
+    (b"PAR1", "a Parquet file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"SQLite format 3\0", "a SQLite database"),
+    (b"PK\x03\x04", "a ZIP archive, as workbooks of Excel are"),
+    (b"\x1f\x8b", "compressed with gzip"),
+    (b"\x28\xb5\x2f\xfd", "compressed with Zstandard"),
+];
+
+fn is_delimiter(byte: u8) -> bool {
+    byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r' | 0)
+}
+
+/// What stands between the fields: the sign that the first line has most often, out of quotes; a comma if there is none.
+fn find_delimiter(beginning: &[u8]) -> u8 {
+    let (mut is_quoted, mut line) = (false, Vec::new());
+    for byte in beginning {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            b'\n' | b'\r' if !is_quoted && line.is_empty() => {}
+            b'\n' | b'\r' if !is_quoted => break,
+            byte if !is_quoted => line.push(*byte),
+            _ => {}
+        }
+    }
+    let count = |sign: &u8| line.iter().filter(|byte| *byte == sign).count();
+    // The last one of those that are there as often.
+    [b'|', b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
+}
+
+/// The text of a file in UTF-8, and [`END`] behind it.
 struct Source {
-    file: File,
+    file: DecodeReaderBytes<Chain<Cursor<Vec<u8>>, File>, Vec<u8>>,
     hasher: blake3::Hasher,
-    /// Bytes of the file that are read.
+    /// Bytes of text that are read.
     done: u64,
     /// Whether [`END`] is read.
     ended: bool,

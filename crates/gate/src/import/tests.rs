@@ -24,9 +24,15 @@ impl Place {
     }
 
     fn import_with(&self, declaration: &str, key: &[u8; 32], bad_rows: BadRows) -> Result<Imported, Error> {
-        let declaration = Declaration::parse(declaration).unwrap();
+        let declaration = Declaration::of_rows(declaration);
         let path = |name| self.folder.path().join(name);
-        import(&path("people.csv"), &declaration, &path("data"), key, bad_rows, &mut |_, _| {})
+        import(&path("people.csv"), &CsvForm::default(), &declaration, &path("data"), key, bad_rows, &mut |_, _| {})
+    }
+
+    /// Imports a file that is written in another form.
+    fn import_form(&self, form: &CsvForm) -> Result<Imported, Error> {
+        let (path, declaration) = (|name| self.folder.path().join(name), Declaration::of_rows(""));
+        import(&path("people.csv"), form, &declaration, &path("data"), &KEY, BadRows::Refuse, &mut |_, _| {})
     }
 
     fn import(&self, declaration: &str, bad_rows: BadRows) -> Result<Imported, Error> {
@@ -66,7 +72,10 @@ fn values_are_kept_in_the_types_that_are_declared_or_found() {
     let imported = place.import("[columns.zip]\ntype = \"real\"", BadRows::Refuse).unwrap();
     let kinds: Vec<_> = imported.schema.columns().iter().map(|column| column.kind().to_string()).collect();
     assert_eq!(kinds, ["integer", "real", "text", "boolean", "real"]);
-    assert_eq!((imported.rows, imported.kept, imported.without_unit, imported.bad_rows), (3, 3, 0, 0));
+    assert_eq!(
+        (imported.counted.rows, imported.counted.kept, imported.counted.without_unit, imported.counted.bad_rows),
+        (3, 3, 0, 0)
+    );
     let expected = [
         ["1", "1.5", "'Ann'", "1", "1.0"],
         ["2", "2.0", "'O\"Neil, B'", "0", "2.0"],
@@ -83,9 +92,9 @@ fn rows_that_cannot_be_read_are_reported_with_the_lines_where_they_start() {
         let shown = String::from_utf8_lossy(csv);
         let imported = place.import(declaration, BadRows::Skip).unwrap();
         assert_eq!(imported.bad.len(), expected.len(), "{shown:?} {:?}", imported.bad);
-        assert_eq!(imported.bad_rows, expected.len() as u64, "{shown:?}");
-        assert_eq!(imported.kept, imported.rows - imported.bad_rows, "{shown:?}");
-        assert_eq!(imported.kept, place.rows().len() as u64, "{shown:?}");
+        assert_eq!(imported.counted.bad_rows, expected.len() as u64, "{shown:?}");
+        assert_eq!(imported.counted.kept, imported.counted.rows - imported.counted.bad_rows, "{shown:?}");
+        assert_eq!(imported.counted.kept, place.rows().len() as u64, "{shown:?}");
         for (bad, (line, part)) in imported.bad.iter().zip(expected) {
             assert_eq!(bad.line, *line, "{shown:?} {:?}", imported.bad);
             assert!(bad.why.contains(part), "{shown:?}: {:?} does not say {part:?}", bad.why);
@@ -118,7 +127,7 @@ fn a_row_after_the_first_ones_must_fit_the_types_found_in_them() {
     let place = Place::new(format!("age\n{many}1.5\n"));
     let message = place.import("", BadRows::Refuse).unwrap_err().to_string();
     assert!(message.contains("line 10002") && message.contains("declare the column's type as real"), "{message}");
-    assert_eq!(place.import("[columns.age]\ntype = \"real\"", BadRows::Refuse).unwrap().kept, 10_001);
+    assert_eq!(place.import("[columns.age]\ntype = \"real\"", BadRows::Refuse).unwrap().counted.kept, 10_001);
 }
 
 #[test]
@@ -129,14 +138,17 @@ fn one_bad_row_is_enough_to_import_nothing_unless_bad_rows_are_skipped() {
     let error = place.import(declaration, BadRows::Refuse).unwrap_err();
     let message = error.to_string();
     assert!(error.is_input(), "{message}");
-    for part in ["25 of 27 rows", "line 3:", "line 22:", "and 5 more", "--skip-bad-rows"] {
+    for part in ["25 of 27 rows", "line 3:", "line 22:", "and 5 more", "leave these rows out"] {
         assert!(message.contains(part), "{message} does not say {part:?}");
     }
     assert!(!message.contains("line 23:"), "{message}");
     assert_eq!(place.names(), ["people.csv"]);
 
     let imported = place.import(declaration, BadRows::Skip).unwrap();
-    assert_eq!((imported.rows, imported.kept, imported.bad_rows, imported.bad.len()), (27, 2, 25, 20));
+    assert_eq!(
+        (imported.counted.rows, imported.counted.kept, imported.counted.bad_rows, imported.bad.len()),
+        (27, 2, 25, 20)
+    );
     assert_eq!(place.rows(), [["1"], ["2"]]);
 }
 
@@ -156,7 +168,7 @@ fn a_quote_that_is_never_closed_swallows_no_rows() {
         }
         assert_eq!(place.names(), ["people.csv"], "{csv:?}");
     }
-    assert_eq!(Place::new("age,name\n1,\"a\"").import("", BadRows::Refuse).unwrap().kept, 1);
+    assert_eq!(Place::new("age,name\n1,\"a\"").import("", BadRows::Refuse).unwrap().counted.kept, 1);
 }
 
 #[test]
@@ -177,11 +189,11 @@ fn headers_that_cannot_be_used_are_refused() {
         (b"\xef\xbb\xbf", "is empty"),
         (b"a,,c\n", "column 2 has no name"),
         (b"a, \n", "column 2 has no name"),
-        (b"Age,b,aGE\n", "columns 1 and 3"),
+        (b"Age,b,aGE\n", "the columns \"Age\" and \"aGE\" have the same name"),
         (b"a,\xff\n", "column 2 is not UTF-8"),
         (b"a,\"b\nc\"\n", "control characters"),
-        (long.as_bytes(), "at most 63 bytes"),
-        (many.join(",").as_bytes(), "257 columns, more than 256"),
+        (long.as_bytes(), "1 to 63 bytes"),
+        (many.join(",").as_bytes(), "between 1 and 256 columns; this one has 257"),
     ] {
         let place = Place::new(csv);
         let error = place.import("", BadRows::Skip).unwrap_err();
@@ -203,16 +215,20 @@ fn a_byte_order_mark_and_blanks_around_names_are_skipped() {
 fn files_that_cannot_be_read_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (path, part) in
-        [(folder.path().join("none.csv"), "there is no file"), (folder.path().to_path_buf(), "is a folder")]
+        [(folder.path().join("none.csv"), "file not found"), (folder.path().to_path_buf(), "is a folder")]
     {
         let target = folder.path().join("data");
-        let error = import(&path, &Declaration::default(), &target, &KEY, BadRows::Skip, &mut |_, _| {}).unwrap_err();
+        let error =
+            import(&path, &CsvForm::default(), &Declaration::of_rows(""), &target, &KEY, BadRows::Skip, &mut |_, _| {})
+                .unwrap_err();
         assert!(error.is_input() && error.to_string().contains(part), "{error}");
     }
     let place = Place::new("age\n1\n");
     let target = place.folder.path().join("nowhere").join("data");
     let csv = place.folder.path().join("people.csv");
-    let error = import(&csv, &Declaration::default(), &target, &KEY, BadRows::Skip, &mut |_, _| {}).unwrap_err();
+    let error =
+        import(&csv, &CsvForm::default(), &Declaration::of_rows(""), &target, &KEY, BadRows::Skip, &mut |_, _| {})
+            .unwrap_err();
     assert!(error.to_string().contains("its folder must exist"), "{error}");
 }
 
@@ -226,10 +242,18 @@ fn a_wrong_declaration_is_found_before_the_file_is_read() {
         "unit = { column = \"person\", max_rows_per_unit = 1 }",
         "unit = { column = \"age\", max_rows_per_unit = 1 }\n[columns.age]\ntype = \"real\"",
     ] {
-        let declaration = Declaration::parse(declaration).unwrap();
+        let declaration = Declaration::of_rows(declaration);
         let path = |name| place.folder.path().join(name);
         let mut progress = |_, _| panic!("rows were read");
-        let imported = import(&path("people.csv"), &declaration, &path("data"), &KEY, BadRows::Skip, &mut progress);
+        let imported = import(
+            &path("people.csv"),
+            &CsvForm::default(),
+            &declaration,
+            &path("data"),
+            &KEY,
+            BadRows::Skip,
+            &mut progress,
+        );
         assert!(imported.unwrap_err().is_input());
         assert_eq!(place.names(), ["people.csv"]);
     }
@@ -246,7 +270,15 @@ fn an_import_that_stops_halfway_leaves_nothing_behind() {
             assert!(!path("data").exists());
             panic!("stopped");
         };
-        import(&path("people.csv"), &Declaration::default(), &path("data"), &KEY, BadRows::Refuse, &mut progress)
+        import(
+            &path("people.csv"),
+            &CsvForm::default(),
+            &Declaration::of_rows(""),
+            &path("data"),
+            &KEY,
+            BadRows::Refuse,
+            &mut progress,
+        )
     }));
     assert!(stopped.is_err());
     assert_eq!(place.names(), ["people.csv"]);
@@ -272,9 +304,16 @@ fn progress_reaches_the_length_of_the_file_and_the_fingerprint_is_its_hash() {
     let path = |name| place.folder.path().join(name);
     let mut seen = Vec::new();
     let mut progress = |done, total| seen.push((done, total));
-    let imported =
-        import(&path("people.csv"), &Declaration::default(), &path("data"), &KEY, BadRows::Refuse, &mut progress)
-            .unwrap();
+    let imported = import(
+        &path("people.csv"),
+        &CsvForm::default(),
+        &Declaration::of_rows(""),
+        &path("data"),
+        &KEY,
+        BadRows::Refuse,
+        &mut progress,
+    )
+    .unwrap();
     assert_eq!(imported.fingerprint, blake3::hash(csv.as_bytes()));
     assert!(seen.len() > 5 && seen.is_sorted(), "{seen:?}");
     assert_eq!(seen.last(), Some(&(csv.len() as u64, csv.len() as u64)));
@@ -285,19 +324,89 @@ fn rows_without_a_unit_are_left_out_and_counted() {
     let place = Place::new("person,age\na,1\n,2\nb,3\n\"\",4\nb,x\n");
     let declaration = "unit = { column = \"person\", max_rows_per_unit = 5 }\n[columns.age]\ntype = \"integer\"";
     let imported = place.import(declaration, BadRows::Skip).unwrap();
-    assert_eq!((imported.rows, imported.kept, imported.without_unit, imported.bad_rows), (5, 2, 2, 1));
+    assert_eq!(
+        (imported.counted.rows, imported.counted.kept, imported.counted.without_unit, imported.counted.bad_rows),
+        (5, 2, 2, 1)
+    );
     assert_eq!(place.rows(), [["'a'", "1"], ["'b'", "3"]]);
 }
 
 #[test]
-fn columns_may_have_the_names_that_sqlite_has_for_the_number_of_a_row() {
+fn columns_may_have_the_names_that_sqlite_and_the_import_use() {
     let unit = "unit = { column = \"person\", max_rows_per_unit = 1 }";
-    let place = Place::new("person,RowId,oid\n1,5,5\n1,5,5\n2,6,6\n");
-    assert_eq!(place.import(unit, BadRows::Refuse).unwrap().kept, 2);
-    let place = Place::new("person,rowid,oid,_ROWID_\n1,5,5,5\n");
-    assert!(place.import(unit, BadRows::Refuse).unwrap_err().to_string().contains("rename one"));
-    assert_eq!(place.names(), ["people.csv"]);
-    assert_eq!(place.import("", BadRows::Refuse).unwrap().kept, 1);
+    for names in ["rowid,oid,_ROWID_", "c0,c1,place", "read,data,contents"] {
+        let place = Place::new(format!("person,{names}\n1,5,5,5\n1,5,5,5\n2,6,6,6\n"));
+        assert_eq!(place.import(unit, BadRows::Refuse).unwrap().counted.kept, 2, "{names}");
+    }
+}
+
+#[test]
+fn the_rows_of_a_unit_stand_together() {
+    let rows: String = (0..3000).map(|at| format!("{},{at}\n", at % 1000)).collect();
+    let place = Place::new(format!("person,age\n{rows}"));
+    place.import("unit = { column = \"person\", max_rows_per_unit = 2 }", BadRows::Refuse).unwrap();
+    let connection = Connection::open(place.folder.path().join("data")).unwrap();
+    let mut people = connection.prepare("SELECT person FROM data").unwrap();
+    let people: Vec<i64> = people.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert!(people.len() == 2000 && people.is_sorted(), "{people:?}");
+}
+
+#[test]
+fn fields_are_separated_by_what_the_first_line_has_most_often() {
+    for (csv, expected) in [
+        ("age;name\n1;a,b\n", [["1", "'a,b'"]]),
+        ("age\tname\n1\ta b\n", [["1", "'a b'"]]),
+        ("age|name\n1|a;b\n", [["1", "'a;b'"]]),
+        ("\n\"a;g;e\",name\n1,a\n", [["1", "'a'"]]),
+        ("age,na;me\n1,a\n", [["1", "'a'"]]),
+    ] {
+        let place = Place::new(csv);
+        place.import_form(&CsvForm::default()).unwrap();
+        assert_eq!(place.rows(), expected, "{csv:?}");
+    }
+    let place = Place::new("a,b;name\n1,5;x\n");
+    place.import_form(&CsvForm { delimiter: Some(';'), ..CsvForm::default() }).unwrap();
+    assert_eq!(place.rows(), [["'1,5'", "'x'"]]);
+    for delimiter in ['"', '\n', '→'] {
+        let error = place.import_form(&CsvForm { delimiter: Some(delimiter), ..CsvForm::default() }).unwrap_err();
+        assert!(error.is_input() && error.to_string().contains("cannot stand between fields"), "{error}");
+    }
+}
+
+#[test]
+fn text_is_read_in_the_encoding_of_the_file() {
+    let latin1 = || CsvForm { encoding: Some("latin1".to_string()), ..CsvForm::default() };
+    let place = Place::new(b"age,gr\xf6\xdfe\n1,Zo\xeb\n");
+    assert!(place.import_form(&CsvForm::default()).unwrap_err().to_string().contains("UTF-8"));
+    let imported = place.import_form(&latin1()).unwrap();
+    assert_eq!(imported.schema.columns()[1].name(), "größe");
+    assert_eq!(place.rows(), [["1", "'Zoë'"]]);
+    // A byte order mark says it as well.
+    let utf16: Vec<u8> = "\u{feff}age,größe\n1,Zoë\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let place = Place::new(utf16);
+    assert_eq!(place.import_form(&CsvForm::default()).unwrap().fingerprint, imported.fingerprint, "the same text");
+    assert_eq!(place.rows(), [["1", "'Zoë'"]]);
+    let unknown = CsvForm { encoding: Some("klingon".to_string()), ..CsvForm::default() };
+    assert!(place.import_form(&unknown).unwrap_err().to_string().contains("there is no encoding"));
+}
+
+#[test]
+fn words_for_missing_values_are_nothing() {
+    let place = Place::new("age,NA\n1,a\nNA,NA\n-,b\n");
+    let missing = ["NA", "-"].map(str::to_string).to_vec();
+    let imported = place.import_form(&CsvForm { missing, ..CsvForm::default() }).unwrap();
+    assert_eq!(imported.schema.columns()[0].kind(), crate::schema::ColumnType::Integer);
+    assert_eq!(place.rows(), [["1", "'a'"], ["null", "'b'"], ["null", "null"]]);
+}
+
+#[test]
+fn files_of_other_formats_are_called_by_their_names() {
+    for (bytes, what) in
+        [(&b"PAR1\x15\x04\x15"[..], "a Parquet file"), (b"\x1f\x8b\x08", "gzip"), (b"PK\x03\x04", "Excel")]
+    {
+        let error = Place::new(bytes).import("", BadRows::Skip).unwrap_err();
+        assert!(error.is_input() && error.to_string().contains(what), "{error}");
+    }
 }
 
 #[test]
@@ -331,7 +440,7 @@ fn kept(rows: &[Contents], most: u32, unit_type: &str) -> BTreeMap<String, Vec<V
     for row in place.rows() {
         units.entry(row[1].trim_matches('\'').to_string()).or_default().push(row);
     }
-    assert_eq!(imported.kept, units.values().map(|rows| rows.len() as u64).sum::<u64>());
+    assert_eq!(imported.counted.kept, units.values().map(|rows| rows.len() as u64).sum::<u64>());
     units
 }
 

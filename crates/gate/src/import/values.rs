@@ -64,24 +64,7 @@ pub(super) fn read(field: &[u8], kind: ColumnType) -> Result<Value, Misfit> {
 
 /// A whole number of 64 bits: a sign, if any, and digits.
 pub(super) fn integer(field: &[u8]) -> Option<i64> {
-    let (negative, digits) = match field {
-        [b'-', digits @ ..] => (true, digits),
-        [b'+', digits @ ..] => (false, digits),
-        digits => (false, digits),
-    };
-    if digits.is_empty() {
-        return None;
-    }
-    // Counted downwards, where there is one number more.
-    let mut value = 0i64;
-    for byte in digits {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        value = value.checked_mul(10)?.checked_sub(digit.into())?;
-    }
-    if negative { Some(value) } else { value.checked_neg() }
+    str::from_utf8(field).ok()?.parse().ok()
 }
 
 /// The nearest binary number; `inf`, `infinity` and `nan` are numbers here, in any case.

@@ -33,7 +33,7 @@ fn gaussian(mu: &str, l2_squared: u128) -> Noise {
 }
 
 fn noise(kind: CostKind, size: &str, sensitivity: Sensitivity) -> Result<Noise, Error> {
-    Noise::new(&kind.of_size(Amount::parse_exact(size).unwrap()), sensitivity)
+    Noise::new(&kind.example().with_size(Amount::parse_exact(size).unwrap()), sensitivity)
 }
 
 fn all() -> impl Iterator<Item = Noise> {
@@ -266,11 +266,15 @@ fn costs_that_buy_no_noise_are_refused_with_what_to_do() {
         assert!(error.is_input() && error.to_string().contains(words), "{cost}: {error}");
     };
     for kind in CostKind::ALL {
-        let cost = kind.of_size(Amount::ONE);
+        let cost = kind.example().with_size(Amount::ONE);
         if matches!(kind, CostKind::Epsilon | CostKind::DiscreteGaussian) {
             assert!(Noise::new(&cost, one).is_ok(), "{cost}");
-            check(kind.of_size(Amount::ZERO), one, "spend more");
-            check(kind.of_size(Amount::UNIT), Sensitivity { l1: 1 << 60, l2_squared: 1 << 120 }, "spend more");
+            check(kind.example().with_size(Amount::ZERO), one, "spend more");
+            check(
+                kind.example().with_size(Amount::UNIT),
+                Sensitivity { l1: 1 << 60, l2_squared: 1 << 120 },
+                "spend more",
+            );
         } else {
             check(cost, one, "spend an epsilon");
         }

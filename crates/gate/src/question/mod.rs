@@ -164,7 +164,12 @@ impl Question {
 
 impl Aggregate {
     pub(crate) fn canonical(self, schema: &Schema) -> String {
-        let column = |at: usize| quoted(&schema.columns[at].name);
+        self.written(schema, quoted)
+    }
+
+    /// As a question writes it, with the names of columns written so.
+    fn written(self, schema: &Schema, name: impl Fn(&str) -> String) -> String {
+        let column = |at: usize| name(&schema.columns[at].name);
         match self {
             Aggregate::Rows => "COUNT(*)".to_string(),
             Aggregate::NonNull(at) => format!("COUNT({})", column(at)),

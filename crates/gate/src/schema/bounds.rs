@@ -24,22 +24,22 @@ impl Bounds {
     /// The bounds of a column, both on the grid.
     pub fn new(low: Number, high: Number, grid: Number) -> Result<Bounds, Error> {
         if low >= high {
-            return Err(Error::input(format!(
+            return Err(Error::schema(format!(
                 "the bounds {low} and {high}: the lower one must be below the upper one"
             )));
         }
         if !grid.is_positive() {
-            return Err(Error::input(format!("the grid {grid} must be above 0")));
+            return Err(Error::schema(format!("the grid {grid} must be above 0")));
         }
         for bound in [low, high] {
             match bound.steps(grid) {
                 None => {
-                    return Err(Error::input(format!(
+                    return Err(Error::schema(format!(
                         "the bound {bound} is not on the grid of {grid}: make it a multiple of {grid}, or the grid finer"
                     )));
                 }
                 Some(steps) if !(-Bounds::STEPS..=Bounds::STEPS).contains(&steps) => {
-                    return Err(Error::input(format!(
+                    return Err(Error::schema(format!(
                         "the bound {bound} is {steps} steps of {grid} away from 0, more than 2^30: choose a coarser grid"
                     )));
                 }
@@ -65,7 +65,7 @@ impl Bounds {
         let fitting = (coarse - 3..=coarse).rev().filter_map(Number::power_of_ten);
         fitting.map(|grid| Bounds::new(low, high, grid)).find(Result::is_ok).unwrap_or_else(|| {
             Bounds::new(low, high, Number::ONE)?;
-            Err(Error::input(format!(
+            Err(Error::schema(format!(
                 "the bounds {low} and {high} need a grid: declare one of which they are multiples"
             )))
         })

@@ -32,10 +32,10 @@ impl Column {
         bounds: Option<Bounds>,
         categories: Option<Vec<Value>>,
     ) -> Result<Column, Error> {
-        let wrong = |why: String| Error::input(format!("the column {name:?}: {why}"));
+        let wrong = |why: String| Error::column(name, why);
         if name.is_empty() || name.len() > Column::NAME || name.chars().any(char::is_control) {
             let shown: String = name.chars().take(Column::NAME).collect();
-            return Err(Error::input(format!(
+            return Err(Error::schema(format!(
                 "{shown:?} cannot be the name of a column: it must have 1 to {} bytes and no control characters",
                 Column::NAME
             )));
@@ -113,7 +113,7 @@ impl ColumnType {
     pub fn from_name(name: &str) -> Result<ColumnType, Error> {
         let types = [ColumnType::Integer, ColumnType::Real, ColumnType::Text, ColumnType::Boolean];
         types.into_iter().find(|kind| kind.to_string() == name).ok_or_else(|| {
-            Error::input(format!("there is no type {name:?}; the types are integer, real, text and boolean"))
+            Error::schema(format!("there is no type {name:?}; the types are integer, real, text and boolean"))
         })
     }
 }

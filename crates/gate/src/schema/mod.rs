@@ -49,7 +49,7 @@ impl Schema {
     /// Checks a declaration as a whole.
     pub fn new(unit: PrivacyUnit, neighbours: Neighbours, columns: Vec<Column>) -> Result<Schema, Error> {
         if columns.is_empty() || columns.len() > Schema::COLUMNS {
-            return Err(Error::input(format!(
+            return Err(Error::schema(format!(
                 "a dataset must have between 1 and {} columns; this one has {}",
                 Schema::COLUMNS,
                 columns.len()
@@ -57,7 +57,7 @@ impl Schema {
         }
         for (at, column) in columns.iter().enumerate() {
             if let Some(other) = columns[..at].iter().find(|other| other.name.eq_ignore_ascii_case(&column.name)) {
-                return Err(Error::input(format!(
+                return Err(Error::schema(format!(
                     "the columns {:?} and {:?} have the same name, since a question may write it in any case: rename one",
                     other.name, column.name
                 )));
@@ -66,14 +66,14 @@ impl Schema {
         if let PrivacyUnit::Column { column, max_rows_per_unit } = &unit {
             match columns.iter().find(|other| other.name == *column) {
                 None => {
-                    return Err(Error::input(format!(
+                    return Err(Error::schema(format!(
                         "the privacy unit is the column {column:?}, but there is no such column; they are {}",
                         names(&columns)
                     )));
                 }
                 // Two binary numbers that print alike may differ, 0 equals −0, and NaN nothing.
                 Some(other) if other.kind == ColumnType::Real => {
-                    return Err(Error::input(format!(
+                    return Err(Error::schema(format!(
                         "the privacy unit is the column {column:?}, which holds real numbers, and those do not tell units apart; declare \
                          its type as text or integer, or name another column"
                     )));
@@ -81,7 +81,7 @@ impl Schema {
                 Some(_) => {}
             }
             if !(1..=Schema::ROWS_PER_UNIT).contains(max_rows_per_unit) {
-                return Err(Error::input(format!(
+                return Err(Error::schema(format!(
                     "max_rows_per_unit is {max_rows_per_unit}; it must be between 1 and {}",
                     Schema::ROWS_PER_UNIT
                 )));
@@ -144,7 +144,7 @@ impl PrivacyUnit {
         let unit = match self {
             PrivacyUnit::Row => Unit::parse(ROW),
             PrivacyUnit::Column { column, .. } if column.eq_ignore_ascii_case(ROW) => {
-                return Err(Error::input(format!(
+                return Err(Error::schema(format!(
                     "the privacy unit is the column {column:?}, which is what the ledger calls a row: rename the column"
                 )));
             }

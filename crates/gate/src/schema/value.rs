@@ -61,7 +61,7 @@ impl Value {
     /// Reads a value of a column's type from text.
     pub(crate) fn parse(text: &str, kind: ColumnType) -> Result<Value, Error> {
         let wrong = || {
-            Error::input(format!(
+            Error::schema(format!(
                 "{text:?} is not a value of a column that holds {kind}; correct it, or declare another type for the column"
             ))
         };

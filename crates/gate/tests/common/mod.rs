@@ -3,11 +3,10 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_gate::{
-    Answer, BadRows, Data, Declaration, Error, Gate, Outcome, Price, Registered, Registration, Request, Rules,
+    Answer, Data, Declaration, Error, Gate, Outcome, Price, PrivacyUnit, Registered, Registration, Request, Rules,
 };
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use tempfile::TempDir;
@@ -45,15 +44,7 @@ impl House {
     }
 
     pub fn registration(&self, name: &str, csv: &str, schema: &str, rules: Option<Rules>) -> Registration {
-        Registration {
-            name: account(name),
-            declaration: Declaration::parse(schema).unwrap(),
-            data: Data::Csv { path: self.csv(csv), bad_rows: BadRows::Refuse },
-            rules,
-            new_version: false,
-            reuse: false,
-            timeout: Duration::from_secs(60),
-        }
+        Registration { rules, ..Registration::new(account(name), declaration(schema), Data::csv(self.csv(csv))) }
     }
 
     pub fn register(&self, registration: Registration) -> Result<Registered, Error> {
@@ -77,6 +68,13 @@ impl House {
     }
 }
 
+/// What a schema declares, and a row as the unit if it declares none.
+pub fn declaration(schema: &str) -> Declaration {
+    let mut declaration = Declaration::parse(schema).unwrap();
+    declaration.unit.get_or_insert(PrivacyUnit::Row);
+    declaration
+}
+
 pub fn account(name: &str) -> AccountName {
     AccountName::parse(name).unwrap()
 }
@@ -89,7 +87,7 @@ pub fn rules(rule: FilterRule, budget: &str) -> Rules {
     let budget = Budget::parse(budget).unwrap();
     Rules {
         filter: Some(FilterSpec::new(rule, budget)),
-        odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+        odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
     }
 }
 

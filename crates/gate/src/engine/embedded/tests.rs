@@ -5,8 +5,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::declaration::Declaration;
-use crate::import::{BadRows, import};
-use crate::measure::Measure;
+use crate::import::{BadRows, CsvForm, import};
+use crate::measure::{Dialect, Measure};
 use crate::question::{Comparison, Predicate, Question};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -15,8 +15,9 @@ const LONG: Duration = Duration::from_secs(60);
 fn imported(folder: &Path, csv: &str, declaration: &str) -> (PathBuf, Schema) {
     let source = folder.join("people.csv");
     fs::write(&source, csv).unwrap();
-    let (target, declaration) = (folder.join("data"), Declaration::parse(declaration).unwrap());
-    let imported = import(&source, &declaration, &target, &[7; 32], BadRows::Refuse, &mut |_, _| {}).unwrap();
+    let (target, declaration) = (folder.join("data"), Declaration::of_rows(declaration));
+    let imported =
+        import(&source, &CsvForm::default(), &declaration, &target, &[7; 32], BadRows::Refuse, &mut |_, _| {}).unwrap();
     (target, imported.schema)
 }
 
@@ -31,14 +32,13 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         let (path, schema) = imported(folder.path(), csv, declaration);
         let mut engine = Embedded::open(&path).unwrap();
-        engine.check(&schema).unwrap();
+        engine.check(&schema, LONG).unwrap();
         Place { engine, schema, _folder: folder }
     }
 
     fn ask(&mut self, groups: Vec<usize>, filter: Option<Predicate>, measures: &[Measure]) -> Vec<ExactRow> {
         let question = Question { outputs: Vec::new(), filter, groups, order: Vec::new(), limit: None };
-        let table = self.engine.table();
-        let statement = Statement::new(&question, measures, &self.schema, Dialect::Sqlite, &table);
+        let statement = Statement::new(&question, measures, &self.schema, Dialect::Sqlite, Embedded::TABLE);
         self.engine.run(&statement, LONG).unwrap()
     }
 
@@ -154,9 +154,9 @@ fn files_are_found_whatever_their_paths_look_like() {
         let folder = folder.path().join(name);
         fs::create_dir(&folder).unwrap();
         let (path, schema) = imported(&folder, "age\n1\n", "");
-        assert_eq!(Embedded::open(&path).unwrap().check(&schema), Ok(()), "{name}");
+        assert_eq!(Embedded::open(&path).unwrap().check(&schema, LONG), Ok(()), "{name}");
         let doubled = PathBuf::from(format!("/{}", path.display()));
-        assert_eq!(Embedded::open(&doubled).unwrap().check(&schema), Ok(()), "{name}");
+        assert_eq!(Embedded::open(&doubled).unwrap().check(&schema, LONG), Ok(()), "{name}");
     }
     assert_eq!(Embedded::address(Path::new("data/a b"), "mode=ro"), "file:data/a%20b?mode=ro");
 }
@@ -196,19 +196,25 @@ fn a_table_that_differs_from_the_schema_is_found() {
         imported(folder.path(), csv, "").1
     };
     for (registered, part) in [
-        (other("age\n1\n"), "it has 2 columns instead of 1"),
-        (other("age,title\n1,a\n"), "it has \"name\" (TEXT) in place of \"title\" (TEXT)"),
-        (other("age,Name\n1,a\n"), "it has \"name\" (TEXT) in place of \"Name\" (TEXT)"),
-        (other("age,name\n1.5,a\n"), "it has \"age\" (INTEGER) in place of \"age\" (REAL)"),
+        (
+            other("age\n1\n"),
+            "(\"age\" INTEGER, \"name\" TEXT) STRICT, and not CREATE TABLE \"data\" (\"age\" INTEGER) STRICT",
+        ),
+        (
+            other("age,title\n1,a\n"),
+            "\"name\" TEXT) STRICT, and not CREATE TABLE \"data\" (\"age\" INTEGER, \"title\" TEXT)",
+        ),
+        (other("age,Name\n1,a\n"), "and not CREATE TABLE \"data\" (\"age\" INTEGER, \"Name\" TEXT)"),
+        (other("age,name\n1.5,a\n"), "and not CREATE TABLE \"data\" (\"age\" REAL, \"name\" TEXT)"),
     ] {
-        let error = Embedded::open(&path).unwrap().check(&registered).unwrap_err();
+        let error = Embedded::open(&path).unwrap().check(&registered, LONG).unwrap_err();
         assert!(error.is_integrity() && error.to_string().contains(part), "{error}");
     }
     for change in ["CREATE INDEX by_age ON data (age)", "CREATE TABLE other (x)"] {
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch(change).unwrap();
         drop(connection);
-        let error = Embedded::open(&path).unwrap().check(&schema).unwrap_err();
-        assert!(error.is_integrity() && error.to_string().contains("by other means"), "{error}");
+        let error = Embedded::open(&path).unwrap().check(&schema, LONG).unwrap_err();
+        assert!(error.is_integrity() && error.to_string().contains(change), "{error}");
     }
 }

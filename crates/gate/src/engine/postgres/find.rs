@@ -1,9 +1,13 @@
 //! Finding a table that an owner names, before it is registered.
 
+use sqlparser::ast::{Ident, ObjectNamePart};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
 use tokio_postgres::types::Type;
 
-use super::relation::{Relation, shown};
-use super::session::{Connection, Failure, Purpose};
+use super::relation::Relation;
+use super::session::{ANSWER, Connection, Failure, Purpose};
 use crate::engine::Table;
 use crate::error::Error;
 use crate::schema::ColumnType;
@@ -27,26 +31,26 @@ const FINGERPRINT: &str = "
 /// Finds a table by its name: `table`, or `schema.table`, each in double quotes if it has capitals or points.
 pub(crate) fn find_table(url: &str, name: &str) -> Result<Found, Error> {
     let (schema, name) = parse_name(name)?;
-    let mut connection = Connection::open(url, Purpose::Ask)?;
-    let found = connection.ask(async |client| {
+    let mut connection = Connection::open(url, Purpose::Ask, ANSWER)?;
+    let found = connection.ask(ANSWER, async |client| {
         let Some(relation) = Relation::find(client, &schema, &name).await? else { return Ok(None) };
         let fingerprint = client.query_typed_one(FINGERPRINT, &[(&relation.table.oid, Type::OID)]).await?;
         Ok::<_, Failure>(Some((relation, fingerprint.try_get(0)?)))
     })?;
     let Some((relation, fingerprint)) = found else {
-        return Err(Error::input(format!(
-            "there is no table {name:?} in the schema {schema:?}; name it as schema.table, with a part that has capitals in double \
-             quotes"
-        )));
+        let why = format!(
+            "there is no table {name:?} in the schema {schema:?}; name it as schema.table, with a part that has capitals in double quotes"
+        );
+        return Err(Error::input("table", why));
     };
-    relation.check_kind().map_err(Error::input)?;
+    relation.check_kind().map_err(|why| Error::input("table", why))?;
     let table = relation.table;
     if relation.has_children {
-        return Err(Error::input(format!(
-            "{} has tables that inherit from it, whose rows would not be counted; make a materialised view of all of them with CREATE \
-             MATERIALIZED VIEW, and register that",
-            shown(&table)
-        )));
+        let why = format!(
+            "{table} has tables that inherit from it, whose rows would not be counted; make a materialised view of all of them with CREATE \
+             MATERIALIZED VIEW, and register that"
+        );
+        return Err(Error::input("table", why));
     }
     let (mut columns, mut left_out) = (Vec::new(), Vec::new());
     for column in relation.columns {
@@ -57,62 +61,33 @@ pub(crate) fn find_table(url: &str, name: &str) -> Result<Found, Error> {
     }
     if columns.is_empty() {
         let others = left_out.iter().map(|(name, why)| format!("{name} is {why}")).collect::<Vec<_>>().join("; ");
-        return Err(Error::input(format!(
-            "{} has no column that can be asked about, which are those that hold integers, floating-point numbers, text and booleans \
-             ({others})",
-            shown(&table)
-        )));
+        let why = format!(
+            "{table} has no column that can be asked about, which are those that hold integers, floating-point numbers, text and booleans \
+             ({others})"
+        );
+        return Err(Error::input("table", why));
     }
     Ok(Found { table, columns, left_out, fingerprint })
 }
 
 /// The schema and the table of a name, read as PostgreSQL reads it: what is not in quotes is in small letters.
 fn parse_name(text: &str) -> Result<(String, String), Error> {
-    let wrong =
-        || Error::input(format!("{text:?} is no name of a table; write table, schema.table, or \"Schema\".\"Table\""));
-    let mut parts = Vec::new();
-    let mut rest = text;
-    loop {
-        let (part, after) = match rest.strip_prefix('"') {
-            Some(quoted) => parse_quoted(quoted).ok_or_else(wrong)?,
-            None => {
-                let end = rest.find('.').unwrap_or(rest.len());
-                (rest[..end].to_ascii_lowercase(), &rest[end..])
-            }
-        };
-        if part.is_empty() || part.contains(['\0', '"']) && !rest.starts_with('"') {
-            return Err(wrong());
-        }
-        parts.push(part);
-        match after.strip_prefix('.') {
-            Some(next) => rest = next,
-            None if after.is_empty() => break,
-            None => return Err(wrong()),
-        }
-    }
-    let mut parts = parts.into_iter();
-    match (parts.next(), parts.next(), parts.next()) {
-        (Some(name), None, None) => Ok(("public".to_string(), name)),
-        (Some(schema), Some(name), None) => Ok((schema, name)),
+    let wrong = || {
+        let why = format!("{text:?} is no name of a table; write table, schema.table, or \"Schema\".\"Table\"");
+        Error::input("table", why)
+    };
+    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).map_err(|_| wrong())?;
+    let name = parser.parse_object_name(false).map_err(|_| wrong())?;
+    let part = |part: &ObjectNamePart| match part {
+        ObjectNamePart::Identifier(Ident { value, quote_style: None, .. }) => Some(value.to_ascii_lowercase()),
+        ObjectNamePart::Identifier(Ident { value, .. }) if !value.is_empty() => Some(value.clone()),
+        _ => None,
+    };
+    let parts = name.0.iter().map(part).collect::<Option<Vec<String>>>().ok_or_else(wrong)?;
+    match (parts.as_slice(), parser.peek_token().token) {
+        ([name], Token::EOF) => Ok(("public".to_string(), name.clone())),
+        ([schema, name], Token::EOF) => Ok((schema.clone(), name.clone())),
         _ => Err(wrong()),
-    }
-}
-
-/// A name up to its closing quote, where two quotes stand for one, and what follows.
-fn parse_quoted(text: &str) -> Option<(String, &str)> {
-    let mut part = String::new();
-    let mut rest = text;
-    loop {
-        let end = rest.find('"')?;
-        part += &rest[..end];
-        rest = &rest[end + 1..];
-        match rest.strip_prefix('"') {
-            Some(more) => {
-                part.push('"');
-                rest = more;
-            }
-            None => return Some((part, rest)),
-        }
     }
 }
 

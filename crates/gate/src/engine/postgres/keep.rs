@@ -7,28 +7,16 @@
 use std::time::Duration;
 
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, IsolationLevel, Transaction};
+use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
 use super::kinds;
-use super::relation::{Relation, qualified, shown};
+use super::relation::Relation;
 use super::session::{ANSWER, Connection, Failure, Purpose};
 use crate::engine::Table;
 use crate::error::Error;
 use crate::question::{commas, quoted};
-use crate::schema::{Column, ColumnType, PrivacyUnit, Schema};
-
-/// What came of keeping rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
-    /// The gate's own table.
-    pub(crate) table: Table,
-    /// Rows of the owner's table.
-    pub(crate) rows: u64,
-    /// Rows that count: with a unit, at most so many of each.
-    pub(crate) kept: u64,
-    /// Rows without a unit, which are left out.
-    pub(crate) without_unit: u64,
-}
+use crate::register::Counted;
+use crate::schema::{Column, ColumnType, Schema};
 
 /// The schema of the gate's own tables.
 const SCHEMA: &str = "taximeter_gate";
@@ -40,14 +28,20 @@ const SCHEMA_OWNER: &str = "
 /// No limit: sorting a large table takes its time. The owner may interrupt the program, and the server notices.
 const FOREVER: Duration = Duration::MAX;
 
-/// Copies the rows that are kept into a new table of the gate, which no other user may read. All of it happens or nothing.
-pub(crate) fn keep_rows(url: &str, source: &Table, schema: &Schema, key: &[u8; 32], name: &str) -> Result<Kept, Error> {
-    let (unit, most) = unit(schema)?;
-    if name.is_empty() || name.len() > Column::NAME || name.contains('\0') {
-        return Err(Error::input(format!("{name:?} cannot be the name of a table: it must have 1 to 63 bytes")));
-    }
-    let mut connection = Connection::open(url, Purpose::Keep)?;
-    let work = Work { source, schema, unit, most, key, name };
+/// Copies the rows that are kept into a table of the gate, which no other user may read. All of it happens or nothing. A table of that
+/// name was left by a process that was killed before it stored its dataset, and is replaced.
+pub(crate) fn keep_rows(
+    url: &str,
+    source: &Table,
+    schema: &Schema,
+    key: &[u8; 32],
+    name: &str,
+) -> Result<(Table, Counted), Error> {
+    let Some(unit) = schema.unit_column() else {
+        return Err(Error::input("table", "only data whose unit is a column are copied"));
+    };
+    let mut connection = Connection::open(url, Purpose::Keep, ANSWER)?;
+    let work = Work { source, schema, unit: &schema.columns[unit], key, name };
     let kept = connection.once(FOREVER, async |client| {
         // Each statement sees one state of the table, and what counts is counted by the statement that copies.
         let begin = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
@@ -62,13 +56,13 @@ pub(crate) fn keep_rows(url: &str, source: &Table, schema: &Schema, key: &[u8; 3
 /// Drops a table of the gate, if it is still there.
 pub(crate) fn drop_table(url: &str, table: &Table) -> Result<(), Error> {
     if table.schema != SCHEMA {
-        return Err(Error::input(format!("{} is not a table of the gate, and is not dropped", shown(table))));
+        return Err(Error::input("table", format!("{table} is not a table of the gate, and is not dropped")));
     }
-    let mut connection = Connection::open(url, Purpose::Keep)?;
+    let mut connection = Connection::open(url, Purpose::Keep, ANSWER)?;
     let dropped = connection.once(ANSWER, async |client: &mut Client| {
         match Relation::find(client, &table.schema, &table.name).await? {
             Some(found) if found.table.oid == table.oid => {
-                Ok(client.batch_execute(&format!("DROP TABLE {}", qualified(table))).await?)
+                Ok(client.batch_execute(&format!("DROP TABLE {}", table.quoted())).await?)
             }
             _ => Ok(()),
         }
@@ -76,53 +70,32 @@ pub(crate) fn drop_table(url: &str, table: &Table) -> Result<(), Error> {
     dropped.map_err(|failure| connection.explain(&failure))
 }
 
-/// Drops a table of the gate that was left by whoever was killed before its dataset was written down: no dataset has it.
-pub(crate) fn clear_leftover_table(url: &str, name: &str) -> Result<(), Error> {
-    let mut connection = Connection::open(url, Purpose::Keep)?;
-    let drop = format!("DROP TABLE IF EXISTS {}.{}", quoted(SCHEMA), quoted(name));
-    let dropped = connection.once(ANSWER, async |client: &mut Client| Ok(client.batch_execute(&drop).await?));
-    dropped.map_err(|failure| connection.explain(&failure))
-}
-
-/// The unit's column, and the most rows of one unit that are kept.
-fn unit(schema: &Schema) -> Result<(&Column, u32), Error> {
-    let (PrivacyUnit::Column { max_rows_per_unit, .. }, Some(at)) = (&schema.unit, schema.unit_column()) else {
-        return Err(Error::input("only data whose unit is a column are copied; with unit = \"row\" every row is kept"));
-    };
-    Ok((&schema.columns[at], *max_rows_per_unit))
-}
-
 /// What is to be kept, and where.
 struct Work<'a> {
     source: &'a Table,
     schema: &'a Schema,
     unit: &'a Column,
-    most: u32,
     key: &'a [u8; 32],
     name: &'a str,
 }
 
 impl Work<'_> {
-    async fn keep(&self, transaction: &Transaction<'_>) -> Result<Kept, Failure> {
+    async fn keep(&self, transaction: &Transaction<'_>) -> Result<(Table, Counted), Failure> {
         make_schema(transaction).await?;
         let source = Relation::lock(transaction, self.source, &kinds(self.schema)).await?;
         let target = format!("{}.{}", quoted(SCHEMA), quoted(self.name));
         transaction.batch_execute(&self.create(&source, &target)).await?;
-        let parameters: [(&(dyn ToSql + Sync), Type); 2] =
-            [(&self.key.as_slice(), Type::BYTEA), (&i64::from(self.most), Type::INT8)];
+        let most = i64::from(self.schema.rows_per_unit());
+        let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&self.key.as_slice(), Type::BYTEA), (&most, Type::INT8)];
         let counted = transaction.query_typed_one(&self.copy(&target), &parameters).await?;
         let kept = transaction.query_typed_one(&format!("SELECT count(*) FROM {target}"), &[]).await?;
         transaction.batch_execute(&format!("ANALYZE {target}")).await?;
         let Some(made) = Relation::find(transaction, SCHEMA, self.name).await? else {
             return Err(Failure::Failed(format!("the table {target} is gone as soon as it was made")));
         };
-        let number = |value: i64| value.unsigned_abs();
-        Ok(Kept {
-            table: made.table,
-            rows: number(counted.try_get(0)?),
-            kept: number(kept.try_get(0)?),
-            without_unit: number(counted.try_get(1)?),
-        })
+        let number = |row: &Row, at: usize| Ok::<_, Failure>(row.try_get::<_, i64>(at)?.unsigned_abs());
+        let (rows, without_unit) = (number(&counted, 0)?, number(&counted, 1)?);
+        Ok((made.table, Counted { rows, kept: number(&kept, 0)?, without_unit, bad_rows: 0 }))
     }
 
     /// Makes the table, with the types of the source. Default privileges might let others read it.
@@ -135,7 +108,9 @@ impl Work<'_> {
             format!("{} {stored}", quoted(&column.name))
         };
         let columns = commas(self.schema.columns.iter().map(column));
-        format!("CREATE TABLE {target} ({columns}); REVOKE ALL ON TABLE {target} FROM PUBLIC")
+        format!(
+            "DROP TABLE IF EXISTS {target}; CREATE TABLE {target} ({columns}); REVOKE ALL ON TABLE {target} FROM PUBLIC"
+        )
     }
 
     /// Copies what is kept, and counts all rows and those without a unit, as one statement that sees one state of the table.
@@ -145,7 +120,7 @@ impl Work<'_> {
         let inner = commas(columns().map(|(at, column)| format!("{} AS c{at}", quoted(&column.name))));
         let outer = commas(columns().map(|(at, _)| format!("c{at}")));
         let contents = columns().map(|(_, column)| encoded(column)).collect::<Vec<_>>().join(" || ");
-        let source = qualified(self.source);
+        let source = self.source.quoted();
         let unit = quoted(&self.unit.name);
         let same = match self.unit.kind {
             ColumnType::Text => format!("{unit}::text COLLATE \"C\""),

@@ -16,12 +16,12 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
 pub(crate) use self::find::find_table;
-pub(crate) use self::keep::{Kept, clear_leftover_table, drop_table, keep_rows};
-use self::relation::{Relation, qualified};
-use self::session::{Connection, Failure, Purpose};
+pub(crate) use self::keep::{drop_table, keep_rows};
+use self::relation::Relation;
+use self::session::{Connection, Failure, Purpose, time_to_cancel};
 use super::{Engine, ExactRow, Table};
 use crate::error::Error;
-use crate::measure::{Dialect, Statement};
+use crate::measure::Statement;
 use crate::schema::{ColumnType, Schema, Value};
 
 /// A connection to one table of a PostgreSQL database.
@@ -32,16 +32,13 @@ pub(crate) struct Postgres {
     columns: Vec<(String, ColumnType)>,
 }
 
-/// How much longer than the server a client waits. The server gives up by itself, unless it is gone without a word.
-const GRACE: Duration = Duration::from_secs(5);
-
 /// The longest limit that the server takes: 24 days.
 const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
 
 impl Postgres {
-    /// Connects to the table at a URL.
-    pub(crate) fn connect(url: &str, table: Table) -> Result<Postgres, Error> {
-        Ok(Postgres { connection: Connection::open(url, Purpose::Ask)?, table, columns: Vec::new() })
+    /// Connects to the table at a URL, within this time.
+    pub(crate) fn connect(url: &str, table: Table, most: Duration) -> Result<Postgres, Error> {
+        Ok(Postgres { connection: Connection::open(url, Purpose::Ask, most)?, table, columns: Vec::new() })
     }
 
     fn run_within(
@@ -66,26 +63,21 @@ impl Postgres {
 }
 
 impl Engine for Postgres {
-    fn dialect(&self) -> Dialect {
-        Dialect::Postgres
-    }
-
-    fn table(&self) -> String {
-        format!("ONLY {}", qualified(&self.table))
-    }
-
-    fn check(&mut self, schema: &Schema) -> Result<(), Error> {
+    fn check(&mut self, schema: &Schema, most: Duration) -> Result<(), Error> {
         let table = &self.table;
-        let found = self.connection.ask(async |client| Relation::find(client, &table.schema, &table.name).await)?;
+        let found =
+            self.connection.ask(most, async |client| Relation::find(client, &table.schema, &table.name).await)?;
         let columns = kinds(schema);
-        Relation::check(found, table, &columns).map_err(Error::other)?;
+        Relation::check(found, table, &columns).map_err(Error::storage)?;
         self.columns = columns;
         Ok(())
     }
 
     fn run(&mut self, statement: &Statement, most: Duration) -> Result<Vec<ExactRow>, String> {
         let most = most.min(LONGEST);
-        self.run_within(statement, most, most + GRACE).map_err(|failure| failure.to_string())
+        // The server gives up by itself, before it is told to; a client that waits longer waits for one that hangs.
+        let server = most.saturating_sub(2 * time_to_cancel(most));
+        self.run_within(statement, server, most).map_err(|failure| failure.to_string())
     }
 }
 

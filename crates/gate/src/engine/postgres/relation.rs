@@ -5,7 +5,6 @@ use tokio_postgres::{GenericClient, Transaction};
 
 use super::session::Failure;
 use crate::engine::Table;
-use crate::question::quoted;
 use crate::schema::ColumnType;
 
 /// What a name stands for.
@@ -100,7 +99,7 @@ impl Relation {
         table: &Table,
         columns: &[(String, ColumnType)],
     ) -> Result<Relation, Failure> {
-        transaction.prepare(&format!("SELECT FROM ONLY {}", qualified(table))).await?;
+        transaction.prepare(&format!("SELECT FROM ONLY {}", table.quoted())).await?;
         let found = Relation::find(transaction, &table.schema, &table.name).await?;
         Relation::check(found, table, columns).map_err(Failure::Failed)
     }
@@ -111,13 +110,12 @@ impl Relation {
         table: &Table,
         columns: &[(String, ColumnType)],
     ) -> Result<Relation, String> {
-        let shown = shown(table);
         let Some(relation) = found else {
-            return Err(format!("the table {shown} is not there any more; register the data again"));
+            return Err(format!("the table {table} is not there any more; register the data again"));
         };
         relation.check_kind()?;
         if relation.table.oid != table.oid {
-            return Err(format!("{shown} is another table than the one that was registered; register the data again"));
+            return Err(format!("{table} is another table than the one that was registered; register the data again"));
         }
         for (name, kind) in columns {
             let why = match relation.columns.iter().find(|column| column.name == *name).map(StoredColumn::kind) {
@@ -126,7 +124,7 @@ impl Relation {
                 Some(Err(why)) => format!("is {why} now"),
                 None => "is not there any more".to_string(),
             };
-            return Err(format!("the column {name:?} of {shown} {why}; register the data again"));
+            return Err(format!("the column {name:?} of {table} {why}; register the data again"));
         }
         Ok(relation)
     }
@@ -153,7 +151,7 @@ impl Relation {
             "S" => "is a sequence; name a table".to_string(),
             other => format!("is no table (its relkind is {other}); name a table"),
         };
-        Err(format!("{} {why}", shown(&self.table)))
+        Err(format!("{} {why}", self.table))
     }
 
     /// The type that a column is stored with.
@@ -176,14 +174,4 @@ impl StoredColumn {
     fn known(&self) -> Option<&'static (Type, ColumnType)> {
         TYPES.iter().find(|(stored, _)| stored.oid() == self.oid)
     }
-}
-
-/// The name of a table as SQL writes it.
-pub(super) fn qualified(table: &Table) -> String {
-    format!("{}.{}", quoted(&table.schema), quoted(&table.name))
-}
-
-/// The name of a table as a message writes it.
-pub(super) fn shown(table: &Table) -> String {
-    format!("{}.{}", table.schema, table.name)
 }

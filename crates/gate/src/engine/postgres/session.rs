@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::fmt;
 use std::pin::pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use taximeter_ledger::PostgresAddress;
 use tokio::runtime::Runtime;
@@ -47,8 +47,10 @@ const CONNECT: Duration = Duration::from_secs(30);
 /// How long an answer about names and types may take. The server gives up earlier; this is for one that is gone without a word.
 pub(super) const ANSWER: Duration = Duration::from_secs(90);
 
-/// How long asking a server to stop, and waiting until it has, may take.
-const CANCEL: Duration = Duration::from_secs(5);
+/// How much of the time for an answer is kept for asking a server to stop, and for waiting until it has.
+pub(super) fn time_to_cancel(most: Duration) -> Duration {
+    (most / 10).min(Duration::from_secs(1))
+}
 
 /// The oldest PostgreSQL that has all that is used.
 const OLDEST: u32 = 130_000;
@@ -81,27 +83,34 @@ const KEEPING: &str = "
 const NOTICE_INTERRUPTION: &str = "SET client_connection_check_interval = '2s'";
 
 impl Connection {
-    pub(super) fn open(url: &str, purpose: Purpose) -> Result<Connection, Error> {
+    pub(super) fn open(url: &str, purpose: Purpose, most: Duration) -> Result<Connection, Error> {
         let address = PostgresAddress::parse(url)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| Error::other(format!("there is no runtime to reach {address} with: {error}")))?;
+            .map_err(|error| Error::storage(format!("there is no runtime to reach {address} with: {error}")))?;
         let mut connection = Connection { runtime, address, purpose, session: None };
-        connection.once(ANSWER, async |_| Ok(())).map_err(|failure| connection.explain(&failure))?;
+        connection.once(most, async |_| Ok(())).map_err(|failure| connection.explain(&failure))?;
         Ok(connection)
     }
 
-    /// Asks something that may be asked twice: a connection that was lost meanwhile is made again.
-    pub(super) fn ask<T>(&mut self, question: impl AsyncFn(&mut Client) -> Result<T, Failure>) -> Result<T, Error> {
-        let mut answer = self.once(ANSWER, &question);
-        if let Err(Failure::Lost(_)) = answer {
-            answer = self.once(ANSWER, &question);
+    /// Asks something that may be asked twice, at most so long in all: a connection that was lost meanwhile is made again.
+    pub(super) fn ask<T>(
+        &mut self,
+        most: Duration,
+        question: impl AsyncFn(&mut Client) -> Result<T, Failure>,
+    ) -> Result<T, Error> {
+        let started = Instant::now();
+        let mut answer = self.once(most, &question);
+        let left = most.saturating_sub(started.elapsed());
+        if matches!(answer, Err(Failure::Lost(_))) && !left.is_zero() {
+            answer = self.once(left, &question);
         }
         answer.map_err(|failure| self.explain(&failure))
     }
 
-    /// Asks something once, at most so long. When it returns, the server is not at work on it any more, unless it cannot be reached.
+    /// Asks something once. Connecting, the answer, and stopping a server that is late take at most so long together. When it returns,
+    /// the server is not at work on it any more, unless it cannot be reached.
     pub(super) fn once<T>(
         &mut self,
         most: Duration,
@@ -109,11 +118,12 @@ impl Connection {
     ) -> Result<T, Failure> {
         let known = self.session.take().filter(|session| !session.client.is_closed());
         let (session, answer) = self.runtime.block_on(async {
+            let started = Instant::now();
             let mut session = match known {
                 Some(session) => session,
-                None => Session::connect(&self.address, self.purpose).await?,
+                None => Session::connect(&self.address, self.purpose, most.min(CONNECT)).await?,
             };
-            match session.ask(most, question).await {
+            match session.ask(most.saturating_sub(started.elapsed()), question).await {
                 Err(Failure::Lost(why)) => {
                     session.close().await;
                     Err(Failure::Lost(why))
@@ -133,7 +143,7 @@ impl Connection {
             }
             Failure::Failed(_) => "",
         };
-        Error::other(format!("the data at {}: {failure}{advice}", self.address))
+        Error::storage(format!("the data at {}: {failure}{advice}", self.address))
     }
 }
 
@@ -143,9 +153,9 @@ struct Session {
 }
 
 impl Session {
-    async fn connect(address: &PostgresAddress, purpose: Purpose) -> Result<Session, Failure> {
-        let late = || Failure::Lost(format!("PostgreSQL did not take a connection within {} s", CONNECT.as_secs()));
-        timeout(CONNECT, Session::try_connect(address, purpose)).await.unwrap_or_else(|_| Err(late()))
+    async fn connect(address: &PostgresAddress, purpose: Purpose, most: Duration) -> Result<Session, Failure> {
+        let late = || Failure::Lost(format!("PostgreSQL did not take a connection within {} s", most.as_secs_f64()));
+        timeout(most, Session::try_connect(address, purpose)).await.unwrap_or_else(|_| Err(late()))
     }
 
     async fn try_connect(address: &PostgresAddress, purpose: Purpose) -> Result<Session, Failure> {
@@ -175,7 +185,7 @@ impl Session {
         if encoding != "UTF8" {
             return Err(Failure::Failed(format!(
                 "the database has server_encoding = {encoding}, and text is compared as UTF-8; copy the table into a database made \
-                 with `createdb --encoding=UTF8 --template=template0`"
+                 with ENCODING 'UTF8' TEMPLATE template0"
             )));
         }
         if purpose == Purpose::Keep {
@@ -192,12 +202,16 @@ impl Session {
     ) -> Result<T, Failure> {
         let cancel = self.client.cancel_token();
         let mut answer = pin!(question(&mut self.client));
-        if let Ok(answer) = timeout(most, &mut answer).await {
+        let kept = time_to_cancel(most);
+        if let Ok(answer) = timeout(most - kept, &mut answer).await {
             return answer;
         }
         // Closing the connection alone would let the server go on until it has something to say.
-        let _ = timeout(CANCEL, cancel.cancel_query(NoTls)).await;
-        let _ = timeout(CANCEL, answer).await;
+        let stop = async {
+            let _ = cancel.cancel_query(NoTls).await;
+            answer.await
+        };
+        let _ = timeout(kept, stop).await;
         Err(Failure::Lost(format!("PostgreSQL did not answer within {} s, and was told to stop", most.as_secs_f64())))
     }
 

@@ -15,24 +15,21 @@ impl Reader<'_> {
     /// Takes a query apart.
     pub(super) fn question(&self, query: &Query) -> Result<Question, Error> {
         let Query {
-            with,
+            with: None,
             body,
             order_by,
             limit_clause,
-            fetch,
+            fetch: None,
             locks,
-            for_clause,
-            settings,
-            format_clause,
+            for_clause: None,
+            settings: None,
+            format_clause: None,
             pipe_operators,
-        } = query;
-        let plain = with.is_none()
-            && fetch.is_none()
-            && locks.is_empty()
-            && for_clause.is_none()
-            && settings.is_none()
-            && format_clause.is_none()
-            && pipe_operators.is_empty();
+        } = query
+        else {
+            return Err(self.beyond());
+        };
+        let plain = locks.is_empty() && pipe_operators.is_empty();
         let (true, SetExpr::Select(select)) = (plain, body.as_ref()) else { return Err(self.beyond()) };
         let mut question = self.select(select)?;
         question.order = self.order(order_by.as_ref(), &question)?;
@@ -44,48 +41,39 @@ impl Reader<'_> {
         let Select {
             select_token: _,
             optimizer_hints,
-            distinct,
-            select_modifiers,
-            top,
-            top_before_distinct,
+            distinct: None,
+            select_modifiers: None,
+            top: None,
+            top_before_distinct: false,
             projection,
-            exclude,
-            into,
+            exclude: None,
+            into: None,
             from,
             lateral_views,
-            prewhere,
+            prewhere: None,
             selection,
             connect_by,
             group_by,
             cluster_by,
             distribute_by,
             sort_by,
-            having,
+            having: None,
             named_window,
-            qualify,
-            window_before_qualify,
-            value_table_mode,
-            flavor,
-        } = select;
+            qualify: None,
+            window_before_qualify: false,
+            value_table_mode: None,
+            flavor: SelectFlavor::Standard,
+        } = select
+        else {
+            return Err(self.beyond());
+        };
         let plain = optimizer_hints.is_empty()
-            && distinct.is_none()
-            && select_modifiers.is_none()
-            && top.is_none()
-            && !top_before_distinct
-            && exclude.is_none()
-            && into.is_none()
             && lateral_views.is_empty()
-            && prewhere.is_none()
             && connect_by.is_empty()
             && cluster_by.is_empty()
             && distribute_by.is_empty()
             && sort_by.is_empty()
-            && having.is_none()
-            && named_window.is_empty()
-            && qualify.is_none()
-            && !window_before_qualify
-            && value_table_mode.is_none()
-            && *flavor == SelectFlavor::Standard;
+            && named_window.is_empty();
         if !plain {
             return Err(self.beyond());
         }
@@ -108,29 +96,20 @@ impl Reader<'_> {
         };
         let TableFactor::Table {
             name,
-            alias,
-            args,
+            alias: None,
+            args: None,
             with_hints,
-            version,
-            with_ordinality,
+            version: None,
+            with_ordinality: false,
             partitions,
-            json_path,
-            sample,
+            json_path: None,
+            sample: None,
             index_hints,
         } = table
         else {
             return Err(self.beyond());
         };
-        let plain = joins.is_empty()
-            && alias.is_none()
-            && args.is_none()
-            && with_hints.is_empty()
-            && version.is_none()
-            && !with_ordinality
-            && partitions.is_empty()
-            && json_path.is_none()
-            && sample.is_none()
-            && index_hints.is_empty();
+        let plain = joins.is_empty() && with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty();
         let (true, [ObjectNamePart::Identifier(name)]) = (plain, name.0.as_slice()) else { return Err(self.beyond()) };
         if !is_called(name, self.dataset) {
             let message = format!("there is no dataset {} here: ask FROM {}", shown(name), quoted(self.dataset));

@@ -75,17 +75,22 @@ impl Reader<'_> {
 
     /// A noisy number.
     pub(super) fn aggregate(&self, expression: &Expr, function: &Function) -> Result<Content, Error> {
-        let Function { name, uses_odbc_syntax, parameters, args, within_group, filter, null_treatment, over } =
-            function;
-        let bare = !uses_odbc_syntax
-            && *parameters == FunctionArguments::None
-            && within_group.is_empty()
-            && filter.is_none()
-            && null_treatment.is_none()
-            && over.is_none();
-        let (true, ObjectName(parts), FunctionArguments::List(arguments)) = (bare, name, args) else {
+        let Function {
+            name: ObjectName(parts),
+            uses_odbc_syntax: false,
+            parameters: FunctionArguments::None,
+            args: FunctionArguments::List(arguments),
+            within_group,
+            filter: None,
+            null_treatment: None,
+            over: None,
+        } = function
+        else {
             return Err(self.beyond());
         };
+        if !within_group.is_empty() {
+            return Err(self.beyond());
+        }
         let [ObjectNamePart::Identifier(Ident { value: name, quote_style: None, span: _ })] = parts.as_slice() else {
             return Err(self.beyond());
         };
@@ -159,17 +164,9 @@ impl Reader<'_> {
 
     /// The name that an output has without an alias: always the same for the same content.
     fn name(&self, content: Content, groups: &[usize]) -> String {
-        let column = |at: usize| &self.declared(at).name;
         match content {
-            Content::Group(at) => column(groups[at]).clone(),
-            Content::Aggregate(Aggregate::Rows) => "COUNT(*)".to_string(),
-            Content::Aggregate(Aggregate::NonNull(at)) => format!("COUNT({})", column(at)),
-            Content::Aggregate(Aggregate::Units) => {
-                let unit = self.schema.unit_column().map_or("", |unit| column(unit));
-                format!("COUNT(DISTINCT {unit})")
-            }
-            Content::Aggregate(Aggregate::Sum(at)) => format!("SUM({})", column(at)),
-            Content::Aggregate(Aggregate::Average(at)) => format!("AVG({})", column(at)),
+            Content::Group(at) => self.declared(groups[at]).name.clone(),
+            Content::Aggregate(aggregate) => aggregate.written(self.schema, str::to_string),
         }
     }
 

@@ -25,17 +25,17 @@ impl Tokens {
             word.eq_ignore_ascii_case(dataset)
                 || schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(word))
         };
-        for index in 0..self.len() {
-            if let Err((index, why)) = self.check(index, dataset, &is_name) {
-                return Err(Error::question(self.at(index), why));
-            }
-        }
+        (0..self.len()).try_for_each(|index| self.check(index, dataset, &is_name))?;
         Ok(self.with_keywords(words::is_ours))
     }
 
+    /// A refusal of what begins with a token.
+    fn refuse(&self, index: usize, why: impl Into<String>) -> Result<(), Error> {
+        Err(Error::question(self.at(index), why))
+    }
+
     /// Looks at one token; what is wrong begins with it or with another one.
-    fn check(&self, index: usize, dataset: &str, is_name: &impl Fn(&str) -> bool) -> Result<(), (usize, String)> {
-        let refuse = |why: &str| Err((index, why.to_string()));
+    fn check(&self, index: usize, dataset: &str, is_name: &impl Fn(&str) -> bool) -> Result<(), Error> {
         match self.get(index) {
             None
             | Some(
@@ -56,21 +56,22 @@ impl Tokens {
             Some(Token::Plus | Token::Minus) => self.check_sign(index),
             Some(Token::Mul) => self.check_star(index),
             Some(Token::SemiColon) if index + 1 == self.len() => Ok(()),
-            Some(Token::SemiColon) => refuse("only one question is answered at a time: leave out what follows"),
-            Some(Token::Whitespace(Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_))) => {
-                refuse("comments are not read: leave them out")
+            Some(Token::SemiColon) => {
+                self.refuse(index, "only one question is answered at a time: leave out what follows")
             }
-            Some(other) => refuse(&reason(other)),
+            Some(Token::Whitespace(Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_))) => {
+                self.refuse(index, "comments are not read: leave them out")
+            }
+            Some(other) => self.refuse(index, reason(other)),
         }
     }
 
-    fn check_keyword(&self, index: usize, keyword: Keyword, dataset: &str) -> Result<(), (usize, String)> {
-        let refuse = |index: usize, why: &str| Err((index, why.to_string()));
+    fn check_keyword(&self, index: usize, keyword: Keyword, dataset: &str) -> Result<(), Error> {
         match keyword {
             Keyword::SELECT if index > 0 => {
-                refuse(index, "sub-queries are not answered: ask one SELECT about the dataset itself")
+                self.refuse(index, "sub-queries are not answered: ask one SELECT about the dataset itself")
             }
-            Keyword::DISTINCT if index == 1 => refuse(
+            Keyword::DISTINCT if index == 1 => self.refuse(
                 index,
                 "SELECT DISTINCT is not answered: every group is answered once anyway; leave DISTINCT out",
             ),
@@ -79,14 +80,14 @@ impl Tokens {
                 let what = if self.is(index + 1, Keyword::NOT) { index + 2 } else { index + 1 };
                 match self.is(what, Keyword::NULL) {
                     true => Ok(()),
-                    false => refuse(what, "IS is for NULL alone: write IS NULL or IS NOT NULL, or compare with ="),
+                    false => self.refuse(what, "IS is for NULL alone: write IS NULL or IS NOT NULL, or compare with ="),
                 }
             }
             Keyword::NULL => {
                 let before = index.saturating_sub(if self.is(index.saturating_sub(1), Keyword::NOT) { 2 } else { 1 });
                 match self.is(before, Keyword::IS) {
                     true => Ok(()),
-                    false => refuse(index, "nothing equals NULL, not even NULL: write IS NULL or IS NOT NULL"),
+                    false => self.refuse(index, "nothing equals NULL, not even NULL: write IS NULL or IS NOT NULL"),
                 }
             }
             _ => Ok(()),
@@ -94,19 +95,16 @@ impl Tokens {
     }
 
     /// One name stands behind FROM, and then a clause or nothing. The parser itself would look much further.
-    fn check_table(&self, index: usize, dataset: &str) -> Result<(), (usize, String)> {
+    fn check_table(&self, index: usize, dataset: &str) -> Result<(), Error> {
         let before = index.saturating_sub(1);
         if self.is(before, Keyword::SELECT) || self.get(before) == Some(&Token::Comma) {
-            return Err((
-                index,
-                "nothing is asked for before FROM: add COUNT(*), SUM(column) or AVG(column)".to_string(),
-            ));
+            return self.refuse(index, "nothing is asked for before FROM: add COUNT(*), SUM(column) or AVG(column)");
         }
         let is_name = |token: &Token| matches!(token, Token::Word(word) if !words::is_ours(word.keyword));
         if !self.get(index + 1).is_some_and(is_name) {
             let why =
                 format!("FROM is followed by the name of the dataset, and by nothing else: write {}", quoted(dataset));
-            return Err((index + 1, why));
+            return self.refuse(index + 1, why);
         }
         let clauses = [Keyword::WHERE, Keyword::GROUP, Keyword::ORDER, Keyword::LIMIT];
         let ends = matches!(self.get(index + 2), None | Some(Token::SemiColon | Token::Whitespace(_)));
@@ -117,27 +115,25 @@ impl Tokens {
             Token::Word(word) if word.quote_style.is_none() => words::refusal(&word.value),
             _ => None,
         }) {
-            return Err((index + 2, why.to_string()));
+            return self.refuse(index + 2, why);
         }
         // A name with a slash, a dash or a point is one name only in quotes.
         if dataset.contains(['/', '-', '.'])
             && matches!(self.get(index + 2), Some(Token::Div | Token::Minus | Token::Period))
         {
-            return Err((
-                index + 1,
-                format!("this is not the dataset's name: write {}, with the quotes", quoted(dataset)),
-            ));
+            let why = format!("this is not the dataset's name: write {}, with the quotes", quoted(dataset));
+            return self.refuse(index + 1, why);
         }
         let why = "the dataset's name is followed by WHERE, GROUP BY, ORDER BY, LIMIT or nothing: joins, aliases, schemas, samples \
                    and hints are not answered; leave them out";
-        Err((index + 2, why.to_string()))
+        self.refuse(index + 2, why)
     }
 
     /// A word that is not of the language: a name, or an aggregate.
-    fn check_word(&self, index: usize, word: &Word, is_name: &impl Fn(&str) -> bool) -> Result<(), (usize, String)> {
+    fn check_word(&self, index: usize, word: &Word, is_name: &impl Fn(&str) -> bool) -> Result<(), Error> {
         let called = self.get(index + 1) == Some(&Token::LParen);
         if self.get(index + 1) == Some(&Token::Period) {
-            return Err((index, "names are written without a dot: only the column's name".to_string()));
+            return self.refuse(index, "names are written without a dot: only the column's name");
         }
         let plain = word.quote_style.is_none();
         let named = index.checked_sub(1).is_some_and(|before| self.is(before, Keyword::AS)) || is_name(&word.value);
@@ -145,52 +141,52 @@ impl Tokens {
             && (called || !named)
             && let Some(why) = words::refusal(&word.value)
         {
-            return Err((index, why.to_string()));
+            return self.refuse(index, why);
         }
         if called && !(plain && words::is_aggregate(&word.value)) {
             let shown: String = word.value.chars().take(40).collect();
             let why = format!("{shown}(…) is not answered: the functions are COUNT, SUM and AVG, and WHERE has none");
-            return Err((index, why));
+            return self.refuse(index, why);
         }
         Ok(())
     }
 
     /// Text is compared; it is neither a name nor of a type of its own.
-    fn check_text(&self, index: usize) -> Result<(), (usize, String)> {
+    fn check_text(&self, index: usize) -> Result<(), Error> {
         let Some(before) = index.checked_sub(1) else { return Ok(()) };
         match self.get(before) {
             Some(Token::Word(word)) if word.keyword == Keyword::AS => {
-                Err((index, "names are written in double quotes, text in single ones".to_string()))
+                self.refuse(index, "names are written in double quotes, text in single ones")
             }
             Some(Token::Word(word)) if !words::is_ours(word.keyword) => {
                 let why = "text is written in single quotes with nothing before them: leave the type or the prefix out";
-                Err((before, why.to_string()))
+                self.refuse(before, why)
             }
             Some(Token::RParen | Token::SingleQuotedString(_) | Token::Number(..)) => {
-                Err((index, "text cannot follow here: it is compared with a column, as in name = 'text'".to_string()))
+                self.refuse(index, "text cannot follow here: it is compared with a column, as in name = 'text'")
             }
             _ => Ok(()),
         }
     }
 
     /// A sign belongs to a number and follows no other operand.
-    fn check_sign(&self, index: usize) -> Result<(), (usize, String)> {
+    fn check_sign(&self, index: usize) -> Result<(), Error> {
         let operand = match index.checked_sub(1).and_then(|before| self.get(before)) {
             Some(Token::Word(word)) => !words::is_ours(word.keyword) || is_literal(word.keyword),
             Some(Token::Number(..) | Token::SingleQuotedString(_) | Token::RParen) => true,
             _ => false,
         };
         if operand {
-            return Err((index, ARITHMETIC.to_string()));
+            return self.refuse(index, ARITHMETIC);
         }
         match self.get(index + 1) {
             Some(Token::Number(..)) => Ok(()),
-            _ => Err((index, "a sign is written once, and directly before a number".to_string())),
+            _ => self.refuse(index, "a sign is written once, and directly before a number"),
         }
     }
 
     /// A star stands in COUNT(*) and nowhere else.
-    fn check_star(&self, index: usize) -> Result<(), (usize, String)> {
+    fn check_star(&self, index: usize) -> Result<(), Error> {
         let before = index.checked_sub(1);
         let opened = before.is_some_and(|before| self.get(before) == Some(&Token::LParen));
         if opened && self.get(index + 1) == Some(&Token::RParen) {
@@ -202,8 +198,8 @@ impl Tokens {
                 || self.get(before) == Some(&Token::Comma)
         });
         match listed {
-            true => Err((index, "rows are never shown: ask for COUNT(*), SUM(column) or AVG(column)".to_string())),
-            false => Err((index, ARITHMETIC.to_string())),
+            true => self.refuse(index, "rows are never shown: ask for COUNT(*), SUM(column) or AVG(column)"),
+            false => self.refuse(index, ARITHMETIC),
         }
     }
 }

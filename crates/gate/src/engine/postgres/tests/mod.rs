@@ -9,16 +9,16 @@ use crate::engine::postgres::find::Found;
 use std::time::Duration;
 
 use taximeter_ledger::Neighbours;
-use taximeter_testing::{PrivatePostgres, query};
+use taximeter_testing::{PATIENCE, PrivatePostgres, query, wait_until};
 
 use super::session::{ANSWER, Connection, Purpose};
 use super::*;
-use crate::measure::Measure;
+use crate::measure::{Dialect, Measure};
 use crate::number::Number;
 use crate::question::{Predicate, Question};
 use crate::schema::{Bounds, Column, PrivacyUnit};
 
-const MOST: Duration = Duration::from_secs(30);
+const MOST: Duration = PATIENCE;
 
 fn new_database() -> String {
     PrivatePostgres::shared().new_database().unwrap()
@@ -64,13 +64,18 @@ fn question(filter: Option<Predicate>, groups: &[usize]) -> Question {
 fn connected(url: &str, name: &str) -> (Postgres, Schema) {
     let found = find_table(url, name).unwrap();
     let schema = found_schema(&found);
-    let mut engine = Postgres::connect(url, found.table).unwrap();
-    engine.check(&schema).unwrap();
+    let mut engine = Postgres::connect(url, found.table, ANSWER).unwrap();
+    engine.check(&schema, ANSWER).unwrap();
     (engine, schema)
 }
 
+/// The table that an engine asks, as SQL writes it.
+fn asked(engine: &Postgres) -> String {
+    format!("ONLY {}", engine.table.quoted())
+}
+
 fn count_rows(engine: &Postgres, schema: &Schema) -> Statement {
-    Statement::new(&question(None, &[]), &[Measure::Rows], schema, Dialect::Postgres, &engine.table())
+    Statement::new(&question(None, &[]), &[Measure::Rows], schema, Dialect::Postgres, &asked(engine))
 }
 
 fn check_count(engine: &mut Postgres, schema: &Schema, count: i64) {

@@ -141,7 +141,7 @@ impl Both {
         let sqlite = rusqlite::Connection::open_in_memory().unwrap();
         sqlite.execute_batch(SQLITE_TABLE).unwrap();
         let (postgres, _) = connected(&url, "t");
-        Both { writer: Connection::open(&url, Purpose::Keep).unwrap(), postgres, sqlite }
+        Both { writer: Connection::open(&url, Purpose::Keep, ANSWER).unwrap(), postgres, sqlite }
     }
 
     fn fill(&mut self, rows: &[Values]) {
@@ -177,7 +177,7 @@ impl Both {
 
     fn ask_postgres(&mut self, question: &Question, schema: &Schema) -> Vec<ExactRow> {
         let measures = measures(schema);
-        let statement = Statement::new(question, &measures, schema, Dialect::Postgres, &self.postgres.table());
+        let statement = Statement::new(question, &measures, schema, Dialect::Postgres, &asked(&self.postgres));
         let answer = self.postgres.run(&statement, MOST);
         sorted(answer.unwrap_or_else(|error| panic!("{error}: {}\n{:?}", statement.sql, statement.parameters)))
     }
@@ -252,7 +252,7 @@ fn the_worst_values_fail_no_question_and_count_the_same_in_both_engines() {
     both.fill(&rows);
     for variant in 0..WHOLE.len() {
         let schema = hostile_schema(variant);
-        both.postgres.check(&schema).unwrap();
+        both.postgres.check(&schema, ANSWER).unwrap();
         let all = both.ask(&question(None, &[]), &schema);
         assert_eq!(all[0].measures[0], rows.len() as i64);
         for groups in [&[0][..], &[1, 8], &[6], &[7, 2], &[3]] {
@@ -274,7 +274,7 @@ fn nan_fails_no_question_and_is_above_every_number() {
         .unwrap();
     for variant in 0..REAL.len() {
         let schema = hostile_schema(variant);
-        both.postgres.check(&schema).unwrap();
+        both.postgres.check(&schema, ANSWER).unwrap();
         both.ask_postgres(&question(None, &[]), &schema);
     }
     let schema = hostile_schema(0);
@@ -292,7 +292,7 @@ fn nan_fails_no_question_and_is_above_every_number() {
         ] {
             let measures = [Measure::Rows, Measure::NonNull(column), Measure::Steps { column, centre: 0 }];
             let question = question(Some(predicate), &[]);
-            let statement = Statement::new(&question, &measures, &schema, Dialect::Postgres, &both.postgres.table());
+            let statement = Statement::new(&question, &measures, &schema, Dialect::Postgres, &asked(&both.postgres));
             // The upper bound is a hundred steps.
             assert_eq!(both.postgres.run(&statement, MOST).unwrap()[0].measures, [found, found, 100 * found]);
         }
@@ -349,7 +349,7 @@ fn any_predicate() -> impl Strategy<Value = Predicate> {
 #[test]
 fn random_questions_about_random_rows_are_answered_the_same_by_both_engines() {
     let both = RefCell::new(Both::new());
-    both.borrow_mut().postgres.check(&hostile_schema(0)).unwrap();
+    both.borrow_mut().postgres.check(&hostile_schema(0), ANSWER).unwrap();
     let groups = prop::sample::subsequence(vec![0usize, 1, 2, 3, 6, 7, 8], 0..3);
     let asked = (prop::option::weighted(0.9, any_predicate()), groups, 0..WHOLE.len());
     let story = (prop::collection::vec(any_row(), 0..40), prop::collection::vec(asked, 15));
