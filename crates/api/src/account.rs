@@ -3,51 +3,43 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use taximeter_accounting::{Amount, Balance, Budget, FilterRule, OnHalt};
 use taximeter_ledger::{
     Account, AccountName, AccountSpec, Hash, LedgerId, Neighbours, Note, Privacy, Receipt, Standing, Unit, Who,
 };
 use utoipa::ToSchema;
 
-use crate::cost::AmountDocument;
 use crate::journal::{RawRecord, raw_record};
 use crate::number::Computed;
 use crate::problem::Problem;
-use crate::rules::{FilterRequest, OdometerRequest, parameters};
+use crate::rules::{FilterRequest, OdometerRequest, named};
 use crate::sight::Sight;
-use crate::text::{NameSchema, UnitSchema};
 
 /// Everything about an account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AccountDocument {
     /// Its name.
-    #[schema(value_type = NameSchema)]
     pub account: AccountName,
     /// Whether it takes charges: open, halted, closed or exhausted.
-    #[schema(value_type = String)]
     pub standing: Standing,
     /// The first account from the root that takes no charges, and so keeps this one from taking any.
-    #[schema(value_type = Option<NameSchema>)]
     pub blocked_by: Option<AccountName>,
     /// The standing of that account.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_standing: Option<Standing>,
     /// The unit that is protected.
-    #[schema(value_type = UnitSchema)]
     pub unit: Unit,
     /// When two datasets count as neighbours: add-remove or substitute.
-    #[schema(value_type = NeighboursSchema)]
     pub neighbours: Neighbours,
     /// The filter that decides; null for an account that only reads.
     pub filter: Option<FilterDocument>,
     /// The odometer that reads.
     pub odometer: OdometerDocument,
     /// The odometer's bound; null where there is none.
-    #[schema(value_type = Option<f64>)]
     pub reading: Option<Computed>,
     /// Why there is no bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reading_reason: Option<String>,
     /// How many charges it paid.
     pub charges: u64,
@@ -62,21 +54,16 @@ pub struct FilterDocument {
     pub rule: String,
     /// The budget.
     pub budget: BudgetDocument,
-    /// The order of the rule renyi.
-    #[schema(value_type = Option<AmountDocument>)]
-    pub order: Option<Amount>,
+    /// The rule's own parameters.
+    pub parameters: BTreeMap<String, String>,
     /// The largest single cost.
-    #[schema(value_type = Option<AmountDocument>)]
     pub max_cost: Option<Amount>,
     /// What happens on a halt: refuse or stop.
-    #[schema(value_type = String)]
     pub on_halt: OnHalt,
     /// What it promises.
     pub guarantee: String,
     /// The paper, its version and the theorem.
     pub citation: String,
-    /// Whether the rule's own branch is open; adding up may admit more after it was closed.
-    pub rule_open: bool,
     /// What is spent.
     pub spent: BalanceDocument,
     /// What is left.
@@ -88,15 +75,12 @@ pub struct FilterDocument {
 #[serde(deny_unknown_fields)]
 pub struct BudgetDocument {
     /// ε.
-    #[schema(value_type = AmountDocument)]
     pub epsilon: Amount,
     /// δ.
     #[serde(default = "zero")]
-    #[schema(value_type = AmountDocument)]
     pub delta: Amount,
     /// The part of δ that is set aside for the mechanisms' own deltas.
     #[serde(default = "zero")]
-    #[schema(value_type = AmountDocument)]
     pub mechanism_delta: Amount,
 }
 
@@ -122,10 +106,8 @@ impl BudgetDocument {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct BalanceDocument {
     /// Σε; null where a cost had none.
-    #[schema(value_type = Option<AmountDocument>)]
     pub epsilon: Option<Amount>,
     /// Σδ.
-    #[schema(value_type = AmountDocument)]
     pub delta: Amount,
     /// The share of the filter's own budget.
     #[schema(value_type = Option<f64>)]
@@ -144,10 +126,8 @@ pub struct OdometerDocument {
     /// The rule that reads.
     pub rule: String,
     /// The δ at which the reading holds.
-    #[schema(value_type = AmountDocument)]
     pub at_delta: Amount,
     /// The part of it that is set aside for the mechanisms' own deltas.
-    #[schema(value_type = AmountDocument)]
     pub mechanism_delta: Amount,
     /// The rule's own parameters.
     pub parameters: BTreeMap<String, String>,
@@ -174,7 +154,7 @@ impl AccountDocument {
                 rule: spec.rule().name().to_string(),
                 at_delta: spec.at_delta,
                 mechanism_delta: spec.mechanism_delta,
-                parameters: parameters(spec),
+                parameters: named(spec.parameters.named()),
                 guarantee: account.odometer().guarantee().to_string(),
                 citation: spec.rule().citation().to_string(),
             },
@@ -200,14 +180,13 @@ fn filter(account: &Account) -> Option<FilterDocument> {
     let filter = account.filter()?;
     let spec = filter.spec();
     Some(FilterDocument {
-        rule: spec.rule.name().to_string(),
+        rule: spec.rule().name().to_string(),
         budget: (&spec.budget).into(),
-        order: spec.order,
+        parameters: named(spec.parameters.named()),
         max_cost: spec.max_cost,
         on_halt: spec.on_halt,
         guarantee: filter.guarantee(),
-        citation: spec.rule.citation().to_string(),
-        rule_open: filter.is_branch_open(),
+        citation: spec.rule().citation().to_string(),
         spent: filter.spent().into(),
         left: match account.standing() {
             Standing::Open => filter.left().into(),
@@ -239,7 +218,6 @@ pub fn blocked_by<'a>(account: &Account, find: impl Fn(&AccountName) -> Option<&
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AccountList {
     /// The ledger.
-    #[schema(value_type = String)]
     pub ledger: LedgerId,
     /// The accounts.
     pub accounts: Vec<AccountDocument>,
@@ -260,6 +238,7 @@ impl AccountList {
 }
 
 /// An account to open. What is left out has its default.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(examples(
@@ -268,25 +247,19 @@ impl AccountList {
 ))]
 pub struct NewAccount {
     /// Its name, such as `census` or `census/alice`; the account above it must exist.
-    #[schema(value_type = NameSchema)]
     pub account: AccountName,
     /// The unit that is protected [default: record, or that of the account above].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<UnitSchema>)]
     pub unit: Option<Unit>,
     /// When two datasets count as neighbours [default: add-remove, or that of the account above].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<NeighboursSchema>)]
     pub neighbours: Option<Neighbours>,
     /// The filter with its budget; without one the account only reads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<FilterRequest>,
-    /// The odometer [default: renyi-mixture, at the budget's δ].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The odometer; left out, the default rule at the budget's δ.
     pub odometer: Option<OdometerRequest>,
 }
 
 /// The names of the neighbouring relations.
+#[skip_serializing_none]
 #[derive(ToSchema)]
 #[schema(as = Neighbours, rename_all = "kebab-case")]
 #[allow(dead_code, reason = "only its schema is used")]
@@ -302,8 +275,8 @@ impl NewAccount {
             account: spec.name.clone(),
             unit,
             neighbours,
-            filter: spec.filter.as_ref().map(FilterRequest::new),
-            odometer: Some(OdometerRequest::new(&spec.odometer)),
+            filter: spec.filter.as_ref().map(FilterRequest::from),
+            odometer: Some(OdometerRequest::from(&spec.odometer)),
         }
     }
 
@@ -311,7 +284,7 @@ impl NewAccount {
     pub fn spec(&self, above: Option<&Account>) -> Result<AccountSpec, Problem> {
         let privacy = above.map_or_else(Privacy::default, |account| account.privacy().clone());
         let (filter, odometer) =
-            crate::rules::specs(self.filter.as_ref(), self.odometer.as_ref(), FilterRule::Residue)?;
+            crate::rules::specs(self.filter.as_ref(), self.odometer.as_ref(), FilterRule::default())?;
         Ok(AccountSpec {
             name: self.account.clone(),
             privacy: Privacy {
@@ -330,37 +303,31 @@ pub struct Opened {
     /// `opened`.
     pub outcome: String,
     /// The ledger.
-    #[schema(value_type = String)]
     pub ledger: LedgerId,
     /// The place of the record in the journal.
     pub sequence: u64,
     /// The hash of the record.
-    #[schema(value_type = String)]
     pub hash: Hash,
     /// The record as it stands in the journal.
-    #[schema(value_type = Object)]
     pub record: RawRecord,
     /// Whether the ledger was made for it; left out by a server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger_created: Option<bool>,
     /// Where the witness is; left out by a server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<String>,
     /// The account.
     pub account: AccountDocument,
 }
 
 /// A wish to close an account.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(examples(json!({"note": "the study has ended"})))]
 pub struct CloseRequest {
     /// Who closes it, if it is not said by a token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, min_length = 1, max_length = 128)]
     pub by: Option<Who>,
     /// Why.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, min_length = 1, max_length = 1024)]
     pub note: Option<Note>,
 }
@@ -371,15 +338,12 @@ pub struct Closed {
     /// `closed`.
     pub outcome: String,
     /// The ledger.
-    #[schema(value_type = String)]
     pub ledger: LedgerId,
     /// The place of the record in the journal.
     pub sequence: u64,
     /// The hash of the record.
-    #[schema(value_type = String)]
     pub hash: Hash,
     /// The record as it stands in the journal.
-    #[schema(value_type = Object)]
     pub record: RawRecord,
     /// The account.
     pub account: AccountDocument,

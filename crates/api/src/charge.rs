@@ -1,8 +1,7 @@
 //! Charges: what is asked, what was paid, and what was refused.
 
-use std::iter::successors;
-
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use taximeter_accounting::Cost;
 use taximeter_ledger::{
     Account, AccountName, After, Charge, Error, Hash, Key, Ledger, LedgerId, Neighbours, Note, Receipt, Refusal, Unit,
@@ -10,14 +9,15 @@ use taximeter_ledger::{
 };
 use utoipa::ToSchema;
 
-use crate::account::{NeighboursSchema, unbounded};
-use crate::cost::{CostSchema, DeclaredCost, DeclaredCostSchema};
+use crate::account::unbounded;
+use crate::cost::{DeclaredCost, DeclaredCostSchema};
 use crate::journal::{RawRecord, seen_record};
 use crate::number::Computed;
 use crate::sight::Sight;
-use crate::text::{NameSchema, UnitSchema};
+use crate::text::NameSchema;
 
 /// A charge, or a quote of one: a list of costs on one or more accounts, which pay together with all accounts above them.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(examples(
@@ -32,19 +32,13 @@ pub struct ChargeRequest {
     #[schema(value_type = Vec<DeclaredCostSchema>, min_items = 1, max_items = 64)]
     pub costs: Vec<DeclaredCost>,
     /// The unit that the costs are about; it must be the accounts'.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<UnitSchema>)]
     pub unit: Option<Unit>,
     /// The neighbouring relation that the costs are about; it must be the accounts'.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<NeighboursSchema>)]
     pub neighbours: Option<Neighbours>,
     /// Who asks. A server knows it from the token, and takes no other name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, min_length = 1, max_length = 128)]
     pub by: Option<Who>,
     /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, min_length = 1, max_length = 1024)]
     pub note: Option<Note>,
 }
@@ -77,17 +71,14 @@ pub struct Charged {
     /// Whether it was made now or before.
     pub outcome: ChargedOutcome,
     /// The ledger.
-    #[schema(value_type = String)]
     pub ledger: LedgerId,
     /// The place of the record in the journal.
     pub sequence: u64,
     /// The hash of the record; null with the record: what others have could be guessed and tried against it.
-    #[schema(value_type = Option<String>)]
     pub hash: Option<Hash>,
     /// The idempotency key, as it was given.
     pub key: String,
     /// The record as it stands in the journal; null if it is about accounts that may not be seen.
-    #[schema(value_type = Option<Object>)]
     pub record: Option<RawRecord>,
     /// The accounts that paid, from the root down, as far as they may be seen.
     pub accounts: Vec<Paid>,
@@ -97,80 +88,33 @@ pub struct Charged {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Paid {
     /// The account.
-    #[schema(value_type = NameSchema)]
     pub account: AccountName,
     /// The odometer's bound after it; null where there is none.
-    #[schema(value_type = Option<f64>)]
     pub reading: Option<Computed>,
     /// Why there is no bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reading_reason: Option<String>,
     /// The share of the budget that was left after it; null without a budget.
-    #[schema(value_type = Option<f64>)]
     pub left: Option<Computed>,
-    /// The branch of the filter that it closed for good.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub closes: Option<String>,
     /// What a reading means.
     pub guarantee: String,
     /// What the filter promises.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub filter_guarantee: Option<String>,
     /// The unit that is protected.
-    #[schema(value_type = UnitSchema)]
     pub unit: Unit,
     /// When two datasets count as neighbours.
-    #[schema(value_type = NeighboursSchema)]
     pub neighbours: Neighbours,
 }
 
-/// A branch of an account's filter, by name.
-pub type Branch = (AccountName, &'static str);
-
-/// The branches of filters that are open, of the accounts that would pay and may be seen: a charge may close one for good.
-pub fn open_branches(ledger: &Ledger, accounts: &[AccountName], sight: &Sight) -> Vec<Branch> {
-    let mut open = Vec::new();
-    for account in accounts {
-        let mut path: Vec<AccountName> = successors(Some(account.clone()), AccountName::parent).collect();
-        path.reverse();
-        for name in path {
-            if sight.sees(&name) && open.iter().all(|(other, _)| *other != name) {
-                // An account that does not exist is an error of the charge, which says so.
-                let _ = ledger.look(&name, |account| open.extend(branches(account)));
-            }
-        }
-    }
-    open
-}
-
-/// Those of the branches that were open before and are not any more.
-pub fn closed_branches(ledger: &Ledger, mut before: Vec<Branch>) -> Vec<Branch> {
-    before.retain(|(name, branch)| {
-        let is_open = ledger.look(name, |account| branches(account).any(|(_, open)| open == *branch));
-        !is_open.unwrap_or(false)
-    });
-    before
-}
-
-fn branches(account: &Account) -> impl Iterator<Item = Branch> {
-    let open = account.filter().map(|filter| {
-        let rule = filter.spec().rule.name();
-        [(filter.is_branch_open(), rule), (filter.is_basic_open() && rule != "basic", "basic")]
-    });
-    let open = open.into_iter().flatten().filter(|(is_open, _)| *is_open);
-    open.map(|(_, branch)| (account.name().clone(), branch))
-}
-
 impl Paid {
-    fn new(after: &After, account: &Account, closed: &[Branch]) -> Paid {
+    fn new(after: &After, account: &Account) -> Paid {
         let reason = if after.reading.is_none() { unbounded(account) } else { None };
-        let closes = closed.iter().find(|(name, _)| *name == after.account).map(|(_, branch)| branch.to_string());
         Paid {
             account: after.account.clone(),
             reading: after.reading.map(Computed::from),
             reading_reason: reason.map(str::to_string),
             left: after.left.map(Computed::from),
-            closes,
             guarantee: account.odometer().guarantee().to_string(),
             filter_guarantee: account.filter().map(|filter| filter.guarantee()),
             unit: account.privacy().unit.clone(),
@@ -180,17 +124,16 @@ impl Paid {
 }
 
 impl Charged {
-    /// A receipt with the accounts that paid, and the branches that it closed.
+    /// A receipt with the accounts that paid.
     pub fn new(
         outcome: ChargedOutcome,
         key: &str,
         receipt: &Receipt,
-        closed: &[Branch],
         ledger: &Ledger,
         sight: &Sight,
     ) -> Result<Charged, Error> {
         let seen = receipt.after().iter().filter(|after| sight.sees(&after.account));
-        let paid = |after: &After| ledger.look(&after.account, |account| Paid::new(after, account, closed));
+        let paid = |after: &After| ledger.look(&after.account, |account| Paid::new(after, account));
         let accounts = seen.map(paid).collect::<Result<_, Error>>()?;
         let record = seen_record(receipt, sight);
         Ok(Charged {
@@ -213,32 +156,26 @@ pub struct Refused {
     /// The accounts that refused, from the root down.
     pub refused: Vec<RefusedAccount>,
     /// What was asked.
-    #[schema(value_type = Vec<CostSchema>)]
     pub asked: Vec<Cost>,
     /// The largest costs of the same kinds and proportions that would fit on the accounts that may be seen; null if none.
-    #[schema(value_type = Option<Vec<CostSchema>>)]
     pub fits: Option<Vec<Cost>>,
     /// Whether an account that may be seen takes no charges any more.
     #[serde(default)]
     pub not_open: bool,
     /// The ledger, where accounts that are set to stop were closed by a record: that is its receipt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerId>,
     /// The place of that record in the journal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sequence: Option<u64>,
     /// Its hash.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<Hash>,
     /// The record as it stands in the journal; left out if it is about accounts that may not be seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<RawRecord>,
     /// The accounts that were closed by it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<NameSchema>)]
     pub halted: Vec<AccountName>,
 }
 
@@ -246,7 +183,6 @@ pub struct Refused {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RefusedAccount {
     /// The account; null for one above that may not be seen.
-    #[schema(value_type = Option<NameSchema>)]
     pub account: Option<AccountName>,
     /// Why.
     pub reason: String,

@@ -1,7 +1,9 @@
 //! Costs in requests and documents.
 
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
-use taximeter_accounting::{Amount, Cost, Declared};
+use serde_json::Value as Json;
+use taximeter_accounting::{Amount, Cost, CostForm, CostKind, Declared, Number};
 use utoipa::openapi::schema::{AdditionalProperties, Object, ObjectBuilder, OneOfBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -36,32 +38,38 @@ impl ToSchema for CostSchema {
 
 impl PartialSchema for CostSchema {
     fn schema() -> RefOr<Schema> {
-        let amount = |description: &str| text(description, AMOUNT, None).build();
-        let delta = amount("the mechanism's own δ; 0 if left out");
-        one_of_kinds(|_| amount("the parameter").into(), &delta, "A cost: its kind, and its parameter.")
+        one_of_kinds(|number| text(number.help, AMOUNT, None).build(), false, "A cost: its kind, and its parameter.")
     }
 }
 
-/// An object with one of the kinds in it; δ goes with ε alone.
-fn one_of_kinds(parameter: impl Fn(&str) -> Schema, delta: &Object, description: &str) -> RefOr<Schema> {
-    let kinds = KINDS.iter().fold(OneOfBuilder::new(), |kinds, (name, description)| {
-        let kind =
-            ObjectBuilder::new().property(*name, parameter(name)).required(*name).description(Some(*description));
-        kinds.item(closed(if *name == "epsilon" { kind.property("delta", delta.clone()) } else { kind }))
+/// An object with one of the kinds in it, each as its table says; δ goes with ε alone.
+fn one_of_kinds(number: fn(&Number) -> Object, with_all_forms: bool, description: &str) -> RefOr<Schema> {
+    let object = |form: &CostForm| {
+        let numbers = form.numbers.iter();
+        closed(numbers.fold(ObjectBuilder::new(), |object, field| {
+            object.property(field.name, number(field)).required(field.name)
+        }))
+    };
+    let kinds = CostKind::ALL.into_iter().fold(OneOfBuilder::new(), |kinds, kind| {
+        let direct = kind.direct_form();
+        let forms = kind.forms().iter().take(if with_all_forms { usize::MAX } else { 1 });
+        let ways: Vec<Schema> = forms
+            .map(|form| match direct.is_some_and(|direct| direct.name == form.name) {
+                true => number(form.numbers[0]).into(),
+                false => object(form).build().into(),
+            })
+            .collect();
+        let value: Schema = match <[Schema; 1]>::try_from(ways) {
+            Ok([only]) => only,
+            Err(ways) => ways.into_iter().fold(OneOfBuilder::new(), OneOfBuilder::item).build().into(),
+        };
+        let entry =
+            ObjectBuilder::new().property(kind.name(), value).required(kind.name()).description(Some(kind.sentence()));
+        let beside = direct.into_iter().flat_map(|form| form.numbers.iter().skip(1));
+        kinds.item(closed(beside.fold(entry, |entry, optional| entry.property(optional.name, number(optional)))))
     });
     kinds.description(Some(description)).into()
 }
-
-/// The kinds of costs by name.
-const KINDS: [(&str, &str); 7] = [
-    ("epsilon", "(ε, δ)-differential privacy"),
-    ("gaussian", "continuous Gaussian noise, μ-GDP"),
-    ("discrete_gaussian", "discrete Gaussian noise, by its μ"),
-    ("zcdp", "ρ-zCDP"),
-    ("laplace", "Laplace noise, by its ε"),
-    ("randomized_response", "randomized response, by its ε"),
-    ("exponential", "the exponential mechanism, by its η"),
-];
 
 /// How a cost may be declared: as it looks in a document, or by what the mechanism does, such as
 /// `{"gaussian":{"sigma":"20","sensitivity":"1"}}`.
@@ -75,33 +83,10 @@ impl ToSchema for DeclaredCostSchema {
 
 impl PartialSchema for DeclaredCostSchema {
     fn schema() -> RefOr<Schema> {
-        let delta = declared("the mechanism's own δ, below 1; 0 if left out");
         let description = "A cost as it is declared. Amounts are decimal numbers, best in text: they are read from their digits, \
                            exactly, and rounded up where they are too long.";
-        one_of_kinds(parameter, &delta, description)
+        one_of_kinds(|number| declared(number.help), true, description)
     }
-}
-
-/// The parameter of a kind of cost, or what the mechanism does.
-fn parameter(kind: &str) -> Schema {
-    let itself = declared("the parameter itself");
-    let described = match kind {
-        "gaussian" | "discrete_gaussian" => noise("sigma", "the standard deviation of the noise"),
-        "laplace" => noise("scale", "the scale of the noise"),
-        "randomized_response" => ObjectBuilder::new()
-            .property("truth", declared("the probability of the truth, from a half and below 1"))
-            .required("truth"),
-        _ => return itself.into(),
-    };
-    OneOfBuilder::new().item(itself).item(closed(described)).build().into()
-}
-
-fn noise(name: &str, description: &str) -> ObjectBuilder {
-    ObjectBuilder::new()
-        .property(name, declared(description))
-        .required(name)
-        .property("sensitivity", declared("how far one unit can move the value"))
-        .required("sensitivity")
 }
 
 /// An object with nothing else in it.
@@ -118,6 +103,34 @@ fn declared(description: &str) -> Object {
         .minimum(Some(0))
         .examples(["0.1"])
         .build()
+}
+
+/// An amount that is offered, as text or as a number: it is read from its digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct OfferedAmount(pub Amount);
+
+impl<'de> Deserialize<'de> for OfferedAmount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Amount::parse_exact(&text_or_number(deserializer)?).map(OfferedAmount).map_err(Error::custom)
+    }
+}
+
+impl ToSchema for OfferedAmount {}
+
+impl PartialSchema for OfferedAmount {
+    fn schema() -> RefOr<Schema> {
+        declared("An amount, best in text: it is read from its digits, exactly.").into()
+    }
+}
+
+/// The text of a number, with or without quotes.
+pub(crate) fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Json::deserialize(deserializer)? {
+        Json::String(text) => Ok(text),
+        Json::Number(number) => Ok(number.as_str().to_string()),
+        other => Err(Error::custom(format!("{other} is no number; write for instance 0.1 or \"0.1\""))),
+    }
 }
 
 /// An amount, as text.

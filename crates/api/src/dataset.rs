@@ -4,25 +4,26 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use serde_with::skip_serializing_none;
 use taximeter_accounting::FilterRule;
 use taximeter_gate::{
-    BadRow, Category, Column, ColumnType, Counted, Dataset, Declaration, DeclaredColumn, FailedQuestion, Number,
-    PrivacyUnit, Registered, Rules, Schema, Value,
+    BadRow, Category, Column, ColumnType, Counted, CsvForm, Dataset, Declaration, DeclaredColumn, FailedQuestion,
+    Number, PrivacyUnit, Registered, Rules, Schema, Value,
 };
 use taximeter_ledger::{Account, AccountName, Neighbours};
 use utoipa::ToSchema;
 
-use crate::account::{AccountDocument, NeighboursSchema};
+use crate::account::AccountDocument;
+use crate::cost::AmountDocument;
 use crate::problem::Problem;
 use crate::rules::{FilterRequest, OdometerRequest, specs};
 use crate::sight::Sight;
-use crate::text::{NameSchema, NumberSchema, PartSchema};
+use crate::text::{NumberSchema, PartSchema};
 
 /// A dataset, as far as it may be seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetDocument {
     /// Its name, and that of its account.
-    #[schema(value_type = NameSchema)]
     pub dataset: AccountName,
     /// The newest version, from 1.
     pub version: u32,
@@ -34,6 +35,9 @@ pub struct DatasetDocument {
     pub reuse: bool,
     /// How long a question may take, in seconds.
     pub timeout_seconds: f64,
+    /// The least that a question must cost, if there is a floor: its ε, or its μ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_epsilon: Option<AmountDocument>,
     /// Where the data are, without passwords; for the owner alone.
     pub data: Option<String>,
     /// What the owner declared.
@@ -41,7 +45,6 @@ pub struct DatasetDocument {
     /// Its account, if it may be seen.
     pub account: Option<AccountDocument>,
     /// The accounts of its analysts that may be seen.
-    #[schema(value_type = Vec<NameSchema>)]
     pub analysts: Vec<AccountName>,
 }
 
@@ -63,11 +66,10 @@ pub struct SchemaDocument {
     #[serde(default = "row")]
     pub unit: String,
     /// The most rows of one unit that count; goes with a column as the unit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rows_per_unit: Option<u32>,
     /// When two datasets count as neighbours.
     #[serde(default = "add_remove")]
-    #[schema(value_type = NeighboursSchema)]
     pub neighbours: Neighbours,
     /// The columns.
     #[serde(default)]
@@ -83,29 +85,28 @@ fn add_remove() -> Neighbours {
 }
 
 /// What is declared about a column.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ColumnDocument {
     /// Its name.
     pub name: String,
     /// Its type; found in the data if it is left out.
-    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "type")]
     #[schema(value_type = Option<ColumnTypeSchema>)]
     pub kind: Option<String>,
     /// The bounds that its values are clamped to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<NumberSchema>>, min_items = 2, max_items = 2)]
     pub bounds: Option<[String; 2]>,
     /// The grid that its values are put on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<NumberSchema>)]
     pub grid: Option<String>,
     /// The categories that may be grouped by.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<CategorySchema>>)]
     pub categories: Option<Vec<Json>>,
 }
 
+#[skip_serializing_none]
 #[derive(ToSchema)]
 #[schema(as = ColumnType, rename_all = "kebab-case")]
 #[allow(dead_code, reason = "only its schema is used")]
@@ -144,7 +145,7 @@ impl SchemaDocument {
 
     /// What is declared before the data are seen.
     pub fn of(declaration: &Declaration) -> SchemaDocument {
-        let (unit, max_rows_per_unit) = unit_parts(&declaration.unit);
+        let (unit, max_rows_per_unit) = unit_parts(declaration.unit.as_ref().unwrap_or(&PrivacyUnit::Row));
         let category = |category: &Category| match category {
             Category::Typed(value) => value.json(),
             Category::Written(text) => Json::String(text.clone()),
@@ -179,7 +180,7 @@ impl SchemaDocument {
     /// The declaration, if it is one.
     pub fn declaration(&self) -> Result<Declaration, Problem> {
         let mut declaration = Declaration::default();
-        declaration.unit = self.privacy_unit()?;
+        declaration.unit = Some(self.privacy_unit()?);
         declaration.neighbours = self.neighbours;
         for column in &self.columns {
             declaration.declare(column.declared().map_err(|problem| {
@@ -256,6 +257,7 @@ impl DatasetDocument {
             rows: dataset.rows.filter(|_| is_owner),
             reuse: dataset.reuse,
             timeout_seconds: dataset.timeout.as_secs_f64(),
+            min_epsilon: dataset.min_epsilon.map(AmountDocument),
             data: is_owner.then(|| dataset.data()),
             schema: SchemaDocument::new(&dataset.schema),
             account: account.filter(|_| sight.sees(&dataset.name)).map(|account| {
@@ -281,28 +283,24 @@ impl DatasetDocument {
 })))]
 pub struct NewDataset {
     /// Its name, and that of its account.
-    #[schema(value_type = NameSchema)]
     pub dataset: AccountName,
     /// Where the data are.
     pub data: NewData,
     /// What is declared [default: a row is protected, types are found in the data; for newer data what was declared before].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<SchemaDocument>,
     /// The filter of its account with the budget; left out if the account is there already, or only reads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<FilterRequest>,
     /// The odometer of its account; left out with the filter if the account is there already.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub odometer: Option<OdometerRequest>,
     /// Whether these are newer data of a dataset that is there already.
     #[serde(default)]
     pub new_version: bool,
     /// Whether an analyst's own earlier answer may be given again at no cost [default: no, or as before].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reuse: Option<bool>,
     /// How long a question may take, in seconds [default: 60, or as before].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<f64>,
+    /// The least that a question must cost: its ε, or its μ [default: anything, or as before].
+    pub min_epsilon: Option<AmountDocument>,
 }
 
 impl NewDataset {
@@ -311,7 +309,7 @@ impl NewDataset {
         if self.filter.is_none() && self.odometer.is_none() {
             return Ok(None);
         }
-        let (filter, odometer) = specs(self.filter.as_ref(), self.odometer.as_ref(), FilterRule::Residue)?;
+        let (filter, odometer) = specs(self.filter.as_ref(), self.odometer.as_ref(), FilterRule::default())?;
         Ok(Some(Rules { filter, odometer }))
     }
 
@@ -319,7 +317,12 @@ impl NewDataset {
     pub fn declaration(&self, before: Option<&Dataset>) -> Result<Declaration, Problem> {
         match &self.schema {
             Some(schema) => schema.declaration(),
-            None => Ok(before.map_or_else(Declaration::default, |before| Declaration::of(&before.schema))),
+            None => {
+                let mut declaration =
+                    before.map_or_else(Declaration::default, |before| Declaration::of(&before.schema));
+                declaration.unit.get_or_insert(PrivacyUnit::Row);
+                Ok(declaration)
+            }
         }
     }
 
@@ -345,6 +348,9 @@ pub enum NewData {
         /// Whether rows that cannot be read are left out; otherwise they refuse the file.
         #[serde(default)]
         skip_bad_rows: bool,
+        /// How the file is written [default: found in its first line, in UTF-8].
+        #[serde(default)]
+        form: CsvFormDocument,
     },
     /// A table of PostgreSQL, which stays where it is.
     Postgres {
@@ -353,6 +359,34 @@ pub enum NewData {
         /// The table, with or without its schema.
         table: String,
     },
+}
+
+/// How a CSV file is written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CsvFormDocument {
+    /// What stands between two fields [default: what the first line has most often].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 1)]
+    pub delimiter: Option<char>,
+    /// The encoding, by a name of the Web such as latin1 [default: utf-8, or what a byte order mark says].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    /// Texts that stand for a missing value, besides an empty field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+impl From<CsvFormDocument> for CsvForm {
+    fn from(CsvFormDocument { delimiter, encoding, missing }: CsvFormDocument) -> CsvForm {
+        CsvForm { delimiter, encoding, missing }
+    }
+}
+
+impl From<CsvForm> for CsvFormDocument {
+    fn from(CsvForm { delimiter, encoding, missing }: CsvForm) -> CsvFormDocument {
+        CsvFormDocument { delimiter, encoding, missing }
+    }
 }
 
 impl std::fmt::Debug for NewData {
@@ -375,17 +409,16 @@ pub struct Upload {
 }
 
 /// What came of a registration.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RegisteredDocument {
     /// The dataset.
-    #[schema(value_type = NameSchema)]
     pub dataset: AccountName,
     /// Its newest version.
     pub version: u32,
     /// What is declared, with all types.
     pub schema: SchemaDocument,
     /// What came of the rows; left out for a table that is asked as it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedDocument>,
     /// Columns of a table that cannot be asked about, and their types.
     pub left_out: Vec<[String; 2]>,
@@ -395,7 +428,6 @@ pub struct RegisteredDocument {
     #[serde(default)]
     pub unchanged: bool,
     /// Why the gate's table of the version before is still in PostgreSQL, if it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_dropped: Option<String>,
     /// The account that pays.
     pub account: AccountDocument,
@@ -452,6 +484,7 @@ impl RegisteredDocument {
 }
 
 /// An analyst to add to a dataset: an account below the dataset's.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(examples(json!({"analyst": "carol", "filter": {"budget": {"epsilon": "0.1", "delta": "1e-7"}}})))]
@@ -460,10 +493,8 @@ pub struct NewAnalyst {
     #[schema(value_type = PartSchema)]
     pub analyst: String,
     /// The filter with the budget; without one the account only reads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<FilterRequest>,
     /// The odometer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub odometer: Option<OdometerRequest>,
 }
 
@@ -477,7 +508,7 @@ impl NewAnalyst {
                 self.analyst
             )));
         }
-        let rule = dataset.filter().map_or(FilterRule::Residue, |filter| filter.spec().rule);
+        let rule = dataset.filter().map_or(FilterRule::default(), |filter| filter.spec().rule());
         let (filter, odometer) = specs(self.filter.as_ref(), self.odometer.as_ref(), rule)?;
         Ok(Rules { filter, odometer })
     }
@@ -487,7 +518,6 @@ impl NewAnalyst {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NewAnalystDocument {
     /// The dataset.
-    #[schema(value_type = NameSchema)]
     pub dataset: AccountName,
     /// The analyst's account.
     pub account: AccountDocument,

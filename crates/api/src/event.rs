@@ -6,7 +6,6 @@ use utoipa::ToSchema;
 
 use crate::number::Computed;
 use crate::sight::Sight;
-use crate::text::NameSchema;
 
 /// What changed since the event before, as far as it may be seen: accounts as they are now, and charges that were refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -23,18 +22,14 @@ pub struct EventDocument {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AccountEvent {
     /// The account.
-    #[schema(value_type = NameSchema)]
     pub account: AccountName,
     /// Whether it takes charges.
-    #[schema(value_type = String)]
     pub standing: Standing,
     /// How many charges it paid in all.
     pub charges: u64,
     /// The odometer's bound; null where there is none.
-    #[schema(value_type = Option<f64>)]
     pub reading: Option<Computed>,
     /// The share of the budget that is left; null without a budget.
-    #[schema(value_type = Option<f64>)]
     pub left: Option<Computed>,
     /// The newest journal record about it.
     pub newest_record: u64,
@@ -46,12 +41,11 @@ pub struct RefusedEvent {
     /// When, in UTC.
     pub time: String,
     /// The first account that refused.
-    #[schema(value_type = NameSchema)]
     pub account: AccountName,
     /// Why.
     pub reason: String,
     /// Who asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 

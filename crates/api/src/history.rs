@@ -6,17 +6,14 @@ use taximeter_ledger::{AccountName, Error, Event, Hash, History, Note, Receipt, 
 use utoipa::ToSchema;
 
 use crate::account::BudgetDocument;
-use crate::cost::CostSchema;
 use crate::journal::{RawRecord, seen_record};
 use crate::number::Computed;
 use crate::sight::Sight;
-use crate::text::NameSchema;
 
 /// A part of an account's history, newest first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct HistoryDocument {
     /// The account.
-    #[schema(value_type = NameSchema)]
     pub account: AccountName,
     /// The records.
     pub records: Vec<RecordDocument>,
@@ -30,7 +27,6 @@ pub struct RecordDocument {
     /// The place of the record in the journal.
     pub sequence: u64,
     /// The hash of the record; null with the record: what others have could be guessed and tried against it.
-    #[schema(value_type = Option<String>)]
     pub hash: Option<Hash>,
     /// What happened: open, charge, halt, close, restore.
     pub what: String,
@@ -38,34 +34,27 @@ pub struct RecordDocument {
     pub time: String,
     /// The accounts that a charge named, as far as they may be seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<NameSchema>)]
     pub accounts: Vec<AccountName>,
     /// What was charged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<CostSchema>)]
     pub costs: Vec<Cost>,
     /// The budget that the account was opened with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetDocument>,
     /// The rule that it was opened with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// Who asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Who>,
     /// What for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Note>,
     /// The account's reading afterwards; null where there is no bound.
-    #[schema(value_type = Option<f64>)]
     pub reading: Option<Computed>,
     /// What the account had left afterwards; null without a budget.
-    #[schema(value_type = Option<f64>)]
     pub left: Option<Computed>,
     /// The record as it stands in the journal; null if it is about accounts that may not be seen.
-    #[schema(value_type = Option<Object>)]
     pub record: Option<RawRecord>,
 }
 
@@ -109,7 +98,7 @@ impl RecordDocument {
             Event::Open(spec) => {
                 let filter = spec.filter.as_ref();
                 document.budget = filter.map(|filter| BudgetDocument::from(&filter.budget));
-                document.rule = filter.map(|filter| filter.rule.name().to_string());
+                document.rule = filter.map(|filter| filter.rule().name().to_string());
             }
             Event::Close { by, note, .. } | Event::Restore { by, note, .. } => {
                 (document.by, document.note) = (by, note);

@@ -27,24 +27,24 @@ pub use account::{
     AccountDocument, AccountList, BalanceDocument, BudgetDocument, CloseRequest, Closed, FilterDocument, NewAccount,
     OdometerDocument, Opened, blocked_by, unbounded,
 };
-pub use answer::AnswerDocument;
-pub use charge::{
-    Branch, ChargeRequest, Charged, ChargedOutcome, Paid, Refused, RefusedAccount, closed_branches, open_branches,
-};
-pub use cost::{AmountDocument, CostSchema, DeclaredCost};
+pub use answer::{AnswerAccount, AnswerColumn, AnswerDocument};
+pub use charge::{ChargeRequest, Charged, ChargedOutcome, Paid, Refused, RefusedAccount};
+pub use cost::{AmountDocument, CostSchema, DeclaredCost, OfferedAmount};
 pub use dataset::{
-    BadRowDocument, CheckedDataset, ColumnDocument, DatasetDocument, DatasetList, FailedQuestionDocument,
-    FailedQuestionList, ImportedDocument, NewAnalyst, NewAnalystDocument, NewData, NewDataset, RegisteredDocument,
-    SchemaDocument, Upload, analysts,
+    BadRowDocument, CheckedDataset, ColumnDocument, CsvFormDocument, DatasetDocument, DatasetList,
+    FailedQuestionDocument, FailedQuestionList, ImportedDocument, NewAnalyst, NewAnalystDocument, NewData, NewDataset,
+    RegisteredDocument, SchemaDocument, Upload, analysts,
 };
 pub use event::{AccountEvent, EventDocument, RefusedEvent};
 pub use history::{HistoryDocument, RecordDocument};
 pub use journal::{LedgerDocument, PositionDocument, ReceiptDocument, VerifyDocument, VerifyState, WitnessDocument};
 pub use number::Computed;
 pub use problem::{Code, Problem};
-pub use question::{ClosesDocument, ExplainedPartDocument, Explanation, NoiseName, PriceDocument, QuestionRequest};
+pub use question::{
+    ExpectedAverageDocument, ExplainedPartDocument, Explanation, NoiseName, PriceDocument, QuestionRequest,
+};
 pub use quote::{QuoteDocument, QuotedAccountDocument};
-pub use rules::{FilterRequest, OdometerRequest};
+pub use rules::{FilterRequest, OdometerRequest, specs};
 pub use sight::Sight;
 pub use text::NameSchema;
 pub use token::{CreatedToken, NewToken, Role, TokenDocument, TokenList, WhoAmI};

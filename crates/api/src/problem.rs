@@ -1,11 +1,13 @@
 //! What went wrong, as a problem document (RFC 9457) with a code that stays the same.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use crate::charge::Refused;
 
 /// A problem document, `application/problem+json`.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
     /// `about:blank`: the code says which problem it is.
@@ -19,17 +21,15 @@ pub struct Problem {
     pub code: Code,
     /// What was wrong, with the value, and what to do.
     pub detail: String,
+    /// The parameter of the request that it is about.
+    pub parameter: Option<String>,
     /// Where in a question it went wrong, counted in characters from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
     /// The idempotency key, where asking again with it tells what came of the request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// The journal record of a charge that has no answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<u64>,
     /// The refusal, with the code `refused`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refused>,
 }
 
@@ -115,6 +115,7 @@ impl Problem {
             status: code.status(),
             code,
             detail: detail.into(),
+            parameter: None,
             position: None,
             key: None,
             sequence: None,
@@ -138,20 +139,28 @@ impl std::fmt::Display for Problem {
 
 impl From<taximeter_accounting::Error> for Problem {
     fn from(error: taximeter_accounting::Error) -> Problem {
-        Problem::bad_request(error.to_string())
+        use taximeter_accounting::ErrorKind::*;
+        let parameter = match error.kind() {
+            Parameter { name, .. } => Some(name.to_string()),
+            Budget { .. } => Some("budget".to_string()),
+            _ => None,
+        };
+        Problem { parameter, ..Problem::bad_request(error.to_string()) }
     }
 }
 
 impl From<taximeter_ledger::Error> for Problem {
     fn from(error: taximeter_ledger::Error) -> Problem {
-        let code = match &error {
-            error if error.is_no_account() => Code::NoAccount,
-            error if error.is_key_taken() => Code::KeyReused,
-            error if error.is_input() => Code::BadRequest,
-            error if error.is_busy() || error.is_locked() => Code::Busy,
-            error if error.is_integrity() => Code::Integrity,
-            error if error.is_stopped() => Code::Stopped,
-            error if error.is_unknown_outcome() => Code::UnknownOutcome,
+        use taximeter_ledger::ErrorKind::*;
+        let code = match error.kind() {
+            Accounting(source) => return source.clone().into(),
+            NoAccount { .. } => Code::NoAccount,
+            KeyTaken { .. } => Code::KeyReused,
+            Busy { .. } | Locked { .. } => Code::Busy,
+            Stopped { .. } => Code::Stopped,
+            UnknownOutcome { .. } => Code::UnknownOutcome,
+            _ if error.is_input() => Code::BadRequest,
+            _ if error.is_integrity() => Code::Integrity,
             _ => Code::Storage,
         };
         Problem::new(code, error.to_string())
@@ -160,17 +169,23 @@ impl From<taximeter_ledger::Error> for Problem {
 
 impl From<taximeter_gate::Error> for Problem {
     fn from(error: taximeter_gate::Error) -> Problem {
-        let code = match &error {
-            error if error.is_no_dataset() => Code::NoDataset,
-            error if error.is_no_account() => Code::NoAccount,
-            error if error.is_key_taken() => Code::KeyReused,
-            error if error.is_input() => Code::BadRequest,
-            error if error.is_busy() => Code::Busy,
-            error if error.is_integrity() => Code::Integrity,
-            error if error.is_stopped() => Code::Stopped,
-            error if error.is_unknown_outcome() => Code::UnknownOutcome,
-            _ => Code::Storage,
+        use taximeter_gate::ErrorKind::*;
+        let (code, parameter) = match error.kind() {
+            Ledger(source) => return source.clone().into(),
+            NoDataset { .. } => (Code::NoDataset, None),
+            KeyTaken { .. } => (Code::KeyReused, None),
+            DatasetExists { .. } | NoEarlierVersion { .. } | NoTable { .. } => (Code::BadRequest, Some("new_version")),
+            NoPayer { .. } | PayerExists { .. } => (Code::BadRequest, Some("budget")),
+            OtherPrivacy { .. } => (Code::BadRequest, Some("unit")),
+            NoReuse { .. } => (Code::BadRequest, Some("reuse")),
+            BadRows { .. } => (Code::BadRequest, Some("skip_bad_rows")),
+            Schema { .. } => (Code::BadRequest, Some("schema")),
+            Busy { .. } | DataAway { .. } => (Code::Busy, None),
+            Integrity { .. } => (Code::Integrity, None),
+            _ if error.is_input() => (Code::BadRequest, None),
+            _ => (Code::Storage, None),
         };
-        Problem { position: error.position(), ..Problem::new(code, error.to_string()) }
+        let (position, parameter) = (error.position(), parameter.map(str::to_string));
+        Problem { position, parameter, ..Problem::new(code, error.to_string()) }
     }
 }

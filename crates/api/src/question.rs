@@ -3,15 +3,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Number as JsonNumber;
 use taximeter_accounting::Cost;
-use taximeter_gate::{ExplainedPart, NoiseKind, Number, Prepared, Price};
+use taximeter_gate::{ExpectedAverage, MeasuredPart, NoiseKind, Number, Prepared, Price};
 use taximeter_ledger::{AccountName, Quote, Standing};
 use utoipa::ToSchema;
 
-use crate::cost::{AmountDocument, CostSchema};
+use crate::cost::{OfferedAmount, text_or_number};
 use crate::number::Computed;
 use crate::problem::Problem;
 use crate::sight::Sight;
-use crate::text::{NameSchema, NumberSchema};
+use crate::text::NumberSchema;
 
 /// A question with what is offered for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -22,7 +22,6 @@ use crate::text::{NameSchema, NumberSchema};
 ))]
 pub struct QuestionRequest {
     /// The dataset.
-    #[schema(value_type = NameSchema)]
     pub dataset: AccountName,
     /// The question, in SQL.
     #[schema(min_length = 1)]
@@ -33,8 +32,7 @@ pub struct QuestionRequest {
     #[serde(default)]
     pub clamp: bool,
     /// The account that pays: the dataset's or one below it [default: the token's own, or the dataset's].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<NameSchema>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<AccountName>,
     /// Whether one's own earlier answer to the same question will do.
     #[serde(default)]
@@ -46,12 +44,13 @@ pub struct QuestionRequest {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PriceDocument {
     /// So much ε, for discrete Laplace noise.
-    Epsilon(AmountDocument),
+    Epsilon(OfferedAmount),
     /// So much μ, for discrete Gaussian noise; for accounts with the rules zcdp and renyi.
-    Gaussian(AmountDocument),
+    Gaussian(OfferedAmount),
     /// The least of either for which every 95% interval is at most so wide to each side.
     Error {
         /// The half width, in the units of the answer.
+        #[serde(deserialize_with = "text_or_number")]
         #[schema(value_type = NumberSchema)]
         width: String,
         /// Which noise.
@@ -74,8 +73,8 @@ pub enum NoiseName {
 impl From<Price> for PriceDocument {
     fn from(price: Price) -> PriceDocument {
         match price {
-            Price::Epsilon(epsilon) => PriceDocument::Epsilon(AmountDocument(epsilon)),
-            Price::Gaussian(mu) => PriceDocument::Gaussian(AmountDocument(mu)),
+            Price::Epsilon(epsilon) => PriceDocument::Epsilon(OfferedAmount(epsilon)),
+            Price::Gaussian(mu) => PriceDocument::Gaussian(OfferedAmount(mu)),
             Price::Error { width, noise } => PriceDocument::Error {
                 width: width.to_string(),
                 noise: match noise {
@@ -109,15 +108,12 @@ impl PriceDocument {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Explanation {
     /// The dataset.
-    #[schema(value_type = NameSchema)]
     pub dataset: AccountName,
     /// Its version.
     pub version: u32,
     /// The account that would pay, together with all above it.
-    #[schema(value_type = NameSchema)]
     pub account: AccountName,
     /// The accounts that would pay and may be seen, from the root down.
-    #[schema(value_type = Vec<NameSchema>)]
     pub pays: Vec<AccountName>,
     /// The question in one way of writing.
     pub question: String,
@@ -127,29 +123,18 @@ pub struct Explanation {
     pub parameters: Vec<String>,
     /// The numbers that would be computed.
     pub parts: Vec<ExplainedPartDocument>,
+    /// How many rows its averages need.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub averages: Vec<ExpectedAverageDocument>,
     /// What it would cost.
-    #[schema(value_type = CostSchema)]
     pub cost: Cost,
     /// Whether the accounts that may be seen would take it.
     pub admitted: bool,
     /// The largest costs of the same kinds and proportions that would fit on those; null if none.
-    #[schema(value_type = Option<Vec<CostSchema>>)]
     pub fits: Option<Vec<Cost>>,
     /// Whether one of those takes no charges any more.
     #[serde(default)]
     pub not_open: bool,
-    /// Branches of filters that the charge would close for good.
-    pub closes: Vec<ClosesDocument>,
-}
-
-/// A branch of a filter that a charge would close.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct ClosesDocument {
-    /// The account.
-    #[schema(value_type = NameSchema)]
-    pub account: AccountName,
-    /// The branch.
-    pub branch: String,
 }
 
 /// A number that would be computed, and the noise on it, in the units of the answer.
@@ -158,40 +143,52 @@ pub struct ExplainedPartDocument {
     /// What is computed.
     pub measure: String,
     /// What is paid for it.
-    #[schema(value_type = CostSchema)]
     pub cost: Cost,
     /// The distribution of the noise.
     pub noise: String,
     /// How far one unit can move it, over all groups.
-    #[schema(value_type = f64)]
     pub sensitivity: JsonNumber,
     /// The scale, or standard deviation, of the noise.
     #[schema(value_type = Option<f64>)]
     pub scale: Computed,
     /// How far the noise reaches in 95 of 100 answers.
-    #[schema(value_type = f64)]
     pub half_width: JsonNumber,
 }
 
-impl From<ExplainedPart> for ExplainedPartDocument {
-    fn from(part: ExplainedPart) -> ExplainedPartDocument {
-        let ExplainedPart { measure, cost, noise, sensitivity, scale, half_width } = part;
-        let [sensitivity, half_width] = [sensitivity, half_width].map(JsonNumber::from_string_unchecked);
-        let (noise, scale) = (noise.to_string(), Computed(scale));
-        ExplainedPartDocument { measure, cost, noise, sensitivity, scale, half_width }
+/// What can be said about an average before it is paid for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ExpectedAverageDocument {
+    /// Its column in the answer.
+    pub column: String,
+    /// The bounds of its values.
+    #[schema(value_type = Vec<NumberSchema>, min_items = 2, max_items = 2)]
+    pub bounds: [String; 2],
+    /// With fewer rows in a group its interval is wider than the bounds, if it has one at all.
+    pub needed_rows: u64,
+    /// How many rows a group has on average, at most; only for those who may know the number of rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_rows: Option<u64>,
+}
+
+impl From<MeasuredPart> for ExplainedPartDocument {
+    fn from(part: MeasuredPart) -> ExplainedPartDocument {
+        let MeasuredPart { measure, cost, noise, sensitivity, scale, half_width } = part;
+        ExplainedPartDocument { measure, cost, noise, sensitivity, scale: scale.into(), half_width }
     }
 }
 
 impl Explanation {
     /// What would come of a question, as far as it may be seen.
     pub fn new(prepared: &Prepared, quote: Quote, sight: &Sight) -> Explanation {
-        let (sql, parameters) = prepared.statement();
+        let (sql, parameters) = prepared.sql();
         let quote = quote.seen_by(|name| sight.sees(name));
         let admitted = quote.is_admitted();
-        let closes = quote.accounts().iter().filter(|_| admitted).filter_map(|account| {
-            let branch = account.closes?.to_string();
-            Some(ClosesDocument { account: account.before.name().clone(), branch })
-        });
+        let rows = prepared.dataset().rows.filter(|_| *sight == Sight::All);
+        let expected_rows = rows.map(|rows| rows / prepared.groups().max(1));
+        let average = |ExpectedAverage { column, low, high, needed_rows }| {
+            let bounds = [low.to_string(), high.to_string()];
+            ExpectedAverageDocument { column, bounds, needed_rows, expected_rows }
+        };
         Explanation {
             dataset: prepared.dataset().name.clone(),
             version: prepared.dataset().version,
@@ -200,12 +197,12 @@ impl Explanation {
             question: prepared.canonical().to_string(),
             sql,
             parameters,
+            averages: prepared.averages().into_iter().map(average).collect(),
             parts: prepared.parts().into_iter().map(ExplainedPartDocument::from).collect(),
             cost: prepared.cost(),
             admitted,
             fits: quote.fits().map(<[Cost]>::to_vec),
             not_open: quote.accounts().iter().any(|account| account.before.standing() != Standing::Open),
-            closes: closes.collect(),
         }
     }
 }

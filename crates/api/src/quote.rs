@@ -6,10 +6,8 @@ use taximeter_ledger::{AccountName, Quote, QuotedAccount, Reason, Standing};
 use utoipa::ToSchema;
 
 use crate::account::unbounded;
-use crate::cost::CostSchema;
 use crate::number::Computed;
 use crate::sight::Sight;
-use crate::text::NameSchema;
 
 /// What would come of a charge on the accounts that may be seen. Charges nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -17,10 +15,8 @@ pub struct QuoteDocument {
     /// `admitted` or `refused`.
     pub verdict: String,
     /// What was asked about.
-    #[schema(value_type = Vec<CostSchema>)]
     pub asked: Vec<Cost>,
     /// The largest costs of the same kinds and proportions that would fit; null if none.
-    #[schema(value_type = Option<Vec<CostSchema>>)]
     pub fits: Option<Vec<Cost>>,
     /// How often the same could be charged; null without a budget, or for a list of different costs.
     pub count: Option<u64>,
@@ -35,38 +31,29 @@ pub struct QuoteDocument {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct QuotedAccountDocument {
     /// The account.
-    #[schema(value_type = NameSchema)]
     pub account: AccountName,
     /// `admitted` or `refused`.
     pub verdict: String,
     /// Why it would refuse.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Its standing.
-    #[schema(value_type = String)]
     pub standing: Standing,
     /// How often the same could be charged.
     pub count: Option<u64>,
     /// Whether it may be more often.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
-    /// The branch of the filter that it would close for good.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub closes: Option<String>,
     /// The odometer's bound now.
-    #[schema(value_type = Option<f64>)]
     pub reading: Option<Computed>,
     /// The share of the budget that is left now.
-    #[schema(value_type = Option<f64>)]
     pub left: Option<Computed>,
     /// The bound afterwards.
-    #[schema(value_type = Option<f64>)]
     pub reading_after: Option<Computed>,
     /// Why there would be no bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reading_reason: Option<String>,
     /// The share afterwards.
-    #[schema(value_type = Option<f64>)]
     pub left_after: Option<Computed>,
     /// What a reading means.
     pub guarantee: String,
@@ -77,7 +64,7 @@ impl QuoteDocument {
     pub fn new(quote: Quote, sight: &Sight) -> QuoteDocument {
         let quote = quote.seen_by(|name| sight.sees(name));
         let document = |quoted: &QuotedAccount| {
-            let QuotedAccount { before, after, count, closes } = quoted;
+            let QuotedAccount { before, after, count } = quoted;
             let admitted = after.as_ref().ok();
             QuotedAccountDocument {
                 account: before.name().clone(),
@@ -86,7 +73,6 @@ impl QuoteDocument {
                 standing: before.standing(),
                 count: count.map(|count| count.count),
                 at_least: is_at_least(*count),
-                closes: closes.filter(|_| quote.is_admitted()).map(str::to_string),
                 reading: before.reading().map(Computed),
                 left: before.left().map(Computed),
                 reading_after: admitted.and_then(|after| after.reading()).map(Computed),

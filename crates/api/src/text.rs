@@ -15,6 +15,16 @@ pub(crate) fn text(description: &str, pattern: &str, longest: Option<usize>) -> 
         .max_length(longest)
 }
 
+/// One of a list of names, each with what it means.
+pub(crate) fn one_of<const N: usize>(names: [(&str, &str); N]) -> RefOr<Schema> {
+    let described = names.map(|(name, meaning)| format!("`{name}`: {meaning}")).join("; ");
+    ObjectBuilder::new()
+        .schema_type(SchemaType::Type(Type::String))
+        .description(Some(described))
+        .enum_values(Some(names.map(|(name, _)| name)))
+        .into()
+}
+
 macro_rules! texts {
     ($($(#[doc = $doc:literal])+ $schema:ident = $name:literal, $pattern:literal, $longest:expr, $description:literal;)+) => {$(
         $(#[doc = $doc])+

@@ -4,8 +4,6 @@ use serde::{Deserialize, Serialize};
 use taximeter_ledger::AccountName;
 use utoipa::ToSchema;
 
-use crate::text::NameSchema;
-
 /// What a token allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -44,17 +42,15 @@ pub struct NewToken {
     pub role: Role,
     /// The accounts of an analyst; those below them are its own too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<NameSchema>)]
     pub accounts: Vec<AccountName>,
     /// The datasets that an analyst may ask about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<NameSchema>)]
     pub datasets: Vec<AccountName>,
     /// Whether an analyst may see what the accounts above have left.
     #[serde(default)]
     pub sees_above: bool,
     /// When it ends, in UTC, such as 2027-01-01T00:00:00Z [default: in 90 days].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     pub expires: Option<String>,
 }
@@ -69,10 +65,8 @@ pub struct TokenDocument {
     /// What it allows.
     pub role: Role,
     /// The accounts of an analyst.
-    #[schema(value_type = Vec<NameSchema>)]
     pub accounts: Vec<AccountName>,
     /// The datasets of an analyst.
-    #[schema(value_type = Vec<NameSchema>)]
     pub datasets: Vec<AccountName>,
     /// Whether an analyst may see what the accounts above have left.
     pub sees_above: bool,
@@ -81,7 +75,7 @@ pub struct TokenDocument {
     /// When it ends, in UTC.
     pub expires: String,
     /// When it was revoked, in UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked: Option<String>,
 }
 

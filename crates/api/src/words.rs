@@ -1,7 +1,6 @@
 //! Numbers and costs for people. Rounding never makes a budget look better than it is.
 
 use taximeter_accounting::{Cost, Count};
-use taximeter_ledger::AccountName;
 
 /// A count for people.
 pub fn show_count(count: Count) -> String {
@@ -73,11 +72,12 @@ pub fn show_costs(costs: &[Cost]) -> String {
     }
 }
 
-/// A branch of a filter that is closed for good.
-pub fn closed_branch(account: &AccountName, branch: &str) -> String {
-    match branch {
-        "basic" => format!("{account}: adding up (the basic branch of its filter), for good, as this has no finite ε"),
-        rule => format!("{account}: the rule {rule}, for good, as only adding up admits this"),
+/// What to say where nothing like what was asked fits, on accounts that are open.
+pub fn nothing_fits(asked: &[Cost]) -> &'static str {
+    let has_delta = |cost: &Cost| cost.numbers().iter().any(|(name, size)| *name == "delta" && !size.is_zero());
+    match asked.iter().any(has_delta) {
+        true => "nothing with this δ, however small its ε",
+        false => "nothing of this kind: the budget is spent",
     }
 }
 
@@ -106,5 +106,12 @@ mod tests {
     #[test]
     fn thousands_stand_apart() {
         assert_eq!([0, 999, 1000, 1234567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_cost_with_its_own_delta_may_fit_nowhere_though_nothing_is_spent() {
+        let cost = |text: &str| serde_json::from_str::<crate::DeclaredCost>(text).unwrap().0;
+        assert!(nothing_fits(&[cost(r#"{"epsilon":"0.1"}"#)]).contains("spent"));
+        assert!(!nothing_fits(&[cost(r#"{"epsilon":"0.1","delta":"1e-9"}"#)]).contains("spent"));
     }
 }

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt};
 use taximeter_api::{
-    AccountList, AnswerDocument, Charged, ChargedOutcome, HistoryDocument, QuoteDocument, ReceiptDocument, Refused,
-    Sight,
+    AccountList, AnswerDocument, Charged, ChargedOutcome, Code, HistoryDocument, Problem, QuoteDocument,
+    ReceiptDocument, Refused, Sight,
 };
 use taximeter_ledger::{AccountName, AccountSpec, Charge, Key, Ledger, Location, Options, Outcome, Privacy};
 
@@ -67,7 +67,7 @@ fn a_charge_on_two_accounts_is_told_to_each_without_the_other() {
         ("census/bob", [false, false, true]),
     ];
     let outcome = ChargedOutcome::Charged;
-    check("charge", |sight| Charged::new(outcome, "k", receipt, &[], &ledger, sight).unwrap(), &texts);
+    check("charge", |sight| Charged::new(outcome, "k", receipt, &ledger, sight).unwrap(), &texts);
     let history = ledger.history(&name("census/alice"), None, 1).unwrap();
     let beside = [texts[0], ("\"left\":0.95", [false, false, true]), texts[2], texts[3]];
     check("history", |sight| HistoryDocument::new(&name("census/alice"), &history, sight).unwrap(), &beside);
@@ -138,4 +138,13 @@ fn an_answer_is_the_stored_bytes_or_has_no_account_that_may_not_be_seen() {
         }
     }
     assert!(AnswerDocument::seen("{}".to_string(), &sights()[0].1).is_err());
+}
+
+#[test]
+fn data_that_cannot_be_reached_are_told_of_without_their_place() {
+    let why = "the data at postgres://db.internal/shop: connection refused".to_string();
+    let away = taximeter_gate::Error::from(taximeter_gate::ErrorKind::DataAway { dataset: name("people"), why });
+    let problem = Problem::from(away);
+    assert_eq!((problem.status, problem.code), (503, Code::Busy));
+    assert!(problem.detail.contains("nothing was charged") && !problem.detail.contains("db.internal"), "{problem}");
 }

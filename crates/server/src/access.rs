@@ -6,11 +6,13 @@ use std::time::Instant;
 use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
-use taximeter_api::{Code, Role, Sight, TokenDocument};
-use taximeter_ledger::{AccountName, Error, Key, Who};
+use taximeter_api::{Code, Problem, Role, Sight, TokenDocument};
+use taximeter_gate::Gate;
+use taximeter_ledger::{AccountName, Error, Key, Ledger, Who};
 
 use crate::dashboard::SessionId;
 use crate::failure::Failure;
+use crate::fair::Permit;
 use crate::places::Place;
 use crate::state::State;
 use crate::trace::Trace;
@@ -68,6 +70,7 @@ impl Action {
 /// Whoever makes a request, by their token.
 #[derive(Clone)]
 pub(crate) struct Caller {
+    pub(crate) state: Arc<State>,
     pub(crate) token: Arc<TokenDocument>,
     pub(crate) sight: Sight,
     /// The session of somebody who looks at pages.
@@ -79,7 +82,7 @@ pub(crate) struct Caller {
 impl Caller {
     /// Whoever has a valid token, if it may make one more request.
     pub(crate) fn admit(
-        state: &State,
+        state: &Arc<State>,
         token: Arc<TokenDocument>,
         session: Option<SessionId>,
         trace: Option<&Trace>,
@@ -99,13 +102,57 @@ impl Caller {
             Role::Owner | Role::Auditor => Sight::All,
             Role::Analyst => Sight::Own { accounts: token.accounts.clone(), above: token.sees_above },
         };
-        Ok(Caller { token, sight, session, _place: Arc::new(place) })
+        Ok(Caller { state: Arc::clone(state), token, sight, session, _place: Arc::new(place) })
     }
 
     /// Whether the token, and the session if there is one, have not ended since.
-    pub(crate) fn is_valid(&self, state: &State) -> bool {
-        state.tokens.is_valid(&self.token.id)
-            && self.session.as_ref().is_none_or(|id| state.sessions.is_open(id, Instant::now()))
+    pub(crate) fn is_valid(&self) -> bool {
+        self.state.tokens.is_valid(&self.token.id)
+            && self.session.as_ref().is_none_or(|id| self.state.sessions.is_open(id, Instant::now()))
+    }
+
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.state.gate
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        self.state.ledger()
+    }
+
+    /// Takes over what other servers wrote to the same ledger, so that nothing is read that is below the truth.
+    pub(crate) async fn fresh(&self) -> Result<(), Failure> {
+        Ok(self.ledger().refresh_async().await?)
+    }
+
+    /// Waits for the principal's turn to do so much work.
+    pub(crate) async fn turn(&self, work: u64) -> Permit {
+        self.state.work.take(&self.token.principal, work).await
+    }
+
+    /// One of the quotes that the principal may have under way.
+    pub(crate) fn quote(&self) -> Result<Place<String>, Failure> {
+        self.state.quotes.take(&self.token.principal).ok_or_else(|| {
+            Failure::new(
+                Code::TooManyRequests,
+                format!(
+                    "{} has as many quotes under way as one may have; wait for their answers",
+                    self.token.principal
+                ),
+            )
+        })
+    }
+
+    /// Does blocking work on a thread for it.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Caller) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let caller = self.clone();
+        match tokio::task::spawn_blocking(move || work(&caller)).await {
+            Ok(result) => Ok(result?),
+            // A defect; what it says is for the log of the process, not for the caller.
+            Err(_) => Err(Failure::new(Code::Storage, "the server failed at this; tell its owner")),
+        }
     }
 
     /// Whether the role allows it.
@@ -179,10 +226,11 @@ impl Caller {
         let principal = &self.token.principal;
         match said.filter(|said| said.as_str() != principal) {
             None => Ok(Who::parse("principal", principal)?),
-            Some(other) => Err(Failure::new(
-                Code::BadRequest,
-                format!("by is {other:?}, but the token is {principal}'s, and the journal says so; leave by out"),
-            )),
+            Some(other) => {
+                let detail =
+                    format!("the token is {principal}'s, and the journal names its owner: it cannot name {other}");
+                Err(Problem { parameter: Some("by".to_string()), ..Problem::bad_request(detail) }.into())
+            }
         }
     }
 }

@@ -101,14 +101,9 @@ impl Events {
 }
 
 /// The messages for one caller, until the server ends or the token does.
-pub(crate) fn stream(
-    state: Arc<State>,
-    caller: Caller,
-    place: OwnedSemaphorePermit,
-) -> impl Stream<Item = Result<Bytes, Infallible>> {
+pub(crate) fn stream(caller: Caller, place: OwnedSemaphorePermit) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let listener = Listener {
-        ticks: state.events.sender.subscribe(),
-        state,
+        ticks: caller.state.events.sender.subscribe(),
         caller,
         knows_nothing: true,
         silent: SILENCE,
@@ -119,7 +114,6 @@ pub(crate) fn stream(
 
 /// One stream.
 struct Listener {
-    state: Arc<State>,
     caller: Caller,
     ticks: Receiver<Arc<Tick>>,
     /// Whether everything must be told, since it is new or fell behind.
@@ -138,9 +132,9 @@ impl Listener {
             }
             let received = tokio::select! {
                 received = self.ticks.recv() => received,
-                () = self.state.until_end() => return None,
+                () = self.caller.state.until_end() => return None,
             };
-            if !self.caller.is_valid(&self.state) {
+            if !self.caller.is_valid() {
                 return None;
             }
             let told = match received {
@@ -164,7 +158,7 @@ impl Listener {
 
     fn everything(&mut self) -> Option<Bytes> {
         self.knows_nothing = false;
-        let accounts = self.state.ledger().accounts();
+        let accounts = self.caller.ledger().accounts();
         let accounts = accounts.iter().filter(|account| self.caller.sight.sees(account.name()));
         let accounts = accounts.map(AccountEvent::from).collect();
         Some(message(&EventDocument { time: Timestamp::now().to_string(), accounts, refused: Vec::new() }))

@@ -28,13 +28,21 @@ impl<T: DeserializeOwned> FromRequest<Arc<State>> for Body<T> {
         }
         let Settings { largest_body, arrival, .. } = state.settings;
         let bytes = read_whole(request.into_body(), largest_body, arrival).await?;
-        let body = serde_json::from_slice(&bytes).map_err(|error| {
-            // What is wrong may be as long as the body.
-            let why: String = error.to_string().chars().take(300).collect();
-            Failure::new(Code::BadRequest, format!("the body: {why}; /openapi.json describes it"))
+        let mut reader = serde_json::Deserializer::from_slice(&bytes);
+        let body = serde_path_to_error::deserialize(&mut reader).map_err(|error| match error.path().iter().next() {
+            Some(_) => unreadable(&format!(", at {}", error.path()), error.inner()),
+            None => unreadable("", error.inner()),
         })?;
+        reader.end().map_err(|error| unreadable("", &error))?;
         Ok(Body(body))
     }
+}
+
+/// What is wrong with a body, and where in it. Both may be as long as the body.
+fn unreadable(at: &str, why: &serde_json::Error) -> Failure {
+    let short = |text: &str| text.chars().take(300).collect::<String>();
+    let (at, why) = (short(at), short(&why.to_string()));
+    Failure::new(Code::BadRequest, format!("the body{at}: {why}; /openapi.json describes it"))
 }
 
 /// Whether the body is said to be of a type, with or without parameters.

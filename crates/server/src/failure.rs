@@ -7,7 +7,7 @@ use taximeter_api::{Code, Problem};
 use crate::trace::Trace;
 
 /// A request that came to nothing, as a problem document.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failure(pub(crate) Box<Problem>);
 
 impl Failure {
@@ -53,9 +53,8 @@ impl IntoResponse for Failure {
         }
         // For the log, which has codes and no details.
         response.extensions_mut().insert(self.0.code);
-        if is_internal(self.0.code) {
-            response.extensions_mut().insert(self.0);
-        }
+        // For an edge that words it differently, or shows a page.
+        response.extensions_mut().insert(self);
         response
     }
 }
@@ -67,8 +66,8 @@ fn is_internal(code: Code) -> bool {
 
 /// Tells what went wrong inside to owners alone; others learn that it did, and what to do.
 pub(crate) fn discreet(response: Response, trace: &Trace) -> Response {
-    match response.extensions().get::<Box<Problem>>().filter(|_| !trace.is_owner()) {
-        Some(problem) => Failure(problem.clone()).told_to(false).into_response(),
+    match response.extensions().get::<Failure>().filter(|failure| is_internal(failure.0.code) && !trace.is_owner()) {
+        Some(failure) => failure.clone().told_to(false).into_response(),
         None => response,
     }
 }

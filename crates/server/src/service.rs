@@ -1,27 +1,26 @@
 //! One request, from its arrival to its answer: a defect is an answer too, what is inside is told to owners alone, nothing is stored on
 //! the way, and the log and the metrics learn of it.
 
-use std::any::Any;
 use std::convert::Infallible;
-use std::future::poll_fn;
 use std::net::IpAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Instant;
 
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, Version, header};
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
 use hyper::body::Incoming;
 use taximeter_api::Code;
 use tower::Service as _;
 
 use crate::failure::{Failure, discreet};
-use crate::log::AnsweredRequest;
+use crate::listen::Newcomer;
+use crate::log::{AnsweredRequest, Event};
 use crate::routes;
 use crate::state::State;
 use crate::trace::Trace;
@@ -31,29 +30,30 @@ use crate::trace::Trace;
 pub struct Service {
     router: Router,
     state: Arc<State>,
-    /// The machine at the other end of the connection.
+    /// The machine at the other end of the connection, and the connection itself.
     peer: Option<IpAddr>,
+    newcomer: Option<Arc<Newcomer>>,
 }
 
 impl Service {
     /// All paths.
     pub fn new(state: &Arc<State>) -> Service {
-        Service { router: routes::router(Arc::clone(state)), state: Arc::clone(state), peer: None }
+        Service { router: routes::router(Arc::clone(state)), state: Arc::clone(state), peer: None, newcomer: None }
     }
 
-    /// The same, for a connection from there.
-    pub(crate) fn for_peer(&self, peer: IpAddr) -> Service {
-        Service { peer: Some(peer), ..self.clone() }
+    /// The service of a connection from a machine.
+    pub(crate) fn for_connection(&self, peer: IpAddr, newcomer: Newcomer) -> Service {
+        Service { peer: Some(peer), newcomer: Some(Arc::new(newcomer)), ..self.clone() }
     }
 
     /// Answers a request.
     pub async fn answer(&self, mut request: Request) -> Response {
         let start = Instant::now();
         let method = known_method(request.method());
-        let trace = Trace::from(self.peer);
+        let trace = Trace::new(self.peer, self.newcomer.clone());
         request.extensions_mut().insert(trace.clone());
         let mut router = self.router.clone();
-        let mut response = match caught(router.call(request)).await {
+        let mut response = match AssertUnwindSafe(router.call(request)).catch_unwind().await {
             Ok(Ok(response)) => discreet(response, &trace),
             // What a defect says may have data values in it, and is for nobody.
             Err(_) => Failure::new(Code::Storage, "the server failed at this; tell its owner").into_response(),
@@ -61,6 +61,9 @@ impl Service {
         let (status, headers) = (response.status(), response.headers_mut());
         // Answers are for whoever has the token, and not for a cache on the way.
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        if self.state.settings.is_encrypted {
+            headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+        }
         if matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE) {
             // The rest of the body is not waited for.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -69,7 +72,7 @@ impl Service {
         let route = trace.route();
         state.metrics.request(route.map_or("", |route| route.as_str()), status.as_u16(), took);
         if state.log.is_on() {
-            state.log.request(AnsweredRequest {
+            state.log.write(Event::Request(AnsweredRequest {
                 method,
                 route: route.cloned(),
                 status: status.as_u16(),
@@ -77,7 +80,7 @@ impl Service {
                 token: trace.token().cloned(),
                 took,
                 bytes: response.body().size_hint().exact(),
-            });
+            }));
         }
         response
     }
@@ -90,7 +93,15 @@ impl hyper::service::Service<hyper::Request<Incoming>> for Service {
 
     fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
         let service = self.clone();
-        Box::pin(async move { Ok(service.answer(request.map(Body::new)).await) })
+        Box::pin(async move {
+            let hosts = request.headers().get_all(header::HOST).iter().count();
+            // Which host is meant is not for the server to guess (RFC 9112, section 3.2).
+            if hosts > 1 || (hosts == 0 && request.version() != Version::HTTP_10) {
+                let detail = "a request names its host once; send one Host header";
+                return Ok(Failure::new(Code::BadRequest, detail).into_response());
+            }
+            Ok(service.answer(request.map(Body::new)).await)
+        })
     }
 }
 
@@ -106,16 +117,6 @@ fn known_method(method: &Method) -> &'static str {
         Method::OPTIONS => "OPTIONS",
         _ => "other",
     }
-}
-
-/// What a future comes to, or with what it panicked. It is not polled again after that.
-async fn caught<T>(future: impl Future<Output = T>) -> Result<T, Box<dyn Any + Send>> {
-    let mut future = pin!(future);
-    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-        Ok(poll) => poll.map(Ok),
-        Err(panic) => Poll::Ready(Err(panic)),
-    })
-    .await
 }
 
 #[cfg(test)]
@@ -141,7 +142,7 @@ mod tests {
             panic!("row 17 has the value 42")
         }
         let router = Router::new().route("/panics", get(panics)).route("/fine", get(async || "fine"));
-        let service = Service { router, state, peer: None };
+        let service = Service { router, state, peer: None, newcomer: None };
         let ask = |path: &str| {
             let request = Request::get(path).body(Body::empty()).unwrap();
             runtime.block_on(async {

@@ -10,10 +10,12 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::dashboard::{Attempts, Sessions};
 use crate::events::Events;
+use crate::fair::FairQueue;
 use crate::limits::Rates;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::places::Places;
+use crate::readiness::Readiness;
 use crate::tokens::Tokens;
 use crate::trails::Trails;
 use crate::turns::Turns;
@@ -38,7 +40,12 @@ pub struct State {
     pub(crate) verification: Verification,
     pub(crate) trails: Trails,
     pub(crate) log: Log,
+    pub(crate) readiness: Readiness,
     pub(crate) settings: Settings,
+    /// Charges and quotes, which wait for each other.
+    pub(crate) work: FairQueue,
+    /// Quotes that are under way, by principal.
+    pub(crate) quotes: Places<String>,
     /// Questions that may run at the same time; the others wait.
     pub(crate) questions: Turns,
     /// Exports that may run at the same time: each keeps a thread and a view of the journal.
@@ -67,6 +74,8 @@ pub struct Settings {
     pub requests_per_second: u32,
     /// Requests of one token that may be under way at the same time, event streams included; 0 for no limit.
     pub requests_at_once: usize,
+    /// Quotes of one principal that may be under way at the same time, what a question would cost included; 0 for no limit.
+    pub quotes_at_once: usize,
     /// Connections from one other machine at the same time; 0 for no limit.
     pub connections_of_one: usize,
     /// Questions that run at the same time.
@@ -79,6 +88,9 @@ pub struct Settings {
     pub farewell: Duration,
     /// Whether browsers reach it encrypted only, so that cookies need not travel otherwise.
     pub is_encrypted: bool,
+    /// The PostgreSQL servers that datasets may be registered from over the network: hosts, or hosts with a port. That of the ledger may
+    /// always be used.
+    pub postgres_hosts: Vec<String>,
     /// Whether a proxy stands in front of it, which says who is behind it.
     pub is_behind_proxy: bool,
 }
@@ -92,6 +104,7 @@ impl Default for Settings {
             connections: 2048,
             requests_per_second: 500,
             requests_at_once: 64,
+            quotes_at_once: 16,
             connections_of_one: 512,
             questions: 8,
             streams: 1024,
@@ -99,6 +112,7 @@ impl Default for Settings {
             farewell: Duration::from_secs(30),
             is_encrypted: false,
             is_behind_proxy: false,
+            postgres_hosts: Vec::new(),
         }
     }
 }
@@ -120,6 +134,9 @@ impl State {
             verification: Verification::default(),
             trails: Trails::default(),
             log,
+            readiness: Readiness::default(),
+            work: FairQueue::default(),
+            quotes: Places::new(settings.quotes_at_once),
             questions: Turns::new(settings.questions),
             exports: Arc::new(Semaphore::new(EXPORTS)),
             started: tokio::time::Instant::now(),

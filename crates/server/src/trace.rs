@@ -2,10 +2,11 @@
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 
 use axum::extract::{MatchedPath, Request};
 use taximeter_api::{Role, TokenDocument};
+
+use crate::listen::Newcomer;
 
 /// Where a request leaves a note of whose it is and of its path: what is put into the request itself is gone when it is answered.
 #[derive(Clone)]
@@ -15,14 +16,16 @@ pub(crate) struct Trace(Arc<Noted>);
 struct Noted {
     /// The machine at the other end of the connection.
     peer: Option<IpAddr>,
+    /// The connection, until it has shown a token.
+    newcomer: Option<Arc<Newcomer>>,
     token: OnceLock<Arc<TokenDocument>>,
     route: OnceLock<MatchedPath>,
 }
 
 impl Trace {
-    /// A request from there.
-    pub(crate) fn from(peer: Option<IpAddr>) -> Trace {
-        Trace(Arc::new(Noted { peer, ..Noted::default() }))
+    /// A request from a machine, over a connection.
+    pub(crate) fn new(peer: Option<IpAddr>, newcomer: Option<Arc<Newcomer>>) -> Trace {
+        Trace(Arc::new(Noted { peer, newcomer, ..Noted::default() }))
     }
 
     /// The machine at the other end of the connection.
@@ -33,6 +36,9 @@ impl Trace {
     /// Says whose it is. A request has one token.
     pub(crate) fn is_of(&self, token: &Arc<TokenDocument>) {
         self.0.token.get_or_init(|| Arc::clone(token));
+        if let Some(newcomer) = &self.0.newcomer {
+            newcomer.prove();
+        }
     }
 
     /// The token, if there was a valid one.
@@ -51,24 +57,11 @@ impl Trace {
     }
 }
 
-/// A handler that notes the template of the path first.
-#[derive(Clone)]
-pub(crate) struct Noting<S>(pub(crate) S);
-
-impl<S: tower::Service<Request>> tower::Service<Request> for Noting<S> {
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = S::Future;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.0.poll_ready(context)
+/// Notes the template of the path.
+pub(crate) async fn note_route(request: Request) -> Request {
+    let extensions = request.extensions();
+    if let (Some(trace), Some(route)) = (extensions.get::<Trace>(), extensions.get::<MatchedPath>()) {
+        trace.0.route.get_or_init(|| route.clone());
     }
-
-    fn call(&mut self, request: Request) -> S::Future {
-        let extensions = request.extensions();
-        if let (Some(trace), Some(route)) = (extensions.get::<Trace>(), extensions.get::<MatchedPath>()) {
-            trace.0.route.get_or_init(|| route.clone());
-        }
-        self.0.call(request)
-    }
+    request
 }

@@ -5,12 +5,16 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use futures_util::StreamExt;
 use taximeter_api::{Code, Problem, Upload};
+use tempfile::{NamedTempFile, TempPath};
 use tokio::io::AsyncWriteExt;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::random::random_digits;
 
 /// How many files there may be at a time, those that arrive included.
 const MOST: usize = 16;
@@ -22,25 +26,24 @@ const KEPT: Duration = Duration::from_secs(3600);
 pub(crate) struct Uploads {
     shelf: Arc<Shelf>,
     largest: u64,
+    places: Arc<Semaphore>,
 }
 
+/// A folder of files, and what they are known by.
 struct Shelf {
     folder: PathBuf,
     /// Beside the folder, and held as long as the server lives.
     lock: PathBuf,
     _held: File,
-    files: Mutex<HashMap<String, Stage>>,
+    /// Nothing in the place of a file while a registration reads it.
+    files: Mutex<HashMap<String, Option<Stored>>>,
 }
 
-/// How far a file is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Arriving,
-    Waiting,
-    /// A registration reads it.
-    InUse,
-    /// A registration reads it, and its time is over.
-    Overdue,
+/// A file that has arrived. It is removed when it is dropped.
+struct Stored {
+    file: TempPath,
+    arrived: Instant,
+    _place: OwnedSemaphorePermit,
 }
 
 impl Uploads {
@@ -50,13 +53,21 @@ impl Uploads {
         let unusable =
             |error: io::Error| Problem::new(Code::Storage, format!("the folder {}: {error}", folder.display()));
         let shelf = Shelf::new(&folder).map_err(unusable)?;
-        Ok(Uploads { shelf: Arc::new(shelf), largest })
+        Ok(Uploads { shelf: Arc::new(shelf), largest, places: Arc::new(Semaphore::new(MOST)) })
     }
 
-    /// Takes a body in. `pause` is how long it may be silent.
+    /// Takes a body in. `pause` is how long it may be silent. If the sender goes away, nothing is left of it.
     pub(crate) async fn receive(&self, body: Body, pause: Duration) -> Result<Upload, Problem> {
-        let arriving = self.shelf.begin()?;
-        let mut file = arriving.create()?;
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
+            // The server does not get less busy by itself: uploaders must register their files.
+            Problem::new(
+                Code::TooManyRequests,
+                format!("there are {MOST} uploads already; register them, or wait an hour until they are forgotten"),
+            )
+        })?;
+        // One that only the server's user may read.
+        let (file, path) = NamedTempFile::new_in(&self.shelf.folder).map_err(unwritable)?.into_parts();
+        let mut file = tokio::fs::File::from_std(file);
         let mut stream = body.into_data_stream();
         let mut bytes = 0;
         loop {
@@ -72,7 +83,9 @@ impl Uploads {
             file.write_all(&chunk).await.map_err(unwritable)?;
         }
         file.flush().await.map_err(unwritable)?;
-        let upload = arriving.arrived();
+        let upload = random_digits::<16>()?;
+        let stored = Stored { file: path, arrived: Instant::now(), _place: place };
+        self.shelf.files().insert(upload.clone(), Some(stored));
         self.forget_later(upload.clone());
         Ok(Upload { upload, bytes })
     }
@@ -99,17 +112,15 @@ impl Uploads {
 
     /// A file to register. It stays if the registration fails, so that it can be tried again.
     pub(crate) fn take(&self, name: &str) -> Result<InUse, Problem> {
-        let mut files = self.shelf.files();
-        // Only names that were given out are known, so nothing else is ever part of a path.
-        match files.get_mut(name) {
-            Some(stage @ Stage::Waiting) => {
-                *stage = Stage::InUse;
-                Ok(InUse { shelf: Arc::clone(&self.shelf), name: name.to_string() })
+        // Only names that were given out are known.
+        match self.shelf.files().get_mut(name).map(Option::take) {
+            Some(Some(stored)) => {
+                Ok(InUse { shelf: Arc::clone(&self.shelf), name: name.to_string(), stored: Some(stored) })
             }
-            Some(Stage::InUse | Stage::Overdue) => {
+            Some(None) => {
                 Err(Problem::new(Code::Busy, "the upload is being registered already; wait until that has ended"))
             }
-            Some(Stage::Arriving) | None => Err(Problem::new(
+            None => Err(Problem::new(
                 Code::NotFound,
                 "there is no such upload: it was registered, or is older than an hour; upload the file again",
             )),
@@ -128,7 +139,7 @@ impl Shelf {
         let door = File::create(shelves.join("door.lock"))?;
         door.lock()?;
         clear_up(shelves)?;
-        let name = random_name()?;
+        let name = random_digits::<16>().map_err(|problem| io::Error::other(problem.detail))?;
         let (folder, lock) = (shelves.join(&name), shelves.join(format!("{name}.lock")));
         let held = File::create_new(&lock)?;
         held.lock()?;
@@ -136,44 +147,15 @@ impl Shelf {
         Ok(Shelf { folder, lock, _held: held, files: Mutex::default() })
     }
 
-    fn begin(self: &Arc<Shelf>) -> Result<Arriving, Problem> {
-        let name = random_name().map_err(|error| Problem::new(Code::Storage, error.to_string()))?;
-        let mut files = self.files();
-        if files.len() >= MOST {
-            // The server does not get less busy by itself: it is for whoever uploads to register them.
-            return Err(Problem::new(
-                Code::TooManyRequests,
-                format!("there are {MOST} uploads already; register them, or wait an hour until they are forgotten"),
-            ));
-        }
-        files.insert(name.clone(), Stage::Arriving);
-        Ok(Arriving { shelf: Arc::clone(self), name: Some(name) })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
-    }
-
-    /// Removes a file whose time is over, or has it removed by whoever reads it.
+    /// Removes a file whose time is over; one that is being read is removed by its reader.
     fn forget(&self, name: &str) {
         let mut files = self.files();
-        match files.get_mut(name) {
-            Some(stage @ Stage::InUse) => *stage = Stage::Overdue,
-            Some(Stage::Waiting) => {
-                files.remove(name);
-                let _ = std::fs::remove_file(self.path(name));
-            }
-            _ => {}
+        if files.get(name).is_some_and(Option::is_some) {
+            files.remove(name);
         }
     }
 
-    fn remove(&self, name: &str) {
-        // One that cannot be removed is removed when a server starts again.
-        let _ = std::fs::remove_file(self.path(name));
-        self.files().remove(name);
-    }
-
-    fn files(&self) -> MutexGuard<'_, HashMap<String, Stage>> {
+    fn files(&self) -> MutexGuard<'_, HashMap<String, Option<Stored>>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -216,79 +198,37 @@ fn private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// A name that nobody guesses.
-fn random_name() -> io::Result<String> {
-    let mut random = [0; 16];
-    getrandom::fill(&mut random)
-        .map_err(|error| io::Error::other(format!("the system gives no random bytes: {error}")))?;
-    Ok(format!("{:032x}", u128::from_le_bytes(random)))
-}
-
-/// A file that is not whole yet. It is removed unless it arrives, also if whoever sends it goes away.
-struct Arriving {
-    shelf: Arc<Shelf>,
-    name: Option<String>,
-}
-
-impl Arriving {
-    /// The file, which only the server's user may read. Made here and not on another thread, where it could be made after this has
-    /// been dropped.
-    fn create(&self) -> Result<tokio::fs::File, Problem> {
-        let mut options = std::fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let name = self.name.as_deref().unwrap_or_default();
-        Ok(options.open(self.shelf.path(name)).map_err(unwritable)?.into())
-    }
-
-    fn arrived(mut self) -> String {
-        let name = self.name.take().unwrap_or_default();
-        self.shelf.files().insert(name.clone(), Stage::Waiting);
-        name
-    }
-}
-
-impl Drop for Arriving {
-    fn drop(&mut self) {
-        if let Some(name) = self.name.take() {
-            self.shelf.remove(&name);
-        }
-    }
-}
-
 /// A file that is being registered.
 pub(crate) struct InUse {
     shelf: Arc<Shelf>,
     name: String,
+    /// Nothing once it is registered.
+    stored: Option<Stored>,
 }
 
 impl InUse {
     pub(crate) fn path(&self) -> PathBuf {
-        self.shelf.path(&self.name)
+        self.stored.as_ref().map_or_else(PathBuf::new, |stored| stored.file.to_path_buf())
     }
 
-    /// Where the files are, which is nobody's business.
-    pub(crate) fn folder(&self) -> &Path {
-        &self.shelf.folder
+    /// What its owner knows it by.
+    pub(crate) fn shown(&self) -> PathBuf {
+        format!("the upload {}", self.name).into()
     }
 
     /// It is registered, and not needed any more.
-    pub(crate) fn registered(self) {
-        self.shelf.files().insert(self.name.clone(), Stage::Overdue);
+    pub(crate) fn registered(mut self) {
+        self.stored = None;
     }
 }
 
 impl Drop for InUse {
     fn drop(&mut self) {
         let mut files = self.shelf.files();
-        match files.get_mut(&self.name) {
-            Some(stage @ Stage::InUse) => *stage = Stage::Waiting,
-            _ => {
-                drop(files);
-                self.shelf.remove(&self.name);
-            }
-        }
+        match self.stored.take().filter(|stored| stored.arrived.elapsed() < KEPT) {
+            Some(stored) => files.insert(std::mem::take(&mut self.name), Some(stored)),
+            None => files.remove(&self.name),
+        };
     }
 }
 
@@ -312,14 +252,14 @@ mod tests {
         let gate = tempfile::tempdir().unwrap();
         let shelves = gate.path().join("uploads");
         let one = Uploads::new(gate.path().to_path_buf(), 100).unwrap();
-        std::fs::write(one.shelf.path("a"), "rows").unwrap();
+        std::fs::write(one.shelf.folder.join("a"), "rows").unwrap();
         // What a server leaves behind that was killed: its folder, and a lock that nobody holds; and what older versions left.
         std::fs::create_dir(shelves.join("dead")).unwrap();
         std::fs::write(shelves.join("dead").join("b"), "rows").unwrap();
         std::fs::write(shelves.join("dead.lock"), "").unwrap();
         std::fs::write(shelves.join("old"), "rows").unwrap();
         let other = Uploads::new(gate.path().to_path_buf(), 100).unwrap();
-        assert_eq!(std::fs::read_to_string(one.shelf.path("a")).unwrap(), "rows");
+        assert_eq!(std::fs::read_to_string(one.shelf.folder.join("a")).unwrap(), "rows");
         assert_eq!(names(&shelves).len(), 5, "{:?}", names(&shelves));
         drop(one);
         assert_eq!(names(&shelves).len(), 3, "{:?}", names(&shelves));

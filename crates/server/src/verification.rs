@@ -77,6 +77,6 @@ impl Shared {
 }
 
 fn panicked() -> VerifyDocument {
-    let reason = "the program failed at it; run `verify` on the ledger's machine".to_string();
+    let reason = "the program failed at it; verify the ledger on its own machine".to_string();
     VerifyDocument { reason: Some(reason), ..VerifyDocument::at(VerifyState::Failed, 0, 0) }
 }

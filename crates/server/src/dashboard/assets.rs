@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use axum::extract::Path;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use taximeter_accounting::{CostForm, CostKind};
 use taximeter_api::Code;
 
 use crate::failure::Failure;
@@ -16,25 +17,42 @@ struct Asset {
     text: &'static str,
 }
 
-const ASSETS: [Asset; 3] = [
-    Asset {
-        name: "style.css",
-        kind: "text/css; charset=utf-8",
-        text: concat!(
-            include_str!("assets/style.css"),
-            include_str!("assets/accounts.css"),
-            include_str!("assets/questions.css"),
-            include_str!("assets/owner.css")
-        ),
-    },
-    Asset { name: "dashboard.js", kind: "text/javascript; charset=utf-8", text: include_str!("assets/dashboard.js") },
-    Asset { name: "icon.svg", kind: "image/svg+xml", text: include_str!("assets/icon.svg") },
-];
+static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
+    let style = [
+        include_str!("assets/style.css"),
+        include_str!("assets/accounts.css"),
+        include_str!("assets/questions.css"),
+        include_str!("assets/owner.css"),
+        &cost_numbers(),
+    ];
+    // Made once, and kept for as long as the program runs.
+    let style = Box::leak(style.concat().into_boxed_str());
+    [
+        Asset { name: "style.css", kind: "text/css; charset=utf-8", text: style },
+        Asset {
+            name: "dashboard.js",
+            kind: "text/javascript; charset=utf-8",
+            text: include_str!("assets/dashboard.js"),
+        },
+        Asset { name: "icon.svg", kind: "image/svg+xml", text: include_str!("assets/icon.svg") },
+    ]
+});
+
+/// Shows the numbers of the form of cost that is chosen, and no others, where the style can tell.
+fn cost_numbers() -> String {
+    let forms = CostKind::ALL.into_iter().flat_map(|kind| kind.forms());
+    let selectors = forms
+        .map(|CostForm { name, .. }| format!(".cost:has(option[value=\"{name}\"]:checked) [data-kinds~=\"{name}\"]"));
+    let selectors = selectors.collect::<Vec<_>>().join(",\n  ");
+    format!(
+        "@supports selector(:has(*)) {{\n  .cost .number-of-kind {{ display: none; }}\n  {selectors} {{ display: block; }}\n}}\n"
+    )
+}
 
 /// What the path of an asset has in it, so that a newer program's are not taken for an older one's.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let mut hasher = blake3::Hasher::new();
-    for asset in &ASSETS {
+    for asset in ASSETS.iter() {
         hasher.update(asset.text.as_bytes());
     }
     hasher.finalize().to_hex()[..16].to_string()

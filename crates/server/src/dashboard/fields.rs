@@ -83,6 +83,11 @@ impl Fields {
         tokio::time::timeout(state.settings.arrival, reading).await.unwrap_or_else(|_| Err(Unread::Late.into()))
     }
 
+    /// What stands behind the question mark of a path, as if it had been filled in.
+    pub(super) fn from_query(query: Option<&str>) -> Fields {
+        Fields(form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect())
+    }
+
     /// Fields that were read in another way.
     pub(super) fn new(fields: Vec<(String, String)>) -> Fields {
         Fields(fields)

@@ -4,21 +4,20 @@ use maud::{Markup, html};
 
 use super::visitor::Visitor;
 use super::words::percent;
-use crate::state::State;
 
 /// A page that misses fewer records than this says nothing about it: they are there when it looks again.
 const FEW: u64 = 1000;
 
 /// What is said while the journal is being read, and when it cannot be. `is_behind` is whether the page misses something for it.
-pub(super) fn journal_note(state: &State, visitor: &Visitor, is_behind: bool) -> Markup {
-    if let Some(problem) = state.trails.problem() {
+pub(super) fn journal_note(visitor: &Visitor, is_behind: bool) -> Markup {
+    if let Some(problem) = visitor.state().trails.problem() {
         // It may be about the inside, like other problems of the store.
         let problem = if visitor.is_owner() { problem } else { "tell the owner".to_string() };
         return html! {
             div.caution data-again="5000" { p { "The journal cannot be read, so this is not all: " (problem) "." } }
         };
     }
-    let (done, of) = state.trails.progress();
+    let (done, of) = visitor.state().trails.progress();
     // How many records there are is for those who may see all of them; a share tells nobody.
     let share = done as f64 / of.max(1) as f64;
     html! {

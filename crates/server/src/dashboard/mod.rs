@@ -8,6 +8,7 @@ mod attempts;
 mod chart;
 mod cookies;
 mod fields;
+mod form;
 mod gauge;
 mod journal_note;
 mod page;
@@ -22,13 +23,11 @@ mod words;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use taximeter_api::Problem;
 
 use self::page::Bare;
 use crate::failure::Failure;
@@ -60,16 +59,9 @@ pub(crate) async fn page_about(failure: Failure) -> Response {
 
 /// What goes wrong before a page can say so itself, such as a name in the path that is none, is a page too.
 async fn as_page(response: Response) -> Response {
-    const LONGEST: usize = 1 << 20;
-    if response.headers().get(header::CONTENT_TYPE).is_none_or(|kind| kind != "application/problem+json") {
-        return response;
-    }
-    let (parts, body) = response.into_parts();
-    let bytes = to_bytes(body, LONGEST).await.unwrap_or_default();
-    match serde_json::from_slice::<Problem>(&bytes) {
-        Ok(problem) => Bare(Failure(Box::new(problem))).into_response(),
-        // The answer to a HEAD has nothing in it.
-        Err(_) => Response::from_parts(parts, Body::from(bytes)),
+    match response.extensions().get::<Failure>() {
+        Some(failure) => Bare(failure.clone()).into_response(),
+        None => response,
     }
 }
 

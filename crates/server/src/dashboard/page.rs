@@ -1,7 +1,7 @@
 //! The frame around every page: who one is, where one may go, and what went wrong.
 
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use taximeter_api::Code;
 
@@ -87,6 +87,12 @@ impl Visitor {
             }
         };
         (status, Document(frame(self.theme, title, content)))
+    }
+
+    /// Goes on to a page, which begins with what came of a form.
+    pub(super) fn done(&self, notice: impl Into<String>, path: &str) -> Response {
+        self.state().sessions.leave_notice(&self.session(), notice.into());
+        Redirect::to(path).into_response()
     }
 
     /// The hidden field that every form has.

@@ -9,8 +9,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use taximeter_api::{Code, Problem, TokenDocument};
+use taximeter_api::{Problem, TokenDocument};
 
+use crate::random::{random, random_digits};
 use crate::tokens::Tokens;
 
 /// How long a session lasts that nobody uses.
@@ -39,11 +40,7 @@ pub(super) struct Ticket(String);
 impl Ticket {
     /// A new one.
     pub(super) fn generate() -> Result<Ticket, Problem> {
-        let mut bits = [0; 32];
-        getrandom::fill(&mut bits).map_err(|error| {
-            Problem::new(Code::Storage, format!("the system gave no random numbers for a session: {error}"))
-        })?;
-        Ok(Ticket(blake3::Hash::from_bytes(bits).to_hex().to_string()))
+        Ok(Ticket(random_digits::<32>()?))
     }
 
     /// What a browser sent, if it looks like one.
@@ -99,11 +96,7 @@ impl Session {
 impl Sessions {
     /// None yet.
     pub(crate) fn new() -> Result<Sessions, Problem> {
-        let mut key = [0; 32];
-        getrandom::fill(&mut key).map_err(|error| {
-            Problem::new(Code::Storage, format!("the system gave no random numbers for sessions: {error}"))
-        })?;
-        Ok(Sessions { open: Mutex::default(), key })
+        Ok(Sessions { open: Mutex::default(), key: random()? })
     }
 
     /// Begins a session with a token. The ticket is always a new one.

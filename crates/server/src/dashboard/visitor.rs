@@ -32,6 +32,10 @@ pub(crate) struct Visitor {
 }
 
 impl Visitor {
+    pub(super) fn state(&self) -> &State {
+        &self.caller.state
+    }
+
     pub(super) fn session(&self) -> SessionId {
         self.ticket.id()
     }
@@ -267,7 +271,7 @@ mod tests {
     #[test]
     fn a_proxy_says_who_is_behind_it_and_nobody_else_does() {
         let peer: IpAddr = "10.0.0.1".parse().unwrap();
-        let trace = Trace::from(Some(peer));
+        let trace = Trace::new(Some(peer), None);
         let forwarded = headers(&[("x-forwarded-for", "192.0.2.1, 192.0.2.2")]);
         let mut twice = forwarded.clone();
         twice.append("x-forwarded-for", "192.0.2.3".parse().unwrap());

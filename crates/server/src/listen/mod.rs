@@ -1,5 +1,6 @@
 //! Connections: taking them, within limits, and letting them end.
 
+mod newcomers;
 mod stream;
 mod tls;
 
@@ -18,9 +19,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
+pub(crate) use self::newcomers::Newcomer;
+use self::newcomers::Newcomers;
 use self::stream::Stream;
 use self::tls::Certificate;
 use crate::events::Events;
+use crate::log::Event;
 use crate::places::{Place, Places};
 use crate::service::Service;
 use crate::state::State;
@@ -78,49 +82,56 @@ impl Listener {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// Serves until `end`, and then until what was accepted is answered.
+    /// Serves until `end`, or until the ledger takes nothing more, which is an error; and then until what was accepted is answered.
     pub async fn serve(self, state: Arc<State>, end: impl Future<Output = ()>) -> Result<(), Problem> {
-        state.log.started(self.address, self.scheme());
+        let listens = format!("{}://{}", self.scheme(), self.address);
+        state.log.write(Event::Start { listens, version: env!("CARGO_PKG_VERSION") });
         let mut background =
             vec![tokio::spawn(reload_tokens(Arc::clone(&state))), tokio::spawn(Events::run(Arc::clone(&state)))];
         background.extend(self.tls.clone().map(|tls| tokio::spawn(renew_certificate(tls, Arc::clone(&state)))));
         let connections = Connections {
             service: Service::new(&state),
             permits: Arc::new(Semaphore::new(state.settings.connections)),
+            newcomers: Arc::default(),
             peers: Places::new(state.settings.connections_of_one),
             tls: self.tls,
             state: Arc::clone(&state),
         };
-        let mut open = JoinSet::new();
-        let mut end = pin!(end);
-        loop {
+        let (mut open, mut accepted) = (JoinSet::new(), None);
+        let (mut end, mut stopped) = (pin!(end), pin!(state.readiness.watch(state.ledger(), &state.log)));
+        let result = loop {
             tokio::select! {
-                () = &mut end => break,
+                () = &mut end => break Ok(()),
+                cause = &mut stopped => break Err(Problem::from(cause)),
                 // Those that ended are forgotten.
                 Some(_) = open.join_next() => {}
-                (stream, peer, taken) = connections.next(&self.listener) => {
-                    open.spawn(connections.serve(stream, peer, taken));
+                next = connections.next(&self.listener), if accepted.is_none() => accepted = Some(next),
+                permit = connections.permit(), if accepted.is_some() => {
+                    if let Some(accepted) = accepted.take() {
+                        open.spawn(connections.serve(accepted, permit));
+                    }
                 }
             }
-        }
+        };
         drop(self.listener);
         state.end();
         let all = async { while open.join_next().await.is_some() {} };
         let _ = timeout(state.settings.farewell, all).await;
-        state.log.ended(open.len());
+        state.log.write(Event::End { cut_off: open.len() });
         open.shutdown().await;
         background.iter().for_each(|task| task.abort());
-        Ok(())
+        result
     }
 }
 
-/// What a connection takes up.
-type Taken = (OwnedSemaphorePermit, Option<Place<IpAddr>>);
+/// A connection that was accepted, the machine at its other end, and one of the places that this machine has.
+type Accepted = (TcpStream, IpAddr, Option<Place<IpAddr>>);
 
 /// What all connections share.
 struct Connections {
     service: Service,
     permits: Arc<Semaphore>,
+    newcomers: Arc<Newcomers>,
     /// By the machine at the other end, unless it is this one.
     peers: Places<IpAddr>,
     tls: Option<Arc<Certificate>>,
@@ -128,35 +139,45 @@ struct Connections {
 }
 
 impl Connections {
-    /// The next connection. While there are as many as there may be, others wait with the operating system.
-    async fn next(&self, listener: &TcpListener) -> (TcpStream, IpAddr, Taken) {
+    /// The next connection, which may still have to wait for a permit.
+    async fn next(&self, listener: &TcpListener) -> Accepted {
         loop {
-            let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else {
-                // Nobody closes the semaphore.
-                return std::future::pending().await;
-            };
             match listener.accept().await.map(|(stream, peer)| (stream, peer.ip().to_canonical())) {
-                Ok((stream, peer)) if peer.is_loopback() => return (stream, peer, (permit, None)),
+                Ok((stream, peer)) if peer.is_loopback() => return (stream, peer, None),
                 Ok((stream, peer)) => match self.peers.take(&peer) {
-                    Some(place) => return (stream, peer, (permit, Some(place))),
+                    Some(place) => return (stream, peer, Some(place)),
                     // It has so many already; this one is closed.
                     None => drop(stream),
                 },
                 // It went away before it was taken.
                 Err(error) if is_of_the_connection(&error) => {}
                 Err(error) => {
-                    self.state.log.not_accepted(&error);
+                    self.state.log.write(Event::NotAccepted { why: error.to_string() });
                     sleep(PAUSE).await;
                 }
             }
         }
     }
 
+    /// Room for one more connection. Where there is none, the first one without a token makes room; where all have one, it waits.
+    async fn permit(&self) -> OwnedSemaphorePermit {
+        loop {
+            tokio::select! {
+                biased;
+                // The semaphore is never closed.
+                Ok(permit) = Arc::clone(&self.permits).acquire_owned() => return permit,
+                () = self.newcomers.close_first() => {}
+            }
+        }
+    }
+
     /// Serves one connection to its end.
-    fn serve(&self, stream: TcpStream, peer: IpAddr, taken: Taken) -> impl Future<Output = ()> + use<> {
-        let (service, state, tls) = (self.service.for_peer(peer), Arc::clone(&self.state), self.tls.clone());
-        async move {
-            let _taken = taken;
+    fn serve(&self, (stream, peer, place): Accepted, permit: OwnedSemaphorePermit) -> impl Future<Output = ()> + use<> {
+        let (newcomer, closed) = self.newcomers.add();
+        let service = self.service.for_connection(peer, newcomer);
+        let (state, tls) = (Arc::clone(&self.state), self.tls.clone());
+        let serving = async move {
+            let _taken = (permit, place);
             // An answer is small, and somebody waits for it.
             let _ = stream.set_nodelay(true);
             let arrival = state.settings.arrival;
@@ -183,6 +204,13 @@ impl Connections {
                 () = state.until_end() => connection.as_mut().graceful_shutdown(),
             }
             let _ = connection.await;
+        };
+        async {
+            tokio::select! {
+                () = serving => {}
+                // Otherwise it was proven, and is not told any more.
+                Ok(()) = closed => {}
+            }
         }
     }
 }
@@ -201,8 +229,9 @@ async fn renew_certificate(tls: Arc<Certificate>, state: Arc<State>) {
         let files = Arc::clone(&tls);
         match tokio::task::spawn_blocking(move || files.renew()).await {
             Ok(None) => {}
-            Ok(Some(result)) => state.log.renewed_certificate(result.map_err(|problem| problem.detail)),
-            Err(_) => state.log.renewed_certificate(Err("a defect in reading it".to_string())),
+            Ok(Some(Ok(()))) => state.log.write(Event::CertificateRenewed),
+            Ok(Some(Err(problem))) => state.log.write(Event::CertificateNotRenewed { why: problem.detail }),
+            Err(_) => state.log.write(Event::CertificateNotRenewed { why: "a defect in reading it".to_string() }),
         }
     }
 }
@@ -221,7 +250,10 @@ async fn reload_tokens(state: Arc<State>) {
         };
         if result.is_ok() != works {
             works = result.is_ok();
-            state.log.reloaded_tokens(result);
+            state.log.write(match result {
+                Ok(()) => Event::TokensReadAgain,
+                Err(why) => Event::TokensNotRead { why },
+            });
         }
     }
 }

@@ -13,14 +13,13 @@ use super::LogForm;
 /// Something that happened.
 pub(super) struct Entry {
     pub(super) time: Timestamp,
-    pub(super) level: Level,
     pub(super) event: Event,
 }
 
 /// How much it matters.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Level {
+enum Level {
     Info,
     Warn,
     Error,
@@ -29,16 +28,59 @@ pub(super) enum Level {
 /// What happened.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub(super) enum Event {
-    Start { listens: String, version: &'static str },
-    End { cut_off: usize },
+pub(crate) enum Event {
+    Start {
+        listens: String,
+        version: &'static str,
+    },
+    /// The end, and how many connections were cut off because they took too long.
+    End {
+        cut_off: usize,
+    },
     Request(AnsweredRequest),
-    NotAccepted { why: String },
-    TokensNotRead { why: String },
+    /// No connection can be taken now.
+    NotAccepted {
+        why: String,
+    },
+    TokensNotRead {
+        why: String,
+    },
     TokensReadAgain,
+    /// A database that an owner wanted to register data from.
+    DatabaseFailed {
+        why: String,
+    },
+    /// The ledger's store does not answer.
+    StoreLost {
+        why: String,
+    },
+    StoreBack,
+    /// The ledger takes nothing more, and the server ends.
+    LedgerStopped {
+        why: String,
+    },
     CertificateRenewed,
-    CertificateNotRenewed { why: String },
-    Panic { place: String },
+    /// The files of the certificate changed, and cannot be used.
+    CertificateNotRenewed {
+        why: String,
+    },
+    Panic {
+        place: String,
+    },
+}
+
+impl Event {
+    fn level(&self) -> Level {
+        match self {
+            Event::Start { .. } | Event::End { cut_off: 0 } => Level::Info,
+            Event::TokensReadAgain | Event::CertificateRenewed | Event::StoreBack => Level::Info,
+            Event::Request(request) if request.status < 500 => Level::Info,
+            Event::End { .. } | Event::DatabaseFailed { .. } => Level::Warn,
+            Event::Request(_) | Event::NotAccepted { .. } | Event::TokensNotRead { .. } => Level::Error,
+            Event::StoreLost { .. } | Event::LedgerStopped { .. } => Level::Error,
+            Event::CertificateNotRenewed { .. } | Event::Panic { .. } => Level::Error,
+        }
+    }
 }
 
 /// A request that was answered.
@@ -98,10 +140,10 @@ pub(super) fn line(form: LogForm, entry: &Entry, dropped: u64) -> String {
         #[serde(skip_serializing_if = "is_zero")]
         dropped: u64,
     }
-    let Entry { time, level, event } = entry;
+    let Entry { time, event } = entry;
     match form {
         LogForm::Json => {
-            let document = Document { time: *time, level: *level, event, dropped };
+            let document = Document { time: *time, level: event.level(), event, dropped };
             serde_json::to_string(&document).unwrap_or_default()
         }
         _ => {
@@ -124,6 +166,10 @@ fn words(event: &Event) -> String {
         Event::NotAccepted { why } => format!("no connection can be taken: {why}"),
         Event::TokensNotRead { why } => format!("tokens that others change cannot be seen: {why}"),
         Event::TokensReadAgain => "tokens that others change are seen again".to_string(),
+        Event::DatabaseFailed { why } => format!("a database cannot be used for a dataset: {why}"),
+        Event::StoreLost { why } => format!("the ledger's store is lost, and nothing is charged meanwhile: {why}"),
+        Event::StoreBack => "the ledger's store is back".to_string(),
+        Event::LedgerStopped { why } => format!("the ledger takes nothing more, and the server ends: {why}"),
         Event::CertificateRenewed => "a renewed certificate is used from now on".to_string(),
         Event::CertificateNotRenewed { why } => {
             format!("the certificate was changed and the one before is still used: {why}")

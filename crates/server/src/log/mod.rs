@@ -6,7 +6,6 @@
 mod line;
 
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,8 +14,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-pub(crate) use self::line::AnsweredRequest;
-use self::line::{Entry, Event, Level, line};
+pub(crate) use self::line::{AnsweredRequest, Event};
+use self::line::{Entry, line};
 
 /// Where lines go, and in which form. Cheap to clone; the last clone to go waits a moment until all is written.
 #[derive(Clone)]
@@ -84,45 +83,8 @@ impl Log {
         std::panic::set_hook(Box::new(move |panic| {
             let place = panic.location().map(|place| format!("{}:{}", place.file(), place.line()));
             let log = Log { lines: lines.upgrade() };
-            log.write(Level::Error, Event::Panic { place: place.unwrap_or_default() });
+            log.write(Event::Panic { place: place.unwrap_or_default() });
         }));
-    }
-
-    pub(crate) fn started(&self, address: SocketAddr, scheme: &'static str) {
-        let version = env!("CARGO_PKG_VERSION");
-        self.write(Level::Info, Event::Start { listens: format!("{scheme}://{address}"), version });
-    }
-
-    /// The end, and how many connections were cut off because they took too long.
-    pub(crate) fn ended(&self, cut_off: usize) {
-        let level = if cut_off == 0 { Level::Info } else { Level::Warn };
-        self.write(level, Event::End { cut_off });
-    }
-
-    /// No connection can be taken now.
-    pub(crate) fn not_accepted(&self, error: &io::Error) {
-        self.write(Level::Error, Event::NotAccepted { why: error.to_string() });
-    }
-
-    /// The tokens of others cannot be read, or can be read again.
-    pub(crate) fn reloaded_tokens(&self, result: Result<(), String>) {
-        match result {
-            Ok(()) => self.write(Level::Info, Event::TokensReadAgain),
-            Err(why) => self.write(Level::Error, Event::TokensNotRead { why }),
-        }
-    }
-
-    /// The files of the certificate changed, and are used from now on, or cannot be.
-    pub(crate) fn renewed_certificate(&self, result: Result<(), String>) {
-        match result {
-            Ok(()) => self.write(Level::Info, Event::CertificateRenewed),
-            Err(why) => self.write(Level::Error, Event::CertificateNotRenewed { why }),
-        }
-    }
-
-    pub(crate) fn request(&self, request: AnsweredRequest) {
-        let level = if request.status >= 500 { Level::Error } else { Level::Info };
-        self.write(level, Event::Request(request));
     }
 
     /// Whether anybody reads what is written.
@@ -130,10 +92,11 @@ impl Log {
         self.lines.is_some()
     }
 
-    fn write(&self, level: Level, event: Event) {
+    /// Has a line written, or counted where lines come too fast.
+    pub(crate) fn write(&self, event: Event) {
         let Some(lines) = &self.lines else { return };
         let Some(sender) = &lines.sender else { return };
-        if sender.try_send(Entry { time: Timestamp::now(), level, event }).is_err() {
+        if sender.try_send(Entry { time: Timestamp::now(), event }).is_err() {
             lines.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -169,43 +132,23 @@ fn write_lines(form: LogForm, out: impl Write, entries: &Receiver<Entry>, droppe
 #[cfg(test)]
 mod tests {
     use taximeter_api::Code;
+    use taximeter_testing::Captured;
 
     use super::*;
 
-    /// A place to write to that others can read.
-    #[derive(Clone, Default)]
-    struct Page(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Page {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl Page {
-        fn text(&self) -> String {
-            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-        }
-    }
-
-    fn request(status: u16, code: Option<Code>) -> AnsweredRequest {
+    fn request(status: u16, code: Option<Code>) -> Event {
         let took = Duration::from_micros(1234);
-        AnsweredRequest { method: "GET", route: None, status, code, token: None, took, bytes: Some(17) }
+        Event::Request(AnsweredRequest { method: "GET", route: None, status, code, token: None, took, bytes: Some(17) })
     }
 
     #[test]
     fn every_line_is_one_document_and_is_there_at_the_end() {
-        let page = Page::default();
+        let page = Captured::default();
         let log = Log::to(LogForm::Json, page.clone());
-        log.started("127.0.0.1:7070".parse().unwrap(), "https");
-        log.request(request(200, None));
-        log.request(request(500, Some(Code::Storage)));
-        log.ended(0);
+        log.write(Event::Start { listens: "https://127.0.0.1:7070".to_string(), version: "1" });
+        log.write(request(200, None));
+        log.write(request(500, Some(Code::Storage)));
+        log.write(Event::End { cut_off: 0 });
         drop(log);
         let text = page.text();
         let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -237,10 +180,10 @@ mod tests {
 
     #[test]
     fn people_get_words() {
-        let page = Page::default();
+        let page = Captured::default();
         let log = Log::to(LogForm::Text, page.clone());
-        log.request(request(409, Some(Code::Refused)));
-        log.reloaded_tokens(Err("no disk".to_string()));
+        log.write(request(409, Some(Code::Refused)));
+        log.write(Event::TokensNotRead { why: "no disk".to_string() });
         drop(log);
         let text = page.text();
         for part in ["GET (no such path)  409 refused  1.2 ms, 17 B\n", "cannot be seen: no disk\n"] {
@@ -249,7 +192,7 @@ mod tests {
     }
 
     /// Takes nothing until it is let.
-    struct Stuck(Receiver<()>, Page);
+    struct Stuck(Receiver<()>, Captured);
 
     impl Write for Stuck {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -265,10 +208,10 @@ mod tests {
     #[test]
     fn lines_that_come_too_fast_are_counted_and_nobody_waits() {
         let (let_go, stuck) = sync_channel(0);
-        let page = Page::default();
+        let page = Captured::default();
         let log = Log::to(LogForm::Json, Stuck(stuck, page.clone()));
         for _ in 0..2 * WAITING + 1000 {
-            log.request(request(200, None));
+            log.write(request(200, None));
         }
         drop(let_go);
         // There is room again.

@@ -1,23 +1,14 @@
 //! Charges, and quotes of them.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State as Shared;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
-use taximeter_api::{
-    ChargeRequest, Charged, ChargedOutcome, Code, Problem, QuoteDocument, Refused, Sight, closed_branches,
-    open_branches,
-};
-use taximeter_ledger::{AccountName, Key, Outcome, Refusal};
+use axum::http::StatusCode;
+use taximeter_api::{ChargeRequest, Charged, ChargedOutcome, Code, Problem, QuoteDocument, Refused, Sight};
+use taximeter_ledger::{Error, ErrorKind, Key, Outcome, Refusal};
 
-use super::{blocking, fresh};
 use crate::access::{Action, Caller};
 use crate::extract::{Body, IdempotencyKey};
 use crate::failure::Failure;
 use crate::responses::{AccountBody, Charging};
-use crate::state::State;
 
 /// Charge accounts, together with all above them. Repeated with the same key, it charges once.
 #[utoipa::path(post, path = "/v1/charges", tag = "charges", security(("token" = [])), request_body = ChargeRequest,
@@ -26,46 +17,33 @@ use crate::state::State;
     responses((status = 201, description = "It is charged, on disk", body = Charged),
         (status = 200, description = "It was charged before, under the same key", body = Charged), Charging))]
 pub(crate) async fn charge(
-    Shared(state): Shared<Arc<State>>,
     caller: Caller,
     IdempotencyKey(key): IdempotencyKey,
     Body(mut request): Body<ChargeRequest>,
-) -> Result<Response, Failure> {
+) -> Result<(StatusCode, Json<Charged>), Failure> {
     caller.require(Action::Charge)?;
     caller.require_own(&request.accounts)?;
     request.by = Some(caller.signature(request.by.as_ref())?);
-    let ledger = state.ledger();
+    let ledger = caller.ledger();
     let charge = request.charge(caller.key(&key)?)?;
-    let before = open_branches(ledger, &request.accounts, &caller.sight);
+    let _turn = caller.turn(work(&request)).await;
     // Whoever goes away meanwhile finds out with the same key.
-    let outcome = ledger.charge_async(charge).await.map_err(|error| of_key(error.into(), &caller, &key))?;
-    match outcome {
-        Outcome::Charged(fresh) => {
-            let closed = closed_branches(ledger, before);
-            let (outcome, receipt) = (ChargedOutcome::Charged, fresh.receipt());
-            let charged = Charged::new(outcome, key.as_str(), receipt, &closed, ledger, &caller.sight)?;
-            Ok(document(StatusCode::CREATED, &charged))
-        }
-        Outcome::Replayed(receipt) => {
-            let charged = Charged::new(ChargedOutcome::Replayed, key.as_str(), &receipt, &[], ledger, &caller.sight)?;
-            Ok(document(StatusCode::OK, &charged))
-        }
+    let outcome = ledger.charge_async(charge).await.map_err(|error| of_key(error, &caller.sight, &key))?;
+    let (status, outcome, receipt) = match &outcome {
+        Outcome::Charged(fresh) => (StatusCode::CREATED, ChargedOutcome::Charged, fresh.receipt()),
+        Outcome::Replayed(receipt) => (StatusCode::OK, ChargedOutcome::Replayed, receipt),
         // What fits takes a while to work out.
         Outcome::Refused(refusal) => {
-            let told = move |_: &State| Ok::<_, Problem>(refused(&refusal, &caller.sight));
-            Err(Failure(Box::new(blocking(&state, told).await?)))
+            let refusal = refusal.clone();
+            return Err(caller.blocking(move |caller| Ok(refused(&refusal, &caller.sight))).await?.into());
         }
-    }
+    };
+    Ok((status, Json(Charged::new(outcome, key.as_str(), receipt, ledger, &caller.sight)?)))
 }
 
-/// A document of about the size of a record, in one piece of memory.
-fn document(status: StatusCode, charged: &Charged) -> Response {
-    let mut body = Vec::with_capacity(4096);
-    match serde_json::to_writer(&mut body, charged) {
-        Ok(()) => (status, [(header::CONTENT_TYPE, "application/json")], body).into_response(),
-        // It is charged; the same key tells.
-        Err(error) => Failure::new(Code::UnknownOutcome, error.to_string()).into_response(),
-    }
+/// How much work a charge or a quote is: every cost is priced for every account.
+fn work(request: &ChargeRequest) -> u64 {
+    (request.accounts.len() * request.costs.len()) as u64
 }
 
 /// A refusal as a problem.
@@ -79,28 +57,25 @@ pub(crate) fn refused(refusal: &Refusal, sight: &Sight) -> Problem {
     Problem { refusal: Some(refusal), ..Problem::new(Code::Refused, detail) }
 }
 
-/// A problem of a charge, with the key as the caller knows it where asking again with it tells more.
-pub(crate) fn of_key(problem: Problem, caller: &Caller, key: &Key) -> Problem {
-    match problem.code {
-        Code::UnknownOutcome => Problem { key: Some(key.to_string()), ..problem },
-        Code::KeyReused => {
-            let own = format!("\"{}:", caller.token.principal);
-            Problem { key: Some(key.to_string()), detail: problem.detail.replacen(&own, "\"", 1), ..problem }
+/// An error of a charge, with the key as the caller knows it where asking again with it tells more.
+pub(crate) fn of_key(error: Error, sight: &Sight, key: &Key) -> Problem {
+    let problem = match error.kind() {
+        ErrorKind::KeyTaken { record, .. } => {
+            Error::from(ErrorKind::KeyTaken { key: key.clone(), record: *record }).into()
         }
-        Code::BadRequest => without_hidden(problem, &caller.sight),
-        _ => problem,
-    }
+        _ => seen(error, sight),
+    };
+    let tells = matches!(problem.code, Code::UnknownOutcome | Code::KeyReused);
+    Problem { key: tells.then(|| key.to_string()), ..problem }
 }
 
-/// A problem that is about an account which may not be seen does not say which, or what its rule is.
-fn without_hidden(problem: Problem, sight: &Sight) -> Problem {
-    let about =
-        problem.detail.strip_prefix("account ").and_then(|rest| AccountName::parse(rest.split_once(": ")?.0).ok());
-    match about.is_some_and(|account| !sight.sees(&account)) {
-        true => Problem::bad_request(
+/// An error that is about an account which may not be seen does not say which, or what its rule is.
+pub(crate) fn seen(error: Error, sight: &Sight) -> Problem {
+    match error.kind() {
+        ErrorKind::UnsupportedCost { account, .. } if !sight.sees(account) => Problem::bad_request(
             "an account above has no theorem for a cost of this kind; ask its owner which it takes",
         ),
-        false => problem,
+        _ => error.into(),
     }
 }
 
@@ -108,7 +83,6 @@ fn without_hidden(problem: Problem, sight: &Sight) -> Problem {
 #[utoipa::path(post, path = "/v1/quotes", tag = "charges", security(("token" = [])), request_body = ChargeRequest,
     responses((status = 200, description = "What would come of it on the accounts that may be seen", body = QuoteDocument), AccountBody))]
 pub(crate) async fn quote(
-    Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Body(mut request): Body<ChargeRequest>,
 ) -> Result<Json<QuoteDocument>, Failure> {
@@ -116,10 +90,74 @@ pub(crate) async fn quote(
     caller.require_own(&request.accounts)?;
     request.by = Some(caller.signature(request.by.as_ref())?);
     let charge = request.charge(Key::generate()?)?;
-    fresh(&state).await?;
-    let quote = blocking(&state, move |state| {
-        let quote = state.ledger().quote(&charge).map_err(|error| without_hidden(error.into(), &caller.sight))?;
-        Ok::<_, Problem>(QuoteDocument::new(quote, &caller.sight))
+    let place = caller.quote()?;
+    let turn = caller.turn(work(&request)).await;
+    caller.fresh().await?;
+    // They go along, so that a quote whose asker has gone away still counts.
+    let quote = caller.blocking(move |caller| {
+        let _taken = (place, turn);
+        let quote = caller.ledger().quote(&charge).map_err(|error| seen(error, &caller.sight))?;
+        Ok(QuoteDocument::new(quote, &caller.sight))
     });
     Ok(Json(quote.await?))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::extract::Request;
+    use taximeter_api::{NewAccount, NewToken, Role};
+    use taximeter_gate::Gate;
+    use taximeter_ledger::{AccountName, Ledger, Location, Options};
+    use taximeter_testing::PATIENCE;
+
+    use crate::state::State;
+    use crate::{Log, LogForm, Service, Settings, TokenPlace, Tokens};
+
+    /// A request with a token, about one account.
+    fn request(path: &str, secret: &str) -> Request {
+        let body = r#"{"accounts":["census"],"costs":[{"epsilon":"0.01"}]}"#;
+        let request = Request::post(path).header("content-type", "application/json");
+        request.header("authorization", format!("Bearer {secret}")).body(Body::from(body)).unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_flood_of_quotes_keeps_nobody_else_from_charging() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::File(folder.path().join("taximeter.db"));
+        let ledger = Ledger::open(&location, Options { create: true, ..Options::default() }).unwrap();
+        let account = r#"{"account":"census","filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
+        let account: NewAccount = serde_json::from_str(account).unwrap();
+        ledger.open_account(account.spec(None).unwrap()).unwrap();
+        let tokens = Tokens::open(&TokenPlace::of(&location), ledger.id()).unwrap();
+        let [mallory, bob] = ["mallory", "bob"].map(|principal| {
+            let (principal, accounts) = (principal.to_string(), vec![AccountName::parse("census").unwrap()]);
+            let (role, datasets, sees_above, expires) = (Role::Analyst, Vec::new(), false, None);
+            tokens.create(&NewToken { principal, role, accounts, datasets, sees_above, expires }).unwrap().secret
+        });
+        let gate = Gate::open(&folder.path().join("gate"), ledger).unwrap();
+        let state = State::new(gate, tokens, Log::new(LogForm::Off), Settings::default()).unwrap();
+        let service = Service::new(&state);
+        // As much of her work is under way as one may have, and as many quotes wait for it.
+        let busy = state.work.take("mallory", u64::MAX).await;
+        let send = |path: &'static str, secret: &str| {
+            let (service, request) = (service.clone(), request(path, secret));
+            tokio::spawn(async move { service.answer(request).await.status().as_u16() })
+        };
+        let quotes: Vec<_> = (0..Settings::default().quotes_at_once).map(|_| send("/v1/quotes", &mallory)).collect();
+        let all_wait = async {
+            while state.work.waiting() < quotes.len() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, all_wait).await.expect("they wait for her own work");
+        assert_eq!(send("/v1/quotes", &mallory).await.unwrap(), 429);
+        assert_eq!(send("/v1/charges", &bob).await.unwrap(), 201);
+        assert_eq!(send("/v1/quotes", &bob).await.unwrap(), 200);
+        assert!(quotes.iter().all(|quote| !quote.is_finished()), "they wait for their own work alone");
+        drop(busy);
+        for quote in quotes {
+            assert_eq!(quote.await.unwrap(), 200);
+        }
+    }
 }

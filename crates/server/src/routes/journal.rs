@@ -6,31 +6,27 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::body::{Body, Bytes};
-use axum::extract::State as Shared;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use taximeter_api::{Code, LedgerDocument, VerifyDocument, WitnessDocument};
-use taximeter_ledger::Error;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::blocking;
 use crate::access::{Action, Caller};
 use crate::failure::Failure;
 use crate::responses::Token;
-use crate::state::State;
 
 /// Which ledger it is, and how far it got.
 #[utoipa::path(get, path = "/v1/ledger", tag = "ledger", security(("token" = [])),
     responses((status = 200, description = "The ledger", body = LedgerDocument), Token))]
-pub(crate) async fn show(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Json<LedgerDocument>, Failure> {
+pub(crate) async fn show(caller: Caller) -> Result<Json<LedgerDocument>, Failure> {
     caller.require(Action::Audit)?;
-    let document = blocking(&state, |state| {
-        let reader = state.ledger().reader()?;
+    let document = caller.blocking(|caller| {
+        let reader = caller.ledger().reader()?;
         let (path, remembers) = reader.witness();
-        Ok::<_, Error>(LedgerDocument {
+        Ok(LedgerDocument {
             ledger: reader.id(),
-            location: state.ledger().location().to_string(),
+            location: caller.ledger().location().to_string(),
             records: reader.position().sequence + 1,
             accounts: reader.accounts().len(),
             newest: reader.position().into(),
@@ -43,37 +39,31 @@ pub(crate) async fn show(Shared(state): Shared<Arc<State>>, caller: Caller) -> R
 /// Start to make the whole journal again, or join whoever does.
 #[utoipa::path(post, path = "/v1/verify", tag = "ledger", security(("token" = [])),
     responses((status = 202, description = "It is under way", body = VerifyDocument), Token))]
-pub(crate) async fn start_verification(
-    Shared(state): Shared<Arc<State>>,
-    caller: Caller,
-) -> Result<(StatusCode, Json<VerifyDocument>), Failure> {
+pub(crate) async fn start_verification(caller: Caller) -> Result<(StatusCode, Json<VerifyDocument>), Failure> {
     caller.require(Action::Audit)?;
-    Ok((StatusCode::ACCEPTED, Json(state.verification.start(state.ledger())?)))
+    Ok((StatusCode::ACCEPTED, Json(caller.state.verification.start(caller.ledger())?)))
 }
 
 /// How far a verification is, or what came of the last one.
 #[utoipa::path(get, path = "/v1/verify", tag = "ledger", security(("token" = [])),
     responses((status = 200, description = "How far it is", body = VerifyDocument), Token))]
-pub(crate) async fn verification(
-    Shared(state): Shared<Arc<State>>,
-    caller: Caller,
-) -> Result<Json<VerifyDocument>, Failure> {
+pub(crate) async fn verification(caller: Caller) -> Result<Json<VerifyDocument>, Failure> {
     caller.require(Action::Audit)?;
-    Ok(Json(state.verification.look()))
+    Ok(Json(caller.state.verification.look()))
 }
 
 /// The journal as lines of JSON; the last one says where it ends, so that a cut is noticed.
 #[utoipa::path(get, path = "/v1/export", tag = "ledger", security(("token" = [])),
     responses((status = 200, description = "The journal", body = String, content_type = "application/jsonl"), Token))]
-pub(crate) async fn export(Shared(state): Shared<Arc<State>>, caller: Caller) -> Result<Response, Failure> {
+pub(crate) async fn export(caller: Caller) -> Result<Response, Failure> {
     caller.require(Action::Audit)?;
-    let permit = Arc::clone(&state.exports).try_acquire_owned().map_err(|_| {
+    let permit = Arc::clone(&caller.state.exports).try_acquire_owned().map_err(|_| {
         Failure::new(Code::Busy, "as many exports as may be are under way; try again when one has ended")
     })?;
-    let mut reader = blocking(&state, |state| state.ledger().reader()).await?;
+    let mut reader = caller.blocking(|caller| Ok(caller.ledger().reader()?)).await?;
     let (sender, receiver) = mpsc::channel(4);
     let runtime = tokio::runtime::Handle::current();
-    let mut chunks = Chunks { state, caller, sender, runtime, buffer: Vec::new() };
+    let mut chunks = Chunks { caller, sender, runtime, buffer: Vec::new() };
     tokio::task::spawn_blocking(move || {
         let _permit = permit;
         if let Err(error) = reader.export(&mut chunks, &mut |_, _| {}) {
@@ -87,7 +77,6 @@ pub(crate) async fn export(Shared(state): Shared<Arc<State>>, caller: Caller) ->
 
 /// Sends what is written in chunks, and fails when whoever reads them has gone away, stopped reading, or may read no more.
 struct Chunks {
-    state: Arc<State>,
     caller: Caller,
     sender: mpsc::Sender<io::Result<Bytes>>,
     runtime: tokio::runtime::Handle,
@@ -123,7 +112,7 @@ impl Write for Chunks {
         if chunk.is_empty() {
             return Ok(());
         }
-        if !self.caller.is_valid(&self.state) {
+        if !self.caller.is_valid() {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the token or the session has ended"));
         }
         self.send(Ok(chunk.into()))

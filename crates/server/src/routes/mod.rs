@@ -14,9 +14,9 @@ pub(crate) mod uploads;
 use std::sync::Arc;
 
 use axum::extract::Request;
+use axum::middleware::map_request;
 use axum::response::{IntoResponse, Response};
 use taximeter_api::Code;
-use tower::layer::layer_fn;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -25,7 +25,7 @@ use crate::dashboard;
 use crate::failure::Failure;
 use crate::openapi::Api;
 use crate::state::State;
-use crate::trace::Noting;
+use crate::trace::note_route;
 
 /// All paths with their descriptions.
 pub(crate) fn api() -> OpenApiRouter<Arc<State>> {
@@ -67,7 +67,7 @@ pub(crate) fn router(state: Arc<State>) -> axum::Router {
         .merge(dashboard::pages())
         .fallback(nothing_here)
         .method_not_allowed_fallback(another_method)
-        .layer(layer_fn(Noting))
+        .layer(map_request(note_route))
         .with_state(state)
 }
 
@@ -88,24 +88,6 @@ async fn another_method(request: Request) -> Response {
         false => Failure::new(Code::MethodNotAllowed, "the path takes another method; /openapi.json says which")
             .into_response(),
     }
-}
-
-/// Does blocking work on a thread for it.
-pub(crate) async fn blocking<T: Send + 'static, E: Into<taximeter_api::Problem> + Send + 'static>(
-    state: &Arc<State>,
-    work: impl FnOnce(&State) -> Result<T, E> + Send + 'static,
-) -> Result<T, Failure> {
-    let state = Arc::clone(state);
-    match tokio::task::spawn_blocking(move || work(&state)).await {
-        Ok(result) => result.map_err(|error| Failure(Box::new(error.into()))),
-        // A defect; what it says is for the log of the process, not for the caller.
-        Err(_) => Err(Failure::new(Code::Storage, "the server failed at this; tell its owner")),
-    }
-}
-
-/// Takes over what other servers wrote to the same ledger, so that nothing is read that is below the truth.
-pub(crate) async fn fresh(state: &State) -> Result<(), Failure> {
-    Ok(state.ledger().refresh_async().await?)
 }
 
 /// How many lines or records are wanted, if that is not too many for one answer.

@@ -1,27 +1,25 @@
 //! Questions: asked of the gate, and explained.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State as Shared;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use taximeter_api::{
-    AnswerDocument, Code, Explanation, Problem, QuestionRequest, Role, closed_branches, open_branches,
-};
-use taximeter_gate::{Answer, Origin, Outcome, Prepared, Request};
+use taximeter_api::{AnswerDocument, Code, Explanation, Problem, QuestionRequest, Role};
+use taximeter_gate::{Answer, ErrorKind, Origin, Outcome, Prepared, Request};
 use taximeter_ledger::{AccountName, Key};
 
-use super::charges::{of_key, refused};
+use super::charges::{of_key, refused, seen};
 use super::datasets::find;
-use super::{blocking, fresh};
 use crate::access::{Action, Caller};
 use crate::extract::{Body, IdempotencyKey};
 use crate::failure::Failure;
 use crate::responses::{Asking, DatasetBody};
 use crate::state::State;
 use crate::turns::Turn;
+
+/// How much work it is to say what a question would cost: as much as a question of many parts.
+const EXPLANATION: u64 = 32;
 
 /// How long a question waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,86 +30,62 @@ const PATIENCE: Duration = Duration::from_secs(30);
         description = "The same key gives the same answer and charges once [default: a new one]. The principal's name and the key have at most 127 bytes together.")),
     responses(
         (status = 201, description = "An answer that was made just now", body = AnswerDocument, headers(
-            ("taximeter-answer" = String, description = "fresh"),
-            ("taximeter-closes" = Option<String>, description = "Branches of filters that the charge closed for good: ACCOUNT=BRANCH, …"))),
+            ("taximeter-answer" = String, description = "fresh"))),
         (status = 200, description = "An answer that was made before", body = AnswerDocument, headers(
             ("taximeter-answer" = String, description = "replayed, by the same key, or reused, for the same question"))),
         Asking))]
 pub(crate) async fn ask(
-    Shared(state): Shared<Arc<State>>,
     caller: Caller,
     IdempotencyKey(key): IdempotencyKey,
     Body(request): Body<QuestionRequest>,
 ) -> Result<Response, Failure> {
+    let (document, origin) = answered(caller, key, request).await?;
+    let (status, from) = match origin {
+        Origin::Fresh => (StatusCode::CREATED, "fresh"),
+        Origin::Replayed => (StatusCode::OK, "replayed"),
+        Origin::Reused => (StatusCode::OK, "reused"),
+    };
+    let headers = [(header::CONTENT_TYPE, "application/json"), (ANSWER, from)];
+    Ok((status, headers, document).into_response())
+}
+
+/// The header that says where an answer comes from.
+const ANSWER: HeaderName = HeaderName::from_static("taximeter-answer");
+
+/// The answer as far as the caller may see it, and where it comes from.
+pub(crate) async fn answered(caller: Caller, key: Key, request: QuestionRequest) -> Result<(String, Origin), Failure> {
     caller.require(Action::Ask)?;
     let request = gate_request(&caller, request, key)?;
-    let turn = turn(&state, &caller).await?;
+    let turn = turn(&caller).await?;
     // The turn goes along, so that a question whose asker has gone away still counts as one that runs.
-    let reply = blocking(&state, move |state| {
+    let answer = caller.blocking(move |caller| {
         let _turn: Turn = turn;
-        find(state, &request.dataset)?;
-        Ok::<_, Problem>(reply(state, &caller, &request))
+        find(caller, &request.dataset)?;
+        answer(caller, &request)
     });
     // Whatever came of it waited for its turn, and so for other questions: even what is wrong with it tells when those ended.
-    let reply = reply.await;
-    release(&state).await;
-    reply?.response()
-}
-
-/// What came of a question.
-enum Reply {
-    Answered { document: String, origin: Origin, closes: String },
-    Problem(Box<Problem>),
-}
-
-impl From<Problem> for Reply {
-    fn from(problem: Problem) -> Reply {
-        Reply::Problem(Box::new(problem))
-    }
-}
-
-impl Reply {
-    fn response(self) -> Result<Response, Failure> {
-        let (document, origin, closes) = match self {
-            Reply::Answered { document, origin, closes } => (document, origin, closes),
-            Reply::Problem(problem) => return Err(Failure(problem)),
-        };
-        let (status, from) = match origin {
-            Origin::Fresh => (StatusCode::CREATED, "fresh"),
-            Origin::Replayed => (StatusCode::OK, "replayed"),
-            Origin::Reused => (StatusCode::OK, "reused"),
-        };
-        let headers = [
-            (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-            (HeaderName::from_static("taximeter-answer"), HeaderValue::from_static(from)),
-        ];
-        let mut response = (status, headers, document).into_response();
-        if !closes.is_empty()
-            && let Ok(closes) = HeaderValue::from_str(&closes)
-        {
-            response.headers_mut().insert("taximeter-closes", closes);
-        }
-        Ok(response)
-    }
+    let answer = answer.await;
+    release(&caller.state).await;
+    answer
 }
 
 /// Asks the gate, and tells what may be seen of what came of it.
-fn reply(state: &State, caller: &Caller, request: &Request) -> Reply {
-    let (ledger, sight) = (state.ledger(), &caller.sight);
-    let payer = [request.account.clone().unwrap_or_else(|| request.dataset.clone())];
-    let before = open_branches(ledger, &payer, sight);
-    match state.gate.ask(request) {
-        Ok(Outcome::Answered(Answer { document, origin })) => {
-            let closed = closed_branches(ledger, before).into_iter().filter(|_| origin == Origin::Fresh);
-            let closes: Vec<String> = closed.map(|(account, branch)| format!("{account}={branch}")).collect();
-            match AnswerDocument::seen(document, sight) {
-                Ok(document) => Reply::Answered { document, origin, closes: closes.join(", ") },
-                Err(problem) => problem.into(),
+fn answer(caller: &Caller, request: &Request) -> Result<(String, Origin), Problem> {
+    let sight = &caller.sight;
+    match caller.gate().ask(request) {
+        Ok(Outcome::Answered(Answer { document, origin })) => Ok((AnswerDocument::seen(document, sight)?, origin)),
+        Ok(Outcome::Refused(refusal)) => Err(refused(&refusal, sight)),
+        Ok(Outcome::NoAnswer(receipt)) => Err(no_answer(request, receipt.sequence())),
+        Err(error) => Err(match error.kind() {
+            ErrorKind::Ledger(error) => of_key(error.clone(), sight, &request.key),
+            // Where the data are, and what is wrong with them, is for owners.
+            ErrorKind::DataAway { why, .. } if caller.is_owner() => {
+                let detail = format!("{error}: {why}");
+                Problem { detail, ..error.into() }
             }
-        }
-        Ok(Outcome::Refused(refusal)) => refused(&refusal, sight).into(),
-        Ok(Outcome::NoAnswer(receipt)) => no_answer(request, receipt.sequence()).into(),
-        Err(error) => of_key(error.into(), caller, &request.key).into(),
+            ErrorKind::KeyTaken { key, .. } => Problem { key: Some(key.to_string()), ..error.into() },
+            _ => error.into(),
+        }),
     }
 }
 
@@ -123,8 +97,8 @@ fn no_answer(request: &Request, sequence: u64) -> Problem {
 }
 
 /// A turn to ask, or that it takes too long.
-async fn turn(state: &State, caller: &Caller) -> Result<Turn, Failure> {
-    match tokio::time::timeout(PATIENCE, state.questions.take(&caller.token.principal)).await {
+async fn turn(caller: &Caller) -> Result<Turn, Failure> {
+    match tokio::time::timeout(PATIENCE, caller.state.questions.take(&caller.token.principal)).await {
         Ok(Ok(turn)) => Ok(turn),
         _ => Err(Failure::new(
             Code::Busy,
@@ -186,18 +160,20 @@ fn default_account(caller: &Caller, dataset: &AccountName) -> Result<Option<Acco
 #[utoipa::path(post, path = "/v1/questions/explain", tag = "questions", security(("token" = [])), request_body = QuestionRequest,
     responses((status = 200, description = "What would come of it on the accounts that may be seen", body = Explanation), DatasetBody))]
 pub(crate) async fn explain(
-    Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Body(request): Body<QuestionRequest>,
 ) -> Result<Json<Explanation>, Failure> {
     caller.require(Action::SeeDatasets)?;
     let request = gate_request(&caller, request, Key::generate()?)?;
-    fresh(&state).await?;
-    let explanation = blocking(&state, move |state| {
-        find(state, &request.dataset)?;
-        let prepared = Prepared::new(state.gate.catalog(), &request)?;
-        let quote = state.ledger().quote(prepared.charge())?;
-        Ok::<_, Problem>(Explanation::new(&prepared, quote, &caller.sight))
+    let place = caller.quote()?;
+    let turn = caller.turn(EXPLANATION).await;
+    caller.fresh().await?;
+    let explanation = caller.blocking(move |caller| {
+        let _taken = (place, turn);
+        find(caller, &request.dataset)?;
+        let prepared = Prepared::new(caller.gate().catalog(), &request)?;
+        let quote = caller.ledger().quote(prepared.charge()).map_err(|error| seen(error, &caller.sight))?;
+        Ok(Explanation::new(&prepared, quote, &caller.sight))
     });
     Ok(Json(explanation.await?))
 }

@@ -1,36 +1,27 @@
 //! Receipts: the journal's records, for whoever they are about.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State as Shared;
 use serde::Deserialize;
 use taximeter_api::{Code, ReceiptDocument, Sight};
 use taximeter_ledger::{Key, Receipt};
 use utoipa::IntoParams;
 
-use super::{blocking, fresh};
 use crate::access::{Action, Caller};
 use crate::extract::{Parameters, Segment};
 use crate::failure::Failure;
 use crate::responses::Thing;
-use crate::state::State;
 
 /// A record by its number.
 #[utoipa::path(get, path = "/v1/receipts/{sequence}", tag = "charges", security(("token" = [])),
     params(("sequence" = u64, Path, description = "The place of the record in the journal")),
     responses((status = 200, description = "The record, as far as it may be seen", body = ReceiptDocument), Thing))]
-pub(crate) async fn by_sequence(
-    Shared(state): Shared<Arc<State>>,
-    caller: Caller,
-    Segment(text): Segment,
-) -> Result<Json<ReceiptDocument>, Failure> {
+pub(crate) async fn by_sequence(caller: Caller, Segment(text): Segment) -> Result<Json<ReceiptDocument>, Failure> {
     caller.require(Action::SeeAccounts)?;
     let sequence: u64 = text
         .parse()
         .map_err(|_| Failure::new(Code::BadRequest, "the number of a record is a whole number, such as 17"))?;
-    fresh(&state).await?;
-    let receipt = blocking(&state, move |state| state.ledger().receipt(sequence)).await?;
+    caller.fresh().await?;
+    let receipt = caller.blocking(move |caller| Ok(caller.ledger().receipt(sequence)?)).await?;
     // Of others' records not even that they are there is told.
     let is_own = |receipt: &Receipt| receipt.after().iter().any(|after| caller.sight.owns(&after.account));
     let is_seen = |receipt: &Receipt| caller.sight == Sight::All || is_own(receipt);
@@ -53,14 +44,13 @@ pub(crate) struct KeyParameters {
 #[utoipa::path(get, path = "/v1/receipts", tag = "charges", security(("token" = [])), params(KeyParameters),
     responses((status = 200, description = "The record, as far as it may be seen", body = ReceiptDocument), Thing))]
 pub(crate) async fn by_key(
-    Shared(state): Shared<Arc<State>>,
     caller: Caller,
     Parameters(KeyParameters { key }): Parameters<KeyParameters>,
 ) -> Result<Json<ReceiptDocument>, Failure> {
     caller.require(Action::SeeAccounts)?;
     let key = caller.key(&Key::parse("key", &key)?)?;
-    fresh(&state).await?;
-    let receipt = blocking(&state, move |state| state.ledger().receipt_of(&key)).await?;
+    caller.fresh().await?;
+    let receipt = caller.blocking(move |caller| Ok(caller.ledger().receipt_of(&key)?)).await?;
     let receipt = receipt.ok_or_else(|| {
         Failure::new(Code::NotFound, format!("{} has charged nothing under this key", caller.token.principal))
     })?;

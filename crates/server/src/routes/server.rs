@@ -35,9 +35,12 @@ pub(crate) async fn ready(Shared(state): Shared<Arc<State>>) -> Result<Json<Heal
     if state.is_ending() {
         return Err(Failure::new(Code::Busy, "the server is about to end; try again in a moment"));
     }
-    match state.ledger().is_running() {
+    if !state.ledger().is_running() {
+        return Err(Failure::new(Code::Stopped, "the ledger has stopped and takes nothing more; tell its owner"));
+    }
+    match state.readiness.is_ready() {
         true => Ok(Json(Health { status: "ready" })),
-        false => Err(Failure::new(Code::Stopped, "the ledger has stopped and takes nothing more; tell its owner")),
+        false => Err(Failure::new(Code::Busy, "the ledger's store does not answer; nothing is charged meanwhile")),
     }
 }
 

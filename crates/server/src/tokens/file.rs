@@ -22,6 +22,11 @@ const FORMAT: i64 = 1;
 /// "taxt", so that nothing else is taken for tokens.
 const APPLICATION: i64 = 0x7461_7874;
 
+/// The latest time that was seen: a clock that is set back revives no token.
+const CLOCK: &str = "
+    CREATE TABLE IF NOT EXISTS clock (one INTEGER PRIMARY KEY CHECK (one = 1), latest INTEGER NOT NULL) STRICT;
+";
+
 const TABLES: &str = "
     CREATE TABLE ledger (id TEXT NOT NULL) STRICT;
     CREATE TABLE tokens (
@@ -91,6 +96,7 @@ impl FileStore {
             transaction.pragma_update(None, "application_id", APPLICATION)?;
             transaction.pragma_update(None, "user_version", FORMAT)?;
         }
+        transaction.execute_batch(CLOCK)?;
         let of = transaction.query_row("SELECT id FROM ledger", [], |row| row.get(0))?;
         transaction.commit()?;
         Ok(Found::Tokens(of))
@@ -110,9 +116,16 @@ enum Found {
 }
 
 impl Store for FileStore {
-    fn state(&mut self) -> Result<StoreState, Problem> {
-        let state = |row: &Row<'_>| Ok(StoreState { tokens: row.get(0)?, revoked: row.get(1)? });
-        self.connection.query_row("SELECT count(*), count(revoked) FROM tokens", [], state).map_err(self.broken())
+    fn state(&mut self) -> Result<(StoreState, Option<i64>), Problem> {
+        let state = |row: &Row<'_>| Ok((StoreState { tokens: row.get(0)?, revoked: row.get(1)? }, row.get(2)?));
+        let query = "SELECT count(*), count(revoked), (SELECT latest FROM clock) FROM tokens";
+        self.connection.query_row(query, [], state).map_err(self.broken())
+    }
+
+    fn remember(&mut self, latest: i64) -> Result<(), Problem> {
+        let remember =
+            "INSERT INTO clock VALUES (1, ?1) ON CONFLICT (one) DO UPDATE SET latest = max(latest, excluded.latest)";
+        self.connection.execute(remember, [latest]).map(|_| ()).map_err(self.broken())
     }
 
     fn all(&mut self) -> Result<Vec<StoredToken>, Problem> {

@@ -13,6 +13,7 @@ mod secret;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use jiff::Timestamp;
@@ -66,12 +67,30 @@ pub struct Tokens {
     valid: RwLock<HashMap<TokenId, Valid>>,
     /// What an unknown id is compared with.
     nobody: blake3::Hash,
+    clock: Clock,
 }
 
 /// The store, and how far it was read.
 struct Kept {
     store: Box<dyn Store>,
     state: Option<StoreState>,
+    /// The latest time that is stored, in microseconds.
+    latest: i64,
+}
+
+/// A clock that does not go back when the system's does.
+struct Clock {
+    read: Box<dyn Fn() -> Timestamp + Send + Sync>,
+    /// The latest time that was seen, in microseconds.
+    latest: AtomicI64,
+}
+
+impl Clock {
+    fn now(&self) -> Timestamp {
+        let now = (self.read)();
+        let latest = self.latest.fetch_max(now.as_microsecond(), Ordering::Relaxed).max(now.as_microsecond());
+        Timestamp::from_microsecond(latest).unwrap_or(now)
+    }
 }
 
 /// A token that somebody may use.
@@ -87,12 +106,22 @@ const MOST: usize = 10_000;
 impl Tokens {
     /// Opens the tokens of a ledger, and makes the place for them where there is none. Blocks.
     pub fn open(place: &TokenPlace, ledger: LedgerId) -> Result<Tokens, Problem> {
+        Tokens::open_by(place, ledger, Timestamp::now)
+    }
+
+    /// The same, by another clock. Blocks.
+    pub fn open_by(
+        place: &TokenPlace,
+        ledger: LedgerId,
+        clock: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Result<Tokens, Problem> {
         let store: Box<dyn Store> = match place {
             TokenPlace::File(path) => Box::new(FileStore::open(path, ledger)?),
             TokenPlace::Postgres(url) => Box::new(PostgresStore::open(url, ledger)?),
         };
-        let kept = Mutex::new(Kept { store, state: None });
-        let tokens = Tokens { kept, valid: RwLock::default(), nobody: Secret::generate()?.hash() };
+        let kept = Mutex::new(Kept { store, state: None, latest: i64::MIN });
+        let clock = Clock { read: Box::new(clock), latest: AtomicI64::new(i64::MIN) };
+        let tokens = Tokens { kept, valid: RwLock::default(), nobody: Secret::generate()?.hash(), clock };
         tokens.reload()?;
         Ok(tokens)
     }
@@ -107,22 +136,22 @@ impl Tokens {
         let valid = self.valid.read().unwrap_or_else(PoisonError::into_inner);
         let known = valid.get(&secret.id());
         let is_it = hash == known.map_or(self.nobody, |known| known.hash);
-        let known = known.filter(|known| is_it && Timestamp::now() < known.expires)?;
+        let known = known.filter(|known| is_it && self.now() < known.expires)?;
         Some(Arc::clone(&known.token))
     }
 
     /// Whether a token that was found before is valid still, by its public id.
     pub(crate) fn is_valid(&self, id: &str) -> bool {
         let valid = self.valid.read().unwrap_or_else(PoisonError::into_inner);
-        TokenId::parse(id).and_then(|id| valid.get(&id)).is_some_and(|known| Timestamp::now() < known.expires)
+        TokenId::parse(id).and_then(|id| valid.get(&id)).is_some_and(|known| self.now() < known.expires)
     }
 
     /// Makes a token; its secret is in what is returned, and nowhere else. Blocks.
     pub fn create(&self, new: &NewToken) -> Result<CreatedToken, Problem> {
-        let (secret, now) = (Secret::generate()?, Timestamp::now());
+        let (secret, now) = (Secret::generate()?, self.now());
         let token = grant(new, secret.id(), now)?;
         let stored = StoredToken { hash: secret.hash(), token };
-        let known = stored.valid(now)?;
+        let known = stored.valid()?;
         let mut kept = self.kept();
         self.read_again(&mut kept)?;
         let mut valid = self.valid.write().unwrap_or_else(PoisonError::into_inner);
@@ -149,13 +178,9 @@ impl Tokens {
     /// Ends a token now. One that was revoked before stays as it was. Blocks.
     pub fn revoke(&self, id: &str) -> Result<TokenDocument, Problem> {
         // What is not an id is not repeated: it may be the token itself.
-        let id = TokenId::parse(id).ok_or_else(|| {
-            Problem::new(Code::NotFound, "a token's id has 16 digits, as `token list` shows them; this is none")
-        })?;
-        let revoked = self.kept().store.revoke(id, whole_seconds(Timestamp::now()))?;
-        let revoked = revoked.ok_or_else(|| {
-            Problem::new(Code::NotFound, format!("there is no token {id}; `token list` shows the tokens"))
-        })?;
+        let id = TokenId::parse(id).ok_or_else(|| no_token("a token's id has 16 digits; this is none"))?;
+        let revoked = self.kept().store.revoke(id, whole_seconds(self.now()))?;
+        let revoked = revoked.ok_or_else(|| no_token(format!("token {id} not found")))?;
         self.valid.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
         Ok(revoked)
     }
@@ -166,20 +191,42 @@ impl Tokens {
     }
 
     fn read_again(&self, kept: &mut Kept) -> Result<(), Problem> {
-        let state = kept.store.state()?;
-        if kept.state == Some(state) {
-            return Ok(());
+        let (state, latest) = kept.store.state()?;
+        if let Some(latest) = latest {
+            self.clock.latest.fetch_max(latest, Ordering::Relaxed);
+            kept.latest = latest;
         }
-        let now = Timestamp::now();
-        let mut valid = HashMap::new();
-        for stored in kept.store.all()? {
-            if let Some(known) = stored.valid(now)? {
-                valid.insert(stored.id()?, known);
+        if kept.state != Some(state) {
+            let mut valid = HashMap::new();
+            for stored in kept.store.all()? {
+                if let Some(known) = stored.valid()? {
+                    valid.insert(stored.id()?, known);
+                }
             }
+            *self.valid.write().unwrap_or_else(PoisonError::into_inner) = valid;
+            kept.state = Some(state);
         }
-        *self.valid.write().unwrap_or_else(PoisonError::into_inner) = valid;
-        kept.state = Some(state);
+        self.end_expired(kept)
+    }
+
+    /// Forgets the tokens whose time is over, for good: the time is stored, so that a clock that is set back revives none of them.
+    fn end_expired(&self, kept: &mut Kept) -> Result<(), Problem> {
+        let now = self.now();
+        let valid = self.valid.read().unwrap_or_else(PoisonError::into_inner);
+        let last_end = valid.values().map(|known| known.expires).filter(|expires| *expires <= now).max();
+        drop(valid);
+        let Some(last_end) = last_end else { return Ok(()) };
+        if kept.latest < last_end.as_microsecond() {
+            kept.latest = now.as_microsecond();
+            kept.store.remember(kept.latest)?;
+        }
+        self.valid.write().unwrap_or_else(PoisonError::into_inner).retain(|_, known| now < known.expires);
         Ok(())
+    }
+
+    /// The time by which tokens end. It does not go back.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// What somebody who panicked left behind is as good as before: a store ends its transactions.
@@ -214,13 +261,16 @@ impl StoredToken {
             .ok_or_else(|| Problem::new(Code::Integrity, format!("a stored token has the id {:?}", self.token.id)))
     }
 
-    /// The token as it may be used, unless it has ended.
-    fn valid(&self, now: Timestamp) -> Result<Option<Valid>, Problem> {
+    /// The token as it may be used until it expires, unless it was revoked.
+    fn valid(&self) -> Result<Option<Valid>, Problem> {
         let expires: Timestamp = self.token.expires.parse().map_err(|error| {
             Problem::new(Code::Integrity, format!("the stored token {} ends at no time: {error}", self.token.id))
         })?;
-        let has_ended = self.token.revoked.is_some() || expires <= now;
-        Ok((!has_ended).then(|| Valid { hash: self.hash, expires, token: Arc::new(self.token.clone()) }))
+        Ok(self.token.revoked.is_none().then(|| Valid {
+            hash: self.hash,
+            expires,
+            token: Arc::new(self.token.clone()),
+        }))
     }
 }
 
@@ -234,8 +284,11 @@ struct StoreState {
 
 /// A place to keep tokens. What it returns is on disk.
 trait Store: Send {
-    /// Whether anything changed.
-    fn state(&mut self) -> Result<StoreState, Problem>;
+    /// Whether anything changed, and the latest time that was remembered, in microseconds.
+    fn state(&mut self) -> Result<(StoreState, Option<i64>), Problem>;
+
+    /// Remembers a time, unless a later one is remembered.
+    fn remember(&mut self, latest: i64) -> Result<(), Problem>;
 
     /// All tokens, oldest first.
     fn all(&mut self) -> Result<Vec<StoredToken>, Problem>;
@@ -245,4 +298,9 @@ trait Store: Send {
 
     /// Revokes a token, unless it is revoked, and returns it; nothing if there is no such token.
     fn revoke(&mut self, id: TokenId, now: Timestamp) -> Result<Option<TokenDocument>, Problem>;
+}
+
+/// A token that does not exist.
+fn no_token(detail: impl Into<String>) -> Problem {
+    Problem { parameter: Some("token".to_string()), ..Problem::new(Code::NotFound, detail) }
 }

@@ -52,10 +52,17 @@ const TABLE: &str = r#"
         revoked  text,
         UNIQUE (ledger, id)
     );
+    CREATE TABLE IF NOT EXISTS taximeter.token_clock (ledger text COLLATE "C" PRIMARY KEY, latest bigint NOT NULL);
     COMMIT;
 "#;
 
-const STATE: &str = "SELECT count(*), count(revoked) FROM taximeter.tokens WHERE ledger = $1";
+const STATE: &str = "
+    SELECT count(*), count(revoked), (SELECT latest FROM taximeter.token_clock WHERE ledger = $1)
+    FROM taximeter.tokens WHERE ledger = $1";
+
+const REMEMBER: &str = "
+    INSERT INTO taximeter.token_clock VALUES ($1, $2)
+    ON CONFLICT (ledger) DO UPDATE SET latest = greatest(token_clock.latest, excluded.latest)";
 
 const ALL: &str = "SELECT hash, document, revoked FROM taximeter.tokens WHERE ledger = $1 ORDER BY number";
 
@@ -111,7 +118,7 @@ impl PostgresStore {
         answer.map_err(|trouble| {
             let doubt = match repeat {
                 Repeat::Safe => "",
-                Repeat::Unsafe => "; whether it was made is not known, `token list` tells",
+                Repeat::Unsafe => "; whether it was made is not known: list the tokens",
             };
             Problem::new(Code::Storage, format!("the tokens in {}: {}{doubt}", self.address, trouble.words()))
         })
@@ -136,11 +143,15 @@ impl Drop for PostgresStore {
 }
 
 impl Store for PostgresStore {
-    fn state(&mut self) -> Result<StoreState, Problem> {
+    fn state(&mut self) -> Result<(StoreState, Option<i64>), Problem> {
         self.ask(Repeat::Safe, async |client, ledger| {
             let row = client.query_one(STATE, &[&ledger]).await?;
-            Ok(StoreState { tokens: row.try_get(0)?, revoked: row.try_get(1)? })
+            Ok((StoreState { tokens: row.try_get(0)?, revoked: row.try_get(1)? }, row.try_get(2)?))
         })
+    }
+
+    fn remember(&mut self, latest: i64) -> Result<(), Problem> {
+        self.ask(Repeat::Safe, async |client, ledger| client.execute(REMEMBER, &[&ledger, &latest]).await.map(|_| ()))
     }
 
     fn all(&mut self) -> Result<Vec<StoredToken>, Problem> {

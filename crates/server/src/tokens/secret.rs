@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use taximeter_api::{Code, Problem};
+use taximeter_api::Problem;
+
+use crate::random::random;
 
 /// What every token begins with, so that programs that look for leaked secrets know one when they see it.
 const PREFIX: &str = "txm_";
@@ -20,7 +22,7 @@ impl TokenId {
 
 impl fmt::Display for TokenId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_hex(f, &self.0)
+        f.write_str(&hex::encode(self.0))
     }
 }
 
@@ -33,11 +35,7 @@ pub(super) struct Secret {
 impl Secret {
     /// A new one, from the operating system's random numbers.
     pub(super) fn generate() -> Result<Secret, Problem> {
-        let (mut id, mut bits) = ([0; 8], [0; 32]);
-        getrandom::fill(&mut id).and_then(|()| getrandom::fill(&mut bits)).map_err(|error| {
-            Problem::new(Code::Storage, format!("the system gave no random numbers for a token: {error}"))
-        })?;
-        Ok(Secret { id: TokenId(id), bits })
+        Ok(Secret { id: TokenId(random()?), bits: random()? })
     }
 
     /// Reads the text of a token: `txm_`, 16 digits, `_`, 64 digits.
@@ -52,13 +50,7 @@ impl Secret {
 
     /// The text, to be shown once.
     pub(super) fn reveal(&self) -> String {
-        struct Bits<'a>(&'a [u8]);
-        impl fmt::Display for Bits<'_> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write_hex(f, self.0)
-            }
-        }
-        format!("{PREFIX}{}_{}", self.id, Bits(&self.bits))
+        format!("{PREFIX}{}_{}", self.id, hex::encode(self.bits))
     }
 
     /// What is stored in its place. The id is in it, so that the hash of one token is of no use as that of another. The bits are
@@ -72,24 +64,9 @@ impl Secret {
 
 /// The bytes of exactly so many hexadecimal digits in lower case.
 fn bytes<const LENGTH: usize>(text: &str) -> Option<[u8; LENGTH]> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let text = text.as_bytes();
-    if text.len() != 2 * LENGTH {
-        return None;
-    }
     let mut bytes = [0; LENGTH];
-    for (byte, digits) in bytes.iter_mut().zip(text.chunks_exact(2)) {
-        *byte = digit(digits[0])? << 4 | digit(digits[1])?;
-    }
-    Some(bytes)
-}
-
-fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    hex::decode_to_slice(text, &mut bytes).ok()?;
+    text.bytes().all(|digit| !digit.is_ascii_uppercase()).then_some(bytes)
 }
 
 #[cfg(test)]

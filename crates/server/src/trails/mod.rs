@@ -218,6 +218,4 @@ impl Known {
 }
 
 #[cfg(test)]
-mod testing;
-#[cfg(test)]
 mod tests;

@@ -23,8 +23,7 @@ pub(crate) enum Spender<'a> {
 pub(crate) struct Spent {
     /// How many charges.
     pub(crate) charges: u64,
-    /// The share of the budget that they took. Less than nothing where a charge made the filter count by another theorem, by which
-    /// more is left.
+    /// The share of the budget that they took.
     pub(crate) budget: f64,
     /// What they added to the reading; nothing if one of them left it without a bound.
     pub(crate) reading: Option<f64>,

@@ -1,14 +1,17 @@
+pub(super) mod support;
+
 use std::sync::Barrier;
 use std::thread;
 
 use rusqlite::Connection;
 use taximeter_accounting::FilterRule;
 use taximeter_gate::Gate;
+use taximeter_testing::wait_until;
 use tokio::runtime::Runtime;
 
-use super::testing::*;
 use super::*;
 use crate::{Log, LogForm, Settings, TokenPlace, Tokens};
+use support::*;
 
 /// Follows closely, and not for long.
 fn quick(patience: Duration) -> Trails {
@@ -22,15 +25,6 @@ const SHORT: Duration = Duration::from_millis(50);
 
 fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
-}
-
-#[track_caller]
-fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = std::time::Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(30), "it did not happen: {what}");
-        thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// A ledger with an account that was charged so often.
@@ -64,11 +58,11 @@ fn charges_made_after_the_first_pass_appear() {
     let inside = runtime.enter();
     trails.follow(&ledger, std::future::pending());
     assert_eq!(trails.progress().1, 12, "how much there is to read is known at once");
-    eventually("all is read", || trails.progress() == (12, 12));
+    wait_until("all is read", || trails.progress() == (12, 12));
     let before = trail(&trails, "census");
     for more in 1..=3 {
         charge_more(&ledger, 7);
-        eventually("what was charged is read", || charges(&trails) == 10 + 7 * more);
+        wait_until("what was charged is read", || charges(&trails) == 10 + 7 * more);
     }
     assert_eq!(before.newest().unwrap().charges, 10, "whoever looks sees one moment");
     assert!(is_followed(&trails) && trails.problem().is_none());
@@ -82,8 +76,8 @@ fn it_stops_when_nobody_looks_and_goes_on_when_somebody_does() {
     let _inside = runtime.enter();
     for round in 0..3 {
         trails.follow(&ledger, std::future::pending());
-        eventually("all is read", || charges(&trails) == 10 + round * 5);
-        eventually("nobody follows any more", || !is_followed(&trails));
+        wait_until("all is read", || charges(&trails) == 10 + round * 5);
+        wait_until("no follower is left", || !is_followed(&trails));
         charge_more(&ledger, 5);
         // As long as it would have taken several times over.
         thread::sleep(SHORT);
@@ -140,13 +134,13 @@ fn a_journal_that_cannot_be_read_is_told_and_tried_again() {
     write(&line.replace("alice", "alicE"));
     let _inside = runtime.enter();
     trails.follow(&ledger, std::future::pending());
-    eventually("it is told", || trails.problem().is_some_and(|problem| problem.starts_with("record 7: ")));
+    wait_until("it is told", || trails.problem().is_some_and(|problem| problem.starts_with("record 7: ")));
     assert_eq!(trails.progress(), (6, 12), "what came before is known");
     assert_eq!(charges(&trails), 4);
     assert!(is_followed(&trails));
     write(&line);
-    eventually("the rest is read", || charges(&trails) == 10);
-    eventually("the problem is over", || trails.problem().is_none());
+    wait_until("the rest is read", || charges(&trails) == 10);
+    wait_until("the problem is over", || trails.problem().is_none());
 }
 
 #[test]
@@ -195,12 +189,12 @@ fn check_end(end: impl FnOnce(Arc<State>)) {
     let state = state(&place, charged(&place, 10), &runtime);
     let _inside = runtime.enter();
     Trails::wake(&state);
-    eventually("all is read", || charges(&state.trails) == 10);
+    wait_until("all is read", || charges(&state.trails) == 10);
     assert!(is_followed(&state.trails));
     assert_eq!(Arc::strong_count(&state), 1, "nobody else keeps what requests share");
     let shared = Arc::clone(&state.trails.shared);
     end(state);
-    eventually("nobody else has the trails", || Arc::strong_count(&shared) == 1);
+    wait_until("the trails have no other holder", || Arc::strong_count(&shared) == 1);
     place.open();
 }
 
@@ -208,7 +202,7 @@ fn check_end(end: impl FnOnce(Arc<State>)) {
 fn following_ends_with_the_server() {
     check_end(|state| {
         state.end();
-        eventually("nobody follows", || !is_followed(&state.trails));
+        wait_until("there is no follower", || !is_followed(&state.trails));
         Trails::wake(&state);
         assert!(!is_followed(&state.trails), "nobody starts again after the end");
     });

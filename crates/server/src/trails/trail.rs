@@ -101,9 +101,8 @@ struct Charge {
 impl Happened {
     /// What a record says. To take it apart in full would take five times as long.
     pub(super) fn read(receipt: &Receipt) -> Result<Happened, String> {
-        serde_json::from_str(receipt.line()).map_err(|error| {
-            format!("record {}: it is not a journal record: {error}; run `verify`", receipt.sequence())
-        })
+        serde_json::from_str(receipt.line())
+            .map_err(|error| format!("record {}: it is not a journal record: {error}", receipt.sequence()))
     }
 }
 

@@ -5,6 +5,15 @@
 let looking = false;
 let lookAgain = false;
 
+// After a form was sent the browser is on its way to another page. Signing out ends the session before that page is there.
+let leaving = false;
+addEventListener("submit", () => (leaving = true));
+addEventListener("pageshow", () => (leaving = false));
+
+function signInAgain() {
+  if (!leaving) location.reload();
+}
+
 async function look(isChange = true) {
   if (looking) {
     lookAgain = true;
@@ -14,7 +23,7 @@ async function look(isChange = true) {
   try {
     const answer = await fetch(location.href, { headers: { "taximeter-script": "1" }, credentials: "same-origin" });
     if (answer.status === 401) {
-      location.reload();
+      signInAgain();
       return;
     }
     if (answer.ok) replaceLive(document, new DOMParser().parseFromString(await answer.text(), "text/html"));
@@ -105,7 +114,7 @@ function preview(form) {
     const headers = { "taximeter-script": "1" };
     try {
       const answer = await fetch(path, { method: "POST", body, headers, credentials: "same-origin" });
-      if (answer.status === 401) location.reload();
+      if (answer.status === 401) signInAgain();
       const there = new DOMParser().parseFromString(await answer.text(), "text/html");
       // A later keystroke has asked already.
       if (mine !== turn) return;

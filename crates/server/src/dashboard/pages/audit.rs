@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State as Shared;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
@@ -24,13 +23,13 @@ pub(super) fn routes() -> Router<Arc<State>> {
 
 const TITLE: &str = "Audit";
 
-async fn show(Shared(state): Shared<Arc<State>>, visitor: Visitor) -> Response {
-    visitor.page(Section::Audit, TITLE, content(&state, &visitor).await)
+async fn show(visitor: Visitor) -> Response {
+    visitor.page(Section::Audit, TITLE, content(&visitor).await)
 }
 
-async fn content(state: &Arc<State>, visitor: &Visitor) -> Result<Markup, Failure> {
-    let ledger = journal::show(Shared(Arc::clone(state)), visitor.caller.clone()).await?.0;
-    let verification = journal::verification(Shared(Arc::clone(state)), visitor.caller.clone()).await?.0;
+async fn content(visitor: &Visitor) -> Result<Markup, Failure> {
+    let ledger = journal::show(visitor.caller.clone()).await?.0;
+    let verification = journal::verification(visitor.caller.clone()).await?.0;
     Ok(html! {
         (ledger_panel(&ledger))
         (verify_panel(visitor, &ledger, &verification))
@@ -170,20 +169,20 @@ fn file_name(ledger: &LedgerDocument) -> String {
     format!("taximeter-{}.jsonl", ledger.ledger)
 }
 
-async fn verify(Shared(state): Shared<Arc<State>>, visitor: Visitor, _: Fields) -> Response {
-    match journal::start_verification(Shared(Arc::clone(&state)), visitor.caller.clone()).await {
+async fn verify(visitor: Visitor, _: Fields) -> Response {
+    match journal::start_verification(visitor.caller.clone()).await {
         Ok(_) => Redirect::to("/audit").into_response(),
-        Err(failure) => match content(&state, &visitor).await {
+        Err(failure) => match content(&visitor).await {
             Ok(content) => visitor.page_again(Section::Audit, TITLE, failure, content),
             Err(_) => visitor.page(Section::Audit, TITLE, Err(failure)),
         },
     }
 }
 
-async fn export(Shared(state): Shared<Arc<State>>, visitor: Visitor) -> Response {
+async fn export(visitor: Visitor) -> Response {
     let named = async {
-        let ledger = journal::show(Shared(Arc::clone(&state)), visitor.caller.clone()).await?.0;
-        let mut response = journal::export(Shared(Arc::clone(&state)), visitor.caller.clone()).await?;
+        let ledger = journal::show(visitor.caller.clone()).await?.0;
+        let mut response = journal::export(visitor.caller.clone()).await?;
         let disposition = format!("attachment; filename=\"{}\"", file_name(&ledger));
         let disposition = HeaderValue::try_from(disposition).unwrap_or(HeaderValue::from_static("attachment"));
         response.headers_mut().insert(header::CONTENT_DISPOSITION, disposition);

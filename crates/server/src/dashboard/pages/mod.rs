@@ -12,7 +12,6 @@ mod tokens;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State as Shared;
 use axum::response::Response;
 use axum::routing::get;
 
@@ -36,6 +35,6 @@ pub(super) fn routes() -> Router<Arc<State>> {
 }
 
 /// The stream of events for the script of a page.
-async fn events(Shared(state): Shared<Arc<State>>, visitor: Visitor) -> Result<Response, Failure> {
-    observe::watch(Shared(state), visitor.caller).await
+async fn events(visitor: Visitor) -> Result<Response, Failure> {
+    observe::watch(visitor.caller).await
 }

@@ -1,4 +1,4 @@
-use super::super::testing::push;
+use super::super::tests::support::push;
 use super::*;
 
 /// A record of a made-up account: what happened, when, and what was left afterwards.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use taximeter_accounting::FilterRule;
 use taximeter_ledger::{Ledger, Outcome};
 
-use super::super::testing::*;
+use super::super::tests::support::*;
 use super::super::trail::Trail;
 use super::*;
 

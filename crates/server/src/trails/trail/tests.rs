@@ -1,7 +1,7 @@
 use taximeter_accounting::FilterRule;
 use taximeter_ledger::{Ledger, Outcome};
 
-use super::super::testing::*;
+use super::super::tests::support::*;
 use super::*;
 
 /// Two trees, an account that came later, charges on several accounts, a halt, a closing, a restoring, and an account after it.

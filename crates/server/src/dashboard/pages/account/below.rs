@@ -1,42 +1,38 @@
 //! The accounts right below one.
 
-use std::sync::Arc;
-
 use maud::{Markup, html};
 use taximeter_api::words::thousands;
 use taximeter_api::{AccountEvent, Sight};
 use taximeter_ledger::{AccountName, Error, Ledger};
 
+use crate::access::Caller;
 use crate::dashboard::gauge::gauge;
-use crate::dashboard::table::{Head, cards};
+use crate::dashboard::table::Table;
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{account_link, reading, standing};
 use crate::failure::Failure;
-use crate::routes::blocking;
-use crate::state::State;
 
 /// The most accounts that are listed.
 const MOST: usize = 50;
 
-const HEADS: [Head<'_>; 5] = [
-    Head::Text("Account"),
-    Head::Text("Standing"),
-    Head::Text("Left of its budget"),
-    Head::Number("Reading, ε"),
-    Head::Number("Charges"),
-];
-
 /// The panel about those that may be seen; nothing if there are none.
-pub(super) async fn panel(state: &Arc<State>, visitor: &Visitor, name: &AccountName) -> Result<Markup, Failure> {
-    let (above, sight) = (name.clone(), visitor.caller.sight.clone());
-    let (shown, count) = blocking(state, move |state| find(state.ledger(), &above, &sight)).await?;
+pub(super) async fn panel(visitor: &Visitor, name: &AccountName) -> Result<Markup, Failure> {
+    let above = name.clone();
+    let find = move |caller: &Caller| Ok(find(caller.ledger(), &above, &caller.sight)?);
+    let (shown, count) = visitor.caller.blocking(find).await?;
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("starts", &format!("{name}/")).finish();
-    let rows = html! { @for account in &shown { (line(account)) } };
+    let caption = format!("Accounts right below {name}");
+    let table = Table::new("Accounts below", &caption)
+        .row_head("Account", "", |account: &AccountEvent| account_link(&account.account))
+        .column("Standing", "", |account| standing(account.standing))
+        .column("Left of its budget", "whole", |account| gauge(&account.account, account.left.map(|left| left.0)))
+        .column("Reading, ε", "number", |account| html! { (reading(account.reading.map(|reading| reading.0))) })
+        .column("Charges", "number", |account| html! { (thousands(account.charges)) });
     Ok(html! {
         @if count > 0 {
             section.panel #below data-live aria-labelledby="below-title" {
                 h2 #below-title { "Accounts below" }
-                (cards("", "Accounts below", &format!("Accounts right below {name}"), &HEADS, &rows))
+                (table.rows(&shown))
                 @if count > shown.len() {
                     p { a href={ "/?" (query) } { "All " (thousands(count as u64)) " of them" } }
                 }
@@ -55,16 +51,4 @@ fn find(ledger: &Ledger, above: &AccountName, sight: &Sight) -> Result<(Vec<Acco
     // Reading a meter takes a while, so it is done on copies, for which the writer does not wait.
     let shown = all.iter().take(MOST).map(|name| Ok(AccountEvent::from(&ledger.account(name)?)));
     Ok((shown.collect::<Result<_, Error>>()?, all.len()))
-}
-
-fn line(account: &AccountEvent) -> Markup {
-    html! {
-        tr {
-            th scope="row" { (account_link(&account.account)) }
-            td data-label="Standing" { (standing(account.standing)) }
-            td.whole data-label="Left of its budget" { (gauge(&account.account, account.left.map(|left| left.0))) }
-            td.number data-label="Reading, ε" { (reading(account.reading.map(|reading| reading.0))) }
-            td.number data-label="Charges" { (thousands(account.charges)) }
-        }
-    }
 }

@@ -1,9 +1,6 @@
 //! Closing an account for good.
 
-use std::sync::Arc;
-
-use axum::extract::State as Shared;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 use maud::{Markup, html};
 use taximeter_api::{CloseRequest, Code};
 use taximeter_ledger::{AccountName, Note};
@@ -15,7 +12,6 @@ use crate::dashboard::words::account_path;
 use crate::extract::{Body, Name};
 use crate::failure::Failure;
 use crate::routes::accounts;
-use crate::state::State;
 
 /// The form, with the note that was filled in.
 pub(super) fn form(visitor: &Visitor, name: &AccountName, note: &str) -> Markup {
@@ -42,17 +38,11 @@ pub(super) fn form(visitor: &Visitor, name: &AccountName, note: &str) -> Markup 
 }
 
 /// Closes it, and goes back to its page.
-pub(super) async fn close(
-    Shared(state): Shared<Arc<State>>,
-    visitor: Visitor,
-    Name(name): Name,
-    fields: Fields,
-) -> Response {
-    match done(&state, &visitor, &name, &fields).await {
+pub(super) async fn close(visitor: Visitor, Name(name): Name, fields: Fields) -> Response {
+    match done(&visitor, &name, &fields).await {
         Ok(record) => {
             let notice = format!("{name} is closed, by record {record}. It takes no more charges.");
-            state.sessions.leave_notice(&visitor.session(), notice);
-            Redirect::to(&account_path(&name)).into_response()
+            visitor.done(notice, &account_path(&name))
         }
         Err(failure) => {
             let form = form(&visitor, &name, fields.get("note").unwrap_or_default());
@@ -61,12 +51,11 @@ pub(super) async fn close(
     }
 }
 
-async fn done(state: &Arc<State>, visitor: &Visitor, name: &AccountName, fields: &Fields) -> Result<u64, Failure> {
+async fn done(visitor: &Visitor, name: &AccountName, fields: &Fields) -> Result<u64, Failure> {
     if !fields.is_ticked("sure") {
         return Err(Failure::new(Code::BadRequest, "nothing was closed; tick the box to say that you are sure"));
     }
     let note = fields.get("note").map(|note| Note::parse("note", note)).transpose()?;
     let request = Body(CloseRequest { by: None, note });
-    let shared = Shared(Arc::clone(state));
-    Ok(accounts::close(shared, visitor.caller.clone(), Name(name.clone()), request).await?.sequence)
+    Ok(accounts::close(visitor.caller.clone(), Name(name.clone()), request).await?.sequence)
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, State as Shared};
+use axum::extract::Path;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
@@ -19,16 +19,11 @@ use crate::extract::{Name, Parameters, Segment};
 use crate::failure::Failure;
 use crate::routes::accounts::{self, HistoryParameters};
 use crate::routes::receipts;
-use crate::state::State;
 
 /// The record of a number, as far as it may be seen.
-pub(super) async fn receipt(
-    Shared(state): Shared<Arc<State>>,
-    visitor: Visitor,
-    Path((_, file)): Path<(String, String)>,
-) -> Response {
+pub(super) async fn receipt(visitor: Visitor, Path((_, file)): Path<(String, String)>) -> Response {
     let number = file.strip_suffix(".json").unwrap_or(&file).to_string();
-    let found = receipts::by_sequence(Shared(state), visitor.caller.clone(), Segment(number)).await;
+    let found = receipts::by_sequence(visitor.caller.clone(), Segment(number)).await;
     match found {
         Ok(receipt) => {
             let file = format!("taximeter-receipt-{}.json", receipt.sequence);
@@ -39,8 +34,8 @@ pub(super) async fn receipt(
 }
 
 /// Everything that happened to an account, newest first, as lines of JSON.
-pub(super) async fn history(Shared(state): Shared<Arc<State>>, visitor: Visitor, Name(name): Name) -> Response {
-    match begin(state, visitor.caller.clone(), &name).await {
+pub(super) async fn history(visitor: Visitor, Name(name): Name) -> Response {
+    match begin(visitor.caller.clone(), &name).await {
         Ok(body) => {
             let file = format!("taximeter-history-{}.jsonl", name.as_str().replace('/', "-"));
             let headers = [
@@ -60,7 +55,6 @@ fn attachment(file: &str) -> String {
 
 /// A history on its way.
 struct Download {
-    state: Arc<State>,
     caller: Caller,
     name: AccountName,
     /// The part that is sent next; nothing after the last.
@@ -69,11 +63,11 @@ struct Download {
     _permit: OwnedSemaphorePermit,
 }
 
-async fn begin(state: Arc<State>, caller: Caller, name: &AccountName) -> Result<Body, Failure> {
-    let permit = Arc::clone(&state.exports).try_acquire_owned().map_err(|_| {
+async fn begin(caller: Caller, name: &AccountName) -> Result<Body, Failure> {
+    let permit = Arc::clone(&caller.state.exports).try_acquire_owned().map_err(|_| {
         Failure::new(Code::Busy, "as many exports as may be are under way; try again when one has ended")
     })?;
-    let mut download = Download { state, caller, name: name.clone(), part: None, _permit: permit };
+    let mut download = Download { caller, name: name.clone(), part: None, _permit: permit };
     // Whoever may not have it is told so before anything is sent.
     download.part = Some(download.read(None).await?);
     Ok(Body::from_stream(unfold(download, |mut download| async {
@@ -87,14 +81,13 @@ impl Download {
 
     async fn read(&self, from: Option<u64>) -> Result<HistoryDocument, Failure> {
         let parameters = Parameters(HistoryParameters { from, limit: Some(Download::PART) });
-        let shared = Shared(Arc::clone(&self.state));
-        Ok(accounts::history(shared, self.caller.clone(), Name(self.name.clone()), parameters).await?.0)
+        Ok(accounts::history(self.caller.clone(), Name(self.name.clone()), parameters).await?.0)
     }
 
     /// The next lines; an error breaks the connection, since an end in good order would be taken for the end of the history.
     async fn next(&mut self) -> Option<io::Result<Bytes>> {
         let part = self.part.take()?;
-        if !self.caller.is_valid(&self.state) {
+        if !self.caller.is_valid() {
             return Some(Err(io::Error::other("the token or the session has ended")));
         }
         if let Some(next) = part.next {

@@ -10,7 +10,7 @@ mod spending;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State as Shared;
+use axum::extract::RawQuery;
 use axum::response::Response;
 use axum::routing::{get, post};
 use jiff::Timestamp;
@@ -21,12 +21,13 @@ use taximeter_ledger::{AccountName, Standing};
 
 use crate::access::Action;
 use crate::dashboard::chart::Chart;
+use crate::dashboard::fields::Fields;
 use crate::dashboard::gauge::gauge;
 use crate::dashboard::journal_note::journal_note;
 use crate::dashboard::page::Section;
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{account_link, account_path, pace, reading, standing, time, until};
-use crate::extract::{Name, Parameters};
+use crate::extract::Name;
 use crate::failure::Failure;
 use crate::routes::accounts;
 use crate::state::State;
@@ -40,33 +41,22 @@ pub(super) fn routes() -> Router<Arc<State>> {
         .route("/accounts/{name}/receipts/{file}", get(download::receipt))
 }
 
-async fn show(
-    Shared(state): Shared<Arc<State>>,
-    visitor: Visitor,
-    Name(name): Name,
-    Parameters(asked): Parameters<history::Asked>,
-) -> Response {
-    let content = content(&state, &visitor, &name, asked).await;
+async fn show(visitor: Visitor, Name(name): Name, RawQuery(query): RawQuery) -> Response {
+    let content = content(&visitor, &name, &Fields::from_query(query.as_deref())).await;
     visitor.page(Section::Accounts, name.as_str(), content)
 }
 
-async fn content(
-    state: &Arc<State>,
-    visitor: &Visitor,
-    name: &AccountName,
-    asked: history::Asked,
-) -> Result<Markup, Failure> {
-    let shared = Shared(Arc::clone(state));
-    let account = accounts::show(shared, visitor.caller.clone(), Name(name.clone())).await?.0;
-    let below = below::panel(state, visitor, name).await?;
+async fn content(visitor: &Visitor, name: &AccountName, asked: &Fields) -> Result<Markup, Failure> {
+    let account = accounts::show(visitor.caller.clone(), Name(name.clone())).await?.0;
+    let below = below::panel(visitor, name).await?;
     let past = match visitor.caller.sight.owns(name) {
-        true => Some(past(state, visitor, &account, asked).await?),
+        true => Some(past(visitor, &account, asked).await?),
         false => None,
     };
     let [meter, spending, history] = past.map_or_else(Default::default, |past| past.map(Some));
     Ok(html! {
         (path(visitor, name))
-        (figures(state, visitor, &account))
+        (figures(visitor, &account))
         (meter.unwrap_or_default())
         div.columns { (promise::panel(&account)) (spending.unwrap_or_default()) }
         (below)
@@ -76,15 +66,10 @@ async fn content(
 }
 
 /// What only those see whose account it is: the chart, who spent what, and the history.
-async fn past(
-    state: &Arc<State>,
-    visitor: &Visitor,
-    account: &AccountDocument,
-    asked: history::Asked,
-) -> Result<[Markup; 3], Failure> {
-    Trails::wake(state);
-    let trail = state.trails.trail(&account.account);
-    let history = history::panel(state, visitor, account, trail.as_deref(), asked).await?;
+async fn past(visitor: &Visitor, account: &AccountDocument, asked: &Fields) -> Result<[Markup; 3], Failure> {
+    Trails::wake(visitor.state());
+    let trail = visitor.state().trails.trail(&account.account);
+    let history = history::panel(visitor, account, trail.as_deref(), asked).await?;
     let is_behind = is_behind(account, trail.as_deref());
     let trail = trail.unwrap_or_default();
     let points = trail.curve().points();
@@ -93,7 +78,7 @@ async fn past(
     let meter = html! {
         section.panel #meter data-live aria-labelledby="meter-title" {
             h2 #meter-title { "The meter" }
-            (journal_note(state, visitor, is_behind))
+            (journal_note(visitor, is_behind))
             @if is_read {
                 (Chart {
                     points: &points,
@@ -133,9 +118,9 @@ fn path(visitor: &Visitor, name: &AccountName) -> Markup {
     }
 }
 
-fn figures(state: &State, visitor: &Visitor, account: &AccountDocument) -> Markup {
+fn figures(visitor: &Visitor, account: &AccountDocument) -> Markup {
     let name = &account.account;
-    let trail = visitor.caller.sight.owns(name).then(|| state.trails.trail(name)).flatten();
+    let trail = visitor.caller.sight.owns(name).then(|| visitor.state().trails.trail(name)).flatten();
     html! {
         section.panel #figures data-live data-events=(name) aria-label="Where it stands" {
             @if let Some(blocking) = account.blocked_by.as_ref().filter(|other| *other != name) {

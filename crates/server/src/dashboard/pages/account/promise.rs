@@ -34,7 +34,7 @@ fn decides(filter: &FilterDocument) -> Markup {
     let budget = &filter.budget;
     html! {
         h3 { "The filter " (filter.rule) " decides" }
-        @if let Ok(rule) = FilterRule::from_name(&filter.rule) { p { (rules::of_filter(rule).long) } }
+        @if let Ok(rule) = FilterRule::from_name(&filter.rule) { p { (rule.long()) } }
         dl.facts {
             dt { "Budget" }
             dd {
@@ -51,7 +51,7 @@ fn decides(filter: &FilterDocument) -> Markup {
                 }
                 ", δ = " (filter.spent.delta)
             }
-            @if let Some(order) = filter.order { dt { "Order" } dd { "α = " (order) } }
+            @for (name, value) in &filter.parameters { dt { "Parameter " (name) } dd { (value) } }
             @if let Some(largest) = filter.max_cost { dt { "Largest charge" } dd { "ε = " (largest) } }
             dt { "When it does not fit" }
             dd {
@@ -59,10 +59,6 @@ fn decides(filter: &FilterDocument) -> Markup {
                     OnHalt::Refuse => "It is refused, and smaller charges may still fit.",
                     OnHalt::Stop => "The account stops for good.",
                 }
-            }
-            @if !filter.rule_open && filter.rule != FilterRule::Basic.name() {
-                dt { "By now" }
-                dd { "A charge that only adding up admitted has closed this rule for good. What is left is what adding up leaves." }
             }
             dt { "Guarantee" }
             dd { (filter.guarantee) }
@@ -77,7 +73,7 @@ fn reads(odometer: &OdometerDocument) -> Markup {
         h3 { "The odometer " (odometer.rule) " reads" }
         p {
             "The reading bounds the privacy loss so far, whenever one looks. "
-            @if let Ok(rule) = OdometerRule::from_name(&odometer.rule) { (rules::of_odometer(rule).long) }
+            @if let Ok(rule) = OdometerRule::from_name(&odometer.rule) { (rule.long()) }
         }
         dl.facts {
             dt { "At" }

@@ -5,7 +5,7 @@ use taximeter_api::AccountDocument;
 use taximeter_api::words::{show_number, thousands};
 
 use super::history;
-use crate::dashboard::table::{Head, cards};
+use crate::dashboard::table::Table;
 use crate::dashboard::words::{percent, spent, time};
 use crate::trails::{Spender, Spent, Trail};
 
@@ -24,7 +24,7 @@ pub(super) fn panel(account: &AccountDocument, trail: &Trail) -> Markup {
             } @else if all.is_empty() {
                 p.quiet-text { "It is not known yet: the journal is not read so far." }
             } @else {
-                (table(account, all.iter().take(MOST).map(|(spender, spent)| line(account, *spender, spent))))
+                (table(account, &all[..all.len().min(MOST)]))
                 @if all.len() > MOST { p.help { "The " (MOST) " who took the most, of " (thousands(all.len() as u64)) "." } }
             }
             @if given_up > 0.0 {
@@ -34,37 +34,23 @@ pub(super) fn panel(account: &AccountDocument, trail: &Trail) -> Markup {
     }
 }
 
-fn table(account: &AccountDocument, lines: impl Iterator<Item = Markup>) -> Markup {
-    let heads = [Head::Text("Who"), Head::Number("Charges"), Head::Text(took(account)), Head::Text("Newest")];
+fn table(account: &AccountDocument, spenders: &[(Spender<'_>, &Spent)]) -> Markup {
+    let took = if account.filter.is_some() { "Took of the budget" } else { "Added to the reading, ε" };
     let caption = format!("What each person charged to {}", account.account);
-    cards("", "Who spent what", &caption, &heads, &html! { @for line in lines { (line) } })
-}
-
-fn took(account: &AccountDocument) -> &'static str {
-    if account.filter.is_some() { "Took of the budget" } else { "Added to the reading, ε" }
-}
-
-fn line(account: &AccountDocument, spender: Spender<'_>, taken: &Spent) -> Markup {
-    html! {
-        tr {
-            th.wrap scope="row" {
-                @match spender {
-                    Spender::Named(who) => a href=(history::path_by(&account.account, who.as_str())) { (who) },
-                    Spender::Unnamed => "nobody said who",
-                    Spender::Others => "others, who came later",
-                }
-            }
-            td.number data-label="Charges" { (thousands(taken.charges)) }
-            td data-label=(took(account)) {
-                @match (&account.filter, taken.reading) {
-                    (Some(_), _) => (bar(taken.budget)),
-                    (None, Some(added)) => (show_number(added)),
-                    (None, None) => "no bound since",
-                }
-            }
-            td.whole data-label="Newest" { (time(&taken.newest.to_string())) }
-        }
-    }
+    Table::new("Who spent what", &caption)
+        .row_head("Who", "wrap", |(spender, _): &(Spender<'_>, &Spent)| match spender {
+            Spender::Named(who) => html! { a href=(history::path_by(&account.account, who.as_str())) { (who) } },
+            Spender::Unnamed => html! { "nobody said who" },
+            Spender::Others => html! { "others, who came later" },
+        })
+        .column("Charges", "number", |(_, taken)| html! { (thousands(taken.charges)) })
+        .column(took, "", |(_, taken)| match (&account.filter, taken.reading) {
+            (Some(_), _) => bar(taken.budget),
+            (None, Some(added)) => html! { (show_number(added)) },
+            (None, None) => html! { "no bound since" },
+        })
+        .column("Newest", "whole", |(_, taken)| time(&taken.newest.to_string()))
+        .rows(spenders)
 }
 
 /// A share of the budget with a bar of that length, rounded up.

@@ -1,24 +1,23 @@
 //! The page of an answer: its numbers as bars and as a table, the noise on them, and what was paid.
 
-use std::sync::Arc;
-
-use axum::extract::State as Shared;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
+use serde_json::Number as JsonNumber;
 use taximeter_api::words::show_cost;
-use taximeter_api::{Code, Problem};
+use taximeter_api::{AnswerAccount, AnswerDocument, Code, Problem};
 
 use super::bars::bars;
 use super::kept::{self, Asked};
-use super::stored::{Estimate, Paid, Part, Point, Series, Stored, grouped, scale};
+use super::noise::noise;
+use super::stored::{Estimate, Point, Series, groups, scale, series};
 use crate::dashboard::gauge::gauge;
 use crate::dashboard::page::Section;
+use crate::dashboard::table::Table;
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words;
 use crate::extract::Segment;
 use crate::failure::Failure;
-use crate::state::State;
 
 const TITLE: &str = "Answer";
 
@@ -33,17 +32,17 @@ pub(super) fn path(key: &str) -> String {
 }
 
 /// One's own stored answer.
-pub(super) async fn show(Shared(state): Shared<Arc<State>>, visitor: Visitor, Segment(key): Segment) -> Response {
-    let content = match answered(&state, &visitor, &key).await {
-        Ok((asked, document)) => Stored::read(&document).map(|stored| content(&asked, &stored)),
-        Err(failure) => Err(failure),
+pub(super) async fn show(visitor: Visitor, Segment(key): Segment) -> Response {
+    let content = async {
+        let (asked, document) = answered(&visitor, &key).await?;
+        Ok(content(&asked, &AnswerDocument::read(&document)?))
     };
-    visitor.page(Section::Ask, TITLE, content)
+    visitor.page(Section::Ask, TITLE, content.await)
 }
 
 /// The document, byte for byte as it was released.
-pub(super) async fn download(Shared(state): Shared<Arc<State>>, visitor: Visitor, Segment(key): Segment) -> Response {
-    match answered(&state, &visitor, &key).await {
+pub(super) async fn download(visitor: Visitor, Segment(key): Segment) -> Response {
+    match answered(&visitor, &key).await {
         Ok((_, document)) => {
             let headers = [
                 (header::CONTENT_TYPE, "application/json"),
@@ -55,8 +54,8 @@ pub(super) async fn download(Shared(state): Shared<Arc<State>>, visitor: Visitor
     }
 }
 
-async fn answered(state: &Arc<State>, visitor: &Visitor, key: &str) -> Result<(Asked, String), Failure> {
-    let mut asked = kept::find(state, visitor, key).await?;
+async fn answered(visitor: &Visitor, key: &str) -> Result<(Asked, String), Failure> {
+    let mut asked = kept::find(visitor, key).await?;
     match asked.document.take() {
         Some(document) => Ok((asked, document)),
         None => {
@@ -69,33 +68,33 @@ async fn answered(state: &Arc<State>, visitor: &Visitor, key: &str) -> Result<(A
     }
 }
 
-fn content(asked: &Asked, stored: &Stored) -> Markup {
-    let groups = stored.groups();
+fn content(asked: &Asked, answer: &AnswerDocument) -> Markup {
+    let groups = groups(answer);
     html! {
         section.panel aria-labelledby="question-heading" {
             h2 #question-heading { "The question" }
-            pre { code { (stored.question) } }
+            pre { code { (answer.question) } }
             dl.facts {
-                dt { "Dataset" } dd { (stored.dataset) ", version " (stored.version) }
+                dt { "Dataset" } dd { (answer.dataset) ", version " (answer.version) }
                 @if let Some(time) = &asked.time { dt { "Asked" } dd { (words::time(time)) } }
-                dt { "Protects" } dd { (stored.protects) }
+                dt { "Protects" } dd { (answer.protects) }
             }
         }
         section.panel aria-labelledby="numbers-heading" {
             h2 #numbers-heading { "The answer" }
             p {
-                "Every number has noise on it. In " (percent(stored.confidence.0)) " of 100 answers the interval holds the number \
+                "Every number has noise on it. In " (percent(answer.confidence.as_f64().unwrap_or_default())) " of 100 answers the interval holds the number \
                  without its noise. It says nothing about how well the data stand for anything else."
             }
-            @for step in &stored.post_processing { p.help { "Afterwards: " (step) "." } }
-            @for series in &stored.series() { (numbers(series, &groups)) }
+            @for step in &answer.post_processing { p.help { "Afterwards: " (step) "." } }
+            @for series in &series(answer) { (numbers(series, &groups)) }
         }
-        section.panel aria-labelledby="paid-heading" { (paid(asked, stored)) }
+        section.panel aria-labelledby="paid-heading" { (paid(asked, answer)) }
         section.panel aria-labelledby="noise-heading" {
             h2 #noise-heading { "The noise" }
-            (noise(stored))
+            (noise("Within ±", answer.columns.iter().flat_map(|column| &column.parts)))
         }
-        p { a.button href={ "/ask?" (dataset_query(stored)) } { "Ask another question" } }
+        p { a.button href={ "/ask?" (dataset_query(answer)) } { "Ask another question" } }
     }
 }
 
@@ -104,8 +103,8 @@ fn percent(share: f64) -> String {
     scale(share * 100.0)
 }
 
-fn dataset_query(stored: &Stored) -> String {
-    form_urlencoded::Serializer::new(String::new()).append_pair("dataset", stored.dataset.as_str()).finish()
+fn dataset_query(answer: &AnswerDocument) -> String {
+    form_urlencoded::Serializer::new(String::new()).append_pair("dataset", answer.dataset.as_str()).finish()
 }
 
 /// One column of the answer: a single number in large, or groups as bars, and a table.
@@ -120,27 +119,27 @@ fn numbers(series: &Series<'_>, groups: &[&str]) -> Markup {
             _ => {}
         }
         (bars(name, &series.points))
-        (table(series, groups))
+        (numbers_table(series, groups))
     }
 }
 
-fn table(series: &Series<'_>, groups: &[&str]) -> Markup {
-    let name = &series.column.name;
+fn numbers_table(series: &Series<'_>, groups: &[&str]) -> Markup {
+    let name = series.column.name.as_str();
+    let (label, caption) = (format!("Numbers of {name}"), format!("{name} with its interval"));
+    let mut table = Table::new(&label, &caption).class("numbers");
+    for (at, group) in groups.iter().enumerate() {
+        table = table.row_head(group, "wrap", move |point: &Point| html! { (point.group[at]) });
+    }
+    let shown = |of: fn(&Estimate) -> String| move |point: &Point| html! { (point.estimate.as_ref().map_or_else(|| "unknown".to_string(), of)) };
+    let table = table
+        .column(name, "number", shown(|estimate| estimate.value.text.clone()))
+        .column("From", "number", shown(|estimate| estimate.interval[0].text.clone()))
+        .column("To", "number", shown(|estimate| estimate.interval[1].text.clone()))
+        .column("Half width", "number", shown(|estimate| format!("± {}", estimate.half_width)));
     html! {
-        div.scroll tabindex="0" role="region" aria-label={ "Numbers of " (name) } {
-            table {
-                caption.hidden-text { (name) " with its interval" }
-                thead {
-                    tr {
-                        @for group in groups { th scope="col" { (group) } }
-                        th.number scope="col" { (name) }
-                        th.number scope="col" { "From" }
-                        th.number scope="col" { "To" }
-                        th.number scope="col" { "Half width" }
-                    }
-                }
-                tbody { @for point in series.points.iter().take(MOST) { (row(point)) } }
-            }
+        (table.rows(series.points.iter().take(MOST)))
+        @if series.points.iter().any(|point| point.estimate.is_none()) {
+            p.help { "Of what is unknown nothing can be said: with so few rows the count may be 0." }
         }
         @if series.points.len() > MOST {
             p.help { "The first " (MOST) " of " (series.points.len()) " rows. The document has all." }
@@ -148,84 +147,37 @@ fn table(series: &Series<'_>, groups: &[&str]) -> Markup {
     }
 }
 
-fn row(point: &Point) -> Markup {
-    html! {
-        tr {
-            @for group in &point.group { th.wrap scope="row" { (group) } }
-            @match &point.estimate {
-                Some(Estimate { value, interval: [low, high], half_width }) => {
-                    td.number { strong { (value.text) } }
-                    td.number { (low.text) }
-                    td.number { (high.text) }
-                    td.number { "± " (half_width) }
-                }
-                None => td colspan="4" { "Nothing can be said: with so few rows the count may be 0." }
-            }
-        }
-    }
+/// A number as it is drawn and rounded.
+fn nearest(number: &Option<JsonNumber>) -> Option<f64> {
+    number.as_ref()?.as_f64()
 }
 
 /// What was paid, by whom, and the receipt.
-fn paid(asked: &Asked, stored: &Stored) -> Markup {
+fn paid(asked: &Asked, answer: &AnswerDocument) -> Markup {
     html! {
         h2 #paid-heading { "What was paid" }
-        div.figures { div { span.label { "Cost" } span.value { (show_cost(&stored.cost)) } } }
+        div.figures { div { span.label { "Cost" } span.value { (show_cost(&answer.cost)) } } }
         p { "The meter right after it:" }
         ol.quoted aria-label="Accounts that paid, from the root down" {
-            @for account in &stored.accounts { li { (of_account(account)) } }
+            @for account in &answer.accounts { li { (of_account(account)) } }
         }
         dl.facts {
-            dt { "Record" } dd { (stored.receipt.sequence) }
-            @if let Some(hash) = &stored.receipt.hash { dt { "Hash" } dd { code { (hash) } } }
+            dt { "Record" } dd { (answer.receipt.sequence) }
+            @if let Some(hash) = &answer.receipt.hash { dt { "Hash" } dd { code { (hash) } } }
             dt { "Key" } dd { code { (asked.key) } }
         }
         p { a.button.quiet download href={ (path(&asked.key)) "/answer.json" } { "Download the answer with its receipt" } }
     }
 }
 
-fn of_account(account: &Paid) -> Markup {
+fn of_account(account: &AnswerAccount) -> Markup {
     html! {
         p.head { (words::account_link(&account.account)) }
-        p { (gauge(&account.account, account.left.map(|left| left.0))) }
+        p { (gauge(&account.account, nearest(&account.left))) }
         dl.facts {
-            dt { "Reading, ε" } dd { (words::reading(account.reading.map(|reading| reading.0))) }
+            dt { "Reading, ε" } dd { (words::reading(nearest(&account.reading))) }
             dt { "It means" } dd { (account.guarantee) }
             @if let Some(guarantee) = &account.filter_guarantee { dt { "Budget" } dd { (guarantee) } }
-        }
-    }
-}
-
-/// How the noise on each number was made.
-fn noise(stored: &Stored) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label="Noise" {
-            table {
-                caption.hidden-text { "The noise, in the units of the answer" }
-                thead {
-                    tr {
-                        th scope="col" { "Computed" }
-                        th scope="col" { "Noise" }
-                        th.number scope="col" { "Scale" }
-                        th.number scope="col" { "Sensitivity" }
-                        th.number scope="col" { "Within ±" }
-                        th scope="col" { "Cost" }
-                    }
-                }
-                tbody { @for part in stored.columns.iter().flat_map(|column| &column.parts) { (part_row(part)) } }
-            }
-        }
-    }
-}
-
-fn part_row(part: &Part) -> Markup {
-    html! {
-        tr {
-            th.wrap scope="row" { (part.measure) }
-            td { (part.noise.replace('-', " ")) }
-            td.number { (scale(part.scale.0)) }
-            td.number { (scale(part.sensitivity.0)) }
-            td.number { (grouped(&part.half_width.to_string())) }
-            td.nowrap { (show_cost(&part.cost)) }
         }
     }
 }

@@ -1,15 +1,11 @@
 //! What would come of a question: how it is understood, its noise, its cost, and what the accounts would have left.
 
-use std::sync::Arc;
-
-use axum::extract::State as Shared;
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, Cost};
 use taximeter_api::words::show_cost;
-use taximeter_api::{ChargeRequest, DeclaredCost, ExplainedPartDocument, Explanation, Refused};
+use taximeter_api::{ChargeRequest, DeclaredCost, Explanation, Refused};
 
 use super::form;
-use super::stored::{grouped, scale};
 use crate::access::Action;
 use crate::dashboard::fields::Fields;
 use crate::dashboard::pages::cost::quote;
@@ -17,18 +13,16 @@ use crate::dashboard::visitor::Visitor;
 use crate::extract::Body;
 use crate::failure::Failure;
 use crate::routes::{charges, questions};
-use crate::state::State;
 
 /// What would come of what was filled in. Charges nothing, and touches no data.
-pub(super) async fn explained(state: &Arc<State>, visitor: &Visitor, fields: &Fields) -> Result<Markup, Failure> {
+pub(super) async fn explained(visitor: &Visitor, fields: &Fields) -> Result<Markup, Failure> {
     visitor.caller.require(Action::Ask)?;
-    let (shared, caller) = (|| Shared(Arc::clone(state)), || visitor.caller.clone());
-    let explanation = questions::explain(shared(), caller(), Body(form::request(fields)?)).await?.0;
+    let explanation = questions::explain(visitor.caller.clone(), Body(form::request(fields)?)).await?.0;
     let accounts = vec![explanation.account.clone()];
     let costs = explanation.parts.iter().map(|part| DeclaredCost(part.cost)).collect();
     let request =
         ChargeRequest { accounts: accounts.clone(), costs, unit: None, neighbours: None, by: None, note: None };
-    let quote = charges::quote(shared(), caller(), Body(request)).await?.0;
+    let quote = charges::quote(visitor.caller.clone(), Body(request)).await?.0;
     let fill_in = fill_in(quote.fits.as_deref(), fields);
     Ok(html! {
         div.columns {
@@ -54,47 +48,12 @@ pub(super) async fn explained(state: &Arc<State>, visitor: &Visitor, fields: &Fi
 /// The noise on each number, and how wide its interval would be.
 fn noise(explanation: &Explanation) -> Markup {
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Noise" {
-            table {
-                caption { "The noise, in the units of the answer" }
-                thead {
-                    tr {
-                        th scope="col" { "Computed" }
-                        th.number scope="col" { "95% within ±" }
-                        th scope="col" { "Noise" }
-                        th.number scope="col" { "Scale" }
-                        th.number scope="col" { "Sensitivity" }
-                        th scope="col" { "Cost" }
-                    }
-                }
-                tbody { @for part in &explanation.parts { (part_row(part)) } }
-            }
-        }
+        (super::noise::noise("95% within ±", &explanation.parts))
         @if explanation.question.contains("AVG(") {
             p.help {
                 "An average is such a sum over such a count, each within its width in 97.5 of 100 answers. How wide the interval of \
                  the average is depends on the count, and comes with the answer."
             }
-        }
-    }
-}
-
-fn part_row(part: &ExplainedPartDocument) -> Markup {
-    let sensitivity = part.sensitivity.as_str();
-    html! {
-        tr {
-            th.wrap scope="row" { (part.measure) }
-            td.number { strong { (grouped(part.half_width.as_str())) } }
-            td { (part.noise.replace('-', " ")) }
-            td.number { (scale(part.scale.0)) }
-            td.number {
-                @match sensitivity.parse() {
-                    // The length of a vector, which may be the root of an integer.
-                    Ok(length) if part.noise == "discrete-gaussian" => (scale(length)),
-                    _ => (grouped(sensitivity)),
-                }
-            }
-            td.nowrap { (show_cost(&part.cost)) }
         }
     }
 }

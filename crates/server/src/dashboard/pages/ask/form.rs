@@ -2,16 +2,15 @@
 
 use maud::{Markup, html};
 use taximeter_accounting::Amount;
-use taximeter_api::{AmountDocument, NoiseName, PriceDocument, QuestionRequest};
+use taximeter_api::{NoiseName, OfferedAmount, PriceDocument, QuestionRequest};
 use taximeter_ledger::{AccountName, Key};
 
 use super::{Desk, schema};
 use crate::dashboard::fields::Fields;
+use crate::dashboard::form::{check, choice};
+use crate::dashboard::pages::cost::payer;
 use crate::dashboard::visitor::Visitor;
 use crate::failure::Failure;
-
-/// More accounts than this are not a list that anybody chooses from.
-const MOST: usize = 200;
 
 /// What can be offered: the name in the form, and what people choose it by.
 const OFFERS: [(&str, &str); 4] = [
@@ -22,17 +21,15 @@ const OFFERS: [(&str, &str); 4] = [
 ];
 
 /// What the path fills in, and an example for the rest.
-pub(super) fn with_defaults(query: Option<&str>, desk: &Desk) -> Fields {
-    let mut pairs: Vec<(String, String)> =
-        form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect();
-    let given = Fields::new(pairs.clone());
+pub(super) fn with_defaults(given: Fields, desk: &Desk) -> Fields {
     let payer = desk.payers.first().map_or(String::new(), |account| account.account.to_string());
     let dataset = desk.chosen.dataset.to_string();
     let example = schema::example(&desk.chosen);
     let defaults = [("dataset", dataset), ("account", payer), ("question", example), ("amount", "0.1".to_string())];
-    let missing = defaults.into_iter().filter(|(name, _)| given.get(name).is_none());
-    pairs.extend(missing.map(|(name, value)| (name.to_string(), value)));
-    Fields::new(pairs)
+    defaults.into_iter().fold(given, |fields, (name, value)| match fields.get(name) {
+        Some(_) => fields,
+        None => fields.with(name, &value),
+    })
 }
 
 /// The question that was filled in.
@@ -49,7 +46,7 @@ pub(super) fn request(fields: &Fields) -> Result<QuestionRequest, Failure> {
 
 fn price(fields: &Fields) -> Result<PriceDocument, Failure> {
     let text = fields.required("amount", "the price, or the error")?;
-    let amount = || Ok::<_, Failure>(AmountDocument(Amount::parse_exact(text)?));
+    let amount = || Ok::<_, Failure>(OfferedAmount(Amount::parse_exact(text)?));
     let error = |noise| PriceDocument::Error { width: text.to_string(), noise };
     Ok(match fields.get("offer") {
         Some("gaussian") => PriceDocument::Gaussian(amount()?),
@@ -72,7 +69,7 @@ pub(super) fn with_price(fields: &Fields, offer: &str, amount: &str) -> String {
 }
 
 /// Which dataset it is about. Another one has another schema, and so is another page.
-pub(super) fn choice(desk: &Desk) -> Markup {
+pub(super) fn dataset_choice(desk: &Desk) -> Markup {
     html! {
         form.choice method="get" action="/ask" {
             div.field {
@@ -101,12 +98,7 @@ pub(super) fn form(visitor: &Visitor, desk: &Desk, fields: &Fields, key: &Key) -
                 aria-describedby="question-help" { (value("question")) }
             p.help #question-help { "It is parsed and checked, and never run as it stands. What it would cost is shown below." }
             div.row {
-                div.field {
-                    label for="offer" { "You offer" }
-                    select #offer name="offer" {
-                        @for (name, title) in OFFERS { option value=(name) selected[value("offer") == name] { (title) } }
-                    }
-                }
+                (choice("offer", "You offer", OFFERS, fields.get("offer"), ""))
                 div.field {
                     label for="amount" { "How much" }
                     input #amount name="amount" required inputmode="decimal" autocomplete="off" spellcheck="false"
@@ -119,43 +111,13 @@ pub(super) fn form(visitor: &Visitor, desk: &Desk, fields: &Fields, key: &Key) -
                         }
                     }
                 }
-                (who_pays(desk, fields))
+                (payer(&desk.payers, fields, ""))
             }
-            label.check {
-                input type="checkbox" name="clamp" value="1" checked[fields.is_ticked("clamp")];
-                span { "Set counts below 0 to 0, and averages beyond their bounds to those" }
-            }
+            (check("clamp", "Set counts below 0 to 0, and averages beyond their bounds to those", fields))
             @if desk.chosen.reuse {
-                label.check {
-                    input type="checkbox" name="reuse" value="1" checked[fields.is_ticked("reuse")];
-                    span { "Give me my earlier answer, if I have asked the same at the same price: it is free" }
-                }
+                (check("reuse", "Give me my earlier answer, if I have asked the same at the same price: it is free", fields))
             }
             div.actions { button { "Explain" } button.charge formaction="/ask" { "Ask" } }
-        }
-    }
-}
-
-fn who_pays(desk: &Desk, fields: &Fields) -> Markup {
-    let chosen = fields.get("account").unwrap_or_default();
-    let is_listed = desk.payers.iter().any(|account| account.account.as_str() == chosen);
-    html! {
-        div.field {
-            label for="account" { "Account that pays" }
-            @if desk.payers.len() > MOST {
-                input #account name="account" value=(chosen) autocomplete="off" spellcheck="false";
-            } @else {
-                select #account name="account" {
-                    // What was filled in stays, also where there is no such account.
-                    @if !chosen.is_empty() && !is_listed { option selected { (chosen) } }
-                    @for account in &desk.payers {
-                        option value=(account.account) selected[account.account.as_str() == chosen] {
-                            (account.account)
-                            @if account.blocked_by.is_some() { " (takes no charges)" }
-                        }
-                    }
-                }
-            }
         }
     }
 }

@@ -1,16 +1,13 @@
 //! One's own answers that are stored, as far as they were released.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use taximeter_api::{AnswerDocument, Code, Problem};
-use taximeter_gate::KeptAnswer;
+use taximeter_gate::StoredAnswer;
 use taximeter_ledger::{Charge, Event, Key};
 
 use crate::access::{Action, Caller};
 use crate::dashboard::visitor::Visitor;
 use crate::failure::Failure;
-use crate::routes::{blocking, fresh};
 use crate::state::State;
 
 /// A question of one's own that was charged.
@@ -32,41 +29,37 @@ pub(super) struct Asked {
 const PART: u32 = 20;
 
 /// A part of one's own answers, and the key that the next part starts behind.
-pub(super) async fn part(
-    state: &Arc<State>,
-    visitor: &Visitor,
-    before: Option<&str>,
-) -> Result<(Vec<Asked>, Option<String>), Failure> {
+pub(super) async fn part(visitor: &Visitor, before: Option<&str>) -> Result<(Vec<Asked>, Option<String>), Failure> {
     visitor.caller.require(Action::Ask)?;
-    fresh(state).await?;
-    let (caller, before, now) = (visitor.caller.clone(), before.map(str::to_string), Moment::now(state));
-    let read = move |state: &State| {
+    visitor.caller.fresh().await?;
+    let (before, now) = (before.map(str::to_string), Moment::now(visitor.state()));
+    let read = move |caller: &Caller| {
         let principal = &caller.token.principal;
-        let mut answers = state.gate.catalog().answers_of(principal, before.as_deref(), PART + 1)?;
+        let mut answers = caller.gate().catalog().answers_of(principal, before.as_deref(), PART + 1)?;
         let is_more = answers.len() > PART as usize;
         answers.truncate(PART as usize);
         let next = answers.last().map(|last| last.key.clone()).filter(|_| is_more);
-        let shown = answers.into_iter().filter(|answer| is_shown(answer, &caller, now));
-        let asked = shown.map(|answer| asked(state, &caller, answer)).collect::<Result<Vec<Asked>, Problem>>()?;
-        Ok::<_, Problem>((asked, next))
+        let shown = answers.into_iter().filter(|answer| is_shown(answer, caller, now));
+        let asked = shown.map(|answer| asked(caller, answer)).collect::<Result<Vec<Asked>, Problem>>()?;
+        Ok((asked, next))
     };
-    blocking(state, read).await
+    visitor.caller.blocking(read).await
 }
 
 /// One's own answer under a key. Whether somebody else has one, whether it is still being made, or whether there never was one: the
 /// words are the same.
-pub(super) async fn find(state: &Arc<State>, visitor: &Visitor, key: &str) -> Result<Asked, Failure> {
+pub(super) async fn find(visitor: &Visitor, key: &str) -> Result<Asked, Failure> {
     visitor.caller.require(Action::Ask)?;
     let key = Key::parse("key", key).map_err(|_| nothing())?;
-    fresh(state).await?;
-    let (caller, now) = (visitor.caller.clone(), Moment::now(state));
-    let read = move |state: &State| {
+    visitor.caller.fresh().await?;
+    let now = Moment::now(visitor.state());
+    let read = move |caller: &Caller| {
         // A key that is too long for the principal has nothing stored under it.
-        let found = caller.key(&key).is_ok().then(|| state.gate.catalog().answer_of(&caller.token.principal, &key));
-        let found = found.transpose()?.flatten().filter(|answer| is_shown(answer, &caller, now));
-        found.map(|answer| asked(state, &caller, answer)).transpose()
+        let found = caller.key(&key).is_ok().then(|| caller.gate().catalog().answer_of(&caller.token.principal, &key));
+        let found = found.transpose()?.flatten().filter(|answer| is_shown(answer, caller, now));
+        found.map(|answer| asked(caller, answer)).transpose()
     };
-    blocking(state, read).await?.ok_or_else(nothing)
+    visitor.caller.blocking(read).await?.ok_or_else(nothing)
 }
 
 fn nothing() -> Failure {
@@ -77,13 +70,13 @@ fn nothing() -> Failure {
 }
 
 /// Whether somebody is shown an answer that is stored under a name of theirs: it was released, and they may still ask such a question.
-fn is_shown(answer: &KeptAnswer, caller: &Caller, now: Moment) -> bool {
+fn is_shown(answer: &StoredAnswer, caller: &Caller, now: Moment) -> bool {
     now.is_released(answer.stored) && caller.sees_dataset(&answer.dataset) && caller.sight.owns(&answer.account)
 }
 
-fn asked(state: &State, caller: &Caller, answer: KeptAnswer) -> Result<Asked, Problem> {
-    let KeptAnswer { key, dataset, document, .. } = answer;
-    let receipt = state.ledger().receipt_of(&caller.key(&Key::parse("key", &key)?)?)?;
+fn asked(caller: &Caller, answer: StoredAnswer) -> Result<Asked, Problem> {
+    let StoredAnswer { key, dataset, document, .. } = answer;
+    let receipt = caller.ledger().receipt_of(&caller.key(&Key::parse("key", &key)?)?)?;
     let record = receipt.as_ref().map(|receipt| receipt.record()).transpose()?;
     Ok(Asked {
         key,

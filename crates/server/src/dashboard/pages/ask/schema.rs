@@ -5,21 +5,23 @@ use serde_json::Value as Json;
 use taximeter_api::{ColumnDocument, DatasetDocument, SchemaDocument};
 use taximeter_ledger::Neighbours;
 
+use crate::dashboard::table::Table;
+
 /// Categories that are shown at once.
 const SHOWN: usize = 12;
 
 /// What an owner declared about a dataset.
 pub(super) fn schema(dataset: &DatasetDocument) -> Markup {
     let schema = &dataset.schema;
+    let caption = format!("Columns of {}", dataset.dataset);
+    let table = Table::new("Columns", &caption)
+        .class("schema cards")
+        .row_head("Column", "wrap", |column: &ColumnDocument| html! { code { (column.name) } })
+        .column("Type", "whole", |column| html! { (column.kind.as_deref().unwrap_or("–")) })
+        .column("Can be", "wrap whole", uses);
     html! {
         p { "Protected is " strong { (protected(schema)) } "." }
-        div.scroll tabindex="0" role="region" aria-label="Columns" {
-            table.schema.cards {
-                caption.hidden-text { "Columns of " (dataset.dataset) }
-                thead { tr { th scope="col" { "Column" } th scope="col" { "Type" } th scope="col" { "Can be" } } }
-                tbody { @for column in &schema.columns { (row(column)) } }
-            }
-        }
+        (table.rows(&schema.columns))
         (language(schema))
     }
 }
@@ -37,31 +39,26 @@ fn protected(schema: &SchemaDocument) -> String {
     }
 }
 
-fn row(column: &ColumnDocument) -> Markup {
+/// What a column can be in a question.
+fn uses(column: &ColumnDocument) -> Markup {
     let categories = column.categories.as_deref().unwrap_or_default();
     html! {
-        tr {
-            th.wrap scope="row" { code { (column.name) } }
-            td.whole data-label="Type" { (column.kind.as_deref().unwrap_or("–")) }
-            td.wrap.whole data-label="Can be" {
-                @if let Some([low, high]) = &column.bounds {
-                    p {
-                        "summed and averaged, from " (low) " to " (high)
-                        @if let Some(grid) = &column.grid { ", in steps of " (grid) }
-                    }
-                }
-                @if !categories.is_empty() {
-                    p { "grouped by: " (list(&categories[..categories.len().min(SHOWN)])) }
-                    @if categories.len() > SHOWN {
-                        details id={ "categories-" (column.name) } {
-                            summary { (categories.len() - SHOWN) " more" }
-                            p { (list(&categories[SHOWN..])) }
-                        }
-                    }
-                }
-                @if column.bounds.is_none() && categories.is_empty() { p { "counted, and used in WHERE" } }
+        @if let Some([low, high]) = &column.bounds {
+            p {
+                "summed and averaged, from " (low) " to " (high)
+                @if let Some(grid) = &column.grid { ", in steps of " (grid) }
             }
         }
+        @if !categories.is_empty() {
+            p { "grouped by: " (list(&categories[..categories.len().min(SHOWN)])) }
+            @if categories.len() > SHOWN {
+                details id={ "categories-" (column.name) } {
+                    summary { (categories.len() - SHOWN) " more" }
+                    p { (list(&categories[SHOWN..])) }
+                }
+            }
+        }
+        @if column.bounds.is_none() && categories.is_empty() { p { "counted, and used in WHERE" } }
     }
 }
 

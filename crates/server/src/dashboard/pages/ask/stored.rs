@@ -1,71 +1,12 @@
 //! A stored answer, read for people: its numbers are shown in the digits that they were released with.
 
-use serde::Deserialize;
 use serde_json::Value as Json;
-use taximeter_accounting::Cost;
 use taximeter_api::words::show_number;
-use taximeter_api::{Code, Computed};
-use taximeter_ledger::{AccountName, Hash};
-
-use crate::failure::Failure;
-
-/// An answer, as far as it may be seen.
-#[derive(Deserialize)]
-pub(super) struct Stored {
-    pub(super) dataset: AccountName,
-    pub(super) version: u32,
-    pub(super) question: String,
-    pub(super) protects: String,
-    pub(super) confidence: Computed,
-    pub(super) columns: Vec<Column>,
-    rows: Vec<Vec<Json>>,
-    pub(super) post_processing: Vec<String>,
-    pub(super) cost: Cost,
-    pub(super) accounts: Vec<Paid>,
-    pub(super) receipt: Receipt,
-}
-
-/// A column of an answer.
-#[derive(Deserialize)]
-pub(super) struct Column {
-    pub(super) name: String,
-    /// Nothing for a group.
-    pub(super) aggregate: Option<String>,
-    #[serde(default)]
-    pub(super) parts: Vec<Part>,
-}
-
-/// A number that was computed, and the noise on it.
-#[derive(Deserialize)]
-pub(super) struct Part {
-    pub(super) measure: String,
-    pub(super) cost: Cost,
-    pub(super) noise: String,
-    pub(super) sensitivity: Computed,
-    pub(super) scale: Computed,
-    pub(super) half_width: Json,
-}
-
-/// An account that paid, after the charge.
-#[derive(Deserialize)]
-pub(super) struct Paid {
-    pub(super) account: AccountName,
-    pub(super) reading: Option<Computed>,
-    pub(super) left: Option<Computed>,
-    pub(super) guarantee: String,
-    pub(super) filter_guarantee: Option<String>,
-}
-
-/// The receipt of an answer.
-#[derive(Deserialize)]
-pub(super) struct Receipt {
-    pub(super) sequence: u64,
-    pub(super) hash: Option<Hash>,
-}
+use taximeter_api::{AnswerColumn, AnswerDocument};
 
 /// The numbers of one column, one for every group.
 pub(super) struct Series<'a> {
-    pub(super) column: &'a Column,
+    pub(super) column: &'a AnswerColumn,
     pub(super) points: Vec<Point>,
 }
 
@@ -90,45 +31,33 @@ pub(super) struct Shown {
     pub(super) nearest: f64,
 }
 
-impl Stored {
-    pub(super) fn read(document: &str) -> Result<Stored, Failure> {
-        serde_json::from_str(document)
-            .map_err(|error| Failure::new(Code::Integrity, format!("a stored answer cannot be read: {error}")))
-    }
+/// The names of the columns that tell groups apart.
+pub(super) fn groups(answer: &AnswerDocument) -> Vec<&str> {
+    let groups = answer.columns.iter().filter(|column| column.aggregate.is_none());
+    groups.map(|column| column.name.as_str()).collect()
+}
 
-    /// The names of the columns that tell groups apart.
-    pub(super) fn groups(&self) -> Vec<&str> {
-        let groups = self.columns.iter().filter(|column| column.aggregate.is_none());
-        groups.map(|column| column.name.as_str()).collect()
-    }
+/// The numbers, column by column.
+pub(super) fn series(answer: &AnswerDocument) -> Vec<Series<'_>> {
+    let numbers = answer.columns.iter().enumerate().filter(|(_, column)| column.aggregate.is_some());
+    numbers.map(|(at, column)| Series { column, points: points(answer, at, column) }).collect()
+}
 
-    /// The numbers, column by column.
-    pub(super) fn series(&self) -> Vec<Series<'_>> {
-        let numbers = self.columns.iter().enumerate().filter(|(_, column)| column.aggregate.is_some());
-        numbers.map(|(at, column)| Series { column, points: self.points(at, column) }).collect()
-    }
-
-    fn points(&self, at: usize, column: &Column) -> Vec<Point> {
-        let point = |row: &Vec<Json>| Point {
-            group: self
-                .columns
-                .iter()
-                .zip(row)
-                .filter(|(column, _)| column.aggregate.is_none())
-                .map(|(_, cell)| text(cell))
-                .collect(),
-            estimate: row.get(at).and_then(|cell| Estimate::read(cell, column)),
-        };
-        self.rows.iter().map(point).collect()
-    }
+fn points(answer: &AnswerDocument, at: usize, column: &AnswerColumn) -> Vec<Point> {
+    let group = |row: &[Json]| {
+        let cells = answer.columns.iter().zip(row).filter(|(column, _)| column.aggregate.is_none());
+        cells.map(|(_, cell)| text(cell)).collect()
+    };
+    let estimate = |row: &[Json]| row.get(at).and_then(|cell| Estimate::read(cell, column));
+    answer.rows.iter().map(|row| Point { group: group(row), estimate: estimate(row) }).collect()
 }
 
 impl Estimate {
-    fn read(cell: &Json, column: &Column) -> Option<Estimate> {
+    fn read(cell: &Json, column: &AnswerColumn) -> Option<Estimate> {
         let [low, high] = [0, 1].map(|end| Shown::read(&cell["interval"][end]));
         let (value, low, high) = (Shown::read(&cell["value"])?, low?, high?);
         let half_width = match column.parts.as_slice() {
-            [part] => grouped(&text(&part.half_width)),
+            [part] => grouped(part.half_width.as_str()),
             // A sum over a count: as wide as the two of them make it.
             _ => half(&low, &high),
         };
@@ -216,10 +145,10 @@ mod tests {
                 {"name":"a","aggregate":"AVG(x)","parts":[]}],
             "rows":[["north",{"value":-2003.50,"interval":[-3032.5,-974.5]},{"value":4.5,"interval":[4.25,5]}],
                 [true,{"value":7,"interval":[0,1036]},{"value":null,"interval":null}]],
-            "post_processing":[],"cost":{"epsilon":"0.1"},"accounts":[],"receipt":{"ledger":"l","sequence":7,"hash":null,"record":null}}"#;
-        let stored = Stored::read(document).unwrap();
-        assert_eq!(stored.groups(), ["region"]);
-        let series = stored.series();
+            "post_processing":[],"cost":{"epsilon":"0.1"},"accounts":[],"receipt":{"ledger":"0123456789abcdef0123456789abcdef","sequence":7,"hash":null,"record":null}}"#;
+        let answer = AnswerDocument::read(document).unwrap();
+        assert_eq!(groups(&answer), ["region"]);
+        let series = series(&answer);
         let shown: Vec<Vec<String>> = series
             .iter()
             .map(|series| {

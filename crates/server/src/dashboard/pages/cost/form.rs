@@ -1,13 +1,14 @@
 //! The form of a cost: who pays, what, how often, and what for.
 
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use taximeter_accounting::{Cost, Declared};
 use taximeter_api::{AccountDocument, ChargeRequest, Code, DeclaredCost};
 use taximeter_ledger::{AccountName, Charge, Key, Note};
 
-use super::kinds::{KINDS, Kind, NUMBERS};
+use super::kinds;
 use crate::access::Action;
 use crate::dashboard::fields::Fields;
+use crate::dashboard::form::Input;
 use crate::dashboard::visitor::Visitor;
 use crate::failure::Failure;
 
@@ -28,7 +29,7 @@ impl Asked {
         if accounts.is_empty() {
             return Err(Failure::new(Code::BadRequest, "no account is named; choose the one that pays"));
         }
-        let Declared { cost, rounded } = Kind::chosen(fields).cost(fields)?;
+        let Declared { cost, rounded } = kinds::cost(fields)?;
         let note = fields.get("note").map(|note| Note::parse("note", note)).transpose()?;
         let costs = vec![DeclaredCost(cost); times(fields)?];
         let request = ChargeRequest { accounts, costs, unit: None, neighbours: None, by: None, note };
@@ -38,7 +39,7 @@ impl Asked {
     /// Whether enough is filled in to read it.
     pub(super) fn is_complete(fields: &Fields) -> bool {
         let is_named = fields.get("account").or(fields.get("others")).is_some();
-        is_named && Kind::chosen(fields).is_complete(fields)
+        is_named && kinds::is_complete(fields)
     }
 }
 
@@ -61,9 +62,9 @@ fn times(fields: &Fields) -> Result<usize, Failure> {
     })
 }
 
-/// The path of the form with another cost in it, and everything else as it is.
+/// The path of the form with another cost in it, rounded down to the digits that are shown, and everything else as it is.
 pub(super) fn with_cost(fields: &Fields, cost: &Cost) -> String {
-    let (kind, numbers) = Kind::declaring(cost);
+    let (kind, numbers) = kinds::declaring(&cost.with_size(cost.size().significant(6)));
     let mut query = form_urlencoded::Serializer::new(String::new());
     for name in ["account", "others", "times", "note"] {
         if let Some(value) = fields.get(name) {
@@ -84,15 +85,20 @@ pub(super) fn form(visitor: &Visitor, accounts: &[AccountDocument], fields: &Fie
         form.stacked.cost method="post" action="/cost/quote" data-preview="/cost/quote" data-result="quote" {
             (visitor.form_key())
             input type="hidden" name="key" value=(key);
-            (who_pays(accounts, fields))
+            (payer(accounts, fields, "All accounts above it pay the same."))
+            details open[fields.get("others").is_some()] {
+                summary { "Further accounts" }
+                (Input::new("others", "Accounts that pay too", fields)
+                    .help("Names with spaces between them. All of them pay, or none; an account above several pays once."))
+            }
             label for="kind" { "Kind of cost" }
             select #kind name="kind" {
-                @for kind in &KINDS {
-                    option value=(kind.name) selected[kind.name == Kind::chosen(fields).name] { (kind.title) }
+                @for form in kinds::forms() {
+                    option value=(form.name) selected[form.name == kinds::chosen(fields).name] { (form.title) }
                 }
             }
             div.row {
-                @for number in &NUMBERS {
+                @for number in kinds::numbers() {
                     div.field.number-of-kind data-kinds=(kinds_with(number.name)) {
                         label for=(number.name) { (number.label) }
                         input id=(number.name) name=(number.name) inputmode="decimal" autocomplete="off" spellcheck="false"
@@ -107,9 +113,8 @@ pub(super) fn form(visitor: &Visitor, accounts: &[AccountDocument], fields: &Fie
                     p.help #times-help { "All of them at once, or none. At most " (Charge::COSTS) "." }
                 }
             }
-            label for="note" { "Note" }
-            input #note name="note" maxlength="1024" value=(value("note")) aria-describedby="note-help";
-            p.help #note-help { "What it is for. It stands in the journal for good. May be left out." }
+            (Input::new("note", "Note", fields).longest(1024)
+                .help("What it is for. It stands in the journal for good. May be left out."))
             div.actions {
                 button { "Show the quote" }
                 @if visitor.may(Action::Charge) { button.charge formaction="/cost" { "Charge it" } }
@@ -120,20 +125,21 @@ pub(super) fn form(visitor: &Visitor, accounts: &[AccountDocument], fields: &Fie
 
 /// The kinds that need a number; the style shows it with those.
 fn kinds_with(number: &str) -> String {
-    let kinds = KINDS.iter().filter(|kind| kind.numbers.contains(&number));
-    kinds.map(|kind| kind.name).collect::<Vec<_>>().join(" ")
+    let with = kinds::forms().filter(|form| form.numbers.iter().any(|other| other.name == number));
+    with.map(|form| form.name).collect::<Vec<_>>().join(" ")
 }
 
-fn who_pays(accounts: &[AccountDocument], fields: &Fields) -> Markup {
+/// The account that pays, of those that may: a list to choose from, unless it would be too long.
+pub(in crate::dashboard::pages) fn payer(accounts: &[AccountDocument], fields: &Fields, help: &str) -> Markup {
     let chosen = fields.get("account").unwrap_or_default();
     let is_listed = accounts.iter().any(|account| account.account.as_str() == chosen);
+    if accounts.len() > MOST {
+        return Input::new("account", "Account that pays", fields).placeholder("census/alice").help(help).render();
+    }
     html! {
-        label for="account" { "Account that pays" }
-        @if accounts.len() > MOST {
-            input #account name="account" value=(chosen) autocomplete="off" spellcheck="false" placeholder="census/alice"
-                aria-describedby="account-help";
-        } @else {
-            select #account name="account" aria-describedby="account-help" {
+        div.field {
+            label for="account" { "Account that pays" }
+            select #account name="account" {
                 // What was filled in stays, also where there is no such account.
                 @if !chosen.is_empty() && !is_listed { option selected { (chosen) } }
                 @for account in accounts {
@@ -143,16 +149,7 @@ fn who_pays(accounts: &[AccountDocument], fields: &Fields) -> Markup {
                     }
                 }
             }
-        }
-        p.help #account-help { "All accounts above it pay the same." }
-        details open[fields.get("others").is_some()] {
-            summary { "Further accounts" }
-            label for="others" { "Accounts that pay too" }
-            input #others name="others" value=(fields.get("others").unwrap_or_default()) autocomplete="off"
-                spellcheck="false" aria-describedby="others-help";
-            p.help #others-help {
-                "Names with spaces between them. All of them pay, or none; an account above several pays once."
-            }
+            @if !help.is_empty() { p.help { (help) } }
         }
     }
 }

@@ -6,18 +6,18 @@ pub(super) mod quote;
 
 use std::sync::Arc;
 
-use axum::Router;
-use axum::body::to_bytes;
-use axum::extract::{RawQuery, State as Shared};
+use axum::extract::RawQuery;
 use axum::http::HeaderMap;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 use axum::routing::get;
+use axum::{Json, Router};
 use maud::{Markup, html};
 use taximeter_api::words::show_costs;
-use taximeter_api::{AccountDocument, Charged, ChargedOutcome, Code};
+use taximeter_api::{AccountDocument, ChargedOutcome, Code};
 use taximeter_ledger::{AccountName, Key};
 
 use self::form::Asked;
+pub(super) use self::form::payer;
 use crate::access::Action;
 use crate::dashboard::fields::Fields;
 use crate::dashboard::page::{Section, with_code};
@@ -35,31 +35,26 @@ pub(super) fn routes() -> Router<Arc<State>> {
 }
 
 /// The form, with what the path fills in.
-async fn show(Shared(state): Shared<Arc<State>>, visitor: Visitor, RawQuery(query): RawQuery) -> Response {
-    let fields = from_query(query.as_deref());
-    let (quote, failure) = quoted_or_wrong(&state, &visitor, &fields).await;
-    let content = content(&state, &visitor, &fields, new_key(), quote).await;
+async fn show(visitor: Visitor, RawQuery(query): RawQuery) -> Response {
+    let fields = Fields::from_query(query.as_deref());
+    let (quote, failure) = quoted_or_wrong(&visitor, &fields).await;
+    let content = content(&visitor, &fields, new_key(), quote).await;
     with_status(visitor.page(Section::Cost, TITLE, content), failure)
 }
 
-/// What stands behind the question mark, as if it had been filled in.
-pub(super) fn from_query(query: Option<&str>) -> Fields {
-    Fields::new(form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect())
-}
-
 /// The form as it was filled in, with its quote or what is wrong with it. To the script of the page, that alone.
-async fn quote(Shared(state): Shared<Arc<State>>, visitor: Visitor, headers: HeaderMap, fields: Fields) -> Response {
-    let (quote, failure) = quoted_or_wrong(&state, &visitor, &fields).await;
+async fn quote(visitor: Visitor, headers: HeaderMap, fields: Fields) -> Response {
+    let (quote, failure) = quoted_or_wrong(&visitor, &fields).await;
     // To a script the words are the answer: what is half written is no failure.
     if headers.contains_key(SCRIPT) {
         return visitor.page(Section::Cost, TITLE, Ok(result(&quote)));
     }
-    let content = content(&state, &visitor, &fields, new_key(), quote).await;
+    let content = content(&visitor, &fields, new_key(), quote).await;
     with_status(visitor.page(Section::Cost, TITLE, content), failure)
 }
 
-async fn quoted_or_wrong(state: &Arc<State>, visitor: &Visitor, fields: &Fields) -> (Markup, Option<Failure>) {
-    match quoted(state, visitor, fields).await {
+async fn quoted_or_wrong(visitor: &Visitor, fields: &Fields) -> (Markup, Option<Failure>) {
+    match quoted(visitor, fields).await {
         Ok(quote) => (quote, None),
         Err(failure) => {
             let failure = failure.told_to(visitor.is_owner());
@@ -95,13 +90,12 @@ pub(super) fn wrong(failure: &Failure) -> Markup {
 }
 
 async fn content(
-    state: &Arc<State>,
     visitor: &Visitor,
     fields: &Fields,
     key: Result<Key, Failure>,
     quote: Markup,
 ) -> Result<Markup, Failure> {
-    let accounts = own_accounts(state, visitor).await?;
+    let accounts = own_accounts(visitor).await?;
     let key = key?;
     Ok(html! {
         div.columns data-events="" {
@@ -122,21 +116,21 @@ async fn content(
 }
 
 /// The accounts that may be charged.
-async fn own_accounts(state: &Arc<State>, visitor: &Visitor) -> Result<Vec<AccountDocument>, Failure> {
-    let mut list = accounts::list(Shared(Arc::clone(state)), visitor.caller.clone()).await?.0.accounts;
+async fn own_accounts(visitor: &Visitor) -> Result<Vec<AccountDocument>, Failure> {
+    let mut list = accounts::list(visitor.caller.clone()).await?.0.accounts;
     list.retain(|account| visitor.caller.sight.owns(&account.account));
     Ok(list)
 }
 
-async fn quoted(state: &Arc<State>, visitor: &Visitor, fields: &Fields) -> Result<Markup, Failure> {
+async fn quoted(visitor: &Visitor, fields: &Fields) -> Result<Markup, Failure> {
     if !Asked::is_complete(fields) {
         return Ok(html! {
-            p.quiet-text { "Fill in a cost, and here stands what would come of it. A quote charges nothing." }
+            p.quiet-text { "Enter a cost to see its effect. A quote charges nothing." }
         });
     }
     let Asked { request, is_rounded } = Asked::read(fields)?;
     let (named, cost): (Vec<AccountName>, _) = (request.accounts.clone(), request.costs[0].0);
-    let quote = charges::quote(Shared(Arc::clone(state)), visitor.caller.clone(), Body(request)).await?.0;
+    let quote = charges::quote(visitor.caller.clone(), Body(request)).await?.0;
     let fill_in = quote.fits.as_ref().and_then(|fits| fits.first()).map(|cost| form::with_cost(fields, cost));
     Ok(html! {
         (quote::quoted(&quote, &named, fill_in.as_deref()))
@@ -145,52 +139,38 @@ async fn quoted(state: &Arc<State>, visitor: &Visitor, fields: &Fields) -> Resul
 }
 
 /// Charges what was filled in. Sent twice, it is charged once.
-async fn charge(Shared(state): Shared<Arc<State>>, visitor: Visitor, fields: Fields) -> Response {
-    match charged(&state, &visitor, &fields).await {
-        Ok((charged, account)) => {
-            let notice = match charged.outcome {
-                ChargedOutcome::Charged => format!("Charged {}: record {}.", charged.what, charged.sequence),
-                ChargedOutcome::Replayed => {
-                    format!("This had been charged before, as record {}; nothing was charged again.", charged.sequence)
-                }
-            };
-            state.sessions.leave_notice(&visitor.session(), notice);
-            Redirect::to(&account_path(&account)).into_response()
-        }
-        Err(failure) => again(&state, &visitor, &fields, sent_before(failure)).await,
+async fn charge(visitor: Visitor, fields: Fields) -> Response {
+    match charged(&visitor, &fields).await {
+        Ok((notice, account)) => visitor.done(notice, &account_path(&account)),
+        Err(failure) => again(&visitor, &fields, sent_before(failure)).await,
     }
 }
 
-/// A charge that is on the ledger, as far as a notice tells it.
-struct Done {
-    outcome: ChargedOutcome,
-    what: String,
-    sequence: u64,
-}
-
-async fn charged(state: &Arc<State>, visitor: &Visitor, fields: &Fields) -> Result<(Done, AccountName), Failure> {
-    let key = Key::parse("key", fields.required("key", "the key of the form")?)?;
+/// What to say about the charge, and the account to show.
+async fn charged(visitor: &Visitor, fields: &Fields) -> Result<(String, AccountName), Failure> {
     let Asked { request, .. } = Asked::read(fields)?;
     let account = request.accounts[0].clone();
     let costs: Vec<_> = request.costs.iter().map(|cost| cost.0).collect();
     let named: Vec<String> = request.accounts.iter().map(ToString::to_string).collect();
-    let (caller, key) = (visitor.caller.clone(), IdempotencyKey(key));
-    let response = charges::charge(Shared(Arc::clone(state)), caller, key, Body(request)).await?;
-    let charged: Charged = document(response).await?;
-    let what = format!("{} to {}", show_costs(&costs), named.join(", "));
-    Ok((Done { outcome: charged.outcome, what, sequence: charged.sequence }, account))
+    let key = IdempotencyKey(sent_key(fields)?);
+    let (_, Json(charged)) = charges::charge(visitor.caller.clone(), key, Body(request)).await?;
+    let record = charged.sequence;
+    let notice = match charged.outcome {
+        ChargedOutcome::Charged => format!("Charged {} to {}: record {record}.", show_costs(&costs), named.join(", ")),
+        ChargedOutcome::Replayed => {
+            format!("This had been charged before, as record {record}; nothing was charged again.")
+        }
+    };
+    Ok((notice, account))
 }
 
-/// The document that one of the API's handlers answered with.
-pub(super) async fn document<T: serde::de::DeserializeOwned>(response: Response) -> Result<T, Failure> {
-    // What was done is done; the same key tells.
-    let unknown = |error: String| Failure::new(Code::UnknownOutcome, error);
-    let bytes = to_bytes(response.into_body(), usize::MAX).await.map_err(|error| unknown(error.to_string()))?;
-    serde_json::from_slice(&bytes).map_err(|error| unknown(error.to_string()))
+/// The key of a form that was sent.
+pub(super) fn sent_key(fields: &Fields) -> Result<Key, Failure> {
+    Ok(Key::parse("key", fields.required("key", "the key of the form")?)?)
 }
 
 /// The form again, with why it was not taken and what would be.
-async fn again(state: &Arc<State>, visitor: &Visitor, fields: &Fields, failure: Failure) -> Response {
+async fn again(visitor: &Visitor, fields: &Fields, failure: Failure) -> Response {
     let quote = match &failure.0.refusal {
         Some(refused) => {
             let fits = refused.fits.as_ref().and_then(|fits| fits.first());
@@ -199,7 +179,7 @@ async fn again(state: &Arc<State>, visitor: &Visitor, fields: &Fields, failure: 
         }
         None => html! { p.quiet-text { "Nothing is quoted: see above what is wrong." } },
     };
-    match content(state, visitor, fields, next_key(&failure, fields), quote).await {
+    match content(visitor, fields, next_key(&failure, fields), quote).await {
         Ok(content) => visitor.page_again(Section::Cost, TITLE, failure, content),
         Err(other) => visitor.page(Section::Cost, TITLE, Err(other)),
     }

@@ -1,8 +1,8 @@
-//! A quote in words and gauges: what would come of a charge, account by account, and what it would give up.
+//! A quote in words and gauges: what a charge would do, account by account.
 
 use maud::{Markup, html};
-use taximeter_accounting::Count;
-use taximeter_api::words::{closed_branch, show_cost, show_costs, show_count};
+use taximeter_accounting::{Cost, Count};
+use taximeter_api::words::{nothing_fits, show_cost, show_costs, show_count};
 use taximeter_api::{Computed, QuoteDocument, QuotedAccountDocument, Refused};
 use taximeter_ledger::{AccountName, Standing};
 
@@ -19,7 +19,6 @@ pub(in crate::dashboard::pages) fn quoted(
     let is_all_seen = named.iter().flat_map(AccountName::path).all(is_seen);
     html! {
         @if quote.is_admitted() { (admitted(quote)) } @else { (refused(quote, is_all_seen, fill_in)) }
-        (forfeits(quote))
         @if !is_all_seen {
             p.help {
                 "Accounts above pay as well. What they have left is not shown to you, and one of them may still refuse."
@@ -50,7 +49,7 @@ fn refused(quote: &QuoteDocument, is_all_seen: bool, fill_in: Option<&str>) -> M
             strong { "It does not fit." } " " (show_costs(&quote.asked))
             " would be refused, and nothing would be charged."
         }
-        (what_fits(quote.fits.as_deref(), is_not_open, is_all_seen, fill_in))
+        (what_fits(&quote.asked, quote.fits.as_deref(), is_not_open, is_all_seen, fill_in))
     }
 }
 
@@ -68,13 +67,14 @@ pub(in crate::dashboard::pages) fn refusal(refused: &Refused, fill_in: Option<&s
         @for account in &refused.halted {
             p.caution { (account) " is set to stop at the first charge that it refuses: it is halted for good now." }
         }
-        (what_fits(refused.fits.as_deref(), refused.not_open, is_all_seen, fill_in))
+        (what_fits(&refused.asked, refused.fits.as_deref(), refused.not_open, is_all_seen, fill_in))
     }
 }
 
 /// The largest that fits, with a link that fills it in.
 fn what_fits(
-    fits: Option<&[taximeter_accounting::Cost]>,
+    asked: &[Cost],
+    fits: Option<&[Cost]>,
     is_not_open: bool,
     is_all_seen: bool,
     fill_in: Option<&str>,
@@ -83,7 +83,7 @@ fn what_fits(
         return html! {
             p {
                 @if is_not_open { "An account takes no charges any more, so nothing fits." }
-                @else if is_all_seen { "Nothing of this kind fits: the budget is spent." }
+                @else if is_all_seen { "What fits: " (nothing_fits(asked)) "." }
                 @else { "What fits depends on an account that you may not see." }
             }
         };
@@ -95,36 +95,6 @@ fn what_fits(
             "The largest that fits" @if !is_all_seen { " on the accounts that you may see" } ": "
             strong { (show_costs(&short)) } "."
             @if let Some(path) = fill_in { " " a.button.quiet #fill-in href=(path) { "Fill it in" } }
-        }
-    }
-}
-
-/// What the charge would close for good.
-fn forfeits(quote: &QuoteDocument) -> Markup {
-    let closed: Vec<(&AccountName, &str)> =
-        quote.accounts.iter().filter_map(|account| Some((&account.account, account.closes.as_deref()?))).collect();
-    html! {
-        @if !closed.is_empty() {
-            div.caution #forfeits {
-                p { strong { "This would give something up for good." } " The charge would close:" }
-                ul {
-                    @for (account, branch) in closed {
-                        li { (closed_branch(account, branch)) ". " (meaning(branch)) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// What it means that a branch is closed.
-fn meaning(branch: &str) -> &'static str {
-    match branch {
-        "basic" => {
-            "Afterwards the rule alone decides: a large cost that plain adding up would still have taken may be refused."
-        }
-        _ => {
-            "Afterwards costs are only added up: of many small costs far fewer will fit than the rule would have taken."
         }
     }
 }
@@ -176,7 +146,7 @@ pub(in crate::dashboard::pages) fn meter(name: &AccountName, before: Option<f64>
 }
 
 /// A cost, and that it counts a little more than was written.
-pub(super) fn rounded_up(cost: &taximeter_accounting::Cost) -> Markup {
+pub(super) fn rounded_up(cost: &Cost) -> Markup {
     html! { p.help { "It was rounded up to " (show_cost(cost)) ": amounts keep thirty decimal places." } }
 }
 

@@ -1,57 +1,48 @@
 //! The page of a dataset: what is declared, who may ask, and for owners what may be done.
 
-use std::sync::Arc;
-
-use axum::extract::State as Shared;
 use axum::response::Response;
 use maud::{Markup, html};
 use taximeter_api::{ColumnDocument, DatasetDocument, SchemaDocument};
 use taximeter_ledger::AccountName;
 
 use super::declare::budget_fields;
-use super::{analysts, left, path, rows, who_asks};
+use super::{analysts, left, path, protects, rows, who_asks};
 use crate::access::Action;
 use crate::dashboard::fields::Fields;
+use crate::dashboard::form::{Input, check};
 use crate::dashboard::page::Section;
-use crate::dashboard::table::{Head, cards};
+use crate::dashboard::table::Table;
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::time;
 use crate::extract::Name;
 use crate::failure::Failure;
 use crate::routes::datasets;
-use crate::state::State;
 
-pub(super) async fn show(Shared(state): Shared<Arc<State>>, visitor: Visitor, Name(name): Name) -> Response {
-    let content = content(&state, &visitor, &name, &Fields::default()).await;
+pub(super) async fn show(visitor: Visitor, Name(name): Name) -> Response {
+    let content = content(&visitor, &name, &Fields::default()).await;
     visitor.page(Section::Datasets, name.as_str(), content)
 }
 
 /// The page, with its forms as they were filled in.
-pub(super) async fn content(
-    state: &Arc<State>,
-    visitor: &Visitor,
-    name: &AccountName,
-    filled: &Fields,
-) -> Result<Markup, Failure> {
-    let dataset = datasets::show(Shared(Arc::clone(state)), visitor.caller.clone(), Name(name.clone())).await?.0;
+pub(super) async fn content(visitor: &Visitor, name: &AccountName, filled: &Fields) -> Result<Markup, Failure> {
+    let dataset = datasets::show(visitor.caller.clone(), Name(name.clone())).await?.0;
     Ok(html! {
-        (facts(visitor, &dataset)?)
+        (facts(visitor, &dataset))
         (columns(&dataset.schema))
         @if visitor.may(Action::ChangeDatasets) { (analyst_form(visitor, &dataset, filled)) }
         @if visitor.may(Action::Audit) { (data_forms(visitor, &dataset, filled)) }
     })
 }
 
-fn facts(visitor: &Visitor, dataset: &DatasetDocument) -> Result<Markup, Failure> {
-    let unit = dataset.schema.privacy_unit()?;
-    Ok(html! {
+fn facts(visitor: &Visitor, dataset: &DatasetDocument) -> Markup {
+    html! {
         section.panel aria-labelledby="dataset" {
             h2 #dataset { "The dataset" }
             dl.facts #facts data-live data-events=(dataset.dataset) {
                 dt { "Version" } dd { (dataset.version) ", registered " (time(&dataset.registered)) }
                 @if visitor.is_owner() { dt { "Rows that count" } dd { (rows(dataset)) } }
                 @if let Some(data) = &dataset.data { dt { "Data" } dd { code { (data) } } }
-                dt { "Protects" } dd { (unit) }
+                dt { "Protects" } dd { (protects(dataset)) }
                 dt { "Neighbours" } dd { (dataset.schema.neighbours.name()) }
                 dt { "Earlier answers" }
                 dd { (if dataset.reuse { "an analyst may have an own one again at no cost" } else { "are not given again" }) }
@@ -61,20 +52,26 @@ fn facts(visitor: &Visitor, dataset: &DatasetDocument) -> Result<Markup, Failure
             }
             @if visitor.may(Action::Ask) { p { a.button href={ "/ask?dataset=" (dataset.dataset) } { "Ask" } } }
         }
-    })
+    }
 }
 
-const HEADS: [Head<'_>; 6] = [
-    Head::Text("Column"),
-    Head::Text("Type"),
-    Head::Number("Lowest"),
-    Head::Number("Highest"),
-    Head::Number("Grid"),
-    Head::Text("Categories"),
-];
-
 fn columns(schema: &SchemaDocument) -> Markup {
-    let rows = html! { @for column in &schema.columns { (column_row(column, schema)) } };
+    let end =
+        |column: &ColumnDocument, at: usize| column.bounds.as_ref().map_or("–", |ends| ends[at].as_str()).to_string();
+    let category = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    let categories = |column: &ColumnDocument| match &column.categories {
+        Some(values) => values.iter().map(category).collect::<Vec<_>>().join(", "),
+        None => "–".to_string(),
+    };
+    let table = Table::new("Columns", "Columns and what is declared about them")
+        .row_head("Column", "", |column: &ColumnDocument| {
+            html! { (column.name) @if column.name == schema.unit { " " span.standing { "unit" } } }
+        })
+        .column("Type", "", |column| html! { (column.kind.as_deref().unwrap_or("–")) })
+        .column("Lowest", "number", |column| html! { (end(column, 0)) })
+        .column("Highest", "number", |column| html! { (end(column, 1)) })
+        .column("Grid", "number", |column| html! { (column.grid.as_deref().unwrap_or("–")) })
+        .column("Categories", "wrap whole", |column| html! { (categories(column)) });
     html! {
         section.panel aria-labelledby="columns" {
             h2 #columns { "Columns" }
@@ -82,27 +79,7 @@ fn columns(schema: &SchemaDocument) -> Markup {
                 "Values outside the bounds are moved to them, and put on the grid; sums and averages need bounds. One may group by a \
                  column with categories, and every category is answered."
             }
-            (cards("", "Columns", "Columns and what is declared about them", &HEADS, &rows))
-        }
-    }
-}
-
-fn column_row(column: &ColumnDocument, schema: &SchemaDocument) -> Markup {
-    let [low, high] = column.bounds.as_ref().map_or(["–", "–"], |[low, high]| [low, high]);
-    let category = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
-    let categories =
-        column.categories.as_ref().map(|values| values.iter().map(category).collect::<Vec<_>>().join(", "));
-    html! {
-        tr {
-            th scope="row" {
-                (column.name)
-                @if column.name == schema.unit { " " span.standing { "unit" } }
-            }
-            td data-label="Type" { (column.kind.as_deref().unwrap_or("–")) }
-            td.number data-label="Lowest" { (low) }
-            td.number data-label="Highest" { (high) }
-            td.number data-label="Grid" { (column.grid.as_deref().unwrap_or("–")) }
-            td.wrap.whole data-label="Categories" { (categories.as_deref().unwrap_or("–")) }
+            (table.rows(&schema.columns))
         }
     }
 }
@@ -119,12 +96,7 @@ fn analyst_form(visitor: &Visitor, dataset: &DatasetDocument, filled: &Fields) -
             form.stacked method="post" action={ (path(&dataset.dataset)) "/analysts" } {
                 (visitor.form_key())
                 div.row {
-                    div.field {
-                        label for="analyst" { "Name" }
-                        input #analyst name="analyst" required autocomplete="off" spellcheck="false"
-                            value=(filled.get("analyst").unwrap_or_default()) aria-describedby="analyst-help";
-                        p.help #analyst-help { "The last part of the account, such as alice." }
-                    }
+                    (Input::new("analyst", "Name", filled).required(true).help("The last part of the account, such as alice."))
                     (budget_fields(filled, true))
                 }
                 button { "Add the analyst" }
@@ -173,10 +145,7 @@ fn newer_data_form(visitor: &Visitor, path: &str, filled: &Fields) -> Markup {
 /// The fields for a file, which must be the last ones of their form.
 pub(super) fn file_fields(filled: &Fields) -> Markup {
     html! {
-        label.check {
-            input type="checkbox" name="skip_bad_rows" value="yes" checked[filled.is_ticked("skip_bad_rows")];
-            "Leave rows out that cannot be read, instead of refusing the file"
-        }
+        (check("skip_bad_rows", "Leave rows out that cannot be read, instead of refusing the file", filled))
         @if let Some(upload) = filled.get("upload") {
             input type="hidden" name="upload" value=(upload);
             p.help { "The file that you sent is here, for an hour; choose one only to send another." }

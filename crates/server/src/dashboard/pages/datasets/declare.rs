@@ -1,112 +1,51 @@
 //! What an owner fills in about a dataset: its budget, and what is declared.
 
 use maud::{Markup, html};
-use taximeter_accounting::{Amount, FilterRule, OnHalt};
+use taximeter_accounting::{Amount, FilterRule};
 use taximeter_api::{BudgetDocument, Code, FilterRequest, Problem, SchemaDocument};
 use taximeter_gate::{Declaration, PrivacyUnit};
 use taximeter_ledger::Neighbours;
 
 use crate::dashboard::fields::Fields;
+use crate::dashboard::form::{Input, check, choice, lines};
 use crate::failure::Failure;
-
-/// The default first.
-const RULES: [FilterRule; 6] = [
-    FilterRule::Residue,
-    FilterRule::Zcdp,
-    FilterRule::Renyi,
-    FilterRule::Whitehouse,
-    FilterRule::Advanced,
-    FilterRule::Basic,
-];
-
-const RELATIONS: [Neighbours; 2] = [Neighbours::AddRemove, Neighbours::Substitute];
 
 /// The fields for a budget.
 pub(super) fn budget_fields(filled: &Fields, is_required: bool) -> Markup {
-    let value = |name: &str| filled.get(name).unwrap_or_default().to_string();
     html! {
-        div.field {
-            label for="epsilon" { "Budget ε" }
-            input #epsilon name="epsilon" inputmode="decimal" autocomplete="off" placeholder="1" required[is_required]
-                value=(value("epsilon"));
-        }
-        div.field {
-            label for="delta" { "Budget δ" }
-            input #delta name="delta" inputmode="decimal" autocomplete="off" placeholder="1e-6" required[is_required]
-                value=(value("delta")) aria-describedby="delta-help";
-            p.help #delta-help { "Much less than one in the number of people, such as 1e-6." }
-        }
+        (Input::amount("epsilon", "Budget ε", filled).placeholder("1").required(is_required))
+        (Input::amount("delta", "Budget δ", filled).placeholder("1e-6")
+            .help("Much less than one in the number of people, such as 1e-6. Left empty, it is 0: every ε is added up."))
     }
 }
 
-/// The fields for the rule of a filter, and for what is declared.
+/// The fields for what is declared.
 pub(super) fn declaration_fields(filled: &Fields) -> Markup {
-    let value = |name: &str| filled.get(name).unwrap_or_default().to_string();
+    let relations = [Neighbours::AddRemove, Neighbours::Substitute].map(|relation| (relation.name(), relation.name()));
     html! {
         h3 { "What is declared" }
         p.help { "How much noise an answer needs follows from this alone, and never from the data." }
         div.row {
-            div.field {
-                label for="unit" { "Whose privacy is protected" }
-                input #unit name="unit" autocomplete="off" spellcheck="false" placeholder="row" value=(value("unit"))
-                    aria-describedby="unit-help";
-                p.help #unit-help { "row, or the column that names a person or another unit." }
-            }
-            div.field {
-                label for="max_rows" { "The most rows of one unit that count" }
-                input #max_rows name="max_rows" inputmode="numeric" autocomplete="off" value=(value("max_rows"))
-                    aria-describedby="max-rows-help";
-                p.help #max-rows-help { "Goes with a column." }
-            }
-            div.field {
-                label for="neighbours" { "Neighbours" }
-                select #neighbours name="neighbours" aria-describedby="neighbours-help" {
-                    @for relation in RELATIONS {
-                        option value=(relation.name()) selected[filled.get("neighbours") == Some(relation.name())] {
-                            (relation.name())
-                        }
-                    }
-                }
-                p.help #neighbours-help { "What nobody may tell apart: data with one unit more or less, or with one in another's place." }
-            }
+            (Input::new("unit", "Whose privacy is protected", filled).placeholder("row")
+                .help("row, or the column that names a person or another unit."))
+            (Input::new("max_rows", "The most rows of one unit that count", filled).help("Goes with a column."))
+            (choice("neighbours", "Neighbours", relations, filled.get("neighbours"),
+                "What nobody may tell apart: data with one unit more or less, or with one in another's place."))
         }
         div.row {
-            (lines("bounds", "Bounds", "age=0..120", "One column a line, such as age=0..120, or with a grid income=0..200000/0.5", filled))
-            (lines("categories", "Categories", "region=north,south", "One column a line, such as region=north,south", filled))
-            (lines("types", "Types", "zip=text", "Found in the data unless you say, such as zip=text", filled))
+            (lines("bounds", "Bounds", 4, "age=0..120", "One column a line, such as age=0..120, or with a grid income=0..200000/0.5", filled))
+            (lines("categories", "Categories", 4, "region=north,south", "One column a line, such as region=north,south", filled))
+            (lines("types", "Types", 4, "zip=text", "Found in the data unless you say, such as zip=text", filled))
         }
-        label.check {
-            input type="checkbox" name="reuse" value="yes" checked[filled.is_ticked("reuse")];
-            "Analysts may have their own earlier answer to the same question again at no cost"
-        }
-    }
-}
-
-fn lines(name: &str, label: &str, example: &str, help: &str, filled: &Fields) -> Markup {
-    html! {
-        div.field {
-            label for=(name) { (label) }
-            textarea id=(name) name=(name) rows="4" spellcheck="false" placeholder=(example) aria-describedby={ (name) "-help" } {
-                (filled.get(name).unwrap_or_default())
-            }
-            p.help id={ (name) "-help" } { (help) }
-        }
+        (check("reuse", "Analysts may have their own earlier answer to the same question again at no cost", filled))
     }
 }
 
 /// The field for the rule of the account.
 pub(super) fn rule_field(filled: &Fields) -> Markup {
-    html! {
-        div.field {
-            label for="rule" { "Rule that decides" }
-            select #rule name="rule" aria-describedby="rule-help" {
-                @for rule in RULES {
-                    option value=(rule.name()) selected[filled.get("rule") == Some(rule.name())] { (rule.name()) }
-                }
-            }
-            p.help #rule-help { "residue admits the most; zcdp and renyi also take Gaussian noise." }
-        }
-    }
+    let rules = FilterRule::ALL.into_iter().rev().map(|rule| (rule.name(), rule.name()));
+    let help = "residue admits the most; zcdp and renyi also take Gaussian noise.";
+    choice("rule", "Rule that decides", rules, filled.get("rule"), help)
 }
 
 /// The filter that the fields ask for; nothing if no budget is given.
@@ -119,19 +58,15 @@ pub(super) fn filter(fields: &Fields) -> Result<Option<FilterRequest>, Failure> 
     };
     let epsilon = amount("ε", fields.required("epsilon", "the budget's ε")?)?;
     let delta = fields.get("delta").map_or(Ok(Amount::ZERO), |text| amount("δ", text))?;
-    Ok(Some(FilterRequest {
-        rule: fields.get("rule").map(FilterRule::from_name).transpose()?,
-        budget: BudgetDocument { epsilon, delta, mechanism_delta: Amount::ZERO },
-        order: None,
-        max_cost: None,
-        on_halt: OnHalt::Refuse,
-    }))
+    let rule = fields.get("rule").map(FilterRule::from_name).transpose()?;
+    let budget = BudgetDocument { epsilon, delta, mechanism_delta: Amount::ZERO };
+    Ok(Some(FilterRequest::new(rule, budget)))
 }
 
 /// What the fields declare.
 pub(super) fn schema(fields: &Fields) -> Result<SchemaDocument, Failure> {
     let mut declaration = Declaration::default();
-    declaration.unit = unit(fields)?;
+    declaration.unit = Some(unit(fields)?);
     if let Some(name) = fields.get("neighbours") {
         declaration.neighbours = Neighbours::from_name(name)?;
     }
@@ -179,7 +114,7 @@ mod tests {
             ("types", "zip=text"),
         ]));
         let mut expected = Declaration::default();
-        expected.unit = PrivacyUnit::Column { column: "person".to_string(), max_rows_per_unit: 3 };
+        expected.unit = Some(PrivacyUnit::Column { column: "person".to_string(), max_rows_per_unit: 3 });
         expected.neighbours = Neighbours::Substitute;
         expected.add_type("zip=text").unwrap();
         expected.add_bounds("age=0..120").unwrap();

@@ -9,7 +9,6 @@ mod register;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State as Shared;
 use axum::response::Response;
 use axum::routing::{get, post};
 use maud::{Markup, html};
@@ -20,7 +19,7 @@ use taximeter_ledger::AccountName;
 use crate::access::Action;
 use crate::dashboard::gauge::gauge;
 use crate::dashboard::page::Section;
-use crate::dashboard::table::{Head, cards};
+use crate::dashboard::table::Table;
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{account_link, time};
 use crate::extract::Parameters;
@@ -41,21 +40,21 @@ pub(super) fn routes() -> Router<Arc<State>> {
         .route("/register/postgres", get(register::show_postgres).post(register::register_postgres))
 }
 
-async fn show(Shared(state): Shared<Arc<State>>, visitor: Visitor) -> Response {
-    visitor.page(Section::Datasets, "Datasets", content(&state, &visitor).await)
+async fn show(visitor: Visitor) -> Response {
+    visitor.page(Section::Datasets, "Datasets", content(&visitor).await)
 }
 
-async fn content(state: &Arc<State>, visitor: &Visitor) -> Result<Markup, Failure> {
-    let list = datasets::list(Shared(Arc::clone(state)), visitor.caller.clone()).await?.0.0;
+async fn content(visitor: &Visitor) -> Result<Markup, Failure> {
+    let list = datasets::list(visitor.caller.clone()).await?.0.0;
     Ok(html! {
         section.panel aria-labelledby="list" {
             h2 #list { "What may be asked about" }
             div #datasets data-live data-events="" {
-                @if list.is_empty() { p { (nothing_yet(visitor)) } } @else { (table(visitor, &list)?) }
+                @if list.is_empty() { p { (nothing_yet(visitor)) } } @else { (table(visitor, &list)) }
             }
             @if visitor.may(Action::ChangeDatasets) { p { a.button href="/register" { "Register a dataset" } } }
         }
-        @if visitor.may(Action::ReadLog) { (log(state, visitor).await?) }
+        @if visitor.may(Action::ReadLog) { (log(visitor).await?) }
     })
 }
 
@@ -66,28 +65,31 @@ fn nothing_yet(visitor: &Visitor) -> &'static str {
     }
 }
 
-fn table(visitor: &Visitor, list: &[DatasetDocument]) -> Result<Markup, Failure> {
-    let names = ["Dataset", "Left of its budget", who_asks(visitor), "Protects", "Earlier answers"];
-    let mut heads = names.map(Head::Text).to_vec();
+fn table(visitor: &Visitor, list: &[DatasetDocument]) -> Markup {
+    let mut table = Table::new("Datasets", "Datasets by name")
+        .row_head(
+            "Dataset",
+            "",
+            |dataset: &DatasetDocument| html! { a href=(path(&dataset.dataset)) { (dataset.dataset) } },
+        )
+        .column("Left of its budget", "whole", |dataset| left(dataset.account.as_ref()))
+        .column(who_asks(visitor), "whole", analysts)
+        .column("Protects", "wrap", |dataset| html! { (protects(dataset)) ", " (dataset.schema.neighbours.name()) })
+        .column("Earlier answers", "", |dataset| {
+            html! { (if dataset.reuse { "given again at no cost" } else { "not given again" }) }
+        });
     if visitor.is_owner() {
-        heads.push(Head::Number("Rows that count"));
+        table = table.column("Rows that count", "number", |dataset| html! { (rows(dataset)) });
     }
-    heads.extend([Head::Number("Version"), Head::Text("Registered")]);
-    let lines = html! {
-        @for dataset in list {
-            tr {
-                th scope="row" { a href=(path(&dataset.dataset)) { (dataset.dataset) } }
-                td.whole data-label="Left of its budget" { (left(dataset.account.as_ref())) }
-                td.whole data-label=(who_asks(visitor)) { (analysts(dataset)) }
-                td.wrap data-label="Protects" { (dataset.schema.privacy_unit()?) ", " (dataset.schema.neighbours.name()) }
-                td data-label="Earlier answers" { (if dataset.reuse { "given again at no cost" } else { "not given again" }) }
-                @if visitor.is_owner() { td.number data-label="Rows that count" { (rows(dataset)) } }
-                td.number data-label="Version" { (dataset.version) }
-                td.whole data-label="Registered" { (time(&dataset.registered)) }
-            }
-        }
-    };
-    Ok(cards("", "Datasets", "Datasets by name", &heads, &lines))
+    table
+        .column("Version", "number", |dataset| html! { (dataset.version) })
+        .column("Registered", "whole", |dataset| time(&dataset.registered))
+        .rows(list)
+}
+
+/// Whose privacy is protected.
+fn protects(dataset: &DatasetDocument) -> String {
+    dataset.schema.privacy_unit().map_or_else(|problem| problem.detail, |unit| unit.to_string())
 }
 
 /// The rows that count, for an owner.
@@ -124,9 +126,9 @@ fn path(name: &AccountName) -> String {
 }
 
 /// The newest charged questions without an answer.
-async fn log(state: &Arc<State>, visitor: &Visitor) -> Result<Markup, Failure> {
+async fn log(visitor: &Visitor) -> Result<Markup, Failure> {
     let parameters = Parameters(LogParameters { limit: None });
-    let lines = datasets::log(Shared(Arc::clone(state)), visitor.caller.clone(), parameters).await?.0.0;
+    let lines = datasets::log(visitor.caller.clone(), parameters).await?.0.0;
     Ok(html! {
         section.panel aria-labelledby="log" {
             h2 #log { "Questions without an answer" }
@@ -140,16 +142,10 @@ async fn log(state: &Arc<State>, visitor: &Visitor) -> Result<Markup, Failure> {
 }
 
 fn log_table(lines: &[FailedQuestionDocument]) -> Markup {
-    let heads = ["When", "Dataset", "Key of the charge", "What went wrong"].map(Head::Text);
-    let rows = html! {
-        @for line in lines {
-            tr {
-                td.whole data-label="When" { (time(&line.time)) }
-                td.wrap data-label="Dataset" { (line.dataset) }
-                td.wrap data-label="Key of the charge" { code { (line.key) } }
-                td.wrap.whole data-label="What went wrong" { (line.why) }
-            }
-        }
-    };
-    cards("", "Questions without an answer", "Charged questions without an answer, newest first", &heads, &rows)
+    Table::new("Questions without an answer", "Charged questions without an answer, newest first")
+        .column("When", "whole", |line: &FailedQuestionDocument| time(&line.time))
+        .column("Dataset", "wrap", |line| html! { (line.dataset) })
+        .column("Key of the charge", "wrap", |line| html! { code { (line.key) } })
+        .column("What went wrong", "wrap whole", |line| html! { (line.why) })
+        .rows(lines)
 }

@@ -1,11 +1,10 @@
 //! Registering a dataset: a CSV file that is sent here, or a table of PostgreSQL that stays where it is.
 
-use std::sync::Arc;
-
-use axum::extract::{Request, State as Shared};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::Json;
+use axum::extract::Request;
+use axum::response::Response;
 use maud::{Markup, html};
-use taximeter_api::{NewData, NewDataset, RegisteredDocument};
+use taximeter_api::{CsvFormDocument, NewData, NewDataset};
 use taximeter_ledger::AccountName;
 
 use super::dataset::file_fields;
@@ -13,6 +12,7 @@ use super::declare::{budget_fields, declaration_fields, filter, rule_field, sche
 use super::{outcome, path};
 use crate::access::Action;
 use crate::dashboard::fields::Fields;
+use crate::dashboard::form::Input;
 use crate::dashboard::page::Section;
 use crate::dashboard::visitor::Visitor;
 use crate::extract::Body;
@@ -76,12 +76,8 @@ fn form(visitor: &Visitor, from: From, filled: &Fields) -> Markup {
 fn account_fields(filled: &Fields) -> Markup {
     html! {
         div.row {
-            div.field {
-                label for="dataset" { "Name" }
-                input #dataset name="dataset" required autocomplete="off" spellcheck="false"
-                    value=(filled.get("dataset").unwrap_or_default()) aria-describedby="dataset-help";
-                p.help #dataset-help { "Of the dataset and of the account that pays, such as people." }
-            }
+            (Input::new("dataset", "Name", filled).required(true)
+                .help("Of the dataset and of the account that pays, such as people."))
             (budget_fields(filled, false))
             (rule_field(filled))
         }
@@ -93,31 +89,24 @@ fn table_fields(filled: &Fields) -> Markup {
     html! {
         p.help { "The table stays where it is; the gate asks it for counts and sums." }
         div.row {
-            div.field {
-                label for="url" { "URL of the database" }
-                input #url name="url" type="password" required autocomplete="off" spellcheck="false"
-                    placeholder="postgres://user:password@host/database" aria-describedby="url-help";
-                p.help #url-help { "It may have a password in it, and is not shown again." }
-            }
-            div.field {
-                label for="table" { "Table" }
-                input #table name="table" required autocomplete="off" spellcheck="false" placeholder="public.people"
-                    value=(filled.get("table").unwrap_or_default());
-            }
+            (Input::new("url", "URL of the database", filled).secret().required(true)
+                .placeholder("postgres://user:password@host/database")
+                .help("It may have a password in it, and is not shown again."))
+            (Input::new("table", "Table", filled).required(true).placeholder("public.people"))
         }
     }
 }
 
-pub(super) async fn register_csv(Shared(state): Shared<Arc<State>>, visitor: Visitor, request: Request) -> Response {
+pub(super) async fn register_csv(visitor: Visitor, request: Request) -> Response {
     if let Err(failure) = visitor.caller.require(Action::ChangeDatasets) {
         return visitor.page(Section::Datasets, TITLE, Err(failure));
     }
-    let (fields, data) = match uploaded(&state, request).await {
+    let (fields, data) = match uploaded(visitor.state(), request).await {
         Ok(uploaded) => uploaded,
         Err(failure) => return visitor.page(Section::Datasets, TITLE, Err(failure)),
     };
     let new = data.and_then(|data| new_dataset(&fields, data));
-    finish(&state, &visitor, From::Csv, &fields, new).await
+    finish(&visitor, From::Csv, &fields, new).await
 }
 
 /// The fields of a form with a file, and the file where it can be registered from. The fields name the file too, so that a form that
@@ -133,15 +122,15 @@ pub(super) async fn uploaded(state: &State, request: Request) -> Result<(Fields,
     };
     let id = fields.required("upload", "the file").map(str::to_string);
     let skip_bad_rows = fields.is_ticked("skip_bad_rows");
-    Ok((fields, id.map(|id| NewData::Upload { id, skip_bad_rows })))
+    Ok((fields, id.map(|id| NewData::Upload { id, skip_bad_rows, form: CsvFormDocument::default() })))
 }
 
-pub(super) async fn register_postgres(Shared(state): Shared<Arc<State>>, visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn register_postgres(visitor: Visitor, fields: Fields) -> Response {
     if let Err(failure) = visitor.caller.require(Action::ChangeDatasets) {
         return visitor.page(Section::Datasets, TITLE, Err(failure));
     }
     let new = table(&fields).and_then(|data| new_dataset(&fields, data));
-    finish(&state, &visitor, From::Postgres, &fields, new).await
+    finish(&visitor, From::Postgres, &fields, new).await
 }
 
 fn table(fields: &Fields) -> Result<NewData, Failure> {
@@ -159,34 +148,25 @@ fn new_dataset(fields: &Fields, data: NewData) -> Result<NewDataset, Failure> {
         new_version: false,
         reuse: Some(fields.is_ticked("reuse")),
         timeout_seconds: None,
+        min_epsilon: None,
     })
 }
 
-async fn finish(
-    state: &Arc<State>,
-    visitor: &Visitor,
-    from: From,
-    fields: &Fields,
-    new: Result<NewDataset, Failure>,
-) -> Response {
-    let registered = match new {
-        Ok(new) => registered(state, visitor, new).await,
-        Err(failure) => Err(failure),
+async fn finish(visitor: &Visitor, from: From, fields: &Fields, new: Result<NewDataset, Failure>) -> Response {
+    let done = async {
+        let new = new?;
+        let dataset = new.dataset.clone();
+        Ok((registered(visitor, new).await?, dataset))
     };
-    match registered {
-        Ok(registered) => Redirect::to(&path(&registered.dataset)).into_response(),
+    match done.await {
+        Ok((notice, dataset)) => visitor.done(notice, &path(&dataset)),
         Err(failure) => visitor.page_again(Section::Datasets, TITLE, failure, form(visitor, from, fields)),
     }
 }
 
-/// Registers data, and leaves word of what came of it.
-pub(super) async fn registered(
-    state: &Arc<State>,
-    visitor: &Visitor,
-    new: NewDataset,
-) -> Result<RegisteredDocument, Failure> {
+/// Registers data, and says what came of it.
+pub(super) async fn registered(visitor: &Visitor, new: NewDataset) -> Result<String, Failure> {
     let is_from_a_file = matches!(new.data, NewData::Upload { .. });
-    let (_, registered) = datasets::register(Shared(Arc::clone(state)), visitor.caller.clone(), Body(new)).await?;
-    state.sessions.leave_notice(&visitor.session(), outcome::words(&registered.0, is_from_a_file));
-    Ok(registered.0)
+    let (_, Json(registered)) = datasets::register(visitor.caller.clone(), Body(new)).await?;
+    Ok(outcome::words(&registered, is_from_a_file))
 }

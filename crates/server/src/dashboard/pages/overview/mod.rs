@@ -6,7 +6,6 @@ mod tree;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State as Shared;
 use axum::response::{Redirect, Response};
 use axum::routing::get;
 use maud::{Markup, html};
@@ -19,12 +18,11 @@ use self::tree::Tree;
 use crate::access::Action;
 use crate::dashboard::fields::Fields;
 use crate::dashboard::page::Section;
-use crate::dashboard::table::{Head, cards};
+use crate::dashboard::table::Table;
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{account_link, time};
 use crate::extract::Parameters;
 use crate::failure::Failure;
-use crate::routes::fresh;
 use crate::state::State;
 use crate::trails::Trails;
 
@@ -46,17 +44,17 @@ struct Asked {
     page: Option<usize>,
 }
 
-async fn show(Shared(state): Shared<Arc<State>>, visitor: Visitor, Parameters(asked): Parameters<Asked>) -> Response {
-    let content = content(&state, &visitor, &asked).await;
+async fn show(visitor: Visitor, Parameters(asked): Parameters<Asked>) -> Response {
+    let content = content(&visitor, &asked).await;
     visitor.page(Section::Accounts, TITLE, content)
 }
 
-async fn content(state: &Arc<State>, visitor: &Visitor, asked: &Asked) -> Result<Markup, Failure> {
+async fn content(visitor: &Visitor, asked: &Asked) -> Result<Markup, Failure> {
     visitor.caller.require(Action::SeeAccounts)?;
-    fresh(state).await?;
-    Trails::wake(state);
-    let tree = Tree::find(state, &visitor.caller.sight, asked).await?;
-    let refusals = Refusals::seen(state, visitor);
+    visitor.caller.fresh().await?;
+    Trails::wake(visitor.state());
+    let tree = Tree::find(visitor, asked).await?;
+    let refusals = Refusals::seen(visitor);
     let may_open = visitor.may(Action::ChangeAccounts);
     Ok(html! {
         section.panel #totals data-live data-events="" aria-label="In all" {
@@ -66,7 +64,7 @@ async fn content(state: &Arc<State>, visitor: &Visitor, asked: &Asked) -> Result
                 (figure("Refusals", refusals.count, refusals.since))
             }
         }
-        @if tree.accounts == 0 { (nothing_yet(visitor, may_open)) } @else { (tree.panel(state, visitor, asked)) }
+        @if tree.accounts == 0 { (nothing_yet(visitor, may_open)) } @else { (tree.panel(visitor, asked)) }
         (refusals.panel())
         @if may_open { (open::form(visitor, &Fields::default(), tree.accounts == 0)) }
     })
@@ -111,8 +109,8 @@ struct Refusals {
 
 impl Refusals {
     /// Those by accounts of the visitor's own. How many there were in all is for those who see all.
-    fn seen(state: &State, visitor: &Visitor) -> Refusals {
-        let (count, newest) = state.ledger().refusals();
+    fn seen(visitor: &Visitor) -> Refusals {
+        let (count, newest) = visitor.caller.ledger().refusals();
         let sight = &visitor.caller.sight;
         let own: Vec<&RefusedCharge> = newest.iter().rev().filter(|refused| sight.owns(&refused.account)).collect();
         let (count, since) = match sight {
@@ -136,17 +134,11 @@ impl Refusals {
     }
 
     fn table(&self) -> Markup {
-        let heads = ["Time", "Account that refused", "Why", "Who asked"].map(Head::Text);
-        let rows = html! {
-            @for refused in &self.newest {
-                tr {
-                    td.whole data-label="Time" { (time(&refused.time)) }
-                    td.whole data-label="Account that refused" { (account_link(&refused.account)) }
-                    td.wrap data-label="Why" { (refused.reason) }
-                    td.wrap data-label="Who asked" { (refused.by.as_deref().unwrap_or("–")) }
-                }
-            }
-        };
-        cards("", "Recent refusals", "Charges that were refused, newest first", &heads, &rows)
+        Table::new("Recent refusals", "Charges that were refused, newest first")
+            .column("Time", "whole", |refused: &RefusedEvent| time(&refused.time))
+            .column("Account that refused", "whole", |refused| account_link(&refused.account))
+            .column("Why", "wrap", |refused| html! { (refused.reason) })
+            .column("Who asked", "wrap", |refused| html! { (refused.by.as_deref().unwrap_or("–")) })
+            .rows(&self.newest)
     }
 }

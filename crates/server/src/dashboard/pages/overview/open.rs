@@ -1,9 +1,6 @@
 //! Opening an account.
 
-use std::sync::Arc;
-
-use axum::extract::State as Shared;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::Response;
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, FilterRule, OdometerRule, OnHalt};
 use taximeter_api::{BudgetDocument, Code, FilterRequest, NewAccount, OdometerRequest};
@@ -11,18 +8,16 @@ use taximeter_ledger::{AccountName, Neighbours, Unit};
 
 use super::TITLE;
 use crate::dashboard::fields::Fields;
+use crate::dashboard::form::{Input, check, choice};
 use crate::dashboard::page::Section;
-use crate::dashboard::rules::{of_filter, of_odometer};
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::account_path;
 use crate::extract::Body;
 use crate::failure::Failure;
 use crate::routes::accounts;
-use crate::state::State;
 
 /// The form, as it was filled in.
 pub(super) fn form(visitor: &Visitor, fields: &Fields, is_open: bool) -> Markup {
-    let value = |name: &str| fields.get(name).unwrap_or_default();
     html! {
         section.panel #open aria-labelledby="open-title" {
             h2 #open-title { "Open an account" }
@@ -30,17 +25,16 @@ pub(super) fn form(visitor: &Visitor, fields: &Fields, is_open: bool) -> Markup 
                 summary { "Name, budget and rule" }
                 form.stacked method="post" action="/accounts" {
                     (visitor.form_key())
-                    label for="account" { "Name" }
-                    input #account name="account" required value=(value("account")) placeholder="census/alice" autocomplete="off"
-                        spellcheck="false" aria-describedby="account-help";
-                    p.help #account-help {
+                    (Input::new("account", "Name", fields).required(true).placeholder("census/alice").help(
                         "Letters, digits, -, _ and . in each part. An account below another, such as census/alice below census, pays \
-                         together with it, and the one above must be open already."
+                         together with it, and the one above must be open already.",
+                    ))
+                    div.row {
+                        (Input::amount("epsilon", "Budget, ε", fields).help("For instance 1."))
+                        (Input::amount("delta", "Budget, δ", fields).or("1e-6").help("Far below 1 divided by the number of people."))
                     }
-                    (budget(fields))
-                    (choice("rule", "Filter: the rule that decides", rule_choices(), fields.get("rule").unwrap_or("residue")))
-                    p.help { "It is fixed for good, like everything here." }
-                    (choice("on_halt", "A charge that does not fit", on_halt_choices(), fields.get("on_halt").unwrap_or("refuse")))
+                    (choice("rule", "Filter: the rule that decides", rule_choices(), fields.get("rule"), "It is fixed for good, like everything here."))
+                    (choice("on_halt", "A charge that does not fit", ON_HALT, fields.get("on_halt"), ""))
                     (more(fields))
                     button { "Open the account" }
                 }
@@ -49,102 +43,57 @@ pub(super) fn form(visitor: &Visitor, fields: &Fields, is_open: bool) -> Markup 
     }
 }
 
-fn budget(fields: &Fields) -> Markup {
-    html! {
-        div.row {
-            (amount("epsilon", "Budget, ε", fields.get("epsilon").unwrap_or_default(), "For instance 1."))
-            (amount("delta", "Budget, δ", fields.get("delta").unwrap_or("1e-6"), "Far below 1 divided by the number of people."))
-        }
-    }
-}
-
 fn more(fields: &Fields) -> Markup {
-    let value = |name: &str| fields.get(name).unwrap_or_default();
     let names = ["unit", "neighbours", "odometer", "at_delta", "mechanism_delta", "only_reads"];
     html! {
         details open[names.iter().any(|name| fields.get(name).is_some())] {
             summary { "More" }
             div.row {
-                div.field {
-                    label for="unit" { "Unit" }
-                    input #unit name="unit" value=(value("unit")) placeholder="record" autocomplete="off" spellcheck="false"
-                        aria-describedby="unit-help";
-                    p.help #unit-help { "What is protected: a record, a person. Left empty, it is that of the account above." }
-                }
-                (choice("neighbours", "Neighbours", neighbours_choices(), value("neighbours")))
+                (Input::new("unit", "Unit", fields).placeholder("record")
+                    .help("What is protected: a record, a person. Left empty, it is that of the account above."))
+                (choice("neighbours", "Neighbours", NEIGHBOURS, fields.get("neighbours"), ""))
             }
-            (choice("odometer", "Odometer: the rule that reads", odometer_choices(), fields.get("odometer").unwrap_or("renyi-mixture")))
+            (choice("odometer", "Odometer: the rule that reads", odometer_choices(), fields.get("odometer"), ""))
             div.row {
-                (amount("at_delta", "Reading at δ", value("at_delta"), "Left empty, it is the budget's."))
-                (amount("mechanism_delta", "δ set aside", value("mechanism_delta"), "The part of δ for charges that have a δ of their own."))
+                (Input::amount("at_delta", "Reading at δ", fields).help("Left empty, it is the budget's."))
+                (Input::amount("mechanism_delta", "δ set aside", fields).help("The part of δ for charges that have a δ of their own."))
             }
-            label.check {
-                input type="checkbox" name="only_reads" value="yes" checked[fields.is_ticked("only_reads")];
-                "No budget: the account reads, and refuses nothing"
-            }
-        }
-    }
-}
-
-fn amount(name: &str, label: &str, value: &str, help: &str) -> Markup {
-    html! {
-        div.field {
-            label for=(name) { (label) }
-            input id=(name) name=(name) value=(value) inputmode="decimal" autocomplete="off" spellcheck="false"
-                aria-describedby={ (name) "-help" };
-            p.help id={ (name) "-help" } { (help) }
-        }
-    }
-}
-
-fn choice(name: &str, label: &str, options: Vec<(&str, String)>, chosen: &str) -> Markup {
-    html! {
-        div.field {
-            label for=(name) { (label) }
-            select id=(name) name=(name) {
-                @for (value, words) in options { option value=(value) selected[value == chosen] { (words) } }
-            }
+            (check("only_reads", "No budget: the account reads, and refuses nothing", fields))
         }
     }
 }
 
 fn rule_choices() -> Vec<(&'static str, String)> {
-    let choice = |rule: FilterRule| (rule.name(), format!("{}: {}", rule.name(), of_filter(rule).short));
+    let choice = |rule: FilterRule| (rule.name(), format!("{}: {}", rule.name(), rule.short()));
     // The default stands last in the list of rules, and first here.
     FilterRule::ALL.into_iter().rev().map(choice).collect()
 }
 
 fn odometer_choices() -> Vec<(&'static str, String)> {
-    let choice = |rule: OdometerRule| (rule.name(), format!("{}: {}", rule.name(), of_odometer(rule).short));
+    let choice = |rule: OdometerRule| (rule.name(), format!("{}: {}", rule.name(), rule.short()));
     OdometerRule::ALL.into_iter().rev().map(choice).collect()
 }
 
-fn on_halt_choices() -> Vec<(&'static str, String)> {
-    vec![
-        ("refuse", "is refused; smaller ones may still fit".to_string()),
-        ("stop", "stops the account for good, as in the paper".to_string()),
-    ]
-}
+/// What happens to a charge that does not fit.
+const ON_HALT: [(&str, &str); 2] =
+    [("refuse", "is refused; smaller ones may still fit"), ("stop", "stops the account for good, as in the paper")];
 
-fn neighbours_choices() -> Vec<(&'static str, String)> {
-    vec![
-        ("", "as the account above, or add-remove".to_string()),
-        (Neighbours::AddRemove.name(), "add-remove: one unit more or less".to_string()),
-        (Neighbours::Substitute.name(), "substitute: one unit is another".to_string()),
-    ]
-}
+const NEIGHBOURS: [(&str, &str); 3] = [
+    ("", "as the account above, or add-remove"),
+    ("add-remove", "add-remove: one unit more or less"),
+    ("substitute", "substitute: one unit is another"),
+];
 
 /// Opens it, and goes to its page.
-pub(super) async fn open(Shared(state): Shared<Arc<State>>, visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn open(visitor: Visitor, fields: Fields) -> Response {
     let opened = match asked(&fields) {
-        Ok(new) => accounts::open(Shared(Arc::clone(&state)), visitor.caller.clone(), Body(new)).await,
+        Ok(new) => accounts::open(visitor.caller.clone(), Body(new)).await,
         Err(failure) => Err(failure),
     };
     match opened {
         Ok((_, opened)) => {
             let name = &opened.account.account;
-            state.sessions.leave_notice(&visitor.session(), format!("{name} is open, by record {}.", opened.sequence));
-            Redirect::to(&account_path(name)).into_response()
+            visitor.done(format!("{name} is open, by record {}.", opened.sequence), &account_path(name))
         }
         Err(failure) => visitor.page_again(Section::Accounts, TITLE, failure, form(&visitor, &fields, true)),
     }
@@ -174,7 +123,7 @@ fn asked(fields: &Fields) -> Result<NewAccount, Failure> {
         }
     };
     let odometer = OdometerRequest {
-        rule: fields.get("odometer").map_or(Ok(OdometerRule::RenyiMixture), OdometerRule::from_name)?,
+        rule: fields.get("odometer").map(OdometerRule::from_name).transpose()?,
         at_delta: parsed(fields, "at_delta", "the δ of the reading")?.or(delta),
         // A budget says it already.
         mechanism_delta: if only_reads { mechanism_delta } else { Amount::ZERO },
@@ -192,13 +141,8 @@ fn filter(fields: &Fields, budget: BudgetDocument) -> Result<FilterRequest, Fail
             return Err(Failure::new(Code::BadRequest, detail));
         }
     };
-    Ok(FilterRequest {
-        rule: fields.get("rule").map(FilterRule::from_name).transpose()?,
-        budget,
-        order: None,
-        max_cost: None,
-        on_halt,
-    })
+    let rule = fields.get("rule").map(FilterRule::from_name).transpose()?;
+    Ok(FilterRequest { on_halt, ..FilterRequest::new(rule, budget) })
 }
 
 /// An amount that may be left empty.

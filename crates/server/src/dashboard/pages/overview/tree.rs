@@ -2,24 +2,21 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use jiff::Timestamp;
 use maud::{Markup, html};
 use taximeter_api::words::thousands;
-use taximeter_api::{AccountDocument, AccountList, Problem, Sight};
+use taximeter_api::{AccountDocument, AccountList, Sight};
 use taximeter_ledger::{Account, AccountName, Ledger};
 
 use super::Asked;
 use crate::dashboard::gauge::gauge;
 use crate::dashboard::journal_note::journal_note;
 use crate::dashboard::pages::account::is_behind;
-use crate::dashboard::table::{Head, cards};
+use crate::dashboard::table::Table;
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{account_link, account_path, pace, reading, standing, time, until};
 use crate::failure::Failure;
-use crate::routes::blocking;
-use crate::state::State;
 use crate::trails::Rate;
 
 /// The most accounts on a page.
@@ -38,21 +35,11 @@ pub(super) struct Tree {
     rows: Vec<AccountDocument>,
 }
 
-const HEADS: [Head<'_>; 7] = [
-    Head::Text("Account"),
-    Head::Text("Standing"),
-    Head::Text("Left of the budget"),
-    Head::Number("Reading, ε"),
-    Head::Number("Charges"),
-    Head::Text("Spending of the budget"),
-    Head::Text("Runs out at this rate"),
-];
-
 impl Tree {
     /// The accounts of a page.
-    pub(super) async fn find(state: &Arc<State>, sight: &Sight, asked: &Asked) -> Result<Tree, Failure> {
-        let (sight, asked) = (sight.clone(), asked.clone());
-        blocking(state, move |state| Ok::<_, Problem>(Tree::new(state.ledger(), &sight, &asked))).await
+    pub(super) async fn find(visitor: &Visitor, asked: &Asked) -> Result<Tree, Failure> {
+        let asked = asked.clone();
+        visitor.caller.blocking(move |caller| Ok(Tree::new(caller.ledger(), &caller.sight, &asked))).await
     }
 
     fn new(ledger: &Ledger, sight: &Sight, asked: &Asked) -> Tree {
@@ -77,7 +64,7 @@ impl Tree {
     }
 
     /// The panel with the table, and how to find the others.
-    pub(super) fn panel(&self, state: &State, visitor: &Visitor, asked: &Asked) -> Markup {
+    pub(super) fn panel(&self, visitor: &Visitor, asked: &Asked) -> Markup {
         let start = asked.starts.as_deref().unwrap_or_default().trim();
         html! {
             section.panel #tree data-live aria-labelledby="tree-title" {
@@ -86,21 +73,40 @@ impl Tree {
                 @if self.rows.is_empty() {
                     p.quiet-text { "No account's name starts like this." }
                 } @else {
-                    (self.table(state, visitor))
+                    (self.table(visitor))
                 }
                 (self.pages(start))
             }
         }
     }
 
-    fn table(&self, state: &State, visitor: &Visitor) -> Markup {
+    fn table(&self, visitor: &Visitor) -> Markup {
         let now = Timestamp::now();
-        let rows: Vec<Row> = self.rows.iter().map(|account| Row::new(account, state, visitor, now)).collect();
+        let rows: Vec<Row> = self.rows.iter().map(|account| Row::new(account, visitor, now)).collect();
         let least = self.rows.iter().map(depth).min().unwrap_or(0);
-        let lines = html! { @for row in &rows { (row.markup(now, least)) } };
+        let table =
+            Table::new("Accounts", "Accounts; those below an account follow it, under its name").class("tree cards");
+        let table = table
+            .row_head("Account", "", |row: &Row<'_>| row.name(least))
+            .column("Standing", "", Row::standing)
+            .column("Left of the budget", "whole", |row| gauge(&row.account.account, row.account.left()))
+            .column("Reading, ε", "number", |row| {
+                html! {
+                    (reading(row.account.reading.map(|reading| reading.0)))
+                    span.small { " at δ = " (row.account.odometer.at_delta) }
+                }
+            })
+            .column("Charges", "number", |row| html! { (thousands(row.account.charges)) })
+            .column("Spending of the budget", "", |row| {
+                html! { (row.rate.map_or_else(|| "–".to_string(), |rate| pace(rate.per_second))) }
+            })
+            .column("Runs out at this rate", "", |row| match row.rate.and_then(|rate| rate.runs_out) {
+                Some(then) => html! { (until(now, then)) span.small { (time(&then.to_string())) } },
+                None => html! { "–" },
+            });
         html! {
-            (cards("tree", "Accounts", "Accounts; those below an account follow it, under its name", &HEADS, &lines))
-            (journal_note(state, visitor, rows.iter().any(|row| row.is_behind)))
+            (table.rows(&rows))
+            (journal_note(visitor, rows.iter().any(|row| row.is_behind)))
         }
     }
 
@@ -157,44 +163,33 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn new<'a>(account: &'a AccountDocument, state: &State, visitor: &Visitor, now: Timestamp) -> Row<'a> {
+    fn new<'a>(account: &'a AccountDocument, visitor: &Visitor, now: Timestamp) -> Row<'a> {
         let name = &account.account;
         if !visitor.caller.sight.owns(name) {
             return Row { account, rate: None, is_behind: false };
         }
-        let trail = state.trails.trail(name);
+        let trail = visitor.state().trails.trail(name);
         let rate = trail.as_deref().filter(|trail| trail.is_open()).and_then(|trail| Rate::of(trail, now));
         Row { account, rate, is_behind: is_behind(account, trail.as_deref()) }
     }
 
-    fn markup(&self, now: Timestamp, least: usize) -> Markup {
-        let account = self.account;
-        let name = &account.account;
+    /// Its name, further to the right the more accounts stand above it.
+    fn name(&self, least: usize) -> Markup {
+        let name = &self.account.account;
         let (above, own) = name.as_str().rsplit_once('/').map_or(("", name.as_str()), |(above, own)| (above, own));
         html! {
-            tr {
-                th scope="row" class={ "depth-" (depth(account) - least) } {
-                    a href=(account_path(name)) { @if !above.is_empty() { span.above { (above) "/" } } (own) }
-                }
-                td data-label="Standing" {
-                    (standing(account.standing))
-                    @if let Some(blocking) = account.blocked_by.as_ref().filter(|other| *other != name) {
-                        " " span.help { "stopped by " (account_link(blocking)) }
-                    }
-                }
-                td.whole data-label="Left of the budget" { (gauge(name, account.left())) }
-                td.number data-label="Reading, ε" {
-                    (reading(account.reading.map(|reading| reading.0)))
-                    span.small { " at δ = " (account.odometer.at_delta) }
-                }
-                td.number data-label="Charges" { (thousands(account.charges)) }
-                td data-label="Spending of the budget" { (self.rate.map_or_else(|| "–".to_string(), |rate| pace(rate.per_second))) }
-                td data-label="Runs out at this rate" {
-                    @match self.rate.and_then(|rate| rate.runs_out) {
-                        Some(then) => { (until(now, then)) span.small { (time(&then.to_string())) } },
-                        None => "–",
-                    }
-                }
+            div class={ "depth-" (depth(self.account) - least) } {
+                a href=(account_path(name)) { @if !above.is_empty() { span.above { (above) "/" } } (own) }
+            }
+        }
+    }
+
+    fn standing(&self) -> Markup {
+        let account = self.account;
+        html! {
+            (standing(account.standing))
+            @if let Some(blocking) = account.blocked_by.as_ref().filter(|other| **other != account.account) {
+                " " span.help { "stopped by " (account_link(blocking)) }
             }
         }
     }

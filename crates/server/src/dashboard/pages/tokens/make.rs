@@ -1,8 +1,5 @@
 //! Making a token: the form, and the secret, which is shown this once.
 
-use std::sync::Arc;
-
-use axum::extract::State as Shared;
 use axum::response::Response;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -14,12 +11,12 @@ use taximeter_ledger::{AccountName, Key};
 use super::{TITLE, content, revoke};
 use crate::access::Action;
 use crate::dashboard::fields::Fields;
+use crate::dashboard::form::{Input, check, choice, lines};
 use crate::dashboard::page::Section;
 use crate::dashboard::visitor::Visitor;
 use crate::extract::Body;
 use crate::failure::Failure;
 use crate::routes::{accounts, datasets, tokens};
-use crate::state::State;
 
 /// Of so many accounts or datasets each has a box to tick; the names of more are written.
 const BOXES: usize = 40;
@@ -28,12 +25,11 @@ const BOXES: usize = 40;
 const ROLES: [Role; 3] = [Role::Analyst, Role::Auditor, Role::Owner];
 
 /// The form, as it was filled in.
-pub(super) async fn panel(state: &Arc<State>, visitor: &Visitor, filled: &Fields) -> Result<Markup, Failure> {
-    let accounts = accounts::list(Shared(Arc::clone(state)), visitor.caller.clone()).await?.0.accounts;
+pub(super) async fn panel(visitor: &Visitor, filled: &Fields) -> Result<Markup, Failure> {
+    let accounts = accounts::list(visitor.caller.clone()).await?.0.accounts;
     let accounts: Vec<&AccountName> = accounts.iter().map(|account| &account.account).collect();
-    let datasets = datasets::list(Shared(Arc::clone(state)), visitor.caller.clone()).await?.0.0;
+    let datasets = datasets::list(visitor.caller.clone()).await?.0.0;
     let datasets: Vec<&AccountName> = datasets.iter().map(|dataset| &dataset.dataset).collect();
-    let value = |name: &str| filled.get(name).unwrap_or_default().to_string();
     Ok(html! {
         section.panel aria-labelledby="make" {
             h2 #make { "Make a token" }
@@ -42,37 +38,18 @@ pub(super) async fn panel(state: &Arc<State>, visitor: &Visitor, filled: &Fields
                 // With it, a form that is sent twice makes one token.
                 input type="hidden" name="key" value=(Key::generate()?.as_str());
                 div.row {
-                    div.field {
-                        label for="principal" { "Whose it is" }
-                        input #principal name="principal" required autocomplete="off" spellcheck="false" maxlength="63"
-                            value=(value("principal")) aria-describedby="principal-help";
-                        p.help #principal-help { "A person or a program, such as alice. The journal has this name." }
-                    }
-                    div.field {
-                        label for="role" { "Role" }
-                        select #role name="role" aria-describedby="role-help" {
-                            @for role in ROLES {
-                                option value=(role.name()) selected[filled.get("role") == Some(role.name())] { (role.name()) }
-                            }
-                        }
-                        p.help #role-help {
-                            "An analyst charges its own accounts and asks about its own datasets; an auditor reads all but what follows \
-                             from the data; an owner may do everything."
-                        }
-                    }
-                    div.field {
-                        label for="expires" { "Last day, in UTC" }
-                        input #expires name="expires" type="date" value=(value("expires")) aria-describedby="expires-help";
-                        p.help #expires-help { "It ends when this day is over. Left empty: in 90 days." }
-                    }
+                    (Input::new("principal", "Whose it is", filled).required(true).longest(63)
+                        .help("A person or a program, such as alice. The journal has this name."))
+                    (choice("role", "Role", ROLES.map(|role| (role.name(), role.name())), filled.get("role"),
+                        "An analyst charges its own accounts and asks about its own datasets; an auditor reads all but what follows \
+                         from the data; an owner may do everything."))
+                    (Input::new("expires", "Last day, in UTC", filled).date()
+                        .help("It ends when this day is over. Left empty: in 90 days."))
                 }
                 h3 { "For analysts" }
                 (names("accounts", "Accounts that it charges and sees, with those below them", &accounts, filled))
                 (names("datasets", "Datasets that it asks about", &datasets, filled))
-                label.check {
-                    input type="checkbox" name="sees_above" value="yes" checked[filled.is_ticked("sees_above")];
-                    "It may also see what the accounts above its own have left"
-                }
+                (check("sees_above", "It may also see what the accounts above its own have left", filled))
                 button { "Make the token" }
             }
         }
@@ -83,13 +60,7 @@ pub(super) async fn panel(state: &Arc<State>, visitor: &Visitor, filled: &Fields
 fn names(field: &str, label: &str, all: &[&AccountName], filled: &Fields) -> Markup {
     html! {
         @if all.len() > BOXES {
-            div.field {
-                label for=(field) { (label) }
-                textarea id=(field) name=(field) rows="3" spellcheck="false" aria-describedby={ (field) "-help" } {
-                    (filled.get(field).unwrap_or_default())
-                }
-                p.help id={ (field) "-help" } { "Their names, with spaces or commas between them." }
-            }
+            (lines(field, label, 3, "", "Their names, with spaces or commas between them.", filled))
         } @else {
             fieldset {
                 legend { (label) }
@@ -107,21 +78,21 @@ fn names(field: &str, label: &str, all: &[&AccountName], filled: &Fields) -> Mar
     }
 }
 
-pub(super) async fn make(Shared(state): Shared<Arc<State>>, visitor: Visitor, fields: Fields) -> Response {
-    match made(&state, &visitor, &fields).await {
+pub(super) async fn make(visitor: Visitor, fields: Fields) -> Response {
+    match made(&visitor, &fields).await {
         Ok(created) => visitor.page(Section::Tokens, "A new token", Ok(secret(&created))),
-        Err(failure) => match content(&state, &visitor, &fields).await {
+        Err(failure) => match content(&visitor, &fields).await {
             Ok(content) => visitor.page_again(Section::Tokens, TITLE, failure, content),
             Err(_) => visitor.page(Section::Tokens, TITLE, Err(failure)),
         },
     }
 }
 
-async fn made(state: &Arc<State>, visitor: &Visitor, fields: &Fields) -> Result<CreatedToken, Failure> {
+async fn made(visitor: &Visitor, fields: &Fields) -> Result<CreatedToken, Failure> {
     visitor.caller.require(Action::ChangeTokens)?;
     let key = fields.required("key", "the key of the form")?;
     let new = new_token(fields)?;
-    if !state.sessions.is_first(&visitor.session(), key) {
+    if !visitor.state().sessions.is_first(&visitor.session(), key) {
         let detail = format!(
             "this form was sent before, and no second token was made. The first answer had the token of {}; if nobody copied it, revoke \
              it and make another",
@@ -129,7 +100,7 @@ async fn made(state: &Arc<State>, visitor: &Visitor, fields: &Fields) -> Result<
         );
         return Err(Failure::new(Code::BadRequest, detail));
     }
-    let (_, created) = tokens::create(Shared(Arc::clone(state)), visitor.caller.clone(), Body(new)).await?;
+    let (_, created) = tokens::create(visitor.caller.clone(), Body(new)).await?;
     Ok(created.0)
 }
 

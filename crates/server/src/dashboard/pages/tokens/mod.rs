@@ -6,7 +6,6 @@ mod revoke;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State as Shared;
 use axum::response::Response;
 use axum::routing::get;
 use jiff::Timestamp;
@@ -16,6 +15,7 @@ use taximeter_ledger::AccountName;
 
 use crate::dashboard::fields::Fields;
 use crate::dashboard::page::Section;
+use crate::dashboard::table::Table;
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{account_link, time};
 use crate::failure::Failure;
@@ -30,15 +30,15 @@ pub(super) fn routes() -> Router<Arc<State>> {
 
 const TITLE: &str = "Tokens";
 
-async fn show(Shared(state): Shared<Arc<State>>, visitor: Visitor) -> Response {
-    let content = content(&state, &visitor, &Fields::default()).await;
+async fn show(visitor: Visitor) -> Response {
+    let content = content(&visitor, &Fields::default()).await;
     visitor.page(Section::Tokens, TITLE, content)
 }
 
 /// The page, with the form as it was filled in.
-async fn content(state: &Arc<State>, visitor: &Visitor, filled: &Fields) -> Result<Markup, Failure> {
-    let all = tokens::list(Shared(Arc::clone(state)), visitor.caller.clone()).await?.0.tokens;
-    let now = Timestamp::now();
+async fn content(visitor: &Visitor, filled: &Fields) -> Result<Markup, Failure> {
+    let all = tokens::list(visitor.caller.clone()).await?.0.tokens;
+    let now = visitor.state().tokens.now();
     let (valid, ended): (Vec<_>, Vec<_>) = all.iter().rev().partition(|token| standing(token, now) == Standing::Valid);
     Ok(html! {
         section.panel aria-labelledby="valid" {
@@ -51,7 +51,7 @@ async fn content(state: &Arc<State>, visitor: &Visitor, filled: &Fields) -> Resu
                 }
             }
         }
-        (make::panel(state, visitor, filled).await?)
+        (make::panel(visitor, filled).await?)
     })
 }
 
@@ -82,46 +82,31 @@ impl Standing {
 }
 
 fn table(caption: &str, tokens: &[&TokenDocument], visitor: &Visitor, now: Timestamp) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label=(caption) {
-            table.cards {
-                caption.hidden-text { (caption) }
-                thead {
-                    tr {
-                        @for name in ["Whose", "Role", "Standing"] { th scope="col" { (name) } }
-                        th scope="col" { span.hidden-text { "Revoke" } }
-                        @for name in ["Accounts", "Datasets", "Sees above", "Made", "Ends"] { th scope="col" { (name) } }
-                    }
-                }
-                tbody { @for token in tokens { (row(token, visitor, now)) } }
-            }
-        }
-    }
-}
-
-fn row(token: &TokenDocument, visitor: &Visitor, now: Timestamp) -> Markup {
-    let standing = standing(token, now);
-    html! {
-        tr {
-            th scope="row" {
+    Table::new(caption, caption)
+        .row_head("Whose", "", |token: &TokenDocument| {
+            html! {
                 (token.principal)
                 @if token.id == visitor.caller.token.id { " " span.quiet-text { "(this session)" } }
                 br; code.quiet-text { (token.id) }
             }
-            td data-label="Role" { (token.role.name()) }
-            td data-label="Standing" { (standing.shown()) }
-            td {
-                @if standing == Standing::Valid {
-                    a href=(revoke::path(&token.id)) { "Revoke" span.hidden-text { " the token of " (token.principal) } }
-                }
+        })
+        .column("Role", "", |token| html! { (token.role.name()) })
+        .column("Standing", "", |token| standing(token, now).shown())
+        .column("Revoke", "", |token| match standing(token, now) {
+            Standing::Valid => {
+                html! { a href=(revoke::path(&token.id)) { "Revoke" span.hidden-text { " the token of " (token.principal) } } }
             }
-            td.wrap data-label="Accounts" { (what_is_seen(token, &token.accounts, true)) }
-            td.wrap data-label="Datasets" { (what_is_seen(token, &token.datasets, false)) }
-            td data-label="Sees above" { @if token.role == Role::Analyst { (if token.sees_above { "yes" } else { "no" }) } @else { "all" } }
-            td data-label="Made" { (time(&token.created)) }
-            td data-label="Ends" { (time(token.revoked.as_ref().unwrap_or(&token.expires))) }
-        }
-    }
+            _ => html! { "–" },
+        })
+        .column("Accounts", "wrap", |token| what_is_seen(token, &token.accounts, true))
+        .column("Datasets", "wrap", |token| what_is_seen(token, &token.datasets, false))
+        .column("Sees above", "", |token| match token.role {
+            Role::Analyst => html! { (if token.sees_above { "yes" } else { "no" }) },
+            _ => html! { "all" },
+        })
+        .column("Made", "", |token| time(&token.created))
+        .column("Ends", "", |token| time(token.revoked.as_ref().unwrap_or(&token.expires)))
+        .rows(tokens.iter().copied())
 }
 
 /// The accounts or datasets of an analyst; everybody else has all.

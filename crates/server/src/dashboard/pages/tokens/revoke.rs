@@ -1,8 +1,5 @@
 //! Ending a token: first whose it is and what that means, then the end.
 
-use std::sync::Arc;
-
-use axum::extract::State as Shared;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use jiff::Timestamp;
@@ -18,7 +15,6 @@ use crate::dashboard::words::time;
 use crate::extract::Segment;
 use crate::failure::Failure;
 use crate::routes::tokens;
-use crate::state::State;
 
 /// The page that asks whether a token is to end.
 pub(super) fn path(id: &str) -> String {
@@ -27,17 +23,17 @@ pub(super) fn path(id: &str) -> String {
 
 const TITLE: &str = "Revoke a token";
 
-pub(super) async fn ask(Shared(state): Shared<Arc<State>>, visitor: Visitor, Segment(id): Segment) -> Response {
-    visitor.page(Section::Tokens, TITLE, content(&state, &visitor, &id).await)
+pub(super) async fn ask(visitor: Visitor, Segment(id): Segment) -> Response {
+    visitor.page(Section::Tokens, TITLE, content(&visitor, &id).await)
 }
 
-async fn content(state: &Arc<State>, visitor: &Visitor, id: &str) -> Result<Markup, Failure> {
-    let all = tokens::list(Shared(Arc::clone(state)), visitor.caller.clone()).await?.0.tokens;
+async fn content(visitor: &Visitor, id: &str) -> Result<Markup, Failure> {
+    let all = tokens::list(visitor.caller.clone()).await?.0.tokens;
     // What is no id is not repeated: it may be a token's secret.
     let token = all.iter().find(|token| token.id == id).ok_or_else(|| {
         Failure::new(Code::NotFound, "there is no such token; the page Tokens lists those that there are")
     })?;
-    let now = Timestamp::now();
+    let now = visitor.state().tokens.now();
     let is_last_owner = token.role == Role::Owner
         && !all
             .iter()
@@ -100,23 +96,17 @@ fn form(visitor: &Visitor, token: &TokenDocument, is_last_owner: bool) -> Markup
     }
 }
 
-pub(super) async fn revoke(
-    Shared(state): Shared<Arc<State>>,
-    visitor: Visitor,
-    Segment(id): Segment,
-    _: Fields,
-) -> Response {
-    let token = match tokens::revoke(Shared(Arc::clone(&state)), visitor.caller.clone(), Segment(id)).await {
+pub(super) async fn revoke(visitor: Visitor, Segment(id): Segment, _: Fields) -> Response {
+    let token = match tokens::revoke(visitor.caller.clone(), Segment(id)).await {
         Ok(token) => token.0,
         Err(failure) => return visitor.page(Section::Tokens, TITLE, Err(failure)),
     };
     if token.id == visitor.caller.token.id {
-        state.sessions.end(&visitor.session());
-        let cookie = [(header::SET_COOKIE, Cookie::Session.clear(&state.settings))];
+        visitor.state().sessions.end(&visitor.session());
+        let cookie = [(header::SET_COOKIE, Cookie::Session.clear(&visitor.state().settings))];
         return (cookie, Redirect::to("/sign-in")).into_response();
     }
     let notice =
         format!("The token {} of {} is revoked, and whoever used it is signed out.", token.id, token.principal);
-    state.sessions.leave_notice(&visitor.session(), notice);
-    Redirect::to("/tokens").into_response()
+    visitor.done(notice, "/tokens")
 }

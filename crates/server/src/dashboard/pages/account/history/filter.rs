@@ -1,27 +1,21 @@
 //! Which records of a history are wanted.
 
-use serde::Deserialize;
 use taximeter_api::{Code, RecordDocument};
 use taximeter_ledger::AccountName;
 
+use crate::dashboard::fields::Fields;
 use crate::dashboard::words::account_path;
 use crate::failure::Failure;
 
 /// What can happen to an account, as documents name it, and in words.
-pub(super) const WHATS: [(&str, &str); 5] =
-    [("charge", "charges"), ("open", "opening"), ("halt", "halts"), ("close", "closing"), ("restore", "restoring")];
-
-/// What somebody asked for in the address of the page. A form sends fields that are empty, too.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub(in super::super) struct Asked {
-    what: Option<String>,
-    by: Option<String>,
-    note: Option<String>,
-    from: Option<String>,
-    to: Option<String>,
-    /// The record that the page before led to.
-    start: Option<String>,
-}
+pub(super) const WHATS: [(&str, &str); 6] = [
+    ("", "everything"),
+    ("charge", "charges"),
+    ("open", "opening"),
+    ("halt", "halts"),
+    ("close", "closing"),
+    ("restore", "restoring"),
+];
 
 /// Which records are wanted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,12 +28,12 @@ pub(super) struct Filter {
     pub(super) to: Option<u64>,
 }
 
-impl Asked {
-    /// The filter, and the record to start with.
-    pub(super) fn read(self) -> Result<(Filter, Option<u64>), Failure> {
-        let text = |text: Option<String>| text.map(|text| text.trim().to_string()).filter(|text| !text.is_empty());
-        let number = |name: &str, given: Option<String>| {
-            let given = text(given).map(|given| {
+impl Filter {
+    /// What the address of the page asks for: the filter, and the record to start with.
+    pub(super) fn read(asked: &Fields) -> Result<(Filter, Option<u64>), Failure> {
+        let text = |name: &str| asked.get(name).map(str::to_string);
+        let number = |name: &str| {
+            let given = asked.get(name).map(|given| {
                 given.parse().map_err(|_| {
                     let detail = format!("{name} is {given:?}; the number of a record is a whole number, such as 17");
                     Failure::new(Code::BadRequest, detail)
@@ -47,13 +41,10 @@ impl Asked {
             });
             given.transpose()
         };
-        let start = number("start", self.start)?;
-        let (from, to) = (number("from", self.from)?, number("to", self.to)?);
-        Ok((Filter { what: text(self.what), by: text(self.by), note: text(self.note), from, to }, start))
+        let (from, to, start) = (number("from")?, number("to")?, number("start")?);
+        Ok((Filter { what: text("what"), by: text("by"), note: text("note"), from, to }, start))
     }
-}
 
-impl Filter {
     /// Whether anything is left out.
     pub(super) fn is_set(&self) -> bool {
         *self != Filter::default()
@@ -94,23 +85,21 @@ impl Filter {
 mod tests {
     use super::*;
 
-    fn asked(query: &str) -> Asked {
-        let pairs: serde_json::Map<String, serde_json::Value> =
-            form_urlencoded::parse(query.as_bytes()).map(|(name, value)| (name.into(), value.into())).collect();
-        serde_json::from_value(pairs.into()).unwrap()
+    fn read(query: &str) -> Result<(Filter, Option<u64>), Failure> {
+        Filter::read(&Fields::from_query(Some(query)))
     }
 
     #[test]
     fn a_filter_is_read_from_the_address_that_it_makes() {
         let name = AccountName::parse("census/alice").unwrap();
         for query in ["", "what=charge", "by=a%26b&note=%3Cb%3E+%26", "from=3&to=12", "what=halt&by=bob&start=7"] {
-            let (filter, start) = asked(query).read().unwrap();
+            let (filter, start) = read(query).unwrap();
             let path = filter.path(&name, start);
             let mark = if query.is_empty() { "" } else { "?" };
             assert_eq!(path, format!("/accounts/census%2Falice{mark}{query}#history"));
         }
         // As a form sends it, with fields that nobody filled in.
-        let (filter, start) = asked("what=&by=+&note=&from=&to=").read().unwrap();
+        let (filter, start) = read("what=&by=+&note=&from=&to=").unwrap();
         assert!(!filter.is_set() && start.is_none());
     }
 
@@ -119,7 +108,7 @@ mod tests {
         for (query, named) in
             [("from=x", "from is \"x\""), ("to=-1", "to is \"-1\""), ("start=1.5", "start is \"1.5\"")]
         {
-            let failure = asked(query).read().unwrap_err();
+            let failure = read(query).unwrap_err();
             assert!(failure.0.detail.contains(named), "{}", failure.0.detail);
         }
     }
@@ -145,7 +134,7 @@ mod tests {
             ("to=6", false),
             ("what=charge&by=bob", false),
         ] {
-            assert_eq!(asked(query).read().unwrap().0.takes(&record), is_taken, "{query}");
+            assert_eq!(read(query).unwrap().0.takes(&record), is_taken, "{query}");
         }
     }
 }

@@ -3,38 +3,35 @@
 mod filter;
 mod search;
 
-use std::sync::Arc;
-
 use maud::{Markup, html};
 use taximeter_api::words::{show_costs, thousands};
 use taximeter_api::{AccountDocument, RecordDocument};
 use taximeter_ledger::AccountName;
 
-pub(super) use self::filter::Asked;
 use self::filter::{Filter, WHATS};
 use self::search::{Part, find};
-use crate::dashboard::table::{Head, cards};
+use crate::dashboard::fields::Fields;
+use crate::dashboard::form::{Input, choice};
+use crate::dashboard::table::Table;
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{account_link, account_path, count, percent, reading, time};
 use crate::failure::Failure;
-use crate::state::State;
 use crate::trails::Trail;
 
 /// The panel with one page of the history.
 pub(super) async fn panel(
-    state: &Arc<State>,
     visitor: &Visitor,
     account: &AccountDocument,
     trail: Option<&Trail>,
-    asked: Asked,
+    asked: &Fields,
 ) -> Result<Markup, Failure> {
     let name = &account.account;
-    let (filter, start) = asked.read()?;
-    let part = find(state, visitor, account, trail, &filter, start).await?;
+    let (filter, start) = Filter::read(asked)?;
+    let part = find(visitor, account, trail, &filter, start).await?;
     Ok(html! {
         section.panel #history-panel aria-labelledby="history" {
             h2 #history { "History" }
-            (form(name, &filter))
+            (form(name, &filter, asked))
             div #records data-live {
                 (table(name, &part))
                 (pages(name, &filter, &part, start.is_some()))
@@ -49,25 +46,17 @@ pub(super) fn path_by(name: &AccountName, by: &str) -> String {
     Filter { by: Some(by.to_string()), ..Filter::default() }.path(name, None)
 }
 
-fn form(name: &AccountName, filter: &Filter) -> Markup {
+fn form(name: &AccountName, filter: &Filter, filled: &Fields) -> Markup {
     html! {
         details #history-filter open[filter.is_set()] {
             summary { "Filter" }
             form.filter method="get" action={ (account_path(name)) "#history" } {
                 div.row {
-                    div.field {
-                        label for="what" { "What" }
-                        select #what name="what" {
-                            option value="" { "everything" }
-                            @for (what, words) in WHATS {
-                                option value=(what) selected[filter.what.as_deref() == Some(what)] { (words) }
-                            }
-                        }
-                    }
-                    (field("by", "By", filter.by.as_deref().unwrap_or_default()))
-                    (field("note", "Words in the note", filter.note.as_deref().unwrap_or_default()))
-                    (number("from", "From record", filter.from))
-                    (number("to", "To record", filter.to))
+                    (choice("what", "What", WHATS, filter.what.as_deref(), ""))
+                    (Input::new("by", "By", filled))
+                    (Input::new("note", "Words in the note", filled))
+                    (Input::new("from", "From record", filled))
+                    (Input::new("to", "To record", filled))
                 }
                 div.actions {
                     button.quiet { "Show these" }
@@ -78,60 +67,28 @@ fn form(name: &AccountName, filter: &Filter) -> Markup {
     }
 }
 
-fn field(name: &str, label: &str, value: &str) -> Markup {
-    html! {
-        div.field { label for=(name) { (label) } input id=(name) name=(name) value=(value) autocomplete="off" spellcheck="false"; }
-    }
-}
-
-fn number(name: &str, label: &str, value: Option<u64>) -> Markup {
-    html! {
-        div.field {
-            label for=(name) { (label) }
-            input id=(name) name=(name) type="number" min="0" step="1" value=[value] autocomplete="off";
-        }
-    }
-}
-
-const HEADS: [Head<'_>; 8] = [
-    Head::Number("Record"),
-    Head::Text("Time"),
-    Head::Text("What"),
-    Head::Text("By"),
-    Head::Text("Note"),
-    Head::Number("Reading, ε"),
-    Head::Number("Left"),
-    Head::Text("Receipt"),
-];
-
 fn table(name: &AccountName, part: &Part) -> Markup {
-    let rows = html! { @for record in &part.records { (line(name, record)) } };
-    html! {
-        @if !part.records.is_empty() {
-            (cards("history", "History", &format!("What happened to {name}, newest first"), &HEADS, &rows))
-        }
-    }
-}
-
-fn line(name: &AccountName, record: &RecordDocument) -> Markup {
-    let receipt = format!("{}/receipts/{}.json", account_path(name), record.sequence);
-    html! {
-        tr {
-            th.number scope="row" data-label="Record" { (record.sequence) }
-            td.whole data-label="Time" { (time(&record.time)) }
-            td.wrap.whole data-label="What" { (what(name, record)) }
-            td.wrap data-label="By" {
-                @match &record.by {
-                    Some(by) => a href=(path_by(name, by.as_str())) { (by) },
-                    None => "–",
-                }
-            }
-            td.wrap data-label="Note" { @if let Some(note) = &record.note { (note) } @else { "–" } }
-            td.number data-label="Reading, ε" { (reading(record.reading.map(|reading| reading.0))) }
-            td.number data-label="Left" { (record.left.map_or_else(|| "–".to_string(), |left| percent(left.0))) }
-            td data-label="Receipt" { a href=(receipt) download aria-label={ "receipt of record " (record.sequence) } { "JSON" } }
-        }
-    }
+    let by = |record: &RecordDocument| match &record.by {
+        Some(by) => html! { a href=(path_by(name, by.as_str())) { (by) } },
+        None => html! { "–" },
+    };
+    let receipt = |record: &RecordDocument| {
+        let path = format!("{}/receipts/{}.json", account_path(name), record.sequence);
+        html! { a href=(path) download aria-label={ "receipt of record " (record.sequence) } { "JSON" } }
+    };
+    let left = |record: &RecordDocument| record.left.map_or_else(|| "–".to_string(), |left| percent(left.0));
+    let caption = format!("What happened to {name}, newest first");
+    let table = Table::new("History", &caption)
+        .class("history cards")
+        .row_head("Record", "number", |record: &RecordDocument| html! { (record.sequence) })
+        .column("Time", "whole", |record| time(&record.time))
+        .column("What", "wrap whole", |record| what(name, record))
+        .column("By", "wrap", by)
+        .column("Note", "wrap", |record| html! { (record.note.as_ref().map_or("–", |note| note.as_str())) })
+        .column("Reading, ε", "number", |record| html! { (reading(record.reading.map(|reading| reading.0))) })
+        .column("Left", "number", |record| html! { (left(record)) })
+        .column("Receipt", "", receipt);
+    html! { @if !part.records.is_empty() { (table.rows(&part.records)) } }
 }
 
 /// What a record says that happened, with what was asked for.

@@ -1,8 +1,5 @@
 //! Looking for records of an account: never at more of them than one page may cost.
 
-use std::sync::Arc;
-
-use axum::extract::State as Shared;
 use taximeter_api::{AccountDocument, RecordDocument};
 
 use super::filter::Filter;
@@ -10,7 +7,6 @@ use crate::dashboard::visitor::Visitor;
 use crate::extract::{Name, Parameters};
 use crate::failure::Failure;
 use crate::routes::accounts::{self, HistoryParameters};
-use crate::state::State;
 use crate::trails::Trail;
 
 /// The most records on a page.
@@ -33,7 +29,6 @@ pub(super) struct Part {
 
 /// Finds the records of a page.
 pub(super) async fn find(
-    state: &Arc<State>,
     visitor: &Visitor,
     account: &AccountDocument,
     trail: Option<&Trail>,
@@ -47,8 +42,8 @@ pub(super) async fn find(
         && part.looked < MOST
     {
         let parameters = Parameters(HistoryParameters { from: Some(from), limit });
-        let (shared, name) = (Shared(Arc::clone(state)), Name(account.account.clone()));
-        let document = accounts::history(shared, visitor.caller.clone(), name, parameters).await?.0;
+        let name = Name(account.account.clone());
+        let document = accounts::history(visitor.caller.clone(), name, parameters).await?.0;
         part.take(document.records, document.next, filter);
     }
     Ok(part)

@@ -10,53 +10,53 @@ use taximeter_ledger::{
 };
 use tempfile::TempDir;
 
-use super::trail::{Happened, Trail};
-use super::{Shared, Tempo, Trails};
+use super::super::trail::{Happened, Trail};
+use super::super::{Shared, Tempo, Trails};
 
 /// A place for a ledger.
-pub(super) struct Place {
+pub(in crate::trails) struct Place {
     folder: TempDir,
 }
 
 impl Place {
-    pub(super) fn new() -> Place {
+    pub(in crate::trails) fn new() -> Place {
         Place { folder: tempfile::tempdir().unwrap() }
     }
 
-    pub(super) fn file(&self) -> PathBuf {
+    pub(in crate::trails) fn file(&self) -> PathBuf {
         self.folder.path().join("ledger.db")
     }
 
-    pub(super) fn gate(&self) -> PathBuf {
+    pub(in crate::trails) fn gate(&self) -> PathBuf {
         self.folder.path().join("gate")
     }
 
-    pub(super) fn location(&self) -> Location {
+    pub(in crate::trails) fn location(&self) -> Location {
         Location::File(self.file())
     }
 
     /// Makes the ledger, or opens it again.
-    pub(super) fn open(&self) -> Ledger {
+    pub(in crate::trails) fn open(&self) -> Ledger {
         Ledger::open(&self.location(), Options { create: true, ..Options::default() }).unwrap()
     }
 
     /// Restores the ledger as one must whose witness is lost. Nobody may have it open.
-    pub(super) fn lose_witness(&self) {
+    pub(in crate::trails) fn lose_witness(&self) {
         std::fs::remove_file(self.folder.path().join("ledger.db.witness")).unwrap();
         restore(&self.location(), &Options::default(), Restore::AcceptLoss { by: None, note: None }).unwrap();
     }
 }
 
-pub(super) fn name(text: &str) -> AccountName {
+pub(in crate::trails) fn name(text: &str) -> AccountName {
     AccountName::parse(text).unwrap()
 }
 
-pub(super) fn who(text: &str) -> Who {
+pub(in crate::trails) fn who(text: &str) -> Who {
     Who::parse("who", text).unwrap()
 }
 
 /// An account with a budget, or one that only reads.
-pub(super) fn spec(text: &str, filter: Option<(FilterRule, &str)>) -> AccountSpec {
+pub(in crate::trails) fn spec(text: &str, filter: Option<(FilterRule, &str)>) -> AccountSpec {
     let filter = filter.map(|(rule, budget)| FilterSpec::new(rule, Budget::parse(budget).unwrap()));
     let delta = Budget::parse("1,1e-6").unwrap().delta();
     let odometer = OdometerSpec::new(OdometerRule::RenyiMixture, delta);
@@ -64,12 +64,12 @@ pub(super) fn spec(text: &str, filter: Option<(FilterRule, &str)>) -> AccountSpe
 }
 
 /// The same account, closed for good by its first halt.
-pub(super) fn stopping(spec: AccountSpec) -> AccountSpec {
+pub(in crate::trails) fn stopping(spec: AccountSpec) -> AccountSpec {
     let filter = spec.filter.map(|filter| FilterSpec { on_halt: OnHalt::Stop, ..filter });
     AccountSpec { filter, ..spec }
 }
 
-pub(super) fn charge(ledger: &Ledger, accounts: &[&str], epsilon: &str, by: Option<&str>) -> Outcome {
+pub(in crate::trails) fn charge(ledger: &Ledger, accounts: &[&str], epsilon: &str, by: Option<&str>) -> Outcome {
     let cost = Cost::parse_epsilon(epsilon).unwrap().cost;
     let accounts = accounts.iter().map(|text| name(text)).collect();
     let charge = Charge::new(Key::generate().unwrap(), accounts, vec![cost]).unwrap();
@@ -77,7 +77,7 @@ pub(super) fn charge(ledger: &Ledger, accounts: &[&str], epsilon: &str, by: Opti
 }
 
 /// The trails of a ledger as it is now, read so many records at a time.
-pub(super) fn read(ledger: &Ledger, batch: usize) -> Trails {
+pub(in crate::trails) fn read(ledger: &Ledger, batch: usize) -> Trails {
     let tempo = Tempo { batch, ..Tempo::default() };
     let trails = Trails { shared: Arc::new(Shared { tempo, ..Shared::default() }) };
     while !trails.shared.read(ledger).unwrap() {}
@@ -85,7 +85,13 @@ pub(super) fn read(ledger: &Ledger, batch: usize) -> Trails {
 }
 
 /// Adds a record to a trail that is made up: its event, when it was, what the odometer reads and what is left.
-pub(super) fn push(trail: &mut Trail, sequence: u64, event: &str, time: &str, values: (Option<f64>, Option<f64>)) {
+pub(in crate::trails) fn push(
+    trail: &mut Trail,
+    sequence: u64,
+    event: &str,
+    time: &str,
+    values: (Option<f64>, Option<f64>),
+) {
     let line = format!(r#"{{"time":"{time}","event":{{"{event}":{{}}}}}}"#);
     let happened: Happened = serde_json::from_str(&line).unwrap();
     let (reading, left) = (values.0.map(Computed), values.1.map(Computed));
@@ -93,6 +99,6 @@ pub(super) fn push(trail: &mut Trail, sequence: u64, event: &str, time: &str, va
 }
 
 /// The trail of an account.
-pub(super) fn trail(trails: &Trails, account: &str) -> Arc<Trail> {
+pub(in crate::trails) fn trail(trails: &Trails, account: &str) -> Arc<Trail> {
     trails.trail(&name(account)).unwrap_or_else(|| panic!("there is no trail of {account}"))
 }

@@ -1,11 +1,8 @@
 //! The role table, cell by cell, and what an analyst never sees.
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod house;
-
 use std::collections::BTreeSet;
 
-use house::{House, Reply};
+use crate::house::{House, Reply};
 use serde_json::{Value, json};
 
 /// Whoever asks, in the order of the columns: no token, one that is not valid, an owner, an auditor, an analyst, and one who may see
@@ -355,7 +352,7 @@ async fn keys_belong_to_their_principal() {
         assert_eq!((&reused["code"], &reused["key"]), (&json!("key-reused"), &json!("same")));
         assert!(reused["detail"].as_str().unwrap().contains("the key \"same\""), "{reused}");
     }
-    assert_eq!(house.ledger.account(&house::name("census")).unwrap().charges(), 3);
+    assert_eq!(house.ledger.account(&crate::house::name("census")).unwrap().charges(), 3);
     let mut answers = BTreeSet::new();
     for who in ["alice", "above", "bob", "owner"] {
         let fresh = house.ask(who, COUNT, "0.01", "asked", json!({})).await.expect(201);
@@ -373,4 +370,22 @@ async fn keys_belong_to_their_principal() {
     assert_eq!(reply.header("taximeter-answer"), "fresh");
     let reply = house.ask("alice", COUNT, "0.03", "second", json!({ "reuse": true })).await.expect(200);
     assert_eq!(reply.header("taximeter-answer"), "reused");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rule_of_an_account_that_may_not_be_seen_is_not_told_by_an_error() {
+    let house = House::new();
+    let charge = json!({ "accounts": ["census/alice"], "costs": [{ "gaussian": "0.1" }] }).to_string();
+    let question = json!({ "dataset": "census", "question": COUNT, "price": { "gaussian": "0.1" } }).to_string();
+    for (path, body) in [
+        ("/v1/charges", &charge),
+        ("/v1/quotes", &charge),
+        ("/v1/questions", &question),
+        ("/v1/questions/explain", &question),
+    ] {
+        let hidden = house.send("alice", "POST", path, body).await.expect(400).text();
+        assert!(hidden.contains("an account above has no theorem") && !hidden.contains("basic"), "{path}: {hidden}");
+        let seen = house.send("above", "POST", path, body).await.expect(400).text();
+        assert!(seen.contains("account census: the rule basic has no theorem"), "{path}: {seen}");
+    }
 }

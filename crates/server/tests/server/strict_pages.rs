@@ -1,13 +1,10 @@
 //! What browsers are told, and every form of every page, looked at the way somebody would who wants in.
 
-#[allow(dead_code, reason = "each test program uses its own part")]
-mod house;
-
 use std::collections::BTreeSet;
 
+use crate::house::visit::{MULTIPART, with_file};
+use crate::house::{House, Reply};
 use axum::body::Body;
-use house::visit::{MULTIPART, with_file};
-use house::{House, Reply};
 use taximeter_server::Settings;
 
 const SESSION: &str = "taximeter";

@@ -5,6 +5,7 @@ pub mod visit;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode, header};
@@ -12,9 +13,10 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use taximeter_accounting::{Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_api::{NewToken, Role};
-use taximeter_gate::{BadRows, Data, Declaration, Gate, Registration, Rules};
+use taximeter_gate::{Data, Declaration, Gate, Registration, Rules};
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use taximeter_server::{Log, LogForm, Service, Settings, State, TokenPlace, Tokens};
+use taximeter_testing::PATIENCE;
 
 /// A server with its folder.
 pub struct House {
@@ -66,6 +68,19 @@ impl Reply {
     }
 }
 
+/// Waits until there is something.
+pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let looking = async {
+        loop {
+            match look().await {
+                Some(found) => break found,
+                None => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("waited {PATIENCE:?} until {what}"))
+}
+
 pub fn name(text: &str) -> AccountName {
     AccountName::parse(text).unwrap()
 }
@@ -97,17 +112,14 @@ impl House {
         let csv = folder.path().join("data.csv");
         std::fs::write(&csv, House::CSV).unwrap();
         for (dataset, budget) in BUDGETS {
-            let mut declaration = Declaration::default();
+            let mut declaration = Declaration::parse("unit = \"row\"").unwrap();
             declaration.add_bounds("age=0..120").unwrap();
             declaration.add_categories("region=north,south").unwrap();
             let registration = Registration {
-                name: name(dataset),
-                declaration,
-                data: Data::Csv { path: csv.clone(), bad_rows: BadRows::Refuse },
                 rules: Some(rules(budget)),
-                new_version: false,
                 reuse: true,
-                timeout: std::time::Duration::from_secs(20),
+                timeout: PATIENCE,
+                ..Registration::new(name(dataset), declaration, Data::csv(csv.clone()))
             };
             gate.register(&registration, &mut |_, _| {}).unwrap();
         }
