@@ -1,11 +1,14 @@
 //! Flags that several commands share.
 
-use clap::Args;
+use std::collections::{BTreeMap, HashSet};
+
 use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use taximeter_accounting::{
-    Amount, Budget, Cost, CostKind, Error, FilterRule, FilterSpec, Granularity, OdometerParameters, OdometerRule,
-    OdometerSpec, OnHalt, Rounding,
+    Amount, Budget, Cost, CostForm, CostKind, Error, FilterParameters, FilterRule, FilterSpec, Given, Number,
+    OdometerParameters, OdometerRule, OdometerSpec, OnHalt, Rounding,
 };
+use taximeter_api::{DeclaredCost, FilterRequest, OdometerRequest, specs};
 
 use crate::output::{Failure, tell};
 
@@ -40,49 +43,77 @@ impl BudgetArgs {
     }
 }
 
-/// One cost, by its kind.
-#[derive(Args)]
-#[command(next_help_heading = "The cost (one of)")]
+/// One cost, by its kind: a flag for every form in the table of kinds.
 pub struct CostArgs {
-    /// epsilon-DP
-    #[arg(long, value_name = "EPSILON")]
-    epsilon: Option<String>,
-    /// The mechanism's own delta, with --epsilon
-    #[arg(long, value_name = "DELTA", requires = "epsilon")]
-    delta: Option<String>,
-    /// Continuous Gaussian noise, proven mu-GDP: mu = sensitivity/sigma
-    #[arg(long, value_name = "MU")]
-    gaussian: Option<String>,
-    /// Continuous Gaussian noise by its standard deviation
-    #[arg(long, value_name = "SIGMA")]
-    gaussian_sigma: Option<String>,
-    /// Discrete Gaussian noise: zCDP and Rényi rules only
-    #[arg(long, value_name = "MU")]
-    discrete_gaussian: Option<String>,
-    /// Discrete Gaussian noise by its standard deviation
-    #[arg(long, value_name = "SIGMA")]
-    discrete_gaussian_sigma: Option<String>,
-    /// rho-zCDP
-    #[arg(long, value_name = "RHO")]
-    zcdp: Option<String>,
-    /// Laplace noise: epsilon = sensitivity/scale
-    #[arg(long, value_name = "EPSILON")]
-    laplace: Option<String>,
-    /// Laplace noise by its scale
-    #[arg(long, value_name = "SCALE")]
-    laplace_scale: Option<String>,
-    /// Randomized response of epsilon
-    #[arg(long, value_name = "EPSILON")]
-    randomized_response: Option<String>,
-    /// Binary randomized response by the probability of the truth
-    #[arg(long, value_name = "PROBABILITY")]
-    randomized_response_truth: Option<String>,
-    /// The exponential mechanism with weights exp(eta * utility / (2 * sensitivity))
-    #[arg(long, value_name = "ETA")]
-    exponential: Option<String>,
-    /// The sensitivity that goes with a standard deviation or a scale
-    #[arg(long, value_name = "SENSITIVITY", default_value = "1")]
-    sensitivity: String,
+    /// The forms that were given, each with its value.
+    forms: Vec<(CostKind, &'static CostForm, String)>,
+    /// The numbers that have flags of their own because they can be left out.
+    optional: BTreeMap<&'static str, String>,
+}
+
+const COST: &str = "The cost (one of)";
+
+impl Args for CostArgs {
+    fn augment_args(command: Command) -> Command {
+        let command = forms().fold(command, |command, (kind, form)| {
+            let names: Vec<String> = form.required().map(|number| number.name.to_uppercase()).collect();
+            let (value, help) = match names.as_slice() {
+                [name] => {
+                    (name.clone(), if form.name == flag_name(kind.name()) { kind.sentence() } else { form.title })
+                }
+                _ => (
+                    form.required().map(|number| format!("{}=…", number.name)).collect::<Vec<_>>().join(","),
+                    kind.sentence(),
+                ),
+            };
+            command.arg(Arg::new(form.name).long(form.name).value_name(value).help(help).help_heading(COST))
+        });
+        optional_numbers().into_iter().fold(command, |command, number| {
+            let default = number.default.unwrap_or_default();
+            let help = format!("{} [default: {default}]", number.help);
+            let name = number.name.to_uppercase();
+            command.arg(Arg::new(number.name).long(number.name).value_name(name).help(help).help_heading(COST))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        CostArgs::augment_args(command)
+    }
+}
+
+impl FromArgMatches for CostArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<CostArgs, clap::Error> {
+        let text = |name: &str| matches.get_one::<String>(name).cloned();
+        let forms = forms().filter_map(|(kind, form)| Some((kind, form, text(form.name)?))).collect();
+        let optional = optional_numbers().into_iter().filter_map(|number| Some((number.name, text(number.name)?)));
+        Ok(CostArgs { forms, optional: optional.collect() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = CostArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn forms() -> impl Iterator<Item = (CostKind, &'static CostForm)> {
+    CostKind::ALL.into_iter().flat_map(|kind| kind.forms().iter().map(move |form| (kind, form)))
+}
+
+/// The numbers of all forms that can be left out, each once.
+fn optional_numbers() -> Vec<&'static Number> {
+    let numbers = forms().flat_map(|(_, form)| form.numbers.iter().copied());
+    each_once(numbers.filter(|number| number.default.is_some()))
+}
+
+/// The first of all that have the same name.
+fn each_once(numbers: impl Iterator<Item = &'static Number>) -> Vec<&'static Number> {
+    let mut names = HashSet::new();
+    numbers.filter(|number| names.insert(number.name)).collect()
+}
+
+/// A name of the tables as a flag.
+fn flag_name(name: &str) -> String {
+    name.replace('_', "-")
 }
 
 impl CostArgs {
@@ -94,153 +125,148 @@ impl CostArgs {
 
     /// The cost, if one was given.
     pub fn given(&self) -> Result<Option<Cost>, Failure> {
-        type Read = fn(&CostArgs, &str) -> Result<Cost, Failure>;
-        let forms: [(&str, &Option<String>, Read); 11] = [
-            ("--epsilon", &self.epsilon, |args, text| args.with_delta(text)),
-            ("--gaussian", &self.gaussian, |_, text| parameter("--gaussian", CostKind::Gaussian, text)),
-            ("--gaussian-sigma", &self.gaussian_sigma, |args, text| {
-                args.noise("--gaussian-sigma", CostKind::Gaussian, text)
-            }),
-            ("--discrete-gaussian", &self.discrete_gaussian, |_, text| {
-                parameter("--discrete-gaussian", CostKind::DiscreteGaussian, text)
-            }),
-            ("--discrete-gaussian-sigma", &self.discrete_gaussian_sigma, |args, text| {
-                args.noise("--discrete-gaussian-sigma", CostKind::DiscreteGaussian, text)
-            }),
-            ("--zcdp", &self.zcdp, |_, text| parameter("--zcdp", CostKind::Zcdp, text)),
-            ("--laplace", &self.laplace, |_, text| parameter("--laplace", CostKind::Laplace, text)),
-            ("--laplace-scale", &self.laplace_scale, |args, text| {
-                args.noise("--laplace-scale", CostKind::Laplace, text)
-            }),
-            ("--randomized-response", &self.randomized_response, |_, text| {
-                parameter("--randomized-response", CostKind::RandomizedResponse, text)
-            }),
-            ("--randomized-response-truth", &self.randomized_response_truth, |_, text| {
-                Ok(Cost::from_truth_probability(flag("--randomized-response-truth", text, Rounding::Up)?)?)
-            }),
-            ("--exponential", &self.exponential, |_, text| parameter("--exponential", CostKind::Exponential, text)),
-        ];
-        let given: Vec<_> =
-            forms.iter().filter_map(|(name, text, read)| text.as_ref().map(|text| (name, text, read))).collect();
-        match given.as_slice() {
-            [(_, text, read)] => read(self, text).map(Some),
-            [] => Ok(None),
-            [(first, ..), (second, ..), ..] => {
-                Err(Failure::Usage(format!("{first} and {second} are two costs; give one")))
+        let (form, value) = match self.forms.as_slice() {
+            [(_, form, value)] => (form, value),
+            [] => match self.optional.keys().next() {
+                None => return Ok(None),
+                Some(name) => return Err(Failure::Usage(format!("--{name} goes with a cost; give one"))),
+            },
+            [(_, first, _), (_, second, _), ..] => {
+                return Err(Failure::Usage(format!("--{} and --{} are two costs; give one", first.name, second.name)));
             }
+        };
+        if let Some(name) = self.optional.keys().find(|name| form.numbers.iter().all(|number| number.name != **name)) {
+            return Err(Failure::Usage(format!("--{name} does not go with --{}; omit it", form.name)));
+        }
+        let listed = (form.required().count() > 1).then(|| list(form, value)).transpose()?;
+        let amounts = form.numbers.iter().map(|number| {
+            let own = self.optional.get(number.name).map(String::as_str).or(number.default);
+            match (&listed, own) {
+                (_, Some(text)) => flag(&format!("--{}", number.name), text, number.rounding),
+                (Some(listed), None) => {
+                    flag(&format!("--{} {}", form.name, number.name), listed[number.name], number.rounding)
+                }
+                (None, None) => flag(&format!("--{}", form.name), value, number.rounding),
+            }
+        });
+        Ok(Some(form.cost(&amounts.collect::<Result<Vec<Amount>, Failure>>()?)?))
+    }
+}
+
+/// The numbers of a form in a list such as rate=0.01,sigma=1.1,steps=1000.
+fn list<'a>(form: &CostForm, text: &'a str) -> Result<BTreeMap<&'a str, &'a str>, Failure> {
+    let names: Vec<_> = form.required().map(|number| number.name).collect();
+    let usage = |why: String| {
+        let example = names.iter().map(|name| format!("{name}=…")).collect::<Vec<_>>().join(",");
+        Failure::Usage(format!("--{}: {why}; write {example}", form.name))
+    };
+    let mut given = BTreeMap::new();
+    for part in text.split(',') {
+        let (name, value) = part.split_once('=').ok_or_else(|| usage(format!("{part:?} has no '='")))?;
+        if !names.contains(&name.trim()) {
+            return Err(usage(format!("{:?} is not known", name.trim())));
+        }
+        if given.insert(name.trim(), value.trim()).is_some() {
+            return Err(usage(format!("{:?} appears twice", name.trim())));
         }
     }
-
-    fn with_delta(&self, text: &str) -> Result<Cost, Failure> {
-        let epsilon = flag("--epsilon", text, Rounding::Up)?;
-        let delta = self.delta.as_ref().map_or(Ok(Amount::ZERO), |text| flag("--delta", text, Rounding::Up))?;
-        Ok(Cost::approximate(epsilon, delta)?)
-    }
-
-    fn noise(&self, name: &str, kind: CostKind, text: &str) -> Result<Cost, Failure> {
-        let scale = flag(name, text, Rounding::Down)?;
-        Ok(Cost::from_noise(kind, scale, flag("--sensitivity", &self.sensitivity, Rounding::Up)?)?)
+    match names.iter().find(|name| !given.contains_key(**name)) {
+        Some(missing) => Err(usage(format!("{missing} is missing"))),
+        None => Ok(given),
     }
 }
 
-fn parameter(name: &str, kind: CostKind, text: &str) -> Result<Cost, Failure> {
-    Ok(kind.of_size(flag(name, text, Rounding::Up)?))
-}
-
-/// The parameters of the rules. The reading that is expected is the budget's ε, or what the costs at hand add up to.
-#[derive(Args)]
-#[command(next_help_heading = "Parameters of the rules")]
+/// The parameters of the rules: a flag for every one in their tables.
 pub struct RuleArgs {
-    /// The order of the renyi filter [default: the best one for the budget]
-    #[arg(long, value_name = "ALPHA")]
-    order: Option<String>,
-    /// The size of the dataset, for the advanced odometer [default: 1000000]
-    #[arg(long, value_name = "RECORDS", conflicts_with = "granularity")]
-    n: Option<u64>,
-    /// The smallest sum of squared epsilons that matters, in place of 1/n², for the advanced odometer
-    #[arg(long, value_name = "GAMMA")]
-    granularity: Option<String>,
-    /// x of the free-x odometer [default: by Theorem 5.1 for the expected reading]
-    #[arg(long, value_name = "X")]
-    x: Option<String>,
-    /// gamma of the normal-mixture odometer [default: the best one about the expected reading]
-    #[arg(long, value_name = "GAMMA")]
-    gamma: Option<String>,
-    /// v0 of the stitched odometer [default: a sixteenth of what the expected reading buys]
-    #[arg(long, value_name = "V0")]
-    v0: Option<String>,
-    /// What the slack lemma adds to a reading when something is set aside for the mechanisms [default: the best one about the expected reading]
-    #[arg(long, value_name = "C")]
-    slack: Option<String>,
+    given: Given,
+}
+
+/// The parameters of all rules, each once.
+pub fn rule_parameters() -> Vec<&'static Number> {
+    let filters = FilterRule::ALL.into_iter().flat_map(FilterRule::parameters);
+    let odometers = OdometerRule::ALL.into_iter().flat_map(OdometerRule::parameters);
+    each_once(filters.chain(odometers))
+}
+
+impl Args for RuleArgs {
+    fn augment_args(command: Command) -> Command {
+        rule_parameters().into_iter().fold(command, |command, parameter| {
+            let arg = Arg::new(parameter.name).long(parameter.name).value_name(parameter.name.to_uppercase());
+            command.arg(arg.help(parameter.help).help_heading("Parameters of the rules"))
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        RuleArgs::augment_args(command)
+    }
+}
+
+impl FromArgMatches for RuleArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<RuleArgs, clap::Error> {
+        let text = |name: &str| matches.get_one::<String>(name).cloned();
+        let given = rule_parameters().into_iter().filter_map(|parameter| Some((parameter.name, text(parameter.name)?)));
+        Ok(RuleArgs { given: given.collect() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = RuleArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 impl RuleArgs {
     /// A filter with these parameters; those of other rules are left alone.
     pub fn filter(&self, rule: FilterRule, budget: Budget) -> Result<FilterSpec, Failure> {
-        let order = if rule == FilterRule::Renyi { optional("--order", &self.order)? } else { None };
-        Ok(FilterSpec { order, ..FilterSpec::new(rule, budget) })
+        let parameters = FilterParameters::read(rule, self.given.only(rule.parameters()))?;
+        Ok(FilterSpec { parameters, ..FilterSpec::new(rule, budget) })
     }
 
     /// An odometer with these parameters; those of other rules are left alone.
     pub fn odometer(&self, rule: OdometerRule, level: Level) -> Result<OdometerSpec, Failure> {
         let Level { at_delta, mechanism_delta, expected } = level;
-        let slack = optional("--slack", &self.slack)?;
-        let parameters = match rule {
-            OdometerRule::Basic => OdometerParameters::Basic { slack },
-            OdometerRule::Advanced => {
-                let gamma = optional("--granularity", &self.granularity)?.map(Granularity::Gamma);
-                OdometerParameters::Advanced { granularity: self.n.map(Granularity::Records).or(gamma) }
-            }
-            OdometerRule::FreeX => OdometerParameters::FreeX { x: optional("--x", &self.x)? },
-            OdometerRule::NormalMixture => {
-                OdometerParameters::NormalMixture { gamma: optional("--gamma", &self.gamma)?, slack }
-            }
-            OdometerRule::Stitched => OdometerParameters::Stitched { v0: optional("--v0", &self.v0)?, slack },
-            OdometerRule::RenyiMixture => OdometerParameters::RenyiMixture { slack },
-        };
+        let parameters = OdometerParameters::read(rule, self.given.only(rule.parameters()))?;
         Ok(OdometerSpec { parameters, at_delta, mechanism_delta, expected })
     }
 
     /// Whether a slack was given.
     pub fn has_slack(&self) -> bool {
-        self.slack.is_some()
+        self.given.has("slack")
+    }
+
+    /// Those of these parameters that a rule has, by name.
+    fn named(&self, parameters: &[Number]) -> BTreeMap<String, String> {
+        self.given.only(parameters).into_iter().collect()
     }
 
     /// A parameter that neither the filter nor the odometer at hand has is a mistake.
     pub fn refuse_foreign(&self, filter: Option<FilterRule>, odometer: Option<OdometerRule>) -> Result<(), Failure> {
-        let reads = |rule: OdometerRule| odometer == Some(rule);
-        let takes_slack = odometer.is_some() && !reads(OdometerRule::Advanced) && !reads(OdometerRule::FreeX);
-        for (name, given, belongs) in [
-            ("--order", self.order.is_some(), filter == Some(FilterRule::Renyi)),
-            ("--n", self.n.is_some(), reads(OdometerRule::Advanced)),
-            ("--granularity", self.granularity.is_some(), reads(OdometerRule::Advanced)),
-            ("--x", self.x.is_some(), reads(OdometerRule::FreeX)),
-            ("--gamma", self.gamma.is_some(), reads(OdometerRule::NormalMixture)),
-            ("--v0", self.v0.is_some(), reads(OdometerRule::Stitched)),
-            ("--slack", self.slack.is_some(), takes_slack),
-        ] {
-            if given && !belongs {
-                return Err(Failure::Usage(format!(
-                    "nothing that was chosen has the parameter {name}; leave it out or choose another rule"
-                )));
-            }
+        let filter = filter.map_or(&[][..], FilterRule::parameters);
+        let odometer = odometer.map_or(&[][..], OdometerRule::parameters);
+        let belongs = |name: &str| filter.iter().chain(odometer).any(|parameter| parameter.name == name);
+        match self.given.names().find(|name| !belongs(name)) {
+            None => Ok(()),
+            Some(name) => Err(Failure::Usage(format!(
+                "nothing that was chosen has the parameter --{name}; omit it or choose another rule"
+            ))),
         }
-        Ok(())
     }
 }
 
 /// A filter that decides and an odometer that reads.
 #[derive(Args)]
 pub struct FilterAndOdometerArgs {
-    /// The filter that decides [default: residue]
-    #[arg(long, value_name = "RULE", value_parser = filter_rules())]
+    /// The filter that decides
+    #[arg(long, value_name = "RULE", value_parser = filter_rules(), help = rule_help("The filter that decides", FilterRule::default().name()))]
     rule: Option<String>,
     /// The odometer that reads
-    #[arg(long, value_name = "RULE", default_value = "renyi-mixture", value_parser = odometer_rules())]
-    odometer: String,
+    #[arg(long, value_name = "RULE", value_parser = odometer_rules(), help = rule_help("The odometer that reads", &odometer_default()))]
+    odometer: Option<String>,
     /// The delta at which the reading holds [default: the budget's delta]
     #[arg(long, value_name = "DELTA")]
     at_delta: Option<String>,
+    /// A cost that is expected, as JSON: the order of the renyi filter is chosen for it
+    #[arg(long = "for", value_name = "COST")]
+    expected: Option<String>,
     /// The largest single cost: an epsilon, or a mu for what has no epsilon
     #[arg(long, value_name = "AMOUNT")]
     max_cost: Option<String>,
@@ -251,46 +277,65 @@ pub struct FilterAndOdometerArgs {
     rules: RuleArgs,
 }
 
+fn rule_help(what: &str, default: &str) -> String {
+    format!("{what} [default: {default}]")
+}
+
+fn odometer_default() -> String {
+    format!("{}; {} where delta is 0", OdometerRule::default().name(), OdometerRule::default_at(Amount::ZERO).name())
+}
+
 impl FilterAndOdometerArgs {
     /// Both, for a budget. `default` decides unless another rule was chosen.
     pub fn with_budget(&self, budget: Budget, default: FilterRule) -> Result<(FilterSpec, OdometerSpec), Failure> {
         let rule = self.rule.as_deref().map_or(Ok(default), FilterRule::from_name)?;
-        if budget.delta().is_zero()
-            && (rule != FilterRule::Basic || (self.odometer != "basic" && self.at_delta.is_none()))
-        {
-            return Err(Failure::Usage(
-                "a budget without a delta goes with basic composition alone: give a delta, for instance --budget 1,1e-6, or use \
-                 --rule basic --odometer basic"
-                    .to_string(),
-            ));
-        }
-        let odometer = OdometerRule::from_name(&self.odometer)?;
+        let at_delta = self.at_delta()?;
+        let odometer = self.odometer_rule(at_delta.unwrap_or(budget.delta()))?;
         self.rules.refuse_foreign(Some(rule), Some(odometer))?;
-        let filter = FilterSpec {
+        let filter = FilterRequest {
+            parameters: self.rules.named(rule.parameters()),
+            expected: self
+                .expected
+                .as_deref()
+                .map(|text| Cost::from_json(text).map(|read| DeclaredCost(read.cost)))
+                .transpose()?,
             on_halt: if self.on_halt == "stop" { OnHalt::Stop } else { OnHalt::Refuse },
             max_cost: optional("--max-cost", &self.max_cost)?,
-            ..self.rules.filter(rule, budget)?
+            ..FilterRequest::new(Some(rule), (&budget).into())
         };
-        let at_delta = self.at_delta()?.unwrap_or(budget.delta());
-        let level = Level { at_delta, mechanism_delta: budget.mechanism_delta(), expected: budget.epsilon() };
-        Ok((filter, self.rules.odometer(odometer, level)?))
+        match self.specs(Some(filter), odometer, at_delta, Amount::ZERO)? {
+            (Some(filter), odometer) => Ok((filter, odometer)),
+            (None, _) => unreachable!("a budget has a filter"),
+        }
     }
 
     /// The odometer alone, without a budget.
     pub fn without_budget(&self, mechanism_delta: Amount) -> Result<OdometerSpec, Failure> {
-        let rule = OdometerRule::from_name(&self.odometer)?;
+        let at_delta = self.at_delta()?;
+        let rule = self.odometer_rule(at_delta.unwrap_or(Amount::UNIT))?;
         self.rules.refuse_foreign(None, Some(rule))?;
-        let at_delta = match (self.at_delta()?, rule) {
-            (Some(at_delta), _) => at_delta,
-            (None, OdometerRule::Basic) if mechanism_delta.is_zero() => Amount::ZERO,
-            (None, _) => {
-                return Err(Failure::Usage(
-                    "without a budget the odometer needs a delta to read at; give for instance --at-delta 1e-6"
-                        .to_string(),
-                ));
-            }
-        };
-        self.rules.odometer(rule, Level { at_delta, mechanism_delta, expected: Amount::ONE })
+        if at_delta.is_none() && (rule != OdometerRule::Basic || !mechanism_delta.is_zero()) {
+            let advice = "without a budget the odometer needs a delta to read at; give for instance --at-delta 1e-6";
+            return Err(Failure::Usage(advice.to_string()));
+        }
+        Ok(self.specs(None, rule, at_delta, mechanism_delta)?.1)
+    }
+
+    fn specs(
+        &self,
+        filter: Option<FilterRequest>,
+        rule: OdometerRule,
+        at_delta: Option<Amount>,
+        mechanism_delta: Amount,
+    ) -> Result<(Option<FilterSpec>, OdometerSpec), Failure> {
+        let parameters = self.rules.named(rule.parameters());
+        let odometer = OdometerRequest { rule: Some(rule), at_delta, mechanism_delta, parameters };
+        Ok(specs(filter.as_ref(), Some(&odometer), FilterRule::default())?)
+    }
+
+    fn odometer_rule(&self, at_delta: Amount) -> Result<OdometerRule, Failure> {
+        let default = || Ok(OdometerRule::default_at(at_delta));
+        Ok(self.odometer.as_deref().map_or_else(default, OdometerRule::from_name)?)
     }
 
     fn at_delta(&self) -> Result<Option<Amount>, Failure> {
@@ -304,23 +349,6 @@ pub struct Level {
     pub at_delta: Amount,
     pub mechanism_delta: Amount,
     pub expected: Amount,
-}
-
-/// The parameters of an odometer that are fixed, as flags with their values.
-pub fn shown_parameters(spec: &OdometerSpec) -> Vec<(&'static str, String)> {
-    let amount = |name: &'static str, value: Option<Amount>| value.map(|value| (name, value.to_string()));
-    let granularity = |granularity: Granularity| match granularity {
-        Granularity::Records(n) => ("--n", n.to_string()),
-        Granularity::Gamma(gamma) => ("--granularity", gamma.to_string()),
-    };
-    let (own, slack) = match spec.parameters {
-        OdometerParameters::Basic { slack } | OdometerParameters::RenyiMixture { slack } => (None, slack),
-        OdometerParameters::Advanced { granularity: given } => (given.map(granularity), None),
-        OdometerParameters::FreeX { x } => (amount("--x", x), None),
-        OdometerParameters::NormalMixture { gamma, slack } => (amount("--gamma", gamma), slack),
-        OdometerParameters::Stitched { v0, slack } => (amount("--v0", v0), slack),
-    };
-    own.into_iter().chain(amount("--slack", slack)).collect()
 }
 
 /// The names of the filter rules.

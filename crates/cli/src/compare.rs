@@ -12,9 +12,9 @@ use taximeter_accounting::{
 };
 use taximeter_api::Computed;
 
-use crate::args::{CostArgs, Level, MechanismDelta, RuleArgs, flag, shown_parameters};
-use crate::figure::{self, Axis, Kind, Line, Panel, Scale};
-use crate::output::{Failure, print_json, print_line, show_cost, show_number, tell, thousands};
+use crate::args::{CostArgs, Level, MechanismDelta, RuleArgs, flag};
+use crate::figure::{self, Axis, Kind, Line, Panel, spread};
+use crate::output::{Failure, print, show_cost, show_number, tell, thousands};
 use crate::progress::Progress;
 use crate::table::Table;
 
@@ -86,12 +86,8 @@ impl Compare {
         if let Some(path) = &self.figure {
             self.draw(&cost, level, path)?;
         }
-        if self.json {
-            print_json(&document(cost, self.rounds, at_delta, &comparison))?;
-        } else {
-            print_line(&text(&cost, self.rounds, at_delta, &comparison))?;
-        }
-        Ok(ExitCode::SUCCESS)
+        let document = document(cost, self.rounds, at_delta, &comparison);
+        print(self.json, &document, || text(&cost, self.rounds, at_delta, &comparison))
     }
 
     fn compare(&self, cost: &Cost, rounds: u64, level: Level, progress: &dyn Fn(f64)) -> Result<Comparison, Failure> {
@@ -113,7 +109,7 @@ impl Compare {
         let read = || {
             let mut odometer = Odometer::new(spec)?;
             odometer.charge_times(cost, rounds)?;
-            Ok::<_, taximeter_accounting::Error>((odometer.reading(), shown_parameters(odometer.spec())))
+            Ok::<_, taximeter_accounting::Error>((odometer.reading(), odometer.spec().parameters.named()))
         };
         Ok(match read() {
             Ok((Reading { value, unbounded, guarantee }, parameters)) => Row {
@@ -138,7 +134,7 @@ impl Compare {
 
     /// Everything over the number of rounds.
     fn draw(&self, cost: &Cost, level: Level, path: &std::path::Path) -> Result<(), Failure> {
-        let points = round_numbers(self.rounds);
+        let points = spread(1.0, self.rounds as f64, 40);
         let progress = Progress::new("drawing");
         let mut comparisons = Vec::new();
         for &rounds in &points {
@@ -146,32 +142,31 @@ impl Compare {
             progress.share(comparisons.len() as f64 / points.len() as f64);
         }
         drop(progress);
-        let lines = |rows: fn(&Comparison) -> &Vec<Row>, kind: Kind| -> Vec<Line> {
-            let names: Vec<_> =
-                comparisons.first().iter().flat_map(|(_, first)| rows(first)).map(|row| row.name).collect();
-            let line = |(at, name): (usize, &'static str)| {
+        let lines = |rows: fn(&Comparison) -> &[Row], kind: Kind| -> Vec<Line> {
+            let line = |at: usize| {
                 let value = |(rounds, comparison): &(u64, Comparison)| {
                     rows(comparison)[at].value.as_ref().ok().map(|value| (*rounds as f64, *value))
                 };
                 let points: Vec<_> = comparisons.iter().filter_map(value).collect();
-                let end = points.last().map_or(String::new(), |point| format!(": {:.3} at the end", point.1));
                 let before = if kind == Kind::Reference { "fixed in advance: " } else { "" };
-                Line { name: format!("{before}{name}{end}"), points, kind }
+                let end = points.last().map_or(String::new(), |point| format!(": {:.3} at the end", point.1));
+                let name = rows(&comparisons[0].1)[at].name;
+                Line::new(kind, format!("{before}{name}{end}")).through(points)
             };
-            names.into_iter().enumerate().map(line).collect()
+            (0..rows(&comparisons[0].1).len()).map(line).collect()
         };
-        let panel = |title: &str, rows: fn(&Comparison) -> &Vec<Row>| {
+        let panel = |title: &'static str, rows: fn(&Comparison) -> &[Row]| {
             let own = lines(rows, Kind::Own);
-            // Basic composition runs far above the rest; it may leave the chart, so that the others stay apart.
-            let rest = || own.iter().skip(1).flat_map(|line| &line.points).map(|point| point.1);
-            let highest = rest().fold(0.0, f64::max) * 1.5;
-            let lowest = own.iter().flat_map(|line| &line.points).map(|point| point.1).fold(highest, f64::min) * 0.8;
+            let values = |skipped: usize| own.iter().skip(skipped).flat_map(|line| &line.points).map(|point| point.1);
+            // Basic composition, the first, runs far above the rest; it may leave the chart, so that the others stay apart.
+            let highest = values(1).fold(0.0, f64::max) * 1.5;
+            let lowest = values(0).fold(highest, f64::min) * 0.8;
             // It is the same fixed in advance or not, and drawn once.
             let references = lines(|comparison| &comparison.theorems, Kind::Reference).into_iter().skip(1);
             Panel {
-                title: title.to_string(),
-                x: Axis::new("number of costs", Scale::Logarithmic),
-                y: Axis { range: Some((lowest, highest)), ..Axis::new("ε", Scale::Logarithmic) },
+                title,
+                x: Axis::logarithmic("number of costs"),
+                y: Axis::logarithmic("ε").from(lowest, highest),
                 lines: references.chain(own).collect(),
                 // The lines rise from the lower left to the upper right.
                 legend: SeriesLabelPosition::LowerRight,
@@ -192,7 +187,7 @@ impl Compare {
 fn expected(cost: &Cost, rounds: u64, at_delta: Amount) -> Amount {
     let read = || {
         let mut odometer = Odometer::new(OdometerSpec::new(OdometerRule::RenyiMixture, at_delta)).ok()?;
-        odometer.charge_times(&cost.kind().of_size(cost.size()), rounds).ok()?;
+        odometer.charge_times(cost, rounds).ok()?;
         Some(Amount::at_most(odometer.reading().value)).filter(|reading| !reading.is_zero())
     };
     read().unwrap_or(Amount::ONE)
@@ -215,15 +210,6 @@ fn theorems(cost: &Cost, rounds: u64, delta: Amount) -> Vec<Row> {
     names.zip(values).map(row).collect()
 }
 
-/// About forty whole numbers from 1 to the last, evenly spread on a logarithmic scale.
-fn round_numbers(last: u64) -> Vec<u64> {
-    const POINTS: u32 = 40;
-    let mut numbers: Vec<u64> =
-        (0..=POINTS).map(|at| (last as f64).powf(f64::from(at) / f64::from(POINTS)).round() as u64).collect();
-    numbers.dedup();
-    numbers
-}
-
 fn document(cost: Cost, rounds: u64, at_delta: Amount, comparison: &Comparison) -> Json {
     let rows = |rows: &[Row], key: &str, number: &str| -> Json {
         let row = |row: &Row| {
@@ -233,10 +219,7 @@ fn document(cost: Cost, rounds: u64, at_delta: Amount, comparison: &Comparison) 
             }
             if let Some(detail) = &row.detail {
                 object["guarantee"] = json!(detail.guarantee);
-                let named = detail
-                    .parameters
-                    .iter()
-                    .map(|(name, value)| (name.trim_start_matches('-').to_string(), json!(value)));
+                let named = detail.parameters.iter().map(|(name, value)| (name.to_string(), json!(value)));
                 object["parameters"] = Json::Object(named.collect());
             }
             object

@@ -29,22 +29,22 @@ pub enum Kind {
 
 /// How an axis runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Scale {
+enum Scale {
     Linear,
     Logarithmic,
 }
 
 /// An axis.
 pub struct Axis {
-    pub label: &'static str,
-    pub scale: Scale,
+    label: &'static str,
+    scale: Scale,
     /// The range; where nothing is given, what the points need.
-    pub range: Option<(f64, f64)>,
+    range: Option<(f64, f64)>,
 }
 
 /// One chart.
 pub struct Panel {
-    pub title: String,
+    pub title: &'static str,
     pub x: Axis,
     pub y: Axis,
     pub lines: Vec<Line>,
@@ -75,6 +75,14 @@ const fn px(pixels: u32) -> u32 {
     pixels * FINER
 }
 
+/// Whole numbers from one to another, evenly spread on a logarithmic scale.
+pub fn spread(from: f64, to: f64, points: u32) -> Vec<u64> {
+    let at = |step: u32| (from * (to / from).powf(f64::from(step) / f64::from(points))).round() as u64;
+    let mut numbers: Vec<u64> = (0..=points).map(at).collect();
+    numbers.dedup();
+    numbers
+}
+
 /// Draws the panels side by side.
 pub fn draw(path: &Path, title: &str, panels: &[Panel]) -> Result<(), Failure> {
     let fail = |error: &dyn std::fmt::Display| {
@@ -102,7 +110,7 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend, Shift>) -> Result<()
     let (x_low, x_high) = panel.x.span(panel, |point| point.0).ok_or("there is nothing to draw")?;
     let (y_low, y_high) = panel.y.span(panel, |point| point.1).ok_or("there is nothing to draw")?;
     let mut chart = ChartBuilder::on(area)
-        .caption(&panel.title, ("sans-serif", px(15)))
+        .caption(panel.title, ("sans-serif", px(15)))
         .margin(px(10))
         .margin_right(px(26))
         .x_label_area_size(px(40))
@@ -172,10 +180,32 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend, Shift>) -> Result<()
     Ok(())
 }
 
+impl Line {
+    /// A line, without points so far.
+    pub fn new(kind: Kind, name: impl Into<String>) -> Line {
+        Line { name: name.into(), points: Vec::new(), kind }
+    }
+
+    /// The same with points.
+    pub fn through(self, points: impl IntoIterator<Item = (f64, f64)>) -> Line {
+        Line { points: points.into_iter().collect(), ..self }
+    }
+}
+
 impl Axis {
-    /// An axis as wide as its points.
-    pub fn new(label: &'static str, scale: Scale) -> Axis {
-        Axis { label, scale, range: None }
+    /// A linear axis as wide as its points.
+    pub fn linear(label: &'static str) -> Axis {
+        Axis { label, scale: Scale::Linear, range: None }
+    }
+
+    /// A logarithmic axis as wide as its points.
+    pub fn logarithmic(label: &'static str) -> Axis {
+        Axis { label, scale: Scale::Logarithmic, range: None }
+    }
+
+    /// The same from one value to another.
+    pub fn from(self, low: f64, high: f64) -> Axis {
+        Axis { range: Some((low, high)), ..self }
     }
 
     /// Where a value stands.

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advice;
 mod args;
 mod compare;
 mod demo;
@@ -14,7 +15,6 @@ mod office;
 mod output;
 mod plan;
 mod progress;
-mod random;
 mod serve;
 mod table;
 mod token;
@@ -35,7 +35,7 @@ struct Program {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 2 wrong usage or input, 3 refused by a filter, 4 a record or a claim does not hold, 5 charged \
-but no answer, 1 anything else.";
+but no answer, 6 charged before under the same key, 1 anything else.";
 
 #[derive(Subcommand)]
 enum Command {

@@ -6,19 +6,19 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use taximeter_accounting::{
-    Amount, Cost, Count, Declared, Filter, FilterRule, Forfeit, Odometer, OnHalt, Reading, Verdict,
-};
+use taximeter_accounting::{Cost, Count, Declared, Error, Filter, FilterRule, Odometer, OnHalt, Reading, Verdict};
 use taximeter_api::{BalanceDocument, Computed};
 
-use crate::args::{BudgetArgs, FilterAndOdometerArgs, shown_parameters};
-use crate::output::{Failure, REFUSED, print_json, print_line, show_cost, show_count, show_number, tell};
+use crate::advice;
+use crate::args::{BudgetArgs, FilterAndOdometerArgs};
+use crate::output::{Failure, REFUSED, print, print_line, show_cost, show_count, show_number, tell};
 
 /// Decide and read, cost by cost, from standard input
 ///
 /// Each line is a bare epsilon such as 0.05, or a cost in JSON: {"epsilon":"0.05"}, {"epsilon":"0.05","delta":"1e-9"},
 /// {"gaussian":"0.1"}, {"gaussian":{"sigma":"10","sensitivity":"1"}}, {"discrete_gaussian":"0.1"}, {"zcdp":"0.005"},
-/// {"laplace":{"scale":"10","sensitivity":"1"}}, {"randomized_response":{"truth":"0.6"}}, {"exponential":"0.1"}.
+/// {"sampled_gaussian":{"rate":"0.01","sigma":"1.1","steps":1000}}, {"laplace":{"scale":"10","sensitivity":"1"}} for continuous
+/// noise, {"discrete_laplace":"0.1"}, {"randomized_response":{"truth":"0.6"}}, {"exponential":"0.1"}.
 /// A line that starts with ? asks what would happen and charges nothing.
 #[derive(Args)]
 #[command(after_help = "Example: printf '0.05\\n? 0.9\\n0.02\\n' | taximeter meter --budget 1,1e-6")]
@@ -40,7 +40,10 @@ impl Meter {
         let mut ride = self.ride()?;
         tell(&ride.heading());
         if !self.json {
-            print_line(&ride.columns())?;
+            print_line(&format!(
+                "{:>6}  {:<34}  {:<8}  {:>10}  {:>12}  {:>10}",
+                "round", "cost", "verdict", "rule left", "Σε", "reading"
+            ))?;
         }
         let mut input = io::stdin().lock();
         let mut line = Vec::new();
@@ -50,15 +53,16 @@ impl Meter {
             if read.map_err(|error| Failure::Other(format!("line {number} cannot be read: {error}")))? == 0 {
                 break;
             }
-            let entry =
-                parse(&line).map_err(|why| Failure::Usage(format!("line {number}: {why}; earlier lines stand")))?;
-            let answer = ride
-                .answer(entry)
-                .map_err(|why| Failure::Usage(format!("line {number}: {why}; earlier lines stand")))?;
-            match (self.json, &answer) {
-                (true, Answer::Round(round)) => print_json(round)?,
-                (true, Answer::Quote(quote)) => print_json(quote)?,
-                (false, answer) => print_line(&answer.text())?,
+            let in_line = |why: String| Failure::Usage(format!("line {number}: {why}; earlier lines stand"));
+            let refused = |error: Error| in_line(error.to_string());
+            let Entry { declared, only_quote } = parse(&line).map_err(in_line)?;
+            ride.check(&declared.cost).map_err(refused)?;
+            if only_quote {
+                let quote = ride.quote(declared).map_err(refused)?;
+                print(self.json, &quote, || quote.text())?;
+            } else {
+                let round = ride.charge(declared).map_err(refused)?;
+                print(self.json, &round, || round.text())?;
             }
         }
         let stopped = ride.filter.spec().on_halt == OnHalt::Stop && ride.last_halted;
@@ -67,9 +71,9 @@ impl Meter {
 
     /// The filter and the odometer, with nothing charged.
     fn ride(&self) -> Result<Ride, Failure> {
-        let (filter, odometer) = self.rules.with_budget(self.budget.budget()?, FilterRule::Residue)?;
+        let (filter, odometer) = self.rules.with_budget(self.budget.budget()?, FilterRule::default())?;
         let (filter, odometer) = (Filter::new(filter)?, Odometer::new(odometer)?);
-        Ok(Ride { filter, odometer, round: 0, usual: None, last_halted: false })
+        Ok(Ride { filter, odometer, round: 0, last_halted: false })
     }
 }
 
@@ -100,14 +104,7 @@ struct Ride {
     filter: Filter,
     odometer: Odometer,
     round: u64,
-    /// The last cost that was admitted: what a forfeit is counted in.
-    usual: Option<Cost>,
     last_halted: bool,
-}
-
-enum Answer {
-    Round(Box<Round>),
-    Quote(Box<Quote>),
 }
 
 /// What is said about a charge.
@@ -122,16 +119,12 @@ struct Round {
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fits: Option<Option<Cost>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closes: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    forfeits: Option<ForfeitJson>,
     spent: BalanceDocument,
     left: BalanceDocument,
     state: Map<String, Value>,
     reading: Computed,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reading_reason: Option<&'static str>,
+    reading_reason: Option<String>,
     guarantee: String,
     filter_guarantee: String,
 }
@@ -149,41 +142,18 @@ struct Quote {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     at_least: bool,
     fits: Option<Cost>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closes: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    forfeits: Option<ForfeitJson>,
-}
-
-/// How many of the usual costs would have fitted, and how many still do in each branch.
-#[derive(Serialize)]
-struct ForfeitJson {
-    usual: Cost,
-    without: u64,
-    rule_after: u64,
-    basic_after: u64,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    at_least: bool,
-    #[serde(skip)]
-    counts: Forfeit,
 }
 
 impl Ride {
-    fn answer(&mut self, entry: Entry) -> Result<Answer, String> {
-        let Declared { cost, rounded } = entry.declared;
-        if !self.odometer.spec().rule().takes(cost.kind()) {
-            // Asked of a copy, so that neither meter moves.
-            self.odometer.clone().charge(&cost).map_err(|error| error.to_string())?;
+    /// A cost that the odometer does not take moves neither meter.
+    fn check(&self, cost: &Cost) -> Result<(), Error> {
+        match self.odometer.spec().rule().takes(cost.kind()) {
+            true => Ok(()),
+            false => self.odometer.clone().charge(cost),
         }
-        let answer = match entry.only_quote {
-            true => self.quote(cost, rounded).map(|quote| Answer::Quote(Box::new(quote))),
-            false => self.charge(cost, rounded).map(|round| Answer::Round(Box::new(round))),
-        };
-        answer.map_err(|error| error.to_string())
     }
 
-    fn charge(&mut self, cost: Cost, rounded_up: bool) -> Result<Round, taximeter_accounting::Error> {
-        let forfeits = self.forfeits(&cost)?;
+    fn charge(&mut self, Declared { cost, rounded: rounded_up }: Declared) -> Result<Round, Error> {
         let verdict = self.filter.charge(&cost)?;
         self.round += 1;
         let mut round = Round {
@@ -193,8 +163,6 @@ impl Ride {
             verdict: "continue",
             reason: None,
             fits: None,
-            closes: None,
-            forfeits: None,
             spent: self.filter.spent().into(),
             left: self.filter.left().into(),
             state: state(&self.filter),
@@ -205,111 +173,53 @@ impl Ride {
         };
         self.last_halted = matches!(verdict, Verdict::Halt(_));
         match verdict {
-            Verdict::Continue(_) => {
-                self.odometer.charge(&cost)?;
-                round.closes = self.closes(&verdict);
-                round.forfeits = forfeits;
-                if !cost.is_free() {
-                    self.usual = Some(cost);
-                }
-            }
+            Verdict::Continue => self.odometer.charge(&cost)?,
             Verdict::Halt(refusal) => {
                 round.verdict = "halt";
-                round.reason = Some(refusal.reason());
+                round.reason = Some(advice::refusal(&refusal));
                 round.fits = Some(self.filter.largest(&cost, 1)?);
             }
         }
         let Reading { value, unbounded, guarantee } = self.odometer.reading();
-        (round.reading, round.reading_reason, round.guarantee) = (Computed(value), unbounded, guarantee.to_string());
+        let (set_aside, spent) = (self.odometer.spec().mechanism_delta, self.filter.spent().delta);
+        round.reading_reason = unbounded.map(|why| advice::unbounded(why, set_aside, spent));
+        (round.reading, round.guarantee) = (Computed(value), guarantee.to_string());
         Ok(round)
     }
 
-    fn quote(&self, cost: Cost, rounded_up: bool) -> Result<Quote, taximeter_accounting::Error> {
-        let verdict = self.filter.decide(&cost)?;
-        let Count { count, at_least } = self.filter.count(&cost)?;
-        let (name, reason) = match &verdict {
-            Verdict::Continue(_) => ("continue", None),
-            Verdict::Halt(refusal) => ("halt", Some(refusal.reason())),
+    fn quote(&self, Declared { cost, rounded: rounded_up }: Declared) -> Result<Quote, Error> {
+        let (verdict, reason) = match self.filter.decide(&cost)? {
+            Verdict::Continue => ("continue", None),
+            Verdict::Halt(refusal) => ("halt", Some(advice::refusal(&refusal))),
         };
-        Ok(Quote {
-            quote: cost,
-            rounded_up,
-            verdict: name,
-            reason,
-            count,
-            at_least,
-            fits: self.filter.largest(&cost, 1)?,
-            closes: self.closes(&verdict),
-            forfeits: self.forfeits(&cost)?,
-        })
-    }
-
-    /// The branch that an admission closes, by name.
-    fn closes(&self, verdict: &Verdict) -> Option<&'static str> {
-        match verdict {
-            Verdict::Continue(admission) if admission.closes_branch => Some(self.filter.spec().rule.name()),
-            Verdict::Continue(admission) if admission.closes_basic => Some("basic"),
-            _ => None,
-        }
-    }
-
-    /// What a cost would forfeit, counted in the last cost that was admitted.
-    fn forfeits(&self, cost: &Cost) -> Result<Option<ForfeitJson>, taximeter_accounting::Error> {
-        let usual = self.usual.unwrap_or(*cost);
-        let counts = self.filter.forfeit(cost, &usual)?;
-        Ok(counts.map(|counts| ForfeitJson {
-            usual,
-            without: counts.without.count,
-            rule_after: counts.branch.count,
-            basic_after: counts.basic.count,
-            at_least: counts.without.at_least || counts.branch.at_least || counts.basic.at_least,
-            counts,
-        }))
+        let Count { count, at_least } = self.filter.count(&cost)?;
+        let fits = self.filter.largest(&cost, 1)?;
+        Ok(Quote { quote: cost, rounded_up, verdict, reason, count, at_least, fits })
     }
 
     /// What is fixed for the ride, with every default.
     fn heading(&self) -> String {
         let (filter, odometer) = (self.filter.spec(), self.odometer.spec());
-        let mut text = format!(
-            "filter {} on a budget of {}: {}\n  {}",
-            filter.rule.name(),
+        let aside = filter.budget.mechanism_delta();
+        let own = [
+            ("max-cost", filter.max_cost),
+            ("mechanism-delta", Some(aside).filter(|aside| !aside.is_zero())),
+            ("at-delta", Some(odometer.at_delta)),
+        ];
+        let own = own.into_iter().filter_map(|(name, amount)| Some((name, amount?.to_string())));
+        let parameters = own.chain(filter.parameters.named()).chain(odometer.parameters.named());
+        let parameters: Vec<String> = parameters.map(|(name, value)| format!("--{name} {value}")).collect();
+        format!(
+            "filter {} on a budget of {}: {}\n  {}\nodometer {}: {}\n  {}\nparameters: {}",
+            filter.rule().name(),
             filter.budget,
             self.filter.guarantee(),
-            filter.rule.citation()
-        );
-        let mut parameters = Vec::new();
-        let mut add =
-            |name: &str, value: Option<String>| parameters.extend(value.map(|value| format!("{name} {value}")));
-        let show = |amount: Option<Amount>| amount.map(|amount| amount.to_string());
-        add("--order", show(filter.order));
-        add("--max-cost", show(filter.max_cost));
-        let aside = filter.budget.mechanism_delta();
-        add("--mechanism-delta", Some(aside.to_string()).filter(|_| !aside.is_zero()));
-        add("--at-delta", Some(odometer.at_delta.to_string()));
-        parameters.extend(shown_parameters(odometer).into_iter().map(|(name, value)| format!("{name} {value}")));
-        text += &format!(
-            "\nodometer {}: {}\n  {}",
+            filter.rule().citation(),
             odometer.rule().name(),
             self.odometer.guarantee(),
-            odometer.rule().citation()
-        );
-        text + &format!("\nparameters: {}", parameters.join(", "))
-    }
-
-    fn columns(&self) -> String {
-        format!(
-            "{:>6}  {:<34}  {:<8}  {:>10}  {:>12}  {:>10}",
-            "round", "cost", "verdict", "rule left", "Σε", "reading"
+            odometer.rule().citation(),
+            parameters.join(", ")
         )
-    }
-}
-
-impl Answer {
-    fn text(&self) -> String {
-        match self {
-            Answer::Round(round) => round.text(),
-            Answer::Quote(quote) => quote.text(),
-        }
     }
 }
 
@@ -317,7 +227,8 @@ impl Round {
     fn text(&self) -> String {
         let mark = if self.rounded_up { " (rounded up)" } else { "" };
         let cost = format!("{}{mark}", show_cost(&self.cost));
-        let sum = self.spent.epsilon.map_or("∞".to_string(), shorten);
+        // At most eight significant digits; the rest is in the JSON.
+        let sum = self.spent.epsilon.map_or("∞".to_string(), |sum| sum.significant(8).to_string());
         let mut text = format!(
             "{:>6}  {cost:<34}  {:<8}  {:>8.2} %  {sum:>12}  {:>10}",
             self.round,
@@ -331,8 +242,7 @@ impl Round {
             });
             text += &format!("\n        {reason}; {fits}");
         }
-        text += &closing(self.closes, &self.forfeits);
-        if let Some(reason) = self.reading_reason {
+        if let Some(reason) = &self.reading_reason {
             text += &format!("\n        {reason}");
         }
         text
@@ -350,44 +260,17 @@ impl Quote {
             }
             (Some(reason), None) => format!("would halt: {reason}; nothing of this kind fits"),
         };
-        format!("     ?  {}  {outcome}{}", show_cost(&self.quote), closing(self.closes, &self.forfeits))
+        format!("     ?  {}  {outcome}", show_cost(&self.quote))
     }
 }
 
-/// What a charge closes, in words.
-fn closing(closes: Option<&str>, forfeits: &Option<ForfeitJson>) -> String {
-    match (closes, forfeits) {
-        (Some(branch), Some(forfeits)) => {
-            let Forfeit { without, branch: rule, basic } = forfeits.counts;
-            format!(
-                "\n        closes the {branch} branch for good: of costs like {} there would be {} without it, and are {} with it",
-                show_cost(&forfeits.usual),
-                show_count(without),
-                show_count(if rule.count > basic.count { rule } else { basic })
-            )
-        }
-        _ => String::new(),
-    }
-}
-
-/// The rule's own numbers, and which branches are open.
+/// The rule's own numbers.
 fn state(filter: &Filter) -> Map<String, Value> {
     let number = |value: f64| serde_json::to_value(Computed(value)).unwrap_or(Value::Null);
     let mut state: Map<String, Value> =
         filter.state().into_iter().map(|(name, value)| (name.to_string(), number(value))).collect();
-    if filter.spec().rule != FilterRule::Basic {
-        state.insert("open".to_string(), Value::Bool(filter.is_branch_open()));
-    }
-    if filter.spec().rule != FilterRule::Advanced {
-        state.insert("basic_open".to_string(), Value::Bool(filter.is_basic_open()));
-    }
     if filter.is_closed() {
         state.insert("closed".to_string(), Value::Bool(true));
     }
     state
-}
-
-/// An exact amount for a column: at most eight significant digits, the rest is in the JSON.
-fn shorten(amount: Amount) -> String {
-    amount.significant(8).to_string()
 }

@@ -1,10 +1,12 @@
 //! What the commands print: one document for programs, text for people, and errors with what to do.
 
 use std::io::{self, Write};
+use std::process::ExitCode;
 
 use serde::Serialize;
-use taximeter_accounting::Error;
 use taximeter_api::{Code, Problem};
+
+use crate::advice;
 
 pub use taximeter_api::words::{show_cost, show_count, show_number, thousands};
 
@@ -16,6 +18,9 @@ pub const INTEGRITY_BROKEN: u8 = 4;
 
 /// The exit code for a question that is charged and has no answer.
 pub const NO_ANSWER: u8 = 5;
+
+/// The exit code for a charge that was made before, under the same key.
+pub const REPLAYED: u8 = 6;
 
 /// Why a command could not do its work.
 pub enum Failure {
@@ -50,35 +55,32 @@ impl Failure {
     }
 }
 
-impl From<taximeter_gate::Error> for Failure {
-    fn from(error: taximeter_gate::Error) -> Self {
-        match error.to_string() {
-            message if error.is_input() => Failure::Usage(message),
-            message if error.is_integrity() => Failure::Integrity(message),
-            message => Failure::Other(message),
-        }
+impl From<taximeter_accounting::Error> for Failure {
+    fn from(error: taximeter_accounting::Error) -> Self {
+        Problem::from(error).into()
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure::Usage(error.to_string())
+impl From<taximeter_gate::Error> for Failure {
+    fn from(error: taximeter_gate::Error) -> Self {
+        let message = format!("{error}{}", advice::of_gate(&error));
+        match error.is_integrity() {
+            true => Failure::Integrity(message),
+            false if error.is_input() => Failure::Usage(message),
+            false => Failure::Other(message),
+        }
     }
 }
 
 impl From<taximeter_ledger::Error> for Failure {
     fn from(error: taximeter_ledger::Error) -> Self {
-        match error.to_string() {
-            message if error.is_input() => Failure::Usage(message),
-            message if error.is_integrity() => Failure::Integrity(message),
-            message => Failure::Other(message),
-        }
+        taximeter_gate::Error::from(error).into()
     }
 }
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
-        let message = problem.detail;
+        let message = format!("{problem}{}", advice::of_problem(&problem));
         match problem.code {
             Code::Integrity => Failure::Integrity(message),
             Code::BadRequest
@@ -111,6 +113,15 @@ impl From<io::Error> for Failure {
             _ => Failure::Other(format!("the output cannot be written: {error}; is the disk full?")),
         }
     }
+}
+
+/// Prints what a command found: a document for programs, or text for people.
+pub fn print(json: bool, document: &impl Serialize, text: impl FnOnce() -> String) -> Result<ExitCode, Failure> {
+    match json {
+        true => print_json(document)?,
+        false => print_line(&text())?,
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Writes one JSON document and a newline.

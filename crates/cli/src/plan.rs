@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use taximeter_accounting::reference::{FixedRounds, GaussianRounds};
-use taximeter_accounting::{Budget, Cost, Count, Filter, FilterRule, FilterSpec, Refusal, Verdict};
+use taximeter_accounting::{Budget, Cost, Count, Filter, FilterRule, Refusal, Verdict};
 use taximeter_api::BudgetDocument;
 
-use crate::args::{BudgetArgs, CostArgs, optional};
-use crate::output::{Failure, print_json, print_line, show_cost, show_count};
+use crate::advice;
+use crate::args::{BudgetArgs, CostArgs, RuleArgs};
+use crate::output::{Failure, print, show_cost, show_count};
 use crate::table::Table;
 
 /// How many equal costs a budget admits, by each rule
@@ -23,13 +24,9 @@ pub struct Plan {
     json: bool,
     #[command(flatten)]
     cost: CostArgs,
-    /// The order of the renyi rule [default: the best one for the budget]
-    #[arg(long, value_name = "ALPHA")]
-    order: Option<String>,
+    #[command(flatten)]
+    rules: RuleArgs,
 }
-
-/// How many queries a rule admits, or why it cannot say.
-type Row = Result<Count, String>;
 
 #[derive(Serialize)]
 struct Document {
@@ -39,23 +36,17 @@ struct Document {
     fixed_in_advance: FixedJson,
 }
 
+/// How many queries a rule admits, or why it cannot say.
 #[derive(Serialize)]
 struct RuleJson {
     rule: &'static str,
-    #[serde(flatten)]
-    queries: Queries,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    guarantee: Option<String>,
-}
-
-/// A number of queries, or why there is none.
-#[derive(Serialize)]
-struct Queries {
     queries: Option<u64>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     at_least: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guarantee: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -71,32 +62,67 @@ struct FixedJson {
 impl Plan {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let (budget, cost) = (self.budget.budget()?, self.cost.cost()?);
-        let mut rules = Vec::new();
-        for rule in FilterRule::ALL {
-            rules.push((rule, self.count(rule, budget, &cost)?));
-        }
-        let fixed = [FixedRounds::advanced_count(&cost, &budget).ok(), optimal(&cost, &budget)];
-        if self.json {
-            print_json(&document(&budget, cost, rules, fixed))?;
-        } else {
-            print_line(&text(&budget, &cost, &rules, fixed))?;
-        }
-        Ok(ExitCode::SUCCESS)
+        let rules = FilterRule::ALL.into_iter().map(|rule| self.rule(rule, budget, &cost));
+        let [advanced, optimal] = [FixedRounds::advanced_count(&cost, &budget).ok(), optimal(&cost, &budget)];
+        let is_least = |count: Option<Count>| count.is_some_and(|count| count.at_least);
+        let document = Document {
+            budget: (&budget).into(),
+            cost,
+            rules: rules.collect::<Result<_, Failure>>()?,
+            fixed_in_advance: FixedJson {
+                advanced: advanced.map(|count| count.count),
+                advanced_at_least: is_least(advanced),
+                optimal: optimal.map(|count| count.count),
+                optimal_at_least: is_least(optimal),
+            },
+        };
+        print(self.json, &document, || document.text(&budget))
     }
 
     /// How many fit by one rule; a rule that cannot say is not a failure of the plan.
-    fn count(&self, rule: FilterRule, budget: Budget, cost: &Cost) -> Result<Row, Failure> {
-        let order = if rule == FilterRule::Renyi { optional("--order", &self.order)? } else { None };
-        let filter = match Filter::new(FilterSpec { order, ..FilterSpec::new(rule, budget) }) {
-            Ok(filter) => filter,
-            Err(error) => return Ok(Err(error.to_string())),
+    fn rule(&self, rule: FilterRule, budget: Budget, cost: &Cost) -> Result<RuleJson, Failure> {
+        let spec = self.rules.filter(rule, budget)?;
+        let count = || {
+            // The renyi rule is planned for this cost.
+            let filter = spec.expecting(cost).and_then(Filter::new).map_err(|error| error.to_string())?;
+            match filter.decide(cost) {
+                Ok(Verdict::Halt(Refusal::Budget)) => Ok(Count { count: 0, at_least: false }),
+                Ok(Verdict::Halt(refusal)) => Err(advice::refusal(&refusal)),
+                Ok(Verdict::Continue) => filter.count(cost).map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            }
         };
-        Ok(match filter.decide(cost) {
-            Err(error) => Err(error.to_string()),
-            Ok(Verdict::Halt(Refusal::Budget)) => Ok(Count { count: 0, at_least: false }),
-            Ok(Verdict::Halt(refusal)) => Err(refusal.reason()),
-            Ok(Verdict::Continue(_)) => Ok(filter.count(cost)?),
+        let (count, reason) = match count() {
+            Ok(count) => (Some(count), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        Ok(RuleJson {
+            rule: rule.name(),
+            queries: count.map(|count| count.count),
+            at_least: count.is_some_and(|count| count.at_least),
+            guarantee: count.map(|_| rule.guarantee(&budget)),
+            reason,
         })
+    }
+}
+
+impl Document {
+    fn text(&self, budget: &Budget) -> String {
+        let show = |count: Option<u64>, at_least: bool| count.map(|count| show_count(Count { count, at_least }));
+        let mut table = Table::new(&["rule", ">queries", "guarantee, with costs chosen along the way"]);
+        for rule in &self.rules {
+            let queries = show(rule.queries, rule.at_least).unwrap_or("–".to_string());
+            let meaning = rule.guarantee.as_ref().or(rule.reason.as_ref()).cloned().unwrap_or_default();
+            table.row([rule.rule.to_string(), queries, meaning]);
+        }
+        let FixedJson { advanced, advanced_at_least, optimal, optimal_at_least } = self.fixed_in_advance;
+        let [advanced, optimal] = [show(advanced, advanced_at_least), show(optimal, optimal_at_least)]
+            .map(|shown| shown.unwrap_or("no theorem".to_string()));
+        format!(
+            "A budget of {budget} and costs of {} each:\n\n{table}\n\n\
+             If all were fixed in advance: {advanced} by advanced composition, {optimal} at the optimum.",
+            show_cost(&self.cost)
+        )
     }
 }
 
@@ -106,52 +132,4 @@ fn optimal(cost: &Cost, budget: &Budget) -> Option<Count> {
         Cost::Gaussian { mu } => Some(GaussianRounds::optimal_count(*mu, budget)),
         _ => FixedRounds::optimal_count(cost, budget).ok(),
     }
-}
-
-fn document(budget: &Budget, cost: Cost, rules: Vec<(FilterRule, Row)>, fixed: [Option<Count>; 2]) -> Document {
-    let rules = rules.into_iter().map(|(rule, count)| match count {
-        Ok(count) => RuleJson {
-            rule: rule.name(),
-            queries: Queries { queries: Some(count.count), at_least: count.at_least, reason: None },
-            guarantee: Some(rule.guarantee(budget)),
-        },
-        Err(error) => RuleJson {
-            rule: rule.name(),
-            queries: Queries { queries: None, at_least: false, reason: Some(error) },
-            guarantee: None,
-        },
-    });
-    let [advanced, optimal] = fixed;
-    let at_least = |count: Option<Count>| count.is_some_and(|count| count.at_least);
-    let number = |count: Option<Count>| count.map(|count| count.count);
-    Document {
-        budget: budget.into(),
-        cost,
-        rules: rules.collect(),
-        fixed_in_advance: FixedJson {
-            advanced: number(advanced),
-            advanced_at_least: at_least(advanced),
-            optimal: number(optimal),
-            optimal_at_least: at_least(optimal),
-        },
-    }
-}
-
-fn text(budget: &Budget, cost: &Cost, rules: &[(FilterRule, Row)], fixed: [Option<Count>; 2]) -> String {
-    let mut table = Table::new(&["rule", ">queries", "guarantee, with costs chosen along the way"]);
-    for (rule, count) in rules {
-        match count {
-            Ok(count) => table.row([rule.name().to_string(), show_count(*count), rule.guarantee(budget)]),
-            Err(error) => table.row([rule.name().to_string(), "–".to_string(), error.clone()]),
-        }
-    }
-    let number = |count: Option<Count>| count.map_or("no theorem".to_string(), show_count);
-    let [advanced, optimal] = fixed;
-    format!(
-        "A budget of {budget} and costs of {} each:\n\n{table}\n\n\
-         If all were fixed in advance: {} by advanced composition, {} at the optimum.",
-        show_cost(cost),
-        number(advanced),
-        number(optimal)
-    )
 }

@@ -43,9 +43,13 @@ pub struct Serve {
     /// A proxy in front of it encrypts, so that it may listen beyond this machine without a certificate
     #[arg(long, conflicts_with = "tls_cert")]
     behind_proxy: bool,
-    /// Release answers to questions on multiples of this time, such as 250ms, so that how long they take tells little
-    #[arg(long, value_name = "TIME")]
-    tick: Option<String>,
+    /// Release answers to questions on multiples of this time, such as 250ms, so that how long they take tells little; 0 for at once
+    #[arg(long, value_name = "TIME", default_value = "50ms")]
+    tick: String,
+    /// A PostgreSQL server that owners may register tables from over the network, such as db.example.org or 10.0.0.7:5433; may be given
+    /// several times. That of the ledger may always be used
+    #[arg(long, value_name = "HOST[:PORT]")]
+    allow_postgres: Vec<String>,
     #[command(flatten)]
     limits: Limits,
     /// The lines about requests, on standard error [default: text at a terminal, json otherwise]
@@ -148,9 +152,10 @@ impl Serve {
             connections: *connections,
             largest_body: usize::try_from(largest_body).unwrap_or(usize::MAX),
             largest_upload: size("--largest-upload", largest_upload)?,
-            tick: self.tick.as_deref().map(tick).transpose()?,
+            tick: tick(&self.tick)?,
             is_encrypted: self.tls_cert.is_some() || self.behind_proxy,
             is_behind_proxy: self.behind_proxy,
+            postgres_hosts: self.allow_postgres.clone(),
             ..Settings::default()
         })
     }
@@ -254,15 +259,20 @@ fn with_unit(text: &str) -> Option<(u64, &str)> {
     Some((text[..digits].parse().ok()?, text[digits..].trim_start()))
 }
 
-fn tick(text: &str) -> Result<Duration, Failure> {
+fn tick(text: &str) -> Result<Option<Duration>, Failure> {
+    if text == "0" {
+        return Ok(None);
+    }
     let time = with_unit(text).and_then(|(number, unit)| match unit {
         "ms" => Some(Duration::from_millis(number)),
         "s" => Some(Duration::from_secs(number)),
         _ => None,
     });
     match time {
-        Some(time) if (Duration::from_millis(1)..=Duration::from_secs(60)).contains(&time) => Ok(time),
-        _ => Err(Failure::Usage(format!("--tick is {text:?}; write a time from 1ms to 60s, such as 250ms or 1s"))),
+        Some(time) if (Duration::from_millis(1)..=Duration::from_secs(60)).contains(&time) => Ok(Some(time)),
+        _ => Err(Failure::Usage(format!(
+            "--tick is {text:?}; write a time from 1ms to 60s, such as 250ms or 1s, or 0 for none"
+        ))),
     }
 }
 
@@ -304,7 +314,7 @@ mod tests {
             ("99999999999999999999s", None),
             ("", None),
         ] {
-            assert_eq!(tick(text).ok().map(|time| time.as_millis()), expected, "{text}");
+            assert_eq!(tick(text).ok().flatten().map(|time| time.as_millis()), expected, "{text}");
         }
         for (text, expected) in [
             ("65536", Some(65_536)),

@@ -6,11 +6,11 @@ use clap::{Args, Subcommand, ValueEnum};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use taximeter_api::{CreatedToken, NewToken, Role, TokenDocument, TokenList};
+use taximeter_api::{CreatedToken, NewToken, Role, TokenDocument};
 use taximeter_ledger::AccountName;
 
 use crate::ledger::LedgerArgs;
-use crate::output::{Failure, print_json, print_line, tell};
+use crate::output::{Failure, print, print_line, tell};
 use crate::table::Table;
 
 /// Tokens: who may use a server, and for what
@@ -85,8 +85,7 @@ impl Create {
         let new = self.new_token()?;
         let created = self.ledger.office()?.create_token(&new)?;
         if self.ledger.json {
-            print_json(&created)?;
-            return Ok(ExitCode::SUCCESS);
+            return print(true, &created, String::new);
         }
         let CreatedToken { secret, token } = created;
         tell(&format!(
@@ -145,22 +144,21 @@ struct List {
 
 impl List {
     fn run(&self) -> Result<ExitCode, Failure> {
-        let TokenList { tokens } = self.ledger.office()?.tokens()?;
-        if self.ledger.json {
-            print_json(&TokenList { tokens })?;
-        } else if tokens.is_empty() {
-            print_line("there are no tokens; `token create NAME --role owner` makes the first")?;
-        } else {
-            let now = Timestamp::now();
-            let mut table = Table::new(&["id", "principal", "allows", "expires", "standing"]);
-            for token in &tokens {
-                let cells = [&token.id, &token.principal, &describe(token), &token.expires, standing(token, now)];
-                table.row(cells);
-            }
-            print_line(&table.to_string())?;
-        }
-        Ok(ExitCode::SUCCESS)
+        let list = self.ledger.office()?.tokens()?;
+        print(self.ledger.json, &list, || text(&list.tokens))
     }
+}
+
+fn text(tokens: &[TokenDocument]) -> String {
+    if tokens.is_empty() {
+        return "there are no tokens; `token create NAME --role owner` makes the first".to_string();
+    }
+    let now = Timestamp::now();
+    let mut table = Table::new(&["id", "principal", "allows", "expires", "standing"]);
+    for token in tokens {
+        table.row([&token.id, &token.principal, &describe(token), &token.expires, standing(token, now)]);
+    }
+    table.to_string()
 }
 
 /// End a token
@@ -178,13 +176,10 @@ struct Revoke {
 impl Revoke {
     fn run(&self) -> Result<ExitCode, Failure> {
         let token = self.ledger.office()?.revoke_token(&self.id)?;
-        if self.ledger.json {
-            print_json(&token)?;
-        } else {
+        print(self.ledger.json, &token, || {
             let when = token.revoked.as_deref().unwrap_or("now");
-            print_line(&format!("the token {} of {} is revoked since {when}", token.id, token.principal))?;
-        }
-        Ok(ExitCode::SUCCESS)
+            format!("the token {} of {} is revoked since {when}", token.id, token.principal)
+        })
     }
 }
 

@@ -58,6 +58,19 @@ fn a_charge_whose_answer_is_lost_is_asked_for_again_with_the_same_key() {
     }
 }
 
+/// The server has charged and its answer is lost: asked again it says "replayed", which for a key of this command is the charge itself.
+#[test]
+fn a_replay_of_a_key_that_was_made_here_is_a_fresh_charge() {
+    let desk = Desk::with_accounts();
+    let charge = ["charge", "census", "--epsilon", "0.1"];
+    let answer = document(&desk, &charge).replace(r#""outcome":"charged""#, r#""outcome":"replayed""#);
+    let server = Responder::new(move |_: &_, _| Some((200, JSON, answer.clone())));
+    let output = ask(&desk, &server.url, &charge);
+    check(&output, 0, &["charged"]);
+    assert!(!text(&output).contains("charged before"), "{}", text(&output));
+    check(&ask(&desk, &server.url, &CHARGE), 6, &["charged before"]);
+}
+
 #[test]
 fn a_charge_that_stays_lost_ends_with_its_key_and_what_is_done_once_is_not_repeated() {
     let desk = Desk::new();
@@ -258,7 +271,8 @@ fn an_export_is_written_as_it_comes_and_one_that_is_cut_off_leaves_no_file() {
 fn data_are_uploaded_before_they_are_registered() {
     let desk = Desk::new();
     std::fs::write(desk.path("people.csv"), "age,region\n30,north\n").unwrap();
-    let add = ["dataset", "add", "people", "people.csv", "--bounds", "age=0..120", "--budget", "1,1e-6"];
+    let add =
+        ["dataset", "add", "people", "people.csv", "--unit", "row", "--bounds", "age=0..120", "--budget", "1,1e-6"];
     let registered = document(&desk, &add);
     let server = Responder::new(move |_, count| match count {
         0 => Some((201, JSON, r#"{"upload":"u1","bytes":20}"#.to_string())),
@@ -275,5 +289,6 @@ fn data_are_uploaded_before_they_are_registered() {
         (&new["schema"]["columns"][0]["bounds"][1], &new["filter"]["budget"]["epsilon"]),
         (&"120".into(), &"1".into())
     );
-    check(&ask(&desk, &server.url, &["dataset", "add", "x", "missing.csv", "--budget", "1,1e-6"]), 2, &["missing.csv"]);
+    let missing = ["dataset", "add", "x", "missing.csv", "--unit", "row", "--budget", "1,1e-6"];
+    check(&ask(&desk, &server.url, &missing), 2, &["missing.csv"]);
 }

@@ -11,7 +11,6 @@ at_both_desks! {
     a_budget_that_is_gone_refuses_with_3_and_a_question_without_an_answer_ends_with_5,
     an_explanation_charges_nothing,
     what_is_wrong_with_a_question_is_marked,
-    a_charge_that_closes_a_rule_for_good_says_so_before_and_after,
     a_question_that_is_only_explained_is_marked_as_well,
     the_history_shows_what_was_asked,
     an_account_that_protects_something_else_is_refused_before_the_data_are_imported,
@@ -25,6 +24,11 @@ at_both_desks! {
     questions_are_read_line_by_line_from_a_pipe,
     every_line_for_programs_is_a_document,
     a_dataset_with_units_says_which_rows_count,
+    whose_privacy_is_protected_must_be_said,
+    a_floor_keeps_questions_from_being_too_cheap,
+    an_average_tells_what_was_paid_for,
+    a_bad_question_from_a_pipe_does_not_end_the_others,
+    a_question_may_have_several_lines,
 }
 
 /// A desk with the dataset `people`.
@@ -104,15 +108,6 @@ fn what_is_wrong_with_a_question_is_marked(desk: &Desk) {
     assert_eq!(&lines[mark - 1][lines[mark].len() - 1..lines[mark].len() + 3], "wage");
 }
 
-fn a_charge_that_closes_a_rule_for_good_says_so_before_and_after(desk: &Desk) {
-    desk.add_people();
-    let explained = desk.document(0, &["ask", "people", COUNT, "--epsilon", "0.9", "--explain"]);
-    assert_eq!(explained["closes"][0]["branch"], "residue");
-    let output = desk.run(&["ask", "people", COUNT, "--epsilon", "0.9", "--json"]);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("closed on people: the rule residue, for good"));
-    serde_json::from_slice::<Value>(&output.stdout).expect("one document");
-}
-
 fn a_question_that_is_only_explained_is_marked_as_well(desk: &Desk) {
     desk.add_people();
     let message = desk.fails(2, &["ask", "people", "SELECT COUNT(*) FROM men", "--epsilon", "0.1", "--explain"]);
@@ -161,14 +156,14 @@ fn the_history_shows_what_was_asked(desk: &Desk) {
 fn an_account_that_protects_something_else_is_refused_before_the_data_are_imported(desk: &Desk) {
     desk.add_people();
     desk.done(&["account", "create", "town", "--budget", "2,1e-6", "--unit", "household"]);
-    let add = ["dataset", "add", "town/people", "people.csv", "--budget", "1,1e-6"];
-    assert!(desk.fails(2, &add).contains("--unit record"));
+    let add = ["dataset", "add", "town/people", "people.csv", "--unit", "row", "--budget", "1,1e-6"];
+    assert!(desk.fails(2, &add).contains("--unit"));
     assert!(!desk.path("taximeter.db.gate/town%2Fpeople.v1.db").exists());
 }
 
 fn an_analyst_has_the_rule_of_the_dataset_unless_another_is_chosen(desk: &Desk) {
     desk.add_people();
-    desk.done(&["dataset", "add", "others", "people.csv", "--budget", "1,1e-6", "--rule", "zcdp"]);
+    desk.done(&["dataset", "add", "others", "people.csv", "--unit", "row", "--budget", "1,1e-6", "--rule", "zcdp"]);
     desk.done(&["dataset", "add", "others", "--analyst", "alice", "--budget", "0.5,1e-6"]);
     let rule = |account| desk.document(0, &["account", "show", account])["filter"]["rule"].clone();
     assert_eq!(rule("others/alice"), "zcdp");
@@ -179,7 +174,7 @@ fn an_analyst_has_the_rule_of_the_dataset_unless_another_is_chosen(desk: &Desk) 
 
 fn a_dataset_below_another_one_is_not_its_analyst(desk: &Desk) {
     desk.add_people();
-    desk.done(&["dataset", "add", "people/sample", "people.csv", "--budget", "0.5,1e-6"]);
+    desk.done(&["dataset", "add", "people/sample", "people.csv", "--unit", "row", "--budget", "0.5,1e-6"]);
     assert!(desk.done(&["dataset", "show", "people"]).contains("none but the owner"));
     let question = "SELECT COUNT(*) FROM people/sample";
     let message = desk.fails(2, &["ask", "people/sample", question, "--epsilon", "0.1"]);
@@ -187,20 +182,87 @@ fn a_dataset_below_another_one_is_not_its_analyst(desk: &Desk) {
 }
 
 #[test]
-fn files_with_other_separators_or_without_a_header_are_noticed() {
+fn other_separators_encodings_and_words_for_missing_values_are_read() {
     let desk = Desk::new();
-    for (name, text, part) in
-        [("semicolons", "age;region\n30;north\n", "semicolons"), ("tabs", "age\tregion\n30\tnorth\n", "tabs")]
-    {
-        std::fs::write(desk.path("people.csv"), text).unwrap();
-        let message = desk.fails(2, &["dataset", "add", name, "people.csv", "--budget", "1,1e-6"]);
-        assert!(message.contains(part) && message.contains("commas"), "{message}");
-    }
+    let shown = |name: &str, bytes: &[u8], form: &[&str]| {
+        std::fs::write(desk.path("people.csv"), bytes).unwrap();
+        let add = ["dataset", "add", name, "people.csv", "--unit", "row", "--budget", "1,1e-6"];
+        let schema = desk.document(0, &[&add[..], form].concat())["schema"].clone();
+        let columns = schema["columns"].as_array().unwrap().iter();
+        columns.map(|column| format!("{} {}", column["name"], column["type"]).replace('"', "")).collect::<Vec<_>>()
+    };
+    assert_eq!(shown("semicolons", b"age;region\n30;north\n", &[]), ["age integer", "region text"]);
+    assert_eq!(shown("tabs", b"age\tregion\n30\tnorth\n", &[]), ["age integer", "region text"]);
+    assert_eq!(shown("said", b"a,ge;region\n30;north\n", &["--delimiter", ";"]), ["a,ge integer", "region text"]);
+    assert_eq!(shown("latin", b"gr\xf6\xdfe\n180\n", &["--encoding", "latin1"]), ["größe integer"]);
+    assert_eq!(shown("missing", b"age,sex\n30,m\nNA,-\n", &["--na", "NA", "--na", "-"])[0], "age integer");
+}
+
+#[test]
+fn a_file_without_a_header_is_noticed() {
+    let desk = Desk::new();
     std::fs::write(desk.path("people.csv"), "30,north\n").unwrap();
-    let output = desk.run(&["dataset", "add", "rows", "people.csv", "--budget", "1,1e-6"]);
+    let output = desk.run(&["dataset", "add", "rows", "people.csv", "--unit", "row", "--budget", "1,1e-6"]);
     for part in ["a column is called 30", "no row counts"] {
         assert!(text(&output).contains(part), "{}", text(&output));
     }
+}
+
+#[test]
+fn what_is_no_csv_file_makes_no_ledger() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("people.parquet"), b"PAR1\x15\x04\x15\x00PAR1").unwrap();
+    for (file, part) in
+        [("missing.csv", "file not found"), ("people.parquet", "it is a Parquet file"), (".", "a folder")]
+    {
+        let message = desk.fails(2, &["dataset", "add", "people", file, "--unit", "row", "--budget", "1,1e-6"]);
+        assert!(message.contains(part), "{message}");
+        assert!(!desk.path("taximeter.db").exists(), "{file}");
+    }
+}
+
+fn whose_privacy_is_protected_must_be_said(desk: &Desk) {
+    desk.add_people();
+    let add = ["dataset", "add", "others", "people.csv", "--budget", "1,1e-6"];
+    let message = desk.fails(2, &add);
+    assert!(message.contains("--unit row") && message.contains("--max-rows-per-unit"), "{message}");
+    // A schema file may say it, and newer data are about the same.
+    std::fs::write(desk.path("others.toml"), "unit = \"row\"\n").unwrap();
+    desk.done(&[&add[..], &["--schema", "others.toml"]].concat());
+    std::fs::write(desk.path("newer.toml"), "[columns.age]\nbounds = [0, 90]\n").unwrap();
+    let newer = ["dataset", "add", "others", "people.csv", "--new-version", "--schema", "newer.toml"];
+    assert_eq!(desk.document(0, &newer)["schema"]["unit"], "row");
+}
+
+fn a_floor_keeps_questions_from_being_too_cheap(desk: &Desk) {
+    desk.add_people();
+    let add = ["dataset", "add", "dear", "people.csv", "--unit", "row", "--budget", "1,1e-6", "--min-epsilon", "0.05"];
+    desk.done(&add);
+    assert!(desk.done(&["dataset", "show", "dear"]).contains("at least ε = 0.05"));
+    let question = "SELECT COUNT(*) FROM dear";
+    let message = desk.fails(2, &["ask", "dear", question, "--epsilon", "0.01"]);
+    assert!(message.contains("at least ε = 0.05") && message.contains("ε = 0.01"), "{message}");
+    assert_eq!(desk.document(0, &["account", "show", "dear"])["charges"], 0);
+    let explained = desk.document(0, &["ask", "dear", question, "--error", "10000", "--explain"]);
+    assert_eq!(explained["cost"]["epsilon"], "0.05", "an error is made smaller than was asked for");
+    desk.done(&["ask", "dear", question, "--epsilon", "0.05"]);
+    desk.done(&["dataset", "add", "dear", "people.csv", "--new-version"]);
+    desk.fails(2, &["ask", "dear", question, "--epsilon", "0.01"]);
+}
+
+fn an_average_tells_what_was_paid_for(desk: &Desk) {
+    desk.add_people();
+    let question = "SELECT region, AVG(age) FROM people GROUP BY region";
+    let explained = desk.done(&["ask", "people", question, "--epsilon", "0.002", "--explain"]);
+    assert!(
+        explained.contains("warning: AVG(age) needs at least") && explained.contains("about 1,500 rows"),
+        "{explained}"
+    );
+    let explained = desk.done(&["ask", "people", question, "--epsilon", "0.5", "--explain"]);
+    assert!(explained.contains("note: AVG(age) needs at least") && !explained.contains("warning"), "{explained}");
+    // The noise on the count is a hundred times the count: there is no average to tell.
+    let answer = desk.done(&["ask", "people", question, "--epsilon", "0.00002"]);
+    assert!(answer.contains("unknown: sum "), "{answer}");
 }
 
 fn an_analyst_pays_from_a_budget_of_their_own(desk: &Desk) {
@@ -217,7 +279,8 @@ fn an_analyst_pays_from_a_budget_of_their_own(desk: &Desk) {
 fn bad_rows_are_listed_with_their_lines_and_nothing_is_imported_unless_they_may_be_skipped() {
     let desk = Desk::new();
     std::fs::write(desk.path("people.csv"), "age,region\n30,north\nold,south\n50\n60,north\n").unwrap();
-    let add = ["dataset", "add", "people", "people.csv", "--type", "age=integer", "--budget", "1,1e-6"];
+    let add =
+        ["dataset", "add", "people", "people.csv", "--unit", "row", "--type", "age=integer", "--budget", "1,1e-6"];
     let message = desk.fails(2, &add);
     assert!(
         message.contains("line 3") && message.contains("line 4") && message.contains("--skip-bad-rows"),
@@ -239,6 +302,9 @@ fn what_cannot_be_declared_is_refused_with_what_to_do(desk: &Desk) {
         (vec!["--bounds", "region=0..1"], "has no bounds"),
         (vec!["--bounds", "wage=0..1"], "do not have"),
         (vec!["--categories", "age=1,2,1"], "twice"),
+        (vec!["--bounds", "age=0..120", "--bounds", "age = 0..90"], "--bounds is there twice for the column age"),
+        (vec!["--type", "age=real", "--type", "age=integer"], "--type is there twice"),
+        (vec!["--min-epsilon", "little"], "--min-epsilon"),
         (vec!["--unit", "age"], "--max-rows-per-unit 1"),
         (vec!["--unit", "wage", "--max-rows-per-unit", "1"], "no such column"),
         (vec!["--unit", "age", "--max-rows-per-unit", "0"], "between 1"),
@@ -247,12 +313,13 @@ fn what_cannot_be_declared_is_refused_with_what_to_do(desk: &Desk) {
         (vec!["--timeout", "0"], "at least a millisecond"),
         (vec!["--schema", "missing.toml"], "cannot be read"),
     ] {
-        let message = desk
-            .fails(2, &[&["dataset", "add", "others", "people.csv", "--budget", "1,1e-6"], &arguments[..]].concat());
+        let unit: &[&str] = if arguments[0] == "--unit" { &[] } else { &["--unit", "row"] };
+        let add = ["dataset", "add", "others", "people.csv", "--budget", "1,1e-6"];
+        let message = desk.fails(2, &[&add[..], unit, &arguments[..]].concat());
         assert!(message.contains(part), "{arguments:?}: {message}");
     }
-    assert!(desk.fails(2, &["dataset", "add", "others", "people.csv"]).contains("--budget"));
-    assert!(desk.fails(2, &["dataset", "add", "people", "people.csv"]).contains("--new-version"));
+    assert!(desk.fails(2, &["dataset", "add", "others", "people.csv", "--unit", "row"]).contains("--budget"));
+    assert!(desk.fails(2, &["dataset", "add", "people", "people.csv", "--unit", "row"]).contains("--new-version"));
     assert!(desk.fails(2, &["dataset", "add", "others", "--budget", "1,1e-6"]).contains("CSV file"));
     assert_eq!(desk.document(0, &["dataset", "list"]).as_array().unwrap().len(), 1);
 }
@@ -271,20 +338,22 @@ fn newer_data_keep_what_was_declared_unless_it_is_said_again(desk: &Desk) {
     assert_eq!((&shown["reuse"], &shown["timeout_seconds"]), (&true.into(), &5.0.into()));
     newer(&["--allow-reuse=false"]);
     assert_eq!(desk.document(0, &["dataset", "show", "people"])["reuse"], false);
-    assert!(desk.fails(2, &["dataset", "add", "others", "newer.csv", "--new-version"]).contains("no dataset others"));
+    assert!(
+        desk.fails(2, &["dataset", "add", "others", "newer.csv", "--new-version"]).contains("dataset others not found")
+    );
 }
 
 fn a_dataset_may_stand_below_an_account_that_is_there(desk: &Desk) {
     desk.add_people();
     desk.done(&["account", "create", "town", "--budget", "1,1e-6"]);
-    desk.done(&["dataset", "add", "town/people", "people.csv", "--budget", "0.5,1e-6"]);
+    desk.done(&["dataset", "add", "town/people", "people.csv", "--unit", "row", "--budget", "0.5,1e-6"]);
     desk.done(&["ask", "town/people", "SELECT COUNT(*) FROM \"town/people\"", "--epsilon", "0.1"]);
     assert_eq!(desk.document(0, &["account", "show", "town"])["charges"], 1);
 }
 
 fn the_same_data_twice_are_warned_about(desk: &Desk) {
     desk.add_people();
-    let output = desk.run(&["dataset", "add", "copy", "people.csv", "--budget", "1,1e-6"]);
+    let output = desk.run(&["dataset", "add", "copy", "people.csv", "--unit", "row", "--budget", "1,1e-6"]);
     assert!(text(&output).contains("the same data are registered as people"), "{}", text(&output));
 }
 
@@ -308,6 +377,24 @@ fn questions_are_read_line_by_line_from_a_pipe(desk: &Desk) {
     );
     let unpriced = desk.command(&["ask", "people"]).write_stdin(COUNT).output().unwrap();
     assert!(text(&unpriced).contains("\\epsilon 0.01"));
+}
+
+fn a_bad_question_from_a_pipe_does_not_end_the_others(desk: &Desk) {
+    desk.add_people();
+    let script = format!("{COUNT}\nSELECT COUNT(*) FROM men\n{COUNT}\n");
+    let output = desk.command(&["ask", "people", "--epsilon", "0.1"]).write_stdin(script).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert_eq!(text(&output).matches("charged; people:").count(), 2, "{}", text(&output));
+    assert!(text(&output).contains("line 2: "), "{}", text(&output));
+}
+
+fn a_question_may_have_several_lines(desk: &Desk) {
+    desk.add_people();
+    let script =
+        "SELECT COUNT(*)\nFROM people\nWHERE age > 30;\nSELECT COUNT(*)\nFROM people\n\nSELECT COUNT(*)\nFROM men\n";
+    let output = desk.command(&["ask", "people", "--epsilon", "0.1"]).write_stdin(script).output().unwrap();
+    assert_eq!(text(&output).matches("charged; people:").count(), 2, "{}", text(&output));
+    assert!(output.status.code() == Some(2) && text(&output).contains("line 7: at character 22"), "{}", text(&output));
 }
 
 fn every_line_for_programs_is_a_document(desk: &Desk) {

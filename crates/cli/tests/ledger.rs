@@ -8,17 +8,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use desk::{Desk, at_both_desks, check_contains, text};
+use serde_json::Value;
 
 at_both_desks! {
     tell_the_story,
     a_list_of_costs_is_paid_as_a_whole,
-    what_a_charge_would_close_is_told_before,
+    a_quote_says_what_fits_and_writes_nothing,
     an_account_that_is_set_to_stop_says_so,
     an_infinite_reading_is_null_with_a_reason,
     costs_about_something_else_are_errors,
     bad_input_is_told_with_its_value_and_changes_nothing,
     processes_that_charge_one_after_the_other_never_overspend,
     an_export_is_a_ledger_again,
+    a_command_runs_once_for_a_fresh_receipt_and_never_for_an_old_one,
 }
 
 /// The whole story, the same for every store.
@@ -58,10 +60,10 @@ fn tell_the_story(desk: &Desk) {
         assert_eq!(paid["neighbours"], "add-remove");
     }
 
-    let again = desk.document(0, &arguments);
+    let again = desk.document(6, &arguments);
     assert_eq!(again["outcome"], "replayed");
     assert_eq!(again["hash"], charged["hash"]);
-    check_contains(&desk.done(&arguments), &["charged before", "nothing was charged now"]);
+    check_contains(&desk.ends(6, &arguments), &["charged before", "nothing was charged now"]);
     check_contains(&desk.fails(2, &["charge", "census", "--epsilon", "0.1", "--key", "k1"]), &["k1", "new key"]);
 
     let refused = desk.document(3, &["charge", "census/alice", "--epsilon", "0.45"]);
@@ -110,6 +112,69 @@ fn tell_the_story(desk: &Desk) {
     assert!(desk.document(0, &["verify"])["whole"].as_bool().unwrap());
     let is_in_a_file = desk.ledger.is_none();
     assert_eq!(desk.path("taximeter.db").exists() && desk.path("taximeter.db.witness").exists(), is_in_a_file);
+}
+
+/// A script that read exit code 0 as "charged" drew new noise for an old charge.
+fn a_command_runs_once_for_a_fresh_receipt_and_never_for_an_old_one(desk: &Desk) {
+    desk.make_accounts();
+    let run = |key: &str, epsilon: &str, command: &[&str]| {
+        let charge = ["charge", "census/alice", "--epsilon", epsilon, "--key", key, "--run", "--"];
+        desk.run(&[&charge[..], command].concat())
+    };
+    let mechanism = ["sh", "-c", "echo noise; echo ran >> ran.txt; printf %s \"$TAXIMETER_RECEIPT\" > receipt; exit 7"];
+    let ran = || std::fs::read_to_string(desk.path("ran.txt")).unwrap_or_default().lines().count();
+    let charges = || desk.document(0, &["account", "show", "census/alice"])["charges"].as_u64().unwrap();
+
+    let fresh = run("k1", "0.1", &mechanism);
+    assert_eq!(fresh.status.code(), Some(7), "the status of the command is passed on: {}", text(&fresh));
+    assert_eq!(String::from_utf8_lossy(&fresh.stdout), "noise\n", "the output is the command's own");
+    check_contains(&text(&fresh), &["charged", "ε = 0.1", "k1"]);
+    let receipt: Value = serde_json::from_slice(&std::fs::read(desk.path("receipt")).unwrap()).unwrap();
+    assert_eq!((&receipt["outcome"], &receipt["key"]), (&"charged".into(), &"k1".into()));
+    assert_eq!((ran(), charges()), (1, 1));
+
+    let again = run("k1", "0.1", &mechanism);
+    assert_eq!(again.status.code(), Some(6), "{}", text(&again));
+    assert!(again.stdout.is_empty());
+    check_contains(&text(&again), &["charged before", "was not run"]);
+    let refused = run("k2", "0.45", &mechanism);
+    assert_eq!(refused.status.code(), Some(3), "{}", text(&refused));
+    assert_eq!((ran(), charges()), (1, 1), "neither of them ran");
+
+    let missing = run("k3", "0.1", &["no-such-program"]);
+    assert_eq!(missing.status.code(), Some(2), "{}", text(&missing));
+    check_contains(&text(&missing), &["no-such-program", "nothing was charged"]);
+    assert_eq!(charges(), 1);
+    #[cfg(unix)]
+    assert_eq!(run("k4", "0.01", &["sh", "-c", "kill -TERM $$"]).status.code(), Some(128 + 15));
+    desk.fails(2, &["charge", "census", "--epsilon", "0.1", "--run"]);
+    desk.fails(2, &["charge", "census", "--epsilon", "0.1", "--", "true"]);
+}
+
+#[test]
+fn what_is_likely_a_mistake_is_done_with_a_warning() {
+    let desk = Desk::with_accounts();
+    let warned = |arguments: &[&str]| {
+        let output = desk.run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let token = ["token", "create", "carol", "--role", "analyst"];
+    let told = warned(&[&token[..], &["--account", "census/carol", "--dataset", "census"]].concat());
+    check_contains(&told, &["warning: there is no account census/carol yet"]);
+    assert!(!told.contains("warning: there is no account census yet"), "{told}");
+    let told = warned(&[&token[..], &["--account", "census/alice", "--dataset", "wards"]].concat());
+    check_contains(&told, &["warning: there is no dataset wards yet"]);
+    assert!(!warned(&[&token[..], &["--account", "census/alice"]].concat()).contains("warning"));
+
+    let told = warned(&["account", "create", "census/dora", "--budget", "2,1e-6"]);
+    check_contains(&told, &["warning", "(2, 1e-6)", "census", "(1, 1e-6)"]);
+    let told = warned(&["account", "create", "census/emil", "--budget", "0.5,1e-3"]);
+    check_contains(&told, &["warning", "(0.5, 0.001)"]);
+    // One without a budget stands between.
+    desk.done(&["account", "create", "census/group", "--no-budget", "--at-delta", "1e-6"]);
+    check_contains(&warned(&["account", "create", "census/group/fay", "--budget", "3,1e-6"]), &["warning", "census"]);
+    assert!(!warned(&["account", "create", "census/gus", "--budget", "1,1e-6"]).contains("warning"));
 }
 
 #[cfg(feature = "server-tests")]
@@ -165,18 +230,13 @@ fn a_list_of_costs_is_paid_as_a_whole(desk: &Desk) {
     check_contains(&desk.fails(2, &["charge", "census"]), &["a cost is missing"]);
 }
 
-fn what_a_charge_would_close_is_told_before(desk: &Desk) {
+fn a_quote_says_what_fits_and_writes_nothing(desk: &Desk) {
     desk.make_accounts();
-    check_contains(&desk.done(&["quote", "census", "--epsilon", "0.9"]), &["closes", "the rule residue, for good"]);
     let quote = desk.document(0, &["quote", "census", "--epsilon", "0.9"]);
-    assert_eq!(quote["accounts"][0]["closes"], "residue");
-    assert_eq!(quote["count"], 1);
-    let gaussian = desk.document(0, &["charge", "census", "--gaussian", "0.01"]);
-    assert_eq!(gaussian["accounts"][0]["closes"], "basic");
-    check_contains(&desk.done(&["charge", "census/bob", "--gaussian", "0.01"]), &["closed", "census/bob: adding up"]);
-    let again = desk.document(0, &["charge", "census", "--gaussian", "0.01"]);
-    assert!(again["accounts"][0]["closes"].is_null(), "once is enough");
-    assert_eq!(desk.document(0, &["ledger", "show"])["records"], 7, "a quote writes nothing");
+    assert_eq!((&quote["verdict"], &quote["count"]), (&Value::from("admitted"), &Value::from(1)));
+    let sampled = desk.fails(2, &["quote", "census", "--sampled-gaussian", "rate=0.01,sigma=1.1,steps=10"]);
+    check_contains(&sampled, &["census", "renyi"]);
+    assert_eq!(desk.document(0, &["ledger", "show"])["records"], 4, "a quote writes nothing");
 }
 
 fn an_account_that_is_set_to_stop_says_so(desk: &Desk) {
@@ -193,7 +253,7 @@ fn an_infinite_reading_is_null_with_a_reason(desk: &Desk) {
     desk.done(&["account", "create", "census", "--budget", "1,1e-6", "--rule", "basic"]);
     let charged = desk.document(0, &["charge", "census", "--epsilon", "0.1", "--delta", "1e-9"]);
     assert!(charged["accounts"][0]["reading"].is_null());
-    assert!(charged["accounts"][0]["reading_reason"].as_str().unwrap().contains("--mechanism-delta"));
+    assert!(charged["accounts"][0]["reading_reason"].as_str().unwrap().contains("nothing is set aside"));
     check_contains(&desk.done(&["account", "show", "census"]), &["∞", "--mechanism-delta"]);
 }
 
@@ -264,7 +324,7 @@ fn bad_input_is_told_with_its_value_and_changes_nothing(desk: &Desk) {
         (create(&["--budget", "NaN"]), &["--budget", "NaN"]),
         (create(&["--budget", "-1,1e-6"]), &["--budget", "-1"]),
         (create(&["--budget", "1,2"]), &["--budget", "2"]),
-        (create(&["--budget", "1"]), &["--rule basic"]),
+        (create(&["--budget", "1", "--rule", "zcdp"]), &["delta above 0"]),
         (create(&["--budget", "1e400,1e-6"]), &["--budget", "1e400"]),
         (create(&["--budget", "1,1e-6", "--order", "2"]), &["--order"]),
         (create(&["--budget", "1,1e-6", "--mechanism-delta", "1"]), &["set aside"]),
@@ -272,7 +332,7 @@ fn bad_input_is_told_with_its_value_and_changes_nothing(desk: &Desk) {
         (create(&["--no-budget", "--at-delta", "1e-6", "--rule", "zcdp"]), &["--rule"]),
         (create(&["--no-budget", "--at-delta", "2"]), &["2"]),
         (create(&["--budget", "1,1e-6", "--unit", ""]), &["unit"]),
-        (vec!["account", "create", "census", "--budget", "1,1e-6"], &["already an account census"]),
+        (vec!["account", "create", "census", "--budget", "1,1e-6"], &["account census already exists"]),
         (vec!["account", "create", "no/child", "--budget", "1,1e-6"], &["create no first"]),
         (vec!["account", "show", "nobody"], &["nobody"]),
         (vec!["account", "close", "../x"], &["../x"]),
@@ -351,9 +411,14 @@ fn a_second_writer_waits_and_gives_up_while_readers_go_on() {
 fn processes_that_charge_one_after_the_other_never_overspend(desk: &Desk) {
     desk.make_accounts();
     let outcomes: Vec<i32> = std::thread::scope(|scope| {
-        let charges: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| desk.run(&["charge", "census/bob", "--epsilon", "0.09"]).status.code()))
-            .collect();
+        // A command that has waited for the others for five seconds gives up, and is run again.
+        let charge = || loop {
+            let output = desk.run(&["charge", "census/bob", "--epsilon", "0.09"]);
+            if !text(&output).contains("another process writes") {
+                return output.status.code();
+            }
+        };
+        let charges: Vec<_> = (0..8).map(|_| scope.spawn(charge)).collect();
         charges.into_iter().map(|charge| charge.join().unwrap().unwrap()).collect()
     });
     let paid = outcomes.iter().filter(|code| **code == 0).count();
@@ -445,6 +510,22 @@ fn tampering_is_found_and_named() {
 }
 
 #[test]
+fn what_verify_finds_stops_charges_until_the_alarm_is_cleared() {
+    let desk = Desk::with_accounts();
+    (0..5).for_each(|_| drop(desk.charge("census/alice", "0.01")));
+    let connection = rusqlite::Connection::open(desk.path("taximeter.db")).unwrap();
+    connection.execute("UPDATE journal SET hash = zeroblob(32) WHERE sequence = 5", []).unwrap();
+    connection.close().unwrap();
+    check_contains(&desk.fails(4, &["verify"]), &["record 5", "ledger clear-alarm"]);
+    let message = desk.fails(4, &["charge", "census", "--epsilon", "0.1"]);
+    check_contains(&message, &["alarm", "record 5", "`ledger clear-alarm`"]);
+    desk.done(&["account", "list"]);
+    check_contains(&desk.done(&["ledger", "clear-alarm"]), &["cleared the alarm", "record 5"]);
+    desk.charge("census/alice", "0.01");
+    assert!(desk.document(0, &["ledger", "clear-alarm"])["cleared"].is_null());
+}
+
+#[test]
 fn a_broken_ledger_does_not_open() {
     let desk = Desk::with_accounts();
     let connection = rusqlite::Connection::open(desk.path("taximeter.db")).unwrap();
@@ -475,6 +556,7 @@ fn the_help_groups_the_commands_and_has_examples() {
         &["import"],
         &["ledger", "show"],
         &["ledger", "restore"],
+        &["ledger", "clear-alarm"],
     ] {
         check_contains(&desk.done(&[command, &["--help"]].concat()), &["Example", "--ledger", "--witness", "--json"]);
     }

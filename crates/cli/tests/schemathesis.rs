@@ -34,7 +34,7 @@ fn check(role: &str, more: &[&str], examples: &str, reached: &[(&str, &str, u16)
         // A stream of events has no end.
         .args(["--exclude-path", "/v1/events"])
         // More than one worker is not faster, and some versions of Python fail at it.
-        .args(["--workers", "1", "--max-examples", examples, "--seed", "1", "--no-color", "--request-timeout", "30"])
+        .args(["--workers", "1", "--max-examples", examples, "--seed", "1", "--no-color", "--request-timeout", "120"])
         .env("NO_COLOR", "1")
         .output()
         .expect("schemathesis runs");

@@ -105,7 +105,7 @@ fn tokens_are_made_listed_and_revoked() {
         (&["create", "alice", "--role", "owner", "--expires", "soon"], "90d"),
         (&["create", "alice", "--role", "owner", "--expires", "0d"], "has passed"),
         (&["create", "alice", "--role", "analyst", "--account", "//"], "account name"),
-        (&["revoke", "0123456789abcdef"], "there is no token"),
+        (&["revoke", "0123456789abcdef"], "`token list`"),
         (&["revoke", made["secret"].as_str().unwrap()], "16 digits"),
     ] {
         let message = desk.fails(2, &[&["token"], arguments].concat());

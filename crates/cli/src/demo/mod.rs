@@ -11,15 +11,14 @@ mod team;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value as Json;
-use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
-use taximeter_gate::{BadRows, Data, Declaration, Gate, Outcome, Registration, Rules, folder_beside};
+use taximeter_accounting::{Budget, Cost, Filter, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
+use taximeter_gate::{Data, Declaration, Gate, Outcome, Registration, Rules, folder_beside};
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 
-use crate::output::{Failure, print_json, print_line, show_number, tell, thousands};
+use crate::output::{Failure, print, print_line, show_number, tell, thousands};
 use analyst::{Analyst, Ask, Purpose};
 use population::{DISTRICTS, PEOPLE, Population};
 
@@ -66,6 +65,8 @@ struct Ride {
     meter: Vec<(f64, f64)>,
     refusals: u32,
     analyst: Analyst,
+    /// What basic composition makes of the same questions, until it halts.
+    adding_up: Option<Filter>,
 }
 
 impl Demo {
@@ -104,7 +105,14 @@ impl Demo {
 
     /// The ride: to its end, or if it is to be served, by the owner and not to the last.
     fn ride(&self, gate: &Gate, budget: Budget) -> Result<Ride, Failure> {
-        let mut ride = Ride { budget, charges: Vec::new(), meter: Vec::new(), refusals: 0, analyst: Analyst::new() };
+        let mut ride = Ride {
+            budget,
+            charges: Vec::new(),
+            meter: Vec::new(),
+            refusals: 0,
+            analyst: Analyst::new(),
+            adding_up: Some(Filter::new(FilterSpec::new(FilterRule::Basic, budget))?),
+        };
         let people = AccountName::parse("people")?;
         let (who, least_left) = if self.serve { (Some(team::OWNER), LEFT_OVER) } else { (None, 0.0) };
         while let Some(ask) = ride.analyst.next() {
@@ -133,6 +141,16 @@ impl Demo {
         let mut costs = Vec::new();
         for part in parts.flatten() {
             costs.push(Cost::from_json(&part["cost"].to_string()).map_err(|error| broken(&error))?.cost);
+        }
+        if let Some(filter) = &mut ride.adding_up {
+            let mut is_admitted = true;
+            for cost in &costs {
+                is_admitted &= filter.charge(cost)?.continues();
+            }
+            if !is_admitted {
+                ride.adding_up = None;
+                self.say(&format!("{:>6}  by adding up, the budget would be spent here; the ride goes on", ""))?;
+            }
         }
         ride.charges.push(costs);
         let account = &answer["accounts"][0];
@@ -192,10 +210,7 @@ impl Demo {
 
     fn report(&self, ride: &Ride, population: &Population, folder: &Path, location: &Location) -> Result<(), Failure> {
         let report = report::Report::new(ride, population, self.seed, folder, location)?;
-        match self.json {
-            true => print_json(&report),
-            false => print_line(&report.text(ride, folder)?),
-        }
+        print(self.json, &report, || report.text(ride, folder)).map(|_| ())
     }
 }
 
@@ -203,17 +218,13 @@ impl Demo {
 fn open(folder: &Path, location: &Location, csv: &Path, budget: Budget) -> Result<Gate, Failure> {
     let ledger = Ledger::open(location, Options { create: true, ..Options::default() })?;
     let gate = Gate::open(&folder_beside(&folder.join("taximeter.db")), ledger)?;
+    let data = Data::csv(csv.to_path_buf());
     let registration = Registration {
-        name: AccountName::parse("people")?,
-        declaration: Declaration::parse(population::SCHEMA)?,
-        data: Data::Csv { path: csv.to_path_buf(), bad_rows: BadRows::Refuse },
         rules: Some(Rules {
             filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
-            odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+            odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
         }),
-        new_version: false,
-        reuse: false,
-        timeout: Duration::from_secs(60),
+        ..Registration::new(AccountName::parse("people")?, Declaration::parse(population::SCHEMA)?, data)
     };
     gate.register(&registration, &mut |_, _| {})?;
     Ok(gate)

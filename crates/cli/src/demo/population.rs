@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use taximeter_lab::Run;
+
 use crate::output::Failure;
-use crate::random::Random;
 
 pub const PEOPLE: usize = 100_000;
 pub const DISTRICTS: usize = 40;
@@ -53,19 +54,19 @@ pub struct Population {
 
 impl Population {
     pub fn new(seed: u64) -> Population {
-        let mut random = Random::new(seed);
+        let mut random = Run { seed, index: 0 }.noise();
         let mut rates = [USUAL; DISTRICTS];
         for _ in 0..OUTBREAKS {
-            rates[random.below(DISTRICTS)] = OUTBREAK;
+            rates[random.one_of(DISTRICTS)] = OUTBREAK;
         }
         let mut csv = String::from("district,age,occupation,income,sick\n");
         let mut sick = vec![0; DISTRICTS];
         for person in 0..PEOPLE {
             let district = person % DISTRICTS;
-            let age = random.below(95);
-            let occupation = OCCUPATIONS[random.below(OCCUPATIONS.len())];
-            let income = (12_000.0 - 30_000.0 * (1.0 - random.uniform()).ln()) as u64;
-            let is_sick = random.uniform() < rates[district];
+            let age = random.one_of(95);
+            let occupation = OCCUPATIONS[random.one_of(OCCUPATIONS.len())];
+            let income = (12_000.0 - 30_000.0 * random.positive().ln()) as u64;
+            let is_sick = random.happens(rates[district]);
             sick[district] += u64::from(is_sick);
             let _ = writeln!(csv, "{district},{age},{occupation},{income},{is_sick}");
         }

@@ -11,7 +11,7 @@ use taximeter_ledger::{Location, verify};
 
 use super::Ride;
 use super::population::{DISTRICTS, Population};
-use crate::figure::{Axis, Kind, Line, Panel, Scale, draw};
+use crate::figure::{Axis, Kind, Line, Panel, draw};
 use crate::output::{Failure, show_number, thousands};
 use crate::table::Table;
 
@@ -53,8 +53,8 @@ impl Report {
         let budget = ride.budget;
         let mut answered = Vec::new();
         for rule in FilterRule::ALL {
-            let (count, guarantee) = (answered_by(rule, budget, &ride.charges)?, rule.guarantee(&budget));
-            answered.push(AnsweredJson { rule: rule.name(), answered: count, guarantee });
+            let count = shares_left(rule, budget, &ride.charges)?.len() - 1;
+            answered.push(AnsweredJson { rule: rule.name(), answered: count, guarantee: rule.guarantee(&budget) });
         }
         let costs = ride.charges.concat();
         let fixed = MixedRounds::new(&costs)?;
@@ -81,7 +81,7 @@ impl Report {
     }
 
     /// The same for people.
-    pub fn text(&self, ride: &Ride, folder: &Path) -> Result<String, Failure> {
+    pub fn text(&self, ride: &Ride, folder: &Path) -> String {
         let mut rules = Table::new(&["rule", ">answers these questions", "guarantee"]);
         for AnsweredJson { rule, answered, guarantee } in &self.answered {
             let stops = match *answered == self.questions {
@@ -98,23 +98,22 @@ impl Report {
             "had every cost been known before the first answer".to_string(),
         ]);
         let mut meters = Table::new(&["after the last answer", ">ε at δ = 1e-6", ""]);
-        let row = |name: &str, value: f64, meaning: &str| [name.to_string(), show_number(value), meaning.to_string()];
-        meters.row(row("sum of all ε", self.spent_epsilon.approximate(), "basic composition"));
-        meters.row(row("odometer", self.reading.0, "valid at every moment, however the ride might have been stopped"));
-        meters.row(row(
-            "fixed in advance, optimum",
-            self.fixed_in_advance_optimal.0,
-            "not for costs chosen along the way",
-        ));
-        meters.row(row(
-            "advanced theorem, misused",
-            self.invalid_heuristic.0,
-            "not valid here: the costs were chosen along the way",
-        ));
+        for (name, value, meaning) in [
+            ("sum of all ε", self.spent_epsilon.approximate(), "basic composition"),
+            ("odometer", self.reading.0, "valid at every moment, however the ride might have been stopped"),
+            ("fixed in advance, optimum", self.fixed_in_advance_optimal.0, "not for costs chosen along the way"),
+            (
+                "advanced theorem, misused",
+                self.invalid_heuristic.0,
+                "not valid here: the costs were chosen along the way",
+            ),
+        ] {
+            meters.row([name, &show_number(value), meaning]);
+        }
         let names = |districts: &[usize]| districts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let ledger = folder.join("taximeter.db");
         let ledger = ledger.display();
-        Ok(format!(
+        format!(
             "\nThe filter halted after {} answers. The same questions, in the same order, under each rule:\n\n{rules}\n\n{meters}\n\n\
              The odometer may read more than the budget of {} although the filter kept it: a reading must hold wherever one looks,\n\
              the filter's promise only for what it let happen.\n\n\
@@ -134,7 +133,7 @@ impl Report {
             "",
             "",
             ""
-        ))
+        )
     }
 }
 
@@ -142,17 +141,19 @@ fn value(bound: Option<FixedInAdvance>) -> f64 {
     bound.map_or(f64::INFINITY, FixedInAdvance::value)
 }
 
-/// How many of the questions, in their order, a rule admits before its first refusal.
-fn answered_by(rule: FilterRule, budget: Budget, charges: &[Vec<Cost>]) -> Result<usize, Failure> {
+/// What a rule has left, in percent, before the first question and after each that it admits until its first refusal.
+fn shares_left(rule: FilterRule, budget: Budget, charges: &[Vec<Cost>]) -> Result<Vec<f64>, Failure> {
     let mut filter = Filter::new(FilterSpec::new(rule, budget))?;
-    for (answered, costs) in charges.iter().enumerate() {
+    let mut shares = vec![100.0];
+    for costs in charges {
         for cost in costs {
             if let Verdict::Halt(_) = filter.charge(cost)? {
-                return Ok(answered);
+                return Ok(shares);
             }
         }
+        shares.push(100.0 * filter.left().share);
     }
-    Ok(charges.len())
+    Ok(shares)
 }
 
 /// How many questions the optimum admits if all are fixed in advance: these, and then glances.
@@ -175,78 +176,67 @@ fn answered_in_advance(budget: Budget, charges: &[Vec<Cost>]) -> Result<usize, F
 fn ride_figure(ride: &Ride, folder: &Path) -> Result<PathBuf, Failure> {
     let rounds = ride.charges.len();
     let mut sum = 0.0;
-    let sums = ride.charges.iter().enumerate().map(|(at, costs)| {
+    let sums = (1..).zip(&ride.charges).map(|(round, costs)| {
         sum += costs.iter().map(|cost| cost.size().approximate()).sum::<f64>();
-        ((at + 1) as f64, sum)
+        (f64::from(round), sum)
     });
-    let readings = ride.meter.iter().enumerate().map(|(at, (_, reading))| ((at + 1) as f64, *reading));
-    let (mut optimal, mut misused) = (Vec::new(), Vec::new());
+    let sums = Line::new(Kind::Own, "sum of all ε").through(sums);
+    let readings = (1..).zip(&ride.meter).map(|(round, (_, reading))| (f64::from(round), *reading));
+    let readings = Line::new(Kind::Own, "odometer").through(readings);
+    let epsilon = ride.budget.epsilon().approximate();
+    let budget = Line::new(Kind::Reference, "the budget").through([(0.0, epsilon), (rounds as f64, epsilon)]);
+    let mut optimal = Line::new(Kind::Reference, "fixed in advance, optimum");
+    let mut misused = Line::new(Kind::Reference, "advanced theorem, misused");
     for count in (1..=rounds).filter(|count| count.is_multiple_of((rounds / 40).max(1)) || *count == rounds) {
         let fixed = MixedRounds::new(&ride.charges[..count].concat())?;
-        optimal.push((count as f64, value(fixed.optimal_epsilon(ride.budget.delta()))));
-        misused.push((count as f64, value(fixed.advanced_epsilon(ride.budget.delta()))));
+        optimal.points.push((count as f64, value(fixed.optimal_epsilon(ride.budget.delta()))));
+        misused.points.push((count as f64, value(fixed.advanced_epsilon(ride.budget.delta()))));
     }
-    let line = |name: &str, points: Vec<(f64, f64)>, kind: Kind| Line { name: name.to_string(), points, kind };
-    let epsilon = ride.budget.epsilon().approximate();
-    let meters = Panel {
-        title: "What the meters read".to_string(),
-        x: Axis::new("answered questions", Scale::Linear),
-        y: Axis { range: Some((0.0, 3.0)), ..Axis::new("ε at δ = 1e-6", Scale::Linear) },
-        lines: vec![
-            line("sum of all ε", sums.collect(), Kind::Own),
-            line("odometer", readings.collect(), Kind::Own),
-            line("the budget", vec![(0.0, epsilon), (rounds as f64, epsilon)], Kind::Reference),
-            line("fixed in advance, optimum", optimal, Kind::Reference),
-            line("advanced theorem, misused", misused, Kind::Reference),
-        ],
-        legend: SeriesLabelPosition::UpperLeft,
-    };
-    let mut lines = Vec::new();
+    let mut left = Vec::new();
     for rule in FilterRule::ALL {
-        let mut filter = Filter::new(FilterSpec::new(rule, ride.budget))?;
-        let mut points = vec![(0.0, 100.0)];
-        'ride: for (at, costs) in ride.charges.iter().enumerate() {
-            for cost in costs {
-                if let Verdict::Halt(_) = filter.charge(cost)? {
-                    break 'ride;
-                }
-            }
-            points.push(((at + 1) as f64, 100.0 * filter.left().share));
-        }
-        lines.push(line(rule.name(), points, Kind::Own));
+        let shares = (0..).map(f64::from).zip(shares_left(rule, ride.budget, &ride.charges)?);
+        left.push(Line::new(Kind::Own, rule.name()).through(shares));
     }
-    let left = Panel {
-        title: "What every rule has left".to_string(),
-        x: Axis { range: Some((0.0, rounds as f64)), ..Axis::new("answered questions", Scale::Linear) },
-        y: Axis { range: Some((0.0, 100.0)), ..Axis::new("% of its budget", Scale::Linear) },
-        lines,
-        legend: SeriesLabelPosition::UpperRight,
-    };
+    let panels = [
+        Panel {
+            title: "What the meters read",
+            x: Axis::linear("answered questions"),
+            y: Axis::linear("ε at δ = 1e-6").from(0.0, 3.0),
+            lines: vec![sums, readings, budget, optimal, misused],
+            legend: SeriesLabelPosition::UpperLeft,
+        },
+        Panel {
+            title: "What every rule has left",
+            x: Axis::linear("answered questions").from(0.0, rounds as f64),
+            y: Axis::linear("% of its budget").from(0.0, 100.0),
+            lines: left,
+            legend: SeriesLabelPosition::UpperRight,
+        },
+    ];
     let path = folder.join("ride.svg");
-    draw(&path, "A ride on a budget of (1, 1e-6)", &[meters, left])?;
+    draw(&path, "A ride on a budget of (1, 1e-6)", &panels)?;
     Ok(path)
 }
 
 /// What the analyst saw, beside what only the storyteller knows.
 fn districts_figure(ride: &Ride, population: &Population, folder: &Path) -> Result<PathBuf, Failure> {
-    let truth: Vec<_> = (0..DISTRICTS).map(|district| (district as f64, population.sick[district] as f64)).collect();
     let glances = f64::from(ride.analyst.rounds.max(1));
-    let seen = (0..DISTRICTS).map(|district| (district as f64, ride.analyst.glances[district] / glances));
-    let seen: Vec<_> = seen.collect();
+    let by_district =
+        |value: &dyn Fn(usize) -> f64| (0..DISTRICTS).map(|at| (at as f64, value(at))).collect::<Vec<_>>();
+    let truth = Line::new(Kind::Bars, "the truth").through(by_district(&|at| population.sick[at] as f64));
+    let seen =
+        Line::new(Kind::Dots, "seen through the noise").through(by_district(&|at| ride.analyst.glances[at] / glances));
     // Room for the legend above, and for noise below 0.
-    let values = || truth.iter().chain(&seen).map(|(_, value)| *value);
+    let values = || truth.points.iter().chain(&seen.points).map(|(_, value)| *value);
     let (lowest, highest) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
     let panel = Panel {
-        title: format!("The mean of {} glances of ε = 0.01, and the truth", ride.analyst.rounds),
-        x: Axis { range: Some((-1.0, DISTRICTS as f64)), ..Axis::new("district", Scale::Linear) },
-        y: Axis { range: Some((lowest, 1.25 * highest)), ..Axis::new("people who are sick", Scale::Linear) },
-        lines: vec![
-            Line { name: "the truth".to_string(), points: truth, kind: Kind::Bars },
-            Line { name: "seen through the noise".to_string(), points: seen, kind: Kind::Dots },
-        ],
+        title: "The mean of all glances, and the truth",
+        x: Axis::linear("district").from(-1.0, DISTRICTS as f64),
+        y: Axis::linear("people who are sick").from(lowest, 1.25 * highest),
+        lines: vec![truth, seen],
         legend: SeriesLabelPosition::UpperRight,
     };
     let path = folder.join("districts.svg");
-    draw(&path, "What the analyst saw", &[panel])?;
+    draw(&path, &format!("What the analyst saw in {} glances of ε = 0.01", ride.analyst.rounds), &[panel])?;
     Ok(path)
 }

@@ -13,7 +13,7 @@ use taximeter_server::{Log, LogForm, Settings, TokenPlace, Tokens};
 
 use super::surveys::{JOB, LiveSurvey, THIS_YEAR};
 use super::team;
-use crate::output::{Failure, print_json, print_line};
+use crate::output::{Failure, print};
 use crate::serve::serve;
 
 /// Where the demo is served, as JSON.
@@ -70,10 +70,7 @@ pub fn run(gate: Gate, address: SocketAddr, folder: &Path, json: bool) -> Result
     serve(gate, tokens, Log::new(LogForm::Off), Settings::default(), (address, None), |listener| {
         let address = format!("{}://{}/", listener.scheme(), listener.address());
         let served = Served { address, folder, tokens: holders };
-        match json {
-            true => print_json(&served)?,
-            false => print_line(&served.text())?,
-        }
+        print(json, &served, || served.text())?;
         Ok(LiveSurvey::start(ledger))
     })
 }

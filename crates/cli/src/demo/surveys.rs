@@ -43,7 +43,7 @@ pub fn publish(ledger: &Ledger) -> Result<(), Failure> {
             name: AccountName::parse(name)?,
             privacy: Privacy { unit: Unit::parse("person")?, neighbours: Neighbours::Substitute },
             filter: Some(FilterSpec::new(FilterRule::Zcdp, budget)),
-            odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+            odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
         })?;
     }
     for (year, waves) in [(LAST_YEAR, 12), (THIS_YEAR, WAVES_BEFORE)] {

@@ -58,7 +58,7 @@ pub fn work(gate: &Gate, people: &AccountName) -> Result<(), Failure> {
         let budget = Budget::parse(budget)?;
         let rules = Rules {
             filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
-            odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+            odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
         };
         let account = gate.add_analyst(people, name, rules)?;
         for (sql, epsilon) in asked {

@@ -5,14 +5,13 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use taximeter_accounting::Rounding;
-use taximeter_api::{ClosesDocument, Code, Explanation, QuestionRequest};
+use taximeter_api::{Code, Explanation, QuestionRequest};
 use taximeter_gate::{NoiseKind, Origin, Price};
 use taximeter_ledger::{AccountName, Key, Who};
 
 use super::{GateArgs, explain, prompt, render};
 use crate::args::flag;
 use crate::ledger::charge::print_refusal;
-use crate::ledger::show;
 use crate::office::{Asked, Office};
 use crate::output::{Failure, NO_ANSWER, REFUSED, print_document, print_json, print_line, tell};
 
@@ -38,7 +37,7 @@ Exits with 3 if the budget says halt, and with 5 if it is charged but has no ans
 pub struct Ask {
     /// The dataset
     dataset: String,
-    /// The question, in SQL; without one, a prompt opens, or questions are read from standard input, one a line
+    /// The question, in SQL; without one, a prompt opens, or questions are read from standard input; each ends with ; or an empty line
     question: Option<String>,
     /// Clamp counts at 0 and averages at their bounds, afterwards
     #[arg(long)]
@@ -174,8 +173,8 @@ fn analyst(office: &dyn Office, dataset: &AccountName, who: &Who) -> Result<Opti
 /// Prints what came of a question.
 pub fn print_asked(asked: Asked, key: &Key, json: bool) -> Result<ExitCode, Failure> {
     match asked {
-        Asked::Answered { document, origin, closed } => {
-            tell_about(origin, &closed);
+        Asked::Answered { document, origin } => {
+            tell_about(origin);
             let printed = if json { print_document(&document) } else { print_line(&render::answer(&document)?) };
             printed.map_err(|failure| match failure {
                 // It is paid for: whoever asks again with its key has it.
@@ -201,11 +200,8 @@ pub fn print_asked(asked: Asked, key: &Key, json: bool) -> Result<ExitCode, Fail
     }
 }
 
-/// Tells where an answer is from, and what its charge closed.
-pub fn tell_about(origin: Origin, closed: &[ClosesDocument]) {
-    for ClosesDocument { account, branch } in closed {
-        tell(&format!("note: closed on {}", show::closed_branch(account, branch)));
-    }
+/// Tells where an answer is from.
+pub fn tell_about(origin: Origin) {
     if let Some(note) = render::origin(origin) {
         tell(note);
     }

@@ -1,11 +1,11 @@
 //! What would come of a question, for people.
 
-use taximeter_api::Explanation;
+use taximeter_api::{ExpectedAverageDocument, Explanation};
 use taximeter_ledger::AccountName;
 
 use super::render;
 use crate::ledger::receipt::what_fits;
-use crate::ledger::show::{self, Lines};
+use crate::ledger::show::{self, Lines, number};
 use crate::table::Table;
 
 /// What would happen.
@@ -20,18 +20,30 @@ pub fn text(explanation: &Explanation) -> String {
     let payers: Vec<&str> = explanation.pays.iter().map(AccountName::as_str).collect();
     lines.add("pays", payers.join(", "));
     match explanation.admitted {
-        true => {
-            lines.add("verdict", "would be answered; nothing was charged");
-            for closes in &explanation.closes {
-                lines.add("closes", show::closed_branch(&closes.account, &closes.branch));
-            }
-        }
+        true => lines.add("verdict", "would be answered; nothing was charged"),
         false => {
             lines.add("verdict", "would be refused; nothing was charged");
-            lines.add("fits", what_fits(explanation.fits.as_deref(), explanation.not_open, true));
+            lines.add("fits", what_fits(&[explanation.cost], explanation.fits.as_deref(), explanation.not_open, true));
         }
     }
-    format!("{lines}\n\n{}", parts(explanation))
+    let warnings: String = explanation.averages.iter().map(|average| format!("\n\n{}", needs(average))).collect();
+    format!("{lines}\n\n{}{warnings}", parts(explanation))
+}
+
+/// How many rows an average needs, as a warning where that is known to be more than there are.
+fn needs(average: &ExpectedAverageDocument) -> String {
+    let ExpectedAverageDocument { column, bounds: [low, high], needed_rows, expected_rows } = average;
+    let needed = format!(
+        "{column} needs at least {} in each group: with fewer, its interval is wider than the bounds {low} to {high}, and only its \
+         noisy sum and count are worth having",
+        number(*needed_rows, "row", "rows")
+    );
+    match expected_rows {
+        Some(rows) if rows < needed_rows => {
+            format!("warning: {needed}. Its groups have about {}, or fewer: offer more", number(*rows, "row", "rows"))
+        }
+        _ => format!("note: {needed}"),
+    }
 }
 
 fn parts(explanation: &Explanation) -> Table {

@@ -7,13 +7,15 @@ mod prompt;
 pub mod render;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::Args;
+use serde::Serialize;
 use taximeter_gate::Gate;
 
 use crate::ledger::LedgerArgs;
 use crate::office::Office;
-use crate::output::Failure;
+use crate::output::{Failure, print_json, print_line};
 
 /// Which ledger pays, and where the gate keeps its data.
 #[derive(Args)]
@@ -30,6 +32,15 @@ impl GateArgs {
     /// Where the command is carried out: by a server if one is named, otherwise here.
     pub fn office(&self) -> Result<Box<dyn Office>, Failure> {
         self.ledger.office_with(self.data.as_deref())
+    }
+
+    /// Prints a document: as JSON if that is wanted, otherwise as text for people.
+    pub fn print(&self, document: &impl Serialize, text: impl FnOnce() -> String) -> Result<ExitCode, Failure> {
+        match self.ledger.json {
+            true => print_json(document)?,
+            false => print_line(&text())?,
+        }
+        Ok(ExitCode::SUCCESS)
     }
 
     /// Opens the gate on this machine, and makes the ledger where there is none, if so wished.

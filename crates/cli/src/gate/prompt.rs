@@ -1,6 +1,7 @@
 //! The prompt of `taximeter ask NAME`: questions one by one, with the meter after every answer.
 
 use std::io::{self, BufRead, IsTerminal, Read};
+use std::path::Path;
 use std::process::ExitCode;
 
 use rustyline::error::ReadlineError;
@@ -15,10 +16,10 @@ use super::render;
 use crate::args::flag;
 use crate::ledger::show::account_lines;
 use crate::office::{Asked, Office};
-use crate::output::{Failure, NO_ANSWER, REFUSED, print_json, print_line, tell};
+use crate::output::{Failure, INTEGRITY_BROKEN, print_json, print_line, tell};
 
 const HELP: &str = "\
-SELECT …           ask; the charge is paid before the data are touched
+SELECT … ;         ask, over as many lines as you like; the charge is paid before the data are touched
 \\explain SELECT …  what would run, its noise and cost; charges nothing
 \\epsilon 0.01      what the next questions pay
 \\gaussian 0.05     the same in mu, for discrete Gaussian noise
@@ -27,10 +28,13 @@ SELECT …           ask; the charge is paid before the data are touched
 \\columns           what may be asked about
 \\quit              leave";
 
+/// The exit code for what cannot be used as it is written.
+const WRONG_USAGE: u8 = 2;
+
 /// The longest line that is read: much longer than any question.
 const LONGEST_LINE: u64 = 64 * 1024;
 
-/// Reads questions until there are no more. From a file or a pipe, the first one that fails ends it.
+/// Reads questions until there are no more. From a file or a pipe, the last one that fails decides how it ends.
 pub fn run(office: &dyn Office, asker: &Asker, price: Option<Price>, json: bool) -> Result<ExitCode, Failure> {
     let mut session = Session { office, asker, price, json };
     office.dataset(&asker.dataset)?;
@@ -60,61 +64,74 @@ impl Session<'_> {
         let history = self.office.typed_lines()?;
         // The first time there is none.
         let _ = editor.load_history(&history);
-        tell(&format!("Ask about {}, or \\help. The columns are:\n", self.asker.dataset));
+        tell(&format!(
+            "Ask about {}; a question ends with ; or an empty line. Or \\help. The columns are:\n",
+            self.asker.dataset
+        ));
         tell(&column_table(&self.office.dataset(&self.asker.dataset)?.schema).to_string());
-        let prompt = format!("{}> ", self.asker.dataset);
+        let (first, more) = (format!("{}> ", self.asker.dataset), "... ".to_string());
+        let mut lines = Lines::default();
         loop {
-            match editor.readline(&prompt) {
+            match editor.readline(if lines.is_empty() { &first } else { &more }) {
                 Ok(line) => {
                     let _ = editor.add_history_entry(&line);
-                    match self.line(&line) {
-                        Ok(Next::Go(_)) => {}
-                        Ok(Next::Quit) => break,
-                        Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
-                        Err(failure) => tell(&format!("error: {}", failure.message())),
+                    for (_, input) in lines.add(&line) {
+                        match self.input(&input) {
+                            Ok(Next::Go(_)) => {}
+                            Ok(Next::Quit) => return save(&mut editor, &history),
+                            Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
+                            Err(failure) => tell(&format!("error: {}", failure.message())),
+                        }
                     }
                 }
-                Err(ReadlineError::Interrupted | ReadlineError::Eof) => break,
+                // A question that is half written is given up; at the prompt itself that is leaving.
+                Err(ReadlineError::Interrupted) if !lines.is_empty() => lines = Lines::default(),
+                Err(ReadlineError::Interrupted | ReadlineError::Eof) => return save(&mut editor, &history),
                 Err(error) => return Err(broken(error)),
             }
         }
-        if !editor.history().is_empty() {
-            editor.save_history(&history).map_err(broken)?;
-        }
-        Ok(ExitCode::SUCCESS)
     }
 
-    fn line_by_line(&mut self, mut lines: impl BufRead) -> Result<ExitCode, Failure> {
+    fn line_by_line(&mut self, mut input: impl BufRead) -> Result<ExitCode, Failure> {
         let mut last = ExitCode::SUCCESS;
+        let mut lines = Lines::default();
         let mut line = Vec::new();
-        for number in 1.. {
+        loop {
             line.clear();
-            lines.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line).map_err(|error| {
+            input.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line).map_err(|error| {
                 Failure::Other(format!("the questions cannot be read: {error}; give them in a file or a pipe"))
             })?;
-            if line.is_empty() {
-                break;
-            }
+            let number = lines.number + 1;
             if line.len() as u64 > LONGEST_LINE {
                 let why = format!("the line is longer than {LONGEST_LINE} bytes, and so not a question: shorten it");
                 return Err(Failure::Usage(why).in_line(number));
             }
-            let line = str::from_utf8(&line).map_err(|_| {
+            let text = str::from_utf8(&line).map_err(|_| {
                 Failure::Usage(format!("the questions are not UTF-8 in line {number}; write them in UTF-8"))
             })?;
-            match self.line(line).map_err(|failure| failure.in_line(number))? {
-                Next::Go(code) if code == ExitCode::SUCCESS => {}
-                // A refusal leaves room for smaller questions; it is told at the end.
-                Next::Go(code) if code == ExitCode::from(REFUSED) || code == ExitCode::from(NO_ANSWER) => last = code,
-                Next::Go(code) => return Ok(code),
-                Next::Quit => break,
+            let inputs = if line.is_empty() { lines.end().into_iter().collect() } else { lines.add(text) };
+            for (number, input) in inputs {
+                match self.input(&input).map_err(|failure| failure.in_line(number)) {
+                    Ok(Next::Quit) => return Ok(last),
+                    Ok(Next::Go(code)) if code == ExitCode::SUCCESS => {}
+                    // A refusal leaves room for smaller questions, and a mistake for others; it is told at the end.
+                    Ok(Next::Go(code)) => last = code,
+                    Err(failure @ (Failure::ClosedPipe | Failure::Integrity(_))) => return Err(failure),
+                    Err(failure) => {
+                        tell(&format!("error: {}", failure.message()));
+                        last = code(&failure);
+                    }
+                }
+            }
+            if line.is_empty() {
+                return Ok(last);
             }
         }
-        Ok(last)
     }
 
-    fn line(&mut self, line: &str) -> Result<Next, Failure> {
-        let line = line.trim().trim_end_matches(';').trim_end();
+    /// Carries out a question or a command.
+    fn input(&mut self, input: &str) -> Result<Next, Failure> {
+        let line = input.trim().trim_end_matches(';').trim_end();
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         match word {
@@ -152,8 +169,8 @@ impl Session<'_> {
     fn ask(&self, question: &str) -> Result<ExitCode, Failure> {
         let (request, key) = (self.asker.request(question, self.price()?), Key::generate()?);
         match self.office.ask(&request, self.asker.by.as_ref(), &key)? {
-            Asked::Answered { document, origin, closed } if !self.json => {
-                tell_about(origin, &closed);
+            Asked::Answered { document, origin } if !self.json => {
+                tell_about(origin);
                 print_line(&render::short_answer(&document)?)?;
                 Ok(ExitCode::SUCCESS)
             }
@@ -185,6 +202,69 @@ impl Session<'_> {
             false => print_line(&account_lines(&account).to_string()),
         }
     }
+}
+
+/// The lines of a question, until it ends: with a semicolon, an empty line, or the beginning of the next one. A command is one line.
+#[derive(Default)]
+struct Lines {
+    question: String,
+    /// The line where the question begins.
+    begins: u64,
+    /// The line that was added last.
+    number: u64,
+}
+
+impl Lines {
+    fn is_empty(&self) -> bool {
+        self.question.is_empty()
+    }
+
+    /// Adds a line; returns what ends with it, each with the line where it begins.
+    fn add(&mut self, line: &str) -> Vec<(u64, String)> {
+        self.number += 1;
+        let text = line.trim();
+        let word = text.split_whitespace().next().unwrap_or_default().trim_end_matches(';');
+        let is_command = text.starts_with('\\') || self.is_empty() && ["exit", "quit", "help"].contains(&word);
+        // There are no questions within questions.
+        let begins = is_command || word.eq_ignore_ascii_case("select");
+        let mut ended: Vec<_> = if begins || text.is_empty() { self.end().into_iter().collect() } else { Vec::new() };
+        if is_command {
+            ended.push((self.number, text.to_string()));
+        } else if !text.is_empty() {
+            if self.is_empty() {
+                self.begins = self.number;
+            } else {
+                self.question.push('\n');
+            }
+            self.question.push_str(line.trim_end());
+            if text.ends_with(';') {
+                ended.extend(self.end());
+            }
+        }
+        ended
+    }
+
+    /// What is there without an end.
+    fn end(&mut self) -> Option<(u64, String)> {
+        (!self.is_empty()).then(|| (self.begins, std::mem::take(&mut self.question)))
+    }
+}
+
+/// How the program would end if this were all.
+fn code(failure: &Failure) -> ExitCode {
+    match failure {
+        Failure::Usage(_) => ExitCode::from(WRONG_USAGE),
+        Failure::Integrity(_) => ExitCode::from(INTEGRITY_BROKEN),
+        Failure::ClosedPipe | Failure::Other(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Remembers what was typed.
+fn save(editor: &mut DefaultEditor, path: &Path) -> Result<ExitCode, Failure> {
+    if !editor.history().is_empty() {
+        editor.save_history(path).map_err(|error| Failure::Other(format!("the prompt: {error}")))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// What is offered, in words.

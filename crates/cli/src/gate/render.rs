@@ -1,9 +1,8 @@
 //! Answers for people. They are read from the stored document, so that a repeated one looks the same.
 
-use serde_json::Value as Json;
-use taximeter_accounting::Cost;
+use serde_json::{Number as Decimal, Value as Json};
 use taximeter_api::{Computed, Problem};
-use taximeter_gate::Origin;
+use taximeter_gate::{AnswerDocument, Estimate, Origin, PayingAccount};
 
 use crate::ledger::show::{self, Lines};
 use crate::output::{Failure, show_number};
@@ -12,13 +11,13 @@ use crate::table::Table;
 /// An answer: the table, and what stands behind it.
 pub fn answer(document: &str) -> Result<String, Failure> {
     let answer = parse(document)?;
-    Ok(format!("{}\n\n{}\n\n{}", table(&answer)?, behind(&answer)?, accounts(&answer)?))
+    Ok(format!("{}\n\n{}\n\n{}", table(&answer)?, behind(&answer), accounts(&answer.accounts)))
 }
 
 /// An answer in few words: the table, and a line with the meter.
 pub fn short_answer(document: &str) -> Result<String, Failure> {
     let answer = parse(document)?;
-    Ok(format!("{}\n{}", table(&answer)?, meter(&answer)?))
+    Ok(format!("{}\n{}", table(&answer)?, meter(&answer)))
 }
 
 /// What to say about an answer that was not made just now.
@@ -49,73 +48,69 @@ pub fn with_position(question: &str, problem: Problem) -> Failure {
     Failure::Usage(format!("{problem}\n\n  {visible}\n  {}^", " ".repeat(column.min(WIDTH / 2))))
 }
 
-fn parse(document: &str) -> Result<Json, Failure> {
-    serde_json::from_str(document).map_err(|error| broken(&error.to_string()))
+fn parse(document: &str) -> Result<AnswerDocument, Failure> {
+    serde_json::from_str(document).map_err(broken)
 }
 
-fn broken(why: &str) -> Failure {
-    Failure::Integrity(format!("a stored answer cannot be read: {why}"))
+fn broken(error: serde_json::Error) -> Failure {
+    Failure::Integrity(format!("a stored answer cannot be read: {error}"))
 }
 
-fn list<'a>(document: &'a Json, name: &str) -> Result<&'a Vec<Json>, Failure> {
-    document[name].as_array().ok_or_else(|| broken(&format!("it has no {name}")))
-}
-
-fn table(answer: &Json) -> Result<Table, Failure> {
-    let columns = list(answer, "columns")?;
+fn table(answer: &AnswerDocument) -> Result<Table, Failure> {
     let mut headings = Vec::new();
-    for column in columns {
-        let name = column["name"].as_str().unwrap_or_default();
-        match column["aggregate"].is_null() {
-            true => headings.push(name.to_string()),
-            false => headings.extend([format!(">{name}"), ">95% interval".to_string()]),
+    let mut columns = Vec::new();
+    for (at, column) in answer.columns.iter().enumerate() {
+        let cells = answer.rows.iter().map(|row| row.get(at).unwrap_or(&Json::Null));
+        if column.aggregate.is_none() {
+            headings.push(column.name.clone());
+            columns.push(cells.map(text).collect());
+            continue;
         }
+        headings.extend([format!(">{}", column.name), ">95% interval".to_string()]);
+        let estimates = cells.map(|cell| serde_json::from_value(cell.clone()).map_err(broken));
+        columns.extend(estimate_columns(&estimates.collect::<Result<Vec<Estimate>, Failure>>()?));
     }
     let mut table = Table::new(&headings);
-    let rows = list(answer, "rows")?;
-    // The numbers of a column stand with their points below each other.
-    let places = |at: usize| rows.iter().flat_map(|row| numbers(&row[at])).map(places).max().unwrap_or(0);
-    let places: Vec<usize> = (0..columns.len()).map(places).collect();
-    for row in rows {
-        let mut cells = Vec::new();
-        for ((cell, column), places) in row.as_array().into_iter().flatten().zip(columns).zip(&places) {
-            if column["aggregate"].is_null() {
-                cells.push(text(cell));
-                continue;
-            }
-            let interval = match &cell["interval"] {
-                Json::Array(ends) => {
-                    let end = |end: Option<&Json>| end.map_or(String::new(), |end| padded(end, *places));
-                    format!("{} to {}", end(ends.first()), end(ends.last()))
-                }
-                _ => "unknown: too few rows".to_string(),
-            };
-            cells.extend([
-                if cell["value"].is_null() { "–".to_string() } else { padded(&cell["value"], *places) },
-                interval,
-            ]);
-        }
-        table.row(cells);
+    for at in 0..answer.rows.len() {
+        table.row(columns.iter().map(|column| column[at].clone()));
     }
     Ok(table)
 }
 
-/// The numbers of a cell: the value, and the ends of its interval.
-fn numbers(cell: &Json) -> impl Iterator<Item = &Json> {
-    let ends = cell["interval"].as_array().into_iter().flatten();
-    std::iter::once(&cell["value"]).chain(ends).filter(|number| number.is_number())
+/// The numbers of a column, and their intervals, with the points below each other.
+fn estimate_columns(estimates: &[Estimate]) -> [Vec<String>; 2] {
+    let numbers = estimates.iter().flat_map(|estimate| estimate.value.iter().chain(estimate.interval.iter().flatten()));
+    let most = numbers.map(places).max().unwrap_or(0);
+    let value = |estimate: &Estimate| estimate.value.as_ref().map_or("–".to_string(), |value| padded(value, most));
+    let interval = |estimate: &Estimate| match &estimate.interval {
+        Some([low, high]) => format!("{} to {}", padded(low, most), padded(high, most)),
+        None => too_few(estimate),
+    };
+    [estimates.iter().map(value).collect(), estimates.iter().map(interval).collect()]
+}
+
+/// The sum and the count of an average that has no value: there may be no rows at all.
+fn too_few(average: &Estimate) -> String {
+    let shown = |number: &Decimal| grouped(number.as_str());
+    let part = |part: &Option<Box<Estimate>>| match part.as_deref() {
+        Some(Estimate { value: Some(value), interval: Some([low, high]), .. }) => {
+            format!("{} ({} to {})", shown(value), shown(low), shown(high))
+        }
+        _ => "–".to_string(),
+    };
+    format!("unknown: sum {} of {} rows", part(&average.sum), part(&average.count))
 }
 
 /// How many decimal places a number is written with.
-fn places(number: &Json) -> usize {
-    number.to_string().split_once('.').map_or(0, |(_, fraction)| fraction.len())
+fn places(number: &Decimal) -> usize {
+    number.as_str().split_once('.').map_or(0, |(_, fraction)| fraction.len())
 }
 
 /// A number with so many decimal places, or with its own if those are more.
-fn padded(number: &Json, most: usize) -> String {
+fn padded(number: &Decimal, most: usize) -> String {
     let missing = most.saturating_sub(places(number));
     let point = if places(number) == 0 && missing > 0 { "." } else { "" };
-    format!("{}{point}{}", text(number), "0".repeat(missing))
+    format!("{}{point}{}", grouped(number.as_str()), "0".repeat(missing))
 }
 
 /// The scale of noise, with six digits.
@@ -155,58 +150,46 @@ pub fn grouped(number: &str) -> String {
     format!("{sign}{shown}{fraction}")
 }
 
-fn cost(document: &Json) -> Result<String, Failure> {
-    let cost = Cost::from_json(&document.to_string()).map_err(|error| broken(&error.to_string()))?.cost;
-    Ok(show::costs(&[cost]))
-}
-
-fn behind(answer: &Json) -> Result<Lines, Failure> {
+fn behind(answer: &AnswerDocument) -> Lines {
     let mut lines = Lines::default();
-    lines.add("charged", cost(&answer["cost"])?);
-    for column in list(answer, "columns")? {
-        for part in column["parts"].as_array().into_iter().flatten() {
-            lines.add(
-                "noise",
-                format!(
-                    "{}: {} of scale {}, paid with {}",
-                    part["measure"].as_str().unwrap_or_default(),
-                    part["noise"].as_str().unwrap_or_default(),
-                    part["scale"].as_f64().map_or("∞".to_string(), scale),
-                    cost(&part["cost"])?
-                ),
-            );
-        }
+    lines.add("charged", show::costs(&[answer.cost]));
+    for part in answer.columns.iter().flat_map(|column| &column.parts) {
+        let (scale, cost) = (scale(part.scale.0), show::costs(&[part.cost]));
+        lines.add("noise", format!("{}: {} of scale {scale}, paid with {cost}", part.measure, part.noise));
     }
-    for step in list(answer, "post_processing")? {
-        lines.add("afterwards", text(step));
+    for step in &answer.post_processing {
+        lines.add("afterwards", step);
     }
-    lines.add("protects", text(&answer["protects"]));
-    lines.add("record", text(&answer["receipt"]["sequence"]));
-    lines.add("key", text(&answer["key"]));
-    Ok(lines)
+    lines.add("protects", &answer.protects);
+    lines.add("record", grouped(&answer.receipt.sequence.to_string()));
+    lines.add("key", &answer.key);
+    lines
 }
 
-fn accounts(answer: &Json) -> Result<Table, Failure> {
+fn accounts(accounts: &[PayingAccount]) -> Table {
     let mut table = Table::new(&["account", ">left", "guarantee", ">reading"]);
-    for account in list(answer, "accounts")? {
-        let filter = account["filter_guarantee"].as_str().unwrap_or("no budget");
-        table.row([
-            text(&account["account"]),
-            show::share(account["left"].as_f64()),
-            filter.to_string(),
-            show::reading(account["reading"].as_f64().map(Computed), false),
-        ]);
+    for account in accounts {
+        let filter = account.filter_guarantee.as_deref().unwrap_or("no budget");
+        table.row([account.account.to_string(), left(account), filter.to_string(), reading(account)]);
     }
-    Ok(table)
+    table
 }
 
 /// What every account has left, in a line.
-fn meter(answer: &Json) -> Result<String, Failure> {
-    let accounts = list(answer, "accounts")?.iter().map(|account| {
-        let (left, reading) = (account["left"].as_f64(), account["reading"].as_f64().map(Computed));
-        format!("{}: {} left, reading {}", text(&account["account"]), show::share(left), show::reading(reading, false))
-    });
-    Ok(format!("[{} charged; {}]", cost(&answer["cost"])?, accounts.collect::<Vec<_>>().join("; ")))
+fn meter(answer: &AnswerDocument) -> String {
+    let accounts = answer
+        .accounts
+        .iter()
+        .map(|account| format!("{}: {} left, reading {}", account.account, left(account), reading(account)));
+    format!("[{} charged; {}]", show::costs(&[answer.cost]), accounts.collect::<Vec<_>>().join("; "))
+}
+
+fn left(account: &PayingAccount) -> String {
+    show::share(account.left.map(|left| left.0))
+}
+
+fn reading(account: &PayingAccount) -> String {
+    show::reading(account.reading.map(Computed::from), false)
 }
 
 #[cfg(test)]
@@ -235,7 +218,7 @@ mod tests {
 
     #[test]
     fn the_numbers_of_a_column_have_the_same_places() {
-        let number = |text: &str| serde_json::from_str::<Json>(text).unwrap();
+        let number = |text: &str| serde_json::from_str::<Decimal>(text).unwrap();
         for (written, shown) in [("-1234.5", "-1,234.500"), ("7", "7.000"), ("0.125", "0.125")] {
             assert_eq!(padded(&number(written), 3), shown);
         }

@@ -8,10 +8,12 @@ use serde::Serialize;
 use taximeter_accounting::{Amount, Cost, Odometer, OdometerRule, Rounding};
 use taximeter_api::Computed;
 use taximeter_lab::engine::heuristics::Heuristic;
-use taximeter_lab::engine::stopping::{Violation, stopping_time};
+use taximeter_lab::engine::stopping::stopping_time;
+use taximeter_lab::{Boundary, Sides};
 
 use crate::args::{Level, RuleArgs, flag};
-use crate::output::{Failure, print_json, print_line, show_number, thousands};
+use crate::lab::usage;
+use crate::output::{Failure, print, show_number, thousands};
 use crate::progress::Progress;
 
 /// How often the stopping-time adversary beats an odometer, exactly
@@ -29,8 +31,8 @@ pub struct Attack {
     #[arg(long, value_name = "EPSILON")]
     epsilon: String,
     /// How many rounds the adversary may play
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    rounds: u64,
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    rounds: u32,
     /// The delta at which the odometer reads
     #[arg(long, value_name = "DELTA", default_value = "1e-6")]
     at_delta: String,
@@ -48,10 +50,10 @@ fn names() -> PossibleValuesParser {
 }
 
 #[derive(Serialize)]
-struct Document {
-    odometer: String,
+struct Document<'a> {
+    odometer: &'a str,
     epsilon: Amount,
-    rounds: u64,
+    rounds: u32,
     at_delta: Amount,
     two_sided: bool,
     probability: Computed,
@@ -71,94 +73,68 @@ impl Attack {
                 "an attack needs an epsilon above 0, and a delta above 0 and below 1".to_string(),
             ));
         }
-        let rule = OdometerRule::ALL.into_iter().find(|rule| rule.name() == self.odometer);
-        self.rules.refuse_foreign(None, rule)?;
+        let (readings, sides) = self.readings(epsilon, at_delta)?;
         let progress = Progress::new("attacking");
-        let tell = |round: u64| progress.share(round as f64 / self.rounds as f64);
-        let (violation, two_sided) =
-            match Heuristic::ALL.into_iter().find(|heuristic| heuristic.name() == self.odometer) {
-                Some(heuristic) => (
-                    stopping_time(epsilon, self.rounds, |round| {
-                        tell(round);
-                        heuristic.reading(epsilon.approximate(), round, at_delta.approximate())
-                    }),
-                    true,
-                ),
-                None => self.against_odometer(epsilon, at_delta, &tell)?,
-            };
+        let tell = |round, _| progress.share(round as f64 / f64::from(self.rounds));
+        let violation = stopping_time(epsilon, &readings, tell);
         drop(progress);
-        self.print(epsilon, at_delta, violation, two_sided)
+        let judged = violation.on(sides);
+        let ratio = judged.over(at_delta.approximate());
+        let document = Document {
+            odometer: &self.odometer,
+            epsilon,
+            rounds: self.rounds,
+            at_delta,
+            two_sided: sides == Sides::Both,
+            probability: Computed(judged.middle()),
+            above: Computed(violation.above.middle()),
+            below: Computed(violation.below.middle()),
+            ratio: Computed(ratio.middle()),
+            ratio_lower: Computed(ratio.lower),
+            ratio_upper: Computed(ratio.upper),
+        };
+        print(self.json, &document, || document.text())
     }
 
-    fn against_odometer(
-        &self,
-        epsilon: Amount,
-        at_delta: Amount,
-        tell: &dyn Fn(u64),
-    ) -> Result<(Violation, bool), Failure> {
+    /// What the odometer reads after each round, and on which sides that is meant as a bound.
+    fn readings(&self, epsilon: Amount, at_delta: Amount) -> Result<(Boundary, Sides), Failure> {
+        let rounds = self.rounds as usize;
+        if let Some(heuristic) = Heuristic::ALL.into_iter().find(|heuristic| heuristic.name() == self.odometer) {
+            self.rules.refuse_foreign(None, None)?;
+            return Ok((heuristic.readings(epsilon, at_delta, rounds), Sides::Both));
+        }
+        let rule = OdometerRule::from_name(&self.odometer)?;
+        self.rules.refuse_foreign(None, Some(rule))?;
         let level = Level { at_delta, mechanism_delta: Amount::ZERO, expected: Amount::ONE };
-        let spec = self.rules.odometer(OdometerRule::from_name(&self.odometer)?, level)?;
-        let mut odometer = Odometer::new(spec)?;
-        let cost = Cost::Pure { epsilon };
-        let mut failed = None;
-        let violation = stopping_time(epsilon, self.rounds, |round| {
-            tell(round);
-            failed = failed.take().or(odometer.charge(&cost).err());
-            odometer.reading().value
-        });
-        match failed {
-            Some(error) => Err(error.into()),
-            None => Ok((violation, odometer.guarantee().two_sided)),
-        }
+        let odometer = Odometer::new(self.rules.odometer(rule, level)?)?;
+        let sides = Sides::of(&odometer);
+        Ok((Boundary::of_odometer(odometer, &Cost::Pure { epsilon }, rounds).map_err(usage)?, sides))
     }
+}
 
-    fn print(
-        &self,
-        epsilon: Amount,
-        at_delta: Amount,
-        violation: Violation,
-        two_sided: bool,
-    ) -> Result<ExitCode, Failure> {
-        // What the rule claims: both sides, or the upper one.
-        let judged = if two_sided { violation.total() } else { violation.above };
-        let delta = at_delta.approximate();
-        let ratio = judged.middle() / delta;
-        if self.json {
-            print_json(&Document {
-                odometer: self.odometer.clone(),
-                epsilon,
-                rounds: self.rounds,
-                at_delta,
-                two_sided,
-                probability: Computed(judged.middle()),
-                above: Computed(violation.above.middle()),
-                below: Computed(violation.below.middle()),
-                ratio: Computed(ratio),
-                ratio_lower: Computed(judged.lower / delta),
-                ratio_upper: Computed(judged.upper / delta),
-            })?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        let verdict = if judged.lower > delta {
+impl Document<'_> {
+    fn text(&self) -> String {
+        let verdict = if self.ratio_lower.0 > 1.0 {
             "the odometer is broken"
-        } else if judged.upper <= delta {
+        } else if self.ratio_upper.0 <= 1.0 {
             "the odometer holds"
         } else {
             "too close to tell"
         };
-        let claim = if two_sided { "|loss| ≤ reading" } else { "loss ≤ reading" };
-        print_line(&format!(
-            "{} against up to {} rounds of ε = {epsilon}, stopped at the first violation:\n\n\
+        let claim = if self.two_sided { "|loss| ≤ reading" } else { "loss ≤ reading" };
+        format!(
+            "{} against up to {} rounds of ε = {}, stopped at the first violation:\n\n\
              loss above the reading   {}\n\
              loss below its negative  {}\n\
-             claimed                  {claim}, but for a probability of {at_delta}\n\
+             claimed                  {claim}, but for a probability of {}\n\
              ratio                    {}\n\n{verdict}.",
             self.odometer,
-            thousands(self.rounds),
-            show_number(violation.above.middle()),
-            show_number(violation.below.middle()),
-            show_number(ratio),
-        ))?;
-        Ok(ExitCode::SUCCESS)
+            thousands(self.rounds.into()),
+            self.epsilon,
+            show_number(self.above.0),
+            show_number(self.below.0),
+            self.at_delta,
+            show_number(self.ratio.0),
+        )
     }
 }

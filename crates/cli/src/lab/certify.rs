@@ -69,8 +69,8 @@ impl From<&Check> for CheckJson {
         CheckJson {
             name: check.name.clone(),
             claim: if check.claim == Claim::Valid { "valid" } else { "invalid" },
-            ratio_lower: Computed(check.worst.lower / check.delta),
-            ratio_upper: Computed(check.worst.upper / check.delta),
+            ratio_lower: Computed(check.ratio().lower),
+            ratio_upper: Computed(check.ratio().upper),
             passed: check.passes(),
         }
     }
@@ -85,6 +85,6 @@ fn line(check: &Check) -> String {
         (false, Claim::Invalid) => ("FAILED", "not caught"),
     };
     // A valid rule is judged by its upper end, an invalid one by its lower end.
-    let end = if check.claim == Claim::Valid { check.worst.upper } else { check.worst.lower };
-    format!("{mark}  {:>11} of δ  {}: {verdict}", show_number(end / check.delta), check.name)
+    let end = if check.claim == Claim::Valid { check.ratio().upper } else { check.ratio().lower };
+    format!("{mark}  {:>11} of δ  {}: {verdict}", show_number(end), check.name)
 }

@@ -4,30 +4,31 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use plotters::chart::SeriesLabelPosition;
-use taximeter_accounting::reference::FixedRounds;
+use plotters::chart::SeriesLabelPosition::{self, LowerLeft, LowerRight, UpperLeft, UpperRight};
+use taximeter_accounting::reference::{FixedRounds, MixedRounds};
 use taximeter_accounting::{
-    Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Odometer, OdometerRule, OdometerSpec, Verdict,
+    Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Odometer, OdometerRule, OdometerSpec,
 };
 use taximeter_lab::engine::heuristics::Heuristic;
-use taximeter_lab::engine::stopping::stopping_times;
+use taximeter_lab::engine::stopping::stopping_time;
+use taximeter_lab::{Boundary, Run, Sides};
 
-use crate::figure::{self, Axis, Kind, Line, Panel, Scale};
+use crate::figure::{self, Axis, Kind, Line, Panel, spread};
+use crate::lab::usage;
 use crate::output::{Failure, tell};
 use crate::progress::Progress;
-use crate::random::Random;
 
 /// Draw the evidence as SVG
 ///
 /// separation: what the misused theorem claims against what it delivers, as the ride gets longer. tightness: every rule against
-/// the optimum with everything fixed in advance. queries: how many a budget answers. ride: one ride with filter, odometer and the
-/// loss that really happened.
+/// the optimum with everything fixed in advance. queries: how many a budget answers. mixed: how many small ones it answers after a
+/// large one. ride: one ride with filter, odometer and the loss that really happened.
 #[derive(Args)]
 pub struct Figures {
     /// Which figure
-    #[arg(value_name = "NAME", value_parser = ["separation", "tightness", "queries", "ride", "all"])]
+    #[arg(value_name = "NAME", value_parser = ["separation", "tightness", "queries", "mixed", "ride", "all"])]
     name: String,
-    /// The folder to write to
+    /// The folder to write to; it is made if it is not there
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
     /// The seed of the ride
@@ -40,12 +41,17 @@ type Drawing<'a> = &'a dyn Fn(&Path) -> Result<(), Failure>;
 
 impl Figures {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let drawings: [(&str, Drawing); 4] = [
+        let drawings: [(&str, Drawing); 5] = [
             ("separation", &separation),
             ("tightness", &tightness),
             ("queries", &queries),
+            ("mixed", &mixed),
             ("ride", &|path| ride(path, self.seed)),
         ];
+        std::fs::create_dir_all(&self.out).map_err(|error| {
+            let folder = self.out.display();
+            Failure::Usage(format!("--out: the folder {folder} cannot be made: {error}; name another"))
+        })?;
         for (name, drawing) in drawings.into_iter().filter(|(name, _)| self.name == "all" || self.name == *name) {
             let path = self.out.join(format!("{name}.svg"));
             drawing(&path)?;
@@ -59,84 +65,58 @@ fn amount(text: &str) -> Result<Amount, Failure> {
     Ok(Amount::parse_exact(text)?)
 }
 
-/// Whole numbers from one to another, evenly spread on a logarithmic scale.
-fn spread(from: f64, to: f64, points: u32) -> Vec<u64> {
-    let at = |step: u32| (from * (to / from).powf(f64::from(step) / f64::from(points))).round() as u64;
-    let mut numbers: Vec<u64> = (0..=points).map(at).collect();
-    numbers.dedup();
-    numbers
+fn own(name: &str) -> Line {
+    Line::new(Kind::Own, name)
 }
 
 /// Rounds of ε = 0.001 at δ = 10⁻⁶, up to a hundred thousand: the exact probability of a violation, and the readings themselves.
 fn separation(path: &Path) -> Result<(), Failure> {
-    const ROUNDS: u64 = 100_000;
+    const ROUNDS: usize = 100_000;
     let (epsilon, delta) = (amount("0.001")?, amount("1e-6")?);
+    let mut attacked: Vec<(String, Boundary, Sides)> = Vec::new();
+    for heuristic in Heuristic::ALL {
+        let readings = heuristic.readings(epsilon, delta, ROUNDS);
+        attacked.push((format!("{} (not valid)", heuristic.name()), readings, Sides::Both));
+    }
+    let rules =
+        [OdometerRule::Advanced, OdometerRule::NormalMixture, OdometerRule::Stitched, OdometerRule::RenyiMixture];
+    for rule in rules {
+        let odometer = Odometer::new(OdometerSpec::new(rule, delta))?;
+        let sides = Sides::of(&odometer);
+        let readings = Boundary::of_odometer(odometer, &Cost::Pure { epsilon }, ROUNDS).map_err(usage)?;
+        attacked.push((rule.name().to_string(), readings, sides));
+    }
     let points = spread(10.0, ROUNDS as f64, 60);
     let progress = Progress::new("attacking");
-    let (mut violations, mut readings) = (Vec::new(), Vec::new());
-    let mut attack = |name: &str, two_sided: bool, reading: &mut dyn FnMut(u64) -> f64| {
-        let (mut ratio, mut read) = (Vec::new(), Vec::new());
-        stopping_times(
-            epsilon,
-            ROUNDS,
-            |round| {
-                let value = reading(round);
-                if points.binary_search(&round).is_ok() {
-                    read.push((round as f64, value));
-                }
-                value
-            },
-            |round, violation| {
-                if points.binary_search(&round).is_ok() {
-                    let judged = if two_sided { violation.total() } else { violation.above };
-                    ratio.push((round as f64, judged.middle() / delta.approximate()));
-                }
-                progress.share((violations.len() as f64 + round as f64 / ROUNDS as f64) / 6.0);
-            },
-        );
-        violations.push(Line { name: name.to_string(), points: ratio, kind: Kind::Own });
-        readings.push(Line { name: name.to_string(), points: read, kind: Kind::Own });
-    };
-    let rules = [OdometerRule::Advanced, OdometerRule::NormalMixture, OdometerRule::Stitched];
-    for heuristic in Heuristic::ALL {
-        let name = format!("{} (not valid)", heuristic.name());
-        attack(&name, true, &mut |round| heuristic.reading(epsilon.approximate(), round, delta.approximate()));
-    }
-    for rule in rules.into_iter().chain([OdometerRule::RenyiMixture]) {
-        let mut odometer = Odometer::new(OdometerSpec::new(rule, delta))?;
-        let cost = Cost::Pure { epsilon };
-        let two_sided = odometer.guarantee().two_sided;
-        let mut failed = None;
-        attack(rule.name(), two_sided, &mut |_| {
-            failed = failed.take().or(odometer.charge(&cost).err());
-            odometer.reading().value
+    let claimed = [(points[0] as f64, 1.0), (ROUNDS as f64, 1.0)];
+    let mut violations = vec![Line::new(Kind::Reference, "what is claimed").through(claimed)];
+    let mut read = Vec::new();
+    for (at, (name, readings, sides)) in attacked.iter().enumerate() {
+        let mut ratios = own(name);
+        stopping_time(epsilon, readings, |round, violation| {
+            if points.binary_search(&(round as u64)).is_ok() {
+                ratios.points.push((round as f64, violation.on(*sides).middle() / delta.approximate()));
+            }
+            progress.share((at as f64 + round as f64 / ROUNDS as f64) / attacked.len() as f64);
         });
-        if let Some(error) = failed {
-            return Err(error.into());
-        }
+        violations.push(ratios);
+        read.push(own(name).through(points.iter().map(|&round| (round as f64, readings.after(round as usize)))));
     }
     drop(progress);
-    let ends = [points[0] as f64, ROUNDS as f64];
-    let claimed = Line {
-        name: "what is claimed".to_string(),
-        points: ends.iter().map(|&end| (end, 1.0)).collect(),
-        kind: Kind::Reference,
-    };
-    violations.insert(0, claimed);
     let panels = [
         Panel {
-            title: "What they deliver".to_string(),
-            x: Axis::new("rounds that the adversary may play", Scale::Logarithmic),
-            y: Axis { range: Some((1e-4, 100.0)), ..Axis::new("probability of a violation ÷ δ", Scale::Logarithmic) },
+            title: "What they deliver",
+            x: Axis::logarithmic("rounds that the adversary may play"),
+            y: Axis::logarithmic("probability of a violation ÷ δ").from(1e-4, 100.0),
             lines: violations,
-            legend: SeriesLabelPosition::LowerRight,
+            legend: LowerRight,
         },
         Panel {
-            title: "What they read".to_string(),
-            x: Axis::new("round", Scale::Logarithmic),
-            y: Axis::new("reading, ε", Scale::Logarithmic),
-            lines: readings,
-            legend: SeriesLabelPosition::LowerRight,
+            title: "What they read",
+            x: Axis::logarithmic("round"),
+            y: Axis::logarithmic("reading, ε"),
+            lines: read,
+            legend: LowerRight,
         },
     ];
     figure::draw(path, "An adversary who stops when it likes: ε = 0.001 a round, δ = 1e-6", &panels)
@@ -165,60 +145,120 @@ fn tightness(path: &Path) -> Result<(), Failure> {
         }
     }
     drop(progress);
-    let panel = |title: &str, lines: Vec<Line>| Panel {
-        title: title.to_string(),
-        x: Axis::new("number of costs", Scale::Logarithmic),
-        y: Axis { range: Some((0.9, 3.4)), ..Axis::new("ε ÷ the optimum fixed in advance", Scale::Linear) },
+    let panel = |title: &'static str, lines: Vec<Line>| Panel {
+        title,
+        x: Axis::logarithmic("number of costs"),
+        y: Axis::linear("ε ÷ the optimum fixed in advance").from(0.9, 3.4),
         lines,
-        legend: SeriesLabelPosition::UpperRight,
+        legend: UpperRight,
     };
     let panels = [panel("Odometers", odometers), panel("Filters", filters)];
     figure::draw(path, "How far from the optimum: costs of ε = 0.01 each, δ = 1e-6", &panels)
 }
 
-fn own(name: &str) -> Line {
-    Line { name: name.to_string(), points: Vec::new(), kind: Kind::Own }
+/// How many questions of ε = 0.01 each of some filters answers, beside the optimum: as numbers and as shares.
+struct Answered {
+    optimum: Line,
+    counts: Vec<Line>,
+    shares: Vec<Line>,
+}
+
+impl Answered {
+    fn new(names: &[&str]) -> Answered {
+        let lines = || names.iter().map(|name| own(name)).collect();
+        Answered { optimum: Line::new(Kind::Reference, "optimum fixed in advance"), counts: lines(), shares: lines() }
+    }
+
+    /// Adds what the optimum and the filters answer at one place.
+    fn add(&mut self, x: f64, best: u64, filters: impl IntoIterator<Item = Filter>) -> Result<(), Failure> {
+        let question = Cost::Pure { epsilon: amount("0.01")? };
+        self.optimum.points.push((x, best as f64));
+        for (at, filter) in filters.into_iter().enumerate() {
+            let count = filter.count(&question)?.count as f64;
+            self.counts[at].points.push((x, count));
+            if best > 0 {
+                self.shares[at].points.push((x, count / best as f64));
+            }
+        }
+        Ok(())
+    }
+
+    /// Both as panels, each with its legend at one of two places.
+    fn panels(self, title: &'static str, x: fn() -> Axis, y: Axis, legends: [SeriesLabelPosition; 2]) -> [Panel; 2] {
+        let [first, second] = legends;
+        let counts = std::iter::once(self.optimum).chain(self.counts).collect();
+        let share = Axis::linear("share").from(0.0, 1.4);
+        [
+            Panel { title, x: x(), y, lines: counts, legend: first },
+            Panel { title: "As a share of the optimum", x: x(), y: share, lines: self.shares, legend: second },
+        ]
+    }
 }
 
 /// How many questions of ε = 0.01 a budget answers.
 fn queries(path: &Path) -> Result<(), Failure> {
+    const STEPS: u32 = 30;
     let (cost, delta) = (Cost::Pure { epsilon: amount("0.01")? }, amount("1e-6")?);
-    let mut counts: Vec<Line> = FilterRule::ALL.map(|rule| own(rule.name())).into();
-    let mut shares: Vec<Line> = FilterRule::ALL.map(|rule| own(rule.name())).into();
-    let mut optimum = Line { name: "optimum fixed in advance".to_string(), points: Vec::new(), kind: Kind::Reference };
+    let mut answered = Answered::new(&FilterRule::ALL.map(FilterRule::name));
     let progress = Progress::new("drawing");
-    for step in 0..=30 {
-        progress.share(f64::from(step) / 30.0);
-        let epsilon = 0.1 * 100f64.powf(f64::from(step) / 30.0);
+    for step in 0..=STEPS {
+        progress.share(f64::from(step) / f64::from(STEPS));
+        let epsilon = 0.1 * 100f64.powf(f64::from(step) / f64::from(STEPS));
         let budget = Budget::new(Amount::at_most(epsilon), delta)?;
-        let best = FixedRounds::optimal_count(&cost, &budget)?.count as f64;
-        optimum.points.push((epsilon, best));
-        for (at, rule) in FilterRule::ALL.into_iter().enumerate() {
-            let count = Filter::new(FilterSpec::new(rule, budget))?.count(&cost)?.count as f64;
-            counts[at].points.push((epsilon, count));
-            shares[at].points.push((epsilon, count / best));
-        }
+        let filters = FilterRule::ALL.map(|rule| Filter::new(FilterSpec::new(rule, budget)));
+        let filters = filters.into_iter().collect::<Result<Vec<_>, _>>()?;
+        answered.add(epsilon, FixedRounds::optimal_count(&cost, &budget)?.count, filters)?;
     }
     drop(progress);
-    counts.insert(0, optimum);
-    let x = || Axis::new("budget, ε (δ = 1e-6)", Scale::Logarithmic);
-    let panels = [
-        Panel {
-            title: "Questions answered".to_string(),
-            x: x(),
-            y: Axis::new("questions of ε = 0.01", Scale::Logarithmic),
-            lines: counts,
-            legend: SeriesLabelPosition::UpperLeft,
-        },
-        Panel {
-            title: "As a share of the optimum".to_string(),
-            x: x(),
-            y: Axis { range: Some((0.0, 1.4)), ..Axis::new("share", Scale::Linear) },
-            lines: shares,
-            legend: SeriesLabelPosition::UpperRight,
-        },
-    ];
+    let x = || Axis::logarithmic("budget, ε (δ = 1e-6)");
+    let y = Axis::logarithmic("questions of ε = 0.01");
+    let panels = answered.panels("Questions answered", x, y, [UpperLeft, UpperRight]);
     figure::draw(path, "What a budget answers", &panels)
+}
+
+/// How many questions of ε = 0.01 still fit after one large one: nothing closes.
+fn mixed(path: &Path) -> Result<(), Failure> {
+    const STEPS: u32 = 50;
+    let (budget, small) = (Budget::parse("1,1e-6")?, Cost::Pure { epsilon: amount("0.01")? });
+    let mut answered = Answered::new(&["basic: adding up", "residue: reach"]);
+    let progress = Progress::new("drawing");
+    for step in 0..=STEPS {
+        progress.share(f64::from(step) / f64::from(STEPS));
+        let epsilon = Amount::from_units(Amount::ONE.units() / u128::from(STEPS) * u128::from(step));
+        let large = Cost::Pure { epsilon };
+        let mut filters = Vec::new();
+        for rule in [FilterRule::Basic, FilterRule::Residue] {
+            let mut filter = Filter::new(FilterSpec::new(rule, budget))?;
+            filter.charge(&large)?;
+            filters.push(filter);
+        }
+        answered.add(epsilon.approximate(), most_after(&large, &small, &budget)?, filters)?;
+    }
+    drop(progress);
+    let x = || Axis::linear("ε of the large question");
+    let y = Axis::linear("questions of ε = 0.01");
+    let panels = answered.panels("Small questions still answered", x, y, [UpperRight, UpperLeft]);
+    figure::draw(path, "One large question first: a budget of (1, 1e-6)", &panels)
+}
+
+/// The most small costs that fit after a large one if all are fixed in advance.
+fn most_after(large: &Cost, small: &Cost, budget: &Budget) -> Result<u64, Failure> {
+    let fits = |count: usize| -> Result<bool, Failure> {
+        let mut costs = vec![*small; count];
+        costs.push(*large);
+        let delta = MixedRounds::new(&costs)?.optimal_delta(budget.epsilon()).value();
+        Ok(delta <= budget.delta().approximate())
+    };
+    let (mut good, mut bad) = (0, 1024);
+    while bad - good > 1 {
+        let middle = (good + bad) / 2;
+        if fits(middle)? {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    Ok(good as u64)
 }
 
 /// One ride: an analyst who plays randomized response, bolder after ⊤, until the filter halts.
@@ -226,47 +266,43 @@ fn ride(path: &Path, seed: u64) -> Result<(), Failure> {
     let budget = Budget::parse("1,1e-6")?;
     let mut filter = Filter::new(FilterSpec::new(FilterRule::Residue, budget))?;
     let mut odometer = Odometer::new(OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()))?;
-    let mut random = Random::new(seed);
+    let mut random = Run { seed, index: 0 }.noise();
     let (bold, timid) = (amount("0.02")?, amount("0.01")?);
     let (mut loss, mut sum, mut last_top) = (0.0, 0.0, false);
-    let (mut readings, mut losses, mut sums, mut left) =
-        (own("odometer reads"), own("loss that happened"), own("sum of ε"), own("rule left"));
-    for round in 1..100_000 {
-        let epsilon = if last_top { bold } else { timid };
-        if let Verdict::Halt(_) = filter.charge(&Cost::Pure { epsilon })? {
+    let [mut readings, mut losses, mut sums, mut left] =
+        ["odometer reads", "loss that happened", "sum of ε", "rule left"].map(own);
+    let mut round = 0.0;
+    loop {
+        let cost = Cost::Pure { epsilon: if last_top { bold } else { timid } };
+        if !filter.charge(&cost)?.continues() {
             break;
         }
-        odometer.charge(&Cost::Pure { epsilon })?;
-        let size = epsilon.approximate();
-        last_top = random.uniform() < 1.0 / (1.0 + (-size).exp());
+        odometer.charge(&cost)?;
+        let size = cost.size().approximate();
+        last_top = random.happens(1.0 / (1.0 + (-size).exp()));
         loss += if last_top { size } else { -size };
         sum += size;
-        let round = f64::from(round);
+        round += 1.0;
         readings.points.push((round, odometer.reading().value));
         losses.points.push((round, loss));
         sums.points.push((round, sum));
         left.points.push((round, 100.0 * filter.left().share));
     }
-    let end = readings.points.last().map_or(1.0, |point| point.0);
-    let promise = |name: &str, value: f64| Line {
-        name: name.to_string(),
-        points: vec![(1.0, value), (end, value)],
-        kind: Kind::Reference,
-    };
+    let promise = Line::new(Kind::Reference, "what the filter promises: 1").through([(1.0, 1.0), (round, 1.0)]);
     let panels = [
         Panel {
-            title: "The loss and its bounds".to_string(),
-            x: Axis::new("question", Scale::Linear),
-            y: Axis { range: Some((-1.5, 2.5)), ..Axis::new("ε", Scale::Linear) },
-            lines: vec![promise("what the filter promises: 1", 1.0), sums, losses, readings],
-            legend: SeriesLabelPosition::LowerLeft,
+            title: "The loss and its bounds",
+            x: Axis::linear("question"),
+            y: Axis::linear("ε").from(-1.5, 2.5),
+            lines: vec![promise, sums, losses, readings],
+            legend: LowerLeft,
         },
         Panel {
-            title: "What the filter has left".to_string(),
-            x: Axis::new("question", Scale::Linear),
-            y: Axis { range: Some((0.0, 100.0)), ..Axis::new("% of the residue", Scale::Linear) },
+            title: "What the filter has left",
+            x: Axis::linear("question"),
+            y: Axis::linear("% of the residue").from(0.0, 100.0),
             lines: vec![left],
-            legend: SeriesLabelPosition::UpperRight,
+            legend: UpperRight,
         },
     ];
     figure::draw(path, "One ride on a budget of (1, 1e-6): 0.01 a question, 0.02 after ⊤", &panels)

@@ -7,10 +7,10 @@ use serde::Serialize;
 use taximeter_accounting::reference::MixedRounds;
 use taximeter_accounting::{
     Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Odometer, OdometerRule, OdometerSpec, OnHalt, Rounding,
-    residue_of,
 };
 use taximeter_api::Computed;
 use taximeter_lab::adversary::{Draining, Fixed, Greedy, Random, StoppingTime, Turning};
+use taximeter_lab::engine::filters::{Grid, most_squares};
 use taximeter_lab::monte_carlo::{Estimate, Experiment, Plan, Sampling, Tilts};
 use taximeter_lab::{
     AdaptParamComp, Adversary, Boundary, FixedParamComp, Mechanism, Nature, PrivacyFilterComp, Run, Sides, View, World,
@@ -18,7 +18,7 @@ use taximeter_lab::{
 
 use crate::args::flag;
 use crate::lab::usage;
-use crate::output::{Failure, print_json, print_line, show_number, thousands};
+use crate::output::{Failure, print, show_number, thousands};
 use crate::progress::Progress;
 
 /// Play a game of the paper many times over, with a confidence interval
@@ -91,6 +91,19 @@ struct MeasureJson {
     ratio: Computed,
 }
 
+impl Document<'_> {
+    fn text(&self) -> String {
+        let against = self.rule.map_or(String::new(), |rule| format!(" against {rule}"));
+        let games = format!("{} games of {}", thousands(self.runs), self.game);
+        let mut text = format!("{games}, {}{against}, at 99 % confidence:\n", self.adversary);
+        for MeasureJson { what, value, lower, upper, method, beside, limit, .. } in &self.measures {
+            let [value, lower, upper, limit] = [value, lower, upper, limit].map(|number| show_number(number.0));
+            text += &format!("\n{what}: {value} (between {lower} and {upper}, {method}); {beside}: {limit}");
+        }
+        text
+    }
+}
+
 impl Play {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let mut menu = Vec::new();
@@ -105,34 +118,16 @@ impl Play {
         };
         let Play { game, runs, seed, .. } = self;
         let adversary = self.adversary_name();
-        if self.json {
-            print_json(&Document { game, adversary, rule, runs: *runs, seed: *seed, measures })?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        let against = rule.map_or(String::new(), |rule| format!(" against {rule}"));
-        let mut text = format!("{} games of {game}, {adversary}{against}, at 99 % confidence:\n", thousands(*runs));
-        for measure in &measures {
-            text += &format!(
-                "\n{}: {} (between {} and {}, {}); {}: {}",
-                measure.what,
-                show_number(measure.value.0),
-                show_number(measure.lower.0),
-                show_number(measure.upper.0),
-                measure.method,
-                measure.beside,
-                show_number(measure.limit.0)
-            );
-        }
-        print_line(&text)?;
-        Ok(ExitCode::SUCCESS)
+        let document = Document { game, adversary, rule, runs: *runs, seed: *seed, measures };
+        print(self.json, &document, || document.text())
     }
 
     fn filter(&self, menu: &[Mechanism]) -> Result<(Option<&'static str>, Vec<MeasureJson>), Failure> {
-        let rule = FilterRule::from_name(self.rule.as_deref().unwrap_or("residue"))?;
+        let rule = self.rule.as_deref().map_or(Ok(FilterRule::default()), FilterRule::from_name)?;
         let budget = Budget::parse(&self.budget)?;
         let filter = Filter::new(FilterSpec::new(rule, budget))?;
         let epsilon = budget.epsilon().approximate();
-        let sampling = if self.rare { self.rare_losses(rule, &filter, &budget)? } else { Sampling::Plain };
+        let sampling = if self.rare { rare_losses(rule, &budget, menu)? } else { Sampling::Plain };
         let game = PrivacyFilterComp { rounds: self.rounds as usize, on_halt: OnHalt::Refuse };
         let mut measures = Vec::new();
         for world in World::ALL {
@@ -142,12 +137,8 @@ impl Play {
             };
             let experiment = Experiment { world, sampling: sampling.clone(), play };
             let delta = self.told(|progress| experiment.delta(&self.plan(), epsilon, progress))?;
-            measures.push(measure(
-                format!("δ in {}", world_name(world)),
-                delta,
-                "promised",
-                budget.delta().approximate(),
-            ));
+            let what = if world == World::Zero { "δ in world 0" } else { "δ in world 1" };
+            measures.push(measure(what.to_string(), delta, "promised", budget.delta().approximate()));
         }
         Ok((Some(rule.name()), measures))
     }
@@ -156,7 +147,7 @@ impl Play {
         let rule = OdometerRule::from_name(self.rule.as_deref().unwrap_or("renyi-mixture"))?;
         let at_delta = flag("--at-delta", &self.at_delta, Rounding::Down)?;
         let odometer = Odometer::new(OdometerSpec::new(rule, at_delta))?;
-        let sides = if odometer.guarantee().two_sided { Sides::Both } else { Sides::Above };
+        let sides = Sides::of(&odometer);
         let rounds = self.rounds as usize;
         let game = AdaptParamComp { rounds, until_exceeded: Some(sides) };
         let (world, first) = (World::Zero, menu[0]);
@@ -231,25 +222,10 @@ impl Play {
             "random" => Box::new(Random::new(menu.to_vec(), 0.01, run.coins())),
             "draining" => Box::new(Draining::new(filter.clone(), small, large)),
             "turning" => Box::new(Turning::at_every_round(small, large)),
-            other => return Err(taximeter_lab::Error::new(format!("the adversary {other} plays adaptive games only"))),
-        })
-    }
-
-    /// Tilted worlds for losses above ε_g, for the rules whose zCDP is bounded.
-    fn rare_losses(&self, rule: FilterRule, filter: &Filter, budget: &Budget) -> Result<Sampling, Failure> {
-        let shown = |name: &str| filter.state().into_iter().find(|(shown, _)| *shown == name).map(|(_, value)| value);
-        let rho = match rule {
-            FilterRule::Residue => residue_of(budget)?.approximate() / 2.0,
-            FilterRule::Zcdp => shown("rho_limit").unwrap_or(f64::NAN),
-            FilterRule::Whitehouse => shown("squares_limit").unwrap_or(f64::NAN) / 2.0,
-            _ => {
-                return Err(Failure::Usage("--rare needs the rule residue, zcdp or whitehouse".to_string()));
+            other => {
+                return Err(taximeter_lab::Error::other(format!("the adversary {other} plays adaptive games only")));
             }
-        };
-        let epsilon = budget.epsilon().approximate();
-        let tilts = Tilts::for_filter(epsilon, rho * (1.0 + 1e-9)).map_err(usage)?;
-        let bound = tilts.delta_bound(epsilon, rho * (1.0 + 1e-9));
-        Ok(Sampling::Tilted { tilts, clip: bound, bound })
+        })
     }
 
     fn plan(&self) -> Plan {
@@ -266,11 +242,15 @@ impl Play {
     }
 }
 
-fn world_name(world: World) -> &'static str {
-    match world {
-        World::Zero => "world 0",
-        World::One => "world 1",
-    }
+/// Tilted worlds for losses above ε_g: the ρ of an ε-DP mechanism is at most ε²/2, and the filter bounds their sum.
+fn rare_losses(rule: FilterRule, budget: &Budget, menu: &[Mechanism]) -> Result<Sampling, Failure> {
+    let costs: Vec<Amount> = menu.iter().map(|mechanism| mechanism.cost().size()).collect();
+    let grid = Grid::new(&costs).map_err(|error| Failure::Usage(format!("--costs: {error}")))?;
+    let rho = 0.5 * most_squares(rule, budget, &grid).map_err(usage)? * (1.0 + 1e-9);
+    let epsilon = budget.epsilon().approximate();
+    let tilts = Tilts::for_filter(epsilon, rho).map_err(usage)?;
+    let bound = tilts.delta_bound(epsilon, rho);
+    Ok(Sampling::Tilted { tilts, clip: bound, bound })
 }
 
 fn measure(what: String, estimate: Estimate, beside: &'static str, limit: f64) -> MeasureJson {

@@ -11,7 +11,7 @@ use taximeter_lab::engine::filters::{Grid, Objective, Rule, WorstCase, worst};
 
 use crate::args::flag;
 use crate::lab::usage;
-use crate::output::{Failure, print_json, print_line, show_number};
+use crate::output::{Failure, print, show_number};
 use crate::progress::Progress;
 
 /// The exact delta of the best adaptive adversary against a filter
@@ -43,7 +43,7 @@ pub struct Worst {
 
 #[derive(Serialize)]
 struct Document {
-    rule: String,
+    rule: &'static str,
     /// Whether the rule promises what was attacked.
     claimed: bool,
     delta_lower: Computed,
@@ -63,9 +63,6 @@ struct MoveJson {
 impl Worst {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let budget = Budget::parse(&self.budget).map_err(|error| Failure::Usage(format!("--budget: {error}")))?;
-        if budget.delta().is_zero() {
-            return Err(Failure::Usage("--budget: the worst case is measured against a delta above 0".to_string()));
-        }
         let costs = self.grid.iter().map(|text| flag("--grid", text, Rounding::Up)).collect::<Result<Vec<_>, _>>()?;
         let grid = Grid::new(&costs).map_err(|error| Failure::Usage(format!("--grid: {error}")))?;
         let rule = Rule::ALL.into_iter().find(|rule| rule.name() == self.rule).unwrap_or(Rule::ALL[0]);
@@ -73,59 +70,54 @@ impl Worst {
         let progress = Progress::new("searching");
         let case = worst(rule, &budget, &grid, objective, &|done| progress.share(done)).map_err(usage)?;
         drop(progress);
-        let delta = budget.delta().approximate();
-        if self.json {
-            print_json(&Document {
-                rule: self.rule.clone(),
-                claimed: rule.claims(objective),
-                delta_lower: Computed(case.delta.lower),
-                delta_upper: Computed(case.delta.upper),
-                ratio_lower: Computed(case.delta.lower / delta),
-                ratio_upper: Computed(case.delta.upper / delta),
-                strategy: moves(&case, &grid),
-            })?;
-        } else {
-            print_line(&text(rule, objective, &case, delta, &moves(&case, &grid)))?;
-        }
-        Ok(ExitCode::SUCCESS)
+        let ratio = case.delta.over(budget.delta().approximate());
+        let document = Document {
+            rule: rule.name(),
+            claimed: rule.claims(objective),
+            delta_lower: Computed(case.delta.lower),
+            delta_upper: Computed(case.delta.upper),
+            ratio_lower: Computed(ratio.lower),
+            ratio_upper: Computed(ratio.upper),
+            strategy: moves(&case, &grid),
+        };
+        print(self.json, &document, || document.text(rule.is_valid()))
     }
 }
 
 fn moves(case: &WorstCase, grid: &Grid) -> Vec<MoveJson> {
-    let cost = |steps: Option<u32>| steps.map(|steps| grid.cost(steps).size());
     let [top, bottom] = case.strategy.replies;
-    vec![
-        MoveJson { after: "", play: cost(case.strategy.first_move) },
-        MoveJson { after: "⊤", play: cost(top) },
-        MoveJson { after: "⊥", play: cost(bottom) },
-    ]
+    [("", case.strategy.first_move), ("⊤", top), ("⊥", bottom)]
+        .map(|(after, steps)| MoveJson { after, play: steps.map(|steps| grid.cost(steps).size()) })
+        .into()
 }
 
-fn text(rule: Rule, objective: Objective, case: &WorstCase, delta: f64, moves: &[MoveJson]) -> String {
-    let verdict = if !rule.claims(objective) {
-        "the rule does not promise this: it promises (ε, δ)-DP"
-    } else if case.delta.lower > delta {
-        "the filter is broken"
-    } else if case.delta.upper <= delta {
-        "the filter holds on this grid"
-    } else {
-        "too close to tell: the state is cut into cells"
-    };
-    let play = |play: &MoveJson| {
-        let what = play.play.map_or("stop".to_string(), |epsilon| format!("play {epsilon}"));
-        if play.after.is_empty() { what } else { format!("on {} {what}", play.after) }
-    };
-    let kind = if rule.is_valid() { "" } else { " (not a valid filter)" };
-    format!(
-        "{}{kind} against the best adaptive adversary on the grid:\n\n\
-         δ      between {} and {}\n\
-         ratio  between {} and {}\n\
-         play   {}\n\n{verdict}.",
-        rule.name(),
-        show_number(case.delta.lower),
-        show_number(case.delta.upper),
-        show_number(case.delta.lower / delta),
-        show_number(case.delta.upper / delta),
-        moves.iter().map(play).collect::<Vec<_>>().join("; ")
-    )
+impl Document {
+    fn text(&self, is_valid: bool) -> String {
+        let verdict = if !self.claimed {
+            "the rule does not promise this: it promises (ε, δ)-DP"
+        } else if self.ratio_lower.0 > 1.0 {
+            "the filter is broken"
+        } else if self.ratio_upper.0 <= 1.0 {
+            "the filter holds on this grid"
+        } else {
+            "too close to tell: the state is cut into cells"
+        };
+        let play = |play: &MoveJson| {
+            let what = play.play.map_or("stop".to_string(), |epsilon| format!("play {epsilon}"));
+            if play.after.is_empty() { what } else { format!("on {} {what}", play.after) }
+        };
+        let kind = if is_valid { "" } else { " (not a valid filter)" };
+        format!(
+            "{}{kind} against the best adaptive adversary on the grid:\n\n\
+             δ      between {} and {}\n\
+             ratio  between {} and {}\n\
+             play   {}\n\n{verdict}.",
+            self.rule,
+            show_number(self.delta_lower.0),
+            show_number(self.delta_upper.0),
+            show_number(self.ratio_lower.0),
+            show_number(self.ratio_upper.0),
+            self.strategy.iter().map(play).collect::<Vec<_>>().join("; ")
+        )
+    }
 }

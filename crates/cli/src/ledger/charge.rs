@@ -1,15 +1,17 @@
 //! `taximeter charge`: costs, paid by accounts before the mechanism runs.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Args;
-use taximeter_api::Refused;
+use taximeter_api::{ChargedOutcome, Refused};
 use taximeter_ledger::Key;
 
+use crate::ledger::mechanism::Mechanism;
 use crate::ledger::request::RequestArgs;
 use crate::ledger::{LedgerArgs, SignatureArgs, receipt};
 use crate::office::ChargeOutcome;
-use crate::output::{Failure, REFUSED, print_json, print_line};
+use crate::output::{Failure, REFUSED, REPLAYED, print, tell};
 
 /// Charge costs to accounts, before the mechanism runs
 #[derive(Args)]
@@ -22,11 +24,15 @@ Examples:
   taximeter charge census/alice census/bob --epsilon 0.1 --key report-17
   taximeter charge census --cost '{\"epsilon\":\"0.1\"}' --cost '{\"zcdp\":\"0.001\"}'
   taximeter charge census --epsilon 0.1 --json >> receipts.jsonl
+  taximeter charge census --epsilon 0.1 --key report-17 --run -- python mean.py
 
 Run the mechanism only after \"charged\". A repeated key says \"charged before\", charges nothing, and is no leave to run it again: \
-new noise for an old charge would cost what nobody paid.
+new noise for an old charge would not be paid for. --run sees to that: the command runs once, if it was charged now, with the \
+receipt as JSON in the variable TAXIMETER_RECEIPT; what is told about the charge goes to standard error, and the command's exit \
+status is passed on.
 
-Exits with 0 if it was charged, now or before, and with 3 if an account refused; then nothing was charged."
+Exits with 0 if it was charged now, with 6 if it was charged before under the same key, and with 3 if an account refused; then \
+nothing was charged."
 )]
 pub struct ChargeCommand {
     #[command(flatten)]
@@ -34,6 +40,12 @@ pub struct ChargeCommand {
     /// A key of your own (at most 128 bytes): the same request with the same key is charged once, ever [default: a new one]
     #[arg(long, value_name = "KEY", help_heading = "For the journal")]
     key: Option<String>,
+    /// Run the command after --, once, if it was charged now and not before
+    #[arg(long, requires = "command", conflicts_with = "json")]
+    run: bool,
+    /// The mechanism to run, with its arguments
+    #[arg(last = true, value_name = "COMMAND", requires = "run")]
+    command: Vec<OsString>,
     #[command(flatten)]
     signature: SignatureArgs,
     #[command(flatten)]
@@ -47,23 +59,39 @@ impl ChargeCommand {
             None => Key::generate()?,
         };
         let request = self.request.request(self.signature.by()?, self.signature.note()?)?;
-        let charged = match self.ledger.office()?.charge(&request, &key)? {
+        let mechanism = Mechanism::find(&self.command)?;
+        let mut charged = match self.ledger.office()?.charge(&request, &key)? {
             ChargeOutcome::Charged(charged) => charged,
+            ChargeOutcome::Refused(refused) if self.run => {
+                tell(&receipt::refused(&refused).to_string());
+                return Ok(ExitCode::from(REFUSED));
+            }
             ChargeOutcome::Refused(refused) => return print_refusal(&refused, self.ledger.json),
         };
-        match self.ledger.json {
-            true => print_json(&charged)?,
-            false => print_line(&receipt::charged(&charged, &request))?,
+        // No one else knows a key that was made here: it is this charge, asked for again after its answer was lost.
+        if self.key.is_none() {
+            charged.outcome = ChargedOutcome::Charged;
         }
-        Ok(ExitCode::SUCCESS)
+        let text = || receipt::charged(&charged, &request);
+        match (&mechanism, charged.outcome) {
+            (None, _) => {
+                print(self.ledger.json, &charged, text)?;
+            }
+            (Some(_), ChargedOutcome::Replayed) => tell(&format!("{}\n\nthe command was not run", text())),
+            (Some(mechanism), ChargedOutcome::Charged) => {
+                tell(&text());
+                return mechanism.run(&charged);
+            }
+        }
+        Ok(match charged.outcome {
+            ChargedOutcome::Charged => ExitCode::SUCCESS,
+            ChargedOutcome::Replayed => ExitCode::from(REPLAYED),
+        })
     }
 }
 
 /// Prints a refusal.
 pub fn print_refusal(refused: &Refused, json: bool) -> Result<ExitCode, Failure> {
-    match json {
-        true => print_json(refused)?,
-        false => print_line(&receipt::refused(refused).to_string())?,
-    }
+    print(json, refused, || receipt::refused(refused).to_string())?;
     Ok(ExitCode::from(REFUSED))
 }

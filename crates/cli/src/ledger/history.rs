@@ -8,7 +8,7 @@ use taximeter_ledger::{AccountName, Hash};
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::show;
-use crate::output::{Failure, print_json, print_line, tell};
+use crate::output::{Failure, print, tell};
 use crate::table::Table;
 
 /// What happened to an account, newest first
@@ -36,17 +36,15 @@ impl HistoryCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let account = AccountName::parse(&self.name)?;
         let history = self.ledger.office()?.history(&account, self.from, self.limit as usize)?;
-        if self.ledger.json {
-            print_json(&history)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        let mut table = Table::new(&[">record", "time (UTC)", "what", "costs", ">left", ">reading", "by", "note"]);
-        history.records.iter().for_each(|record| table.row(row(&account, record)));
-        print_line(&table.to_string())?;
-        if let Some(next) = history.next {
+        let done = print(self.ledger.json, &history, || {
+            let mut table = Table::new(&[">record", "time (UTC)", "what", "costs", ">left", ">reading", "by", "note"]);
+            history.records.iter().for_each(|record| table.row(row(&account, record)));
+            table.to_string()
+        })?;
+        if let Some(next) = history.next.filter(|_| !self.ledger.json) {
             tell(&format!("there is more: taximeter history {account} --from {next}"));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(done)
     }
 }
 

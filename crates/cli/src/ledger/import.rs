@@ -11,7 +11,7 @@ use taximeter_ledger::{Imported, LedgerId, Location, Position, import};
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::show::{Lines, number};
-use crate::output::{Failure, print_json, print_line, tell};
+use crate::output::{Failure, print, tell};
 use crate::progress::{Progress, Watched};
 
 /// Make a ledger from an export, where there is none
@@ -40,6 +40,18 @@ struct Document {
     witness: String,
 }
 
+impl Document {
+    fn text(&self) -> String {
+        let mut lines = Lines::default();
+        lines.add("ledger", self.ledger);
+        lines.add("newest", format!("record {}, hash {}", self.newest.sequence, self.newest.hash));
+        lines.add("witness", &self.witness);
+        let [records, accounts] =
+            [number(self.records, "record", "records"), number(self.accounts as u64, "account", "accounts")];
+        format!("imported {records}, {accounts}\n\n{lines}")
+    }
+}
+
 impl ImportCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let location = self.ledger.location()?;
@@ -54,20 +66,14 @@ impl ImportCommand {
         };
         let Imported { ledger, head: newest, accounts, witness } = imported;
         let (records, witness) = (newest.sequence + 1, witness.display().to_string());
-        if self.ledger.json {
-            print_json(&Document { ledger, records, accounts, newest, witness })?;
-            return Ok(ExitCode::SUCCESS);
+        let imported = Document { ledger, records, accounts, newest, witness };
+        let done = print(self.ledger.json, &imported, || imported.text())?;
+        if !self.ledger.json {
+            tell(
+                "It is the same ledger, not a new one: do not go on with the one that was exported, or its budgets are spent twice.",
+            );
         }
-        let mut lines = Lines::default();
-        lines.add("ledger", ledger);
-        lines.add("newest", format!("record {}, hash {}", newest.sequence, newest.hash));
-        lines.add("witness", witness);
-        let accounts = number(accounts as u64, "account", "accounts");
-        print_line(&format!("imported {}, {accounts}\n\n{lines}", number(records, "record", "records")))?;
-        tell(
-            "It is the same ledger, not a new one: do not go on with the one that was exported, or its budgets are spent twice.",
-        );
-        Ok(ExitCode::SUCCESS)
+        Ok(done)
     }
 
     /// Imports with progress: a share of the bytes where their number is known.

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use clap::{ArgGroup, Args, Subcommand};
 use serde::Serialize;
 use taximeter_api::LedgerDocument;
-use taximeter_ledger::{Position, Receipts, Restore, Restored, restore};
+use taximeter_ledger::{Position, Receipts, Restore, Restored, clear_alarm, restore};
 
 use crate::ledger::show::{Lines, number};
 use crate::ledger::{LedgerArgs, SignatureArgs};
-use crate::output::{Failure, print_json, print_line, thousands};
+use crate::output::{Failure, print, thousands};
 
-/// The ledger itself: show it, restore it
+/// The ledger itself: show it, restore it, clear its alarm
 #[derive(Args)]
 pub struct ManageCommand {
     #[command(subcommand)]
@@ -23,6 +23,7 @@ pub struct ManageCommand {
 enum Verb {
     Show(Show),
     Restore(RestoreCommand),
+    ClearAlarm(ClearAlarm),
 }
 
 impl ManageCommand {
@@ -30,6 +31,7 @@ impl ManageCommand {
         match &self.verb {
             Verb::Show(show) => show.run(),
             Verb::Restore(restore) => restore.run(),
+            Verb::ClearAlarm(clear) => clear.run(),
         }
     }
 }
@@ -45,21 +47,20 @@ struct Show {
 impl Show {
     fn run(&self) -> Result<ExitCode, Failure> {
         let shown = self.ledger.office()?.ledger()?;
-        if self.ledger.json {
-            print_json(&shown)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        let LedgerDocument { ledger, location, records, accounts, newest, witness } = shown;
-        let mut lines = Lines::default();
-        lines.add("ledger", location);
-        lines.add("identity", ledger);
-        lines.add("accounts", thousands(accounts as u64));
-        lines.add("records", thousands(records));
-        lines.add("newest", format!("record {}, hash {}", newest.sequence, newest.hash));
-        lines.add("witness", format!("{}, remembers record {}", witness.path, witness.remembers.sequence));
-        print_line(&lines.to_string())?;
-        Ok(ExitCode::SUCCESS)
+        print(self.ledger.json, &shown, || text(&shown))
     }
+}
+
+fn text(shown: &LedgerDocument) -> String {
+    let LedgerDocument { ledger, location, records, accounts, newest, witness } = shown;
+    let mut lines = Lines::default();
+    lines.add("ledger", location);
+    lines.add("identity", ledger);
+    lines.add("accounts", thousands(*accounts as u64));
+    lines.add("records", thousands(*records));
+    lines.add("newest", format!("record {}, hash {}", newest.sequence, newest.hash));
+    lines.add("witness", format!("{}, remembers record {}", witness.path, witness.remembers.sequence));
+    lines.to_string()
 }
 
 /// Go on with a ledger that is not what its witness remembers
@@ -118,22 +119,45 @@ impl RestoreCommand {
             None => Restore::AcceptLoss { by: self.signature.by()?, note: self.signature.note()? },
         };
         let Restored { head: newest, records, exhausted } = restore(&location, &self.ledger.options(false), how)?;
-        if self.ledger.json {
-            print_json(&RestoredJson { restored: true, newest, records, exhausted })?;
-        } else if self.receipts.is_some() {
-            let records = number(records, "record", "records");
-            print_line(&format!(
-                "put back {records}: the ledger ends at record {}, as its witness remembers",
-                newest.sequence
-            ))?;
-        } else {
+        let sequence = newest.sequence;
+        print(self.ledger.json, &RestoredJson { restored: true, newest, records, exhausted }, || {
+            if self.receipts.is_some() {
+                let records = number(records, "record", "records");
+                return format!("put back {records}: the ledger ends at record {sequence}, as its witness remembers");
+            }
             let accounts = number(exhausted as u64, "account is", "accounts are");
-            print_line(&format!(
-                "restored without what is missing, in record {}: {accounts} exhausted, for good\n\
-                 `account create` makes new ones, if you can answer for what the old ones may have spent",
-                newest.sequence
-            ))?;
-        }
-        Ok(ExitCode::SUCCESS)
+            format!(
+                "restored without what is missing, in record {sequence}: {accounts} exhausted, for good\n\
+                 `account create` makes new ones, if you can answer for what the old ones may have spent"
+            )
+        })
+    }
+}
+
+/// Let a ledger take charges again that `verify` found broken
+///
+/// A record or a state that is not what was written may mean that a disk is failing, or that the ledger was changed. Look at what
+/// `verify` says first, keep a copy, and put a good copy of the ledger in its place if there is one: that has no alarm. Cleared, the
+/// alarm is raised again by the next `verify` that finds something.
+#[derive(Args)]
+#[command(after_help = "Example: taximeter ledger clear-alarm")]
+struct ClearAlarm {
+    #[command(flatten)]
+    ledger: LedgerArgs,
+}
+
+#[derive(Serialize)]
+struct ClearedJson {
+    /// What the alarm was about; null if there was none.
+    cleared: Option<String>,
+}
+
+impl ClearAlarm {
+    fn run(&self) -> Result<ExitCode, Failure> {
+        let cleared = ClearedJson { cleared: clear_alarm(&self.ledger.location()?)? };
+        print(self.ledger.json, &cleared, || match &cleared.cleared {
+            Some(why) => format!("cleared the alarm: {why}"),
+            None => "there is no alarm".to_string(),
+        })
     }
 }

@@ -6,6 +6,7 @@ pub mod export;
 pub mod history;
 pub mod import;
 pub mod manage;
+mod mechanism;
 pub mod quote;
 pub mod receipt;
 mod request;

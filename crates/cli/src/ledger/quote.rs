@@ -11,7 +11,7 @@ use crate::ledger::LedgerArgs;
 use crate::ledger::receipt::what_fits;
 use crate::ledger::request::RequestArgs;
 use crate::ledger::show::{self, Lines};
-use crate::output::{Failure, REFUSED, print_json, print_line, show_count};
+use crate::output::{Failure, REFUSED, print, show_count};
 use crate::table::Table;
 
 /// What would come of a charge; charges nothing
@@ -36,10 +36,7 @@ impl QuoteCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let request = self.request.request(None, None)?;
         let quote = self.ledger.office()?.quote(&request)?;
-        match self.ledger.json {
-            true => print_json(&quote)?,
-            false => print_line(&text(&quote))?,
-        }
+        print(self.ledger.json, &quote, || text(&quote))?;
         Ok(if quote.is_admitted() { ExitCode::SUCCESS } else { ExitCode::from(REFUSED) })
     }
 }
@@ -72,11 +69,6 @@ fn verdict(quote: &QuoteDocument) -> Lines {
             if let Some(count) = count(quote.count, quote.at_least) {
                 lines.add("fits", format!("{} on all accounts, this one included", times(count)));
             }
-            for account in &quote.accounts {
-                if let Some(branch) = &account.closes {
-                    lines.add("closes", show::closed_branch(&account.account, branch));
-                }
-            }
         }
         false => {
             lines.add("would be refused", asked);
@@ -86,7 +78,7 @@ fn verdict(quote: &QuoteDocument) -> Lines {
                 }
             }
             let is_not_open = quote.accounts.iter().any(|account| account.standing != Standing::Open);
-            lines.add("fits", what_fits(quote.fits.as_deref(), is_not_open, true));
+            lines.add("fits", what_fits(&quote.asked, quote.fits.as_deref(), is_not_open, true));
         }
     }
     lines

@@ -41,11 +41,6 @@ fn table(accounts: &[Paid]) -> Table {
 /// What the readings mean. Accounts that read in the same way are named together.
 fn meaning(accounts: &[Paid]) -> Lines {
     let mut lines = Lines::default();
-    for paid in accounts {
-        if let Some(branch) = &paid.closes {
-            lines.add("closed", show::closed_branch(&paid.account, branch));
-        }
-    }
     if let Some(Paid { unit, neighbours, .. }) = accounts.first() {
         lines.add("protects", Privacy { unit: unit.clone(), neighbours: *neighbours });
     }
@@ -82,17 +77,17 @@ pub fn refused(refused: &Refused) -> Lines {
         lines.add("", format!("{name} is halted for good now, since it is set to stop{record}"));
     }
     let is_all_seen = refused.refused.iter().all(|account| account.account.is_some());
-    lines.add("fits", what_fits(refused.fits.as_deref(), refused.not_open, is_all_seen));
+    lines.add("fits", what_fits(&refused.asked, refused.fits.as_deref(), refused.not_open, is_all_seen));
     lines
 }
 
 /// What would still fit on all accounts, or on those that may be seen.
-pub fn what_fits(fits: Option<&[Cost]>, is_not_open: bool, is_all_seen: bool) -> String {
+pub fn what_fits(asked: &[Cost], fits: Option<&[Cost]>, is_not_open: bool, is_all_seen: bool) -> String {
     match fits {
         Some(fits) if is_all_seen => format!("{}, on all accounts", show::fitting(fits)),
         Some(fits) => format!("{}, on the accounts that you may see", show::fitting(fits)),
         None if is_not_open => "nothing: an account is not open".to_string(),
-        None if is_all_seen => "nothing of this kind: the budget is spent".to_string(),
+        None if is_all_seen => taximeter_api::words::nothing_fits(asked).to_string(),
         None => "not known: it depends on an account that you may not see".to_string(),
     }
 }

@@ -4,8 +4,9 @@ use taximeter_accounting::{Amount, Cost, OnHalt};
 use taximeter_api::{AccountDocument, BudgetDocument, Computed, FilterDocument};
 use taximeter_ledger::Standing;
 
-pub use taximeter_api::words::{closed_branch, show_costs as costs};
+pub use taximeter_api::words::show_costs as costs;
 
+use crate::advice;
 use crate::output::{show_number, thousands};
 
 /// Whether what was charged to an account is not known.
@@ -23,8 +24,8 @@ pub fn fixed_lines(account: &AccountDocument) -> Lines {
             lines.add("budget", budget_with_parts(&filter.budget));
             lines.add("filter", format!("{}: {}", filter.rule, filter.guarantee));
             lines.add("", &filter.citation);
-            if let Some(order) = filter.order {
-                lines.add("", format!("order {}", order.significant(8)));
+            for (name, value) in &filter.parameters {
+                lines.add("", format!("{name} {value}"));
             }
             if let Some(limit) = filter.max_cost {
                 lines.add("", format!("a single cost may be at most {limit}"));
@@ -55,7 +56,8 @@ pub fn account_lines(account: &AccountDocument) -> Lines {
     }
     lines.add("reading", reading(account.reading, is_unknown(account)));
     if let Some(why) = &account.reading_reason {
-        lines.add("", why);
+        let spent = account.filter.as_ref().map_or(Amount::ZERO, |filter| filter.spent.delta);
+        lines.add("", advice::unbounded(why, account.odometer.mechanism_delta, spent));
     }
     lines.add("charges", thousands(account.charges));
     lines.add("newest", format!("record {}", account.newest_record));
@@ -91,16 +93,9 @@ fn left(standing: Standing, filter: &FilterDocument) -> String {
     if standing != Standing::Open {
         return share;
     }
-    let rule = filter.rule.as_str();
-    let sum = |sum: Amount| format!("ε = {} by adding up", sum.significant(8));
-    match (filter.rule_open, filter.left.epsilon) {
-        (true, Some(epsilon)) if rule != "basic" => format!("{share} by the rule {rule}, or {}", sum(epsilon)),
-        (true, Some(epsilon)) => format!("{share}, {}", sum(epsilon)),
-        (true, None) => format!("{share} by the rule {rule}"),
-        (false, epsilon) => format!(
-            "{share}, {}; the rule {rule} was closed by a charge that only adding up admitted",
-            epsilon.map_or("nothing by adding up".to_string(), sum)
-        ),
+    match filter.left.epsilon {
+        Some(epsilon) => format!("{share}; at least ε = {} by adding up", epsilon.significant(8)),
+        None => share,
     }
 }
 

@@ -15,7 +15,8 @@ use crate::progress::Progress;
 #[command(after_help = "\
 Example: taximeter verify --ledger taximeter.db
 
-Works beside a running writer. Exits with 4 and names the first bad record if the ledger is not what was written.")]
+Works beside a running writer. Exits with 4 and names the first bad record if the ledger is not what was written, and raises the
+alarm: from then on the ledger takes no charges, until `taximeter ledger clear-alarm`.")]
 pub struct VerifyCommand {
     #[command(flatten)]
     ledger: LedgerArgs,
@@ -61,12 +62,8 @@ fn whole(verified: &VerifyDocument) -> String {
 /// What was found, and what to do about it.
 fn explain(broken: &VerifyDocument) -> String {
     let reason = broken.reason.as_deref().unwrap_or("the journal is not whole");
-    match reason.contains("ledger restore --help") {
-        // It says so itself.
-        true => reason.to_string(),
-        false => format!(
-            "{reason}. What is stored is not what was written, and the ledger does not open until it is: keep this copy for \
-             inspection, put the newest good copy in its place, and see `taximeter ledger restore --help`"
-        ),
-    }
+    format!(
+        "{reason}. The ledger takes no charges until this is mended: keep this copy for inspection, put the newest good copy or the right \
+         witness in its place, and see `taximeter ledger restore --help`; or go on with it as it is, with `taximeter ledger clear-alarm`"
+    )
 }

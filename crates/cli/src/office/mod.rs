@@ -7,10 +7,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use taximeter_api::{
-    AccountDocument, AccountList, ChargeRequest, Charged, CheckedDataset, CloseRequest, Closed, ClosesDocument,
-    CreatedToken, DatasetDocument, DatasetList, Explanation, FailedQuestionList, HistoryDocument, LedgerDocument,
-    NewAccount, NewAnalystDocument, NewToken, Opened, QuestionRequest, QuoteDocument, Refused, RegisteredDocument,
-    TokenDocument, TokenList, VerifyDocument,
+    AccountDocument, AccountList, ChargeRequest, Charged, CheckedDataset, CloseRequest, Closed, CreatedToken,
+    DatasetDocument, DatasetList, Explanation, FailedQuestionList, HistoryDocument, LedgerDocument, NewAccount,
+    NewAnalystDocument, NewToken, Opened, QuestionRequest, QuoteDocument, Refused, RegisteredDocument, TokenDocument,
+    TokenList, VerifyDocument,
 };
 use taximeter_gate::{Origin, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, LedgerId, Position, Who};
@@ -19,9 +19,6 @@ use crate::output::Failure;
 
 pub use client::Client;
 pub use local::Local;
-
-/// Told a share of the work that is done.
-pub type Told<'a> = &'a dyn Fn(f64);
 
 /// All that is done about a ledger and a gate.
 pub trait Office: Accounts + Datasets + Tokens {}
@@ -54,11 +51,11 @@ pub trait Accounts {
     /// Which ledger it is.
     fn ledger(&self) -> Result<LedgerDocument, Failure>;
 
-    /// Makes the whole journal again.
-    fn verify(&self, told: Told<'_>) -> Result<VerifyDocument, Failure>;
+    /// Makes the whole journal again, and tells progress as a share of the work.
+    fn verify(&self, progress: &dyn Fn(f64)) -> Result<VerifyDocument, Failure>;
 
     /// Writes the journal; returns which ledger it is of and where it ends.
-    fn export(&self, out: &mut dyn Write, told: Told<'_>) -> Result<(LedgerId, Position), Failure>;
+    fn export(&self, out: &mut dyn Write, progress: &dyn Fn(f64)) -> Result<(LedgerId, Position), Failure>;
 }
 
 /// What is done about datasets and questions.
@@ -128,8 +125,6 @@ pub enum Asked {
         document: String,
         /// Where it is from.
         origin: Origin,
-        /// The branches of filters that were closed for good by it.
-        closed: Vec<ClosesDocument>,
     },
     /// It was refused; nothing was charged.
     Refused(Refused),

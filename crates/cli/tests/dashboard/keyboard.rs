@@ -14,8 +14,10 @@ const NOTE_FOCUS: &str = "
     document.addEventListener('focusin', ({ target }) => {
         window.order.push(all.indexOf(target));
         const { outlineStyle, outlineWidth } = getComputedStyle(target);
+        // Measured from the top of the page: the browser may scroll to the element only after this event.
         const { right, bottom } = target.getBoundingClientRect();
-        const isSeen = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 && right > 0 && bottom > 0;
+        const isOnPage = right + window.scrollX > 0 && bottom + window.scrollY > 0;
+        const isSeen = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2 && isOnPage;
         if (!isSeen) window.unseen.push(target.outerHTML.slice(0, 120));
     });
     // From the top of the page, wherever it puts the focus itself.
@@ -58,7 +60,9 @@ fn one_signs_in_skips_charges_and_reads_a_chart_with_keys() {
     let (visit, _) = furnished();
     let browser = &visit.browser;
     visit.follow("Sign out");
-    // The field has the focus already.
+    // The field gets the focus by itself.
+    browser
+        .wait_until("the field has the focus", |browser| browser.focused().attribute("id").as_deref() == Some("token"));
     browser.press(&[&visit.olga, keys::ENTER].concat());
     browser.wait_until("somebody is signed in", |browser| browser.find_all("#theme").len() == 1);
     skip_to_the_content(&visit);
@@ -78,8 +82,11 @@ fn one_signs_in_skips_charges_and_reads_a_chart_with_keys() {
     browser.wait_until("the page changes", |browser| {
         browser.text_of("#records").is_some_and(|records| records.contains("another"))
     });
-    browser.wait_until("the table has it", |browser| browser.find_all("#points tbody tr").len() == 33);
-    assert!(browser.find("#points").is_shown());
+    browser.wait_until("the table has it, and is shown", |browser| {
+        let script = "const table = document.querySelector('#points');
+            return table.checkVisibility() && table.tBodies[0].rows.length === 33";
+        browser.script(script, &[]) == true
+    });
 }
 
 fn skip_to_the_content(visit: &Visit) {

@@ -15,10 +15,10 @@ fn every_page_fits_and_can_be_read_in_both_themes_on_a_desk_and_on_a_phone() {
             faults.extend(visit.browser.layout_faults().iter().map(|fault| format!("{}, {width}: {fault}", page.name)));
             for theme in Theme::ALL {
                 visit.browser.set_theme(theme);
-                let contrast = visit.browser.contrast();
-                assert!(contrast.measured > 3, "{} has {} texts", page.name, contrast.measured);
-                let told = |low: &_| format!("{}, {}, {width}: {low}", page.name, theme.name());
-                faults.extend(contrast.low.iter().map(told));
+                let found = visit.browser.accessibility();
+                assert!(found.measured > 3, "{} has {} texts", page.name, found.measured);
+                let told = |fault: &String| format!("{}, {}, {width}: {fault}", page.name, theme.name());
+                faults.extend(found.faults.iter().map(told));
             }
         }
         let heard = visit.browser.script(include_str!("reader.js"), &[]);

@@ -34,7 +34,7 @@ fn add_data(desk: &Desk) {
     let rows: String = (0..100).map(|row| format!("{},{}\n", row % 90, quoted(["north", MARKUP][row % 2]))).collect();
     std::fs::write(desk.path("odd.csv"), format!("age,{}\n{rows}", quoted(COLUMN))).unwrap();
     let schema = format!(
-        "[columns.age]\nbounds = [0, 120]\n[columns.{}]\ncategories = [\"north\", {}]\n",
+        "unit = \"row\"\n[columns.age]\nbounds = [0, 120]\n[columns.{}]\ncategories = [\"north\", {}]\n",
         json!(COLUMN),
         json!(MARKUP)
     );

@@ -87,6 +87,12 @@ impl Visit {
         field.type_text(text);
     }
 
+    /// The text of a part that the page may replace by itself at any time.
+    #[track_caller]
+    pub fn text_of(&self, css: &str) -> String {
+        self.browser.text_of(css).unwrap_or_else(|| panic!("there is no {css:?} on {}", self.path()))
+    }
+
     /// What is wrong, as the page says it.
     #[track_caller]
     pub fn problem(&self) -> String {

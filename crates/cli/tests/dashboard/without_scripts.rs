@@ -20,7 +20,7 @@ fn one_signs_in_opens_quotes_charges_asks_and_verifies_without_scripts() {
 
     visit.follow("What would it cost?");
     visit.fill("epsilon", "0.25");
-    assert!(browser.find("#quote").text().contains("Fill in a cost"));
+    assert!(browser.find("#quote").text().contains("Enter a cost"));
     visit.follow("Show the quote");
     assert!(browser.find("#quote").text().contains("It fits."));
     assert_eq!(browser.find("#epsilon").property("value"), "0.25");

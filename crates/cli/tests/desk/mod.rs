@@ -94,7 +94,7 @@ impl Desk {
     /// Adds the dataset `people` of 3,000 rows with a budget of (1, 1e-6).
     pub fn add_people(&self) {
         const SCHEMA: &str =
-            "[columns.age]\nbounds = [0, 120]\n[columns.region]\ncategories = [\"north\", \"south\"]\n";
+            "unit = \"row\"\n[columns.age]\nbounds = [0, 120]\n[columns.region]\ncategories = [\"north\", \"south\"]\n";
         let rows: String = (0..3000).map(|row| format!("{},{}\n", row % 90, ["north", "south"][row % 2])).collect();
         std::fs::write(self.path("people.csv"), format!("age,region\n{rows}")).unwrap();
         std::fs::write(self.path("people.toml"), SCHEMA).unwrap();

@@ -5,9 +5,8 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
-use taximeter_testing::Connection;
+use taximeter_testing::{Connection, wait_until};
 
 use super::Desk;
 
@@ -67,11 +66,7 @@ impl Serving {
 
     /// Waits until a token gets a status.
     pub fn becomes(&self, token: &str, status: u16) {
-        let start = Instant::now();
-        while self.status(token) != status {
-            assert!(start.elapsed() < Duration::from_secs(10), "no {status} in time");
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        wait_until(&format!("the status is {status}"), || self.status(token) == status);
     }
 
     /// As a machine that loses its power would.

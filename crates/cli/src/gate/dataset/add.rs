@@ -5,16 +5,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use taximeter_accounting::FilterRule;
-use taximeter_gate::{BadRows, Data, Registration, Rules};
+use taximeter_accounting::{FilterRule, Rounding};
+use taximeter_gate::{BadRows, CsvForm, Data, Registration, Rules};
 use taximeter_ledger::AccountName;
 
 use super::declaration::DeclarationArgs;
 use super::registered;
+use crate::args::flag;
 use crate::gate::GateArgs;
 use crate::ledger::account::rules::AccountRulesArgs;
 use crate::ledger::show::fixed_lines;
-use crate::output::{Failure, print_json, print_line};
+use crate::output::Failure;
 
 /// Register data with a budget, newer data of a dataset, or an analyst
 ///
@@ -40,9 +41,9 @@ A schema:
 
 Examples:
   taximeter dataset add people people.csv --schema people.toml --budget 1,1e-6
-  taximeter dataset add people people.csv --bounds age=0..120 --categories region=north,south --budget 1,1e-6
+  taximeter dataset add people people.csv --unit row --bounds age=0..120 --categories region=north,south --budget 1,1e-6
   taximeter dataset add visits visits.csv --unit person --max-rows-per-unit 3 --budget 1,1e-6
-  taximeter dataset add orders --postgres postgres://owner@localhost/shop --table orders --budget 1,1e-6
+  taximeter dataset add orders --postgres postgres://owner@localhost/shop --table orders --unit row --budget 1,1e-6
   taximeter dataset add people --analyst alice --budget 0.5,1e-6
   taximeter dataset add people people-2026.csv --new-version"
 )]
@@ -59,8 +60,8 @@ pub struct Add {
     #[arg(long, value_name = "TABLE", requires = "postgres", conflicts_with = "file")]
     table: Option<String>,
     /// Add an analyst to a dataset: an account below the dataset's, with a budget of its own
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["new_version", "skip_bad_rows", "allow_reuse", "timeout", "schema", "unit",
-          "neighbours", "bounds", "categories", "types"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["new_version", "skip_bad_rows", "allow_reuse", "timeout", "min_epsilon", "schema", "unit",
+          "neighbours", "bounds", "categories", "types", "delimiter", "encoding", "na"])]
     analyst: Option<String>,
     /// Newer data of a dataset that is there already, paid for by the same account; what is not said again stays as it was
     #[arg(long)]
@@ -74,6 +75,11 @@ pub struct Add {
     /// How long a question may take, in seconds [default: 60]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
+    /// The least that a question must cost: its epsilon, or its mu [default: anything]
+    #[arg(long, value_name = "EPSILON")]
+    min_epsilon: Option<String>,
+    #[command(flatten)]
+    form: FormArgs,
     #[command(flatten)]
     declaration: DeclarationArgs,
     #[command(flatten, next_help_heading = "The account")]
@@ -82,8 +88,29 @@ pub struct Add {
     gate: GateArgs,
 }
 
-/// How long a question may take, unless it is said.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How a CSV file is written.
+#[derive(Args)]
+#[command(next_help_heading = "The CSV file")]
+struct FormArgs {
+    /// What stands between two fields; tab is one word [default: what the first line has most often]
+    #[arg(long, value_name = "SIGN", value_parser = delimiter, conflicts_with = "postgres")]
+    delimiter: Option<char>,
+    /// The encoding, such as latin1 [default: utf-8, or what a byte order mark says]
+    #[arg(long, value_name = "NAME", conflicts_with = "postgres")]
+    encoding: Option<String>,
+    /// A text that stands for a missing value, besides an empty field; may be given several times
+    #[arg(long, value_name = "TEXT", conflicts_with = "postgres")]
+    na: Vec<String>,
+}
+
+fn delimiter(text: &str) -> Result<char, String> {
+    let mut signs = text.chars();
+    match (text, signs.next(), signs.next()) {
+        ("tab" | "\\t", ..) => Ok('\t'),
+        (_, Some(sign), None) => Ok(sign),
+        _ => Err("give one sign, such as ;, or the word tab".to_string()),
+    }
+}
 
 impl Add {
     pub fn run(&self) -> Result<ExitCode, Failure> {
@@ -106,23 +133,26 @@ impl Add {
         let rule = above.map_or(Ok(FilterRule::Residue), |filter| FilterRule::from_name(&filter.rule))?;
         let (filter, odometer) = self.rules.specs(rule)?;
         let added = office.add_analyst(dataset, analyst, Rules { filter, odometer })?;
-        match self.gate.ledger.json {
-            true => print_json(&added)?,
-            false => print_line(&format!(
+        self.gate.print(&added, || {
+            format!(
                 "{analyst} may ask about {dataset}: `ask {dataset} --by {analyst}` is paid by both accounts\n\n{}",
                 fixed_lines(&added.account)
-            ))?,
-        }
-        Ok(ExitCode::SUCCESS)
+            )
+        })
     }
 
     fn add_data(&self, name: AccountName) -> Result<ExitCode, Failure> {
         let (data, rules, timeout) = (self.data()?, self.rules(FilterRule::Residue)?, self.timeout()?);
+        let min_epsilon =
+            self.min_epsilon.as_ref().map(|text| flag("--min-epsilon", text, Rounding::Up)).transpose()?;
         // What is wrong with a declaration is said before a ledger is made for it; that of newer data may be the one before.
         let declaration = if self.new_version { None } else { Some(self.declaration.declaration(None)?) };
+        // And so is a file that is not there, or is none.
+        data.check()?;
         let office = self.gate.office()?;
         let before = if self.new_version { Some(office.dataset(&name)?) } else { None };
-        let before_timeout = before.as_ref().map_or(Ok(DEFAULT_TIMEOUT), |before| seconds(before.timeout_seconds))?;
+        let before_timeout =
+            before.as_ref().map_or(Ok(Registration::TIMEOUT), |before| seconds(before.timeout_seconds))?;
         let registration = Registration {
             declaration: match declaration {
                 Some(declaration) => declaration,
@@ -131,17 +161,16 @@ impl Add {
             data,
             rules,
             new_version: self.new_version,
+            min_epsilon: min_epsilon
+                .or(before.as_ref().and_then(|before| before.min_epsilon.as_ref()).map(|least| least.0)),
             reuse: self.allow_reuse.unwrap_or(before.is_some_and(|before| before.reuse)),
             timeout: timeout.unwrap_or(before_timeout),
             name,
         };
         let registered = office.register(&registration)?;
         registered::tell_about(&registered, self.file.is_some());
-        match self.gate.ledger.json {
-            true => print_json(&registered)?,
-            false => print_line(&registered::text(&registered)?)?,
-        }
-        Ok(ExitCode::SUCCESS)
+        let text = registered::text(&registered)?;
+        self.gate.print(&registered, || text)
     }
 
     fn timeout(&self) -> Result<Option<Duration>, Failure> {
@@ -151,7 +180,11 @@ impl Add {
     fn data(&self) -> Result<Data, Failure> {
         let bad_rows = if self.skip_bad_rows { BadRows::Skip } else { BadRows::Refuse };
         match (&self.file, &self.postgres, &self.table) {
-            (Some(path), None, _) => Ok(Data::Csv { path: path.clone(), bad_rows }),
+            (Some(path), None, _) => {
+                let FormArgs { delimiter, encoding, na } = &self.form;
+                let form = CsvForm { delimiter: *delimiter, encoding: encoding.clone(), missing: na.clone() };
+                Ok(Data::Csv { path: path.clone(), form, bad_rows })
+            }
             (None, Some(url), Some(table)) => Ok(Data::Postgres { url: url.clone(), table: table.clone() }),
             _ => Err(Failure::Usage(
                 "the data are missing; give a CSV file, or --postgres URL --table TABLE".to_string(),

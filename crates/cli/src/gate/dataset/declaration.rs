@@ -16,7 +16,7 @@ pub struct DeclarationArgs {
     /// A file with the declaration, in TOML
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// Whose privacy is protected: row, or the column that names a unit
+    /// Whose privacy is protected: row if every row is about another person, or the column that tells whose rows they are
     #[arg(long, value_name = "row|COLUMN")]
     unit: Option<String>,
     /// The most rows of one unit that count
@@ -44,16 +44,19 @@ impl DeclarationArgs {
                 .map_err(|error| Failure::Usage(format!("the schema {}: {error}", path.display())))?,
             None => before.map_or_else(|| Ok(Declaration::default()), SchemaDocument::declaration)?,
         };
+        if let (None, Some(before)) = (&declaration.unit, before) {
+            declaration.unit = Some(before.privacy_unit()?);
+        }
         match (self.unit.as_deref(), self.max_rows_per_unit) {
             (None, _) => {}
-            (Some("row"), None) => declaration.unit = PrivacyUnit::Row,
+            (Some("row"), None) => declaration.unit = Some(PrivacyUnit::Row),
             (Some("row"), Some(_)) => {
                 return Err(Failure::Usage(
                     "--max-rows-per-unit goes with a column as the unit, not with row".to_string(),
                 ));
             }
             (Some(column), Some(max_rows_per_unit)) => {
-                declaration.unit = PrivacyUnit::Column { column: column.to_string(), max_rows_per_unit };
+                declaration.unit = Some(PrivacyUnit::Column { column: column.to_string(), max_rows_per_unit });
             }
             (Some(column), None) => {
                 return Err(Failure::Usage(format!(
@@ -61,13 +64,36 @@ impl DeclarationArgs {
                 )));
             }
         }
+        if declaration.unit.is_none() {
+            return Err(Failure::Usage(
+                "say whose privacy is protected: --unit row if every row is about another person, or --unit COLUMN \
+                 --max-rows-per-unit ROWS with the column that tells whose rows they are"
+                    .to_string(),
+            ));
+        }
         if let Some(name) = &self.neighbours {
             declaration.neighbours = Neighbours::from_name(name)?;
         }
+        once("--type", &self.types)?;
+        once("--bounds", &self.bounds)?;
+        once("--categories", &self.categories)?;
         self.types.iter().try_for_each(|text| declaration.add_type(text))?;
         self.bounds.iter().try_for_each(|text| declaration.add_bounds(text))?;
         self.categories.iter().try_for_each(|text| declaration.add_categories(text))?;
         Ok(declaration)
+    }
+}
+
+/// A flag says one thing about a column: of two, one would be forgotten.
+fn once(flag: &str, values: &[String]) -> Result<(), Failure> {
+    let column = |value: &String| value.split('=').next().unwrap_or_default().trim().to_string();
+    let twice =
+        values.iter().enumerate().find(|(at, value)| values[..*at].iter().any(|other| column(other) == column(value)));
+    match twice {
+        Some((_, value)) => {
+            Err(Failure::Usage(format!("{flag} is there twice for the column {}; give it once", column(value))))
+        }
+        None => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ use taximeter_ledger::AccountName;
 
 use crate::gate::GateArgs;
 use crate::ledger::show::{Lines, account_lines, is_unknown, reading, share, to_the_second};
-use crate::output::{Failure, print_json, print_line, thousands};
+use crate::output::{Failure, thousands};
 use crate::table::Table;
 
 /// List the datasets
@@ -65,14 +65,6 @@ pub struct Log {
 impl List {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let list = self.gate.office()?.datasets()?;
-        if self.gate.ledger.json {
-            print_json(&list)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        if list.0.is_empty() {
-            print_line("there are no datasets; `dataset add` makes one")?;
-            return Ok(ExitCode::SUCCESS);
-        }
         let mut table = Table::new(&["dataset", ">version", ">rows", "unit", "neighbours", ">left", ">reading"]);
         for dataset in &list.0 {
             let account = dataset.account.as_ref();
@@ -90,25 +82,22 @@ impl List {
                 account.map_or("–".to_string(), |account| reading(account.reading, is_unknown(account))),
             ]);
         }
-        print_line(&table.to_string())?;
-        Ok(ExitCode::SUCCESS)
+        self.gate.print(&list, || match list.0.is_empty() {
+            true => "there are no datasets; `dataset add` makes one".to_string(),
+            false => table.to_string(),
+        })
     }
 }
 
 impl Show {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let dataset = self.gate.office()?.dataset(&AccountName::parse(&self.name)?)?;
-        if self.gate.ledger.json {
-            print_json(&dataset)?;
-            return Ok(ExitCode::SUCCESS);
-        }
         let mut lines = lines(&dataset)?;
         let analysts: Vec<&str> = dataset.analysts.iter().map(AccountName::as_str).collect();
         lines.add("analysts", if analysts.is_empty() { "none but the owner".to_string() } else { analysts.join(", ") });
         let account =
             dataset.account.as_ref().map_or(String::new(), |account| format!("\n\n{}", account_lines(account)));
-        print_line(&format!("{lines}\n\n{}{account}", column_table(&dataset.schema)))?;
-        Ok(ExitCode::SUCCESS)
+        self.gate.print(&dataset, || format!("{lines}\n\n{}{account}", column_table(&dataset.schema)))
     }
 }
 
@@ -119,47 +108,33 @@ impl Check {
             .account
             .as_ref()
             .map_or(String::new(), |account| format!(", and its account protects {}", account.privacy()));
-        match self.gate.ledger.json {
-            true => print_json(&dataset)?,
-            false => print_line(&format!(
-                "{} is as it was registered: version {}, {} columns{protects}",
-                dataset.dataset,
-                dataset.version,
-                dataset.schema.columns.len(),
-            ))?,
-        }
-        Ok(ExitCode::SUCCESS)
+        let columns = dataset.schema.columns.len();
+        self.gate.print(&dataset, || {
+            let DatasetDocument { dataset, version, .. } = &dataset;
+            format!("{dataset} is as it was registered: version {version}, {columns} columns{protects}")
+        })
     }
 }
 
 impl Refresh {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let dataset = self.gate.office()?.refresh(&AccountName::parse(&self.name)?)?;
-        match self.gate.ledger.json {
-            true => print_json(&dataset)?,
-            false => print_line(&lines(&dataset)?.to_string())?,
-        }
-        Ok(ExitCode::SUCCESS)
+        let lines = lines(&dataset)?;
+        self.gate.print(&dataset, || lines.to_string())
     }
 }
 
 impl Log {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let log = self.gate.office()?.log(self.limit)?;
-        if self.gate.ledger.json {
-            print_json(&log)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        if log.0.is_empty() {
-            print_line("the log is empty")?;
-            return Ok(ExitCode::SUCCESS);
-        }
         let mut table = Table::new(&["time (UTC)", "dataset", "key", "why there is no answer"]);
-        for FailedQuestionDocument { time, key, dataset, why } in log.0 {
+        for FailedQuestionDocument { time, key, dataset, why } in log.0.clone() {
             table.row([to_the_second(&time), dataset, key, why]);
         }
-        print_line(&table.to_string())?;
-        Ok(ExitCode::SUCCESS)
+        self.gate.print(&log, || match log.0.is_empty() {
+            true => "the log is empty".to_string(),
+            false => table.to_string(),
+        })
     }
 }
 
@@ -178,6 +153,9 @@ fn lines(dataset: &DatasetDocument) -> Result<Lines, Failure> {
     lines.add("unit", dataset.schema.privacy_unit()?);
     lines.add("neighbours", dataset.schema.neighbours.name());
     lines.add("timeout", format!("{} s a question", dataset.timeout_seconds));
+    if let Some(least) = &dataset.min_epsilon {
+        lines.add("floor", format!("a question costs at least ε = {}, or μ = {0}", least.0));
+    }
     lines.add("reuse", if dataset.reuse { "earlier answers may be given again" } else { "not allowed" });
     Ok(lines)
 }

@@ -7,7 +7,7 @@ use taximeter_api::CloseRequest;
 use taximeter_ledger::AccountName;
 
 use crate::ledger::{LedgerArgs, SignatureArgs};
-use crate::output::{Failure, print_json, print_line};
+use crate::output::{Failure, print};
 
 /// Close an account for good: it takes no more charges, nor does any account below it
 #[derive(Args)]
@@ -26,10 +26,8 @@ impl Close {
         let name = AccountName::parse(&self.name)?;
         let request = CloseRequest { by: self.signature.by()?, note: self.signature.note()? };
         let closed = self.ledger.office()?.close_account(&name, &request)?;
-        match self.ledger.json {
-            true => print_json(&closed)?,
-            false => print_line(&format!("closed {name} for good, in record {}; its history stays", closed.sequence))?,
-        }
-        Ok(ExitCode::SUCCESS)
+        print(self.ledger.json, &closed, || {
+            format!("closed {name} for good, in record {}; its history stays", closed.sequence)
+        })
     }
 }

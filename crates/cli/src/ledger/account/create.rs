@@ -10,7 +10,7 @@ use taximeter_ledger::{AccountName, Neighbours, Unit};
 use crate::ledger::LedgerArgs;
 use crate::ledger::account::rules::AccountRulesArgs;
 use crate::ledger::show::fixed_lines;
-use crate::output::{Failure, print_json, print_line};
+use crate::output::{Failure, print};
 
 /// Make an account, and the ledger if there is none
 #[derive(Args)]
@@ -45,23 +45,21 @@ impl Create {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let account = self.account()?;
         let opened = self.ledger.office()?.open_account(&account)?;
-        match self.ledger.json {
-            true => print_json(&opened)?,
-            false => print_line(&format!("opened, in record {}\n\n{}", opened.sequence, fixed_lines(&opened.account)))?,
-        }
-        Ok(ExitCode::SUCCESS)
+        print(self.ledger.json, &opened, || {
+            format!("opened, in record {}\n\n{}", opened.sequence, fixed_lines(&opened.account))
+        })
     }
 
     /// What was asked for, checked before a ledger is touched. What is protected may depend on the account above.
     fn account(&self) -> Result<NewAccount, Failure> {
         let name = AccountName::parse(&self.name)?;
-        let (filter, odometer) = self.rules.specs(FilterRule::Residue)?;
+        let (filter, odometer) = self.rules.specs(FilterRule::default())?;
         Ok(NewAccount {
             account: name,
             unit: self.unit.as_deref().map(Unit::parse).transpose()?,
             neighbours: self.neighbours.as_deref().map(Neighbours::from_name).transpose()?,
-            filter: filter.as_ref().map(FilterRequest::new),
-            odometer: Some(OdometerRequest::new(&odometer)),
+            filter: filter.as_ref().map(FilterRequest::from),
+            odometer: Some(OdometerRequest::from(&odometer)),
         })
     }
 }

@@ -9,7 +9,7 @@ use taximeter_ledger::AccountName;
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::show;
-use crate::output::{Failure, print_json, print_line, thousands};
+use crate::output::{Failure, print, thousands};
 use crate::table::Table;
 
 /// List all accounts with what is left
@@ -23,18 +23,18 @@ pub struct List {
 impl List {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let list = self.ledger.office()?.accounts()?;
-        if self.ledger.json {
-            print_json(&list)?;
-        } else if list.accounts.is_empty() {
-            print_line("there are no accounts; `account create` makes one")?;
-        } else {
-            let mut table = Table::new(&["account", "budget", "rule", ">left", ">reading", ">charges", "standing"]);
-            let listed: HashSet<&str> = list.accounts.iter().map(|account| account.account.as_str()).collect();
-            list.accounts.iter().for_each(|account| table.row(row(account, &listed)));
-            print_line(&table.to_string())?;
-        }
-        Ok(ExitCode::SUCCESS)
+        print(self.ledger.json, &list, || text(&list.accounts))
     }
+}
+
+fn text(accounts: &[AccountDocument]) -> String {
+    if accounts.is_empty() {
+        return "there are no accounts; `account create` makes one".to_string();
+    }
+    let mut table = Table::new(&["account", "budget", "rule", ">left", ">reading", ">charges", "standing"]);
+    let listed: HashSet<&str> = accounts.iter().map(|account| account.account.as_str()).collect();
+    accounts.iter().for_each(|account| table.row(row(account, &listed)));
+    table.to_string()
 }
 
 fn row(account: &AccountDocument, listed: &HashSet<&str>) -> [String; 7] {

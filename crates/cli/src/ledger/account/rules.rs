@@ -1,7 +1,7 @@
 //! The rules of a new account: a budget with its filter, or an odometer alone.
 
 use clap::Args;
-use taximeter_accounting::{Budget, Filter, FilterRule, FilterSpec, Odometer, OdometerSpec};
+use taximeter_accounting::{Budget, FilterRule, FilterSpec, OdometerSpec};
 
 use crate::args::{FilterAndOdometerArgs, MechanismDelta};
 use crate::output::Failure;
@@ -13,7 +13,7 @@ pub struct AccountRulesArgs {
     #[arg(long, value_name = "EPSILON,DELTA", allow_hyphen_values = true)]
     budget: Option<String>,
     /// No budget: an odometer alone, which reads at --at-delta and refuses nothing
-    #[arg(long, conflicts_with_all = ["rule", "max_cost", "on_halt", "order"])]
+    #[arg(long, conflicts_with_all = ["rule", "max_cost", "on_halt", "order", "expected"])]
     no_budget: bool,
     #[command(flatten)]
     mechanism_delta: MechanismDelta,
@@ -36,10 +36,10 @@ impl AccountRulesArgs {
                 let budget = Budget::parse(text).map_err(|error| Failure::Usage(format!("--budget: {error}")))?;
                 let (filter, odometer) =
                     self.rules.with_budget(budget.with_mechanism_delta(mechanism_delta)?, default)?;
-                (Some(Filter::new(filter)?.spec().clone()), odometer)
+                (Some(filter), odometer)
             }
             None => (None, self.rules.without_budget(mechanism_delta)?),
         };
-        Ok((filter, Odometer::new(odometer)?.spec().clone()))
+        Ok((filter, odometer))
     }
 }

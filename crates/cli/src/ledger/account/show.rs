@@ -7,7 +7,7 @@ use taximeter_ledger::AccountName;
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::show::account_lines;
-use crate::output::{Failure, print_json, print_line};
+use crate::output::{Failure, print};
 
 /// Show everything about an account
 #[derive(Args)]
@@ -23,10 +23,6 @@ impl Show {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let name = AccountName::parse(&self.name)?;
         let account = self.ledger.office()?.account(&name)?;
-        match self.ledger.json {
-            true => print_json(&account)?,
-            false => print_line(&account_lines(&account).to_string())?,
-        }
-        Ok(ExitCode::SUCCESS)
+        print(self.ledger.json, &account, || account_lines(&account).to_string())
     }
 }

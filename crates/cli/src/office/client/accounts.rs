@@ -13,7 +13,7 @@ use taximeter_ledger::{AccountName, Key, LedgerId, Position};
 
 use super::exchange::Call;
 use super::{Client, part};
-use crate::office::{Accounts, ChargeOutcome, Told};
+use crate::office::{Accounts, ChargeOutcome};
 use crate::output::Failure;
 
 /// The most records that a server gives at once.
@@ -77,10 +77,10 @@ impl Accounts for Client {
         self.document(&Call::get("/v1/ledger"))
     }
 
-    fn verify(&self, told: Told<'_>) -> Result<VerifyDocument, Failure> {
+    fn verify(&self, progress: &dyn Fn(f64)) -> Result<VerifyDocument, Failure> {
         let mut verified: VerifyDocument = self.document(&Call::post_empty("/v1/verify").repeatable())?;
         while verified.state == VerifyState::Running {
-            told(verified.done as f64 / verified.of.max(1) as f64);
+            progress(verified.done as f64 / verified.of.max(1) as f64);
             sleep(POLL);
             verified = self.document(&Call::get("/v1/verify"))?;
         }
@@ -96,7 +96,7 @@ impl Accounts for Client {
         }
     }
 
-    fn export(&self, out: &mut dyn Write, told: Told<'_>) -> Result<(LedgerId, Position), Failure> {
+    fn export(&self, out: &mut dyn Write, progress: &dyn Fn(f64)) -> Result<(LedgerId, Position), Failure> {
         let LedgerDocument { ledger, records, .. } = self.ledger()?;
         let mut lines = BufReader::new(self.stream("/v1/export")?);
         let (mut line, mut last) = (Vec::new(), Vec::new());
@@ -109,7 +109,7 @@ impl Accounts for Client {
             }
             out.write_all(&line)?;
             std::mem::swap(&mut line, &mut last);
-            told(count as f64 / records.max(1) as f64);
+            progress(count as f64 / records.max(1) as f64);
         }
         out.flush()?;
         let End { end: PositionDocument { sequence, hash } } =

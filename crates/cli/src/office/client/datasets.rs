@@ -4,14 +4,14 @@ use std::fs::{DirBuilder, File};
 use std::path::{Path, PathBuf};
 
 use taximeter_api::{
-    CheckedDataset, ClosesDocument, Code, DatasetDocument, DatasetList, Explanation, FailedQuestionList, FilterRequest,
+    AmountDocument, CheckedDataset, Code, DatasetDocument, DatasetList, Explanation, FailedQuestionList, FilterRequest,
     NewAnalyst, NewAnalystDocument, NewData, NewDataset, OdometerRequest, Problem, QuestionRequest, RegisteredDocument,
     Role, SchemaDocument, Upload, WhoAmI,
 };
 use taximeter_gate::{BadRows, Data, Origin, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, Who};
 
-use super::exchange::{Answer, Call, Patience};
+use super::exchange::{Answer, Call};
 use super::{Client, part};
 use crate::gate::render::with_position;
 use crate::ledger::variable;
@@ -29,11 +29,11 @@ impl Datasets for Client {
     }
 
     fn check(&self, name: &AccountName) -> Result<CheckedDataset, Failure> {
-        self.document(&Call::get(format!("/v1/datasets/{}/check", part(name))).with(Patience::Long))
+        self.document(&Call::get(format!("/v1/datasets/{}/check", part(name))).long())
     }
 
     fn refresh(&self, name: &AccountName) -> Result<DatasetDocument, Failure> {
-        self.document(&Call::post_empty(format!("/v1/datasets/{}/refresh", part(name))).with(Patience::Long))
+        self.document(&Call::post_empty(format!("/v1/datasets/{}/refresh", part(name))).long())
     }
 
     fn log(&self, most: u32) -> Result<FailedQuestionList, Failure> {
@@ -48,9 +48,11 @@ impl Datasets for Client {
         let dataset = NewDataset {
             dataset: registration.name.clone(),
             data: match &registration.data {
-                Data::Csv { path, bad_rows } => {
-                    NewData::Upload { id: self.upload_file(path)?, skip_bad_rows: *bad_rows == BadRows::Skip }
-                }
+                Data::Csv { path, form, bad_rows } => NewData::Upload {
+                    id: self.upload_file(path)?,
+                    skip_bad_rows: *bad_rows == BadRows::Skip,
+                    form: form.clone().into(),
+                },
                 Data::Postgres { url, table } => NewData::Postgres { url: url.clone(), table: table.clone() },
             },
             schema: Some(SchemaDocument::of(&registration.declaration)),
@@ -59,9 +61,10 @@ impl Datasets for Client {
             new_version: registration.new_version,
             reuse: Some(registration.reuse),
             timeout_seconds: Some(registration.timeout.as_secs_f64()),
+            min_epsilon: registration.min_epsilon.map(AmountDocument),
         };
         // An upload is gone after it was named once.
-        self.document(&Call::post("/v1/datasets", &dataset)?.with(Patience::Long).single())
+        self.document(&Call::post("/v1/datasets", &dataset)?.long().single())
     }
 
     fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<NewAnalystDocument, Failure> {
@@ -89,13 +92,13 @@ impl Datasets for Client {
     }
 
     fn ask(&self, question: &QuestionRequest, _by: Option<&Who>, key: &Key) -> Result<Asked, Failure> {
-        let call = Call::post("/v1/questions", question)?.under(key)?.with(Patience::Long);
+        let call = Call::post("/v1/questions", question)?.under(key)?.long();
         match self.answered(&call)? {
             Ok(answer) => {
-                let (origin, closed, document) = (origin(&answer), closed(&answer), answer.into_text());
+                let (origin, document) = (origin(&answer), answer.into_text());
                 // It is printed as it is, so it must be what it says.
                 self.parse::<serde::de::IgnoredAny>(&document)?;
-                Ok(Asked::Answered { origin, closed, document })
+                Ok(Asked::Answered { origin, document })
             }
             Err(Problem { code: Code::Refused, refusal: Some(refusal), .. }) => Ok(Asked::Refused(refusal)),
             Err(Problem { code: Code::NoAnswer, sequence: Some(sequence), .. }) => Ok(Asked::NoAnswer { sequence }),
@@ -138,7 +141,7 @@ impl Client {
 
 /// The rules of an account, as they are asked for.
 fn requests(rules: &Rules) -> (Option<FilterRequest>, Option<OdometerRequest>) {
-    (rules.filter.as_ref().map(FilterRequest::new), Some(OdometerRequest::new(&rules.odometer)))
+    (rules.filter.as_ref().map(FilterRequest::from), Some(OdometerRequest::from(&rules.odometer)))
 }
 
 /// Where an answer is from, as its header says.
@@ -148,17 +151,6 @@ fn origin(answer: &Answer) -> Origin {
         Some("reused") => Origin::Reused,
         _ => Origin::Fresh,
     }
-}
-
-/// What a charge closed, as the answer's header says: ACCOUNT=BRANCH, and so on.
-fn closed(answer: &Answer) -> Vec<ClosesDocument> {
-    let closes = answer.header("taximeter-closes").unwrap_or_default().split(',');
-    let closes = closes.filter_map(|text| text.trim().split_once('='));
-    closes
-        .filter_map(|(account, branch)| {
-            Some(ClosesDocument { account: AccountName::parse(account).ok()?, branch: branch.to_string() })
-        })
-        .collect()
 }
 
 /// Makes a folder that others may not look into.

@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use taximeter_api::{Code, Problem};
 use taximeter_gate::LONGEST_TIMEOUT;
 use taximeter_ledger::Key;
-use ureq::http::{HeaderMap, Response};
-use ureq::{Body, Error, SendBody, Timeout};
+use ureq::http::{HeaderMap, Method, Request, Response};
+use ureq::{AsSendBody, Body, Error, SendBody, Timeout};
 
 use super::Client;
 use crate::output::Failure;
@@ -25,59 +25,50 @@ const BUSY_TRIES: u32 = 5;
 const LOST_TRIES: u32 = 3;
 const LOST_TIME: Duration = Duration::from_secs(5);
 
-/// How long an answer may take.
-#[derive(Clone, Copy)]
-pub enum Patience {
-    /// As long as a lookup.
-    Short,
-    /// As long as a question may take, or an import.
-    Long,
-}
-
-impl Patience {
-    fn time(self) -> Duration {
-        match self {
-            Patience::Short => Duration::from_secs(120),
-            Patience::Long => LONGEST_TIMEOUT + Duration::from_secs(120),
-        }
-    }
-}
+/// How long an answer may take: as long as a lookup, or as long as a question or an import.
+const SHORT: Duration = Duration::from_secs(120);
+const LONG: Duration = LONGEST_TIMEOUT.saturating_add(SHORT);
 
 /// What is asked.
 pub struct Call<'a> {
+    method: Method,
     path: String,
-    body: Method,
+    body: String,
+    content_type: &'static str,
     key: Option<&'a Key>,
-    patience: Patience,
+    /// Whether it changes nothing, or the same however often it is asked.
+    is_repeatable: bool,
+    patience: Duration,
+    /// Whether it is read as it comes, however long that takes.
+    is_streamed: bool,
     busy_tries: u32,
-}
-
-enum Method {
-    Get,
-    /// Something that changes nothing, or the same however often it is asked.
-    Repeat(String),
-    /// Something that is done once.
-    Post(String),
 }
 
 impl<'a> Call<'a> {
     /// Looks something up.
     pub fn get(path: impl Into<String>) -> Call<'a> {
-        Call::new(path.into(), Method::Get)
+        Call { method: Method::GET, is_repeatable: true, ..Call::post_empty(path) }
     }
 
     /// Has something done.
     pub fn post(path: impl Into<String>, body: &impl Serialize) -> Result<Call<'a>, Failure> {
-        Ok(Call::new(path.into(), Method::Post(json(body)?)))
+        let body = serde_json::to_string(body).map_err(|error| Failure::Other(error.to_string()))?;
+        Ok(Call { body, content_type: "application/json", ..Call::post_empty(path) })
     }
 
     /// Has something done that needs no words.
     pub fn post_empty(path: impl Into<String>) -> Call<'a> {
-        Call::new(path.into(), Method::Post(String::new()))
-    }
-
-    fn new(path: String, body: Method) -> Call<'a> {
-        Call { path, body, key: None, patience: Patience::Short, busy_tries: BUSY_TRIES }
+        Call {
+            method: Method::POST,
+            path: path.into(),
+            body: String::new(),
+            content_type: "",
+            key: None,
+            is_repeatable: false,
+            patience: SHORT,
+            is_streamed: false,
+            busy_tries: BUSY_TRIES,
+        }
     }
 
     /// The same, asked a single time: what it needs is used up by it.
@@ -87,11 +78,7 @@ impl<'a> Call<'a> {
 
     /// The same, which may be asked again whatever came of it.
     pub fn repeatable(self) -> Call<'a> {
-        let body = match self.body {
-            Method::Post(text) => Method::Repeat(text),
-            other => other,
-        };
-        Call { body, ..self }
+        Call { is_repeatable: true, ..self }
     }
 
     /// The same under a key: it is done once, however often it is asked.
@@ -105,14 +92,10 @@ impl<'a> Call<'a> {
         Ok(Call { key: Some(key), ..self.repeatable() })
     }
 
-    /// The same with so much patience.
-    pub fn with(self, patience: Patience) -> Call<'a> {
-        Call { patience, ..self }
+    /// The same, which may take as long as a question or an import.
+    pub fn long(self) -> Call<'a> {
+        Call { patience: LONG, ..self }
     }
-}
-
-fn json(document: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string(document).map_err(|error| Failure::Other(error.to_string()))
 }
 
 /// What the server said.
@@ -173,11 +156,15 @@ impl Client {
 
     /// What the server answers, or what it says went wrong.
     pub fn answered(&self, call: &Call<'_>) -> Result<Result<Answer, Problem>, Failure> {
-        let answer = self.exchange(call)?;
-        match answer.status {
-            200..=299 => Ok(Ok(answer)),
-            _ => answer.problem().map(Err).ok_or_else(|| self.not_ours(answer.status, &answer.headers)),
+        self.judged(self.exchange(call)?)
+    }
+
+    /// Tells an answer from a problem, and both from what is not ours.
+    fn judged(&self, answer: Answer) -> Result<Result<Answer, Problem>, Failure> {
+        if (200..=299).contains(&answer.status) {
+            return Ok(Ok(answer));
         }
+        answer.problem().map(Err).ok_or_else(|| self.not_ours(&answer))
     }
 
     /// What went wrong, with the key where it tells what came of a charge.
@@ -205,8 +192,7 @@ impl Client {
             };
             lost += 1;
             may_be_done |= error.may_be_done;
-            let is_safe = !matches!(call.body, Method::Post(_));
-            if !is_safe || !may_be_done || lost >= LOST_TRIES || started.elapsed() >= LOST_TIME {
+            if !call.is_repeatable || !may_be_done || lost >= LOST_TRIES || started.elapsed() >= LOST_TIME {
                 return Err(self.lost(Lost { may_be_done, ..error }, call));
             }
             sleep(Duration::from_millis(500) * lost);
@@ -214,67 +200,55 @@ impl Client {
     }
 
     fn once(&self, call: &Call<'_>) -> Result<Answer, Lost> {
-        let (url, time) = (self.address.of(&call.path), Some(call.patience.time()));
-        let response = match &call.body {
-            Method::Get => {
-                let request = self.agent.get(&url).header("authorization", &self.authorization);
-                request.config().timeout_recv_response(time).timeout_recv_body(time).build().call()
-            }
-            Method::Post(text) | Method::Repeat(text) => {
-                let mut request = self.agent.post(&url).header("authorization", &self.authorization);
-                if let Some(key) = call.key {
-                    request = request.header_raw("idempotency-key", key.as_str().as_bytes());
-                }
-                if !text.is_empty() {
-                    request = request.content_type("application/json");
-                }
-                request.config().timeout_recv_response(time).timeout_recv_body(time).build().send(text.as_str())
-            }
-        };
-        read(response.map_err(Lost::from)?)
+        read(match call.method {
+            Method::GET => self.send(call, ())?,
+            _ => self.send(call, call.body.as_str())?,
+        })
+    }
+
+    fn send(&self, call: &Call<'_>, body: impl AsSendBody) -> Result<Response<Body>, Lost> {
+        let mut request = Request::builder().method(&call.method).uri(self.address.of(&call.path));
+        request = request.header("authorization", &self.authorization);
+        if let Some(key) = call.key {
+            request = request.header("idempotency-key", key.as_str().as_bytes());
+        }
+        if !call.content_type.is_empty() {
+            request = request.header("content-type", call.content_type);
+        }
+        let request = self.agent.configure_request(request.body(body).map_err(Error::Http)?);
+        let request = request
+            .timeout_recv_response(Some(call.patience))
+            .timeout_recv_body(Some(call.patience).filter(|_| !call.is_streamed));
+        Ok(self.agent.run(request.build())?)
     }
 
     /// Sends a file as it is read.
-    pub fn upload(&self, path: &str, kind: &str, file: &mut dyn Read) -> Result<Answer, Failure> {
-        let time = Some(Patience::Long.time());
-        let call = Call::post_empty(path).with(Patience::Long);
-        let request = self.agent.post(self.address.of(path)).header("authorization", &self.authorization);
-        let request = request.content_type(kind).config().timeout_recv_response(time).timeout_recv_body(time).build();
-        let sent = request.send(SendBody::from_reader(file)).map_err(Lost::from).and_then(read);
-        let answer = sent.map_err(|lost| self.lost(lost, &call))?;
-        match answer.status {
-            200..=299 => Ok(answer),
-            status => Err(match answer.problem() {
-                Some(problem) => problem.into(),
-                None => self.not_ours(status, &answer.headers),
-            }),
-        }
+    pub fn upload(&self, path: &str, content_type: &'static str, file: &mut dyn Read) -> Result<Answer, Failure> {
+        let call = Call { content_type, ..Call::post_empty(path).long() };
+        let sent = self.send(&call, SendBody::from_reader(file)).and_then(read);
+        Ok(self.judged(sent.map_err(|lost| self.lost(lost, &call))?)??)
     }
 
     /// What is too long to hold: it is read as it comes.
     pub fn stream(&self, path: &str) -> Result<impl Read, Failure> {
-        let call = Call::get(path);
-        let request = self.agent.get(self.address.of(path)).header("authorization", &self.authorization);
-        let request = request.config().timeout_recv_response(Some(Patience::Short.time())).build();
-        let response = request.call().map_err(|error| self.lost(error.into(), &call))?;
+        let call = Call { is_streamed: true, ..Call::get(path) };
+        let response = self.send(&call, ()).map_err(|lost| self.lost(lost, &call))?;
         if response.status().is_success() {
             return Ok(response.into_body().into_with_config().limit(u64::MAX).reader());
         }
         let answer = read(response).map_err(|lost| self.lost(lost, &call))?;
-        Err(answer.problem().map_or_else(|| self.not_ours(answer.status, &answer.headers), Failure::from))
+        Err(answer.problem().map_or_else(|| self.not_ours(&answer), Failure::from))
     }
 
-    fn not_ours(&self, status: u16, headers: &HeaderMap) -> Failure {
-        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("nothing");
-        Failure::Other(match status {
+    fn not_ours(&self, answer: &Answer) -> Failure {
+        let (server, header) = (&self.address, |name: &str| answer.header(name).unwrap_or("nothing"));
+        Failure::Other(match answer.status {
             300..=399 => format!(
-                "the server {} sends on to {}, where your token is not sent; if that is right, give that URL",
-                self.address,
+                "the server {server} sends on to {}, where your token is not sent; if that is right, give that URL",
                 header("location")
             ),
-            _ => format!(
-                "what answers at {} is not a Taximeter server: status {status}, {}; is the URL right?",
-                self.address,
+            status => format!(
+                "what answers at {server} is not a Taximeter server: status {status}, {}; is the URL right?",
                 header("content-type")
             ),
         })
@@ -284,24 +258,24 @@ impl Client {
     fn lost(&self, lost: Lost, call: &Call<'_>) -> Failure {
         let Lost { why, may_be_done, is_trust } = lost;
         let server = &self.address;
-        Failure::Other(match (may_be_done, call.key, &call.body) {
+        Failure::Other(match (may_be_done, call.key) {
             _ if is_trust => format!(
                 "the server {server} cannot be trusted: {why}. If its certificate is from an authority of your own, name the file of \
                  that in TAXIMETER_CA"
             ),
-            (false, ..) => {
+            (false, _) => {
                 format!(
                     "the server {server} cannot be reached: {why}. Nothing was done; does it run, and is the URL right?"
                 )
             }
-            (true, Some(key), _) => format!(
+            (true, Some(key)) => format!(
                 "the connection to {server} was lost: {why}. Whether it was charged is not known; ask again with the same key, which \
                  charges once: --key {key}"
             ),
-            (true, None, Method::Post(_)) => format!(
+            (true, None) if call.is_repeatable => format!("the connection to {server} was lost: {why}. Try again"),
+            (true, None) => format!(
                 "the connection to {server} was lost: {why}. Whether it was done is not known; look before you try again"
             ),
-            (true, None, _) => format!("the connection to {server} was lost: {why}. Try again"),
         })
     }
 }

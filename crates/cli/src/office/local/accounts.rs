@@ -2,16 +2,16 @@
 
 use std::io::Write;
 
+use taximeter_accounting::Budget;
 use taximeter_api::{
     AccountDocument, AccountList, ChargeRequest, Charged, ChargedOutcome, CloseRequest, Closed, HistoryDocument,
     LedgerDocument, NewAccount, Opened, QuoteDocument, Refused, Sight, VerifyDocument, WitnessDocument, blocked_by,
-    closed_branches, open_branches,
 };
-use taximeter_ledger::{AccountName, Error, Key, Ledger, LedgerId, Outcome, Position, verify};
+use taximeter_ledger::{AccountName, Error, ErrorKind, Key, Ledger, LedgerId, Outcome, Position, verify};
 
 use super::Local;
-use crate::office::{Accounts, ChargeOutcome, Told};
-use crate::output::Failure;
+use crate::office::{Accounts, ChargeOutcome};
+use crate::output::{Failure, tell};
 
 impl Accounts for Local {
     fn accounts(&self) -> Result<AccountList, Failure> {
@@ -35,6 +35,7 @@ impl Accounts for Local {
         }
         let above = name.parent().and_then(|parent| ledger.account(&parent).ok());
         let receipt = ledger.open_account(account.spec(above.as_ref())?)?;
+        warn_about_budget(&ledger, name)?;
         Ok(Opened {
             ledger_created: Some(is_new),
             witness: Some(ledger.witness().display().to_string()),
@@ -56,15 +57,12 @@ impl Accounts for Local {
             true => Failure::Other(format!("{error}: --key {key}")),
             false => error.into(),
         };
-        let before = open_branches(&ledger, &request.accounts, &Sight::All);
-        let (outcome, receipt, closed) = match ledger.charge(charge).map_err(with_key)? {
-            Outcome::Charged(fresh) => {
-                (ChargedOutcome::Charged, fresh.into_receipt(), closed_branches(&ledger, before))
-            }
-            Outcome::Replayed(receipt) => (ChargedOutcome::Replayed, receipt, Vec::new()),
+        let (outcome, receipt) = match ledger.charge(charge).map_err(with_key)? {
+            Outcome::Charged(fresh) => (ChargedOutcome::Charged, fresh.into_receipt()),
+            Outcome::Replayed(receipt) => (ChargedOutcome::Replayed, receipt),
             Outcome::Refused(refusal) => return Ok(ChargeOutcome::Refused(Refused::new(&refusal, &Sight::All))),
         };
-        Ok(ChargeOutcome::Charged(Charged::new(outcome, key.as_str(), &receipt, &closed, &ledger, &Sight::All)?))
+        Ok(ChargeOutcome::Charged(Charged::new(outcome, key.as_str(), &receipt, &ledger, &Sight::All)?))
     }
 
     fn quote(&self, request: &ChargeRequest) -> Result<QuoteDocument, Failure> {
@@ -91,17 +89,17 @@ impl Accounts for Local {
         })
     }
 
-    fn verify(&self, told: Told<'_>) -> Result<VerifyDocument, Failure> {
-        let result = verify(&self.location, self.witness.as_deref(), &mut |done, of| told(share(done, of)));
+    fn verify(&self, progress: &dyn Fn(f64)) -> Result<VerifyDocument, Failure> {
+        let result = verify(&self.location, self.witness.as_deref(), &mut |done, of| progress(share(done, of)));
         match result {
             Err(error) if !error.is_integrity() => Err(error.into()),
             result => Ok(VerifyDocument::of(&result)),
         }
     }
 
-    fn export(&self, out: &mut dyn Write, told: Told<'_>) -> Result<(LedgerId, Position), Failure> {
+    fn export(&self, out: &mut dyn Write, progress: &dyn Fn(f64)) -> Result<(LedgerId, Position), Failure> {
         let mut reader = self.read()?;
-        let newest = reader.export(out, &mut |done, of| told(share(done, of)))?;
+        let newest = reader.export(out, &mut |done, of| progress(share(done, of)))?;
         Ok((reader.id(), newest))
     }
 }
@@ -110,13 +108,29 @@ impl Local {
     /// A ledger is made for the root of a tree only: below another account there must be one.
     fn open_for(&self, name: &AccountName) -> Result<Ledger, Failure> {
         let parent = name.parent();
-        self.write(parent.is_none()).map_err(|error| match parent {
-            Some(parent) if error.is_input() => {
-                Failure::Usage(format!("account {name} stands below {parent}, which does not exist: {error}"))
-            }
-            _ => error.into(),
-        })
+        Ok(self.write(parent.is_none()).map_err(|error| match (error.kind(), parent) {
+            (ErrorKind::NoLedger { .. }, Some(parent)) => ErrorKind::NoParent { account: name.clone(), parent }.into(),
+            _ => error,
+        })?)
     }
+}
+
+/// Warns of a new account whose budget is above that of the nearest account over it that has one: it can never be spent as a whole.
+pub(super) fn warn_about_budget(ledger: &Ledger, name: &AccountName) -> Result<(), Failure> {
+    let budget_of = |name: &AccountName| -> Result<Option<Budget>, Failure> {
+        Ok(ledger.account(name)?.filter().map(|filter| filter.spec().budget))
+    };
+    let Some(own) = budget_of(name)? else { return Ok(()) };
+    for above in std::iter::successors(name.parent(), AccountName::parent) {
+        let Some(budget) = budget_of(&above)? else { continue };
+        if own.epsilon() > budget.epsilon() || own.delta() > budget.delta() {
+            tell(&format!(
+                "warning: the budget of {name}, {own}, is above that of {above}, {budget}, which pays as well"
+            ));
+        }
+        break;
+    }
+    Ok(())
 }
 
 /// How much of something is done.

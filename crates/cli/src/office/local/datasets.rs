@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use taximeter_api::{
-    AccountDocument, CheckedDataset, ClosesDocument, DatasetDocument, DatasetList, Explanation, FailedQuestionList,
-    NewAnalystDocument, Problem, QuestionRequest, Refused, RegisteredDocument, Sight, closed_branches, open_branches,
+    AccountDocument, CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument,
+    Problem, QuestionRequest, Refused, RegisteredDocument, Sight,
 };
 use taximeter_gate::{Catalog, Dataset, Outcome, Prepared, Registered, Registration, Request, Rules};
 use taximeter_ledger::{Account, AccountName, Key, Who};
 
 use super::Local;
-use super::accounts::share;
+use super::accounts::{share, warn_about_budget};
 use crate::gate::render::with_position;
 use crate::office::{Asked, Datasets};
 use crate::output::{Failure, tell};
@@ -61,6 +61,7 @@ impl Datasets for Local {
     fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<NewAnalystDocument, Failure> {
         let gate = self.gate()?;
         let name = gate.add_analyst(dataset, analyst, rules)?;
+        warn_about_budget(gate.ledger(), &name)?;
         let account = AccountDocument::new(&gate.ledger().account(&name)?, None, &Sight::All);
         Ok(NewAnalystDocument { dataset: dataset.clone(), account })
     }
@@ -75,19 +76,13 @@ impl Datasets for Local {
 
     fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<Asked, Failure> {
         let gate = self.gate()?;
-        let payer = [question.account.clone().unwrap_or_else(|| question.dataset.clone())];
-        let before = open_branches(gate.ledger(), &payer, &Sight::All);
         let outcome = gate.ask(&request(question, by, key)?).map_err(|error| match error.is_unknown_outcome() {
             // Whoever does not know what came of a charge needs its key to find out.
             true => Failure::Other(format!("{error}: --key {key}")),
             false => with_position(&question.question, error.into()),
         })?;
         Ok(match outcome {
-            Outcome::Answered(answer) => {
-                let closed = closed_branches(gate.ledger(), before).into_iter();
-                let closed = closed.map(|(account, branch)| ClosesDocument { account, branch: branch.to_string() });
-                Asked::Answered { document: answer.document, origin: answer.origin, closed: closed.collect() }
-            }
+            Outcome::Answered(answer) => Asked::Answered { document: answer.document, origin: answer.origin },
             Outcome::Refused(refusal) => Asked::Refused(Refused::new(&refusal, &Sight::All)),
             Outcome::NoAnswer(receipt) => Asked::NoAnswer { sequence: receipt.sequence() },
         })
