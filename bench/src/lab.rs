@@ -5,10 +5,11 @@ use std::time::Instant;
 use clap::Args;
 use serde::Serialize;
 use taximeter_accounting::{Amount, Budget, FilterRule};
-use taximeter_lab::engine::filters::{Grid, Objective, Rule, graph, range, worst};
+use taximeter_lab::engine::filters::{Grid, Objective, Rule, range, worst};
 use taximeter_lab::engine::graph::StateGraph;
 use taximeter_lab::engine::heuristics::Heuristic;
 use taximeter_lab::engine::solver::{End, Payoff, Problem, Range, Steps, solve};
+use taximeter_lab::engine::states::graph;
 use taximeter_lab::engine::stopping::stopping_time;
 
 use crate::figure::{Figure, Wanted, duration, median};
@@ -68,16 +69,16 @@ impl Lab {
 fn measure() -> Result<Report, Box<dyn std::error::Error>> {
     let costs = COSTS.iter().map(|text| Amount::parse_exact(text)).collect::<Result<Vec<_>, _>>()?;
     let grid = Grid::new(&costs)?;
-    let epsilon = Amount::parse_exact("0.01")?;
+    let (epsilon, delta) = (Amount::parse_exact("0.01")?, Amount::parse_exact("1e-6")?);
     let stopping = time(5, || {
-        stopping_time(epsilon, 1000, |round| Heuristic::Drv.reading(0.01, round, 1e-6));
+        stopping_time(epsilon, &Heuristic::Drv.readings(epsilon, delta, 1000), |_, _| {});
         Ok(())
     })?;
     let budget = Budget::parse("1,1e-6")?;
     let residue = Rule::Filter(FilterRule::Residue);
     let whole = time(3, || worst(residue, &budget, &grid, Objective::Dp, &|_| {}).map(|_| ()))?;
     let mut against_plain = Vec::new();
-    for (rule, cells) in [(Rule::Filter(FilterRule::Whitehouse), 0), (residue, 1 << 15)] {
+    for (rule, cells) in [(Rule::Filter(FilterRule::Whitehouse), 0), (residue, 1 << 11)] {
         let graph = graph(rule, &budget, &grid, End::Lower, cells)?;
         let range = range(&budget, &grid, graph.states());
         let payoff = |loss: i64| (-(1.0 - 0.01 * loss as f64).exp_m1()).max(0.0);

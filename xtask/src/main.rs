@@ -2,13 +2,14 @@
 
 #![forbid(unsafe_code)]
 
+mod downloads;
 mod lint;
 mod needs;
 mod postgres;
-mod python;
 mod screenshots;
 mod tally;
 mod test;
+mod words;
 
 use std::process::ExitCode;
 
@@ -23,11 +24,16 @@ const TASKS: [Task; 4] = [
     Task {
         name: "test",
         help: "run every test of the workspace and end with one line `N passed, N failed`;\n              \
-               installs PostgreSQL, Python and Chromium if they are missing; further arguments go to\n              \
-               `cargo test`",
+               installs PostgreSQL, Python, Chromium, schemathesis and axe-core if they are missing, and\n              \
+               says so before; [--no-install] installs nothing and leaves out the tests that need them;\n              \
+               further arguments go to `cargo test`",
         run: test::run,
     },
-    Task { name: "lint", help: "run clippy on the same; a warning is an error", run: lint::run },
+    Task {
+        name: "lint",
+        help: "run clippy on the same, and check whose words are whose; a warning is an error",
+        run: lint::run,
+    },
     Task {
         name: "postgres",
         help: "start a private PostgreSQL server, print its URL, and remove it at Ctrl-C or at the\n              \

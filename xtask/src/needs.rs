@@ -1,23 +1,76 @@
 //! What the tests need beside cargo, and how it comes here.
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Debian's name for the server programs of the version it supports. The package also makes and starts a server of its own, as it does
-/// on every machine; the tests leave that one alone, and so does this.
-const POSTGRESQL: &str = "postgresql";
+use taximeter_testing::{AXE_VARIABLE, BROWSER_VARIABLES, BrowserPrograms};
 
-/// Debian's name for what makes a Python environment of one's own.
-const PYTHON: &str = "python3-venv";
+use crate::downloads;
 
-/// Debian's names for the browser, and for what gives it orders.
-const BROWSER: [&str; 2] = ["chromium", "chromium-driver"];
+/// Something that the tests need.
+#[derive(Debug, PartialEq, Eq)]
+struct Need {
+    /// What it is, with the programs that are looked for.
+    what: &'static str,
+    why: &'static str,
+    /// Debian's names for it; none for what is fetched into the folder of what is built.
+    packages: &'static [&'static str],
+}
 
-/// Makes sure that what the tests need is here; installs what is missing where that is possible without asking.
-pub fn provide() -> Result<(), String> {
-    match plan(&Here::look())? {
-        Plan::Nothing => Ok(()),
-        Plan::Install { prefix, packages } => install(prefix, &packages),
+const POSTGRESQL: Need = Need {
+    what: "PostgreSQL's server programs (initdb, postgres, psql)",
+    why: "ledgers and data are tested on private servers. Debian's package also starts a server of its own, which is left alone",
+    packages: &["postgresql"],
+};
+
+const PYTHON: Need = Need {
+    what: "Python 3 with its modules venv and ensurepip",
+    why: "schemathesis, which tests the API against its description, is a Python program",
+    packages: &["python3-venv"],
+};
+
+const BROWSER: Need = Need {
+    what: "the browser Chromium with its chromedriver (chromium, chromedriver)",
+    why: "the dashboard is tested in a browser",
+    packages: &["chromium", "chromium-driver"],
+};
+
+/// The packages of all these, as a command has them.
+fn packages(needs: &[&Need]) -> String {
+    needs.iter().flat_map(|need| need.packages).copied().collect::<Vec<_>>().join(" ")
+}
+
+const SCHEMATHESIS: Need =
+    Need { what: "schemathesis, from pypi.org", why: "it tests the API against its description", packages: &[] };
+
+const AXE: Need = Need {
+    what: "axe-core, from registry.npmjs.org",
+    why: "it tests whether the pages of the dashboard can be read and heard",
+    packages: &[],
+};
+
+/// The variables that tell the tests where their programs are.
+pub type Programs = Vec<(&'static str, PathBuf)>;
+
+/// Makes sure that what the tests need is here: says what is missing, and then installs it where that is possible without asking.
+/// Nothing if it is not here and must not be installed.
+pub fn provide(built: &Path, may_install: bool) -> Result<Option<Programs>, String> {
+    match plan(&Here::look(built), may_install)? {
+        Plan::Nothing => {}
+        Plan::Without { needs } => {
+            eprintln!("{}", without(&needs));
+            return Ok(None);
+        }
+        Plan::Install { prefix, needs } => {
+            eprintln!("{}", announcement(&needs, built));
+            install(prefix, &needs, built)?;
+        }
     }
+    let BrowserPrograms { driver, browser } = taximeter_testing::find_browser()?;
+    let mut programs: Programs = BROWSER_VARIABLES.into_iter().zip([driver, browser]).collect();
+    programs.push(("TAXIMETER_SCHEMATHESIS", downloads::schemathesis(built)));
+    programs.push((AXE_VARIABLE, downloads::axe(built)));
+    Ok(Some(programs))
 }
 
 /// What this machine has.
@@ -26,13 +79,15 @@ struct Here {
     server: bool,
     python: bool,
     browser: bool,
+    schemathesis: bool,
+    axe: bool,
     apt: bool,
     root: bool,
     sudo: bool,
 }
 
 impl Here {
-    fn look() -> Here {
+    fn look(built: &Path) -> Here {
         let server = taximeter_testing::find_programs().is_ok();
         let python = succeeds("python3", &["-c", "import venv, ensurepip"]);
         let browser = taximeter_testing::find_browser().is_ok();
@@ -43,6 +98,8 @@ impl Here {
             server,
             python,
             browser,
+            schemathesis: downloads::has_schemathesis(built),
+            axe: downloads::axe(built).is_file(),
             apt: missing && succeeds("apt-get", &["--version"]),
             root: missing && output(&["id", "-u"]).is_ok_and(|output| output.stdout.trim_ascii() == b"0"),
             sudo: missing && succeeds("sudo", &["-n", "true"]),
@@ -53,59 +110,100 @@ impl Here {
 #[derive(Debug, PartialEq, Eq)]
 enum Plan {
     Nothing,
+    /// Run the tests that do without.
+    Without {
+        needs: Vec<&'static Need>,
+    },
     Install {
         /// What makes `apt-get` run as root.
         prefix: &'static [&'static str],
-        packages: Vec<&'static str>,
+        needs: Vec<&'static Need>,
     },
 }
 
 /// What to do, given what is here. An error says what is missing and how to install it.
-fn plan(here: &Here) -> Result<Plan, String> {
+fn plan(here: &Here, may_install: bool) -> Result<Plan, String> {
     if !here.compiler {
         return Err("the tests need a C compiler, and there is no `cc`; install one with `apt-get install gcc libc6-dev`, or what \
                     this system has in its place"
             .to_string());
     }
-    let needs = [
-        (here.server, &[POSTGRESQL][..], "PostgreSQL's server programs (initdb, postgres, psql)"),
-        (here.python, &[PYTHON], "Python 3 with its modules venv and ensurepip"),
-        (here.browser, &BROWSER, "the browser Chromium with its chromedriver (chromium, chromedriver)"),
+    let all = [
+        (here.server, &POSTGRESQL),
+        (here.python, &PYTHON),
+        (here.browser, &BROWSER),
+        (here.schemathesis, &SCHEMATHESIS),
+        (here.axe, &AXE),
     ];
-    let missing: Vec<_> = needs.iter().filter(|(is_here, ..)| !is_here).collect();
-    let packages: Vec<&str> = missing.iter().flat_map(|(_, packages, _)| packages.iter().copied()).collect();
-    let names = missing.iter().map(|(.., name)| *name).collect::<Vec<_>>().join(", and ");
-    if missing.is_empty() {
+    let needs: Vec<&Need> = all.into_iter().filter(|(is_here, _)| !is_here).map(|(_, need)| need).collect();
+    if needs.is_empty() {
         return Ok(Plan::Nothing);
     }
-    if !here.apt {
+    if !may_install {
+        return Ok(Plan::Without { needs });
+    }
+    let system: Vec<&Need> = needs.iter().copied().filter(|need| !need.packages.is_empty()).collect();
+    let names = system.iter().map(|need| need.what).collect::<Vec<_>>().join(", and ");
+    let prefix: &[&str] = if system.is_empty() || here.apt && here.root {
+        &[]
+    } else if here.apt && here.sudo {
+        &["sudo", "-n"]
+    } else {
+        let how = match here.apt {
+            true => format!(
+                "only root can install them; run `sudo apt-get install {}` and then this again",
+                packages(&system)
+            ),
+            false => "there is no `apt-get` to install them; install this system's packages of them, and put their programs into the \
+                      path"
+                .to_string(),
+        };
         return Err(format!(
-            "the tests need {names}, and there is no `apt-get` to install them; install this system's packages of them, and put \
-             their programs into the path"
+            "the tests need {names}, and {how}; or run `cargo xtask test --no-install`, which runs the tests that do without"
         ));
-    }
-    if here.root {
-        return Ok(Plan::Install { prefix: &[], packages });
-    }
-    if here.sudo {
-        return Ok(Plan::Install { prefix: &["sudo", "-n"], packages });
-    }
-    Err(format!(
-        "the tests need {names}, and only root can install them; run `sudo apt-get install {}` and then this again",
-        packages.join(" ")
-    ))
+    };
+    Ok(Plan::Install { prefix, needs })
 }
 
-fn install(prefix: &[&str], packages: &[&str]) -> Result<(), String> {
-    eprintln!("installing for the tests: apt-get install {}", packages.join(" "));
-    let line = [&["install", "--no-install-recommends"], packages].concat();
-    // Without package lists, or with old ones, the first attempt fails; fetching them every time would be slow.
-    if apt_get(prefix, &line).is_err() {
-        apt_get(prefix, &["update"])?;
-        apt_get(prefix, &line)?;
+/// What is about to be installed, and why.
+fn announcement(needs: &[&Need], built: &Path) -> String {
+    let mut text = String::from("the tests need what this machine does not have:\n");
+    for Need { what, why, .. } in needs {
+        text += &format!("  {what}: {why}\n");
     }
-    taximeter_testing::find_programs()?;
-    taximeter_testing::find_browser()?;
+    let packages = packages(needs);
+    if !packages.is_empty() {
+        text += &format!("installing for good, with apt-get: {packages}\n");
+    }
+    if needs.iter().any(|need| need.packages.is_empty()) {
+        text += &format!("fetching into {}, which goes with `cargo clean`: the rest\n", built.display());
+    }
+    text + "`cargo xtask test --no-install` installs nothing, and runs the tests that do without"
+}
+
+/// That some tests are left out, and why.
+fn without(needs: &[&Need]) -> String {
+    let names = needs.iter().map(|need| need.what).collect::<Vec<_>>().join(", and ");
+    format!("without {names}: the tests that need a PostgreSQL server, a browser or schemathesis are left out")
+}
+
+fn install(prefix: &[&str], needs: &[&Need], built: &Path) -> Result<(), String> {
+    let packages = packages(needs);
+    if !packages.is_empty() {
+        let line: Vec<&str> = ["install", "--no-install-recommends"].into_iter().chain(packages.split(' ')).collect();
+        // Without package lists, or with old ones, the first attempt fails; fetching them every time would be slow.
+        if apt_get(prefix, &line).is_err() {
+            apt_get(prefix, &["update"])?;
+            apt_get(prefix, &line)?;
+        }
+        taximeter_testing::find_programs()?;
+    }
+    if needs.contains(&&SCHEMATHESIS) {
+        downloads::fetch_schemathesis(built)?;
+    }
+    if needs.contains(&&AXE) {
+        downloads::fetch_axe(built)?;
+    }
     Ok(())
 }
 
@@ -118,11 +216,10 @@ fn apt_get(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`{}` failed ({}); install what the tests need by hand, with `apt-get install {POSTGRESQL} {PYTHON} {}`, and then run \
-         this again\n{}",
+        "`{}` failed ({}); install what the tests need by hand, with `apt-get install {}`, and then run this again\n{}",
         line.join(" "),
         output.status,
-        BROWSER.join(" "),
+        packages(&[&POSTGRESQL, &PYTHON, &BROWSER]),
         String::from_utf8_lossy(&output.stderr).trim_end()
     ))
 }
@@ -144,50 +241,81 @@ pub(crate) fn output(line: &[&str]) -> Result<Output, String> {
 mod tests {
     use super::*;
 
-    /// What is here, as words.
+    /// What is here, as words, and what is done if installing is allowed.
     fn check(present: &str, expected: Result<Plan, &str>) {
-        let has = |thing: &str| present.split(' ').any(|word| word == thing);
-        let here = Here {
-            compiler: has("compiler"),
-            server: has("server"),
-            python: has("python"),
-            browser: has("browser"),
-            apt: has("apt"),
-            root: has("root"),
-            sudo: has("sudo"),
-        };
-        match (plan(&here), expected) {
+        match (plan(&here(present), true), expected) {
             (Ok(plan), Ok(expected)) => assert_eq!(plan, expected, "{present}"),
             (Err(message), Err(part)) => assert!(message.contains(part), "{present}: {message}"),
             (got, expected) => panic!("{present}: got {got:?}, expected {expected:?}"),
         }
     }
 
+    fn here(present: &str) -> Here {
+        let words: Vec<&str> = present.split(' ').collect();
+        let has = |thing: &str| words.contains(&thing) || words.contains(&"all");
+        Here {
+            compiler: has("compiler"),
+            server: has("server"),
+            python: has("python"),
+            browser: has("browser"),
+            schemathesis: has("schemathesis") || has("fetched"),
+            axe: has("axe") || has("fetched"),
+            apt: words.contains(&"apt"),
+            root: words.contains(&"root"),
+            sudo: words.contains(&"sudo"),
+        }
+    }
+
     #[test]
     fn only_what_is_missing_is_installed_and_only_by_who_may() {
-        let install = |prefix, packages: &[&'static str]| Ok(Plan::Install { prefix, packages: packages.to_vec() });
-        check("compiler server python browser", Ok(Plan::Nothing));
-        check("compiler server python browser apt root", Ok(Plan::Nothing));
-        check("compiler python browser apt root", install(&[], &["postgresql"]));
-        check("compiler server browser apt root", install(&[], &["python3-venv"]));
-        check("compiler server python apt root", install(&[], &["chromium", "chromium-driver"]));
-        check("compiler apt root sudo", install(&[], &["postgresql", "python3-venv", "chromium", "chromium-driver"]));
-        check("compiler python browser apt sudo", install(&["sudo", "-n"], &["postgresql"]));
-        check("compiler python browser apt", Err("sudo apt-get install postgresql`"));
+        let install = |prefix, needs: &[&'static Need]| Ok(Plan::Install { prefix, needs: needs.to_vec() });
+        check("all", Ok(Plan::Nothing));
+        check("all apt root", Ok(Plan::Nothing));
+        check("compiler fetched python browser apt root", install(&[], &[&POSTGRESQL]));
+        check("compiler fetched server browser apt root", install(&[], &[&PYTHON]));
+        check("compiler fetched server python apt root", install(&[], &[&BROWSER]));
+        check("compiler apt root sudo", install(&[], &[&POSTGRESQL, &PYTHON, &BROWSER, &SCHEMATHESIS, &AXE]));
+        check("compiler fetched python browser apt sudo", install(&["sudo", "-n"], &[&POSTGRESQL]));
+        check("compiler server python browser schemathesis", install(&[], &[&AXE]));
+        check("compiler server python browser axe", install(&[], &[&SCHEMATHESIS]));
+        check("compiler fetched python browser apt", Err("sudo apt-get install postgresql`"));
         check("compiler apt", Err("sudo apt-get install postgresql python3-venv chromium chromium-driver"));
-        check("compiler server browser apt", Err("Python 3 with its modules"));
-        check("compiler server python apt", Err("the browser Chromium with its chromedriver"));
-        check("compiler python browser root", Err("there is no `apt-get`"));
+        check("compiler fetched server browser apt", Err("Python 3 with its modules"));
+        check("compiler fetched server python apt", Err("the browser Chromium with its chromedriver"));
+        check("compiler fetched python browser root", Err("there is no `apt-get`"));
         check("compiler server", Err("there is no `apt-get`"));
         check("server python browser apt root", Err("there is no `cc`"));
         check("", Err("there is no `cc`"));
+    }
+
+    #[test]
+    fn nothing_is_installed_where_that_is_not_wanted() {
+        assert_eq!(plan(&here("all"), false), Ok(Plan::Nothing));
+        let needs = vec![&BROWSER, &AXE];
+        assert_eq!(plan(&here("compiler server python schemathesis apt root"), false), Ok(Plan::Without { needs }));
+        assert!(without(&[&BROWSER, &AXE]).contains("Chromium"));
+    }
+
+    #[test]
+    fn what_is_installed_is_said_before_with_its_reason() {
+        let text = announcement(&[&POSTGRESQL, &AXE], Path::new("/built"));
+        for part in [
+            "ledgers and data are tested on private servers",
+            "it tests whether the pages of the dashboard can be read and heard",
+            "installing for good, with apt-get: postgresql\n",
+            "fetching into /built, which goes with `cargo clean`",
+            "--no-install",
+        ] {
+            assert!(text.contains(part), "{part:?} is not in {text}");
+        }
+        assert!(!announcement(&[&AXE], Path::new("/built")).contains("apt-get"));
     }
 
     #[cfg(unix)]
     #[test]
     fn a_failed_installation_says_what_was_tried() {
         // In place of sudo, a program that only fails.
-        let message = apt_get(&["false"], &["install", POSTGRESQL]).unwrap_err();
+        let message = apt_get(&["false"], &["install", "postgresql"]).unwrap_err();
         assert!(message.contains("`false env DEBIAN_FRONTEND=noninteractive apt-get -y"), "{message}");
         let by_hand = "`apt-get install postgresql python3-venv chromium chromium-driver`";
         assert!(message.contains(by_hand), "{message}");

@@ -38,7 +38,7 @@ impl Page {
 const OUTSIDE: [Page; 2] = [Page::at("sign-in", SIGN_IN), Page::pressed("sign-in-wrong", SIGN_IN, "main button")];
 
 /// All pages, with the forms on them filled in, and with what they say when something is refused or wrong.
-const PAGES: [Page; 22] = [
+const PAGES: [Page; 21] = [
     Page::at("overview", ""),
     Page::pressed("overview-open", "", "#open summary"),
     Page::at("account", "accounts/people"),
@@ -47,7 +47,6 @@ const PAGES: [Page; 22] = [
     Page::at("account-none", "accounts/nobody"),
     Page::at("cost", "cost"),
     Page::at("cost-fits", "cost?account=surveys%2F2026&kind=epsilon&epsilon=0.0001"),
-    Page::at("cost-forfeits", "cost?account=people%2Fbob&kind=epsilon&epsilon=0.05"),
     Page::at("cost-too-much", "cost?account=people&kind=epsilon&epsilon=50"),
     Page::pressed("cost-refused", "cost?account=people&kind=epsilon&epsilon=50", "button.charge"),
     Page::at("ask", "ask"),
@@ -241,7 +240,7 @@ impl Camera<'_> {
         self.browser.script("return document.fonts.ready.then(() => true)", &[]);
     }
 
-    /// A page in both themes and widths, each as page-theme-width.png; what is hard to read or does not fit is told.
+    /// A page in both themes and widths, each as page-theme-width.png; what does not fit is told.
     fn all_forms(&self, page: &Page, folder: &Path) -> Result<(), String> {
         self.open(page.path);
         if let Some(button) = page.press {
@@ -256,9 +255,7 @@ impl Camera<'_> {
                 self.look(theme, width);
                 let name = format!("{}-{}-{width}", page.name, theme.name());
                 save(folder, &name, &self.browser.screenshot())?;
-                let low = self.browser.contrast().low.into_iter().map(|low| low.to_string());
-                let faults = self.browser.layout_faults().into_iter().map(|fault| fault.to_string());
-                low.chain(faults).for_each(|fault| eprintln!("{name}: {fault}"));
+                self.browser.layout_faults().iter().for_each(|fault| eprintln!("{name}: {fault}"));
             }
         }
         // That a form is answered with a refusal is what the picture is of.

@@ -4,10 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
-use taximeter_testing::{BROWSER_VARIABLES, BrowserPrograms, find_browser};
-
 use crate::needs;
-use crate::python;
 use crate::tally::Tally;
 
 /// The tests that need a server or a browser. They are behind features, so that `cargo test --workspace` needs none.
@@ -23,8 +20,11 @@ const SERVER_TESTS: [&str; 6] = [
 /// Runs the tests. The last line of all is `N passed, N failed`, also where the reason of a failure stands before it.
 pub fn run(arguments: &[String]) -> ExitCode {
     let mut tally = Tally::default();
-    let result =
-        cargo_test(arguments).and_then(|mut command| run_and_count(&mut command, &mut std::io::stdout(), &mut tally));
+    let result = cargo_test(arguments).and_then(|mut command| {
+        let folder = TestFolder::new()?;
+        command.env("TMPDIR", &folder.0);
+        run_and_count(&mut command, &mut std::io::stdout(), &mut tally)
+    });
     if let Err(message) = &result {
         eprintln!("error: {message}");
     }
@@ -32,14 +32,46 @@ pub fn run(arguments: &[String]) -> ExitCode {
     if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What the tests run in, with the programs that they need; servers they start themselves.
+/// A folder for the temporary files of the tests, removed with all that they left there.
+struct TestFolder(PathBuf);
+
+impl TestFolder {
+    fn new() -> Result<TestFolder, String> {
+        let folder = std::env::temp_dir().join(format!("taximeter-tests-{}", std::process::id()));
+        match std::fs::create_dir(&folder) {
+            Ok(()) => Ok(TestFolder(folder)),
+            Err(error) => Err(format!("the folder {} cannot be made: {error}", folder.display())),
+        }
+    }
+
+    fn left_behind(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl Drop for TestFolder {
+    fn drop(&mut self) {
+        let left = self.left_behind();
+        if !left.is_empty() {
+            eprintln!("the tests left temporary files behind, which are removed now: {}", left.join(", "));
+        }
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            eprintln!("the folder {} could not be removed: {error}", self.0.display());
+        }
+    }
+}
+
+/// What the tests run in, with the programs that they need; servers they start themselves. `--no-install`, before any other argument, is
+/// for this task and not for cargo.
 fn cargo_test(arguments: &[String]) -> Result<Command, String> {
-    needs::provide()?;
-    let (variable, program) = python::provide(&built())?;
-    let BrowserPrograms { driver, browser } = find_browser()?;
-    let mut command = cargo("test");
-    command.arg("--no-fail-fast").args(arguments).env(variable, program);
-    command.envs(BROWSER_VARIABLES.into_iter().zip([driver, browser]));
+    let (may_install, arguments) = match arguments.split_first() {
+        Some((first, rest)) if first == "--no-install" => (false, rest),
+        _ => (true, arguments),
+    };
+    let programs = needs::provide(&built(), may_install)?;
+    let mut command = if programs.is_some() { cargo("test") } else { plain_cargo("test") };
+    command.arg("--no-fail-fast").args(arguments).envs(programs.into_iter().flatten());
     Ok(command)
 }
 
@@ -51,10 +83,17 @@ pub(crate) fn built() -> PathBuf {
 
 /// A command of cargo on the whole workspace, with the tests that need a server. Not with all features: one of them builds OpenSSL.
 pub fn cargo(command: &str) -> Command {
+    let mut cargo = plain_cargo(command);
+    cargo.args(["--features", &SERVER_TESTS.join(",")]);
+    cargo
+}
+
+/// The same without those tests.
+fn plain_cargo(command: &str) -> Command {
     // The cargo that runs this task, not another one that is first in the path.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
     let mut cargo = Command::new(cargo);
-    cargo.args([command, "--workspace", "--features", &SERVER_TESTS.join(",")]).current_dir(workspace_root());
+    cargo.args([command, "--workspace"]).current_dir(workspace_root());
     cargo
 }
 
@@ -132,6 +171,16 @@ mod tests {
         check("exit 101", "0 passed, 0 failed", Err("did not compile or crashed"));
         check(failed, "1 passed, 1 failed", Err("failed tests: 1"));
         check(&format!("{passed}; kill -9 $$"), "2 passed, 0 failed", Err("signal"));
+    }
+
+    #[test]
+    fn what_tests_leave_behind_is_removed() {
+        let folder = TestFolder::new().unwrap();
+        let path = folder.0.clone();
+        std::fs::create_dir(path.join("left")).unwrap();
+        assert_eq!(folder.left_behind(), ["left"]);
+        drop(folder);
+        assert!(!path.exists());
     }
 
     #[test]

@@ -3,9 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use taximeter_testing::query;
+use taximeter_testing::{query, wait_until};
 
 /// Starts the task, ends it, and waits until its server is gone.
 fn check(end: impl FnOnce(&mut Child)) {
@@ -30,11 +29,9 @@ fn check(end: impl FnOnce(&mut Child)) {
 
     end(&mut task);
     task.wait().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while folder.exists() || processes.iter().any(|process| is_alive(process)) {
-        assert!(Instant::now() < deadline, "{} or one of {processes:?} is still there", folder.display());
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until(&format!("{} and {processes:?} are gone", folder.display()), || {
+        !folder.exists() && !processes.iter().any(|process| is_alive(process))
+    });
 }
 
 fn is_alive(process: &str) -> bool {

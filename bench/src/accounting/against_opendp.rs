@@ -6,7 +6,7 @@ use std::time::Instant;
 use serde::Serialize;
 use taximeter_accounting::{Budget, Filter, FilterRule, FilterSpec, Verdict};
 
-use super::costs::{cost, epsilons};
+use super::costs::{RANGE, cost, epsilons};
 use super::{BUDGET, Effort, progress};
 use crate::figure::{Figure, Wanted, duration, median, ratio};
 use crate::opendp_filter;
@@ -45,7 +45,7 @@ impl Comparison {
         let budget = Budget::parse(BUDGET).map_err(|error| error.to_string())?;
         let rows = QUERIES.into_iter().map(|queries| {
             progress(format_args!("OpenDP {}: {queries} queries", opendp_filter::VERSION));
-            let costs: Vec<f64> = epsilons().into_iter().cycle().take(queries).collect();
+            let costs: Vec<f64> = epsilons(RANGE).into_iter().cycle().take(queries).collect();
             let ours = |rule| total(effort.runs, queries, || admitted(rule, budget, &costs));
             let opendp =
                 total(effort.opendp_runs, queries, || opendp_filter::admitted(&costs, budget.epsilon().approximate()))?;
@@ -84,7 +84,7 @@ fn admitted(rule: FilterRule, budget: Budget, costs: &[f64]) -> Result<usize, St
     let mut admitted = 0;
     for &epsilon in costs {
         match filter.charge(&cost(epsilon)?).map_err(|error| error.to_string())? {
-            Verdict::Continue(_) => admitted += 1,
+            Verdict::Continue => admitted += 1,
             Verdict::Halt(_) => break,
         }
     }

@@ -9,7 +9,7 @@ use taximeter_accounting::{
     Budget, Cost, Filter, FilterRule, FilterSpec, Odometer, OdometerRule, OdometerSpec, Verdict,
 };
 
-use super::costs::{COSTS, RANGE, costs};
+use super::costs::{COSTS, LARGE_BUDGET, LARGE_RANGE, RANGE, costs};
 use super::{BUDGET, Effort, progress};
 use crate::figure::{Figure, Wanted, duration, median, ratio};
 use crate::table::Column::{Number, Text};
@@ -45,17 +45,18 @@ const FLAT: Wanted = Wanted::AtMost(1.2);
 impl Charges {
     /// Charges every meter, and reads the odometers.
     pub fn measure(effort: &Effort) -> Result<Charges, String> {
-        let costs = costs()?;
-        let bench = Bench { costs: &costs, effort };
+        let usual = costs(RANGE)?;
+        let bench = Bench { costs: &usual, effort };
         let budget = Budget::parse(BUDGET).map_err(|error| error.to_string())?;
         let mut rows = Vec::new();
         for rule in FilterRule::ALL {
             let filter = Filter::new(FilterSpec::new(rule, budget)).map_err(|error| error.to_string())?;
-            let charge = |filter: &mut Filter, cost: &Cost| matches!(filter.charge(cost), Ok(Verdict::Continue(_)));
+            let charge = |filter: &mut Filter, cost: &Cost| filter.charge(cost).is_ok_and(Verdict::continues);
             rows.push(bench.row(["filter", rule.name(), "charge"], wanted_of_filter(rule), filter, charge)?);
         }
+        rows.push(large_steps(effort)?);
         for rule in OdometerRule::ALL {
-            let spec = OdometerSpec::new(rule, budget.delta());
+            let spec = OdometerSpec::beside(rule, &budget);
             let odometer = Odometer::new(spec).map_err(|error| error.to_string())?;
             let charge = |odometer: &mut Odometer, cost: &Cost| odometer.charge(cost).is_ok();
             rows.push(bench.row(["odometer", rule.name(), "charge"], None, odometer.clone(), charge)?);
@@ -69,9 +70,19 @@ impl Charges {
     }
 }
 
+/// Decisions of the residue rule about costs that are large against the budget, from a fresh filter each time.
+fn large_steps(effort: &Effort) -> Result<Row, String> {
+    let large = costs(LARGE_RANGE)?;
+    let budget = Budget::parse(LARGE_BUDGET).map_err(|error| error.to_string())?;
+    let filter = Filter::new(FilterSpec::new(FilterRule::Residue, budget)).map_err(|error| error.to_string())?;
+    let decide = |filter: &mut Filter, cost: &Cost| filter.decide(cost).is_ok_and(Verdict::continues);
+    let wanted = wanted_of_filter(FilterRule::Residue);
+    Bench { costs: &large, effort }.row(["filter", "residue", "decide, large step"], wanted, filter, decide)
+}
+
 /// Rules that add a price to a sum have less to do than the one that solves for what is left.
 fn wanted_of_filter(rule: FilterRule) -> Option<Wanted> {
-    Some(Wanted::AtMost(if rule == FilterRule::Residue { 2_000.0 } else { 100.0 }))
+    Some(Wanted::AtMost(if rule == FilterRule::Residue { 3_000.0 } else { 100.0 }))
 }
 
 struct Bench<'a> {
@@ -133,7 +144,9 @@ impl fmt::Display for Charges {
             f,
             "A charge: budget ({budget}), {distinct_costs} different ε from {smallest:e} to {largest:e}, \
              nothing refused;\n\
-             the time in the middle of {late_charge} charges, at the 1000th and, late, at the {late_charge}th\n"
+             large steps: budget ({LARGE_BUDGET}), ε from {} to {};\n\
+             the time in the middle of {late_charge} charges, at the 1000th and, late, at the {late_charge}th\n",
+            LARGE_RANGE.0, LARGE_RANGE.1
         )?;
         let mut table = Table::new([
             Text("meter"),

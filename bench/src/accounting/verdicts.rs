@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use std::time::Instant;
 
 use serde::Serialize;
-use taximeter_accounting::{Amount, Budget, Cost, CostKind, Error, Filter, FilterRule, FilterSpec, Verdict};
+use taximeter_accounting::{Amount, Budget, Cost, CostKind, Error, Filter, FilterRule, FilterSpec};
 
 use super::{Effort, progress};
 use crate::figure::{Figure, Wanted, duration};
@@ -78,11 +78,9 @@ fn slowest(rule: FilterRule, effort: &Effort) -> Result<Row, Error> {
 /// A filter untouched, half used, one charge before its end and at its end, with the number of charges behind each.
 fn states(mut filter: Filter) -> Result<Vec<(Filter, usize)>, Error> {
     const HUNDRED: NonZeroU64 = NonZeroU64::new(100).unwrap();
-    let cost = CostKind::Epsilon.of_size(filter.spec().budget.epsilon().split(HUNDRED));
+    let cost = Cost::Pure { epsilon: filter.spec().budget.epsilon().split(HUNDRED) };
     let mut states = vec![filter.clone()];
-    // What closes the rule's own branch would leave nothing but basic composition to be measured.
-    while matches!(filter.decide(&cost)?, Verdict::Continue(admission) if !admission.closes_branch) {
-        filter.charge(&cost)?;
+    while filter.charge(&cost)?.continues() {
         states.push(filter.clone());
     }
     let last = states.len() - 1;
@@ -93,8 +91,8 @@ fn states(mut filter: Filter) -> Result<Vec<(Filter, usize)>, Error> {
 
 /// Costs of every kind that the rule takes, of all sizes and around the largest that fits.
 fn costs(filter: &Filter, effort: &Effort) -> Result<Vec<Cost>, Error> {
-    let rule = filter.spec().rule;
-    let kinds = CostKind::ALL.into_iter().filter(|&kind| rule.takes(kind)).map(|kind| kind.of_size(Amount::ONE));
+    let rule = filter.spec().rule();
+    let kinds = CostKind::ALL.into_iter().filter(|&kind| rule.takes(kind)).map(CostKind::example);
     let with_delta = Cost::approximate(Amount::ONE, Amount::parse_exact("1e-12")?)?;
     let mut costs = Vec::new();
     for usual in kinds.chain([with_delta]) {

@@ -11,7 +11,7 @@ use clap::Args;
 use serde::Serialize;
 use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_gate::{
-    BadRows, Data, Declaration, Gate, Outcome, Price, PrivacyUnit, Registration, Request, Rules, folder_beside,
+    Data, Declaration, Gate, Outcome, Price, PrivacyUnit, Registration, Request, Rules, folder_beside,
 };
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use taximeter_testing::PrivatePostgres;
@@ -107,7 +107,7 @@ impl GateBench {
         let gate = Gate::open(&folder_beside(&ledger_file), ledger)?;
         let mut measured = vec![self.import(&gate, folder.path(), &csv)?];
         let file = |name: &str| folder_beside(&ledger_file).join(format!("{name}.v1.db"));
-        self.register(&gate, "units", Data::Csv { path: csv.clone(), bad_rows: BadRows::Refuse }, unit())?;
+        self.register(&gate, "units", Data::csv(csv.clone()), unit())?;
         for (dataset, label) in [("rows", "SQLite"), ("units", "SQLite, units")] {
             let mut bare = BareSqlite::open(&file(dataset))?;
             self.ask(&gate, dataset, label, &mut bare, "data", &mut measured)?;
@@ -140,7 +140,7 @@ impl GateBench {
             std::fs::remove_file(&target)?;
             let name = if turn == 0 { "rows" } else { "rows-again" };
             let started = Instant::now();
-            let data = Data::Csv { path: PathBuf::from(csv), bad_rows: BadRows::Refuse };
+            let data = Data::csv(PathBuf::from(csv));
             self.register(gate, name, data, PrivacyUnit::Row)?;
             fastest[0] = fastest[0].min(started.elapsed().as_secs_f64());
         }
@@ -151,20 +151,16 @@ impl GateBench {
         self.print(&format!("registering {name}"));
         let budget = Budget::parse("1000,1e-6")?;
         let mut declaration = Declaration::parse(people::SCHEMA)?;
-        declaration.unit = unit;
+        declaration.unit = Some(unit);
         let rules = Rules {
             filter: Some(FilterSpec::new(FilterRule::Basic, budget)),
-            odometer: OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()),
+            odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
         };
         gate.register(
             &Registration {
-                name: AccountName::parse(name)?,
-                declaration,
-                data,
                 rules: Some(rules),
-                new_version: false,
-                reuse: false,
                 timeout: Duration::from_secs(600),
+                ..Registration::new(AccountName::parse(name)?, declaration, data)
             },
             &mut |_, _| {},
         )?;
@@ -183,7 +179,8 @@ impl GateBench {
     ) -> Done<()> {
         let name = AccountName::parse(dataset)?;
         let price = Price::Epsilon(Amount::parse_exact("0.01")?);
-        for (question, limit) in QUESTIONS {
+        let of_units = dataset.starts_with("units").then_some(("SELECT COUNT(DISTINCT person) FROM _", 1.3));
+        for (question, limit) in QUESTIONS.into_iter().chain(of_units) {
             let mut fastest = [f64::INFINITY; 2];
             for _ in 0..self.turns {
                 let request = Request::new(&name, &question.replace('_', &format!("\"{dataset}\"")), price)?;

@@ -40,8 +40,7 @@ pub fn open_accounts(ledger: &Ledger, names: &[AccountName]) -> Result<(), Error
         open_accounts(ledger, &Vec::from_iter(above))?;
     }
     let budget = Budget::parse("100,1e-6")?;
-    let odometer =
-        OdometerSpec { expected: budget.epsilon(), ..OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()) };
+    let odometer = OdometerSpec::beside(OdometerRule::RenyiMixture, &budget);
     let callers = 64.min(names.len());
     thread::scope(|scope| {
         let open = |caller: usize| {

@@ -2,7 +2,8 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+
+use crate::waiting::PATIENCE;
 
 /// One connection, kept open between requests.
 pub struct Connection {
@@ -30,12 +31,12 @@ impl Response {
 }
 
 impl Connection {
-    /// Connects. Nothing may take longer than half a minute.
+    /// Connects. Nothing may take longer than [`PATIENCE`].
     pub fn open(address: SocketAddr, token: Option<&str>) -> io::Result<Connection> {
-        let stream = TcpStream::connect_timeout(&address, Duration::from_secs(10))?;
+        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
-        stream.set_write_timeout(Some(Duration::from_secs(30)))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
         let token = token.map_or(String::new(), |token| format!("authorization: Bearer {token}\r\n"));
         Ok(Connection { stream: BufReader::new(stream), head: format!("host: {address}\r\n{token}") })
     }

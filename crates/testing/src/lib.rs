@@ -1,24 +1,29 @@
 //! What tests and benchmarks stand on: [`PrivatePostgres`], a PostgreSQL server of one's own that leaves nothing behind, and
-//! [`Connection`] and [`Load`], which talk to a server of ours on loopback, and [`Browser`], which looks at its pages.
+//! [`Connection`] and [`Load`], which talk to a server of ours on loopback, and [`Browser`], which looks at its pages. [`wait_until`]
+//! takes the place of every pause whose length depends on the machine.
 //!
 //! Nothing here is part of the product. Folders for a test come from the `tempfile` crate.
 
 #![forbid(unsafe_code)]
 
 mod browser;
+mod captured;
 mod http;
 mod load;
 mod postgres;
 mod programs;
 mod query;
+mod waiting;
 mod watchdog;
 
 pub use browser::{
-    BROWSER_VARIABLES, Browser, BrowserPrograms, Contrast, Cookie, Element, LayoutFault, LowContrast, Message, Theme,
+    AXE_VARIABLE, Accessibility, BROWSER_VARIABLES, Browser, BrowserPrograms, Cookie, Element, Message, Theme,
     find_browser, keys,
 };
+pub use captured::Captured;
 pub use http::{Connection, Response};
 pub use load::{Acknowledged, Caller, Done, Load};
 pub use postgres::PrivatePostgres;
 pub use programs::find_programs;
 pub use query::query;
+pub use waiting::{PATIENCE, wait_until};

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::waiting::PATIENCE;
+
 /// Who charges what.
 pub struct Load<'a> {
     /// The servers; connections are dealt out among them.
@@ -144,9 +146,6 @@ impl Load<'_> {
         Ok(done)
     }
 }
-
-/// How long no connection may get an answer.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Ends when no connection has got an answer for too long. One clock for all: one for each would be much of the load.
 async fn silence(answers: &Cell<u64>) {

@@ -2,14 +2,14 @@
 
 use std::io::Read;
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::programs::find_programs;
 use crate::query::query;
-use crate::watchdog::Watchdog;
+use crate::waiting::{BETWEEN_LOOKS, PATIENCE};
+use crate::watchdog::{Watchdog, server_user};
 
 /// A PostgreSQL server that belongs to this process: in a folder of its own, on a port of 127.0.0.1 that was free, with a password that
 /// nobody else knows. It is as durable as PostgreSQL is by default, and never the machine's own server.
@@ -18,7 +18,6 @@ use crate::watchdog::Watchdog;
 /// a static. As root, it runs as the user `postgres`, or else `nobody`.
 pub struct PrivatePostgres {
     watchdog: Mutex<Watchdog>,
-    log: PathBuf,
     port: u16,
     password: String,
     databases: AtomicU64,
@@ -26,11 +25,6 @@ pub struct PrivatePostgres {
 
 /// How many ports are tried: between looking for one and taking it, another process may take it.
 const PORT_TRIES: usize = 10;
-
-/// How long a server that was started before waits for its port, and a changed setting to be read.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-const BETWEEN_TRIES: Duration = Duration::from_millis(50);
 
 /// How many of the last lines of the log are put into an error.
 const LOG_LINES: usize = 20;
@@ -74,7 +68,7 @@ impl PrivatePostgres {
         let deadline = Instant::now() + PATIENCE;
         loop {
             match self.try_port(self.port) {
-                Err(NotStarted::PortTaken(_)) if Instant::now() < deadline => std::thread::sleep(BETWEEN_TRIES),
+                Err(NotStarted::PortTaken(_)) if Instant::now() < deadline => std::thread::sleep(BETWEEN_LOOKS),
                 result => return result.map_err(NotStarted::message),
             }
         }
@@ -102,27 +96,23 @@ impl PrivatePostgres {
                     self.end_of_log()
                 ));
             }
-            std::thread::sleep(BETWEEN_TRIES);
+            std::thread::sleep(BETWEEN_LOOKS);
         }
         Ok(())
     }
 
     /// What the server has logged, for the message of a test that fails.
     pub fn log(&self) -> String {
-        match std::fs::read(&self.log) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(error) => format!("the log {} cannot be read: {error}", self.log.display()),
-        }
+        self.watchdog().log()
     }
 
     fn start_at(ports: impl Iterator<Item = Result<u16, String>>) -> Result<PrivatePostgres, String> {
         let programs = find_programs()?;
         let password = password()?;
-        let mut watchdog = Watchdog::start(&programs)?;
+        let mut watchdog = Watchdog::start(include_str!("watchdog.sh"), &programs, server_user()?.as_ref())?;
         let made = watchdog.order(&format!("make {password}"));
-        let log = watchdog.folder().join("log");
         let databases = AtomicU64::new(0);
-        let mut server = PrivatePostgres { watchdog: Mutex::new(watchdog), log, port: 0, password, databases };
+        let mut server = PrivatePostgres { watchdog: Mutex::new(watchdog), port: 0, password, databases };
         made.map_err(|message| format!("{message}; {}", server.end_of_log()))?;
         let mut last = "no port was free".to_string();
         for port in ports {

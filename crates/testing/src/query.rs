@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use crate::programs::find_programs;
+use crate::waiting::PATIENCE;
 
 /// Runs statements on the server at a URL as [`PrivatePostgres`](crate::PrivatePostgres) makes them, and returns the rows: one a line,
 /// columns separated by `|`.
@@ -16,7 +17,7 @@ pub fn query(url: &str, statements: &str) -> Result<String, String> {
         .args(["--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--set=ON_ERROR_STOP=1"])
         .args(["--dbname", &target, "--command", statements])
         .env("PGPASSWORD", password)
-        .env("PGCONNECT_TIMEOUT", "10")
+        .env("PGCONNECT_TIMEOUT", PATIENCE.as_secs().to_string())
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("psql could not be started: {error}"))?;

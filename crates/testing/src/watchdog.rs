@@ -1,8 +1,7 @@
-//! The process that runs a server and outlives whoever wanted it, just long enough to clean up.
+//! A shell script that runs a program for this process, and outlives it just long enough to clean up.
 //!
 //! Destructors are not enough: a static is never dropped, and a process that is killed drops nothing. The end of a pipe is seen in all
-//! cases. So a small shell script, `watchdog.sh`, starts and stops the server as it is told through a pipe, and cleans up when the pipe
-//! ends.
+//! cases. So the script starts and stops the program as it is told through a pipe, and cleans up when the pipe ends.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -20,47 +19,55 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts the script; there is no server yet.
-    pub fn start(programs: &Path) -> Result<Watchdog, String> {
+    /// Starts a script, as a user if one is named. Its arguments are the folder for temporary files and another one; the first thing
+    /// that it says is the folder that it made.
+    pub fn start(script: &str, argument: &Path, user: Option<&User>) -> Result<Watchdog, String> {
         let mut command = Command::new("sh");
-        command.args(["-c", include_str!("watchdog.sh"), "taximeter-watchdog"]).arg(std::env::temp_dir()).arg(programs);
+        command.args(["-c", script, "taximeter-watchdog"]).arg(std::env::temp_dir()).arg(argument);
         without_postgres_settings(&mut command);
-        let user = server_user()?;
-        set_apart(&mut command, user.as_ref());
+        set_apart(&mut command, user);
+        let name = user.map_or("this user", |user| user.name);
         let mut process = command
-            // Messages in English, since one of them is looked for: that a port is taken.
+            // Messages in English, since some of them are looked for.
             .env("LC_ALL", "C")
-            // The current folder may be closed to the user that the server runs as.
+            // The current folder may be closed to the user that the program runs as.
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // Not inherited: whoever reads the output of the tests would have to wait for the script as well.
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| {
-                format!("a shell for the private server could not be started as {}: {error}", name(&user))
-            })?;
+            .map_err(|error| format!("a shell for {} could not be started as {name}: {error}", argument.display()))?;
         let (Some(orders), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
             unreachable!("both are piped");
         };
         let mut watchdog =
             Watchdog { process, orders: Some(orders), answers: BufReader::new(answers), folder: PathBuf::new() };
         watchdog.folder = PathBuf::from(watchdog.answer().map_err(|_| {
+            let temporary = std::env::temp_dir();
             format!(
-                "{} can make a folder neither in {} nor in /tmp; set TMPDIR to a folder that is open to that user",
-                name(&user),
-                std::env::temp_dir().display()
+                "{name} can make a folder neither in {} nor in /tmp; set TMPDIR to a folder that is open to that user",
+                temporary.display()
             )
         })?);
         Ok(watchdog)
     }
 
-    /// The server's folder; it holds its log and its data.
+    /// The folder of the program; it holds its log, and is gone when this is dropped.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Gives an order and waits until it is carried out. The server's log says why it was not.
+    /// What the program has logged.
+    pub fn log(&self) -> String {
+        let path = self.folder.join("log");
+        match std::fs::read(&path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) => format!("the log {} cannot be read: {error}", path.display()),
+        }
+    }
+
+    /// Gives an order and waits until it is carried out. The log says why it was not.
     pub fn order(&mut self, order: &str) -> Result<(), String> {
         // The first word only: what follows may be a password.
         let verb = order.split(' ').next().unwrap_or_default();
@@ -72,7 +79,8 @@ impl Watchdog {
         }
     }
 
-    fn answer(&mut self) -> Result<String, String> {
+    /// The next line that the script says.
+    pub fn answer(&mut self) -> Result<String, String> {
         let mut line = String::new();
         match self.answers.read_line(&mut line) {
             Ok(0) => Err("the private server's watchdog is gone without an answer".to_string()),
@@ -83,7 +91,7 @@ impl Watchdog {
 }
 
 impl Drop for Watchdog {
-    /// Returns when nothing is left of the server.
+    /// Returns when nothing is left of the program.
     fn drop(&mut self) {
         self.orders = None;
         // The script is this process's own child; waiting for it fails only if somebody else did so before.
@@ -92,18 +100,14 @@ impl Drop for Watchdog {
 }
 
 /// A user of this machine.
-struct User {
+pub struct User {
     name: &'static str,
     user_id: u32,
     group_id: u32,
 }
 
-fn name(user: &Option<User>) -> &'static str {
-    user.as_ref().map_or("this user", |user| user.name)
-}
-
-/// Whom the server runs as; this process's own user if there is nobody here. PostgreSQL refuses to run as root.
-fn server_user() -> Result<Option<User>, String> {
+/// Whom a server runs as; this process's own user if there is no such user. PostgreSQL refuses to run as root.
+pub fn server_user() -> Result<Option<User>, String> {
     if id(&["-u"]) != Some(0) {
         return Ok(None);
     }

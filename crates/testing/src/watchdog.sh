@@ -32,7 +32,7 @@ start() {
     [ -z "$server" ] || return 0
     "$programs/postgres" -D "$folder/data" -p "$1" </dev/null >>"$folder/log" 2>&1 &
     server=$!
-    tries=1200
+    tries=2400
     while [ "$tries" -gt 0 ]; do
         sleep 0.05
         is_ready && return 0

@@ -4,9 +4,8 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use taximeter_testing::{PrivatePostgres, query};
+use taximeter_testing::{PrivatePostgres, query, wait_until};
 
 #[test]
 fn commits_are_durable_and_text_is_unicode() {
@@ -77,13 +76,13 @@ fn a_server_waits_for_its_own_port() {
     let port: u16 = query(&server.url("postgres"), "SHOW port").unwrap().parse().unwrap();
     server.stop_immediate().unwrap();
     let other = TcpListener::bind(("127.0.0.1", port)).unwrap();
-    let release = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_secs(1));
-        drop(other);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            wait_until("it has tried", || server.log().contains("Address already in use"));
+            drop(other);
+        });
+        server.start_again().unwrap();
     });
-    server.start_again().unwrap();
-    release.join().unwrap();
-    assert!(server.log().contains("Address already in use"), "{}", server.log());
     assert_eq!(query(&server.url("postgres"), "SHOW port").unwrap(), port.to_string());
 }
 

@@ -2,22 +2,17 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::http::Connection;
+use crate::watchdog::Watchdog;
 
-/// A chromedriver that runs until this is dropped, or this process ends in any way: a small shell script, `driver.sh`, holds it and sees
-/// the end of a pipe.
+/// A chromedriver that runs until this is dropped, or this process ends in any way: the script `driver.sh` sees to that.
 pub(super) struct Driver {
-    process: Child,
-    // Present until the driver is dropped; closing it is what ends the script.
-    lifeline: Option<ChildStdin>,
-    folder: PathBuf,
+    watchdog: Watchdog,
     address: SocketAddr,
     /// Kept open between orders; none after one that broke.
     connection: RefCell<Option<Connection>>,
@@ -40,34 +35,17 @@ impl fmt::Display for Refused {
 impl Driver {
     /// Starts the script, and waits until chromedriver listens.
     pub(super) fn start(program: &Path) -> Result<Driver, String> {
-        let mut command = Command::new("sh");
-        command.args(["-c", include_str!("driver.sh"), "taximeter-browser"]).arg(std::env::temp_dir()).arg(program);
-        set_apart(&mut command);
-        let mut process = command
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            // Not inherited: whoever reads the output of the tests would have to wait for the script as well.
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("a shell for the browser could not be started: {error}"))?;
-        let (Some(lifeline), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
-            unreachable!("both are piped");
+        let mut watchdog = Watchdog::start(include_str!("driver.sh"), program, None)?;
+        let Ok(port) = watchdog.answer()?.parse::<u16>() else {
+            return Err(format!("{} did not start; its log:\n{}", program.display(), watchdog.log().trim_end()));
         };
-        let mut lines = BufReader::new(answers).lines().map_while(Result::ok);
-        let folder = PathBuf::from(lines.next().unwrap_or_default());
-        let port = lines.next().and_then(|port| port.parse::<u16>().ok());
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or_default()));
-        let driver = Driver { process, lifeline: Some(lifeline), folder, address, connection: RefCell::default() };
-        match port {
-            Some(_) => Ok(driver),
-            None => Err(format!("{} did not start; {}", program.display(), driver.log())),
-        }
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Ok(Driver { watchdog, address, connection: RefCell::default() })
     }
 
     /// Where everything of this browser is, until it ends.
     pub(super) fn folder(&self) -> &Path {
-        &self.folder
+        self.watchdog.folder()
     }
 
     /// Gives an order and waits until it is carried out.
@@ -109,26 +87,6 @@ impl Driver {
     }
 
     fn log(&self) -> String {
-        let log = std::fs::read(self.folder.join("log")).unwrap_or_default();
-        format!("chromedriver's log:\n{}", String::from_utf8_lossy(&log).trim_end())
+        format!("chromedriver's log:\n{}", self.watchdog.log().trim_end())
     }
 }
-
-impl Drop for Driver {
-    /// Returns when nothing is left of the browser.
-    fn drop(&mut self) {
-        self.lifeline = None;
-        // The script is this process's own child; waiting for it fails only if somebody else did so before.
-        let _ = self.process.wait();
-    }
-}
-
-/// In a process group of its own, the script does not get the signals that a terminal or a runner of tests sends to a whole group.
-#[cfg(unix)]
-fn set_apart(command: &mut Command) {
-    use std::os::unix::process::CommandExt;
-    command.process_group(0);
-}
-
-#[cfg(not(unix))]
-fn set_apart(_: &mut Command) {}

@@ -17,7 +17,7 @@ HOME=$folder TMPDIR=$folder XDG_CONFIG_HOME=$folder XDG_CACHE_HOME=$folder \
 driver=$!
 
 port=
-tries=400
+tries=2400
 while [ -z "$port" ] && [ "$tries" -gt 0 ] && kill -0 "$driver" 2>/dev/null; do
     sleep 0.05
     port=$(sed -n 's/^ChromeDriver was started successfully on port \([0-9]*\).*/\1/p' "$folder/log")
@@ -30,7 +30,7 @@ while read -r _; do :; done
 kill -s KILL -- "-$driver" 2>/dev/null
 wait "$driver" 2>/dev/null
 # A process that is just being killed may still make a file.
-tries=100
+tries=2400
 while ! rm -rf -- "$folder" 2>/dev/null && [ "$tries" -gt 0 ]; do
     sleep 0.05
     tries=$((tries - 1))

@@ -45,10 +45,11 @@ impl<'a> Element<'a> {
         text(self.get("computedrole"))
     }
 
-    /// Its name to a screen reader: what its label says.
+    /// Its name to a screen reader: what its label says. By the standard it has no white space around it, and one space in place of
+    /// several; some versions of Chromium give it as it stands in the page.
     #[track_caller]
     pub fn label(&self) -> String {
-        text(self.get("computedlabel"))
+        text(self.get("computedlabel")).split_ascii_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// Whether it can be seen.

@@ -10,14 +10,8 @@ pub const ENTER: &str = "\u{e007}";
 pub const SHIFT: &str = "\u{e008}";
 /// Held until the last key.
 pub const CONTROL: &str = "\u{e009}";
-/// Held until the last key.
-pub const ALT: &str = "\u{e00a}";
-/// Escape.
-pub const ESCAPE: &str = "\u{e00c}";
 /// Erases the character before.
 pub const BACKSPACE: &str = "\u{e003}";
-/// The space bar.
-pub const SPACE: &str = " ";
 /// To the end of the line or page.
 pub const END: &str = "\u{e010}";
 /// To the beginning of the line or page.
@@ -25,13 +19,9 @@ pub const HOME: &str = "\u{e011}";
 /// An arrow.
 pub const LEFT: &str = "\u{e012}";
 /// An arrow.
-pub const UP: &str = "\u{e013}";
-/// An arrow.
 pub const RIGHT: &str = "\u{e014}";
 /// An arrow.
 pub const DOWN: &str = "\u{e015}";
-/// Erases the character behind.
-pub const DELETE: &str = "\u{e017}";
 
 /// What a hand does on a keyboard: keys go down and up again, modifiers after all the others.
 pub(super) fn strokes(keys: &str) -> Vec<Value> {
@@ -39,7 +29,7 @@ pub(super) fn strokes(keys: &str) -> Vec<Value> {
     let (mut strokes, mut held) = (Vec::new(), Vec::new());
     for key in keys.chars() {
         strokes.push(stroke("keyDown", key));
-        if [SHIFT, CONTROL, ALT].iter().any(|modifier| modifier.starts_with(key)) {
+        if [SHIFT, CONTROL].iter().any(|modifier| modifier.starts_with(key)) {
             held.push(key);
         } else {
             strokes.push(stroke("keyUp", key));

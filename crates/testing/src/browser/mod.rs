@@ -1,6 +1,6 @@
 //! A browser for tests: Debian's Chromium without a window, told what to do by its chromedriver.
 
-mod contrast;
+mod accessibility;
 mod driver;
 mod element;
 mod emulation;
@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use self::driver::{Driver, Refused};
+use crate::waiting::{BETWEEN_LOOKS, PATIENCE};
 
-pub use self::contrast::{Contrast, LowContrast};
+pub use self::accessibility::{AXE_VARIABLE, Accessibility};
 pub use self::element::Element;
 pub use self::emulation::Theme;
-pub use self::layout::LayoutFault;
 pub use self::programs::{BROWSER_VARIABLES, BrowserPrograms, find_browser};
 pub use self::session::{Cookie, Message};
 
@@ -32,15 +32,11 @@ pub use self::session::{Cookie, Message};
 pub struct Browser {
     driver: Driver,
     session: String,
+    patience: Duration,
 }
 
-/// How long something is waited for that should come soon.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-const BETWEEN_TRIES: Duration = Duration::from_millis(50);
-
-/// How long a page may take to load. Less than how long an order may take.
-const PAGE_LOAD: Duration = Duration::from_secs(20);
+/// How long a page may take to load, and a script to end. Less than how long an order may take.
+const ONE_ORDER: Duration = Duration::from_secs(PATIENCE.as_secs() / 2);
 
 /// How much of a page's text is put into a message.
 const SHOWN_TEXT: usize = 4000;
@@ -57,11 +53,11 @@ impl Browser {
             "goog:loggingPrefs": { "browser": "ALL" },
             "timeouts": {
                 "implicit": 0,
-                "pageLoad": PAGE_LOAD.as_millis() as u64,
-                "script": PATIENCE.as_millis() as u64,
+                "pageLoad": ONE_ORDER.as_millis() as u64,
+                "script": ONE_ORDER.as_millis() as u64,
             },
         }))?;
-        Ok(Browser { driver, session })
+        Ok(Browser { driver, session, patience: PATIENCE })
     }
 
     /// Opens a page, and waits until it is loaded.
@@ -149,16 +145,19 @@ impl Browser {
         self.wait_until(&format!("the page says {part:?}"), |browser| browser.text().contains(part));
     }
 
-    /// Waits until something holds, for ten seconds at most. `what` is for the message: "… until {what}".
+    /// Waits until something holds. `what` is for the message: "… until {what}".
     #[track_caller]
-    pub fn wait_until(&self, what: &str, holds: impl Fn(&Browser) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+    pub fn wait_until(&self, what: &str, mut holds: impl FnMut(&Browser) -> bool) {
+        let start = Instant::now();
         while !holds(self) {
-            if Instant::now() >= deadline {
-                panic!("waited {PATIENCE:?} until {what}; {}", self.shown());
-            }
-            std::thread::sleep(BETWEEN_TRIES);
+            assert!(start.elapsed() < self.patience, "waited {:?} until {what}; {}", self.patience, self.shown());
+            std::thread::sleep(BETWEEN_LOOKS);
         }
+    }
+
+    /// Waits so long from now on, in place of [`PATIENCE`](crate::PATIENCE): for a test that waits for what never comes.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     /// Runs the body of a function in the page, and returns its value. Arguments are in `arguments`; an element is one by its

@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{Browser, text};
+use super::Browser;
 
 /// A cookie.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Cookie {
     /// Its name.
     pub name: String,
@@ -26,13 +29,14 @@ pub struct Cookie {
 }
 
 /// A line of the browser's console.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Message {
     /// How bad it is: `SEVERE`, `WARNING`, `INFO` or `DEBUG`.
     pub level: String,
     /// Where it is from: `javascript`, `security`, `network`, `console-api`, ….
     pub source: String,
     /// What it says.
+    #[serde(rename = "message")]
     pub text: String,
 }
 
@@ -46,8 +50,7 @@ impl Browser {
     /// The cookies that go to the page's address.
     #[track_caller]
     pub fn cookies(&self) -> Vec<Cookie> {
-        let cookies = self.must("tell the cookies", self.order("GET", "cookie", None));
-        cookies.as_array().into_iter().flatten().map(cookie).collect()
+        parsed(self.must("tell the cookies", self.order("GET", "cookie", None)))
     }
 
     /// Forgets a cookie.
@@ -60,26 +63,28 @@ impl Browser {
     /// could not be loaded.
     #[track_caller]
     pub fn complaints(&self) -> Vec<Message> {
-        let messages = self.must("tell its messages", self.order("POST", "se/log", Some(json!({ "type": "browser" }))));
-        let message = |message: &Value| Message {
-            level: text(message["level"].clone()),
-            source: text(message["source"].clone()),
-            text: text(message["message"].clone()),
-        };
-        let messages = messages.as_array().into_iter().flatten().map(message);
-        messages.filter(|message| ["SEVERE", "WARNING"].contains(&message.level.as_str())).collect()
+        // Messages come here some time after they were made, and in their order. So all of the page are here when this one is; and
+        // unlike the question for messages, a script waits for a page that is still being loaded.
+        const LAST: &str = "the last message that is waited for";
+        self.script("console.debug(arguments[0])", &[LAST.into()]);
+        let mut messages = Vec::new();
+        self.wait_until("all messages are here", |_| {
+            messages.extend(self.messages());
+            messages.iter().any(|message| message.text.contains(LAST))
+        });
+        messages.retain(|message| ["SEVERE", "WARNING"].contains(&message.level.as_str()));
+        messages
+    }
+
+    /// The lines of the console that came since the last time.
+    #[track_caller]
+    fn messages(&self) -> Vec<Message> {
+        parsed(self.must("tell its messages", self.order("POST", "se/log", Some(json!({ "type": "browser" })))))
     }
 }
 
-fn cookie(cookie: &Value) -> Cookie {
-    let word = |name: &str| text(cookie[name].clone());
-    Cookie {
-        name: word("name"),
-        value: word("value"),
-        path: word("path"),
-        http_only: cookie["httpOnly"] == true,
-        secure: cookie["secure"] == true,
-        same_site: word("sameSite"),
-        expiry: cookie["expiry"].as_u64(),
-    }
+/// What chromedriver tells, as its documents have it.
+#[track_caller]
+fn parsed<T: DeserializeOwned>(told: Value) -> Vec<T> {
+    serde_json::from_value(told).unwrap_or_else(|error| panic!("chromedriver tells what cannot be read: {error}"))
 }

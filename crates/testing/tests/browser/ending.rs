@@ -3,25 +3,17 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use taximeter_testing::Browser;
+use taximeter_testing::{Browser, wait_until};
 
 /// Tells the test of this file that it is the process which will be killed.
 const HOLDER: &str = "TAXIMETER_TEST_HOLDS_A_BROWSER";
 
 /// Waits until a folder is empty and no process has its name in its command.
 fn nothing_stays(folder: &Path) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
-        let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        let processes = processes_of(folder);
-        if files.is_empty() && processes.is_empty() {
-            return;
-        }
-        assert!(Instant::now() < deadline, "{files:?} and the processes {processes:?} are still there");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until(&format!("{} is empty, and its processes are gone", folder.display()), || {
+        std::fs::read_dir(folder).unwrap().next().is_none() && processes_of(folder).is_empty()
+    });
 }
 
 fn processes_of(folder: &Path) -> Vec<String> {

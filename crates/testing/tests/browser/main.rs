@@ -1,6 +1,6 @@
-//! A browser does what it is told, tells what it sees, measures what can be read, reaches nothing else, and leaves nothing behind.
+//! A browser does what it is told, tells what it sees, checks what can be read, reaches nothing else, and leaves nothing behind.
 
-mod contrast;
+mod accessibility;
 mod ending;
 mod layout;
 mod site;

@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use taximeter_testing::{Browser, Theme, keys};
 
@@ -22,7 +23,8 @@ fn a_form_is_filled_in_with_mouse_and_keyboard() {
     assert!(browser.text().contains("Charge"), "{}", browser.text());
     assert!(browser.source().contains("<h1>Charge</h1>"));
     let note = browser.find("input[name=note]");
-    assert_eq!((note.role(), note.label()), ("textbox".to_string(), "Note".to_string()));
+    assert_eq!((note.role().as_str(), note.label().as_str()), ("textbox", "Note"));
+    assert_eq!(browser.find("[name=sure]").label(), "Sure");
     note.type_text("wrong");
     assert_eq!(note.property("value"), "wrong");
     note.clear();
@@ -50,18 +52,22 @@ fn a_form_is_filled_in_with_mouse_and_keyboard() {
 
 #[test]
 fn what_comes_later_is_waited_for_and_what_never_comes_is_told_with_the_page() {
-    let (browser, site) = (Browser::start().unwrap(), Site::start("127.0.0.1"));
+    let (mut browser, site) = (Browser::start().unwrap(), Site::start("127.0.0.1"));
     let nobody = format!("http://{}/", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
-    let late = "<p id=now>here</p><script>setTimeout(() => document.body.insertAdjacentHTML('beforeend', '<p id=late>there</p>'), 300)</script>";
+    // It comes some time after it was called, so that it is not there before, however slow the machine is.
+    let late = "<p id=now>here</p><script>function call() {
+        setTimeout(() => document.body.insertAdjacentHTML('beforeend', '<p id=late>there</p>'), 300) }</script>";
     browser.open(&site.put("/", "", late));
     assert!(browser.find_all("#late").is_empty());
     assert_eq!(browser.text_of("#late"), None);
+    browser.script("call()", &[]);
     assert_eq!(browser.wait_for("#late").text(), "there");
     assert_eq!(browser.text_of("#late").as_deref(), Some("there"));
     assert_eq!(browser.find_all("p").len(), 2);
+    browser.set_patience(Duration::from_secs(1));
     for (attempt, parts) in [
         (&(|| drop(browser.find("#never"))) as &dyn Fn(), &["find \"#never\"", "no such element", "here\n"][..]),
-        (&|| browser.wait_for_text("nowhere"), &["waited 10s", "the page says \"nowhere\"", "there"]),
+        (&|| browser.wait_for_text("nowhere"), &["waited 1s", "the page says \"nowhere\"", "there"]),
         (&|| browser.find("#late").select("x"), &["could not run a script", "here\n"]),
         (&|| drop(browser.script("return nothing.at.all", &[])), &["run a script", "nothing is not defined"]),
         (&|| browser.open(&nobody), &["could not open http://127.0.0.1:", "ERR_CONNECTION_REFUSED"]),
