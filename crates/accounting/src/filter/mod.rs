@@ -27,7 +27,7 @@ use residue::Residue;
 pub use rule::{FilterParameters, FilterRule};
 use state::State;
 #[cfg(feature = "serde")]
-pub(crate) use stored::{STATE_VERSION, check_version};
+pub(crate) use stored::StateVersion;
 
 /// How many charges are counted one by one; beyond that a count is a certified lower bound.
 pub const EXACT_COUNTS: u64 = 100_000;
@@ -283,8 +283,8 @@ impl Filter {
 
     /// The largest cost of the same kind, with the same δ, that fits `times` times; nothing if none does.
     ///
-    /// Exact to the last place for the rules that add up. For the residue rule and more than a few charges it is within a
-    /// millionth of the largest.
+    /// Exact to the last place for the rules that add up, and for the residue rule up to 16 times. Up to 100,000 times it is within a
+    /// millionth of the largest, beyond that within a ten-thousandth.
     pub fn largest(&self, cost: &Cost, times: u64) -> Result<Option<Cost>, Error> {
         self.spec.rule().require_takes(cost)?;
         let times = times.max(1);

@@ -10,14 +10,37 @@ use super::{Filter, FilterSpec};
 use crate::amount::Amount;
 use crate::error::Error;
 
-/// The version of the stored form of filters and odometers.
-pub(crate) const STATE_VERSION: u32 = 2;
+/// The version of the stored form of filters and odometers. It stands first, and another one is refused before anything else is read.
+pub(crate) struct StateVersion;
+
+impl StateVersion {
+    const PRESENT: u32 = 2;
+}
+
+impl Serialize for StateVersion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        StateVersion::PRESENT.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for StateVersion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            StateVersion::PRESENT => Ok(StateVersion),
+            other => Err(D::Error::custom(Error::state(format!(
+                "the state has version {other}; this program reads version {}",
+                StateVersion::PRESENT
+            )))),
+        }
+    }
+}
 
 /// A filter as it is stored: its sums and limits are integers, equal on every machine.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
-    version: u32,
+    #[serde(rename = "version")]
+    _version: StateVersion,
     spec: FilterSpec,
     state: State,
     epsilon_spent: Option<Amount>,
@@ -28,7 +51,7 @@ struct Stored {
 impl Serialize for Filter {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut stored = serializer.serialize_struct("Filter", 6)?;
-        stored.serialize_field("version", &STATE_VERSION)?;
+        stored.serialize_field("version", &StateVersion)?;
         stored.serialize_field("spec", &self.spec)?;
         stored.serialize_field("state", &self.state)?;
         stored.serialize_field("epsilon_spent", &self.epsilon_spent)?;
@@ -41,9 +64,8 @@ impl Serialize for Filter {
 impl<'de> Deserialize<'de> for Filter {
     /// Reads a stored filter. Limits that were computed when it was made are kept as they were.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Stored { version, spec, state, epsilon_spent, delta_spent, closed } = Stored::deserialize(deserializer)?;
+        let Stored { spec, state, epsilon_spent, delta_spent, closed, .. } = Stored::deserialize(deserializer)?;
         let read = || {
-            check_version(version)?;
             let fresh = Filter::beside(spec, Some(&state))?;
             if !state.follows(&fresh.state, epsilon_spent) || delta_spent > fresh.delta_limit() {
                 return Err(Error::state("the stored filter state does not belong to its budget and rule"));
@@ -51,14 +73,6 @@ impl<'de> Deserialize<'de> for Filter {
             Ok(Filter { state, epsilon_spent, delta_spent, closed, ..fresh })
         };
         read().map_err(D::Error::custom)
-    }
-}
-
-/// A state of another version is not read.
-pub(crate) fn check_version(version: u32) -> Result<(), Error> {
-    match version {
-        STATE_VERSION => Ok(()),
-        _ => Err(Error::state(format!("the state has version {version}; this program reads version {STATE_VERSION}"))),
     }
 }
 

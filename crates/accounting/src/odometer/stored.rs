@@ -8,13 +8,14 @@ use super::renyi_mixture::{Divergence, Divergences, WIDE};
 use super::{Moments, Odometer, OdometerSpec, Sums};
 use crate::amount::FineAmount;
 use crate::error::Error;
-use crate::filter::{STATE_VERSION, check_version};
+use crate::filter::StateVersion;
 
 /// An odometer as it is stored: its sums are integers, equal on every machine.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
-    version: u32,
+    #[serde(rename = "version")]
+    _version: StateVersion,
     spec: OdometerSpec,
     sums: Sums,
 }
@@ -22,7 +23,7 @@ struct Stored {
 impl Serialize for Odometer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut stored = serializer.serialize_struct("Odometer", 3)?;
-        stored.serialize_field("version", &STATE_VERSION)?;
+        stored.serialize_field("version", &StateVersion)?;
         stored.serialize_field("spec", &self.spec)?;
         stored.serialize_field("sums", &self.sums)?;
         stored.end()
@@ -31,9 +32,8 @@ impl Serialize for Odometer {
 
 impl<'de> Deserialize<'de> for Odometer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Stored { version, spec, sums } = Stored::deserialize(deserializer)?;
+        let Stored { spec, sums, .. } = Stored::deserialize(deserializer)?;
         let read = || {
-            check_version(version)?;
             let fresh = Odometer::new(spec)?;
             let alike = match (&sums.moments, &fresh.sums.moments) {
                 (Moments::None, Moments::None) => true,

@@ -14,7 +14,6 @@
 //! Each is evaluated without cancellation, and rises in ε. Only upper bounds are needed, so intermediate values are raised to their
 //! upper ends; the result is rounded up once into the exact sums.
 
-//
 pub(crate) mod sampled_gaussian;
 
 use crate::amount::{Amount, FineAmount};

@@ -418,13 +418,14 @@ pub(crate) fn count_at_least(epsilon: Amount, residue: FineAmount) -> u64 {
     count
 }
 
-/// ε² + ε⁴/(6(w − 1.6ε²)), rounded up: enough at every level where ε ≤ 3 and w ≥ 2.6ε².
-fn bounded_price(epsilon: Interval, residue: FineAmount) -> Option<FineAmount> {
+/// ε² + ε⁴/(6(w − 1.6ε²)), rounded up: enough at every level where ε ≤ 3 and w ≥ 2.6ε². What a step really takes is up to a
+/// hundred-millionth more than it needs, so this has ten times as much on top.
+pub(crate) fn bounded_price(epsilon: Interval, residue: FineAmount) -> Option<FineAmount> {
     let square = epsilon.square();
     let residue = residue.interval();
     if !(epsilon.hi() <= 3.0 && residue.lo() >= (2.6000001 * square).hi()) {
         return None;
     }
     let price = square + square.square() / (6.0 * (residue - Interval::around(1.6, 1) * square));
-    FineAmount::at_least(price.hi())
+    FineAmount::at_least((price * (1.0 + 1e-7)).hi())
 }

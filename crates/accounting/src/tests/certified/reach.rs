@@ -123,3 +123,19 @@ fn as_many_charges_fit_as_are_counted_in_a_few_steps() {
         assert!(count > 0 && left.is_some(), "{count} charges of {epsilon} do not fit into {start}");
     }
 }
+
+/// The same for charges that are far too small to be counted: what a step takes, with its own margin, is within the bound on the price.
+#[test]
+fn no_charge_however_small_takes_more_than_the_bound_on_its_price() {
+    let mut random = Random::new(43);
+    for _ in 0..20_000 {
+        let residue = random.size(1e-20, 1500.0);
+        let epsilon = Amount::at_least((residue.sqrt() * random.size(1e-8, 0.24)).min(2.9)).unwrap();
+        let tau = Amount::at_most(residue.sqrt() * random.between(0.0, 40.0));
+        let whole = FineAmount::at_least(residue).unwrap();
+        let rest = reach::rest(epsilon, tau, whole).unwrap();
+        let bound = reach::bounded_price(epsilon.interval(), whole).unwrap();
+        let price = whole.checked_sub(rest).unwrap();
+        assert!(price <= bound, "{epsilon} at {tau} takes {price} of {whole}, more than {bound}");
+    }
+}
