@@ -46,6 +46,15 @@ pub fn show_number(value: f64) -> String {
     format!("{:e}", number(digits))
 }
 
+/// A share of a budget in percent with two places, rounded down; but what is more than nothing is not shown as nothing.
+pub fn show_share(share: f64) -> String {
+    // What is short of a whole hundredth by its own rounding alone is a whole one.
+    match (share.clamp(0.0, 1.0) * 10_000.0 + 1e-8).floor() {
+        0.0 if share > 0.0 => "under 0.01 %".to_string(),
+        hundredths => format!("{:.2} %", hundredths / 100.0),
+    }
+}
+
 /// A cost for people: at most eight significant digits, the rest is in the JSON.
 pub fn show_cost(cost: &Cost) -> String {
     let size = cost.size();
@@ -100,6 +109,22 @@ mod tests {
             (f64::INFINITY, "∞"),
         ] {
             assert_eq!(show_number(value), shown);
+        }
+    }
+
+    #[test]
+    fn a_share_of_a_budget_is_never_shown_as_more_than_it_is() {
+        for (share, shown) in [
+            (1.0, "100.00 %"),
+            (0.99996, "99.99 %"),
+            (0.6, "60.00 %"),
+            (0.29, "29.00 %"),
+            (0.123_499, "12.34 %"),
+            (0.000_03, "under 0.01 %"),
+            (0.0, "0.00 %"),
+            (-1e-12, "0.00 %"),
+        ] {
+            assert_eq!(show_share(share), shown);
         }
     }
 

@@ -112,9 +112,9 @@ impl Compare {
             Ok::<_, taximeter_accounting::Error>((odometer.reading(), odometer.spec().parameters.named()))
         };
         Ok(match read() {
-            Ok((Reading { value, unbounded, guarantee }, parameters)) => Row {
+            Ok((reading @ Reading { unbounded, guarantee, .. }, parameters)) => Row {
                 name: rule.name(),
-                value: unbounded.map_or(Ok(value), |why| Err(why.to_string())),
+                value: unbounded.map_or_else(|| Ok(reading.printed()), |why| Err(why.to_string())),
                 detail: Some(Detail { two_sided: guarantee.two_sided, guarantee: guarantee.to_string(), parameters }),
             },
             Err(error) => Row { name: rule.name(), value: Err(error.to_string()), detail: None },

@@ -11,7 +11,7 @@ use taximeter_api::{BalanceDocument, Computed};
 
 use crate::advice;
 use crate::args::{BudgetArgs, FilterAndOdometerArgs};
-use crate::output::{Failure, REFUSED, print, print_line, show_cost, show_count, show_number, tell};
+use crate::output::{Failure, REFUSED, print, print_line, show_cost, show_count, show_number, show_share, tell};
 
 /// Decide and read, cost by cost, from standard input
 ///
@@ -180,10 +180,11 @@ impl Ride {
                 round.fits = Some(self.filter.largest(&cost, 1)?);
             }
         }
-        let Reading { value, unbounded, guarantee } = self.odometer.reading();
+        let reading = self.odometer.reading();
+        let Reading { unbounded, guarantee, .. } = reading;
         let (set_aside, spent) = (self.odometer.spec().mechanism_delta, self.filter.spent().delta);
         round.reading_reason = unbounded.map(|why| advice::unbounded(why, set_aside, spent));
-        (round.reading, round.guarantee) = (Computed(value), guarantee.to_string());
+        (round.reading, round.guarantee) = (Computed(reading.printed()), guarantee.to_string());
         Ok(round)
     }
 
@@ -230,10 +231,10 @@ impl Round {
         // At most eight significant digits; the rest is in the JSON.
         let sum = self.spent.epsilon.map_or("∞".to_string(), |sum| sum.significant(8).to_string());
         let mut text = format!(
-            "{:>6}  {cost:<34}  {:<8}  {:>8.2} %  {sum:>12}  {:>10}",
+            "{:>6}  {cost:<34}  {:<8}  {:>10}  {sum:>12}  {:>10}",
             self.round,
             self.verdict,
-            100.0 * self.left.share.0,
+            show_share(self.left.share.0),
             show_number(self.reading.0)
         );
         if let Some(reason) = &self.reason {

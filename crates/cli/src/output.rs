@@ -8,7 +8,7 @@ use taximeter_api::{Code, Problem};
 
 use crate::advice;
 
-pub use taximeter_api::words::{show_cost, show_count, show_number, thousands};
+pub use taximeter_api::words::{show_cost, show_count, show_number, show_share, thousands};
 
 /// The exit code for what a filter refused.
 pub const REFUSED: u8 = 3;

@@ -215,7 +215,7 @@ impl Account {
 
     /// The odometer's bound; nothing where there is none, or where what was charged is not known.
     pub fn reading(&self) -> Option<f64> {
-        let value = self.odometer.reading().value;
+        let value = self.odometer.reading().printed();
         (value.is_finite() && self.standing != Standing::Exhausted).then_some(value)
     }
 

@@ -169,6 +169,14 @@ impl Amount {
         if prints_below { upper.next_up() } else { upper }
     }
 
+    /// The smallest floating-point number whose shortest decimal form is not below this amount; where the amount has few digits, it
+    /// prints as the amount itself.
+    pub fn printed(self) -> f64 {
+        let nearest = self.approximate();
+        let prints_below = Amount::parse(&nearest.to_string(), Rounding::Up).is_ok_and(|printed| printed.amount < self);
+        if prints_below { nearest.next_up() } else { nearest }
+    }
+
     /// The nearest floating-point number: for showing, not for deciding.
     pub fn approximate(self) -> f64 {
         self.to_string().parse().expect("an amount prints as a decimal number")

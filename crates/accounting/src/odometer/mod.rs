@@ -112,10 +112,20 @@ impl Martingale {
 pub struct Reading {
     /// The bound on the loss; infinite if there is none.
     pub value: f64,
+    /// The same without rounding, where it is the sum of every ε.
+    pub exact: Option<Amount>,
     /// Why the bound is infinite, with what to do.
     pub unbounded: Option<&'static str>,
     /// What the bound promises.
     pub guarantee: Guarantee,
+}
+
+impl Reading {
+    /// The bound as a number to write down: its shortest decimal form is not below the truth, and is the sum itself where that is the
+    /// bound and has few digits. (As a binary number 0.24 is a little below 24/100, and the next one prints as 0.24000000000000002.)
+    pub fn printed(&self) -> f64 {
+        self.exact.map_or(self.value, Amount::printed)
+    }
 }
 
 /// What a reading promises.
@@ -210,14 +220,14 @@ impl Odometer {
             // Not a number means that there is no bound. What was computed goes up once more, so that its shortest decimal form is not
             // below it either; the sum is such a number already.
             match value.hi() {
-                hi if hi == sum && hi < f64::INFINITY => Ok(hi),
-                hi if hi < f64::INFINITY => Ok(hi.max(0.0).next_up()),
+                hi if hi == sum && hi < f64::INFINITY => Ok((hi, self.sums.epsilon)),
+                hi if hi < f64::INFINITY => Ok((hi.max(0.0).next_up(), None)),
                 _ => Err(TOO_LARGE),
             }
         });
         match read {
-            Ok(value) => Reading { value, unbounded: None, guarantee },
-            Err(why) => Reading { value: f64::INFINITY, unbounded: Some(why), guarantee },
+            Ok((value, exact)) => Reading { value, exact, unbounded: None, guarantee },
+            Err(why) => Reading { value: f64::INFINITY, exact: None, unbounded: Some(why), guarantee },
         }
     }
 

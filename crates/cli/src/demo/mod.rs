@@ -18,7 +18,7 @@ use taximeter_accounting::{Budget, Cost, Filter, FilterRule, FilterSpec, Odomete
 use taximeter_gate::{Data, Declaration, Gate, Outcome, Registration, Rules, folder_beside};
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 
-use crate::output::{Failure, print, print_line, show_number, tell, thousands};
+use crate::output::{Failure, print, print_line, show_number, show_share, tell, thousands};
 use analyst::{Analyst, Ask, Purpose};
 use population::{DISTRICTS, PEOPLE, Population};
 
@@ -168,11 +168,11 @@ impl Demo {
             || matches!(ask.purpose, Purpose::Who(_) | Purpose::Age(_))
         {
             self.say(&format!(
-                "{round:>6}  {:<34}  {:>5}  {:<26}  {:>6.2} %  {:>9}{}",
+                "{round:>6}  {:<34}  {:>5}  {:<26}  {:>8}  {:>9}{}",
                 ask.text(),
                 ask.epsilon,
                 shown(&answer),
-                100.0 * left,
+                show_share(left),
                 show_number(reading),
                 news.map_or(String::new(), |news| format!("  {news}"))
             ))?;

@@ -265,7 +265,7 @@ fn most_after(large: &Cost, small: &Cost, budget: &Budget) -> Result<u64, Failur
 fn ride(path: &Path, seed: u64) -> Result<(), Failure> {
     let budget = Budget::parse("1,1e-6")?;
     let mut filter = Filter::new(FilterSpec::new(FilterRule::Residue, budget))?;
-    let mut odometer = Odometer::new(OdometerSpec::new(OdometerRule::RenyiMixture, budget.delta()))?;
+    let mut odometer = Odometer::new(OdometerSpec::beside(OdometerRule::RenyiMixture, &budget))?;
     let mut random = Run { seed, index: 0 }.noise();
     let (bold, timid) = (amount("0.02")?, amount("0.01")?);
     let (mut loss, mut sum, mut last_top) = (0.0, 0.0, false);

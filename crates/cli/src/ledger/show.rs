@@ -7,7 +7,7 @@ use taximeter_ledger::Standing;
 pub use taximeter_api::words::show_costs as costs;
 
 use crate::advice;
-use crate::output::{show_number, thousands};
+use crate::output::{show_number, show_share, thousands};
 
 /// Whether what was charged to an account is not known.
 pub fn is_unknown(account: &AccountDocument) -> bool {
@@ -101,7 +101,7 @@ fn left(standing: Standing, filter: &FilterDocument) -> String {
 
 /// A share of a budget.
 pub fn share(left: Option<f64>) -> String {
-    left.map_or("–".to_string(), |left| format!("{:.2} %", 100.0 * left))
+    left.map_or("–".to_string(), show_share)
 }
 
 /// A reading. Where there is none, there is no bound, or what was charged is not known.
