@@ -186,6 +186,16 @@ async fn an_owner_opens_an_account_with_a_form() {
     let shown = house.get("owner", "/v1/accounts/lab%2Fbelow").await.json();
     let rules = (&shown["filter"]["rule"], &shown["odometer"]["rule"], &shown["unit"], &shown["neighbours"]);
     assert_eq!(rules, (&"residue".into(), &"renyi-mixture".into(), &"person".into(), &"substitute".into()));
+    // A browser sends every field, empty or not, and a budget without a δ is a budget.
+    let page = owner.get("/").await.text();
+    assert!(part(&page, "name=\"odometer\"", "</select>").contains("<option value=\"\""), "{page}");
+    for (account, delta) in [("pure", ""), ("zero", "0")] {
+        let fields = [("account", account), ("epsilon", "1"), ("delta", delta), ("rule", "residue"), ("odometer", "")];
+        let reply = owner.post("/accounts", &fields).await;
+        owner.follow(reply).await.expect(200);
+        let shown = house.get("owner", &format!("/v1/accounts/{account}")).await.json();
+        assert_eq!((&shown["filter"]["rule"], &shown["odometer"]["rule"]), (&"residue".into(), &"basic".into()));
+    }
     // One that only reads has to say so.
     let reply = owner.post("/accounts", &[("account", "reads"), ("delta", "1e-6"), ("only_reads", "yes")]).await;
     check_says(

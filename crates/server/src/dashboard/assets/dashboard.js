@@ -8,7 +8,8 @@ let lookAgain = false;
 // After a form was sent the browser is on its way to another page. Signing out ends the session before that page is there.
 let leaving = false;
 addEventListener("submit", () => (leaving = true));
-addEventListener("pageshow", () => (leaving = false));
+// The browser may show this page again as it was.
+addEventListener("pageshow", (event) => (leaving &&= !event.persisted));
 
 function signInAgain() {
   if (!leaving) location.reload();

@@ -1,4 +1,4 @@
-//! The chart of an account: its reading and what is left of its budget, over charges, as steps; and the table behind it.
+//! The chart of an account: what is left of its budget, and below it the reading, over charges, as steps; and the table behind it.
 //!
 //! Lengths that follow the width of the page are in percent, so that letters keep their size at any width. Only the lines are
 //! stretched, and not their strokes.
@@ -20,8 +20,8 @@ pub(super) struct Chart<'a> {
     pub(super) points: &'a [Point],
     /// The δ at which the reading holds.
     pub(super) at_delta: Amount,
-    /// The budget's ε, if there is one.
-    pub(super) budget: Option<Amount>,
+    /// Whether there is a budget.
+    pub(super) has_budget: bool,
 }
 
 /// The width of a line's own measure, and the height of a panel.
@@ -32,9 +32,6 @@ const HEIGHT: f64 = 150.0;
 const TITLE: f64 = 20.0;
 const GAP: f64 = 36.0;
 const FOOT: f64 = 40.0;
-
-/// A budget that is so many times the highest reading would press the curve flat; it is named and not drawn.
-const FAR: f64 = 5.0;
 
 impl Chart<'_> {
     /// The figure and its table.
@@ -55,7 +52,7 @@ impl Chart<'_> {
     }
 
     fn svg(&self, newest: &Point) -> Markup {
-        let panels: Vec<Panel> = [Some(self.reading()), self.left()].into_iter().flatten().collect();
+        let panels: Vec<Panel> = [self.left(), Some(self.reading())].into_iter().flatten().collect();
         let top = |at: usize| TITLE + at as f64 * (HEIGHT + GAP);
         let height = top(panels.len()) - GAP;
         let xs: Vec<String> = self.points.iter().map(|point| places(100.0 * self.x(point), 2)).collect();
@@ -88,32 +85,23 @@ impl Chart<'_> {
 
     fn reading(&self) -> Panel {
         let highest = self.points.iter().filter_map(|point| point.reading).fold(0.0, f64::max);
-        let budget = self.near_budget(highest);
-        let axis = Axis::up_to(budget.map_or(highest, |budget| budget.approximate().max(highest)));
+        let axis = Axis::up_to(highest);
         Panel {
             class: "reading",
             title: format!("Reading, ε at δ = {}", self.at_delta),
-            line: budget.map(|budget| (axis.y(budget.approximate()), format!("budget, ε = {}", budget.significant(6)))),
             path: self.path(&axis, |point| point.reading),
             labels: axis.ticks().map(|tick| (axis.y(tick), axis.label(tick))).collect(),
         }
     }
 
     fn left(&self) -> Option<Panel> {
-        self.budget?;
         let axis = Axis { end: 1.0, step: 0.25 };
-        Some(Panel {
+        self.has_budget.then(|| Panel {
             class: "left",
             title: "Left of the budget, %".to_string(),
-            line: None,
             path: self.path(&axis, |point| point.left),
             labels: axis.ticks().map(|tick| (axis.y(tick), format!("{}", tick * 100.0))).collect(),
         })
-    }
-
-    /// The budget, if it can be drawn beside such a reading.
-    fn near_budget(&self, highest: f64) -> Option<Amount> {
-        self.budget.filter(|budget| budget.approximate() <= FAR * highest)
     }
 
     /// A line that is level from each point to the next, and stands there; with a gap where there is no value.
@@ -144,8 +132,13 @@ impl Chart<'_> {
         let mut charges: Vec<u64> =
             self.points.iter().map(|point| point.charges).filter(|charges| *charges > 0).collect();
         charges.dedup();
-        let highest = self.points.iter().filter_map(|point| point.reading).fold(0.0, f64::max);
         html! {
+            @if self.has_budget {
+                p.help {
+                    "What is left decides what may still be asked. The reading bounds the loss wherever the analyst stops; it is not \
+                     measured against the budget, and may be above the budget's ε while some of it is left."
+                }
+            }
             @if (charges.len() as u64) < newest.charges {
                 p.help {
                     (thousands(charges.len() as u64)) " of " (count(newest.charges, "charge"))
@@ -154,9 +147,6 @@ impl Chart<'_> {
             }
             @if let Some(first) = self.points.iter().find(|point| point.reading.is_none()) {
                 p.help { "After " (count(first.charges, "charge")) " the reading has no bound, and no line." }
-            }
-            @if let (Some(budget), None) = (self.budget, self.near_budget(highest)) {
-                p.help { "The budget, ε = " (budget) ", is far above the chart." }
             }
         }
     }
@@ -202,8 +192,6 @@ struct Panel {
     path: String,
     /// Where the labels of the axis stand.
     labels: Vec<(f64, String)>,
-    /// A level line, and what it is.
-    line: Option<(f64, String)>,
 }
 
 impl Panel {
@@ -216,11 +204,6 @@ impl Panel {
             }
             svg width="100%" y=(top) height=(HEIGHT) viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" {
                 path class=(self.class) d=(self.path) vector-effect="non-scaling-stroke" {}
-            }
-            @if let Some((y, name)) = &self.line {
-                line.limit x1="0" x2="100%" y1=(top + y) y2=(top + y) {}
-                // Where the curve begins it is low: there is room beside it, above the line or below.
-                text.limit x="8" y=(top + if *y > 18.0 { y - 5.0 } else { y + 15.0 }) { (name) }
             }
         }
     }
@@ -248,9 +231,8 @@ mod tests {
         values.iter().enumerate().map(point).collect()
     }
 
-    fn chart<'a>(points: &'a [Point], budget: &str) -> Chart<'a> {
-        let amount = |text| Amount::parse_exact(text).unwrap();
-        Chart { points, at_delta: amount("1e-6"), budget: (!budget.is_empty()).then(|| amount(budget)) }
+    fn chart(points: &[Point], has_budget: bool) -> Chart<'_> {
+        Chart { points, at_delta: Amount::parse_exact("1e-6").unwrap(), has_budget }
     }
 
     #[test]
@@ -263,29 +245,28 @@ mod tests {
             (vec![Some(f64::NAN), Some(f64::INFINITY), Some(2.0)], "M1000 0"),
         ] {
             let points = points(&values.iter().map(|value| (*value, None)).collect::<Vec<_>>());
-            assert_eq!(chart(&points, "").path(&axis, |point| point.reading), path);
+            assert_eq!(chart(&points, false).path(&axis, |point| point.reading), path);
         }
     }
 
     #[test]
-    fn a_budget_far_above_the_curve_is_named_and_not_drawn() {
-        let points = points(&[(Some(0.0), Some(1.0)), (Some(0.5), Some(0.9))]);
-        for (budget, is_drawn) in [("1", true), ("2.5", true), ("2.6", false), ("1000", false)] {
-            let page = chart(&points, budget).markup().into_string();
-            assert_eq!(page.contains(&format!(">budget, ε = {budget}<")), is_drawn, "{budget}");
-            assert_eq!(page.contains("is far above the chart"), !is_drawn, "{budget}");
-        }
+    fn what_is_left_stands_above_the_reading_which_is_not_measured_against_the_budget() {
+        let points = points(&[(Some(0.0), Some(1.0)), (Some(1.2), Some(0.3))]);
+        let page = chart(&points, true).markup().into_string();
+        let [left, reading] = [r#"class="left""#, r#"class="reading""#].map(|class| page.find(class).unwrap());
+        assert!(left < reading && page.contains("it is not measured against the budget"), "{page}");
+        assert!(!page.contains("limit"), "{page}");
     }
 
     #[test]
     fn every_point_that_is_drawn_has_its_place_and_its_row() {
         let values: Vec<_> = (0..5).map(|at| (Some(f64::from(at) * 0.1), Some(1.0 - f64::from(at) * 0.2))).collect();
         let mut points = points(&values);
-        let whole = chart(&points, "1").markup().into_string();
+        let whole = chart(&points, true).markup().into_string();
         assert!(whole.contains(r#"data-x="0 25 50 75 100""#) && !whole.contains("are drawn. The largest"), "{whole}");
         assert_eq!(whole.matches("<tr>").count(), 1 + 5);
         points.remove(2);
-        let thinned = chart(&points, "1").markup().into_string();
+        let thinned = chart(&points, true).markup().into_string();
         assert!(
             thinned.contains(r#"data-x="0 25 75 100""#) && thinned.contains("3 of 4 charges are drawn"),
             "{thinned}"
@@ -296,12 +277,12 @@ mod tests {
     #[test]
     fn without_a_budget_there_is_no_second_line_and_without_charges_no_chart() {
         let values = points(&[(Some(0.0), None), (None, None)]);
-        let page = chart(&values, "").markup().into_string();
+        let page = chart(&values, false).markup().into_string();
         assert!(
             !page.contains("Left of the budget") && page.contains("After 1 charge the reading has no bound"),
             "{page}"
         );
-        let page = chart(&values[..1], "").markup().into_string();
+        let page = chart(&values[..1], false).markup().into_string();
         assert!(!page.contains("<svg") && page.contains("Nothing was charged yet"), "{page}");
     }
 }

@@ -83,7 +83,7 @@ async fn past(visitor: &Visitor, account: &AccountDocument, asked: &Fields) -> R
                 (Chart {
                     points: &points,
                     at_delta: account.odometer.at_delta,
-                    budget: account.filter.as_ref().map(|filter| filter.budget.epsilon),
+                    has_budget: account.filter.is_some(),
                 }.markup())
             }
         }

@@ -69,9 +69,11 @@ fn rule_choices() -> Vec<(&'static str, String)> {
     FilterRule::ALL.into_iter().rev().map(choice).collect()
 }
 
+/// Nothing chosen is the default, which depends on the budget: without a δ it is another rule.
 fn odometer_choices() -> Vec<(&'static str, String)> {
     let choice = |rule: OdometerRule| (rule.name(), format!("{}: {}", rule.name(), rule.short()));
-    OdometerRule::ALL.into_iter().rev().map(choice).collect()
+    let default = ("", "the default for the budget".to_string());
+    std::iter::once(default).chain(OdometerRule::ALL.into_iter().rev().map(choice)).collect()
 }
 
 /// What happens to a charge that does not fit.
