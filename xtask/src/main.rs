@@ -25,7 +25,8 @@ const TASKS: [Task; 4] = [
         name: "test",
         help: "run every test of the workspace and end with one line `N passed, N failed`;\n              \
                installs PostgreSQL, Python, Chromium, schemathesis and axe-core if they are missing, and\n              \
-               says so before; [--no-install] installs nothing and leaves out the tests that need them;\n              \
+               says so before; [--no-install] installs nothing and, if anything is missing, leaves out\n              \
+               all tests that need a server or a browser;\n              \
                further arguments go to `cargo test`",
         run: test::run,
     },

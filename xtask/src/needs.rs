@@ -159,7 +159,8 @@ fn plan(here: &Here, may_install: bool) -> Result<Plan, String> {
                 .to_string(),
         };
         return Err(format!(
-            "the tests need {names}, and {how}; or run `cargo xtask test --no-install`, which runs the tests that do without"
+            "the tests need {names}, and {how}; or run `cargo xtask test --no-install`, which leaves out all tests that need a \
+             server or a browser"
         ));
     };
     Ok(Plan::Install { prefix, needs })
@@ -178,7 +179,7 @@ fn announcement(needs: &[&Need], built: &Path) -> String {
     if needs.iter().any(|need| need.packages.is_empty()) {
         text += &format!("fetching into {}, which goes with `cargo clean`: the rest\n", built.display());
     }
-    text + "`cargo xtask test --no-install` installs nothing, and runs the tests that do without"
+    text + "`cargo xtask test --no-install` installs nothing, and leaves out all tests that need a server or a browser"
 }
 
 /// That some tests are left out, and why.

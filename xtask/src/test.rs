@@ -62,13 +62,19 @@ impl Drop for TestFolder {
     }
 }
 
-/// What the tests run in, with the programs that they need; servers they start themselves. `--no-install`, before any other argument, is
-/// for this task and not for cargo.
+/// Whether something may be installed, and the arguments for cargo. `--no-install` before `--` is for this task and not for cargo.
+fn own_flags(arguments: &[String]) -> (bool, Vec<&String>) {
+    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    let is_own = |at: usize, argument: &str| at < end && argument == "--no-install";
+    let rest =
+        arguments.iter().enumerate().filter(|(at, argument)| !is_own(*at, argument)).map(|(_, argument)| argument);
+    let rest: Vec<&String> = rest.collect();
+    (rest.len() == arguments.len(), rest)
+}
+
+/// What the tests run in, with the programs that they need; servers they start themselves.
 fn cargo_test(arguments: &[String]) -> Result<Command, String> {
-    let (may_install, arguments) = match arguments.split_first() {
-        Some((first, rest)) if first == "--no-install" => (false, rest),
-        _ => (true, arguments),
-    };
+    let (may_install, arguments) = own_flags(arguments);
     let programs = needs::provide(&built(), may_install)?;
     let mut command = if programs.is_some() { cargo("test") } else { plain_cargo("test") };
     command.arg("--no-fail-fast").args(arguments).envs(programs.into_iter().flatten());
@@ -171,6 +177,21 @@ mod tests {
         check("exit 101", "0 passed, 0 failed", Err("did not compile or crashed"));
         check(failed, "1 passed, 1 failed", Err("failed tests: 1"));
         check(&format!("{passed}; kill -9 $$"), "2 passed, 0 failed", Err("signal"));
+    }
+
+    #[test]
+    fn no_install_is_taken_anywhere_before_what_is_for_the_tests() {
+        for (arguments, may_install, passed_on) in [
+            ("", true, ""),
+            ("--no-install", false, ""),
+            ("-p taximeter --no-install --test gate", false, "-p taximeter --test gate"),
+            ("-p taximeter -- --no-install", true, "-p taximeter -- --no-install"),
+        ] {
+            let given: Vec<String> = arguments.split_whitespace().map(str::to_string).collect();
+            let (may, rest) = own_flags(&given);
+            let rest: Vec<&str> = rest.into_iter().map(String::as_str).collect();
+            assert_eq!((may, rest.join(" ").as_str()), (may_install, passed_on), "{arguments}");
+        }
     }
 
     #[test]

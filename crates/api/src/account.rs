@@ -316,6 +316,9 @@ pub struct Opened {
     pub witness: Option<String>,
     /// The account.
     pub account: AccountDocument,
+    /// What the owner should know about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A wish to close an account.
@@ -351,7 +354,7 @@ pub struct Closed {
 
 impl Opened {
     /// An account with the record that opened it.
-    pub fn new(receipt: &Receipt, account: &Account) -> Opened {
+    pub fn new(receipt: &Receipt, account: &Account, warnings: Vec<String>) -> Opened {
         Opened {
             outcome: "opened".to_string(),
             ledger: receipt.ledger(),
@@ -361,6 +364,7 @@ impl Opened {
             ledger_created: None,
             witness: None,
             account: AccountDocument::new(account, None, &Sight::All),
+            warnings,
         }
     }
 }

@@ -186,17 +186,23 @@ pub struct RefusedAccount {
     pub account: Option<AccountName>,
     /// Why.
     pub reason: String,
+    /// The parameter of the account that sets the limit, if it is not the budget itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameter: Option<String>,
 }
 
 impl Refused {
     /// A refusal, as far as it may be seen: of accounts that may not be seen only that one of them refused.
     pub fn new(refusal: &Refusal, sight: &Sight) -> Refused {
         let (seen, hidden): (Vec<_>, Vec<_>) = refusal.refused().iter().partition(|(name, _)| sight.sees(name));
-        let above = RefusedAccount { account: None, reason: "an account above does not take it".to_string() };
+        let above =
+            RefusedAccount { account: None, reason: "an account above does not take it".to_string(), parameter: None };
         let hidden = hidden.first().map(|_| above);
-        let seen = seen
-            .into_iter()
-            .map(|(name, reason)| RefusedAccount { account: Some(name.clone()), reason: reason.text() });
+        let seen = seen.into_iter().map(|(name, reason)| RefusedAccount {
+            account: Some(name.clone()),
+            reason: reason.text(),
+            parameter: reason.parameter().map(str::to_string),
+        });
         let after = refusal.halt().into_iter().flat_map(|halt| halt.after());
         let halted: Vec<AccountName> =
             after.map(|after| after.account.clone()).filter(|name| sight.sees(name)).collect();

@@ -63,7 +63,6 @@ pub struct CheckedDataset(pub DatasetDocument);
 #[serde(deny_unknown_fields)]
 pub struct SchemaDocument {
     /// Whose privacy is protected: row, or the name of a column.
-    #[serde(default = "row")]
     pub unit: String,
     /// The most rows of one unit that count; goes with a column as the unit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,10 +73,6 @@ pub struct SchemaDocument {
     /// The columns.
     #[serde(default)]
     pub columns: Vec<ColumnDocument>,
-}
-
-fn row() -> String {
-    "row".to_string()
 }
 
 fn add_remove() -> Neighbours {
@@ -144,8 +139,8 @@ impl SchemaDocument {
     }
 
     /// What is declared before the data are seen.
-    pub fn of(declaration: &Declaration) -> SchemaDocument {
-        let (unit, max_rows_per_unit) = unit_parts(declaration.unit.as_ref().unwrap_or(&PrivacyUnit::Row));
+    pub fn of(declaration: &Declaration) -> Result<SchemaDocument, Problem> {
+        let (unit, max_rows_per_unit) = unit_parts(declaration.unit.as_ref().ok_or_else(unit_missing)?);
         let category = |category: &Category| match category {
             Category::Typed(value) => value.json(),
             Category::Written(text) => Json::String(text.clone()),
@@ -158,7 +153,7 @@ impl SchemaDocument {
             categories: column.categories.as_ref().map(|categories| categories.iter().map(category).collect()),
         };
         let columns = declaration.columns().iter().map(column).collect();
-        SchemaDocument { unit, max_rows_per_unit, neighbours: declaration.neighbours, columns }
+        Ok(SchemaDocument { unit, max_rows_per_unit, neighbours: declaration.neighbours, columns })
     }
 
     /// Whose privacy is protected.
@@ -191,9 +186,16 @@ impl SchemaDocument {
     }
 }
 
+/// There is no default: for data in which a person has several rows, a row as the unit would protect nobody.
+fn unit_missing() -> Problem {
+    let detail = "the schema's unit is missing: say whose privacy is protected, row if every row is about another person, or the \
+                  column that tells whose rows they are";
+    Problem { parameter: Some("unit".to_string()), ..Problem::bad_request(detail) }
+}
+
 fn unit_parts(unit: &PrivacyUnit) -> (String, Option<u32>) {
     match unit {
-        PrivacyUnit::Row => (row(), None),
+        PrivacyUnit::Row => ("row".to_string(), None),
         PrivacyUnit::Column { column, max_rows_per_unit } => (column.clone(), Some(*max_rows_per_unit)),
     }
 }
@@ -275,7 +277,7 @@ impl DatasetDocument {
 #[schema(examples(json!({
     "dataset": "people",
     "data": {"upload": {"id": "0123456789abcdef0123456789abcdef"}},
-    "schema": {"columns": [
+    "schema": {"unit": "row", "columns": [
         {"name": "age", "type": "integer", "bounds": ["0", "120"]},
         {"name": "region", "categories": ["north", "south"]}
     ]},
@@ -286,7 +288,7 @@ pub struct NewDataset {
     pub dataset: AccountName,
     /// Where the data are.
     pub data: NewData,
-    /// What is declared [default: a row is protected, types are found in the data; for newer data what was declared before].
+    /// What is declared; left out for newer data, it is what was declared before.
     pub schema: Option<SchemaDocument>,
     /// The filter of its account with the budget; left out if the account is there already, or only reads.
     pub filter: Option<FilterRequest>,
@@ -317,12 +319,7 @@ impl NewDataset {
     pub fn declaration(&self, before: Option<&Dataset>) -> Result<Declaration, Problem> {
         match &self.schema {
             Some(schema) => schema.declaration(),
-            None => {
-                let mut declaration =
-                    before.map_or_else(Declaration::default, |before| Declaration::of(&before.schema));
-                declaration.unit.get_or_insert(PrivacyUnit::Row);
-                Ok(declaration)
-            }
+            None => before.map(|before| Declaration::of(&before.schema)).ok_or_else(unit_missing),
         }
     }
 
@@ -431,6 +428,9 @@ pub struct RegisteredDocument {
     pub not_dropped: Option<String>,
     /// The account that pays.
     pub account: AccountDocument,
+    /// What the owner should know about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// What came of the rows of a dataset.
@@ -459,7 +459,7 @@ pub struct BadRowDocument {
 
 impl RegisteredDocument {
     /// What came of a registration, with the account that pays.
-    pub fn new(registered: &Registered, account: &Account) -> RegisteredDocument {
+    pub fn new(registered: &Registered, account: &Account, warnings: Vec<String>) -> RegisteredDocument {
         let Registered { dataset, counted, bad, left_out, same_data, unchanged, not_dropped } = registered;
         let bad_row = |row: &BadRow| BadRowDocument { line: row.line, why: row.why.clone() };
         let imported = counted.map(|Counted { rows, kept, without_unit, bad_rows }| ImportedDocument {
@@ -479,6 +479,7 @@ impl RegisteredDocument {
             unchanged: *unchanged,
             not_dropped: not_dropped.clone(),
             account: AccountDocument::new(account, None, &Sight::All),
+            warnings,
         }
     }
 }
@@ -521,6 +522,9 @@ pub struct NewAnalystDocument {
     pub dataset: AccountName,
     /// The analyst's account.
     pub account: AccountDocument,
+    /// What the owner should know about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// The newest lines of the owner's log: why charged questions have no answer.

@@ -21,6 +21,7 @@ mod rules;
 mod sight;
 mod text;
 mod token;
+pub mod warning;
 pub mod words;
 
 pub use account::{

@@ -178,6 +178,8 @@ impl From<taximeter_gate::Error> for Problem {
             NoPayer { .. } | PayerExists { .. } => (Code::BadRequest, Some("budget")),
             OtherPrivacy { .. } => (Code::BadRequest, Some("unit")),
             NoReuse { .. } => (Code::BadRequest, Some("reuse")),
+            HeaderEncoding { .. } => (Code::BadRequest, Some("encoding")),
+            BadRows { bad, .. } if bad.iter().any(|row| row.is_not_utf8) => (Code::BadRequest, Some("encoding")),
             BadRows { .. } => (Code::BadRequest, Some("skip_bad_rows")),
             Schema { .. } => (Code::BadRequest, Some("schema")),
             Busy { .. } | DataAway { .. } => (Code::Busy, None),

@@ -1,5 +1,7 @@
 //! Questions, what is offered for them, and what would come of one.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Number as JsonNumber;
 use taximeter_accounting::Cost;
@@ -12,6 +14,7 @@ use crate::number::Computed;
 use crate::problem::Problem;
 use crate::sight::Sight;
 use crate::text::NumberSchema;
+use crate::words::counted;
 
 /// A question with what is offered for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -43,11 +46,11 @@ pub struct QuestionRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PriceDocument {
-    /// So much ε, for discrete Laplace noise.
+    /// A fixed ε, for discrete Laplace noise.
     Epsilon(OfferedAmount),
-    /// So much μ, for discrete Gaussian noise; for accounts with the rules zcdp and renyi.
+    /// A fixed μ, for discrete Gaussian noise; for accounts with the rules zcdp and renyi.
     Gaussian(OfferedAmount),
-    /// The least of either for which every 95% interval is at most so wide to each side.
+    /// The smallest cost for which every 95% interval is at most ± the width.
     Error {
         /// The half width, in the units of the answer.
         #[serde(deserialize_with = "text_or_number")]
@@ -168,6 +171,32 @@ pub struct ExpectedAverageDocument {
     /// How many rows a group has on average, at most; only for those who may know the number of rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_rows: Option<u64>,
+}
+
+impl ExpectedAverageDocument {
+    /// Whether its groups are known to have fewer rows than it needs.
+    pub fn has_too_few_rows(&self) -> bool {
+        self.expected_rows.is_some_and(|rows| rows < self.needed_rows)
+    }
+}
+
+/// How many rows it needs, and what to do where there are fewer.
+impl fmt::Display for ExpectedAverageDocument {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ExpectedAverageDocument { column, bounds: [low, high], needed_rows, expected_rows } = self;
+        write!(
+            formatter,
+            "{column} needs at least {} in each group: with fewer, its interval is wider than the bounds {low} to {high}, and only its \
+             noisy sum and count are worth having",
+            counted(*needed_rows, "row", "rows")
+        )?;
+        match expected_rows {
+            Some(rows) if self.has_too_few_rows() => {
+                write!(formatter, ". Its groups have about {}, or fewer: offer more", counted(*rows, "row", "rows"))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl From<MeasuredPart> for ExplainedPartDocument {

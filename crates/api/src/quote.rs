@@ -37,6 +37,9 @@ pub struct QuotedAccountDocument {
     /// Why it would refuse.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The parameter of the account that sets the limit, if it is not the budget itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameter: Option<String>,
     /// Its standing.
     pub standing: Standing,
     /// How often the same could be charged.
@@ -70,6 +73,7 @@ impl QuoteDocument {
                 account: before.name().clone(),
                 verdict: verdict(after.is_ok()),
                 reason: after.as_ref().err().map(Reason::text),
+                parameter: after.as_ref().err().and_then(Reason::parameter).map(str::to_string),
                 standing: before.standing(),
                 count: count.map(|count| count.count),
                 at_least: is_at_least(*count),

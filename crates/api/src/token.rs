@@ -86,6 +86,9 @@ pub struct CreatedToken {
     pub secret: String,
     /// What is known about it.
     pub token: TokenDocument,
+    /// What the owner should know about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// Tokens, oldest first.

@@ -24,6 +24,11 @@ pub fn thousands(number: u64) -> String {
     shown
 }
 
+/// How many there are of something: 1 row, 1,500 rows.
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(count), if count == 1 { one } else { many })
+}
+
 /// A computed number for people: six significant digits, never below the number itself.
 pub fn show_number(value: f64) -> String {
     if !value.is_finite() {

@@ -68,10 +68,11 @@ pub fn of_problem(problem: &Problem) -> String {
         (Code::NoDataset, _) => "; `dataset list` shows the datasets, `dataset add` makes one".to_string(),
         (Code::NotFound, Some("token")) => "; `token list` shows the tokens".to_string(),
         (Code::Integrity, _) => "; `verify` checks the ledger, `dataset check` a dataset".to_string(),
-        (_, Some("by")) => "; leave --by out, or use a token of theirs".to_string(),
+        (_, Some("by")) => "; leave --by out, or use that person's token".to_string(),
+        (_, Some("encoding")) => "; say how the file is written, for instance --encoding latin1".to_string(),
         (_, Some("schema")) => "; `dataset add --help` shows a schema".to_string(),
         (_, Some(name)) if FLAGS.contains(&name) || rule_parameters().iter().any(|number| number.name == name) => {
-            format!(" (--{})", name.replace('_', "-"))
+            format!(" ({})", flag(name))
         }
         _ => String::new(),
     }
@@ -79,12 +80,18 @@ pub fn of_problem(problem: &Problem) -> String {
 
 /// Why a filter refused, with the flag that sets the limit.
 pub fn refusal(refusal: &Refusal) -> String {
-    let flag = match refusal {
-        Refusal::MechanismDelta { .. } => " (--mechanism-delta)",
-        Refusal::MaxCost { .. } => " (--max-cost)",
-        Refusal::Budget | Refusal::Closed => "",
-    };
-    refusal.reason() + flag
+    let flag = refusal.parameter().map_or(String::new(), |name| format!(" ({})", flag(name)));
+    refusal.reason() + &flag
+}
+
+/// What ends a sentence about an account that refuses by one of its limits: they are fixed when it is created.
+pub fn of_limit(parameter: Option<&str>) -> String {
+    parameter.map_or(String::new(), |name| format!(" (`account create` with {})", flag(name)))
+}
+
+/// The flag for a parameter.
+fn flag(name: &str) -> String {
+    format!("--{}", name.replace('_', "-"))
 }
 
 /// Why a reading has no bound, with the flag that sets a delta aside where none was.

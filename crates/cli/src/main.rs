@@ -94,7 +94,7 @@ fn main() -> ExitCode {
     let (message, code) = match result {
         Ok(code) => return code,
         Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
-        Err(Failure::Usage(message)) => (message, ExitCode::from(2)),
+        Err(Failure::Usage(message) | Failure::Question { message, .. }) => (message, ExitCode::from(2)),
         Err(Failure::Integrity(message)) => (message, ExitCode::from(INTEGRITY_BROKEN)),
         Err(Failure::Other(message)) => (message, ExitCode::FAILURE),
     };

@@ -26,6 +26,13 @@ pub const REPLAYED: u8 = 6;
 pub enum Failure {
     /// The words or numbers given cannot be used.
     Usage(String),
+    /// A question cannot be answered as it is written.
+    Question {
+        /// What is wrong with it.
+        message: String,
+        /// In which of its lines, from 0.
+        line: u64,
+    },
     /// Records are not what was written.
     Integrity(String),
     /// The reader of the output went away: nothing is left to say.
@@ -38,15 +45,23 @@ impl Failure {
     /// What to tell.
     pub fn message(&self) -> &str {
         match self {
-            Failure::Usage(message) | Failure::Integrity(message) | Failure::Other(message) => message,
+            Failure::Usage(message)
+            | Failure::Question { message, .. }
+            | Failure::Integrity(message)
+            | Failure::Other(message) => message,
             Failure::ClosedPipe => "nobody reads the output",
         }
     }
 
-    /// The same, with the line of the input that it is about.
+    /// The same, with the line of the input that it is about: what was carried out begins in line `number`.
     pub fn in_line(self, number: u64) -> Failure {
         let with_line = |message: String| format!("line {number}: {message}");
         match self {
+            Failure::Question { message, line: 0 } => Failure::Usage(with_line(message)),
+            Failure::Question { message, line } => Failure::Usage(format!(
+                "line {}, in the question that begins in line {number}: {message}",
+                number + line
+            )),
             Failure::Usage(message) => Failure::Usage(with_line(message)),
             Failure::Integrity(message) => Failure::Integrity(with_line(message)),
             Failure::Other(message) => Failure::Other(with_line(message)),
@@ -146,6 +161,13 @@ pub fn print_document(line: &str) -> Result<(), Failure> {
     writeln!(out, "{line}")?;
     out.flush()?;
     Ok(())
+}
+
+/// Tells people what they should know about something that was done all the same.
+pub fn warn(warnings: &[String]) {
+    for warning in warnings {
+        tell(&format!("warning: {warning}"));
+    }
 }
 
 /// Tells people something on standard error. If nobody reads it any more, there is nobody to tell.

@@ -10,7 +10,7 @@ use taximeter_api::{CreatedToken, NewToken, Role, TokenDocument};
 use taximeter_ledger::AccountName;
 
 use crate::ledger::LedgerArgs;
-use crate::output::{Failure, print, print_line, tell};
+use crate::output::{Failure, print, print_line, tell, warn};
 use crate::table::Table;
 
 /// Tokens: who may use a server, and for what
@@ -39,8 +39,8 @@ impl TokenCommand {
 
 /// Make a token; it is shown this once
 ///
-/// The token alone is printed to standard output, the words about it to standard error. A server that runs beside takes it within
-/// about two seconds.
+/// The token alone is printed to standard output, the words about it to standard error. A running server takes it within about two
+/// seconds.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -62,7 +62,7 @@ struct Create {
     /// An analyst may see what the accounts above its own have left
     #[arg(long)]
     sees_above: bool,
-    /// When it ends: after so many days, such as 90d, or at the beginning of a day in UTC, such as 2027-01-01
+    /// When it ends: after a number of days, such as 90d, or at the beginning of a day in UTC, such as 2027-01-01
     #[arg(long, value_name = "TIME", default_value = "90d")]
     expires: String,
     #[command(flatten)]
@@ -84,10 +84,11 @@ impl Create {
     fn run(&self) -> Result<ExitCode, Failure> {
         let new = self.new_token()?;
         let created = self.ledger.office()?.create_token(&new)?;
+        warn(&created.warnings);
         if self.ledger.json {
             return print(true, &created, String::new);
         }
-        let CreatedToken { secret, token } = created;
+        let CreatedToken { secret, token, .. } = created;
         tell(&format!(
             "made the token {} of {}: {}, until {}\n",
             token.id,
@@ -96,10 +97,11 @@ impl Create {
             token.expires
         ));
         print_line(&secret)?;
-        tell(
-            "\nIt is shown this once, and only a hash of it is kept. Give it to its owner on a safe way. Commands take it from the\n\
+        tell(&format!(
+            "\nIt is shown this once, and only a hash of it is kept. Send it to {} over a secure channel. Commands take it from the\n\
              variable TAXIMETER_TOKEN; on a command line other users could see it.",
-        );
+            token.principal
+        ));
         Ok(ExitCode::SUCCESS)
     }
 
@@ -163,7 +165,7 @@ fn text(tokens: &[TokenDocument]) -> String {
 
 /// End a token
 ///
-/// A server that runs beside refuses it within about two seconds.
+/// A running server refuses it within about two seconds.
 #[derive(Args)]
 #[command(after_help = "Example: taximeter token revoke 0123456789abcdef")]
 struct Revoke {

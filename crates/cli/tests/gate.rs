@@ -29,6 +29,7 @@ at_both_desks! {
     an_average_tells_what_was_paid_for,
     a_bad_question_from_a_pipe_does_not_end_the_others,
     a_question_may_have_several_lines,
+    a_mistake_in_a_pipe_is_told_with_its_line_and_the_rest_goes_on,
 }
 
 /// A desk with the dataset `people`.
@@ -221,6 +222,36 @@ fn what_is_no_csv_file_makes_no_ledger() {
     }
 }
 
+#[test]
+fn a_declared_column_that_the_file_lacks_makes_nothing() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("people.csv"), "age\n30\n").unwrap();
+    let add = ["dataset", "add", "people", "people.csv", "--budget", "1,1e-6"];
+    for declared in [
+        &["--unit", "nosuch", "--max-rows-per-unit", "1"][..],
+        &["--unit", "row", "--bounds", "AGE=0..120"],
+        &["--unit", "row", "--categories", "region=north"],
+        &["--unit", "row", "--type", "zip=text"],
+    ] {
+        let message = desk.fails(2, &[&add[..], declared].concat());
+        assert!(message.contains("column") && message.contains("age"), "{message}");
+        let made: Vec<_> =
+            std::fs::read_dir(desk.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(made, ["people.csv"], "{declared:?}");
+    }
+}
+
+#[test]
+fn a_file_in_another_encoding_names_the_flag() {
+    let desk = Desk::new();
+    let add = ["dataset", "add", "people", "people.csv", "--unit", "row", "--budget", "1,1e-6"];
+    for bytes in [b"gr\xf6\xdfe\n180\n".as_slice(), b"name\nJ\xfcrgen\n"] {
+        std::fs::write(desk.path("people.csv"), bytes).unwrap();
+        let message = desk.fails(2, &add);
+        assert!(message.contains("not UTF-8") && message.contains("--encoding latin1"), "{message}");
+    }
+}
+
 fn whose_privacy_is_protected_must_be_said(desk: &Desk) {
     desk.add_people();
     let add = ["dataset", "add", "others", "people.csv", "--budget", "1,1e-6"];
@@ -394,7 +425,49 @@ fn a_question_may_have_several_lines(desk: &Desk) {
         "SELECT COUNT(*)\nFROM people\nWHERE age > 30;\nSELECT COUNT(*)\nFROM people\n\nSELECT COUNT(*)\nFROM men\n";
     let output = desk.command(&["ask", "people", "--epsilon", "0.1"]).write_stdin(script).output().unwrap();
     assert_eq!(text(&output).matches("charged; people:").count(), 2, "{}", text(&output));
-    assert!(output.status.code() == Some(2) && text(&output).contains("line 7: at character 22"), "{}", text(&output));
+    let told = text(&output);
+    assert!(told.contains("line 8, in the question that begins in line 7: at character 22"), "{told}");
+    assert_eq!(output.status.code(), Some(2), "{told}");
+}
+
+fn a_mistake_in_a_pipe_is_told_with_its_line_and_the_rest_goes_on(desk: &Desk) {
+    desk.add_people();
+    for (bad, why) in [
+        (COUNT.replace("SELECT", "SELEC").into_bytes(), "line 2: at character 1"),
+        (b"SELECT \xff FROM people".to_vec(), "line 2: the line is not UTF-8"),
+        (vec![b'x'; 70_000], "line 2: the line is longer than 65536 bytes"),
+    ] {
+        let script = [COUNT.as_bytes(), &bad, COUNT.as_bytes()].join(&b'\n');
+        let output = desk.command(&["ask", "people", "--epsilon", "0.01"]).write_stdin(script).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+        assert_eq!(text(&output).matches("charged; people:").count(), 2, "{}", text(&output));
+        assert!(text(&output).contains(why), "{why}: {}", text(&output));
+    }
+}
+
+#[test]
+fn a_token_speaks_for_its_own_person_alone() {
+    let desk = Desk::at_server();
+    desk.add_people();
+    for analyst in ["alice", "bob"] {
+        desk.done(&["dataset", "add", "people", "--analyst", analyst, "--budget", "0.2,1e-6"]);
+    }
+    let token = desk.token("alice", "analyst", &["--account", "people/alice", "--dataset", "people"]);
+    let run = |arguments: &[&str]| desk.command(arguments).env("TAXIMETER_TOKEN", &token).output().unwrap();
+    let asked = run(&["ask", "people", COUNT, "--epsilon", "0.1", "--by", "bob"]);
+    let told = text(&asked);
+    assert_eq!(asked.status.code(), Some(2), "{told}");
+    assert!(told.contains("this token belongs to alice; leave --by out, or use bob's token"), "{told}");
+    let charged = run(&["charge", "people/alice", "--epsilon", "0.1", "--by", "bob"]);
+    let told = text(&charged);
+    assert_eq!(charged.status.code(), Some(2), "{told}");
+    assert!(told.contains("this token belongs to alice") && told.contains("leave --by out"), "{told}");
+    let other = run(&["charge", "people/bob", "--epsilon", "0.1"]);
+    assert!(text(&other).contains("alice's token does not cover the account people/bob"), "{}", text(&other));
+    for by in [&[][..], &["--by", "alice"]] {
+        let asked = run(&[&["ask", "people", COUNT, "--epsilon", "0.05"][..], by].concat());
+        assert_eq!(asked.status.code(), Some(0), "{}", text(&asked));
+    }
 }
 
 fn every_line_for_programs_is_a_document(desk: &Desk) {
@@ -427,7 +500,7 @@ fn a_dataset_with_units_says_which_rows_count(desk: &Desk) {
         "1,1e-6",
     ]);
     assert!(
-        shown.contains("30 of 91; left out: 1 without a unit, 60 beyond the most of a unit, 0 that cannot be read"),
+        shown.contains("30 of 91; left out: 1 without a unit, 60 over the limit per unit, 0 that cannot be read"),
         "{shown}"
     );
     let explained = desk.document(0, &["ask", "visits", "SELECT SUM(cost) FROM visits", "--epsilon", "1", "--explain"]);

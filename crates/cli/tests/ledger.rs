@@ -21,6 +21,8 @@ at_both_desks! {
     processes_that_charge_one_after_the_other_never_overspend,
     an_export_is_a_ledger_again,
     a_command_runs_once_for_a_fresh_receipt_and_never_for_an_old_one,
+    what_is_likely_a_mistake_is_done_with_a_warning,
+    a_delta_that_is_not_set_aside_is_refused_with_what_to_do,
 }
 
 /// The whole story, the same for every store.
@@ -145,15 +147,32 @@ fn a_command_runs_once_for_a_fresh_receipt_and_never_for_an_old_one(desk: &Desk)
     assert_eq!(missing.status.code(), Some(2), "{}", text(&missing));
     check_contains(&text(&missing), &["no-such-program", "nothing was charged"]);
     assert_eq!(charges(), 1);
+    // A file that may not be executed is no program.
+    std::fs::write(desk.path("mean.sh"), "echo noise\n").unwrap();
+    let unready = run("k5", "0.1", &["./mean.sh"]);
+    assert_eq!(unready.status.code(), Some(2), "{}", text(&unready));
+    check_contains(&text(&unready), &["./mean.sh may not be executed", "nothing was charged"]);
+    assert_eq!(charges(), 1);
     #[cfg(unix)]
     assert_eq!(run("k4", "0.01", &["sh", "-c", "kill -TERM $$"]).status.code(), Some(128 + 15));
     desk.fails(2, &["charge", "census", "--epsilon", "0.1", "--run"]);
     desk.fails(2, &["charge", "census", "--epsilon", "0.1", "--", "true"]);
 }
 
-#[test]
-fn what_is_likely_a_mistake_is_done_with_a_warning() {
-    let desk = Desk::with_accounts();
+fn a_delta_that_is_not_set_aside_is_refused_with_what_to_do(desk: &Desk) {
+    desk.make_accounts();
+    let cost = r#"{"approximate":{"epsilon":"0.1","delta":"1e-9"}}"#;
+    for command in ["charge", "quote"] {
+        let told = desk.ends(3, &[command, "census/alice", "--cost", cost]);
+        check_contains(
+            &told,
+            &["nothing of the budget's delta is set aside", "`account create` with --mechanism-delta"],
+        );
+    }
+}
+
+fn what_is_likely_a_mistake_is_done_with_a_warning(desk: &Desk) {
+    desk.make_accounts();
     let warned = |arguments: &[&str]| {
         let output = desk.run(arguments);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output));
@@ -175,6 +194,16 @@ fn what_is_likely_a_mistake_is_done_with_a_warning() {
     desk.done(&["account", "create", "census/group", "--no-budget", "--at-delta", "1e-6"]);
     check_contains(&warned(&["account", "create", "census/group/fay", "--budget", "3,1e-6"]), &["warning", "census"]);
     assert!(!warned(&["account", "create", "census/gus", "--budget", "1,1e-6"]).contains("warning"));
+    // A dataset and its analysts have accounts too.
+    std::fs::write(desk.path("people.csv"), "age\n30\n").unwrap();
+    let add = ["dataset", "add", "census/people", "people.csv", "--unit", "row", "--budget", "5,1e-6"];
+    check_contains(&warned(&add), &["warning", "census/people, (5, 1e-6), is above that of census, (1, 1e-6)"]);
+    let told = warned(&["dataset", "add", "census/people", "--analyst", "ida", "--budget", "6,1e-6"]);
+    check_contains(&told, &["warning", "census/people/ida, (6, 1e-6), is above that of census/people, (5, 1e-6)"]);
+    // A program reads them in the document.
+    let opened = desk.document(0, &["account", "create", "census/hal", "--budget", "2,1e-6"]);
+    assert_eq!(opened["warnings"].as_array().unwrap().len(), 1, "{opened}");
+    assert!(desk.document(0, &["account", "create", "census/ivy", "--budget", "1,1e-6"])["warnings"].is_null());
 }
 
 #[cfg(feature = "server-tests")]

@@ -168,6 +168,13 @@ impl Declaration {
         Ok(())
     }
 
+    /// The first column that has two lines such as `age=0..120` in a list: of two, one would be forgotten.
+    pub fn column_given_twice(lines: &[String]) -> Option<&str> {
+        let mut seen = std::collections::BTreeSet::new();
+        let columns = lines.iter().map(|line| line.split('=').next().unwrap_or_default().trim());
+        columns.into_iter().find(|column| !seen.insert(*column))
+    }
+
     /// What the ledger calls the unit and the neighbours.
     pub(crate) fn privacy(&self) -> Result<Privacy, Error> {
         self.unit()?.privacy(self.neighbours)
@@ -189,14 +196,7 @@ impl Declaration {
 
     /// The schema, once all types are known.
     pub(crate) fn schema(&self, types: &[(String, ColumnType)]) -> Result<Schema, Error> {
-        for DeclaredColumn { name, .. } in &self.columns {
-            if !types.iter().any(|(other, _)| other == name) {
-                let known = types.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-                return Err(Error::schema(format!(
-                    "the schema declares the column {name:?}, which the data do not have; they have {known}"
-                )));
-            }
-        }
+        self.check_names(&types.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>())?;
         let columns = types.iter().map(|(name, kind)| {
             let Some(declared) = self.columns.iter().find(|column| column.name == *name) else {
                 return Column::new(name, *kind, None, None);
@@ -204,6 +204,26 @@ impl Declaration {
             declared.column(*kind).map_err(|error| error.in_column(name))
         });
         Schema::new(self.unit()?.clone(), self.neighbours, columns.collect::<Result<_, _>>()?)
+    }
+
+    /// Whether the data have every column that is declared, and that of the unit.
+    pub(crate) fn check_names(&self, names: &[&str]) -> Result<(), Error> {
+        let missing = self.columns.iter().find(|column| !names.contains(&column.name.as_str()));
+        if let Some(DeclaredColumn { name, .. }) = missing {
+            return Err(Error::schema(format!(
+                "the schema declares the column {name:?}, which the data do not have; they have {}",
+                names.join(", ")
+            )));
+        }
+        match &self.unit {
+            Some(PrivacyUnit::Column { column, .. }) if !names.contains(&column.as_str()) => {
+                Err(Error::schema(format!(
+                    "the privacy unit is the column {column:?}, but there is no such column; they are {}",
+                    names.join(", ")
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What is declared about a column; nothing yet, if it is new.

@@ -49,6 +49,16 @@ pub enum ErrorKind {
         /// Why, and what would do.
         why: String,
     },
+    /// A file whose header is in another encoding than it was read in.
+    #[error(
+        "{path}: the header cannot be used: the name of column {column} is not UTF-8; write the file in UTF-8, or say its encoding"
+    )]
+    HeaderEncoding {
+        /// The file.
+        path: PathBuf,
+        /// The column, from 1.
+        column: usize,
+    },
     /// Rows of a file that cannot be read.
     #[error(
         "{bad_rows} of {rows} rows of {path} cannot be read; nothing was imported:{}\ncorrect the file or the declared types, or leave \
@@ -83,7 +93,7 @@ pub enum ErrorKind {
     #[error("the owner of {0} does not let earlier answers be used again; ask without reuse")]
     NoReuse(AccountName),
     /// There is no account that pays for a dataset, and no budget for a new one.
-    #[error("account {0} not found to pay for the dataset; give it a budget")]
+    #[error("no account named {0} exists to pay for this dataset; give a budget to create it")]
     NoPayer(AccountName),
     /// There is a budget for a new account, but the account exists already.
     #[error("account {0} already exists; leave the budget and the rules out to let it pay, or choose another name")]
@@ -190,7 +200,9 @@ impl Error {
 
     /// The same error with another name for the file that it is about.
     pub fn with_file_name(mut self, name: PathBuf) -> Error {
-        if let ErrorKind::File { path, .. } | ErrorKind::BadRows { path, .. } = &mut *self.0 {
+        if let ErrorKind::File { path, .. } | ErrorKind::HeaderEncoding { path, .. } | ErrorKind::BadRows { path, .. } =
+            &mut *self.0
+        {
             *path = name;
         }
         self
@@ -243,7 +255,7 @@ impl Error {
 
 /// The first bad rows, one a line, and how many more there are.
 fn listed(bad: &[BadRow], bad_rows: u64) -> String {
-    let lines: String = bad.iter().map(|BadRow { line, why }| format!("\n  line {line}: {why}")).collect();
+    let lines: String = bad.iter().map(|BadRow { line, why, .. }| format!("\n  line {line}: {why}")).collect();
     match bad_rows - bad.len() as u64 {
         0 => lines,
         more => format!("{lines}\n  and {more} more"),

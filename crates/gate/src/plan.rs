@@ -22,7 +22,7 @@ pub enum Price {
     Epsilon(Amount),
     /// So much μ, for discrete Gaussian noise: ρ-zCDP with ρ = μ²/2. Only accounts with the rules `zcdp` and `renyi` take it.
     Gaussian(Amount),
-    /// The least of either for which every 95% interval is at most so wide to each side.
+    /// The smallest cost for which every 95% interval is at most ± the width.
     Error {
         /// The half width, in the units of the answer.
         width: Number,

@@ -84,10 +84,11 @@ impl Data {
         Data::Csv { path, form: CsvForm::default(), bad_rows: BadRows::default() }
     }
 
-    /// Whether there is something to read: a file with a header. A table is looked at when it is registered.
-    pub fn check(&self) -> Result<(), Error> {
+    /// Whether there is something to read: a file with a header, which has the columns of a declaration. A table is looked at when it
+    /// is registered.
+    pub fn check(&self, declaration: Option<&Declaration>) -> Result<(), Error> {
         match self {
-            Data::Csv { path, form, .. } => check_header(path, form),
+            Data::Csv { path, form, .. } => check_header(path, form, declaration),
             Data::Postgres { .. } => Ok(()),
         }
     }

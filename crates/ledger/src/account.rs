@@ -148,6 +148,14 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// The parameter of the account that sets the limit, if it is not the budget itself.
+    pub fn parameter(&self) -> Option<&'static str> {
+        match self {
+            Reason::Filter(refusal) => refusal.parameter(),
+            Reason::NotOpen(_) => None,
+        }
+    }
+
     /// The reason in words.
     pub fn text(&self) -> String {
         match self {

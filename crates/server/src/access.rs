@@ -212,7 +212,7 @@ impl Caller {
         let principal = &self.token.principal;
         Failure::new(
             Code::Forbidden,
-            format!("the token of {principal} is not for the {what} {name}; its owner can make one that is"),
+            format!("{principal}'s token does not cover the {what} {name}; ask an owner for a token that does"),
         )
     }
 
@@ -227,8 +227,9 @@ impl Caller {
         match said.filter(|said| said.as_str() != principal) {
             None => Ok(Who::parse("principal", principal)?),
             Some(other) => {
-                let detail =
-                    format!("the token is {principal}'s, and the journal names its owner: it cannot name {other}");
+                let detail = format!(
+                    "this token belongs to {principal}, so the charge is recorded under that name and not under {other}"
+                );
                 Err(Problem { parameter: Some("by".to_string()), ..Problem::bad_request(detail) }.into())
             }
         }

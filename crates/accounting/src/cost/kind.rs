@@ -145,7 +145,7 @@ static KINDS: [Entry; 9] = [
     Entry {
         kind: CostKind::Laplace,
         name: "laplace",
-        sentence: "continuous Laplace noise with ε = sensitivity/scale; for noise on integers use discrete_laplace",
+        sentence: "continuous Laplace noise with ε = sensitivity/scale; for noise on integers use discrete Laplace noise",
         measures: PURE,
         forms: &[
             form("laplace", "Laplace noise (continuous only), by its ε", &[&EPSILON], |n| {

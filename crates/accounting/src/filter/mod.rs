@@ -167,6 +167,15 @@ impl Refusal {
             Refusal::Closed => "the filter halted before and is set to stop".to_string(),
         }
     }
+
+    /// The parameter that sets the limit, if it is not the budget itself.
+    pub fn parameter(&self) -> Option<&'static str> {
+        match self {
+            Refusal::MechanismDelta { .. } => Some("mechanism_delta"),
+            Refusal::MaxCost { .. } => Some("max_cost"),
+            Refusal::Budget | Refusal::Closed => None,
+        }
+    }
 }
 
 /// How many charges fit.

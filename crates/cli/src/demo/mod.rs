@@ -239,7 +239,9 @@ fn shown(answer: &Json) -> String {
     let rows = answer["rows"].as_array().map_or(&[] as &[Json], Vec::as_slice);
     let number = |cell: &Json| {
         let (Some(value), Some(low)) = (cell["value"].as_f64(), cell["interval"][0].as_f64()) else {
-            return "unknown: too few".to_string();
+            let noisy =
+                |part: &str| cell[part]["value"].as_f64().map_or("–".to_string(), |value| format!("{value:.0}"));
+            return format!("sum {}, count {}", noisy("sum"), noisy("count"));
         };
         format!("{:.0} ± {:.0}", value, value - low)
     };

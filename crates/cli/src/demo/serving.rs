@@ -90,7 +90,7 @@ fn issue(tokens: &Tokens) -> Result<Vec<Holder>, Failure> {
             expires: Some(expires.clone()),
         })?)
     };
-    let holder = |words: &'static str, CreatedToken { secret, token }: CreatedToken| Holder {
+    let holder = |words: &'static str, CreatedToken { secret, token, .. }: CreatedToken| Holder {
         principal: token.principal,
         role: token.role,
         words,

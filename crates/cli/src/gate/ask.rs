@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use taximeter_accounting::Rounding;
-use taximeter_api::{Code, Explanation, QuestionRequest};
+use taximeter_api::{Code, Explanation, QuestionRequest, Role, TokenDocument};
 use taximeter_gate::{NoiseKind, Origin, Price};
 use taximeter_ledger::{AccountName, Key, Who};
 
@@ -42,7 +42,7 @@ pub struct Ask {
     /// Clamp counts at 0 and averages at their bounds, afterwards
     #[arg(long)]
     clamp: bool,
-    /// The analyst who asks: NAME/WHO pays, if the dataset has analysts; a note for the journal otherwise
+    /// The analyst who asks: DATASET/WHO pays, if the dataset has analysts; a note for the journal otherwise
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
     /// The idempotency key: the same one gives the same answer and charges once [default: a new one]
@@ -70,7 +70,7 @@ pub struct PriceArgs {
     /// mu, for discrete Gaussian noise: zCDP of rho = mu²/2, for accounts with --rule zcdp or renyi
     #[arg(long, value_name = "MU", group = "price")]
     gaussian: Option<String>,
-    /// The least cost whose 95% interval is at most so wide to each side
+    /// The smallest cost for which the 95% interval is at most ± WIDTH
     #[arg(long, value_name = "WIDTH", group = "price")]
     error: Option<String>,
     /// The noise that goes with --error [default: laplace]
@@ -155,12 +155,19 @@ impl Ask {
 fn analyst(office: &dyn Office, dataset: &AccountName, who: &Who) -> Result<Option<AccountName>, Failure> {
     let analysts = office.dataset(dataset)?.analysts;
     let name = format!("{dataset}/{who}");
-    if analysts.is_empty() {
-        return Ok(if office.knows_who_asks() { Some(AccountName::parse(&name)?) } else { None });
+    if let Some(own) = analysts.iter().find(|analyst| analyst.as_str() == name) {
+        return Ok(Some(own.clone()));
     }
-    match analysts.iter().find(|analyst| analyst.as_str() == name) {
-        Some(own) => Ok(Some(own.clone())),
-        None => {
+    match office.own_token()? {
+        // A token names one person, and shows that person's accounts alone.
+        Some(TokenDocument { principal, role: Role::Analyst, .. }) => {
+            Err(Failure::Usage(match principal == who.as_str() {
+                true => format!("this token belongs to {principal} already; leave --by out"),
+                false => format!("this token belongs to {principal}; leave --by out, or use {who}'s token"),
+            }))
+        }
+        token if analysts.is_empty() => Ok(token.map(|_| AccountName::parse(&name)).transpose()?),
+        _ => {
             let known: Vec<&str> = analysts.iter().map(AccountName::as_str).collect();
             Err(Failure::Usage(format!(
                 "{who} is no analyst of {dataset}; its analysts' accounts are {}. Leave --by out to ask as the owner",

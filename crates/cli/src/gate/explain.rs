@@ -5,7 +5,7 @@ use taximeter_ledger::AccountName;
 
 use super::render;
 use crate::ledger::receipt::what_fits;
-use crate::ledger::show::{self, Lines, number};
+use crate::ledger::show::{self, Lines};
 use crate::table::Table;
 
 /// What would happen.
@@ -26,24 +26,10 @@ pub fn text(explanation: &Explanation) -> String {
             lines.add("fits", what_fits(&[explanation.cost], explanation.fits.as_deref(), explanation.not_open, true));
         }
     }
-    let warnings: String = explanation.averages.iter().map(|average| format!("\n\n{}", needs(average))).collect();
-    format!("{lines}\n\n{}{warnings}", parts(explanation))
-}
-
-/// How many rows an average needs, as a warning where that is known to be more than there are.
-fn needs(average: &ExpectedAverageDocument) -> String {
-    let ExpectedAverageDocument { column, bounds: [low, high], needed_rows, expected_rows } = average;
-    let needed = format!(
-        "{column} needs at least {} in each group: with fewer, its interval is wider than the bounds {low} to {high}, and only its \
-         noisy sum and count are worth having",
-        number(*needed_rows, "row", "rows")
-    );
-    match expected_rows {
-        Some(rows) if rows < needed_rows => {
-            format!("warning: {needed}. Its groups have about {}, or fewer: offer more", number(*rows, "row", "rows"))
-        }
-        _ => format!("note: {needed}"),
-    }
+    let kind = |average: &ExpectedAverageDocument| if average.has_too_few_rows() { "warning" } else { "note" };
+    let needs = explanation.averages.iter().map(|average| format!("\n\n{}: {average}", kind(average)));
+    let needs: String = needs.collect();
+    format!("{lines}\n\n{}{needs}", parts(explanation))
 }
 
 fn parts(explanation: &Explanation) -> Table {

@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod dataset;
 mod explain;
+mod lines;
 mod prompt;
 pub mod render;
 

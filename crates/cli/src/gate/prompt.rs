@@ -1,6 +1,6 @@
 //! The prompt of `taximeter ask NAME`: questions one by one, with the meter after every answer.
 
-use std::io::{self, BufRead, IsTerminal, Read};
+use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,6 +12,7 @@ use taximeter_ledger::Key;
 
 use super::ask::{Asker, print_asked, print_explanation, tell_about};
 use super::dataset::column_table;
+use super::lines::{Input, Lines, read_line};
 use super::render;
 use crate::args::flag;
 use crate::ledger::show::account_lines;
@@ -23,16 +24,13 @@ SELECT … ;         ask, over as many lines as you like; the charge is paid bef
 \\explain SELECT …  what would run, its noise and cost; charges nothing
 \\epsilon 0.01      what the next questions pay
 \\gaussian 0.05     the same in mu, for discrete Gaussian noise
-\\error 50          the least epsilon whose 95% interval is at most so wide
+\\error 50          the least epsilon whose 95% interval is at most ± 50
 \\meter             what is left, and the reading
 \\columns           what may be asked about
 \\quit              leave";
 
 /// The exit code for what cannot be used as it is written.
 const WRONG_USAGE: u8 = 2;
-
-/// The longest line that is read: much longer than any question.
-const LONGEST_LINE: u64 = 64 * 1024;
 
 /// Reads questions until there are no more. From a file or a pipe, the last one that fails decides how it ends.
 pub fn run(office: &dyn Office, asker: &Asker, price: Option<Price>, json: bool) -> Result<ExitCode, Failure> {
@@ -75,8 +73,8 @@ impl Session<'_> {
             match editor.readline(if lines.is_empty() { &first } else { &more }) {
                 Ok(line) => {
                     let _ = editor.add_history_entry(&line);
-                    for (_, input) in lines.add(&line) {
-                        match self.input(&input) {
+                    for Input { text, .. } in lines.add(&line) {
+                        match text.map_err(Failure::Usage).and_then(|text| self.input(&text)) {
                             Ok(Next::Go(_)) => {}
                             Ok(Next::Quit) => return save(&mut editor, &history),
                             Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
@@ -94,24 +92,20 @@ impl Session<'_> {
 
     fn line_by_line(&mut self, mut input: impl BufRead) -> Result<ExitCode, Failure> {
         let mut last = ExitCode::SUCCESS;
-        let mut lines = Lines::default();
-        let mut line = Vec::new();
+        let mut lines = Lines::piped();
         loop {
-            line.clear();
-            input.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line).map_err(|error| {
+            let line = read_line(&mut input).map_err(|error| {
                 Failure::Other(format!("the questions cannot be read: {error}; give them in a file or a pipe"))
             })?;
-            let number = lines.number + 1;
-            if line.len() as u64 > LONGEST_LINE {
-                let why = format!("the line is longer than {LONGEST_LINE} bytes, and so not a question: shorten it");
-                return Err(Failure::Usage(why).in_line(number));
-            }
-            let text = str::from_utf8(&line).map_err(|_| {
-                Failure::Usage(format!("the questions are not UTF-8 in line {number}; write them in UTF-8"))
-            })?;
-            let inputs = if line.is_empty() { lines.end().into_iter().collect() } else { lines.add(text) };
-            for (number, input) in inputs {
-                match self.input(&input).map_err(|failure| failure.in_line(number)) {
+            let is_last = line.is_none();
+            let inputs = match line {
+                None => lines.end().into_iter().collect(),
+                Some(Ok(line)) => lines.add(&line),
+                Some(Err(why)) => lines.spoil(why),
+            };
+            for Input { line, text } in inputs {
+                let done = text.map_err(Failure::Usage).and_then(|text| self.input(&text));
+                match done.map_err(|failure| failure.in_line(line)) {
                     Ok(Next::Quit) => return Ok(last),
                     Ok(Next::Go(code)) if code == ExitCode::SUCCESS => {}
                     // A refusal leaves room for smaller questions, and a mistake for others; it is told at the end.
@@ -123,7 +117,7 @@ impl Session<'_> {
                     }
                 }
             }
-            if line.is_empty() {
+            if is_last {
                 return Ok(last);
             }
         }
@@ -204,56 +198,10 @@ impl Session<'_> {
     }
 }
 
-/// The lines of a question, until it ends: with a semicolon, an empty line, or the beginning of the next one. A command is one line.
-#[derive(Default)]
-struct Lines {
-    question: String,
-    /// The line where the question begins.
-    begins: u64,
-    /// The line that was added last.
-    number: u64,
-}
-
-impl Lines {
-    fn is_empty(&self) -> bool {
-        self.question.is_empty()
-    }
-
-    /// Adds a line; returns what ends with it, each with the line where it begins.
-    fn add(&mut self, line: &str) -> Vec<(u64, String)> {
-        self.number += 1;
-        let text = line.trim();
-        let word = text.split_whitespace().next().unwrap_or_default().trim_end_matches(';');
-        let is_command = text.starts_with('\\') || self.is_empty() && ["exit", "quit", "help"].contains(&word);
-        // There are no questions within questions.
-        let begins = is_command || word.eq_ignore_ascii_case("select");
-        let mut ended: Vec<_> = if begins || text.is_empty() { self.end().into_iter().collect() } else { Vec::new() };
-        if is_command {
-            ended.push((self.number, text.to_string()));
-        } else if !text.is_empty() {
-            if self.is_empty() {
-                self.begins = self.number;
-            } else {
-                self.question.push('\n');
-            }
-            self.question.push_str(line.trim_end());
-            if text.ends_with(';') {
-                ended.extend(self.end());
-            }
-        }
-        ended
-    }
-
-    /// What is there without an end.
-    fn end(&mut self) -> Option<(u64, String)> {
-        (!self.is_empty()).then(|| (self.begins, std::mem::take(&mut self.question)))
-    }
-}
-
 /// How the program would end if this were all.
 fn code(failure: &Failure) -> ExitCode {
     match failure {
-        Failure::Usage(_) => ExitCode::from(WRONG_USAGE),
+        Failure::Usage(_) | Failure::Question { .. } => ExitCode::from(WRONG_USAGE),
         Failure::Integrity(_) => ExitCode::from(INTEGRITY_BROKEN),
         Failure::ClosedPipe | Failure::Other(_) => ExitCode::FAILURE,
     }

@@ -45,7 +45,8 @@ pub fn with_position(question: &str, problem: Problem) -> Failure {
     const WIDTH: usize = 100;
     let shown: String = line.chars().skip(column.saturating_sub(WIDTH / 2)).take(WIDTH).collect();
     let visible: String = shown.chars().map(|c| if c.is_control() { '�' } else { c }).collect();
-    Failure::Usage(format!("{problem}\n\n  {visible}\n  {}^", " ".repeat(column.min(WIDTH / 2))))
+    let message = format!("{problem}\n\n  {visible}\n  {}^", " ".repeat(column.min(WIDTH / 2)));
+    Failure::Question { message, line: before.matches('\n').count() as u64 }
 }
 
 fn parse(document: &str) -> Result<AnswerDocument, Failure> {

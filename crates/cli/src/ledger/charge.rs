@@ -26,13 +26,13 @@ Examples:
   taximeter charge census --epsilon 0.1 --json >> receipts.jsonl
   taximeter charge census --epsilon 0.1 --key report-17 --run -- python mean.py
 
-Run the mechanism only after \"charged\". A repeated key says \"charged before\", charges nothing, and is no leave to run it again: \
+Run the mechanism only after \"charged\". A repeated key says \"charged before\" and charges nothing; do not run the mechanism again: \
 new noise for an old charge would not be paid for. --run sees to that: the command runs once, if it was charged now, with the \
 receipt as JSON in the variable TAXIMETER_RECEIPT; what is told about the charge goes to standard error, and the command's exit \
 status is passed on.
 
 Exits with 0 if it was charged now, with 6 if it was charged before under the same key, and with 3 if an account refused; then \
-nothing was charged."
+nothing was charged. With --run, an exit status of 3 or 6 may also be the command's own."
 )]
 pub struct ChargeCommand {
     #[command(flatten)]

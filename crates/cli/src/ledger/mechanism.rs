@@ -1,7 +1,7 @@
 //! A mechanism that runs after its charge: a command of one's own.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
 use taximeter_api::Charged;
@@ -15,16 +15,23 @@ pub struct Mechanism<'a> {
 }
 
 impl Mechanism<'_> {
-    /// The command, if one is given. A program that is not there is noticed before anything is charged.
+    /// The command, if one is given. A program that is not there or may not be run is noticed before anything is charged.
     pub fn find(command: &[OsString]) -> Result<Option<Mechanism<'_>>, Failure> {
         let Some((program, arguments)) = command.split_first() else { return Ok(None) };
-        match is_there(program) {
-            true => Ok(Some(Mechanism { program, arguments })),
-            false => Err(Failure::Usage(format!(
-                "there is no program {}, so nothing was charged; name one that is in the path, or give its path",
-                program.display()
-            ))),
+        let files = candidates(program);
+        if files.iter().any(|file| is_executable(file)) {
+            return Ok(Some(Mechanism { program, arguments }));
         }
+        let name = program.display();
+        Err(Failure::Usage(match files.iter().find(|file| file.is_file()) {
+            Some(file) => format!(
+                "{} may not be executed, so nothing was charged; make it executable, or name the program that runs it",
+                file.display()
+            ),
+            None => format!(
+                "there is no program {name}, so nothing was charged; name one that is in the path, or give its path"
+            ),
+        }))
     }
 
     /// Runs it with its receipt, and passes its exit status on.
@@ -41,12 +48,25 @@ impl Mechanism<'_> {
     }
 }
 
-/// Whether a program is in the path, or at the path that is given.
-fn is_there(program: &OsStr) -> bool {
+/// Where a program may be: at the path that is given, or in a folder of the variable PATH.
+fn candidates(program: &OsStr) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    match Path::new(program).components().count() {
-        1 => std::env::split_paths(&path).any(|folder| folder.join(program).is_file()),
-        _ => Path::new(program).is_file(),
+    match program.as_encoded_bytes().contains(&b'/') {
+        true => vec![PathBuf::from(program)],
+        false => std::env::split_paths(&path).map(|folder| folder.join(program)).collect(),
+    }
+}
+
+/// Whether a file can be started by some user; the system decides for this one.
+fn is_executable(file: &Path) -> bool {
+    match file.metadata() {
+        #[cfg(unix)]
+        Ok(metadata) => {
+            metadata.is_file() && std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0
+        }
+        #[cfg(not(unix))]
+        Ok(metadata) => metadata.is_file(),
+        Err(_) => false,
     }
 }
 

@@ -7,6 +7,7 @@ use taximeter_accounting::Count;
 use taximeter_api::{Computed, QuoteDocument};
 use taximeter_ledger::Standing;
 
+use crate::advice;
 use crate::ledger::LedgerArgs;
 use crate::ledger::receipt::what_fits;
 use crate::ledger::request::RequestArgs;
@@ -74,7 +75,8 @@ fn verdict(quote: &QuoteDocument) -> Lines {
             lines.add("would be refused", asked);
             for account in &quote.accounts {
                 if let Some(reason) = &account.reason {
-                    lines.add("by", format!("{}: {reason}", account.account));
+                    let advice = advice::of_limit(account.parameter.as_deref());
+                    lines.add("by", format!("{}: {reason}{advice}", account.account));
                 }
             }
             let is_not_open = quote.accounts.iter().any(|account| account.standing != Standing::Open);

@@ -4,6 +4,7 @@ use taximeter_accounting::Cost;
 use taximeter_api::{ChargeRequest, Charged, ChargedOutcome, Paid, Refused};
 use taximeter_ledger::Privacy;
 
+use crate::advice;
 use crate::ledger::show::{self, Lines};
 use crate::table::Table;
 
@@ -67,7 +68,10 @@ pub fn refused(refused: &Refused) -> Lines {
     lines.add("refused", format!("{}; nothing was charged", show::costs(&refused.asked)));
     for account in &refused.refused {
         match &account.account {
-            Some(name) => lines.add("by", format!("{name}: {}", account.reason)),
+            Some(name) => {
+                let advice = advice::of_limit(account.parameter.as_deref());
+                lines.add("by", format!("{name}: {}{advice}", account.reason));
+            }
             // One above that may not be seen: the reason says so.
             None => lines.add("by", &account.reason),
         }

@@ -1,6 +1,7 @@
 //! Accounts, what is left of them and what was charged, in words.
 
 use taximeter_accounting::{Amount, Cost, OnHalt};
+pub use taximeter_api::words::counted as number;
 use taximeter_api::{AccountDocument, BudgetDocument, Computed, FilterDocument};
 use taximeter_ledger::Standing;
 
@@ -117,11 +118,6 @@ pub fn reading(value: Option<Computed>, exhausted: bool) -> String {
 pub fn fitting(fits: &[Cost]) -> String {
     let short: Vec<Cost> = fits.iter().map(|cost| cost.with_size(cost.size().significant(6))).collect();
     costs(&short)
-}
-
-/// A number of things.
-pub fn number(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", thousands(count), if count == 1 { one } else { many })
 }
 
 /// A time of the journal to the second.

@@ -84,8 +84,8 @@ pub trait Datasets {
     /// The account that pays for a question if none is named.
     fn payer(&self, dataset: &AccountName) -> Result<AccountName, Failure>;
 
-    /// Whether a name that asks is always an account that pays, even where the dataset has no analysts.
-    fn knows_who_asks(&self) -> bool;
+    /// The token that says who asks; without one, a name is a note where the dataset has no analysts.
+    fn own_token(&self) -> Result<Option<TokenDocument>, Failure>;
 
     /// Asks, once for a key.
     fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<Asked, Failure>;

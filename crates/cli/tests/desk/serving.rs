@@ -36,7 +36,9 @@ impl Serving {
         let address = loop {
             let start = before.len();
             assert_ne!(errors.read_line(&mut before).unwrap(), 0, "the server ended before it listened: {before}");
-            if let Some((_, rest)) = before[start..].split_once("listening on http://") {
+            if let Some((_, rest)) =
+                before[start..].split_once("listening on ").and_then(|(_, url)| url.split_once("://"))
+            {
                 break rest.trim_end().parse().expect("an address");
             }
         };

@@ -63,7 +63,8 @@ impl<'a> Load<'a> {
         if let Err(reason) = self.read(row) {
             self.loaded.counted.bad_rows += 1;
             if self.loaded.bad.len() < Imported::SHOWN {
-                self.loaded.bad.push(BadRow { line: line(), why: reason.explain(self.columns, row) });
+                let is_not_utf8 = reason.is_not_utf8(row);
+                self.loaded.bad.push(BadRow { line: line(), why: reason.explain(self.columns, row), is_not_utf8 });
             }
             return Ok(());
         }
@@ -108,6 +109,8 @@ impl<'a> Load<'a> {
     }
 }
 
+const NOT_UTF8: &str = "is not UTF-8: write the file in UTF-8, or say its encoding";
+
 /// Why a row cannot be read.
 enum Reason {
     Length,
@@ -115,11 +118,16 @@ enum Reason {
 }
 
 impl Reason {
+    /// Whether the field is in another encoding than it was read in.
+    fn is_not_utf8(&self, row: &ByteRecord) -> bool {
+        matches!(self, Reason::Field { at, .. } if std::str::from_utf8(&row[*at]).is_err())
+    }
+
     fn explain(self, columns: &[Column], row: &ByteRecord) -> String {
         let (at, misfit) = match self {
             Reason::Length => {
                 return format!(
-                    "it has {} fields, but the header has {}; is a comma or a quote missing or too many?",
+                    "it has {} fields, but the header has {}; is there a separator or quote too few or too many?",
                     row.len(),
                     columns.len()
                 );
@@ -128,9 +136,7 @@ impl Reason {
         };
         let (name, kind, field) = (&columns[at].name, columns[at].kind, &row[at]);
         let what = match misfit {
-            Misfit::NotOfType if std::str::from_utf8(field).is_err() => {
-                "is not UTF-8: write the file in UTF-8".to_string()
-            }
+            Misfit::NotOfType if std::str::from_utf8(field).is_err() => NOT_UTF8.to_string(),
             Misfit::NotOfType => format!(
                 "is not {kind}: correct it, or declare the column's type as {}",
                 match kind {
@@ -138,7 +144,7 @@ impl Reason {
                     _ => "text",
                 }
             ),
-            Misfit::NotUtf8 => "is not UTF-8: write the file in UTF-8".to_string(),
+            Misfit::NotUtf8 => NOT_UTF8.to_string(),
             Misfit::Nul => "has a NUL character: take it out".to_string(),
             Misfit::TooLong => format!("is longer than {LONGEST_TEXT} bytes: is a quote not closed?"),
         };

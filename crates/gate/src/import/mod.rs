@@ -59,6 +59,8 @@ pub struct BadRow {
     pub line: u64,
     /// What is wrong with it, and what to do.
     pub why: String,
+    /// Whether it is in another encoding than it was read in.
+    pub is_not_utf8: bool,
 }
 
 /// What came of an import.
@@ -82,12 +84,15 @@ impl Imported {
 /// So many rows pass between two calls of `progress`.
 const ROWS_PER_PROGRESS: u64 = 4096;
 
-/// Whether a file can be opened and has a header. What comes out of a pipe can be read only once, and is not looked at here.
-pub(crate) fn check_header(csv: &Path, form: &CsvForm) -> Result<(), Error> {
+/// Whether a file can be opened and its header has the columns that are declared, if that is known yet. What comes out of a pipe can be
+/// read only once, and is not looked at here.
+pub(crate) fn check_header(csv: &Path, form: &CsvForm, declaration: Option<&Declaration>) -> Result<(), Error> {
     if csv.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         return Ok(());
     }
-    Rows::open(csv, form)?.header().map(|_| ())
+    let names = Rows::open(csv, form)?.header()?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    declaration.map_or(Ok(()), |declaration| declaration.check_names(&names))
 }
 
 /// Imports a CSV file with a header into a new file `target`, which is there as a whole or not at all.

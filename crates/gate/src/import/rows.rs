@@ -9,7 +9,7 @@ use encoding_rs::Encoding;
 use encoding_rs_io::{DecodeReaderBytes, DecodeReaderBytesBuilder};
 
 use super::CsvForm;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// Reads a CSV file from its beginning to its end, once. The hash is that of its text, whatever the encoding.
 pub(super) struct Rows {
@@ -88,7 +88,7 @@ impl Rows {
         let name = |(at, field)| match str::from_utf8(field).map(str::trim) {
             Ok("") => Err(wrong(format!("column {} has no name; the first line must name every column", at + 1))),
             Ok(name) => Ok(name.to_string()),
-            Err(_) => Err(wrong(format!("the name of column {} is not UTF-8: write the file in UTF-8", at + 1))),
+            Err(_) => Err(ErrorKind::HeaderEncoding { path: self.path.clone(), column: at + 1 }.into()),
         };
         row.iter().enumerate().map(name).collect()
     }

@@ -5,6 +5,11 @@ use maud::{Markup, html};
 use taximeter_api::words::show_number;
 use taximeter_ledger::{AccountName, Standing};
 
+/// Warnings as sentences after a notice.
+pub(super) fn warnings(warnings: &[String]) -> String {
+    warnings.iter().map(|warning| format!(" Warning: {warning}.")).collect()
+}
+
 /// A reading, rounded up; words where there is no bound.
 pub(super) fn reading(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or_else(|| "no bound".to_string(), show_number)

@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use taximeter_api::{
     AccountDocument, AccountList, CloseRequest, Closed, HistoryDocument, NameSchema, NewAccount, Opened, blocked_by,
+    warning,
 };
 use taximeter_ledger::{Account, AccountName};
 use utoipa::IntoParams;
@@ -59,7 +60,7 @@ pub(crate) async fn open(caller: Caller, Body(new): Body<NewAccount>) -> Result<
         // One above that does not exist is an error of the account, which says so.
         let above = new.account.parent().and_then(|parent| ledger.account(&parent).ok());
         let receipt = ledger.open_account(new.spec(above.as_ref())?)?;
-        Ok(Opened::new(&receipt, &ledger.account(&new.account)?))
+        Ok(Opened::new(&receipt, &ledger.account(&new.account)?, warning::about_budget(ledger, &new.account)))
     });
     Ok((StatusCode::CREATED, Json(opened.await?)))
 }

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use taximeter_api::{
     AccountDocument, CheckedDataset, DatasetDocument, DatasetList, FailedQuestionDocument, FailedQuestionList,
-    NameSchema, NewAnalyst, NewAnalystDocument, NewData, NewDataset, Problem, RegisteredDocument,
+    NameSchema, NewAnalyst, NewAnalystDocument, NewData, NewDataset, Problem, RegisteredDocument, warning,
 };
 use taximeter_gate::{BadRows, Data, Dataset, Registration};
 use taximeter_ledger::AccountName;
@@ -103,7 +103,7 @@ pub(crate) async fn add_analyst(
         let rules = new.rules(&ledger.account(&dataset)?)?;
         let name = caller.gate().add_analyst(&dataset, &new.analyst, rules)?;
         let account = AccountDocument::new(&ledger.account(&name)?, None, &caller.sight);
-        Ok(NewAnalystDocument { dataset, account })
+        Ok(NewAnalystDocument { dataset, account, warnings: warning::about_budget(ledger, &name) })
     });
     Ok((StatusCode::CREATED, Json(added.await?)))
 }
@@ -151,7 +151,11 @@ fn registered(caller: &Caller, new: &NewDataset) -> Result<RegisteredDocument, P
         Some(upload) => error.with_file_name(upload.shown()).into(),
         None => databases::unreached(&caller.state, error),
     })?;
-    let document = RegisteredDocument::new(&registered, &caller.ledger().account(&new.dataset)?);
+    let warnings = match &registration.rules {
+        Some(_) => warning::about_budget(caller.ledger(), &new.dataset),
+        None => Vec::new(),
+    };
+    let document = RegisteredDocument::new(&registered, &caller.ledger().account(&new.dataset)?, warnings);
     if let Some(upload) = upload {
         upload.registered();
     }

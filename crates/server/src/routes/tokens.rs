@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use taximeter_api::{CreatedToken, NewToken, TokenDocument, TokenList, WhoAmI};
+use taximeter_api::{CreatedToken, NewToken, TokenDocument, TokenList, WhoAmI, warning};
 
 use crate::access::{Action, Caller};
 use crate::extract::{Body, Segment};
@@ -33,8 +33,11 @@ pub(crate) async fn create(
     Body(new): Body<NewToken>,
 ) -> Result<(StatusCode, Json<CreatedToken>), Failure> {
     caller.require(Action::ChangeTokens)?;
-    let created = caller.blocking(move |caller| caller.state.tokens.create(&new)).await?;
-    Ok((StatusCode::CREATED, Json(created)))
+    let created = caller.blocking(move |caller| {
+        let warnings = warning::about_token(&new, |name| caller.ledger().account(name).is_ok());
+        Ok(CreatedToken { warnings, ..caller.state.tokens.create(&new)? })
+    });
+    Ok((StatusCode::CREATED, Json(created.await?)))
 }
 
 /// End a token now.

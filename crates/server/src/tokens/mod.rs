@@ -167,7 +167,7 @@ impl Tokens {
         if let Some(known) = known {
             self.valid.write().unwrap_or_else(PoisonError::into_inner).insert(secret.id(), known);
         }
-        Ok(CreatedToken { secret: secret.reveal(), token: stored.token })
+        Ok(CreatedToken { secret: secret.reveal(), token: stored.token, warnings: Vec::new() })
     }
 
     /// All tokens, those that ended included, oldest first. Blocks.

@@ -210,12 +210,22 @@ async fn data_are_uploaded_registered_and_replaced() {
         assert_eq!((mode(house.uploads()), mode(file)), (0o700, 0o600));
     }
     let data = json!({ "upload": { "id": id } });
-    let schema = json!({ "columns": [{ "name": "age", "bounds": ["0", "120"] }, { "name": "region", "categories": ["north", "south"] }] });
+    let schema = json!({ "unit": "row", "columns": [{ "name": "age", "bounds": ["0", "120"] }, { "name": "region", "categories": ["north", "south"] }] });
     // Without a budget there is nobody to pay: it fails, and the upload is kept.
     let new = json!({ "dataset": "lab", "data": data, "schema": schema });
     house.send("owner", "POST", "/v1/datasets", &new.to_string()).await.expect(400);
+    // Whose privacy is protected has no default, neither without a schema nor in one.
+    let filter = json!({ "budget": { "epsilon": "1", "delta": "1e-6" } });
+    for new in [
+        json!({ "dataset": "lab", "data": data, "filter": filter }),
+        json!({ "dataset": "lab", "data": data, "filter": filter, "schema": { "columns": [] } }),
+    ] {
+        let problem = house.send("owner", "POST", "/v1/datasets", &new.to_string()).await.expect(400).json();
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("schema") && detail.contains("unit"), "{problem}");
+    }
     // What is wrong with the file is told without where it is.
-    let new = json!({ "dataset": "lab", "data": data, "schema": { "columns": [{ "name": "region", "type": "integer" }] },
+    let new = json!({ "dataset": "lab", "data": data, "schema": { "unit": "row", "columns": [{ "name": "region", "type": "integer" }] },
         "filter": { "budget": { "epsilon": "1", "delta": "1e-6" } } });
     let wrong = house.send("owner", "POST", "/v1/datasets", &new.to_string()).await.expect(400);
     assert!(!wrong.text().contains(house.folder.path().to_str().unwrap()), "{}", wrong.text());
@@ -467,5 +477,8 @@ async fn who_charges_is_who_the_token_names() {
     let charge = json!({ "accounts": ["census/alice"], "costs": [{ "epsilon": "0.1" }], "by": "bob" });
     let problem = house.send("alice", "POST", "/v1/charges", &charge.to_string()).await.expect(400).json();
     assert_eq!(problem["parameter"], "by");
-    assert_eq!(problem["detail"], "the token is alice's, and the journal names its owner: it cannot name bob");
+    assert_eq!(
+        problem["detail"],
+        "this token belongs to alice, so the charge is recorded under that name and not under bob"
+    );
 }

@@ -157,12 +157,12 @@ async fn bad_values_of_other_documents_are_problems() {
         ("/v1/datasets", r#"{"dataset":"x","data":{"upload":{"id":"x"}},"schema":{"unit":"person"}}"#.to_string()),
         (
             "/v1/datasets",
-            r#"{"dataset":"x","data":{"upload":{"id":"x"}},"schema":{"columns":[{"name":"a","bounds":["1","0"]}]}}"#
+            r#"{"dataset":"x","data":{"upload":{"id":"x"}},"schema":{"unit":"row","columns":[{"name":"a","bounds":["1","0"]}]}}"#
                 .to_string(),
         ),
         (
             "/v1/datasets",
-            r#"{"dataset":"x","data":{"upload":{"id":"x"}},"schema":{"columns":[{"name":"a","categories":[1.5]}]}}"#
+            r#"{"dataset":"x","data":{"upload":{"id":"x"}},"schema":{"unit":"row","columns":[{"name":"a","categories":[1.5]}]}}"#
                 .to_string(),
         ),
         (

@@ -18,7 +18,7 @@ async fn what_is_written_by_others_stays_text() {
         owner.post("/tokens", &fields).await.expect(400),
         owner.post("/datasets/census/analysts", &[("analyst", script), ("epsilon", script)]).await.expect(400),
         owner
-            .post("/register/postgres", &[("dataset", script), ("table", script), ("bounds", script)])
+            .post("/register/postgres", &[("dataset", script), ("unit", "row"), ("table", script), ("bounds", script)])
             .await
             .expect(400),
         owner.get("/datasets/%3Cscript%3Ealert(1)%3C%2Fscript%3E").await.expect(400),
@@ -27,8 +27,14 @@ async fn what_is_written_by_others_stays_text() {
     }
     // A column and its categories are whatever the owner of a file wrote.
     let csv = "<b>,<i>\n1,x\n";
-    let fields =
-        [("dataset", "odd"), ("epsilon", "1"), ("delta", "1e-6"), ("categories", "<i>=<u>,x"), ("bounds", "<b>=0..9")];
+    let fields = [
+        ("dataset", "odd"),
+        ("unit", "row"),
+        ("epsilon", "1"),
+        ("delta", "1e-6"),
+        ("categories", "<i>=<u>,x"),
+        ("bounds", "<b>=0..9"),
+    ];
     send_file(&mut owner, "/register", &fields, csv).await.expect(303);
     for path in ["/datasets", "/datasets/odd"] {
         let page = owner.get(path).await.expect(200).text();
@@ -92,7 +98,7 @@ async fn an_owner_registers_a_file_and_newer_data() {
 async fn a_file_that_arrived_need_not_be_sent_again() {
     let house = House::new();
     let mut owner = house.sign_in("owner").await;
-    let wrong = [("dataset", "people"), ("epsilon", "much"), ("bounds", "age=0..120")];
+    let wrong = [("dataset", "people"), ("unit", "row"), ("epsilon", "much"), ("bounds", "age=0..120")];
     let page = send_file(&mut owner, "/register", &wrong, House::CSV).await.expect(400);
     let upload = page.hidden("upload").unwrap();
     let text = page.text();
@@ -101,7 +107,7 @@ async fn a_file_that_arrived_need_not_be_sent_again() {
         "{text}"
     );
     assert_eq!(std::fs::read_dir(house.uploads()).unwrap().count(), 1);
-    let right = [("dataset", "people"), ("epsilon", "1"), ("delta", "1e-6"), ("upload", &upload)];
+    let right = [("dataset", "people"), ("unit", "row"), ("epsilon", "1"), ("delta", "1e-6"), ("upload", &upload)];
     send_file(&mut owner, "/register", &right, "").await.expect(303);
     assert_eq!(house.get("owner", "/v1/datasets/people").await.expect(200).json()["rows"], 4);
     assert_eq!(std::fs::read_dir(house.uploads()).unwrap().count(), 0);
@@ -109,13 +115,72 @@ async fn a_file_that_arrived_need_not_be_sent_again() {
     send_file(
         &mut owner,
         "/register",
-        &[("dataset", "x"), ("epsilon", "1"), ("delta", "1e-6"), ("upload", &upload)],
+        &[("dataset", "x"), ("unit", "row"), ("epsilon", "1"), ("delta", "1e-6"), ("upload", &upload)],
         "",
     )
     .await
     .expect(404);
-    let nothing = send_file(&mut owner, "/register", &[("dataset", "x"), ("epsilon", "1")], "").await.expect(400);
+    let nothing = send_file(&mut owner, "/register", &[("dataset", "x"), ("unit", "row"), ("epsilon", "1")], "")
+        .await
+        .expect(400);
     assert!(nothing.text().contains("the file is empty; fill it in"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dataset_without_a_unit_or_with_two_bounds_of_a_column_is_not_registered() {
+    let house = House::new();
+    let mut owner = house.sign_in("owner").await;
+    let page = owner.get("/register").await.text();
+    let unit = page.split("name=\"unit\"").nth(1).unwrap().split('>').next().unwrap();
+    assert!(unit.contains("required"), "{unit}");
+    for (field, said) in [
+        (("dataset", "people"), "whose privacy is protected is empty; fill it in"),
+        (("unit", "nosuch"), "say how many rows of one nosuch may count"),
+    ] {
+        let fields = [("dataset", "people"), ("epsilon", "1"), ("delta", "1e-6"), field];
+        let page = send_file(&mut owner, "/register", &fields, House::CSV).await.expect(400).text();
+        assert!(page.contains(said), "{page}");
+    }
+    let fields = [("dataset", "people"), ("unit", "row"), ("epsilon", "1"), ("bounds", "age=0..120\r\nage=0..90")];
+    let page = send_file(&mut owner, "/register", &fields, House::CSV).await.expect(400).text();
+    assert!(page.contains("the bounds have two lines for the column age; write one"), "{page}");
+    house.get("owner", "/v1/datasets/people").await.expect(404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_read_with_the_separator_and_the_text_for_missing_values_that_the_form_says() {
+    let house = House::new();
+    let mut owner = house.sign_in("owner").await;
+    let mut fields =
+        vec![("dataset", "people"), ("unit", "row"), ("epsilon", "1"), ("delta", "1e-6"), ("missing", "NA")];
+    fields.push(("delimiter", "two"));
+    let page = send_file(&mut owner, "/register", &fields, "a,b;c\n1;2\n").await.expect(400).text();
+    assert!(page.contains("write one sign, such as ;, or the word tab"), "{page}");
+    fields.pop();
+    fields.extend([("delimiter", ";"), ("encoding", "utf-8")]);
+    send_file(&mut owner, "/register", &fields, "a,b;c\n1;2\nNA;3\n").await.expect(303);
+    let columns = house.get("owner", "/v1/datasets/people").await.expect(200).json()["schema"]["columns"].clone();
+    assert_eq!((&columns[0]["name"], &columns[0]["type"]), (&json!("a,b"), &json!("integer")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_likely_a_mistake_is_done_with_a_warning_on_the_page() {
+    let house = House::new();
+    let mut owner = house.sign_in("owner").await;
+    // The budget of the census is (5, 1e-6).
+    let fields = [("dataset", "census/part"), ("unit", "row"), ("epsilon", "50"), ("delta", "1e-6")];
+    let registered = send_file(&mut owner, "/register", &fields, House::CSV).await.expect(303);
+    let page = owner.follow(registered).await.text();
+    assert!(page.contains("Warning: the budget of census/part, (50, 1e-6), is above that of census"), "{page}");
+    let key = owner.get("/tokens").await.hidden("key").unwrap();
+    let token = [("principal", "carol"), ("role", "analyst"), ("accounts", "census/carol"), ("key", &key)];
+    let page = owner.post("/tokens", &token).await.text();
+    assert!(page.contains("Warning: there is no account census/carol yet"), "{page}");
+    let analyst = [("analyst", "dora"), ("epsilon", "60"), ("delta", "1e-6")];
+    owner.get("/datasets/census").await.expect(200);
+    let added = owner.post("/datasets/census/analysts", &analyst).await;
+    let page = owner.follow(added).await.text();
+    assert!(page.contains("Warning: the budget of census/dora"), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,8 +188,14 @@ async fn rows_that_cannot_be_read_refuse_a_file_or_are_left_out() {
     let house = House::new();
     let mut owner = house.sign_in("owner").await;
     let csv = "age\n1\nx\n3\n";
-    let fields =
-        [("dataset", "ages"), ("epsilon", "1"), ("delta", "1e-6"), ("types", "age=integer"), ("bounds", "age=0..9")];
+    let fields = [
+        ("dataset", "ages"),
+        ("unit", "row"),
+        ("epsilon", "1"),
+        ("delta", "1e-6"),
+        ("types", "age=integer"),
+        ("bounds", "age=0..9"),
+    ];
     send_file(&mut owner, "/register", &fields, csv).await.expect(400);
     let fields: Vec<(&str, &str)> = fields.into_iter().chain([("skip_bad_rows", "yes")]).collect();
     let registered = send_file(&mut owner, "/register", &fields, csv).await.expect(303);
@@ -136,7 +207,7 @@ async fn rows_that_cannot_be_read_refuse_a_file_or_are_left_out() {
 async fn a_file_has_a_limit_and_nothing_is_left_of_one_that_is_too_large() {
     let house = House::with(Settings { largest_upload: 10_000, largest_body: 5_000, ..Settings::default() });
     let mut owner = house.sign_in("owner").await;
-    let fields = [("dataset", "people"), ("epsilon", "1"), ("delta", "1e-6")];
+    let fields = [("dataset", "people"), ("unit", "row"), ("epsilon", "1"), ("delta", "1e-6")];
     for rows in [5_000, 20_000] {
         let csv = format!("age\n{}", "1\n".repeat(rows));
         send_file(&mut owner, "/register", &fields, &csv).await.expect(413);
@@ -151,7 +222,14 @@ async fn the_address_of_a_database_is_not_shown_again() {
     let mut owner = house.sign_in("owner").await;
     owner.get("/register/postgres").await.expect(200);
     for url in ["postgres://me:Tr0ub4dor@127.0.0.1:1/db", "postgres://me:Tr0ub4dor@[/db", "Tr0ub4dor"] {
-        let fields = [("dataset", "far"), ("epsilon", "1"), ("delta", "1e-6"), ("url", url), ("table", "people")];
+        let fields = [
+            ("dataset", "far"),
+            ("unit", "row"),
+            ("epsilon", "1"),
+            ("delta", "1e-6"),
+            ("url", url),
+            ("table", "people"),
+        ];
         let reply = owner.post("/register/postgres", &fields).await;
         assert!(!reply.status.is_success() && reply.is_page(), "{}", reply.status);
         let page = reply.text();
@@ -383,14 +461,14 @@ async fn an_owner_registers_a_table_and_refreshes_it() {
     let house = House::with(Settings { postgres_hosts: postgres_hosts.collect(), ..Settings::default() });
     let mut owner = house.sign_in("owner").await;
     owner.get("/register/postgres").await.expect(200);
-    for (dataset, unit) in [("rows", &[][..]), ("people", &[("unit", "person"), ("max_rows", "3")])] {
+    for (dataset, unit) in [("rows", &[("unit", "row")][..]), ("people", &[("unit", "person"), ("max_rows", "3")])] {
         let mut fields =
             vec![("dataset", dataset), ("epsilon", "1"), ("delta", "1e-6"), ("url", &url), ("table", "visits")];
         fields.extend_from_slice(unit);
         let registered = owner.post("/register/postgres", &fields).await;
         let page = owner.follow(registered).await.expect(200).text();
         assert!(page.contains(&format!("{dataset} is registered, version 1.")), "{page}");
-        assert_eq!(page.contains("/refresh"), !unit.is_empty(), "{page}");
+        assert_eq!(page.contains("/refresh"), unit.len() == 2, "{page}");
         assert!(!page.contains("/data\""), "{page}");
     }
     assert!(owner.get("/datasets/people").await.text().contains("<dd>150</dd>"));

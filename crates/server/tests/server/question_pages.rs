@@ -357,6 +357,47 @@ async fn a_question_is_answered_once_and_its_answer_is_its_askers_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_average_that_is_not_known_is_shown_with_its_sum_and_count() {
+    let house = House::new();
+    let mut visit = sign_in(&house, "owner").await;
+    for (sql, notice) in [
+        ("SELECT AVG(age) FROM census", "This average is not known, because there may be no rows."),
+        (
+            "SELECT region, AVG(age) FROM census GROUP BY region",
+            "Some averages are not known, because there may be no rows",
+        ),
+    ] {
+        // The noise on the count is a thousand times the count.
+        let fields = [("dataset", "census"), ("question", sql), ("offer", "epsilon"), ("amount", "0.001")];
+        let explained = visit.post("/ask/explain", &fields, 200).await.read("explanation");
+        assert!(explained.contains("Warning: AVG(age) needs at least"), "{explained}");
+        assert!(explained.contains("Its groups have about"), "{explained}");
+        let key = visit.get("/ask?dataset=census", 200).await.hidden("key").unwrap();
+        visit.post("/ask", &[&fields[..], &[("key", &key)]].concat(), 303).await;
+        let path = format!("/answers/{key}");
+        let document: serde_json::Value =
+            serde_json::from_slice(&visit.get(&format!("{path}/answer.json"), 200).await.0.bytes).unwrap();
+        let page = visit.get(&path, 200).await;
+        let read = page.read("numbers-heading");
+        assert!(read.contains(notice) && !read.contains("too few rows"), "{read}");
+        let row = document["rows"][0].as_array().unwrap();
+        let average = row.last().unwrap();
+        assert!(average["value"].is_null(), "{average}");
+        let plain = read.replace(',', "");
+        for part in ["sum", "count"] {
+            let [value, low, high] =
+                [&average[part]["value"], &average[part]["interval"][0], &average[part]["interval"][1]];
+            assert!(plain.contains(&format!("{value} {low} {high}")), "{value} {low} {high}: {read}");
+        }
+    }
+    // With more the groups are no longer known to have too few rows.
+    let sql = "SELECT AVG(age) FROM census";
+    let mut alice = sign_in(&house, "alice").await;
+    let explained = alice.post("/ask/explain", &question(sql, "0.1", "k"), 200).await.read("explanation");
+    assert!(explained.contains("AVG(age) needs at least") && !explained.contains("Warning"), "{explained}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_answer_may_be_looked_at_as_long_as_it_may_be_asked_for() {
     let house = House::new();
     house.ask("alice", COUNT, "0.1", "k", json!({})).await.expect(201);

@@ -15,7 +15,7 @@ use crate::args::flag;
 use crate::gate::GateArgs;
 use crate::ledger::account::rules::AccountRulesArgs;
 use crate::ledger::show::fixed_lines;
-use crate::output::Failure;
+use crate::output::{Failure, warn};
 
 /// Register data with a budget, newer data of a dataset, or an analyst
 ///
@@ -133,6 +133,7 @@ impl Add {
         let rule = above.map_or(Ok(FilterRule::Residue), |filter| FilterRule::from_name(&filter.rule))?;
         let (filter, odometer) = self.rules.specs(rule)?;
         let added = office.add_analyst(dataset, analyst, Rules { filter, odometer })?;
+        warn(&added.warnings);
         self.gate.print(&added, || {
             format!(
                 "{analyst} may ask about {dataset}: `ask {dataset} --by {analyst}` is paid by both accounts\n\n{}",
@@ -147,8 +148,8 @@ impl Add {
             self.min_epsilon.as_ref().map(|text| flag("--min-epsilon", text, Rounding::Up)).transpose()?;
         // What is wrong with a declaration is said before a ledger is made for it; that of newer data may be the one before.
         let declaration = if self.new_version { None } else { Some(self.declaration.declaration(None)?) };
-        // And so is a file that is not there, or is none.
-        data.check()?;
+        // And so is a file that is not there, is none, or lacks a column that is declared.
+        data.check(declaration.as_ref())?;
         let office = self.gate.office()?;
         let before = if self.new_version { Some(office.dataset(&name)?) } else { None };
         let before_timeout =

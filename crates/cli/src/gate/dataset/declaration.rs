@@ -86,13 +86,8 @@ impl DeclarationArgs {
 
 /// A flag says one thing about a column: of two, one would be forgotten.
 fn once(flag: &str, values: &[String]) -> Result<(), Failure> {
-    let column = |value: &String| value.split('=').next().unwrap_or_default().trim().to_string();
-    let twice =
-        values.iter().enumerate().find(|(at, value)| values[..*at].iter().any(|other| column(other) == column(value)));
-    match twice {
-        Some((_, value)) => {
-            Err(Failure::Usage(format!("{flag} is there twice for the column {}; give it once", column(value))))
-        }
+    match Declaration::column_given_twice(values) {
+        Some(column) => Err(Failure::Usage(format!("{flag} is there twice for the column {column}; give it once"))),
         None => Ok(()),
     }
 }

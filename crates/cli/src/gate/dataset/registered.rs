@@ -5,7 +5,7 @@ use taximeter_gate::PrivacyUnit;
 
 use super::show::{LIVE, column_table};
 use crate::ledger::show::{Lines, fixed_lines, number};
-use crate::output::{Failure, tell, thousands};
+use crate::output::{Failure, tell, thousands, warn};
 
 /// What an owner should know beside the result.
 pub fn tell_about(registered: &RegisteredDocument, is_from_a_file: bool) {
@@ -32,6 +32,7 @@ pub fn tell_about(registered: &RegisteredDocument, is_from_a_file: bool) {
     if let Some(why) = &registered.not_dropped {
         tell(&format!("warning: the gate's table of the version before is still there; drop it by hand: {why}"));
     }
+    warn(&registered.warnings);
     if registered.unchanged {
         tell(&format!("warning: version {} has the same data as the one before", registered.version));
     }
@@ -85,7 +86,7 @@ fn rows(imported: &ImportedDocument, unit: &PrivacyUnit) -> String {
     }
     let surplus = rows.saturating_sub(kept + without_unit + bad_rows);
     format!(
-        "{} of {}; left out: {} without a unit, {} beyond the most of a unit, {} that cannot be read",
+        "{} of {}; left out: {} without a unit, {} over the limit per unit, {} that cannot be read",
         thousands(*kept),
         thousands(*rows),
         thousands(*without_unit),

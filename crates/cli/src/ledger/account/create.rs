@@ -10,7 +10,7 @@ use taximeter_ledger::{AccountName, Neighbours, Unit};
 use crate::ledger::LedgerArgs;
 use crate::ledger::account::rules::AccountRulesArgs;
 use crate::ledger::show::fixed_lines;
-use crate::output::{Failure, print};
+use crate::output::{Failure, print, warn};
 
 /// Make an account, and the ledger if there is none
 #[derive(Args)]
@@ -45,6 +45,7 @@ impl Create {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let account = self.account()?;
         let opened = self.ledger.office()?.open_account(&account)?;
+        warn(&opened.warnings);
         print(self.ledger.json, &opened, || {
             format!("opened, in record {}\n\n{}", opened.sequence, fixed_lines(&opened.account))
         })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use taximeter_api::{
     AmountDocument, CheckedDataset, Code, DatasetDocument, DatasetList, Explanation, FailedQuestionList, FilterRequest,
     NewAnalyst, NewAnalystDocument, NewData, NewDataset, OdometerRequest, Problem, QuestionRequest, RegisteredDocument,
-    Role, SchemaDocument, Upload, WhoAmI,
+    Role, SchemaDocument, TokenDocument, Upload, WhoAmI,
 };
 use taximeter_gate::{BadRows, Data, Origin, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, Who};
@@ -55,7 +55,7 @@ impl Datasets for Client {
                 },
                 Data::Postgres { url, table } => NewData::Postgres { url: url.clone(), table: table.clone() },
             },
-            schema: Some(SchemaDocument::of(&registration.declaration)),
+            schema: Some(SchemaDocument::of(&registration.declaration)?),
             filter,
             odometer,
             new_version: registration.new_version,
@@ -87,8 +87,9 @@ impl Datasets for Client {
         }
     }
 
-    fn knows_who_asks(&self) -> bool {
-        true
+    fn own_token(&self) -> Result<Option<TokenDocument>, Failure> {
+        let WhoAmI { token, .. } = self.document(&Call::get("/v1/me"))?;
+        Ok(Some(token))
     }
 
     fn ask(&self, question: &QuestionRequest, _by: Option<&Who>, key: &Key) -> Result<Asked, Failure> {

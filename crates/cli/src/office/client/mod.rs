@@ -5,12 +5,16 @@ mod address;
 mod datasets;
 mod exchange;
 mod tokens;
+mod trust;
 
 use std::time::Duration;
 
+use rustls::pki_types::CertificateDer;
 use taximeter_ledger::AccountName;
 use ureq::Agent;
-use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::tls::{PemItem, parse_pem};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::Connector;
 
 use self::address::Address;
 use crate::ledger::variable;
@@ -38,11 +42,14 @@ impl Client {
             .max_redirects_will_error(false)
             .timeout_resolve(Some(CONNECT))
             .timeout_connect(Some(CONNECT))
-            .user_agent(concat!("taximeter/", env!("CARGO_PKG_VERSION")))
-            .tls_config(TlsConfig::builder().root_certs(authorities()?).build());
+            .user_agent(concat!("taximeter/", env!("CARGO_PKG_VERSION")));
         // What stays on this machine goes through no proxy, which would read the token.
         let config = if address.is_secure() { config } else { config.proxy(None) };
-        Ok(Client { address, authorization: format!("Bearer {}", token()?), agent: config.build().new_agent() })
+        let agent = match certificates()? {
+            None => config.build().new_agent(),
+            Some(connector) => Agent::with_parts(config.build(), connector, DefaultResolver::default()),
+        };
+        Ok(Client { address, authorization: format!("Bearer {}", token()?), agent })
     }
 }
 
@@ -50,8 +57,8 @@ impl Client {
 fn token() -> Result<String, Failure> {
     let missing = || {
         Failure::Usage(
-            "a server wants to know who asks: put your token in the variable TAXIMETER_TOKEN. Who keeps the server makes one with \
-             `taximeter token create`"
+            "a server wants to know who asks: put your token in the variable TAXIMETER_TOKEN. The person who runs the server can create one \
+             with `taximeter token create`"
                 .to_string(),
         )
     };
@@ -65,9 +72,9 @@ fn token() -> Result<String, Failure> {
     }
 }
 
-/// Who may vouch for the server: an authority of one's own, or those that everybody trusts.
-fn authorities() -> Result<RootCerts, Failure> {
-    let Some(path) = variable("TAXIMETER_CA") else { return Ok(RootCerts::WebPki) };
+/// How to connect with certificates of one's own; nothing, if the server has one that everybody trusts.
+fn certificates() -> Result<Option<impl Connector>, Failure> {
+    let Some(path) = variable("TAXIMETER_CA") else { return Ok(None) };
     let unusable = |why: &dyn std::fmt::Display| {
         Failure::Usage(format!(
             "the certificates that TAXIMETER_CA names cannot be used: {}: {why}; name a file with certificates in PEM",
@@ -78,12 +85,12 @@ fn authorities() -> Result<RootCerts, Failure> {
     let mut certificates = Vec::new();
     for item in parse_pem(&text) {
         if let PemItem::Certificate(certificate) = item.map_err(|error| unusable(&error))? {
-            certificates.push(certificate);
+            certificates.push(CertificateDer::from(certificate.der().to_vec()));
         }
     }
     match certificates.is_empty() {
         true => Err(unusable(&"there is no certificate in it")),
-        false => Ok(RootCerts::new_with_certs(&certificates)),
+        false => Ok(Some(trust::connector(certificates).map_err(|error| unusable(&error))?)),
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::io::Write;
 
-use taximeter_accounting::Budget;
 use taximeter_api::{
     AccountDocument, AccountList, ChargeRequest, Charged, ChargedOutcome, CloseRequest, Closed, HistoryDocument,
     LedgerDocument, NewAccount, Opened, QuoteDocument, Refused, Sight, VerifyDocument, WitnessDocument, blocked_by,
+    warning,
 };
 use taximeter_ledger::{AccountName, Error, ErrorKind, Key, Ledger, LedgerId, Outcome, Position, verify};
 
 use super::Local;
 use crate::office::{Accounts, ChargeOutcome};
-use crate::output::{Failure, tell};
+use crate::output::Failure;
 
 impl Accounts for Local {
     fn accounts(&self) -> Result<AccountList, Failure> {
@@ -35,11 +35,10 @@ impl Accounts for Local {
         }
         let above = name.parent().and_then(|parent| ledger.account(&parent).ok());
         let receipt = ledger.open_account(account.spec(above.as_ref())?)?;
-        warn_about_budget(&ledger, name)?;
         Ok(Opened {
             ledger_created: Some(is_new),
             witness: Some(ledger.witness().display().to_string()),
-            ..Opened::new(&receipt, &ledger.account(name)?)
+            ..Opened::new(&receipt, &ledger.account(name)?, warning::about_budget(&ledger, name))
         })
     }
 
@@ -113,24 +112,6 @@ impl Local {
             _ => error,
         })?)
     }
-}
-
-/// Warns of a new account whose budget is above that of the nearest account over it that has one: it can never be spent as a whole.
-pub(super) fn warn_about_budget(ledger: &Ledger, name: &AccountName) -> Result<(), Failure> {
-    let budget_of = |name: &AccountName| -> Result<Option<Budget>, Failure> {
-        Ok(ledger.account(name)?.filter().map(|filter| filter.spec().budget))
-    };
-    let Some(own) = budget_of(name)? else { return Ok(()) };
-    for above in std::iter::successors(name.parent(), AccountName::parent) {
-        let Some(budget) = budget_of(&above)? else { continue };
-        if own.epsilon() > budget.epsilon() || own.delta() > budget.delta() {
-            tell(&format!(
-                "warning: the budget of {name}, {own}, is above that of {above}, {budget}, which pays as well"
-            ));
-        }
-        break;
-    }
-    Ok(())
 }
 
 /// How much of something is done.

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use taximeter_api::{
     AccountDocument, CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument,
-    Problem, QuestionRequest, Refused, RegisteredDocument, Sight,
+    Problem, QuestionRequest, Refused, RegisteredDocument, Sight, TokenDocument, warning,
 };
 use taximeter_gate::{Catalog, Dataset, Outcome, Prepared, Registered, Registration, Request, Rules};
 use taximeter_ledger::{Account, AccountName, Key, Who};
 
 use super::Local;
-use super::accounts::{share, warn_about_budget};
+use super::accounts::share;
 use crate::gate::render::with_position;
 use crate::office::{Asked, Datasets};
 use crate::output::{Failure, tell};
@@ -55,23 +55,28 @@ impl Datasets for Local {
         let gate = self.open_or_make(registration.rules.is_some() && registration.name.parent().is_none())?;
         let progress = Progress::new("importing");
         let registered = gate.register(registration, &mut |done, all| progress.share(share(done, all)))?;
-        Ok(RegisteredDocument::new(&registered, &gate.ledger().account(&registration.name)?))
+        let (name, ledger) = (&registration.name, gate.ledger());
+        let warnings = registration.rules.as_ref().map_or(Vec::new(), |_| warning::about_budget(ledger, name));
+        Ok(RegisteredDocument::new(&registered, &ledger.account(name)?, warnings))
     }
 
     fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<NewAnalystDocument, Failure> {
         let gate = self.gate()?;
         let name = gate.add_analyst(dataset, analyst, rules)?;
-        warn_about_budget(gate.ledger(), &name)?;
         let account = AccountDocument::new(&gate.ledger().account(&name)?, None, &Sight::All);
-        Ok(NewAnalystDocument { dataset: dataset.clone(), account })
+        Ok(NewAnalystDocument {
+            dataset: dataset.clone(),
+            account,
+            warnings: warning::about_budget(gate.ledger(), &name),
+        })
     }
 
     fn payer(&self, dataset: &AccountName) -> Result<AccountName, Failure> {
         Ok(dataset.clone())
     }
 
-    fn knows_who_asks(&self) -> bool {
-        false
+    fn own_token(&self) -> Result<Option<TokenDocument>, Failure> {
+        Ok(None)
     }
 
     fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<Asked, Failure> {

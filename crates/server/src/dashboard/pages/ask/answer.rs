@@ -130,7 +130,7 @@ fn numbers_table(series: &Series<'_>, groups: &[&str]) -> Markup {
     for (at, group) in groups.iter().enumerate() {
         table = table.row_head(group, "wrap", move |point: &Point| html! { (point.group[at]) });
     }
-    let shown = |of: fn(&Estimate) -> String| move |point: &Point| html! { (point.estimate.as_ref().map_or_else(|| "unknown".to_string(), of)) };
+    let shown = |of: fn(&Estimate) -> String| move |point: &Point| html! { (point.estimate.as_ref().map_or_else(|| "not known".to_string(), of)) };
     let table = table
         .column(name, "number", shown(|estimate| estimate.value.text.clone()))
         .column("From", "number", shown(|estimate| estimate.interval[0].text.clone()))
@@ -138,11 +138,39 @@ fn numbers_table(series: &Series<'_>, groups: &[&str]) -> Markup {
         .column("Half width", "number", shown(|estimate| format!("± {}", estimate.half_width)));
     html! {
         (table.rows(series.points.iter().take(MOST)))
-        @if series.points.iter().any(|point| point.estimate.is_none()) {
-            p.help { "Of what is unknown nothing can be said: with so few rows the count may be 0." }
-        }
         @if series.points.len() > MOST {
             p.help { "The first " (MOST) " of " (series.points.len()) " rows. The document has all." }
+        }
+        (sums_and_counts(series, groups))
+    }
+}
+
+/// The averages that are not known, by their sums and counts.
+fn sums_and_counts(series: &Series<'_>, groups: &[&str]) -> Markup {
+    let unknown: Vec<&Point> = series.points.iter().filter(|point| point.estimate.is_none()).collect();
+    let name = series.column.name.as_str();
+    let (label, caption) = (format!("Sums and counts of {name}"), format!("The noisy sum and count of {name}"));
+    let mut table = Table::new(&label, &caption).class("numbers");
+    for (at, group) in groups.iter().enumerate() {
+        table = table.row_head(group, "wrap", move |point: &Point| html! { (point.group[at]) });
+    }
+    for (head, at) in [("Sum", 0), ("Count", 1)] {
+        let shown = move |of: fn(&Estimate) -> &str| move |point: &Point| html! { (point.sum_and_count.as_ref().map_or("not known", |parts| of(&parts[at]))) };
+        table = table
+            .column(head, "number", shown(|estimate| &estimate.value.text))
+            .column("From", "number", shown(|estimate| &estimate.interval[0].text))
+            .column("To", "number", shown(|estimate| &estimate.interval[1].text));
+    }
+    html! {
+        @if !unknown.is_empty() {
+            @if groups.is_empty() {
+                p { "This average is not known, because there may be no rows. Its noisy sum and count are below." }
+            } @else {
+                p {
+                    "Some averages are not known, because there may be no rows in their groups. Their noisy sums and counts are below."
+                }
+            }
+            (table.rows(unknown.into_iter().take(MOST)))
         }
     }
 }

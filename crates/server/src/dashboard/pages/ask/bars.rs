@@ -20,7 +20,7 @@ const LABEL: usize = 8;
 pub(super) fn bars(name: &str, points: &[Point]) -> Markup {
     let shown = &points[..points.len().min(MOST)];
     let Some(axis) = Axis::over(shown) else {
-        return html! { p.quiet-text { "There is nothing to draw: of no group can anything be said." } };
+        return html! { p.quiet-text { "There is nothing to draw: no value is known." } };
     };
     let foot = shown.len() * STEP;
     html! {
@@ -49,7 +49,7 @@ fn bar(axis: &Axis, point: &Point, top: usize) -> Markup {
     html! {
         text.label x="6" y=(top + 16) { (label(point)) }
         @match &point.estimate {
-            None => text.value x="100%" y=(top + 16) text-anchor="end" { "too few rows" },
+            None => text.value x="100%" y=(top + 16) text-anchor="end" { "not known" },
             Some(Estimate { value, interval: [low, high], .. }) => {
                 @let [zero, end] = [0.0, value.nearest].map(|value| axis.place(value));
                 @let [low, high] = [low, high].map(|end| percent(axis.place(end.nearest)));
@@ -166,7 +166,7 @@ mod tests {
     fn point(group: &str, value: f64, low: f64, high: f64) -> Point {
         let shown = |nearest: f64| Shown { text: nearest.to_string(), nearest };
         let estimate = Estimate { value: shown(value), interval: [low, high].map(shown), half_width: String::new() };
-        Point { group: vec![group.to_string()], estimate: Some(estimate) }
+        Point { group: vec![group.to_string()], estimate: Some(estimate), sum_and_count: None }
     }
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_chart_of_nothing_says_so_and_one_of_many_groups_shows_the_first() {
-        let nothing = [Point { group: Vec::new(), estimate: None }];
+        let nothing = [Point { group: Vec::new(), estimate: None, sum_and_count: None }];
         assert!(bars("n", &nothing).into_string().contains("nothing to draw"));
         let many: Vec<Point> = (0..MOST + 5).map(|at| point(&format!("g{at}"), 1.0, 0.0, 2.0)).collect();
         let chart = bars("n", &many).into_string();

@@ -49,10 +49,16 @@ pub(super) async fn explained(visitor: &Visitor, fields: &Fields) -> Result<Mark
 fn noise(explanation: &Explanation) -> Markup {
     html! {
         (super::noise::noise("95% within ±", &explanation.parts))
-        @if explanation.question.contains("AVG(") {
+        @if !explanation.averages.is_empty() {
             p.help {
                 "An average is such a sum over such a count, each within its width in 97.5 of 100 answers. How wide the interval of \
                  the average is depends on the count, and comes with the answer."
+            }
+        }
+        @for average in &explanation.averages {
+            @match average.has_too_few_rows() {
+                true => p.caution { strong { "Warning: " } (average) "." },
+                false => p.help { (average) "." },
             }
         }
     }

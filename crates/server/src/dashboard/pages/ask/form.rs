@@ -14,8 +14,8 @@ use crate::failure::Failure;
 
 /// What can be offered: the name in the form, and what people choose it by.
 const OFFERS: [(&str, &str); 4] = [
-    ("epsilon", "so much ε (Laplace noise)"),
-    ("gaussian", "so much μ (Gaussian noise)"),
+    ("epsilon", "a fixed ε (Laplace noise)"),
+    ("gaussian", "a fixed μ (Gaussian noise)"),
     ("error", "what an error costs (Laplace noise)"),
     ("error-gaussian", "what an error costs (Gaussian noise)"),
 ];

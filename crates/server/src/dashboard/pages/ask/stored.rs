@@ -10,11 +10,13 @@ pub(super) struct Series<'a> {
     pub(super) points: Vec<Point>,
 }
 
-/// A number with its interval; nothing where nothing can be said.
+/// A number with its interval; an average that is not known has its sum and count alone.
 pub(super) struct Point {
     /// The group, by the values of its columns.
     pub(super) group: Vec<String>,
     pub(super) estimate: Option<Estimate>,
+    /// The noisy sum and count of an average.
+    pub(super) sum_and_count: Option<[Estimate; 2]>,
 }
 
 /// A noisy value, and the interval for the noise on it.
@@ -48,19 +50,28 @@ fn points(answer: &AnswerDocument, at: usize, column: &AnswerColumn) -> Vec<Poin
         let cells = answer.columns.iter().zip(row).filter(|(column, _)| column.aggregate.is_none());
         cells.map(|(_, cell)| text(cell)).collect()
     };
-    let estimate = |row: &[Json]| row.get(at).and_then(|cell| Estimate::read(cell, column));
-    answer.rows.iter().map(|row| Point { group: group(row), estimate: estimate(row) }).collect()
+    // Half of the interval is as it was before it was clamped, where it is of one number.
+    let half_width = match column.parts.as_slice() {
+        [part] => Some(grouped(part.half_width.as_str())),
+        _ => None,
+    };
+    let point = |row: &Vec<Json>| {
+        let cell = row.get(at).unwrap_or(&Json::Null);
+        let estimate = Estimate::read(cell).map(|estimate| match &half_width {
+            Some(half_width) => Estimate { half_width: half_width.clone(), ..estimate },
+            None => estimate,
+        });
+        let sum_and_count = Estimate::read(&cell["sum"]).zip(Estimate::read(&cell["count"]));
+        Point { group: group(row), estimate, sum_and_count: sum_and_count.map(<[Estimate; 2]>::from) }
+    };
+    answer.rows.iter().map(point).collect()
 }
 
 impl Estimate {
-    fn read(cell: &Json, column: &AnswerColumn) -> Option<Estimate> {
+    fn read(cell: &Json) -> Option<Estimate> {
         let [low, high] = [0, 1].map(|end| Shown::read(&cell["interval"][end]));
         let (value, low, high) = (Shown::read(&cell["value"])?, low?, high?);
-        let half_width = match column.parts.as_slice() {
-            [part] => grouped(part.half_width.as_str()),
-            // A sum over a count: as wide as the two of them make it.
-            _ => half(&low, &high),
-        };
+        let half_width = half(&low, &high);
         Some(Estimate { value, interval: [low, high], half_width })
     }
 }
@@ -144,7 +155,8 @@ mod tests {
                     "noise":"discrete-laplace","sensitivity":1,"scale":10.0,"half_width":1029}]},
                 {"name":"a","aggregate":"AVG(x)","parts":[]}],
             "rows":[["north",{"value":-2003.50,"interval":[-3032.5,-974.5]},{"value":4.5,"interval":[4.25,5]}],
-                [true,{"value":7,"interval":[0,1036]},{"value":null,"interval":null}]],
+                [true,{"value":7,"interval":[0,1036]},{"value":null,"interval":null,
+                    "sum":{"value":-12.5,"interval":[-20,-5]},"count":{"value":3,"interval":[-1,7]}}]],
             "post_processing":[],"cost":{"epsilon":"0.1"},"accounts":[],"receipt":{"ledger":"0123456789abcdef0123456789abcdef","sequence":7,"hash":null,"record":null}}"#;
         let answer = AnswerDocument::read(document).unwrap();
         assert_eq!(groups(&answer), ["region"]);
@@ -170,5 +182,10 @@ mod tests {
         let counts = ["north: -2,003.50 in -3,032.5 to -974.5, ± 1,029", "true: 7 in 0 to 1,036, ± 1,029"];
         assert_eq!(shown, [counts, ["north: 4.5 in 4.25 to 5, ± 0.375", "true: nothing"]]);
         assert_eq!(series[0].points[0].estimate.as_ref().unwrap().value.nearest, -2003.5);
+        // An average without a value keeps what was paid for.
+        let [sum, count] = series[1].points[1].sum_and_count.as_ref().unwrap();
+        assert_eq!([&sum.value.text, &sum.interval[0].text, &sum.half_width], ["-12.5", "-20", "7.5"]);
+        assert_eq!([&count.value.text, &count.interval[1].text, &count.half_width], ["3", "7", "4"]);
+        assert!(series[0].points[0].sum_and_count.is_none());
     }
 }

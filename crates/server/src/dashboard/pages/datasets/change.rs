@@ -13,6 +13,7 @@ use crate::access::Action;
 use crate::dashboard::fields::Fields;
 use crate::dashboard::page::Section;
 use crate::dashboard::visitor::Visitor;
+use crate::dashboard::words;
 use crate::extract::{Body, Name};
 use crate::failure::Failure;
 use crate::routes::datasets;
@@ -37,7 +38,8 @@ pub(super) async fn add_analyst(visitor: Visitor, Name(name): Name, fields: Fiel
         let (_, added) = datasets::add_analyst(visitor.caller.clone(), Name(name.clone()), Body(new)).await?;
         let account = &added.0.account.account;
         Ok(format!(
-            "{account} may ask about {name}. Now make a token for it, with that account and the dataset {name}."
+            "{account} may ask about {name}. Now make a token for it, with that account and the dataset {name}.{}",
+            words::warnings(&added.0.warnings)
         ))
     };
     let added = added.await;

@@ -154,6 +154,12 @@ pub(super) fn file_fields(filled: &Fields) -> Markup {
             label for="file" { "CSV file, with a header" }
             input #file name="file" type="file" accept=".csv,text/csv" required[filled.get("upload").is_none()];
         }
+        div.row {
+            (Input::new("delimiter", "Separator", filled).placeholder(",")
+                .help("One sign, or the word tab. Left empty, it is the one that the first line has most often."))
+            (Input::new("encoding", "Encoding", filled).placeholder("utf-8").help("Such as latin1. Left empty, it is UTF-8."))
+            (Input::new("missing", "Text for a missing value", filled).placeholder("NA").help("Besides an empty field."))
+        }
     }
 }
 

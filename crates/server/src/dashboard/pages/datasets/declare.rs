@@ -26,8 +26,8 @@ pub(super) fn declaration_fields(filled: &Fields) -> Markup {
         h3 { "What is declared" }
         p.help { "How much noise an answer needs follows from this alone, and never from the data." }
         div.row {
-            (Input::new("unit", "Whose privacy is protected", filled).placeholder("row")
-                .help("row, or the column that names a person or another unit."))
+            (Input::new("unit", "Whose privacy is protected", filled).required(true).placeholder("row")
+                .help("row if every row is about another person, or the column that tells whose rows they are."))
             (Input::new("max_rows", "The most rows of one unit that count", filled).help("Goes with a column."))
             (choice("neighbours", "Neighbours", relations, filled.get("neighbours"),
                 "What nobody may tell apart: data with one unit more or less, or with one in another's place."))
@@ -71,18 +71,25 @@ pub(super) fn schema(fields: &Fields) -> Result<SchemaDocument, Failure> {
         declaration.neighbours = Neighbours::from_name(name)?;
     }
     let lines = |name: &str| {
-        let text = fields.get(name).unwrap_or_default().lines();
-        text.map(str::trim).filter(|line| !line.is_empty()).map(str::to_string).collect::<Vec<String>>()
+        let lines = fields.get(name).unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty());
+        let lines: Vec<String> = lines.map(str::to_string).collect();
+        match Declaration::column_given_twice(&lines) {
+            None => Ok(lines),
+            Some(column) => Err(Failure::new(
+                Code::BadRequest,
+                format!("the {name} have two lines for the column {column}; write one"),
+            )),
+        }
     };
-    lines("types").iter().try_for_each(|line| declaration.add_type(line))?;
-    lines("bounds").iter().try_for_each(|line| declaration.add_bounds(line))?;
-    lines("categories").iter().try_for_each(|line| declaration.add_categories(line))?;
-    Ok(SchemaDocument::of(&declaration))
+    lines("types")?.iter().try_for_each(|line| declaration.add_type(line))?;
+    lines("bounds")?.iter().try_for_each(|line| declaration.add_bounds(line))?;
+    lines("categories")?.iter().try_for_each(|line| declaration.add_categories(line))?;
+    Ok(SchemaDocument::of(&declaration)?)
 }
 
 fn unit(fields: &Fields) -> Result<PrivacyUnit, Failure> {
     let wrong = |detail: String| Err(Failure::new(Code::BadRequest, detail));
-    match (fields.get("unit").unwrap_or("row"), fields.get("max_rows")) {
+    match (fields.required("unit", "whose privacy is protected")?, fields.get("max_rows")) {
         ("row", None) => Ok(PrivacyUnit::Row),
         ("row", Some(_)) => {
             wrong("the most rows of one unit go with a column, not with row; leave them out, or name the column".into())
@@ -120,25 +127,36 @@ mod tests {
         expected.add_bounds("age=0..120").unwrap();
         expected.add_bounds("income=0..200000/0.5").unwrap();
         expected.add_categories("region=north,south").unwrap();
-        assert_eq!(declared.unwrap(), SchemaDocument::of(&expected));
-        assert_eq!(schema(&Fields::default()).unwrap(), SchemaDocument::of(&Declaration::default()));
-        assert_eq!(schema(&fields(&[("unit", "row")])).unwrap(), SchemaDocument::of(&Declaration::default()));
+        assert_eq!(declared.unwrap(), SchemaDocument::of(&expected).unwrap());
+        let mut rows = Declaration::default();
+        rows.unit = Some(PrivacyUnit::Row);
+        assert_eq!(schema(&fields(&[("unit", "row")])).unwrap(), SchemaDocument::of(&rows).unwrap());
+    }
+
+    #[test]
+    fn a_declaration_without_a_unit_is_an_error_that_says_so() {
+        let failure = schema(&Fields::default()).unwrap_err();
+        assert!(failure.0.code == Code::BadRequest && failure.0.detail.contains("whose privacy"), "{failure:?}");
     }
 
     #[test]
     fn what_cannot_be_declared_is_said_with_its_value() {
         for (name, value, word) in [
-            ("unit", "person", "person"),
             ("max_rows", "3", "column"),
             ("neighbours", "none", "none"),
             ("bounds", "age", "age"),
             ("bounds", "age=0..x", "x"),
             ("categories", "region", "region"),
             ("types", "zip=number", "number"),
+            ("bounds", "age=0..120\n age =0..90", "column age"),
+            ("categories", "region=north\nregion=south", "column region"),
+            ("types", "zip=text\nzip=real", "column zip"),
         ] {
-            let failure = schema(&fields(&[(name, value)])).unwrap_err();
+            let failure = schema(&fields(&[("unit", "row"), (name, value)])).unwrap_err();
             assert!(failure.0.code == Code::BadRequest && failure.0.detail.contains(word), "{failure:?}");
         }
+        let failure = schema(&fields(&[("unit", "person")])).unwrap_err();
+        assert!(failure.0.detail.contains("person"), "{failure:?}");
         let failure = schema(&fields(&[("unit", "person"), ("max_rows", "many")])).unwrap_err();
         assert!(failure.0.detail.contains("many"), "{failure:?}");
     }

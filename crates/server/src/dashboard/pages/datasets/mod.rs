@@ -60,7 +60,7 @@ async fn content(visitor: &Visitor) -> Result<Markup, Failure> {
 
 fn nothing_yet(visitor: &Visitor) -> &'static str {
     match visitor.caller.token.role {
-        Role::Analyst => "Your token is for no dataset; its owner can make one that is.",
+        Role::Analyst => "Your token covers no dataset. Ask an owner for a token that does.",
         _ => "There are no datasets yet. An owner registers one: a CSV file, or a table of PostgreSQL.",
     }
 }

@@ -3,6 +3,8 @@
 use taximeter_api::words::thousands;
 use taximeter_api::{ImportedDocument, RegisteredDocument};
 
+use crate::dashboard::words::warnings;
+
 /// The sentences that the next page begins with.
 pub(super) fn words(registered: &RegisteredDocument, is_from_a_file: bool) -> String {
     let RegisteredDocument { dataset, version, schema, .. } = registered;
@@ -35,7 +37,7 @@ pub(super) fn words(registered: &RegisteredDocument, is_from_a_file: bool) -> St
     if registered.unchanged {
         sentences.push("It has the same data as the version before.".to_string());
     }
-    sentences.join(" ")
+    sentences.join(" ") + &warnings(&registered.warnings)
 }
 
 fn about_rows(imported: &ImportedDocument) -> Vec<String> {

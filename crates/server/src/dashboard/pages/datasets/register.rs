@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::Request;
 use axum::response::Response;
 use maud::{Markup, html};
-use taximeter_api::{CsvFormDocument, NewData, NewDataset};
+use taximeter_api::{Code, CsvFormDocument, NewData, NewDataset};
 use taximeter_ledger::AccountName;
 
 use super::dataset::file_fields;
@@ -122,7 +122,25 @@ pub(super) async fn uploaded(state: &State, request: Request) -> Result<(Fields,
     };
     let id = fields.required("upload", "the file").map(str::to_string);
     let skip_bad_rows = fields.is_ticked("skip_bad_rows");
-    Ok((fields, id.map(|id| NewData::Upload { id, skip_bad_rows, form: CsvFormDocument::default() })))
+    let data = id.and_then(|id| Ok(NewData::Upload { id, skip_bad_rows, form: csv_form(&fields)? }));
+    Ok((fields, data))
+}
+
+/// How the file is written, as far as it is said.
+fn csv_form(fields: &Fields) -> Result<CsvFormDocument, Failure> {
+    let delimiter = match fields.get("delimiter") {
+        None => None,
+        Some("tab") => Some('\t'),
+        Some(text) => match text.chars().collect::<Vec<_>>().as_slice() {
+            [sign] => Some(*sign),
+            _ => {
+                let detail = format!("the separator is {text:?}; write one sign, such as ;, or the word tab");
+                return Err(Failure::new(Code::BadRequest, detail));
+            }
+        },
+    };
+    let missing = fields.get("missing").map(str::to_string).into_iter().collect();
+    Ok(CsvFormDocument { delimiter, encoding: fields.get("encoding").map(str::to_string), missing })
 }
 
 pub(super) async fn register_postgres(visitor: Visitor, fields: Fields) -> Response {

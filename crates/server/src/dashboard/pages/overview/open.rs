@@ -11,7 +11,7 @@ use crate::dashboard::fields::Fields;
 use crate::dashboard::form::{Input, check, choice};
 use crate::dashboard::page::Section;
 use crate::dashboard::visitor::Visitor;
-use crate::dashboard::words::account_path;
+use crate::dashboard::words::{self, account_path};
 use crate::extract::Body;
 use crate::failure::Failure;
 use crate::routes::accounts;
@@ -95,7 +95,8 @@ pub(super) async fn open(visitor: Visitor, fields: Fields) -> Response {
     match opened {
         Ok((_, opened)) => {
             let name = &opened.account.account;
-            visitor.done(format!("{name} is open, by record {}.", opened.sequence), &account_path(name))
+            let notice = format!("{name} is open, by record {}.{}", opened.sequence, words::warnings(&opened.warnings));
+            visitor.done(notice, &account_path(name))
         }
         Err(failure) => visitor.page_again(Section::Accounts, TITLE, failure, form(&visitor, &fields, true)),
     }

@@ -125,7 +125,7 @@ fn end_of_day(day: &str) -> Option<String> {
     Some(next.to_zoned(TimeZone::UTC).ok()?.timestamp().to_string())
 }
 
-fn secret(CreatedToken { secret, token }: &CreatedToken) -> Markup {
+fn secret(CreatedToken { secret, token, warnings }: &CreatedToken) -> Markup {
     html! {
         section.panel aria-labelledby="made" {
             h2 #made { "The token of " (token.principal) }
@@ -135,6 +135,7 @@ fn secret(CreatedToken { secret, token }: &CreatedToken) -> Markup {
                     (token.principal) " in a way that nobody else can read."
                 }
             }
+            @for warning in warnings { p.caution { "Warning: " (warning) "." } }
             label for="secret" { strong { "Token" } }
             textarea.secret #secret readonly rows="3" autocomplete="off" spellcheck="false" { (secret) }
             button.quiet type="button" data-copies="secret" hidden { "Copy" }

@@ -107,6 +107,6 @@ pub(super) async fn revoke(visitor: Visitor, Segment(id): Segment, _: Fields) ->
         return (cookie, Redirect::to("/sign-in")).into_response();
     }
     let notice =
-        format!("The token {} of {} is revoked, and whoever used it is signed out.", token.id, token.principal);
+        format!("The token {} of {} is revoked, and anyone using it is signed out.", token.id, token.principal);
     visitor.done(notice, "/tokens")
 }
