@@ -18,8 +18,8 @@ impl Budget {
     /// A budget with nothing set aside for the mechanisms' own δ_i.
     pub fn new(epsilon: Amount, delta: Amount) -> Result<Budget, Error> {
         if delta >= Amount::ONE {
-            let why = format!("delta is {delta}; it must be below 1, and well below 1 to mean anything");
-            return Err(Error::parameter("budget", why));
+            let needs = "its delta must be below 1, and well below 1 to mean anything";
+            return Err(Error::parameter("budget", format_args!("({epsilon}, {delta})"), needs));
         }
         Ok(Budget { epsilon, delta, mechanism_delta: Amount::ZERO })
     }
@@ -27,11 +27,8 @@ impl Budget {
     /// The same budget with a part of δ_g set aside for the mechanisms' own δ_i.
     pub fn with_mechanism_delta(self, mechanism_delta: Amount) -> Result<Budget, Error> {
         if mechanism_delta > self.delta {
-            let why = format!(
-                "{mechanism_delta} is set aside for the mechanisms, but the budget's whole delta is {}; set aside a part of it",
-                self.delta
-            );
-            return Err(Error::parameter("mechanism_delta", why));
+            let needs = format!("the budget's whole delta is {}; set aside a part of it", self.delta);
+            return Err(Error::parameter("mechanism_delta", mechanism_delta, needs));
         }
         Ok(Budget { mechanism_delta, ..self })
     }

@@ -1,6 +1,8 @@
 use std::fmt;
 
 use crate::cost::Cost;
+use crate::filter::FilterRule;
+use crate::odometer::OdometerRule;
 
 /// What went wrong.
 ///
@@ -25,8 +27,19 @@ pub enum ErrorKind {
     Parameter {
         /// Its name, as in the tables of rules and kinds of cost.
         name: &'static str,
-        /// Why its value cannot be used, with the value and what would do.
-        why: String,
+        /// Its value, as text.
+        value: String,
+        /// What would do.
+        needs: String,
+    },
+    /// A parameter that the chosen rule does not have.
+    ForeignParameter {
+        /// The rule.
+        rule: &'static str,
+        /// The parameter.
+        name: String,
+        /// The parameters that it has.
+        known: Vec<&'static str>,
     },
     /// A rule that does not take a budget.
     Budget {
@@ -50,8 +63,10 @@ pub enum ErrorKind {
         rule: &'static str,
         /// The cost.
         cost: Cost,
-        /// The rules that have one.
-        others: Vec<&'static str>,
+        /// The filter rules that have one.
+        filters: Vec<&'static str>,
+        /// The odometer rules that have one.
+        odometers: Vec<&'static str>,
     },
     /// A build whose elementary functions are not correctly rounded, so that no bound would hold.
     Rounding {
@@ -74,12 +89,20 @@ impl Error {
         Error::new(ErrorKind::Text { what, why: why.into() })
     }
 
-    pub(crate) fn parameter(name: &'static str, why: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Parameter { name, why: why.into() })
+    pub(crate) fn parameter(name: &'static str, value: impl fmt::Display, needs: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Parameter { name, value: value.to_string(), needs: needs.into() })
     }
 
     pub(crate) fn budget(rule: &'static str, why: impl Into<String>) -> Error {
         Error::new(ErrorKind::Budget { rule, why: why.into() })
+    }
+
+    /// A cost for which a rule has no theorem, with the rules that have one.
+    pub(crate) fn unsupported(rule: &'static str, cost: &Cost) -> Error {
+        let kind = cost.kind();
+        let filters = FilterRule::ALL.into_iter().filter(|rule| rule.takes(kind)).map(FilterRule::name).collect();
+        let odometers = OdometerRule::ALL.into_iter().filter(|rule| rule.takes(kind)).map(OdometerRule::name).collect();
+        Error::new(ErrorKind::UnsupportedCost { rule, cost: *cost, filters, odometers })
     }
 
     #[cfg(feature = "serde")]
@@ -111,7 +134,7 @@ impl Error {
         &self.0
     }
 
-    /// A cost for which the chosen rule has no theorem; the message names a rule that has one.
+    /// A cost for which the chosen rule has no theorem; the message names those that have one.
     pub fn is_unsupported_cost(&self) -> bool {
         matches!(*self.0, ErrorKind::UnsupportedCost { .. })
     }
@@ -120,8 +143,15 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            ErrorKind::Text { why, .. } | ErrorKind::Parameter { why, .. } | ErrorKind::State { why } => {
-                f.write_str(why)
+            ErrorKind::Text { why, .. } | ErrorKind::State { why } => f.write_str(why),
+            ErrorKind::Parameter { name, value, needs } => {
+                write!(f, "{} cannot be {value}: {needs}", name.replace('_', " "))
+            }
+            ErrorKind::ForeignParameter { rule, name, known } if known.is_empty() => {
+                write!(f, "the rule {rule} has no parameter {name}, and no other; omit it or choose another rule")
+            }
+            ErrorKind::ForeignParameter { rule, name, known } => {
+                write!(f, "the rule {rule} has no parameter {name}; it has {}", known.join(", "))
             }
             ErrorKind::Budget { rule, why } => write!(f, "the rule {rule} {why}"),
             ErrorKind::UnknownName { what, name, known } => {
@@ -131,13 +161,9 @@ impl fmt::Display for Error {
                 write!(f, "this build does not round {function} correctly, so no bound would hold; ")?;
                 f.write_str("build core-math in double precision and without flags such as -ffast-math")
             }
-            ErrorKind::UnsupportedCost { rule, cost, others } => {
-                write!(f, "the rule {rule} has no theorem for a cost known as {cost}")?;
-                match others.as_slice() {
-                    [] => Ok(()),
-                    [other] => write!(f, "; use {other}"),
-                    others => write!(f, "; use one of: {}", others.join(", ")),
-                }
+            ErrorKind::UnsupportedCost { rule, cost, filters, odometers } => {
+                write!(f, "the rule {rule} has no theorem for a cost known as {cost}; ")?;
+                write!(f, "filters that have one: {}; odometers: {}", filters.join(", "), odometers.join(", "))
             }
         }
     }

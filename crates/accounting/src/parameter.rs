@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::amount::Amount;
 use crate::cost::Number;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind, excerpt};
 
 /// The parameters that were given, by name, as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,19 +18,13 @@ impl Given {
 
     /// An amount, which must not need rounding; nothing if it was not given.
     pub(crate) fn amount(&self, name: &'static str) -> Result<Option<Amount>, Error> {
-        let parse = |text: &String| {
-            Amount::parse_exact(text).map_err(|error| Error::parameter(name, format!("{name}: {error}")))
-        };
+        let parse = |text: &String| Amount::parse_exact(text).map_err(|error| unreadable(name, text, error));
         self.0.get(name).map(parse).transpose()
     }
 
     /// A whole number; nothing if it was not given.
     pub(crate) fn whole(&self, name: &'static str) -> Result<Option<u64>, Error> {
-        let parse = |text: &String| {
-            text.trim().parse().map_err(|_| {
-                Error::parameter(name, format!("{name}: {text:?} is not a whole number; write for instance 1000000"))
-            })
-        };
+        let parse = |text: &String| text.trim().parse().map_err(|_| unreadable(name, text, "write a whole number"));
         self.0.get(name).map(parse).transpose()
     }
 
@@ -60,13 +54,18 @@ impl IntoIterator for Given {
     }
 }
 
+fn unreadable(name: &'static str, text: &str, needs: impl ToString) -> Error {
+    Error::parameter(name, excerpt(text), needs.to_string())
+}
+
 /// A parameter that a rule does not have is a mistake.
 pub(crate) fn require_known(rule: &'static str, parameters: &[Number], given: &Given) -> Result<(), Error> {
     match given.names().find(|name| parameters.iter().all(|parameter| parameter.name != *name)) {
         None => Ok(()),
-        Some(foreign) => {
-            let why = format!("the rule {rule} has no parameter {foreign:?}; omit it or choose another rule");
-            Err(Error::parameter("parameters", why))
-        }
+        Some(foreign) => Err(Error::new(ErrorKind::ForeignParameter {
+            rule,
+            name: foreign.to_string(),
+            known: parameters.iter().map(|parameter| parameter.name).collect(),
+        })),
     }
 }

@@ -10,6 +10,8 @@ pub(crate) struct Theorem {
     pub(crate) long: &'static str,
     /// A cost needs one of these measures.
     pub(crate) needs: &'static [Measure],
+    /// Whether a part of δ goes to the theorem itself.
+    pub(crate) needs_delta: bool,
     pub(crate) parameters: &'static [Number],
 }
 
@@ -55,12 +57,12 @@ macro_rules! answer_from_theorem {
 
             /// An error that names the rules that take the cost, if this one does not.
             pub fn require_takes(self, cost: &Cost) -> Result<(), Error> {
-                let kind = cost.kind();
-                if self.takes(kind) {
-                    return Ok(());
-                }
-                let others = $Rule::ALL.into_iter().filter(|rule| rule.takes(kind)).map($Rule::name).collect();
-                Err(Error::new(ErrorKind::UnsupportedCost { rule: self.name(), cost: *cost, others }))
+                if self.takes(cost.kind()) { Ok(()) } else { Err(Error::unsupported(self.name(), cost)) }
+            }
+
+            /// Whether it needs a δ for itself, besides those of the mechanisms.
+            pub fn needs_delta(self) -> bool {
+                self.theorem().needs_delta
             }
         }
     };

@@ -86,11 +86,11 @@ fn what_costs_nothing_is_admitted_and_changes_nothing() {
 }
 
 #[test]
-fn a_cost_without_a_theorem_is_an_error_that_names_a_rule_that_has_one() {
+fn a_cost_without_a_theorem_is_an_error_that_names_the_filters_and_odometers_that_have_one() {
     for (rule, kind, named) in [
         (FilterRule::Basic, CostKind::Gaussian, "zcdp, renyi, residue"),
-        (FilterRule::Residue, CostKind::SampledGaussian, "use renyi"),
-        (FilterRule::Zcdp, CostKind::SampledGaussian, "use renyi"),
+        (FilterRule::Residue, CostKind::SampledGaussian, "filters that have one: renyi; odometers: renyi-mixture"),
+        (FilterRule::Zcdp, CostKind::SampledGaussian, "filters that have one: renyi; odometers: renyi-mixture"),
         (FilterRule::Advanced, CostKind::Zcdp, "zcdp, renyi"),
         (FilterRule::Whitehouse, CostKind::Gaussian, "residue"),
         (FilterRule::Residue, CostKind::DiscreteGaussian, "zcdp, renyi"),

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use taximeter_accounting::reference::FixedRounds;
 use taximeter_accounting::{
-    Amount, Budget, Cost, CostKind, Granularity, Odometer, OdometerParameters, OdometerRule, OdometerSpec, PricedCost,
-    residue_of,
+    Amount, Budget, Cost, CostKind, ErrorKind, Granularity, Odometer, OdometerParameters, OdometerRule, OdometerSpec,
+    PricedCost, residue_of,
 };
 
 fn amount(text: &str) -> Amount {
@@ -70,11 +70,14 @@ fn a_cost_without_a_theorem_is_an_error_that_names_the_rule_that_has_one() {
     for rule in OdometerRule::ALL {
         let mut odometer = odometer(rule, "1e-6");
         let before = odometer.clone();
-        for kind in [CostKind::Gaussian, CostKind::DiscreteGaussian, CostKind::Zcdp] {
+        for kind in [CostKind::SampledGaussian, CostKind::DiscreteGaussian, CostKind::Zcdp] {
             match odometer.charge(&kind.example().with_size(amount("0.1"))) {
                 Ok(()) => assert_eq!(rule, OdometerRule::RenyiMixture),
                 Err(error) => {
-                    assert!(error.is_unsupported_cost() && error.to_string().contains("renyi-mixture"), "{error}");
+                    assert!(
+                        error.is_unsupported_cost() && error.to_string().contains("renyi; odometers: renyi-mixture"),
+                        "{error}"
+                    );
                     assert_eq!(odometer, before);
                 }
             }
@@ -102,12 +105,38 @@ fn parameters_outside_a_theorem_are_refused_when_the_odometer_is_made() {
         (with_granularity(Granularity::Gamma(amount("0.3"))), "at most 0.25"),
         (with(OdometerParameters::FreeX { x: Some(Amount::ZERO) }), "above 0"),
         (with(OdometerParameters::Stitched { v0: Some(Amount::ZERO), slack: None }), "above 0"),
-        (with(OdometerParameters::RenyiMixture { scale: Some(Amount::ZERO), slack: None }), "scale must be above 0"),
+        (
+            with(OdometerParameters::RenyiMixture { scale: Some(Amount::ZERO), slack: None }),
+            "scale cannot be 0: it must be above 0",
+        ),
         (with(OdometerParameters::Basic { slack: Some(Amount::ONE) }), "set something aside"),
         (refused(all_set_aside), "set less aside"),
     ] {
         assert!(error.contains(part), "{error}");
     }
+}
+
+#[test]
+fn an_error_about_a_parameter_holds_its_name_its_value_and_what_would_do() {
+    let read = |name: &str, text: &str| {
+        OdometerParameters::read(OdometerRule::Advanced, [(name, text)].into_iter().collect()).unwrap_err()
+    };
+    let made = |granularity| {
+        let parameters = OdometerParameters::Advanced { granularity: Some(granularity) };
+        Odometer::new(OdometerSpec { parameters, ..OdometerSpec::new(OdometerRule::Advanced, amount("1e-6")) })
+            .unwrap_err()
+    };
+    for (error, expected) in [
+        (made(Granularity::Records(1)), ("n", "1", "it must be at least 2")),
+        (made(Granularity::Gamma(amount("0.3"))), ("granularity", "0.3", "it must be above 0 and at most 0.25")),
+        (read("n", "many"), ("n", "\"many\"", "write a whole number")),
+    ] {
+        let ErrorKind::Parameter { name, value, needs } = error.kind() else { panic!("{error:?}") };
+        assert_eq!((*name, value.as_str(), needs.as_str()), expected);
+    }
+    let foreign = read("order", "2");
+    let ErrorKind::ForeignParameter { rule, name, known } = foreign.kind() else { panic!("{foreign:?}") };
+    assert_eq!((*rule, name.as_str(), known.as_slice()), ("advanced", "order", &["n", "granularity"][..]));
 }
 
 /// The number itself is above Σε, and so is what people and programs see of it.
@@ -418,5 +447,5 @@ fn a_stored_odometer_of_another_kind_is_not_read() {
     check(&alone, "[\"0\",", "[", "without a scale has 25 sums; the stored state has 24");
     check(&alone, "\"scale\":null", "\"scale\":\"20\"", "with a scale has 29 sums; the stored state has 25");
     check(&beside, "\"scale\":\"20.0816\"", "\"scale\":null", "without a scale has 25 sums; the stored state has 29");
-    check(&beside, "\"scale\":\"20.0816\"", "\"scale\":\"0\"", "scale must be above 0");
+    check(&beside, "\"scale\":\"20.0816\"", "\"scale\":\"0\"", "scale cannot be 0: it must be above 0");
 }

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use crate::journal::{RawRecord, raw_record};
 use crate::number::Computed;
 use crate::problem::Problem;
-use crate::rules::{FilterRequest, OdometerRequest, named};
+use crate::rules::{FilterRequest, OdometerRequest, filter_parameters, named, odometer_parameters};
 use crate::sight::Sight;
 
 /// Everything about an account.
@@ -55,6 +55,7 @@ pub struct FilterDocument {
     /// The budget.
     pub budget: BudgetDocument,
     /// The rule's own parameters.
+    #[schema(schema_with = filter_parameters)]
     pub parameters: BTreeMap<String, String>,
     /// The largest single cost.
     pub max_cost: Option<Amount>,
@@ -130,6 +131,7 @@ pub struct OdometerDocument {
     /// The part of it that is set aside for the mechanisms' own deltas.
     pub mechanism_delta: Amount,
     /// The rule's own parameters.
+    #[schema(schema_with = odometer_parameters)]
     pub parameters: BTreeMap<String, String>,
     /// What a reading means.
     pub guarantee: String,

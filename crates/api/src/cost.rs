@@ -1,5 +1,7 @@
 //! Costs in requests and documents.
 
+use std::ops::Bound;
+
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
@@ -38,7 +40,7 @@ impl ToSchema for CostSchema {
 
 impl PartialSchema for CostSchema {
     fn schema() -> RefOr<Schema> {
-        one_of_kinds(|number| text(number.help, AMOUNT, None).build(), false, "A cost: its kind, and its parameter.")
+        one_of_kinds(|number| text(&number.help(), AMOUNT, None).build(), false, "A cost: its kind, and its parameter.")
     }
 }
 
@@ -85,24 +87,36 @@ impl PartialSchema for DeclaredCostSchema {
     fn schema() -> RefOr<Schema> {
         let description = "A cost as it is declared. Amounts are decimal numbers, best in text: they are read from their digits, \
                            exactly, and rounded up where they are too long.";
-        one_of_kinds(|number| declared(number.help), true, description)
+        one_of_kinds(|number| in_range(declared(&number.help()), number).build(), true, description)
     }
 }
 
 /// An object with nothing else in it.
-fn closed(builder: ObjectBuilder) -> ObjectBuilder {
+pub(crate) fn closed(builder: ObjectBuilder) -> ObjectBuilder {
     builder
         .schema_type(SchemaType::Type(Type::Object))
         .additional_properties(Some(AdditionalProperties::FreeForm(false)))
 }
 
 /// An amount as it is declared, with or without quotes.
-fn declared(description: &str) -> Object {
-    text(description, AMOUNT, None)
-        .schema_type(SchemaType::Array(vec![Type::String, Type::Number]))
-        .minimum(Some(0))
-        .examples(["0.1"])
-        .build()
+fn declared(description: &str) -> ObjectBuilder {
+    text(description, AMOUNT, None).schema_type(SchemaType::Array(vec![Type::String, Type::Number])).minimum(Some(0))
+}
+
+/// The range of a number from its table, and its example. A range binds where the number stands without quotes.
+pub(crate) fn in_range(object: ObjectBuilder, number: &Number) -> ObjectBuilder {
+    let (least, most) = number.range;
+    let object = match least {
+        Bound::Unbounded => object.minimum(Some(0)),
+        Bound::Included(least) => object.minimum(Some(least.approximate())),
+        Bound::Excluded(least) => object.exclusive_minimum(Some(least.approximate())),
+    };
+    let object = match most {
+        Bound::Unbounded => object,
+        Bound::Included(most) => object.maximum(Some(most.approximate())),
+        Bound::Excluded(most) => object.exclusive_maximum(Some(most.approximate())),
+    };
+    object.multiple_of(number.whole.then_some(1)).examples([number.example])
 }
 
 /// An amount that is offered, as text or as a number: it is read from its digits.
@@ -120,7 +134,7 @@ impl ToSchema for OfferedAmount {}
 
 impl PartialSchema for OfferedAmount {
     fn schema() -> RefOr<Schema> {
-        declared("An amount, best in text: it is read from its digits, exactly.").into()
+        declared("An amount, best in text: it is read from its digits, exactly.").examples(["0.1"]).into()
     }
 }
 
@@ -151,4 +165,4 @@ impl PartialSchema for AmountDocument {
 }
 
 /// An amount in text.
-const AMOUNT: &str = r"^\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$";
+pub(crate) const AMOUNT: &str = r"^\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$";

@@ -142,6 +142,7 @@ impl From<taximeter_accounting::Error> for Problem {
         use taximeter_accounting::ErrorKind::*;
         let parameter = match error.kind() {
             Parameter { name, .. } => Some(name.to_string()),
+            ForeignParameter { name, .. } => Some(name.clone()),
             Budget { .. } => Some("budget".to_string()),
             _ => None,
         };

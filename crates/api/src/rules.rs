@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use taximeter_accounting::{
-    Amount, Filter, FilterParameters, FilterRule, FilterSpec, Odometer, OdometerParameters, OdometerRule, OdometerSpec,
-    OnHalt,
+    Amount, Filter, FilterParameters, FilterRule, FilterSpec, Number, Odometer, OdometerParameters, OdometerRule,
+    OdometerSpec, OnHalt,
 };
+use utoipa::openapi::schema::{Object, ObjectBuilder};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::account::{BudgetDocument, zero};
-use crate::cost::DeclaredCost;
+use crate::cost::{AMOUNT, DeclaredCost, closed, in_range};
 use crate::problem::Problem;
-use crate::text::one_of;
+use crate::text::{one_of, text};
 
 /// A filter to decide with.
 #[skip_serializing_none]
@@ -27,6 +28,7 @@ pub struct FilterRequest {
     pub budget: BudgetDocument,
     /// The rule's own parameters, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(schema_with = filter_parameters)]
     pub parameters: BTreeMap<String, String>,
     /// A cost that is expected: parameters that are left out are chosen for it.
     #[serde(rename = "for")]
@@ -52,8 +54,12 @@ pub struct OdometerRequest {
     pub mechanism_delta: Amount,
     /// The rule's own parameters, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(schema_with = odometer_parameters)]
     pub parameters: BTreeMap<String, String>,
 }
+
+/// A whole number in text.
+const WHOLE: &str = r"^\s*\+?[0-9]+\s*$";
 
 fn refuse() -> OnHalt {
     OnHalt::Refuse
@@ -87,6 +93,30 @@ impl PartialSchema for OdometerRuleSchema {
     fn schema() -> RefOr<Schema> {
         one_of(OdometerRule::ALL.map(|rule| (rule.name(), rule.short())))
     }
+}
+
+/// The parameters of the filter rules, from their table.
+pub(crate) fn filter_parameters() -> Object {
+    parameters(FilterRule::ALL.map(|rule| (rule.name(), rule.parameters())))
+}
+
+/// The parameters of the odometer rules, from their table.
+pub(crate) fn odometer_parameters() -> Object {
+    parameters(OdometerRule::ALL.map(|rule| (rule.name(), rule.parameters())))
+}
+
+/// An object with the parameters of all rules; which rule has which is in its description.
+fn parameters<const N: usize>(rules: [(&str, &'static [Number]); N]) -> Object {
+    let names = |numbers: &[Number]| numbers.iter().map(|number| number.name).collect::<Vec<_>>().join(", ");
+    let with_parameters = rules.iter().filter(|(_, numbers)| !numbers.is_empty());
+    let described = with_parameters.map(|(rule, numbers)| format!("`{rule}`: {}", names(numbers))).collect::<Vec<_>>();
+    let object = ObjectBuilder::new().description(Some(format!("The rule's own parameters. {}", described.join("; "))));
+    let numbers = rules.iter().flat_map(|(_, numbers)| numbers.iter());
+    let property = |object: ObjectBuilder, number: &Number| {
+        let pattern = if number.whole { WHOLE } else { AMOUNT };
+        object.property(number.name, in_range(text(&number.help(), pattern, None), number))
+    };
+    closed(numbers.fold(object, property)).build()
 }
 
 #[derive(ToSchema)]
@@ -158,7 +188,7 @@ pub fn specs(
     let at_delta = match (at_delta, budget) {
         (Some(at_delta), _) => *at_delta,
         (None, Some(budget)) => budget.delta(),
-        (None, None) if *rule == Some(OdometerRule::Basic) && mechanism_delta.is_zero() => Amount::ZERO,
+        (None, None) if rule.is_some_and(|rule| !rule.needs_delta()) && mechanism_delta.is_zero() => Amount::ZERO,
         (None, None) => {
             return Err(Problem::bad_request(
                 "without a budget the odometer needs a delta to read at; give one, for instance at_delta 1e-6",

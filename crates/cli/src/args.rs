@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use taximeter_accounting::{
     Amount, Budget, Cost, CostForm, CostKind, Error, FilterParameters, FilterRule, FilterSpec, Given, Number,
@@ -69,10 +69,8 @@ impl Args for CostArgs {
             command.arg(Arg::new(form.name).long(form.name).value_name(value).help(help).help_heading(COST))
         });
         optional_numbers().into_iter().fold(command, |command, number| {
-            let default = number.default.unwrap_or_default();
-            let help = format!("{} [default: {default}]", number.help);
             let name = number.name.to_uppercase();
-            command.arg(Arg::new(number.name).long(number.name).value_name(name).help(help).help_heading(COST))
+            command.arg(Arg::new(number.name).long(number.name).value_name(name).help(number.help()).help_heading(COST))
         })
     }
 
@@ -95,7 +93,7 @@ impl FromArgMatches for CostArgs {
     }
 }
 
-fn forms() -> impl Iterator<Item = (CostKind, &'static CostForm)> {
+pub fn forms() -> impl Iterator<Item = (CostKind, &'static CostForm)> {
     CostKind::ALL.into_iter().flat_map(|kind| kind.forms().iter().map(move |form| (kind, form)))
 }
 
@@ -192,7 +190,7 @@ impl Args for RuleArgs {
     fn augment_args(command: Command) -> Command {
         rule_parameters().into_iter().fold(command, |command, parameter| {
             let arg = Arg::new(parameter.name).long(parameter.name).value_name(parameter.name.to_uppercase());
-            command.arg(arg.help(parameter.help).help_heading("Parameters of the rules"))
+            command.arg(arg.help(parameter.help()).help_heading("Parameters of the rules"))
         })
     }
 
@@ -314,7 +312,7 @@ impl FilterAndOdometerArgs {
         let at_delta = self.at_delta()?;
         let rule = self.odometer_rule(at_delta.unwrap_or(Amount::UNIT))?;
         self.rules.refuse_foreign(None, Some(rule))?;
-        if at_delta.is_none() && (rule != OdometerRule::Basic || !mechanism_delta.is_zero()) {
+        if at_delta.is_none() && (rule.needs_delta() || !mechanism_delta.is_zero()) {
             let advice = "without a budget the odometer needs a delta to read at; give for instance --at-delta 1e-6";
             return Err(Failure::Usage(advice.to_string()));
         }
@@ -351,14 +349,14 @@ pub struct Level {
     pub expected: Amount,
 }
 
-/// The names of the filter rules.
-pub fn filter_rules() -> PossibleValuesParser {
-    PossibleValuesParser::new(FilterRule::ALL.map(FilterRule::name))
+/// The filter rules, with what to choose them by.
+fn filter_rules() -> PossibleValuesParser {
+    FilterRule::ALL.map(|rule| PossibleValue::new(rule.name()).help(rule.short())).into()
 }
 
-/// The names of the odometer rules.
-pub fn odometer_rules() -> PossibleValuesParser {
-    PossibleValuesParser::new(OdometerRule::ALL.map(OdometerRule::name))
+/// The odometer rules, with what to choose them by.
+fn odometer_rules() -> PossibleValuesParser {
+    OdometerRule::ALL.map(|rule| PossibleValue::new(rule.name()).help(rule.short())).into()
 }
 
 /// An amount from a flag, with the flag's name in the error. A cost that had to be rounded up is told.

@@ -186,7 +186,7 @@ impl Compare {
 /// What the costs add up to by the default odometer: the reading for which the others' parameters are chosen.
 fn expected(cost: &Cost, rounds: u64, at_delta: Amount) -> Amount {
     let read = || {
-        let mut odometer = Odometer::new(OdometerSpec::new(OdometerRule::RenyiMixture, at_delta)).ok()?;
+        let mut odometer = Odometer::new(OdometerSpec::new(OdometerRule::default(), at_delta)).ok()?;
         odometer.charge_times(cost, rounds).ok()?;
         Some(Amount::at_most(odometer.reading().value)).filter(|reading| !reading.is_zero())
     };

@@ -8,6 +8,7 @@ mod compare;
 mod demo;
 mod figure;
 mod gate;
+mod kinds;
 mod lab;
 mod ledger;
 mod meter;

@@ -11,17 +11,15 @@ use taximeter_api::{BalanceDocument, Computed};
 
 use crate::advice;
 use crate::args::{BudgetArgs, FilterAndOdometerArgs};
+use crate::kinds::ways;
 use crate::output::{Failure, REFUSED, print, print_line, show_cost, show_count, show_number, show_share, tell};
 
 /// Decide and read, cost by cost, from standard input
 ///
-/// Each line is a bare epsilon such as 0.05, or a cost in JSON: {"epsilon":"0.05"}, {"epsilon":"0.05","delta":"1e-9"},
-/// {"gaussian":"0.1"}, {"gaussian":{"sigma":"10","sensitivity":"1"}}, {"discrete_gaussian":"0.1"}, {"zcdp":"0.005"},
-/// {"sampled_gaussian":{"rate":"0.01","sigma":"1.1","steps":1000}}, {"laplace":{"scale":"10","sensitivity":"1"}} for continuous
-/// noise, {"discrete_laplace":"0.1"}, {"randomized_response":{"truth":"0.6"}}, {"exponential":"0.1"}.
-/// A line that starts with ? asks what would happen and charges nothing.
+/// Each line is a bare epsilon such as 0.05, or a cost in JSON. A line that starts with ? asks what would happen and charges
+/// nothing.
 #[derive(Args)]
-#[command(after_help = "Example: printf '0.05\\n? 0.9\\n0.02\\n' | taximeter meter --budget 1,1e-6")]
+#[command(after_help = after_help())]
 pub struct Meter {
     #[command(flatten)]
     budget: BudgetArgs,
@@ -30,6 +28,11 @@ pub struct Meter {
     json: bool,
     #[command(flatten)]
     rules: FilterAndOdometerArgs,
+}
+
+fn after_help() -> String {
+    let costs = ways().map(|way| format!("  {}  {}", way.json, way.title)).collect::<Vec<_>>().join("\n");
+    format!("Costs:\n{costs}\n\nExample: printf '0.05\\n? 0.9\\n0.02\\n' | taximeter meter --budget 1,1e-6")
 }
 
 /// A longer line is not a cost.

@@ -4,6 +4,7 @@ use std::process::Output;
 
 use assert_cmd::Command;
 use serde_json::Value;
+use taximeter_accounting::{CostKind, FilterRule, OdometerRule};
 
 fn taximeter(arguments: &[&str], input: impl Into<Vec<u8>>) -> Output {
     let mut command = Command::cargo_bin("taximeter").expect("the program is built");
@@ -60,7 +61,7 @@ fn plan_counts_what_each_rule_admits() {
 fn plan_says_why_a_rule_has_no_number() {
     let plan = document(&["plan", "--budget", "1,1e-6", "--gaussian", "0.01", "--json"]);
     assert!(plan["rules"][0]["queries"].is_null());
-    assert!(plan["rules"][0]["reason"].as_str().unwrap().contains("use one of: zcdp, renyi, residue"));
+    assert!(plan["rules"][0]["reason"].as_str().unwrap().contains("filters that have one: zcdp, renyi, residue"));
     assert_eq!(
         plan["rules"][5]["queries"], plan["fixed_in_advance"]["optimal"],
         "for Gaussians the residue rule is optimal"
@@ -183,7 +184,7 @@ fn meter_takes_every_kind_of_number_with_a_clear_answer() {
         (million.as_str(), "longer than 65536 bytes"),
         ("{\"epsilon\":\"0.1\"", "not a cost in JSON"),
         ("{\"epsilon\":\"0.1\",\"epsilon\":\"0\"}", "appears twice"),
-        ("{\"zcdp\":\"0.005\"}", "use one of: zcdp, renyi"),
+        ("{\"zcdp\":\"0.005\"}", "filters that have one: zcdp, renyi; odometers: renyi-mixture"),
         ("\u{661}", "not a decimal number"),
     ] {
         let output = meter(&[], format!("0.1\n{line}\n0.1\n"));
@@ -261,6 +262,33 @@ fn a_budget_without_a_delta_works_with_the_defaults() {
 }
 
 /// The table of the reach theorem, and DP-SGD.
+#[test]
+fn a_kind_that_neither_rule_takes_is_refused_with_filters_and_odometers_that_take_it() {
+    let cost = "{\"sampled_gaussian\":{\"rate\":\"0.01\",\"sigma\":\"1.1\",\"steps\":1}}\n";
+    for rules in [&[][..], &["--odometer", "basic"]] {
+        let output = taximeter(&[&["meter", "--budget", "1", "--json"], rules].concat(), cost);
+        assert_eq!(code(&output), 2);
+        let told = stderr(&output);
+        assert!(told.contains("filters that have one: renyi; odometers: renyi-mixture"), "{told}");
+    }
+}
+
+#[test]
+fn help_says_what_each_rule_does_and_how_each_cost_is_written() {
+    let output = taximeter(&["meter", "--help"], "");
+    let help = String::from_utf8_lossy(&output.stdout).into_owned();
+    for short in FilterRule::ALL.map(FilterRule::short).into_iter().chain(OdometerRule::ALL.map(OdometerRule::short)) {
+        assert!(help.contains(short), "{short}: {help}");
+    }
+    assert!(help.contains("as published, without basic composition"), "{help}");
+    for kind in CostKind::ALL {
+        assert!(help.contains(&format!("{{\"{}\":", kind.name())), "{}: {help}", kind.name());
+    }
+    for number in FilterRule::Renyi.parameters() {
+        assert!(help.contains(&number.help()), "{help}");
+    }
+}
+
 #[test]
 fn plan_counts_as_documented() {
     let queries = |arguments: &[&str], rule: &str| {

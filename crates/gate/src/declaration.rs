@@ -134,10 +134,8 @@ impl Declaration {
     /// Adds bounds as they are written on a command line: `age=0..120`, or with a grid `income=0..200000/0.5`.
     pub fn add_bounds(&mut self, text: &str) -> Result<(), Error> {
         let form = || {
-            Error::input(
-                "bounds",
-                format!("{text:?} are no bounds; write for instance age=0..120 or income=0..200000/0.5"),
-            )
+            let needs = "write for instance age=0..120 or income=0..200000/0.5";
+            Error::value("bounds", format_args!("{text:?}"), needs)
         };
         let (name, range) = text.split_once('=').ok_or_else(form)?;
         let (range, grid) = range.split_once('/').map_or((range, None), |(range, grid)| (range, Some(grid)));
@@ -150,8 +148,7 @@ impl Declaration {
 
     /// Adds categories as they are written on a command line: `region=north,south`.
     pub fn add_categories(&mut self, text: &str) -> Result<(), Error> {
-        let form =
-            || Error::input("categories", format!("{text:?} are no categories; write for instance region=north,south"));
+        let form = || Error::value("categories", format_args!("{text:?}"), "write for instance region=north,south");
         let (name, list) = text.split_once('=').ok_or_else(form)?;
         let categories = list.split(',').map(|category| Category::Written(category.trim().to_string())).collect();
         self.column(name.trim()).categories = Some(categories);
@@ -162,7 +159,7 @@ impl Declaration {
     pub fn add_type(&mut self, text: &str) -> Result<(), Error> {
         let (name, kind) = text
             .split_once('=')
-            .ok_or_else(|| Error::input("type", format!("{text:?} is no type; write for instance zip=text")))?;
+            .ok_or_else(|| Error::value("type", format_args!("{text:?}"), "write for instance zip=text"))?;
         let kind = ColumnType::from_name(kind.trim())?;
         self.column(name.trim()).kind = Some(kind);
         Ok(())

@@ -1,3 +1,4 @@
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use taximeter_ledger::{AccountName, Key, LedgerId, Privacy};
@@ -17,13 +18,15 @@ pub struct Error(Box<ErrorKind>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Something that cannot be used as given.
-    #[error("{why}")]
+    /// A parameter whose value cannot be used.
+    #[error("{}{needs}", if value.is_empty() { String::new() } else { format!("the {parameter} {value}: ") })]
     Input {
         /// What it is: a file, a table, a price.
-        what: &'static str,
-        /// Why it cannot be used, with the value and what would do.
-        why: String,
+        parameter: &'static str,
+        /// Its value as text; empty if it is about several.
+        value: String,
+        /// What is wrong with it, and what would do.
+        needs: String,
     },
     /// A question that is not answered.
     #[error("at character {at}: {why}")]
@@ -169,8 +172,14 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    pub(crate) fn input(what: &'static str, why: impl Into<String>) -> Error {
-        ErrorKind::Input { what, why: why.into() }.into()
+    /// Something that cannot be used for more than one value: a sentence by itself.
+    pub(crate) fn input(parameter: &'static str, needs: impl Into<String>) -> Error {
+        Error::value(parameter, "", needs)
+    }
+
+    /// A value that cannot be used, and what would do.
+    pub(crate) fn value(parameter: &'static str, value: impl Display, needs: impl Into<String>) -> Error {
+        ErrorKind::Input { parameter, value: value.to_string(), needs: needs.into() }.into()
     }
 
     /// A question that is not answered, and the character where it goes wrong, counted from 1.

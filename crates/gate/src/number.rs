@@ -36,7 +36,7 @@ impl Number {
     pub fn parse(text: &str) -> Result<Number, Error> {
         let wrong = |why: &str| {
             let shown: String = text.chars().take(Number::LONGEST).collect();
-            Error::input("number", format!("{shown:?} is not a number that can be used: {why}"))
+            Error::value("number", format_args!("{shown:?}"), why)
         };
         if text.len() > Number::LONGEST {
             return Err(wrong("it is longer than 64 characters"));

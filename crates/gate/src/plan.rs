@@ -79,14 +79,11 @@ impl Plan {
         match price {
             _ if self.total.size() >= least => Ok(self),
             Price::Error { .. } => Plan::paid(question, schema, self.total.with_size(least)),
-            _ => Err(Error::input(
-                "price",
-                format!(
-                    "the owner has set a floor: a question must cost at least {}, and {} is offered; offer more",
-                    self.total.with_size(least),
-                    self.total
-                ),
-            )),
+            _ => {
+                let floor = self.total.with_size(least);
+                let needs = format!("the owner has set a floor: a question must cost at least {floor}; offer more");
+                Err(Error::value("price", self.total, needs))
+            }
         }
     }
 
@@ -106,7 +103,7 @@ impl Plan {
     /// The cheapest plan whose intervals are narrow enough. Costs are tried with six significant digits.
     fn for_error(question: &Question, schema: &Schema, width: Number, noise: NoiseKind) -> Result<Plan, Error> {
         if !width.is_positive() {
-            return Err(Error::input("price", format!("an error of {width} cannot be had; ask for one above 0")));
+            return Err(Error::value("error", width, "it cannot be had; ask for one above 0"));
         }
         let averages = |content: &Content| matches!(content, Content::Aggregate(Aggregate::Average(_)));
         if question.outputs.iter().any(|output| averages(&output.content)) {
@@ -126,10 +123,7 @@ impl Plan {
         // A hundred thousandth of the decade: the step of its sixth digit.
         let decades = (-9..3).map(|exponent: i32| 10u128.pow((Amount::PLACES as i32 + exponent - 5) as u32));
         let Some(step) = decades.into_iter().find(|step| narrow(10 * DIGITS * step)) else {
-            return Err(Error::input(
-                "price",
-                format!("an error of {width} would cost more than 1000; ask for a larger one"),
-            ));
+            return Err(Error::value("error", width, "it would cost more than 1000; ask for a larger one"));
         };
         let (mut wide, mut enough) = (DIGITS - 1, 10 * DIGITS);
         while enough - wide > 1 {

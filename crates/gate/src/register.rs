@@ -160,10 +160,8 @@ impl Gate {
     ) -> Result<Registered, Error> {
         let Registration { name, declaration, .. } = registration;
         if !(SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(&registration.timeout) {
-            return Err(Error::input(
-                "timeout",
-                "the time that a question may take must be at least a millisecond and at most a day",
-            ));
+            let seconds = format!("of {} seconds", registration.timeout.as_secs_f64());
+            return Err(Error::value("timeout", seconds, "it must be at least a millisecond and at most a day"));
         }
         let _registering = self.catalog.registering(name)?;
         let before = self.catalog.find(name)?;
@@ -211,10 +209,8 @@ impl Gate {
         };
         let version = before.version + 1;
         if *before.schema.unit() == PrivacyUnit::Row {
-            let why = format!(
-                "the table of {name} is asked as it is at every question, since a row is its unit: there is nothing to refresh"
-            );
-            return Err(Error::input("table", why));
+            let needs = "it is asked as it is at every question, since a row is its unit: there is nothing to refresh";
+            return Err(Error::value("table", format_args!("of {name}"), needs));
         }
         let (source, counted) = keep(url, origin, &before.schema, name, version, &before.key)?;
         let rows = counted.map(|counted| counted.kept);

@@ -93,13 +93,8 @@ impl Prepared {
             None => dataset.name.clone(),
             Some(account) if account.path().any(|above| above == dataset.name.as_str()) => account.clone(),
             Some(account) => {
-                return Err(Error::input(
-                    "account",
-                    format!(
-                        "the account {account} does not pay for the dataset {}; name one below {}",
-                        dataset.name, dataset.name
-                    ),
-                ));
+                let needs = format!("it does not pay for the dataset {0}; name one below {0}", dataset.name);
+                return Err(Error::value("account", account, needs));
             }
         };
         let hash = request_hash(&canonical, &plan.costs(), request.clamp);

@@ -97,9 +97,8 @@ pub fn follow<F: Decides + Clone + PartialEq>(
 
 /// The rules that take a budget: without a δ only those that need none.
 fn rules_for(budget: &Budget) -> impl Iterator<Item = FilterRule> {
-    let needs_none = |rule: &FilterRule| matches!(rule, FilterRule::Basic | FilterRule::Residue);
     let is_pure = budget.delta().is_zero();
-    FilterRule::ALL.into_iter().filter(move |rule| !is_pure || needs_none(rule))
+    FilterRule::ALL.into_iter().filter(move |rule| !is_pure || !rule.needs_delta())
 }
 
 /// The filters themselves, with everything around their rules: Gaussians between other costs, the mechanisms' own δ, and refusals.
@@ -202,9 +201,9 @@ fn readings(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
     for (epsilon, rounds, delta) in rides {
         let budget = Budget::new(Amount::ONE, Amount::parse_exact(delta)?)?;
         let alone = OdometerRule::ALL.map(|rule| (rule.name(), OdometerSpec::new(rule, budget.delta())));
-        let default = OdometerRule::RenyiMixture;
-        let beside = ("renyi-mixture with the scale of a budget of 1", OdometerSpec::beside(default, &budget));
-        for (shown, spec) in alone.into_iter().chain([beside]) {
+        let default = OdometerRule::default();
+        let beside = format!("{} with the scale of a budget of 1", default.name());
+        for (shown, spec) in alone.into_iter().chain([(beside.as_str(), OdometerSpec::beside(default, &budget))]) {
             let odometer = Odometer::new(spec)?;
             let epsilon = Amount::parse_exact(epsilon)?;
             let name = format!("odometer {shown} at {delta}, stopped in {rounds} rounds of {epsilon}");

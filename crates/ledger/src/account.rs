@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use taximeter_accounting::{Filter, FilterSpec, Odometer, OdometerSpec, PricedCost, Verdict};
 
 use crate::error::{Error, ErrorKind};
-use crate::name::{AccountName, check_part};
+use crate::name::{AccountName, check_part, excerpt};
 
 /// Everything about an account that is fixed when it is opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,7 +95,7 @@ impl Neighbours {
     /// The relation of a name.
     pub fn from_name(name: &str) -> Result<Neighbours, Error> {
         [Neighbours::AddRemove, Neighbours::Substitute].into_iter().find(|relation| relation.name() == name).ok_or_else(
-            || Error::input(format!("there is no neighbouring relation {name:?}; they are add-remove and substitute")),
+            || Error::parameter("neighbouring relation", excerpt(name), "there are add-remove and substitute"),
         )
     }
 }

@@ -104,29 +104,24 @@ impl Charge {
 
     /// The limits, also for a charge that was read.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let (accounts, costs) = (self.accounts.len(), self.costs.len());
-        if accounts == 0 || accounts > Charge::ACCOUNTS {
-            return Err(Error::input(format!(
-                "a charge names {accounts} accounts; it must name between 1 and {}",
-                Charge::ACCOUNTS
-            )));
-        }
-        if costs == 0 || costs > Charge::COSTS {
-            return Err(Error::input(format!(
-                "a charge has {costs} costs; it must have between 1 and {}: split it",
-                Charge::COSTS
-            )));
+        for (what, count, most) in [
+            ("accounts of a charge", self.accounts.len(), Charge::ACCOUNTS),
+            ("costs of a charge", self.costs.len(), Charge::COSTS),
+        ] {
+            if count == 0 || count > most {
+                return Err(ErrorKind::Count { what, count, most }.into());
+            }
         }
         // A cost that is made by hand may not be one that can be declared, and then the journal could not be read back.
         for cost in &self.costs {
             if let Cost::Approximate { epsilon, delta } = *cost
                 && Cost::approximate(epsilon, delta)? != *cost
             {
-                return Err(Error::input(format!("the cost {cost} has a delta of 0: declare it as a pure one")));
+                return Err(Error::parameter("cost", cost.to_string(), "its delta is 0; declare it as a pure one"));
             }
         }
         if !self.accounts.is_sorted_by(|one, next| one < next) {
-            return Err(Error::input("the accounts of a charge are not in order"));
+            return Err(Error::parameter("accounts", "", "they are not in order"));
         }
         Ok(())
     }
@@ -166,7 +161,7 @@ pub(crate) fn priced(cost: &Cost) -> Arc<PricedCost> {
         return Arc::clone(known);
     }
     let priced = Arc::new(PricedCost::new(*cost));
-    priced.prepare(OdometerRule::RenyiMixture);
+    priced.prepare(OdometerRule::default());
     let mut prices = PRICES.write().unwrap_or_else(PoisonError::into_inner);
     if prices.len() >= MOST {
         prices.clear();

@@ -2,7 +2,9 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use crate::account::Standing;
+use taximeter_accounting::Cost;
+
+use crate::account::{Neighbours, Privacy, Standing, Unit};
 use crate::journal::{FORMAT, LedgerId};
 use crate::name::{AccountName, Key};
 use crate::store::Location;
@@ -19,9 +21,111 @@ pub struct Error(Box<ErrorKind>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Something that cannot be used as given: why, with the value and what would do.
+    /// A parameter whose value cannot be used.
+    #[error("the {name}{}: {needs}", shown(value))]
+    Parameter {
+        /// Its name.
+        name: &'static str,
+        /// Its value, or the beginning of it, in quotes; empty if there is none or if it may be secret.
+        value: String,
+        /// What is wrong with it, and what would do.
+        needs: String,
+    },
+    /// The URL of a database that cannot be used: why, without its password, and what would do.
     #[error("{0}")]
-    Input(String),
+    Url(String),
+    /// None of something, or too many.
+    #[error("{count} {what}: there must be between 1 and {most}")]
+    Count {
+        /// What is counted.
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// A charge is about another unit than an account protects.
+    #[error(
+        "the charge is about the unit {asked}, but account {account} protects the unit {unit}; an epsilon for one says nothing about \
+         the other"
+    )]
+    OtherUnit {
+        /// The account.
+        account: AccountName,
+        /// The unit that it protects.
+        unit: Unit,
+        /// The unit of the charge.
+        asked: Unit,
+    },
+    /// A charge is about other neighbours than an account.
+    #[error(
+        "the charge is about {} neighbours, but account {account} is about {}; an epsilon for one says nothing about the other",
+        asked.name(),
+        neighbours.name()
+    )]
+    OtherNeighbours {
+        /// The account.
+        account: AccountName,
+        /// The neighbours that it is about.
+        neighbours: Neighbours,
+        /// Those of the charge.
+        asked: Neighbours,
+    },
+    /// A cost that has a price for add-remove neighbours alone, and an account about others.
+    #[error("account {account} is about {} neighbours, and {cost} has a price for add-remove neighbours alone", neighbours.name())]
+    NeedsAddRemove {
+        /// The account.
+        account: AccountName,
+        /// The neighbours that it is about.
+        neighbours: Neighbours,
+        /// The cost.
+        cost: Cost,
+    },
+    /// Two accounts of a tree or of a charge that protect different things.
+    #[error(
+        "account {account} is about {privacy}, and account {other} about {others}; in a tree and in a charge all accounts are about the \
+         same"
+    )]
+    OtherPrivacy {
+        /// An account.
+        account: AccountName,
+        /// What it protects.
+        privacy: Privacy,
+        /// The other account.
+        other: AccountName,
+        /// What that one protects.
+        others: Privacy,
+    },
+    /// A record that is not about an account, so that a history cannot go on there.
+    #[error(
+        "record {record} is not about account {account}, whose newest record is {newest}; start where the part before left off"
+    )]
+    NotInHistory {
+        /// The account.
+        account: AccountName,
+        /// The record.
+        record: u64,
+        /// The newest record about the account.
+        newest: u64,
+    },
+    /// A line of an export or of receipts that cannot be read.
+    #[error("line {line} of the {of}: {why}")]
+    Line {
+        /// What it is a line of.
+        of: &'static str,
+        /// The line, from 1.
+        line: u64,
+        /// Why.
+        why: String,
+    },
+    /// A ledger that is what its witness remembers.
+    #[error("the ledger {location} is what its witness remembers, record {newest}: there is nothing to restore")]
+    NothingToRestore {
+        /// Where it is.
+        location: Location,
+        /// Its newest record.
+        newest: u64,
+    },
     /// A cost, a budget or a rule that cannot be used.
     #[error(transparent)]
     Accounting(taximeter_accounting::Error),
@@ -236,6 +340,11 @@ pub enum ErrorKind {
     UnknownOutcome(#[source] Option<Error>),
 }
 
+/// A value in front of what is wrong with it.
+fn shown(value: &str) -> String {
+    if value.is_empty() { String::new() } else { format!(" {value}") }
+}
+
 /// Which version wrote a ledger of another format.
 fn age(format: i64) -> &'static str {
     if format < i64::from(FORMAT) { "an earlier" } else { "a later" }
@@ -257,8 +366,13 @@ fn place(record: &Option<u64>) -> String {
 }
 
 impl Error {
+    /// The URL of a database that cannot be used.
     pub(crate) fn input(why: impl Into<String>) -> Error {
-        ErrorKind::Input(why.into()).into()
+        ErrorKind::Url(why.into()).into()
+    }
+
+    pub(crate) fn parameter(name: &'static str, value: impl Into<String>, needs: impl Into<String>) -> Error {
+        ErrorKind::Parameter { name, value: value.into(), needs: needs.into() }.into()
     }
 
     pub(crate) fn busy(why: impl Into<String>) -> Error {
@@ -295,7 +409,16 @@ impl Error {
         use ErrorKind::*;
         matches!(
             self.kind(),
-            Input(_)
+            Parameter { .. }
+                | Url(_)
+                | Count { .. }
+                | OtherUnit { .. }
+                | OtherNeighbours { .. }
+                | NeedsAddRemove { .. }
+                | OtherPrivacy { .. }
+                | NotInHistory { .. }
+                | Line { .. }
+                | NothingToRestore { .. }
                 | Accounting(_)
                 | NoAccount(_)
                 | AccountExists(_)

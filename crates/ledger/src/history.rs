@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::account::Account;
 use crate::charge::Receipt;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::hash::Hash;
 use crate::journal::{After, Event, LedgerId};
 use crate::name::Key;
@@ -31,10 +31,9 @@ impl Journal<'_> {
     /// What happened to an account, newest first, at most so many records; `from` is where the part before left off.
     pub(crate) fn history(&mut self, account: &Account, from: Option<u64>, most: usize) -> Result<History, Error> {
         let (name, newest) = (account.name(), account.sequence());
+        let foreign = |record| ErrorKind::NotInHistory { account: name.clone(), record, newest };
         if let Some(from) = from.filter(|from| *from > newest) {
-            return Err(Error::input(format!(
-                "the newest record about account {name} is {newest}; there is none from {from} on"
-            )));
+            return Err(foreign(from).into());
         }
         let mut next = Some(from.unwrap_or(newest));
         let mut records = Vec::new();
@@ -42,11 +41,7 @@ impl Journal<'_> {
             && records.len() < most
         {
             let receipt = self.receipt(sequence)?.ok_or_else(|| missing(sequence))?;
-            let about = receipt.after().iter().find(|after| after.account == *name).ok_or_else(|| {
-                Error::input(format!(
-                    "record {sequence} is not about account {name}; start where the part before left off"
-                ))
-            })?;
+            let about = receipt.after().iter().find(|after| after.account == *name).ok_or_else(|| foreign(sequence))?;
             // A history that does not go back in time would not end.
             if about.before.is_some_and(|before| before >= sequence) {
                 return Err(Error::record(sequence, "it comes before itself"));

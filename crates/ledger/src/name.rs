@@ -24,11 +24,8 @@ impl AccountName {
     pub fn parse(text: &str) -> Result<AccountName, Error> {
         let depth = text.split('/').count();
         if depth > AccountName::DEPTH {
-            return Err(Error::input(format!(
-                "the account name {} has {depth} parts; a tree is at most {} deep",
-                excerpt(text),
-                AccountName::DEPTH
-            )));
+            let needs = format!("it has {depth} parts; a tree is at most {} deep", AccountName::DEPTH);
+            return Err(Error::parameter("account name", excerpt(text), needs));
         }
         for part in text.split('/') {
             check_part("account name", part, text)?;
@@ -80,7 +77,7 @@ pub(crate) fn check_part(what: &'static str, part: &str, whole: &str) -> Result<
             None => return Ok(()),
         },
     };
-    Err(Error::input(format!("the {what} {}: {why}", excerpt(whole))))
+    Err(Error::parameter(what, excerpt(whole), why))
 }
 
 /// A short text that is kept with a charge: a key, who asked, or a note. It has no control characters, so that it shows on one line.
@@ -105,22 +102,17 @@ impl<const LONGEST: usize> ShortText<LONGEST> {
     /// Reads a text; `what` names it in an error.
     pub fn parse(what: &'static str, text: &str) -> Result<ShortText<LONGEST>, Error> {
         if text.is_empty() {
-            return Err(Error::input(format!("the {what} is empty; leave it out or write something")));
+            return Err(Error::parameter(what, "", "it is empty; leave it out or write something"));
         }
         if text.len() > LONGEST {
-            return Err(Error::input(format!(
-                "the {what} {} has {} bytes; at most {LONGEST} are kept",
-                excerpt(text),
-                text.len()
-            )));
+            let needs = format!("it has {} bytes; at most {LONGEST} are kept", text.len());
+            return Err(Error::parameter(what, excerpt(text), needs));
         }
         // Most texts are printable ASCII, which has neither.
         let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         if !is_plain && let Some(control) = text.chars().find(|c| c.is_control() || misleads(*c)) {
-            return Err(Error::input(format!(
-                "the {what} {} has the control character {control:?}; write it in one line of plain text",
-                excerpt(text)
-            )));
+            let needs = format!("it has the control character {control:?}; write it in one line of plain text");
+            return Err(Error::parameter(what, excerpt(text), needs));
         }
         Ok(ShortText(text.into()))
     }
@@ -151,20 +143,17 @@ impl Key {
     /// name, so that the first one in the key tells whose it is.
     pub fn belonging_to(principal: &str, key: &str) -> Result<Key, Error> {
         if principal.is_empty() || principal.contains(':') {
-            return Err(Error::input(format!(
-                "the principal {} cannot have keys of its own: its name must have a character and no colon",
-                excerpt(principal)
-            )));
+            let needs = "it cannot have keys of its own: its name must have a character and no colon";
+            return Err(Error::parameter("principal", excerpt(principal), needs));
         }
         let own = Key::parse("key", key)?;
         let left = KEY_LENGTH.saturating_sub(principal.len() + 1);
         if own.as_str().len() > left {
-            return Err(Error::input(format!(
-                "the key {} has {} bytes; at most {left} are kept of a key of {}, whose name takes the others",
-                excerpt(key),
-                key.len(),
-                excerpt(principal)
-            )));
+            let (length, principal) = (key.len(), excerpt(principal));
+            let needs = format!(
+                "it has {length} bytes; at most {left} are kept of a key of {principal}, whose name takes the others"
+            );
+            return Err(Error::parameter("key", excerpt(key), needs));
         }
         Key::parse("key", &format!("{principal}:{key}"))
     }

@@ -58,7 +58,7 @@ impl Receipts {
             #[serde(rename = "end")]
             _end: Position,
         }
-        let unusable = |why: String| Error::input(why);
+        let unusable = |at: usize, why| ErrorKind::Line { of: "receipts", line: at as u64 + 1, why };
         let mut receipts = BTreeMap::new();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             if serde_json::from_str::<End>(line).is_ok() {
@@ -66,11 +66,11 @@ impl Receipts {
             }
             let line = serde_json::from_str::<Document<'_>>(line).map_or(line, |document| document.record.get());
             let record = Record::parse(line)
-                .map_err(|why| unusable(format!("line {} is neither a receipt nor a record: {why}", at + 1)))?;
+                .map_err(|why| unusable(at, format!("it is neither a receipt nor a record: {why}")))?;
             if let Some(other) = receipts.insert(record.sequence, line.to_string())
                 && other != line
             {
-                return Err(unusable(format!("line {}: there are two different records {}", at + 1, record.sequence)));
+                return Err(unusable(at, format!("there are two different records {}", record.sequence)).into());
             }
         }
         Ok(Receipts(receipts))
@@ -91,10 +91,7 @@ pub fn restore(location: &Location, options: &Options, how: Restore) -> Result<R
     let testimony = remembered.map(|remembered| remembered.testimony);
     match check_witness(&mut *store, id, head, remembered, &loaded.witness) {
         Ok(_) => {
-            let newest = head.sequence;
-            return Err(Error::input(format!(
-                "the ledger {location} is what its witness remembers, record {newest}: there is nothing to restore"
-            )));
+            return Err(ErrorKind::NothingToRestore { location: location.clone(), newest: head.sequence }.into());
         }
         // The witness of another ledger stays as it is.
         Err(error) if matches!(error.kind(), ErrorKind::OtherWitness { .. }) => return Err(error),

@@ -96,6 +96,10 @@ pub fn import(
     result
 }
 
+fn bad_line(line: u64, why: String) -> Error {
+    ErrorKind::Line { of: "export", line, why }.into()
+}
+
 fn import_all(
     store: &mut dyn Store,
     location: &Location,
@@ -107,7 +111,7 @@ fn import_all(
     let mut line = String::new();
     let end = loop {
         let number = replay.next() + 1;
-        let unreadable = |why: String| Error::input(format!("line {number} of the export: {why}"));
+        let unreadable = |why: String| bad_line(number, why);
         line.clear();
         Read::take(&mut *input, LONGEST_LINE).read_line(&mut line).map_err(|error| unreadable(error.to_string()))?;
         let text = line.trim_end_matches(['\n', '\r']);
@@ -128,17 +132,13 @@ fn import_all(
             progress(replay.next());
         }
     };
-    let mut rest = String::new();
-    Read::take(&mut *input, 1024)
-        .read_to_string(&mut rest)
-        .map_err(|error| Error::input(format!("the export: {error}")))?;
+    let (mut rest, after_end) = (String::new(), replay.next() + 2);
+    Read::take(&mut *input, 1024).read_to_string(&mut rest).map_err(|error| bad_line(after_end, error.to_string()))?;
     if !rest.trim().is_empty() {
-        return Err(Error::input(format!(
-            "{} stands behind the end of the export; import one export",
-            excerpt(rest.trim())
-        )));
+        let why = format!("{} stands behind the end of the export; import one export", excerpt(rest.trim()));
+        return Err(bad_line(after_end, why));
     }
-    let books = replay.books().ok_or_else(|| Error::input("the export has no records"))?;
+    let books = replay.books().ok_or_else(|| bad_line(1, "the export has no records".to_string()))?;
     if books.head() != end {
         let (last, Position { sequence, hash }) = (books.head().sequence, end);
         let why = format_args!(

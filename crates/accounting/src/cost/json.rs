@@ -220,14 +220,14 @@ mod tests {
         check(r#"{"epsilon":NaN}"#, Err("not a cost in JSON"));
         check(r#"{"epsilon":1e400}"#, Err("larger than any amount"));
         check(r#"{"epsilon":{"sigma":1}}"#, Err("takes an amount"));
-        check(r#"{"laplace":{"scale":"0","sensitivity":"1"}}"#, Err("gives no privacy"));
+        check(r#"{"laplace":{"scale":"0","sensitivity":"1"}}"#, Err("cannot be 0: it must be above 0"));
         check(r#"{"laplace":{"scale":"1"}}"#, Err("needs \"sensitivity\""));
         check(r#"{"laplace":{"scale":"1","scale":"1000000","sensitivity":"1"}}"#, Err("appears twice"));
         check(r#"{"epsilon":["0.1"]}"#, Err("must be an amount"));
         check(r#"{"laplace":{"scale":"1","sensitivity":"1","bound":2}}"#, Err("is not known"));
         check(r#"{"sampled_gaussian":"0.1"}"#, Err("takes an object with rate, sigma, steps"));
         check(r#"{"sampled_gaussian":{"rate":"0","sigma":"1","steps":"1"}}"#, Err("above 0 and at most 1"));
-        check(r#"{"sampled_gaussian":{"rate":"1","sigma":"0","steps":"1"}}"#, Err("gives no privacy"));
+        check(r#"{"sampled_gaussian":{"rate":"1","sigma":"0","steps":"1"}}"#, Err("cannot be 0: it must be above 0"));
         check(r#"{"sampled_gaussian":{"rate":"1","sigma":"1","steps":"1.5"}}"#, Err("a whole number"));
         check(r#"{"sampled_gaussian":{"rate":"1","sigma":"1","steps":"-1"}}"#, Err("minus sign"));
         check(r#"{"sampled_gaussian":{"rate":"1","sigma":"1"}}"#, Err("needs \"steps\""));

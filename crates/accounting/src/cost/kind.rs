@@ -3,7 +3,10 @@
 //! Flags, forms, JSON, its schema and help are made from this table. A new kind is an entry here, a variant of [`Cost`] and its prices
 //! in `price/`.
 
+use std::ops::Bound;
+
 use super::Cost;
+use super::number::{Number, noise, number};
 use crate::amount::{Amount, Rounding};
 use crate::error::Error;
 
@@ -43,21 +46,6 @@ pub(crate) enum Measure {
     Renyi,
 }
 
-/// A number that a cost or a rule is declared with.
-#[derive(Debug)]
-pub struct Number {
-    /// Its name in JSON and in forms.
-    pub name: &'static str,
-    /// The symbol or words that people know it by.
-    pub label: &'static str,
-    /// What it is, in a sentence with an example.
-    pub help: &'static str,
-    /// What stands for it if it is not given at a prompt; nothing if it must be.
-    pub default: Option<&'static str>,
-    /// Which way it is rounded if it has more places than an amount keeps: always against the analyst.
-    pub rounding: Rounding,
-}
-
 /// A way to declare a cost of a kind.
 #[derive(Debug)]
 pub struct CostForm {
@@ -73,10 +61,11 @@ pub struct CostForm {
 impl CostForm {
     /// The cost of these numbers, in the order of [`numbers`](CostForm::numbers).
     pub fn cost(&self, numbers: &[Amount]) -> Result<Cost, Error> {
-        match numbers.len() == self.numbers.len() {
-            true => (self.make)(numbers),
-            false => Err(Error::text("a cost", format!("{} takes {} numbers", self.name, self.numbers.len()))),
+        if numbers.len() != self.numbers.len() {
+            return Err(Error::text("a cost", format!("{} takes {} numbers", self.name, self.numbers.len())));
         }
+        self.numbers.iter().zip(numbers).try_for_each(|(number, value)| number.check(*value))?;
+        (self.make)(numbers)
     }
 
     /// The numbers that must be given.
@@ -94,35 +83,31 @@ struct Entry {
     forms: &'static [CostForm],
 }
 
-const EPSILON: Number = number("epsilon", "ε", "A decimal number, such as 0.1.");
-const DELTA: Number = Number {
+const EPSILON: Number = number("epsilon", "ε", "A decimal number", "0.1");
+pub(super) const DELTA: Number = Number {
+    range: (Bound::Unbounded, Bound::Excluded(Amount::ONE)),
     default: Some("0"),
-    ..number("delta", "δ", "The mechanism's own δ, below 1, such as 1e-9; 0 if empty.")
+    ..number("delta", "δ", "The mechanism's own δ", "1e-9")
 };
-const MU: Number = number("mu", "μ", "Sensitivity divided by σ, such as 0.05.");
-const RHO: Number = number("rho", "ρ", "Such as 0.005.");
-const ETA: Number = number("eta", "η", "The weights are e to the power ηu/(2Δ); such as 0.1.");
-const SIGMA: Number = noise("sigma", "σ", "The standard deviation of the noise, such as 20.");
-const SCALE: Number = noise("scale", "Scale of the noise", "The b of Laplace noise, such as 10.");
-const SENSITIVITY: Number = Number {
-    default: Some("1"),
-    ..number("sensitivity", "Sensitivity", "How far one unit can move the value, such as 1.")
+const MU: Number = number("mu", "μ", "Sensitivity divided by σ", "0.1");
+const RHO: Number = number("rho", "ρ", "A decimal number", "0.005");
+const ETA: Number = number("eta", "η", "η, where the weights are e to the power ηu/(2Δ)", "0.1");
+const SIGMA: Number = noise("sigma", "σ", "The standard deviation of the noise", "10");
+const SCALE: Number = noise("scale", "Scale of the noise", "The b of Laplace noise", "10");
+const SENSITIVITY: Number =
+    Number { default: Some("1"), ..number("sensitivity", "Sensitivity", "How far one unit can move the value", "1") };
+pub(super) const TRUTH: Number = Number {
+    range: (Bound::Included(Amount::from_units(Amount::ONE.units() / 2)), Bound::Excluded(Amount::ONE)),
+    ..number("truth", "Probability of the truth", "How often the truth is told", "0.6")
 };
-const TRUTH: Number = number("truth", "Probability of the truth", "At least 0.5 and below 1, such as 0.6.");
-const RATE: Number =
-    number("rate", "Sampling rate", "The chance that a unit is in a batch, above 0 and at most 1, such as 0.01.");
-const MULTIPLIER: Number =
-    noise("sigma", "σ", "The noise multiplier: standard deviation divided by clipping norm, such as 1.1.");
-const STEPS: Number = number("steps", "Steps", "How many batches are drawn, a whole number such as 1000.");
-
-const fn number(name: &'static str, label: &'static str, help: &'static str) -> Number {
-    Number { name, label, help, default: None, rounding: Rounding::Up }
-}
-
-/// A number of which more costs less.
-const fn noise(name: &'static str, label: &'static str, help: &'static str) -> Number {
-    Number { rounding: Rounding::Down, ..number(name, label, help) }
-}
+pub(super) const RATE: Number = Number {
+    range: (Bound::Excluded(Amount::ZERO), Bound::Included(Amount::ONE)),
+    ..number("rate", "Sampling rate", "The chance that a unit is in a batch", "0.01")
+};
+pub(super) const MULTIPLIER: Number =
+    noise("sigma", "σ", "The noise multiplier: standard deviation divided by clipping norm", "1.1");
+pub(super) const STEPS: Number =
+    Number { whole: true, ..number("steps", "Steps", "How many batches are drawn", "1000") };
 
 type Make = fn(&[Amount]) -> Result<Cost, Error>;
 
@@ -305,18 +290,11 @@ impl CostKind {
 /// Sensitivity over the scale of the noise, rounded up.
 fn over_noise(numbers: &[Amount]) -> Result<Amount, Error> {
     let [scale, sensitivity] = *numbers else { unreachable!("a form of noise has two numbers") };
-    match sensitivity.checked_div(scale, Rounding::Up) {
-        Some(size) => Ok(size),
-        None if scale.is_zero() => {
-            Err(Error::text("a cost", "a noise scale of 0 gives no privacy; give a positive scale"))
-        }
-        None => Err(Error::text(
-            "a cost",
-            format!(
-                "a sensitivity of {sensitivity} with noise of scale {scale} costs more than any budget; give more noise"
-            ),
-        )),
-    }
+    let too_much = || {
+        let needs = format!("with noise of scale {scale} it costs more than any budget; give more noise");
+        Error::parameter(SENSITIVITY.name, sensitivity, needs)
+    };
+    sensitivity.checked_div(scale, Rounding::Up).ok_or_else(too_much)
 }
 
 #[cfg(test)]

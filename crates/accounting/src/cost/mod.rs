@@ -3,6 +3,7 @@
 #[cfg(feature = "serde")]
 mod json;
 mod kind;
+mod number;
 
 use std::fmt;
 
@@ -10,7 +11,10 @@ use crate::amount::{Amount, FineAmount, Rounding};
 use crate::error::Error;
 
 pub(crate) use kind::Measure;
-pub use kind::{CostForm, CostKind, Number};
+pub use kind::{CostForm, CostKind};
+use kind::{DELTA, MULTIPLIER, RATE, STEPS, TRUTH};
+pub use number::Number;
+pub(crate) use number::{above, parameter};
 
 /// The privacy cost of one mechanism, as it is declared before the mechanism runs.
 ///
@@ -103,37 +107,22 @@ impl Cost {
 
     /// (ε, δ)-DP; ε-DP if δ is zero.
     pub fn approximate(epsilon: Amount, delta: Amount) -> Result<Cost, Error> {
-        if delta >= Amount::ONE {
-            return Err(Error::parameter("delta", format!("a cost with delta {delta}: delta must be below 1")));
-        }
+        DELTA.check(delta)?;
         Ok(if delta.is_zero() { Cost::Pure { epsilon } } else { Cost::Approximate { epsilon, delta } })
     }
 
     /// A number of steps of a Poisson-subsampled Gaussian.
     pub fn sampled_gaussian(rate: Amount, sigma: Amount, steps: Amount) -> Result<Cost, Error> {
-        let bad = |name: &'static str, why: String| Err(Error::parameter(name, why));
-        if rate.is_zero() || rate > Amount::ONE {
-            return bad("rate", format!("a sampling rate of {rate}: it must be above 0 and at most 1"));
-        }
-        if sigma.is_zero() {
-            return bad("sigma", "a noise multiplier of 0 gives no privacy; give a positive one".to_string());
-        }
-        let whole = steps.units() / Amount::ONE.units();
-        match u64::try_from(whole) {
-            Ok(count) if Amount::from_whole(count) == Some(steps) => {
-                Ok(Cost::SampledGaussian { rate, sigma, steps: count })
-            }
-            _ => bad("steps", format!("{steps} steps: it must be a whole number")),
-        }
+        RATE.check(rate)?;
+        MULTIPLIER.check(sigma)?;
+        STEPS.check(steps)?;
+        let steps = u64::try_from(steps.units() / Amount::ONE.units()).expect("an amount is below 2⁶⁴");
+        Ok(Cost::SampledGaussian { rate, sigma, steps })
     }
 
     /// Binary randomized response that tells the truth with a probability between ½ and 1: ε = ln(p/(1−p)), rounded up.
     pub fn from_truth_probability(truth: Amount) -> Result<Cost, Error> {
-        let half = Amount::from_units(Amount::ONE.units() / 2);
-        if truth < half || truth >= Amount::ONE {
-            let why = format!("the truth with a probability of {truth}: it must be at least 0.5 and below 1");
-            return Err(Error::parameter("truth", why));
-        }
+        TRUTH.check(truth)?;
         let lie = Amount::ONE.checked_sub(truth).expect("truth is below one");
         // ln(p/(1−p)) = ln(1 + (2p−1)/(1−p)), which keeps its digits where p is near ½.
         let excess = truth.checked_sub(lie).expect("truth is at least one half");
@@ -142,8 +131,7 @@ impl Cost {
         } else {
             Amount::at_least((excess.interval() / lie.interval()).ln_1p().hi())
         };
-        let epsilon =
-            epsilon.ok_or_else(|| Error::parameter("truth", format!("a probability of {truth} is too close to 1")))?;
+        let epsilon = epsilon.ok_or_else(|| Error::parameter(TRUTH.name, truth, "it is too close to 1"))?;
         Ok(Cost::RandomizedResponse { epsilon })
     }
 

@@ -4,6 +4,7 @@
 //! Continues iff Σ D_α ≤ ε_g − ln(1−1/α) − (ln(1/δ′) − ln α)/(α−1). Guarantee: (ε_g, δ′ + δ″)-DP. Taking the best of several
 //! orders **afterwards** is not valid; the order is a parameter of the account.
 
+use super::rule::ORDER;
 use crate::amount::{Amount, FineAmount};
 use crate::cost::Cost;
 use crate::error::Error;
@@ -23,7 +24,7 @@ pub(crate) fn limit(order: Amount, epsilon: Interval, delta: Interval) -> Result
         return Ok(FineAmount::at_most(limit.lo()));
     }
     let best = best_order(epsilon, delta).map_or(String::from("another rule"), |best| format!("an order of {best}"));
-    Err(Error::parameter("order", format!("at order {order} this budget admits nothing; use {best}")))
+    Err(Error::parameter(ORDER.name, order, format!("the budget admits nothing at this order; use {best}")))
 }
 
 /// An order that was chosen for an account: the amount that is stored, and what the formulas need of it.
@@ -65,10 +66,8 @@ impl From<ChosenOrder> for Amount {
 
 /// An order read as an amount: above 1.
 pub(crate) fn order(order: Amount) -> Result<Order, Error> {
-    match order.checked_sub(Amount::ONE) {
-        Some(above_one) if !above_one.is_zero() => Ok(Order::above_one_by(above_one)),
-        _ => Err(Error::parameter("order", format!("a Rényi order must be above 1, not {order}"))),
-    }
+    ORDER.check(order)?;
+    Ok(Order::above_one_by(order.checked_sub(Amount::ONE).expect("the order is above 1")))
 }
 
 /// The order that admits most small costs, to six digits; nothing if there is none.

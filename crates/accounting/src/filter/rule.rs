@@ -5,8 +5,8 @@
 
 use crate::amount::Amount;
 use crate::budget::Budget;
-use crate::cost::{Cost, CostKind, Measure, Number};
-use crate::error::{Error, ErrorKind};
+use crate::cost::{Cost, CostKind, Measure, Number, above, parameter};
+use crate::error::Error;
 use crate::parameter::{self, Given};
 use crate::theorem::{Theorem, answer_from_theorem};
 
@@ -52,6 +52,7 @@ impl FilterRule {
                        easiest to explain, and stops earliest when charges are many and small: a budget of (1, 10⁻⁶) admits 100 of \
                        ε = 0.01.",
                 needs: &[Measure::Epsilon],
+                needs_delta: false,
                 parameters: &[],
             },
             FilterRule::Advanced => Theorem {
@@ -62,6 +63,7 @@ impl FilterRule {
                        holds when each charge is chosen after seeing the answers before: a budget of (1, 10⁻⁶) admits 154 of \
                        ε = 0.01.",
                 needs: &[Measure::Epsilon],
+                needs_delta: true,
                 parameters: &[],
             },
             FilterRule::Whitehouse => Theorem {
@@ -71,6 +73,7 @@ impl FilterRule {
                 long: "It counts the square of every ε, so that a charge half as large takes a quarter: a budget of (1, 10⁻⁶) admits \
                        349 of ε = 0.01. It is as published: it may refuse a large charge that adding up would admit.",
                 needs: &[Measure::Epsilon],
+                needs_delta: true,
                 parameters: &[],
             },
             FilterRule::Zcdp => Theorem {
@@ -81,6 +84,7 @@ impl FilterRule {
                        takes discrete Gaussian noise too: a budget of (1, 10⁻⁶) admits 487 of ε = 0.01. It is as published: it may \
                        refuse a large charge that adding up would admit.",
                 needs: &[Measure::Zcdp],
+                needs_delta: true,
                 parameters: &[],
             },
             FilterRule::Renyi => Theorem {
@@ -92,6 +96,7 @@ impl FilterRule {
                        budget of (1, 10⁻⁶) admits 490 of ε = 0.01. It is as published: it may refuse a large charge that adding up \
                        would admit.",
                 needs: &[Measure::Renyi],
+                needs_delta: true,
                 parameters: &[ORDER],
             },
             FilterRule::Residue => Theorem {
@@ -102,6 +107,7 @@ impl FilterRule {
                        whatever adding up admits, and nearly what would be possible if all charges were known beforehand: a budget \
                        of (1, 10⁻⁶) admits 558 of ε = 0.01, where the most is 562.",
                 needs: &[Measure::Epsilon, Measure::Gdp],
+                needs_delta: false,
                 parameters: &[],
             },
         }
@@ -122,12 +128,15 @@ impl FilterRule {
     }
 }
 
-const ORDER: Number = Number {
-    name: "order",
-    label: "Order α",
-    help: "The order of the renyi filter, above 1 [default: the best one for the budget and the expected cost].",
-    default: None,
-    rounding: crate::amount::Rounding::Up,
+pub(super) const ORDER: Number = Number {
+    range: above(Amount::ONE),
+    ..parameter(
+        "order",
+        "Order α",
+        "The order of the renyi filter",
+        "10",
+        "the best one for the budget and the expected cost",
+    )
 };
 
 /// A rule with the parameters that it has, and no others. Where nothing is given, the default is filled in when a filter is made.
@@ -202,12 +211,14 @@ impl From<FilterRule> for FilterParameters {
 
 /// The rules that need a part of δ_g for themselves.
 pub(crate) fn require_delta(budget: &Budget, rule: FilterRule) -> Result<(), Error> {
-    if !budget.composition_delta().is_zero() {
+    if !rule.needs_delta() || !budget.composition_delta().is_zero() {
         return Ok(());
     }
     let what = match budget.delta().is_zero() {
         true => "a delta above 0",
         false => "a part of delta that is not set aside for the mechanisms",
     };
-    Err(Error::budget(rule.name(), format!("needs {what}; give one, or use residue or basic, which need none")))
+    let others = FilterRule::ALL.into_iter().rev().filter(|rule| !rule.needs_delta()).map(FilterRule::name);
+    let others = others.collect::<Vec<_>>().join(" or ");
+    Err(Error::budget(rule.name(), format!("needs {what}; give one, or use {others}, which need none")))
 }

@@ -6,6 +6,7 @@
 //!
 //! Which range S is in is decided on exact integers.
 
+use super::rule::{GRANULARITY, RECORDS};
 use crate::amount::{Amount, FineAmount};
 use crate::error::Error;
 use crate::numeric::Interval;
@@ -27,14 +28,9 @@ impl Granularity {
     /// Whether the theorem is stated for it.
     pub(super) fn check(self) -> Result<(), Error> {
         match self {
-            Granularity::Records(n) if n < 2 => {
-                Err(Error::parameter("n", format!("the advanced odometer needs n of at least 2, not {n}")))
-            }
-            Granularity::Gamma(gamma) if gamma.is_zero() || gamma.units() > Amount::ONE.units() / 4 => {
-                let why = format!("the advanced odometer needs a granularity above 0 and at most 0.25, not {gamma}");
-                Err(Error::parameter("granularity", why))
-            }
-            _ => Ok(()),
+            // More records than an amount can say are many enough.
+            Granularity::Records(n) => RECORDS.check(Amount::from_whole(n).unwrap_or(Amount::MAX)),
+            Granularity::Gamma(gamma) => GRANULARITY.check(gamma),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! The odometer rules, each defined once: its name, its theorem, what it takes, its parameters, a sentence for people.
 
+use std::ops::Bound;
+
 use super::slack::Slack;
 use super::{Granularity, advanced, free_x, normal_mixture, renyi_mixture, stitched};
-use crate::amount::{Amount, Rounding};
+use crate::amount::Amount;
 use crate::budget::Budget;
-use crate::cost::{Cost, CostKind, Measure, Number};
-use crate::error::{Error, ErrorKind};
+use crate::cost::{Cost, CostKind, Measure, Number, parameter};
+use crate::error::Error;
 use crate::filter::advanced::require_delta_below_one_over_e;
 use crate::parameter::{self, Given};
 use crate::theorem::{Theorem, answer_from_theorem};
@@ -29,31 +31,40 @@ pub enum OdometerRule {
     RenyiMixture,
 }
 
-const fn parameter(name: &'static str, label: &'static str, help: &'static str) -> Number {
-    Number { name, label, help, default: None, rounding: Rounding::Up }
-}
-
-const RECORDS: Number =
-    parameter("n", "Records n", "The size of the dataset, for the advanced odometer [default: 1000000].");
-const GRANULARITY: Number = parameter(
-    "granularity",
-    "Granularity γ",
-    "The smallest sum of squared epsilons that matters, in place of 1/n², for the advanced odometer.",
-);
-const X: Number = parameter("x", "x", "x of the free-x odometer [default: by Theorem 5.1 for the expected reading].");
+pub(super) const RECORDS: Number = Number {
+    range: (Bound::Included(Amount::from_units(2 * Amount::ONE.units())), Bound::Unbounded),
+    whole: true,
+    ..parameter("n", "Records n", "The size of the dataset, for the advanced odometer", "1000000", "1000000")
+};
+pub(super) const GRANULARITY: Number = Number {
+    range: (Bound::Excluded(Amount::ZERO), Bound::Included(Amount::from_units(Amount::ONE.units() / 4))),
+    ..parameter(
+        "granularity",
+        "Granularity γ",
+        "The smallest sum of squared epsilons that matters, for the advanced odometer",
+        "1e-12",
+        "1/n²",
+    )
+};
+const X: Number =
+    parameter("x", "x", "x of the free-x odometer", "0.01", "chosen by Theorem 5.1 for the expected reading");
 const GAMMA: Number =
-    parameter("gamma", "γ", "gamma of the normal-mixture odometer [default: the best one about the expected reading].");
+    parameter("gamma", "γ", "gamma of the normal-mixture odometer", "0.01", "the best one about the expected reading");
 const V0: Number =
-    parameter("v0", "v₀", "v0 of the stitched odometer [default: a sixteenth of what the expected reading buys].");
+    parameter("v0", "v₀", "v0 of the stitched odometer", "0.01", "a sixteenth of what the expected reading buys");
 const SCALE: Number = parameter(
     "scale",
     "Scale",
-    "The smallest of the four orders, less 1, that have most of the weight of the renyi-mixture odometer [default: that of the budget].",
+    "The smallest of the four orders, less 1, that have most of the weight of the renyi-mixture odometer",
+    "20",
+    "that of the budget",
 );
-const SLACK: Number = parameter(
+pub(super) const SLACK: Number = parameter(
     "slack",
     "Slack c",
-    "What the slack lemma adds to a reading when something is set aside for the mechanisms [default: the best one about the expected reading].",
+    "What the slack lemma adds to a reading when something is set aside for the mechanisms",
+    "0.01",
+    "the best one about the expected reading",
 );
 
 answer_from_theorem!(OdometerRule, "the odometer rule");
@@ -83,6 +94,7 @@ impl OdometerRule {
                 long: "It adds up the ε of all charges. The reading is certain where no mechanism has a δ of its own, and large where \
                        charges are many.",
                 needs: &[Measure::Epsilon],
+                needs_delta: false,
                 parameters: &[SLACK],
             },
             OdometerRule::Advanced => Theorem {
@@ -92,6 +104,7 @@ impl OdometerRule {
                 long: "The first odometer that may be read at any moment. It needs no guess of how much will be spent, and reads \
                        higher than the newer ones.",
                 needs: &[Measure::Epsilon],
+                needs_delta: true,
                 parameters: &[RECORDS, GRANULARITY],
             },
             OdometerRule::FreeX => Theorem {
@@ -101,6 +114,7 @@ impl OdometerRule {
                 long: "The first paper's odometer with a guess of how much will be spent: it reads lowest near that guess, and is \
                        valid everywhere.",
                 needs: &[Measure::Epsilon],
+                needs_delta: true,
                 parameters: &[X],
             },
             OdometerRule::NormalMixture => Theorem {
@@ -110,6 +124,7 @@ impl OdometerRule {
                 long: "It averages over how fast losses may gather, and reads low over a wide range around the spending that is \
                        expected. It bounds the loss in both directions.",
                 needs: &[Measure::Epsilon],
+                needs_delta: true,
                 parameters: &[GAMMA, SLACK],
             },
             OdometerRule::Stitched => Theorem {
@@ -119,6 +134,7 @@ impl OdometerRule {
                 long: "It stitches together one bound for each scale of spending, so that it reads low for small and for large \
                        spending alike.",
                 needs: &[Measure::Epsilon],
+                needs_delta: true,
                 parameters: &[V0, SLACK],
             },
             OdometerRule::RenyiMixture => Theorem {
@@ -129,6 +145,7 @@ impl OdometerRule {
                        budget, so that the one that suits the charges best counts most. It takes every kind of cost, and reads the \
                        plain sum of every ε where that is smaller.",
                 needs: &[Measure::Renyi],
+                needs_delta: true,
                 parameters: &[SCALE, SLACK],
             },
         }
@@ -226,20 +243,16 @@ impl OdometerSpec {
     pub(super) fn resolve(mut self) -> Result<(OdometerSpec, Slack), Error> {
         let rule = self.rule();
         if self.at_delta >= Amount::ONE {
-            let why = format!("a reading at delta {}: delta must be below 1", self.at_delta);
-            return Err(Error::parameter("at_delta", why));
+            return Err(Error::parameter("at_delta", self.at_delta, "it must be below 1"));
         }
         if !self.level().is_zero() && self.mechanism_delta >= self.at_delta {
-            let why = format!(
-                "{} is set aside for the mechanisms, but the reading holds at a delta of {} in all; set less aside",
-                self.mechanism_delta, self.at_delta
-            );
-            return Err(Error::parameter("mechanism_delta", why));
+            let needs = format!("the reading holds at a delta of {} in all; set less aside", self.at_delta);
+            return Err(Error::parameter("mechanism_delta", self.mechanism_delta, needs));
         }
-        if rule != OdometerRule::Basic && self.at_delta.is_zero() {
-            let why =
-                format!("the odometer {} needs a delta above 0 to read at; or use the odometer basic", rule.name());
-            return Err(Error::parameter("at_delta", why));
+        if rule.needs_delta() && self.at_delta.is_zero() {
+            let sure = OdometerRule::default_at(Amount::ZERO).name();
+            let needs = format!("the odometer {} needs a delta above 0 to read at; or use {sure}", rule.name());
+            return Err(Error::parameter("at_delta", self.at_delta, needs));
         }
         let slack = Slack::new(&mut self)?;
         if rule.uses_lemma() {
@@ -252,17 +265,17 @@ impl OdometerSpec {
                 granularity.get_or_insert(advanced::DEFAULT_GRANULARITY).check()?;
             }
             OdometerParameters::FreeX { x } => {
-                require_positive("x", *x.get_or_insert_with(|| free_x::default_x(expected, at_delta)))?;
+                X.check(*x.get_or_insert_with(|| free_x::default_x(expected, at_delta)))?;
             }
             OdometerParameters::NormalMixture { gamma, .. } => {
                 let default = || normal_mixture::default_gamma(expected, at_delta);
-                require_positive("gamma", *gamma.get_or_insert_with(default))?;
+                GAMMA.check(*gamma.get_or_insert_with(default))?;
             }
             OdometerParameters::Stitched { v0, .. } => {
-                require_positive("v0", *v0.get_or_insert_with(|| stitched::default_v0(expected, at_delta)))?;
+                V0.check(*v0.get_or_insert_with(|| stitched::default_v0(expected, at_delta)))?;
             }
             // Without a scale the prior is wide: nothing is filled in.
-            OdometerParameters::RenyiMixture { scale: Some(scale), .. } => require_positive("scale", *scale)?,
+            OdometerParameters::RenyiMixture { scale: Some(scale), .. } => SCALE.check(*scale)?,
             OdometerParameters::Basic { .. } | OdometerParameters::RenyiMixture { scale: None, .. } => {}
         }
         Ok((self, slack))
@@ -325,7 +338,8 @@ impl OdometerParameters {
             OdometerRule::Advanced => {
                 let (records, gamma) = (given.whole("n")?, amount("granularity")?);
                 if records.is_some() && gamma.is_some() {
-                    return Err(Error::parameter("granularity", "n and granularity say the same; give one"));
+                    let needs = "n says the same; give one of them";
+                    return Err(Error::parameter("granularity", gamma.unwrap_or_default(), needs));
                 }
                 let granularity = records.map(Granularity::Records).or(gamma.map(Granularity::Gamma));
                 OdometerParameters::Advanced { granularity }
@@ -396,13 +410,5 @@ impl From<OdometerRule> for OdometerParameters {
             OdometerRule::Stitched => OdometerParameters::Stitched { v0: None, slack: None },
             OdometerRule::RenyiMixture => OdometerParameters::RenyiMixture { scale: None, slack: None },
         }
-    }
-}
-
-/// A parameter that must be above zero.
-fn require_positive(name: &'static str, value: Amount) -> Result<(), Error> {
-    match value.is_zero() {
-        true => Err(Error::parameter(name, format!("the parameter {name} must be above 0"))),
-        false => Ok(()),
     }
 }

@@ -4,6 +4,7 @@
 //! P(∃t: Loss_t > u_t + c) ≤ (δ_0 + δ″)/(1 − e^{−c}); the reading is ∞ once Σδ_i > δ″. For a two-sided claim the right side must be
 //! at most δ/2. Here δ and δ″ are given, c is a parameter, and δ_0 = δ(1 − e^{−c}) − δ″, rounded down.
 
+use super::rule::SLACK;
 use super::{OdometerRule, OdometerSpec};
 use crate::amount::Amount;
 use crate::error::Error;
@@ -21,9 +22,9 @@ impl Slack {
     pub(super) fn new(spec: &mut OdometerSpec) -> Result<Slack, Error> {
         let given = spec.parameters.slack_mut().and_then(|slack| *slack);
         if spec.rule().uses_lemma() || spec.mechanism_delta.is_zero() {
-            if given.is_some() {
-                let why = "slack is for mechanisms with their own delta; set something aside with it";
-                return Err(Error::parameter("slack", why));
+            if let Some(slack) = given {
+                let needs = "it is for mechanisms with their own delta; set something aside with it";
+                return Err(Error::parameter(SLACK.name, slack, needs));
             }
             let left = spec.at_delta.checked_sub(spec.mechanism_delta).unwrap_or(Amount::ZERO);
             return Ok(Slack { shift: Amount::ZERO, delta: left });
@@ -31,7 +32,7 @@ impl Slack {
         let two_sided = spec.rule().is_two_sided(spec);
         let level = if two_sided { Amount::from_units(spec.at_delta.units() / 2) } else { spec.at_delta };
         let shift = match given {
-            Some(shift) => shift,
+            Some(shift) => SLACK.check(shift).map(|()| shift)?,
             None => default_shift(spec, level)?,
         };
         // δ_0 = δ(1 − e^{−c}) − δ″.
@@ -39,12 +40,10 @@ impl Slack {
         let delta = Amount::at_most(kept.lo());
         let enough = if spec.rule() == OdometerRule::Basic { kept.lo() >= 0.0 } else { !delta.is_zero() };
         if !enough {
-            let why = format!(
-                "with {} set aside for the mechanisms, a slack of {shift} leaves no delta for the odometer; \
-                 set less aside or read at a larger delta",
-                spec.mechanism_delta
+            let needs = format!(
+                "with a slack of {shift} it leaves no delta for the odometer; set less aside or read at a larger delta"
             );
-            return Err(Error::parameter("mechanism_delta", why));
+            return Err(Error::parameter("mechanism_delta", spec.mechanism_delta, needs));
         }
         if let Some(slack) = spec.parameters.slack_mut() {
             *slack = Some(shift);
@@ -73,15 +72,13 @@ fn default_shift(spec: &OdometerSpec, level: Amount) -> Result<Amount, Error> {
         if spec.rule() == OdometerRule::Basic { 0.0 } else { expected / (-2.0 * core_math::log(delta)).max(1e-3) };
     let share = spec.mechanism_delta.interval() / level.interval();
     if !(share.hi() < 1.0) {
-        let why = format!(
-            "{} is set aside for the mechanisms, too much of the delta of {} at which the reading holds; set less aside",
-            spec.mechanism_delta, spec.at_delta
-        );
-        return Err(Error::parameter("mechanism_delta", why));
+        let needs =
+            format!("it is too much of the delta of {} at which the reading holds; set less aside", spec.at_delta);
+        return Err(Error::parameter("mechanism_delta", spec.mechanism_delta, needs));
     }
     // Rounded up and a little more, so that what basic needs exactly is surely there.
     let shift = core_math::log1p(rate) - core_math::log1p(-share.hi());
-    Amount::at_least(shift * (1.0 + 1e-12) + 1e-15)
-        .and_then(|shift| shift.significant_up(6))
-        .ok_or_else(|| Error::parameter("mechanism_delta", "the slack is too large; set less delta aside"))
+    Amount::at_least(shift * (1.0 + 1e-12) + 1e-15).and_then(|shift| shift.significant_up(6)).ok_or_else(|| {
+        Error::parameter("mechanism_delta", spec.mechanism_delta, "the slack is too large; set less aside")
+    })
 }

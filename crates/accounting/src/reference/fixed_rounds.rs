@@ -27,8 +27,7 @@ impl FixedRounds {
             return Err(super::about_epsilon_alone(cost));
         };
         if rounds > FixedRounds::MOST {
-            let why = format!("{rounds} rounds are more than the {} that are computed", FixedRounds::MOST);
-            return Err(Error::parameter("rounds", why));
+            return Err(Error::parameter("rounds", rounds, format!("at most {} are computed", FixedRounds::MOST)));
         }
         Ok(FixedRounds { epsilon, delta: cost.delta(), rounds })
     }

@@ -39,8 +39,8 @@ pub struct Play {
     #[arg(long, value_name = "NAME",
           value_parser = ["fixed", "stopping-time", "greedy", "random", "draining", "turning"])]
     adversary: Option<String>,
-    /// The filter, or the odometer of an adaptive game [default: residue, or renyi-mixture]
-    #[arg(long, value_name = "RULE")]
+    /// The filter, or the odometer of an adaptive game
+    #[arg(long, value_name = "RULE", help = rule_help())]
     rule: Option<String>,
     /// The budget of a filter, and the epsilon at which costs fixed in advance are measured
     #[arg(long, value_name = "EPSILON,DELTA", default_value = "1,0.01")]
@@ -66,6 +66,11 @@ pub struct Play {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+}
+
+fn rule_help() -> String {
+    let (filter, odometer) = (FilterRule::default().name(), OdometerRule::default().name());
+    format!("The filter, or the odometer of an adaptive game [default: {filter}, or {odometer}]")
 }
 
 #[derive(Serialize)]
@@ -144,7 +149,7 @@ impl Play {
     }
 
     fn adaptive(&self, menu: &[Mechanism]) -> Result<(Option<&'static str>, Vec<MeasureJson>), Failure> {
-        let rule = OdometerRule::from_name(self.rule.as_deref().unwrap_or("renyi-mixture"))?;
+        let rule = self.rule.as_deref().map_or(Ok(OdometerRule::default()), OdometerRule::from_name)?;
         let at_delta = flag("--at-delta", &self.at_delta, Rounding::Down)?;
         let odometer = Odometer::new(OdometerSpec::new(rule, at_delta))?;
         let sides = Sides::of(&odometer);

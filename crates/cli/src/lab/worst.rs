@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
-use taximeter_accounting::{Amount, Budget, Rounding};
+use taximeter_accounting::{Amount, Budget, FilterRule, Rounding};
 use taximeter_api::Computed;
 use taximeter_lab::engine::filters::{Grid, Objective, Rule, WorstCase, worst};
 
@@ -25,7 +25,7 @@ use crate::progress::Progress;
 )]
 pub struct Worst {
     /// The filter, or an invalid heuristic
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Rule::ALL.map(Rule::name)))]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Rule::all().map(Rule::name)))]
     rule: String,
     /// The budget: epsilon and delta
     #[arg(long, value_name = "EPSILON,DELTA")]
@@ -65,7 +65,7 @@ impl Worst {
         let budget = Budget::parse(&self.budget).map_err(|error| Failure::Usage(format!("--budget: {error}")))?;
         let costs = self.grid.iter().map(|text| flag("--grid", text, Rounding::Up)).collect::<Result<Vec<_>, _>>()?;
         let grid = Grid::new(&costs).map_err(|error| Failure::Usage(format!("--grid: {error}")))?;
-        let rule = Rule::ALL.into_iter().find(|rule| rule.name() == self.rule).unwrap_or(Rule::ALL[0]);
+        let rule = Rule::all().find(|rule| rule.name() == self.rule).unwrap_or(Rule::Filter(FilterRule::default()));
         let objective = if self.objective == "dp" { Objective::Dp } else { Objective::Pointwise };
         let progress = Progress::new("searching");
         let case = worst(rule, &budget, &grid, objective, &|done| progress.share(done)).map_err(usage)?;

@@ -32,7 +32,7 @@ const CACHE: i32 = 65_536;
 impl NewFile {
     pub(super) fn create(target: &Path, schema: &Schema) -> Result<NewFile, Error> {
         if target.exists() {
-            return Err(Error::input("file", format!("the file {} is already there", target.display())));
+            return Err(Error::value("file", target.display(), "it is already there"));
         }
         let path = create(target)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;

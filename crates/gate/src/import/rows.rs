@@ -50,15 +50,15 @@ impl Rows {
         }
         let delimiter = match form.delimiter {
             Some(delimiter) => u8::try_from(delimiter).ok().filter(|byte| is_delimiter(*byte)).ok_or_else(|| {
-                let why =
-                    format!("{delimiter:?} cannot stand between fields; give a sign of ASCII, such as ; or a tab");
-                Error::input("delimiter", why)
+                let needs = "it cannot stand between fields; give a sign of ASCII, such as ; or a tab";
+                Error::value("delimiter", format_args!("{delimiter:?}"), needs)
             })?,
             None => find_delimiter(&beginning),
         };
         let encoding = form.encoding.as_deref().map(|name| {
-            let unknown = || format!("there is no encoding {name:?}; give for instance utf-8, latin1 or utf-16le");
-            Encoding::for_label(name.as_bytes()).ok_or_else(|| Error::input("encoding", unknown()))
+            let needs = "it is not known; give for instance utf-8, latin1 or utf-16le";
+            Encoding::for_label(name.as_bytes())
+                .ok_or_else(|| Error::value("encoding", format_args!("{name:?}"), needs))
         });
         // Text in UTF-8 is passed on as it is, so that what is wrong in it is found in its row.
         let mut decoder = DecodeReaderBytesBuilder::new();

@@ -387,7 +387,7 @@ fn text_is_read_in_the_encoding_of_the_file() {
     assert_eq!(place.import_form(&CsvForm::default()).unwrap().fingerprint, imported.fingerprint, "the same text");
     assert_eq!(place.rows(), [["1", "'Zoë'"]]);
     let unknown = CsvForm { encoding: Some("klingon".to_string()), ..CsvForm::default() };
-    assert!(place.import_form(&unknown).unwrap_err().to_string().contains("there is no encoding"));
+    assert!(place.import_form(&unknown).unwrap_err().to_string().contains("it is not known; give for instance utf-8"));
 }
 
 #[test]

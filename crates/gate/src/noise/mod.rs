@@ -50,26 +50,21 @@ impl Noise {
         if let Cost::Pure { .. } | Cost::DiscreteGaussian { .. } = cost
             && cost.size().is_zero()
         {
-            return Err(Error::input("price", format!("{cost} pays for no answer: spend more than 0")));
+            return Err(Error::value("price", cost, "it pays for no answer; spend more than 0"));
         }
         let noise = match *cost {
             Cost::Pure { epsilon } => Noise::Laplace { scale: laplace::scale(sensitivity.l1, epsilon) },
             Cost::DiscreteGaussian { mu } => Noise::Gaussian { sigma: gaussian::sigma(sensitivity.l2_squared, mu) },
             _ => {
-                return Err(Error::input(
-                    "price",
-                    format!(
-                        "there is no noise for a cost of {cost}: spend an epsilon, which buys discrete Laplace noise, \
-                     or the mu of a discrete Gaussian"
-                    ),
-                ));
+                let needs = "there is no noise for it; spend an epsilon, which buys discrete Laplace noise, or the mu of a discrete \
+                             Gaussian";
+                return Err(Error::value("price", cost, needs));
             }
         };
         if noise.parameter().ceil().into_parts().1.bit_len() > LARGEST_BITS {
-            return Err(Error::input(
-                "price",
-                format!("{cost} buys noise of 2^{LARGEST_BITS} steps or more, which no answer survives: spend more"),
-            ));
+            let needs =
+                format!("it buys noise of 2^{LARGEST_BITS} steps or more, which no answer survives; spend more");
+            return Err(Error::value("price", cost, needs));
         }
         Ok(noise)
     }

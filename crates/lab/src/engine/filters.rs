@@ -22,16 +22,9 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule, the valid ones first.
-    pub const ALL: [Rule; 8] = [
-        Rule::Filter(FilterRule::Basic),
-        Rule::Filter(FilterRule::Advanced),
-        Rule::Filter(FilterRule::Whitehouse),
-        Rule::Filter(FilterRule::Zcdp),
-        Rule::Filter(FilterRule::Renyi),
-        Rule::Filter(FilterRule::Residue),
-        Rule::Optimal,
-        Rule::RenyiMin,
-    ];
+    pub fn all() -> impl Iterator<Item = Rule> {
+        FilterRule::ALL.into_iter().map(Rule::Filter).chain([Rule::Optimal, Rule::RenyiMin])
+    }
 
     /// The name in commands.
     pub fn name(self) -> &'static str {

@@ -123,8 +123,8 @@ impl<'a> Draft<'a> {
             return Err(ErrorKind::AccountExists(spec.name).into());
         }
         if self.tree.len() >= MOST_ACCOUNTS {
-            let why = format!("a ledger holds at most {MOST_ACCOUNTS} accounts; start another ledger");
-            return Err(Error::input(why));
+            let count = self.tree.len() + 1;
+            return Err(ErrorKind::Count { what: "accounts of a ledger", count, most: MOST_ACCOUNTS }.into());
         }
         if let Some(parent) = spec.name.parent() {
             let Some(number) = self.number(parent.as_str()) else {
@@ -132,13 +132,8 @@ impl<'a> Draft<'a> {
             };
             let above = self.account(number);
             if *above.privacy() != spec.privacy {
-                let why = format!(
-                    "account {} is about {}, but {parent} above it about {}; they are the same in a whole tree",
-                    spec.name,
-                    spec.privacy,
-                    above.privacy()
-                );
-                return Err(Error::input(why));
+                let (account, privacy, others) = (spec.name, spec.privacy, above.privacy().clone());
+                return Err(ErrorKind::OtherPrivacy { account, privacy, other: parent, others }.into());
             }
             if above.standing() != Standing::Open {
                 return Err(ErrorKind::NotOpen { standing: above.standing(), account: parent }.into());

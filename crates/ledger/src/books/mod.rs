@@ -167,41 +167,24 @@ fn payers(names: &[AccountName], number: impl Fn(&str) -> Option<u32>) -> Result
 
 /// What a charge is about must be what every account protects, and the same for all of them.
 pub(crate) fn check_privacy<'a>(charge: &Charge, payers: impl Iterator<Item = &'a Account>) -> Result<(), Error> {
-    let mut first: Option<(&AccountName, &Privacy)> = None;
-    for account in payers {
-        let Privacy { unit, neighbours } = account.privacy();
-        let name = account.name();
-        let other = |why: String| Err(Error::input(why));
-        if let Some(declared) = charge.unit().filter(|declared| *declared != unit) {
-            return other(format!(
-                "the charge is about the unit {declared}, but account {name} protects the unit {unit}; an epsilon for one says nothing \
-                 about the other"
-            ));
+    let mut first: Option<&Account> = None;
+    for payer in payers {
+        let (account, &Privacy { ref unit, neighbours }) = (payer.name().clone(), payer.privacy());
+        if let Some(asked) = charge.unit().filter(|asked| *asked != unit) {
+            return Err(ErrorKind::OtherUnit { account, unit: unit.clone(), asked: asked.clone() }.into());
         }
-        if let Some(declared) = charge.neighbours().filter(|declared| declared != neighbours) {
-            return other(format!(
-                "the charge is about {} neighbours, but account {name} is about {}; an epsilon for one says nothing about the other",
-                declared.name(),
-                neighbours.name()
-            ));
+        if let Some(asked) = charge.neighbours().filter(|asked| *asked != neighbours) {
+            return Err(ErrorKind::OtherNeighbours { account, neighbours, asked }.into());
         }
-        if let Some(cost) = charge.costs().iter().find(|cost| cost.is_for_add_remove_only())
-            && *neighbours != Neighbours::AddRemove
+        if let Some(&cost) = charge.costs().iter().find(|cost| cost.is_for_add_remove_only())
+            && neighbours != Neighbours::AddRemove
         {
-            return other(format!(
-                "account {name} is about {} neighbours, and {cost} has a price for add-remove neighbours alone",
-                neighbours.name()
-            ));
+            return Err(ErrorKind::NeedsAddRemove { account, neighbours, cost }.into());
         }
-        match first {
-            None => first = Some((name, account.privacy())),
-            Some((first, privacy)) if privacy != account.privacy() => {
-                return other(format!(
-                    "account {first} is about {privacy}, and account {name} about {}; charge them separately",
-                    account.privacy()
-                ));
-            }
-            Some(_) => {}
+        let first = *first.get_or_insert(payer);
+        if first.privacy() != payer.privacy() {
+            let (privacy, other, others) = (payer.privacy().clone(), first.name().clone(), first.privacy().clone());
+            return Err(ErrorKind::OtherPrivacy { account, privacy, other, others }.into());
         }
     }
     Ok(())

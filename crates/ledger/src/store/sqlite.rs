@@ -421,7 +421,7 @@ fn expected_tables() -> BTreeSet<String> {
 fn require_file(path: &Path, create: bool) -> Result<(), Error> {
     match path.metadata() {
         Ok(metadata) if metadata.is_dir() => {
-            Err(Error::input(format!("{} is a folder; name a file in it for the ledger", path.display())))
+            Err(Error::parameter("ledger", path.display().to_string(), "it is a folder; name a file in it"))
         }
         Ok(_) => Ok(()),
         // SQLite gives its other files the mode of this one.

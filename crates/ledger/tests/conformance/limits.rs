@@ -1,7 +1,7 @@
 //! Limits and input that cannot be used: a clear error, and nothing changes.
 
 use taximeter_accounting::{Amount, Budget, Cost, CostKind, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
-use taximeter_ledger::{AccountName, AccountSpec, Charge, Event, Key, Neighbours, Note, Privacy, Unit, Who};
+use taximeter_ledger::{AccountName, AccountSpec, Charge, ErrorKind, Event, Key, Neighbours, Note, Privacy, Unit, Who};
 
 use crate::place::*;
 
@@ -204,6 +204,16 @@ pub fn a_charge_about_another_unit_is_an_error(place: &Place) {
     check_input(ledger.quote(&request().with_unit(record)), &["record", "person", "census"]);
     let add_remove = Some(Neighbours::AddRemove);
     check_input(ledger.charge(request().with_neighbours(add_remove)), &["add-remove", "substitute", "census"]);
+    let kind = |request: Charge| ledger.charge(request).unwrap_err().kind().clone();
+    let (account, record, neighbours) = (name("census"), Unit::parse("record").unwrap(), Neighbours::Substitute);
+    let (unit, asked) = (Unit::parse("person").unwrap(), record.clone());
+    let expected = ErrorKind::OtherUnit { account: account.clone(), unit, asked };
+    assert_eq!(kind(request().with_unit(Some(record))), expected);
+    let expected = ErrorKind::OtherNeighbours { account: account.clone(), neighbours, asked: Neighbours::AddRemove };
+    assert_eq!(kind(request().with_neighbours(add_remove)), expected);
+    let cost = CostKind::SampledGaussian.example();
+    let expected = ErrorKind::NeedsAddRemove { account, neighbours, cost };
+    assert_eq!(kind(charge("k", &["census"], &[cost])), expected);
     assert_eq!(ledger.position(), position);
     let person = Some(Unit::parse("person").unwrap());
     charged(ledger.charge(request().with_unit(person).with_neighbours(Some(Neighbours::Substitute))));
@@ -219,8 +229,8 @@ pub fn trees_of_different_units_are_not_charged_together(place: &Place) {
     let (position, accounts) = (ledger.position(), ledger.accounts());
     for pair in [["records", "people"], ["records", "swapped"], ["people", "swapped"]] {
         let request = charge("k", &pair, &[epsilon("0.1")]);
-        check_input(ledger.quote(&request), &[pair[0], pair[1], "separately"]);
-        check_input(ledger.charge(request), &[pair[0], pair[1], "separately"]);
+        check_input(ledger.quote(&request), &[pair[0], pair[1], "all accounts are about the same"]);
+        check_input(ledger.charge(request), &[pair[0], pair[1], "all accounts are about the same"]);
     }
     assert_eq!((ledger.position(), ledger.accounts()), (position, accounts));
 }

@@ -107,6 +107,13 @@ pub(super) fn choice<W: Render>(
     }
 }
 
+/// Rules to choose one of, with what to choose them by. The default stands last in the tables of rules, and first here.
+pub(super) fn rule_choices<const N: usize>(
+    rules: [(&'static str, &'static str); N],
+) -> impl Iterator<Item = (&'static str, String)> {
+    rules.into_iter().rev().map(|(name, short)| (name, format!("{name}: {short}")))
+}
+
 /// A box to tick.
 pub(super) fn check(name: &str, label: &str, filled: &Fields) -> Markup {
     html! {

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
-use taximeter_accounting::Cost;
+use taximeter_accounting::{Cost, FilterRule, OdometerRule};
 use taximeter_ledger::{AccountName, Charge, Key, Note};
 use taximeter_server::Settings;
 
@@ -364,6 +364,30 @@ async fn tokens_are_made_used_and_revoked() {
     let revoked = house.send("owner", "POST", &format!("/v1/tokens/{id}/revoke"), "").await.expect(200).json();
     assert!(revoked["revoked"].is_string());
     house.raw(get(format!("Bearer {secret}"))).await.expect(401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_document_has_the_ranges_of_costs_and_the_parameters_of_rules() {
+    let document = House::new().get("nobody", "/openapi.json").await.expect(200).json();
+    let schemas = &document["components"]["schemas"];
+    let kinds = schemas["DeclaredCost"]["oneOf"].as_array().unwrap();
+    let sampled = kinds.iter().find_map(|kind| kind["properties"].get("sampled_gaussian")).unwrap();
+    let rate = &sampled["properties"]["rate"];
+    assert_eq!((rate["exclusiveMinimum"].as_f64(), rate["maximum"].as_f64()), (Some(0.0), Some(1.0)), "{rate}");
+    assert_eq!(sampled["properties"]["steps"]["multipleOf"].as_f64(), Some(1.0), "{sampled}");
+    let epsilon = kinds.iter().find(|kind| kind["properties"].get("epsilon").is_some()).unwrap();
+    let delta = &epsilon["properties"]["delta"];
+    assert_eq!((delta["minimum"].as_f64(), delta["exclusiveMaximum"].as_f64()), (Some(0.0), Some(1.0)), "{delta}");
+    for (request, rules) in [
+        ("FilterRequest", FilterRule::ALL.map(FilterRule::parameters)),
+        ("OdometerRequest", OdometerRule::ALL.map(OdometerRule::parameters)),
+    ] {
+        let described = &schemas[request]["properties"]["parameters"];
+        assert_eq!(described["additionalProperties"], false, "{described}");
+        for number in rules.into_iter().flatten() {
+            assert_eq!(described["properties"][number.name]["description"], number.help(), "{described}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -126,11 +126,11 @@ impl Add {
             return Err(Failure::Usage(format!("{analyst} needs a budget; give for instance --budget 0.5,1e-6")));
         }
         // What is wrong with the flags is said before a ledger is opened.
-        self.rules(FilterRule::Residue)?;
+        self.rules(FilterRule::default())?;
         let office = self.gate.office()?;
         // The same rule as the dataset's, so that the analyst may ask whatever the dataset takes.
         let above = office.dataset(dataset)?.account.and_then(|account| account.filter);
-        let rule = above.map_or(Ok(FilterRule::Residue), |filter| FilterRule::from_name(&filter.rule))?;
+        let rule = above.map_or(Ok(FilterRule::default()), |filter| FilterRule::from_name(&filter.rule))?;
         let (filter, odometer) = self.rules.specs(rule)?;
         let added = office.add_analyst(dataset, analyst, Rules { filter, odometer })?;
         warn(&added.warnings);
@@ -143,7 +143,7 @@ impl Add {
     }
 
     fn add_data(&self, name: AccountName) -> Result<ExitCode, Failure> {
-        let (data, rules, timeout) = (self.data()?, self.rules(FilterRule::Residue)?, self.timeout()?);
+        let (data, rules, timeout) = (self.data()?, self.rules(FilterRule::default())?, self.timeout()?);
         let min_epsilon =
             self.min_epsilon.as_ref().map(|text| flag("--min-epsilon", text, Rounding::Up)).transpose()?;
         // What is wrong with a declaration is said before a ledger is made for it; that of newer data may be the one before.

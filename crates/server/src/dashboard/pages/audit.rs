@@ -122,7 +122,7 @@ fn words(ledger: &LedgerDocument, verification: &VerifyDocument) -> Markup {
                 p { strong { "The ledger is broken." } " " (reason) }
                 p {
                     "Take no more charges from it. Keep the files as they are for inspection, put the newest good copy in their place, \
-                     and see " code { "taximeter ledger restore --help" } "."
+                     and restore the ledger with the program there, from receipts or an export of the journal."
                 }
             }
         },
@@ -156,9 +156,9 @@ fn export_panel() -> Markup {
         section.panel aria-labelledby="export" {
             h2 #export { "Export" }
             p {
-                "The journal as it is: one record a line, as JSON, and a last line that says where it ends. Whoever has it can check the \
+                "The journal as it is: one record a line, as JSON, and a last line that says where it ends. With it anyone can check the \
                  chain elsewhere, with any program that computes BLAKE3: the hash of a record is that of its line. Should the ledger be \
-                 lost, " code { "taximeter ledger restore --receipts FILE" } " takes the missing records from it."
+                 lost, it can be restored from an older copy and the records in this export."
             }
             p { a.button href="/audit/export" { "Export the journal" } }
         }

@@ -1,7 +1,7 @@
 //! The form of a question: the SQL, what is offered for an answer, and who pays.
 
 use maud::{Markup, html};
-use taximeter_accounting::Amount;
+use taximeter_accounting::{Amount, CostKind, FilterRule};
 use taximeter_api::{NoiseName, OfferedAmount, PriceDocument, QuestionRequest};
 use taximeter_ledger::{AccountName, Key};
 
@@ -56,6 +56,12 @@ fn price(fields: &Fields) -> Result<PriceDocument, Failure> {
     })
 }
 
+/// The rules that take the gate's Gaussian noise.
+fn gaussian_rules() -> String {
+    let takes = |rule: &FilterRule| rule.takes(CostKind::DiscreteGaussian);
+    FilterRule::ALL.into_iter().filter(takes).map(FilterRule::name).collect::<Vec<_>>().join(" or ")
+}
+
 /// The path of the form with another price in it, and everything else as it is.
 pub(super) fn with_price(fields: &Fields, offer: &str, amount: &str) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
@@ -105,7 +111,7 @@ pub(super) fn form(visitor: &Visitor, desk: &Desk, fields: &Fields, key: &Key) -
                         value=(value("amount")) aria-describedby="amount-help";
                     p.help.offers #amount-help {
                         span data-offers="epsilon" { "ε for the whole question, such as 0.1." }
-                        span data-offers="gaussian" { "μ for the whole question, such as 0.05; for accounts with the rules zcdp and renyi." }
+                        span data-offers="gaussian" { "μ for the whole question, such as 0.05; for accounts with the rule " (gaussian_rules()) "." }
                         span data-offers="error error-gaussian" {
                             "The half width of the 95% interval, in the units of the answer, such as 50: the least that buys it is charged."
                         }

@@ -103,7 +103,7 @@ pub(super) fn form(visitor: &Visitor, accounts: &[AccountDocument], fields: &Fie
                         label for=(number.name) { (number.label) }
                         input id=(number.name) name=(number.name) inputmode="decimal" autocomplete="off" spellcheck="false"
                             value=(value(number.name)) aria-describedby={ (number.name) "-help" };
-                        p.help id={ (number.name) "-help" } { (number.help) }
+                        p.help id={ (number.name) "-help" } { (number.help()) }
                     }
                 }
                 div.field {

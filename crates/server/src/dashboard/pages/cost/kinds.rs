@@ -66,11 +66,8 @@ mod tests {
 
     #[test]
     fn every_form_is_declared_by_its_numbers_and_filled_in_again() {
-        let examples = [("rate", "0.01"), ("steps", "1000"), ("truth", "0.6"), ("delta", "1e-9")];
         for form in forms() {
-            let example =
-                |name: &str| examples.iter().find(|(known, _)| *known == name).map_or("0.3", |(_, text)| text);
-            let numbers: Vec<_> = form.numbers.iter().map(|number| (number.name, example(number.name))).collect();
+            let numbers: Vec<_> = form.numbers.iter().map(|number| (number.name, number.example)).collect();
             let filled = fields(form.name, &numbers);
             assert!(is_complete(&filled), "{}", form.name);
             let cost = cost(&filled).unwrap_or_else(|failure| panic!("{}: {}", form.name, failure.0.detail)).cost;
@@ -92,7 +89,7 @@ mod tests {
             ("epsilon", &[("epsilon", "-1")], "minus sign"),
             ("epsilon", &[("epsilon", "\",\"zcdp\":\"0")], "ε: "),
             ("randomized-response-truth", &[("truth", "0.2")], "at least 0.5"),
-            ("gaussian-sigma", &[("sigma", "0"), ("sensitivity", "1")], "no privacy"),
+            ("gaussian-sigma", &[("sigma", "0"), ("sensitivity", "1")], "sigma cannot be 0"),
         ] {
             let failure = cost(&fields(kind, numbers)).unwrap_err();
             assert!(failure.0.detail.contains(part), "{kind}: {}", failure.0.detail);

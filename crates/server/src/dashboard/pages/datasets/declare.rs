@@ -7,7 +7,7 @@ use taximeter_gate::{Declaration, PrivacyUnit};
 use taximeter_ledger::Neighbours;
 
 use crate::dashboard::fields::Fields;
-use crate::dashboard::form::{Input, check, choice, lines};
+use crate::dashboard::form::{Input, check, choice, lines, rule_choices};
 use crate::failure::Failure;
 
 /// The fields for a budget.
@@ -43,9 +43,8 @@ pub(super) fn declaration_fields(filled: &Fields) -> Markup {
 
 /// The field for the rule of the account.
 pub(super) fn rule_field(filled: &Fields) -> Markup {
-    let rules = FilterRule::ALL.into_iter().rev().map(|rule| (rule.name(), rule.name()));
-    let help = "residue admits the most; zcdp and renyi also take Gaussian noise.";
-    choice("rule", "Rule that decides", rules, filled.get("rule"), help)
+    let choices = rule_choices(FilterRule::ALL.map(|rule| (rule.name(), rule.short())));
+    choice("rule", "Rule that decides", choices, filled.get("rule"), "")
 }
 
 /// The filter that the fields ask for; nothing if no budget is given.

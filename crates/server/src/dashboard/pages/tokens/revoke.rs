@@ -84,8 +84,8 @@ fn form(visitor: &Visitor, token: &TokenDocument, is_last_owner: bool) -> Markup
         @if is_last_owner {
             div.caution {
                 p {
-                    strong { "It is the last token of an owner." } " After it, nobody can make tokens here; "
-                    code { "taximeter token create NAME --role owner" } " at the server's machine makes one."
+                    strong { "It is the last token of an owner." } " After it, nobody can make tokens here. \
+                     The program at the server's machine can make one."
                 }
             }
         }
