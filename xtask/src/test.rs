@@ -8,9 +8,10 @@ use crate::needs;
 use crate::tally::Tally;
 
 /// The tests that need a server or a browser. They are behind features, so that `cargo test --workspace` needs none.
-const SERVER_TESTS: [&str; 6] = [
+const SERVER_TESTS: [&str; 7] = [
     "taximeter-gate/server-tests",
     "taximeter-ledger/server-tests",
+    "taximeter-postgres/server-tests",
     "taximeter-server/server-tests",
     "taximeter-testing/server-tests",
     "taximeter/server-tests",

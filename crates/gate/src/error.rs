@@ -283,6 +283,12 @@ impl From<taximeter_ledger::Error> for ErrorKind {
     }
 }
 
+impl From<taximeter_postgres::AddressError> for ErrorKind {
+    fn from(error: taximeter_postgres::AddressError) -> ErrorKind {
+        ErrorKind::Ledger(error.into())
+    }
+}
+
 impl From<taximeter_accounting::Error> for ErrorKind {
     fn from(error: taximeter_accounting::Error) -> ErrorKind {
         ErrorKind::Ledger(error.into())

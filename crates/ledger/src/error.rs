@@ -488,6 +488,12 @@ impl From<ErrorKind> for Error {
     }
 }
 
+impl From<taximeter_postgres::AddressError> for Error {
+    fn from(error: taximeter_postgres::AddressError) -> Error {
+        Error::input(error.to_string())
+    }
+}
+
 impl From<taximeter_accounting::Error> for Error {
     fn from(error: taximeter_accounting::Error) -> Error {
         ErrorKind::Accounting(error).into()

@@ -42,6 +42,6 @@ pub use quote::{Quote, QuotedAccount};
 pub use reader::Reader;
 pub use refusals::RefusedCharge;
 pub use restore::{Receipts, Restore, Restored, restore};
-pub use store::{Location, PostgresAddress};
+pub use store::Location;
 pub use transfer::{Imported, import};
 pub use verify::{Verified, clear_alarm, verify};

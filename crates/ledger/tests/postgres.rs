@@ -73,6 +73,24 @@ fn several_ledgers_spend_one_budget_once() {
 }
 
 #[test]
+fn a_ledger_is_charged_over_tls_and_recovers_from_a_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = PrivatePostgres::start_with_tls().unwrap();
+    let plain = server.new_database().unwrap();
+    let url = format!("{plain}?sslmode=verify-full&sslrootcert={}", server.root_certificate().display());
+    let ledger = open_with_account(&url, folder.path(), "1,1e-6");
+    assert!(matches!(ledger.charge(charge("one")), Ok(Outcome::Charged(_))));
+    server.stop_immediate().unwrap();
+    server.start_again().unwrap();
+    wait_until("it is charged again", || ledger.charge(charge("two")).is_ok());
+    let connections = "SELECT bool_and(ssl), count(*) > 0 FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+                       WHERE datname = current_database() AND application_name = 'taximeter'";
+    assert_eq!(query(&plain, connections).unwrap(), "t|t", "every connection is encrypted");
+    drop(ledger);
+    assert_eq!(verified_charges(&url, folder.path()), 2);
+}
+
+#[test]
 fn a_key_that_another_process_used_is_replayed() {
     let folder = tempfile::tempdir().unwrap();
     let url = PrivatePostgres::shared().new_database().unwrap();

@@ -5,7 +5,8 @@
 
 use taximeter_api::{Code, Problem};
 use taximeter_gate::{Error, ErrorKind};
-use taximeter_ledger::{Location, PostgresAddress};
+use taximeter_ledger::Location;
+use taximeter_postgres::PostgresAddress;
 use tokio_postgres::config::Host;
 
 use crate::log::Event;
@@ -65,7 +66,7 @@ impl Server {
 /// The servers that a URL leads to. An address beside a name is where the connection goes.
 fn servers(url: &str) -> Result<Vec<Server>, Problem> {
     const PORT: u16 = 5432;
-    let address = PostgresAddress::parse(url)?;
+    let address = PostgresAddress::parse(url).map_err(taximeter_ledger::Error::from)?;
     let config = address.config();
     let names = config.get_hosts().iter().map(|host| match host {
         Host::Tcp(name) => name.clone(),

@@ -8,6 +8,7 @@
 
 mod browser;
 mod captured;
+mod certificates;
 mod http;
 mod load;
 mod postgres;
@@ -21,6 +22,7 @@ pub use browser::{
     find_browser, keys,
 };
 pub use captured::Captured;
+pub use certificates::Authority;
 pub use http::{Connection, Response};
 pub use load::{Acknowledged, Caller, Done, Load};
 pub use postgres::PrivatePostgres;

@@ -2,10 +2,12 @@
 
 use std::io::Read;
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
+use crate::certificates::Authority;
 use crate::programs::find_programs;
 use crate::query::query;
 use crate::waiting::{BETWEEN_LOOKS, PATIENCE};
@@ -33,6 +35,27 @@ impl PrivatePostgres {
     /// Makes a server and starts it; that takes about two seconds.
     pub fn start() -> Result<PrivatePostgres, String> {
         Self::start_at(std::iter::repeat_with(free_port).take(PORT_TRIES))
+    }
+
+    /// Makes a server that offers TLS, with a certificate for `localhost` and 127.0.0.1 from an authority of its own. It takes plain
+    /// connections as well.
+    pub fn start_with_tls() -> Result<PrivatePostgres, String> {
+        let server = Self::start()?;
+        let authority = Authority::new()?;
+        let (certificate, key) = authority.certificate(&["localhost", "127.0.0.1"])?;
+        for (name, text) in [("root.pem", authority.root()), ("server.pem", certificate), ("server.key", key)] {
+            server.watchdog().write_file(name, &text)?;
+        }
+        // The paths are those in the data folder beside them.
+        server.set("ssl_cert_file", "../server.pem")?;
+        server.set("ssl_key_file", "../server.key")?;
+        server.set("ssl", "on")?;
+        Ok(server)
+    }
+
+    /// The file with the authority of a server that was [started with TLS](Self::start_with_tls).
+    pub fn root_certificate(&self) -> PathBuf {
+        self.watchdog().folder().join("root.pem")
     }
 
     /// The server that all tests of a test binary share, started when it is first asked for. Each uses a [new
@@ -109,7 +132,7 @@ impl PrivatePostgres {
     fn start_at(ports: impl Iterator<Item = Result<u16, String>>) -> Result<PrivatePostgres, String> {
         let programs = find_programs()?;
         let password = password()?;
-        let mut watchdog = Watchdog::start(include_str!("watchdog.sh"), &programs, server_user()?.as_ref())?;
+        let mut watchdog = Watchdog::start(include_str!("watchdog.sh"), &programs, server_user()?)?;
         let made = watchdog.order(&format!("make {password}"));
         let databases = AtomicU64::new(0);
         let mut server = PrivatePostgres { watchdog: Mutex::new(watchdog), port: 0, password, databases };

@@ -16,17 +16,19 @@ pub struct Watchdog {
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     folder: PathBuf,
+    /// Whom the program runs as, if not this process's own user.
+    user: Option<User>,
 }
 
 impl Watchdog {
     /// Starts a script, as a user if one is named. Its arguments are the folder for temporary files and another one; the first thing
     /// that it says is the folder that it made.
-    pub fn start(script: &str, argument: &Path, user: Option<&User>) -> Result<Watchdog, String> {
+    pub fn start(script: &str, argument: &Path, user: Option<User>) -> Result<Watchdog, String> {
         let mut command = Command::new("sh");
         command.args(["-c", script, "taximeter-watchdog"]).arg(std::env::temp_dir()).arg(argument);
         without_postgres_settings(&mut command);
-        set_apart(&mut command, user);
-        let name = user.map_or("this user", |user| user.name);
+        set_apart(&mut command, user.as_ref());
+        let name = user.as_ref().map_or("this user", |user| user.name);
         let mut process = command
             // Messages in English, since some of them are looked for.
             .env("LC_ALL", "C")
@@ -41,8 +43,8 @@ impl Watchdog {
         let (Some(orders), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
             unreachable!("both are piped");
         };
-        let mut watchdog =
-            Watchdog { process, orders: Some(orders), answers: BufReader::new(answers), folder: PathBuf::new() };
+        let (orders, answers) = (Some(orders), BufReader::new(answers));
+        let mut watchdog = Watchdog { process, orders, answers, folder: PathBuf::new(), user };
         watchdog.folder = PathBuf::from(watchdog.answer().map_err(|_| {
             let temporary = std::env::temp_dir();
             format!(
@@ -56,6 +58,13 @@ impl Watchdog {
     /// The folder of the program; it holds its log, and is gone when this is dropped.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Writes a file into the folder, for the program alone to read.
+    pub fn write_file(&self, name: &str, text: &str) -> Result<(), String> {
+        let path = self.folder.join(name);
+        let written = std::fs::write(&path, text).and_then(|()| hand_over(&path, self.user.as_ref()));
+        written.map_err(|error| format!("{} cannot be written: {error}", path.display()))
     }
 
     /// What the program has logged.
@@ -134,6 +143,19 @@ fn set_apart(command: &mut Command, user: Option<&User>) {
         // This also takes root's further groups away.
         command.uid(user.user_id).gid(user.group_id);
     }
+}
+
+/// PostgreSQL takes a key only from a file that others cannot read.
+#[cfg(unix)]
+fn hand_over(path: &Path, user: Option<&User>) -> std::io::Result<()> {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    user.map_or(Ok(()), |user| chown(path, Some(user.user_id), Some(user.group_id)))
+}
+
+#[cfg(not(unix))]
+fn hand_over(_: &Path, _: Option<&User>) -> std::io::Result<()> {
+    Ok(())
 }
 
 #[cfg(not(unix))]

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use taximeter_ledger::PostgresAddress;
 
 use crate::error::Error;
 use crate::measure::{Dialect, Statement};
@@ -82,9 +81,7 @@ impl fmt::Debug for Source {
         match self {
             Source::Embedded { file } => write!(f, "{}", file.display()),
             Source::Postgres { url, table, origin } => {
-                let address =
-                    PostgresAddress::parse(url).map_or("PostgreSQL".to_string(), |address| address.to_string());
-                write!(f, "{origin} of {address}")?;
+                write!(f, "{origin} of {}", taximeter_postgres::without_password(url))?;
                 match table == origin {
                     true => Ok(()),
                     false => write!(f, ", with the rows that count in {table}"),

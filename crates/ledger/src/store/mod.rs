@@ -13,8 +13,6 @@ use crate::hash::Hash;
 use crate::journal::{Position, Record};
 use crate::witness::Sharing;
 
-pub use postgres::PostgresAddress;
-
 /// Where a ledger is.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Location {
@@ -57,7 +55,7 @@ impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Location::File(path) => write!(f, "{}", path.display()),
-            Location::Postgres(url) => f.write_str(&postgres::without_password(url)),
+            Location::Postgres(url) => f.write_str(&taximeter_postgres::without_password(url)),
         }
     }
 }

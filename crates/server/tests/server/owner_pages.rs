@@ -453,7 +453,7 @@ async fn an_owner_registers_a_table_and_refreshes_it() {
         url
     });
     let url = url.await.unwrap();
-    let hosts = taximeter_ledger::PostgresAddress::parse(&url).unwrap().config().get_hosts().to_vec();
+    let hosts = taximeter_postgres::PostgresAddress::parse(&url).unwrap().config().get_hosts().to_vec();
     let postgres_hosts = hosts.into_iter().map(|host| match host {
         tokio_postgres::config::Host::Tcp(name) => name,
         tokio_postgres::config::Host::Unix(path) => path.display().to_string(),

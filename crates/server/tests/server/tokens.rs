@@ -302,6 +302,23 @@ fn the_tokens_of_another_ledger_and_other_files_are_refused() {
 
 #[cfg(feature = "server-tests")]
 #[test]
+fn tokens_are_made_found_and_revoked_over_tls() {
+    let server = taximeter_testing::PrivatePostgres::start_with_tls().unwrap();
+    let plain = server.new_database().unwrap();
+    let url = format!("{plain}?sslmode=verify-full&sslrootcert={}", server.root_certificate().display());
+    let desk = Desk::new(tempfile::tempdir().unwrap(), Location::Postgres(url));
+    let tokens = desk.tokens();
+    let made = tokens.create(&owner("olga")).unwrap();
+    assert!(tokens.find(&made.secret).is_some());
+    tokens.revoke(&made.token.id).unwrap();
+    assert!(tokens.find(&made.secret).is_none());
+    let encrypted = "SELECT bool_and(ssl), count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+                     WHERE datname = current_database() AND application_name = 'taximeter'";
+    assert_eq!(taximeter_testing::query(&plain, encrypted).unwrap(), "t|1");
+}
+
+#[cfg(feature = "server-tests")]
+#[test]
 fn a_connection_that_was_cut_is_made_again() {
     let desk = Desk::with_postgres();
     let Location::Postgres(url) = &desk.location else { unreachable!("it is in PostgreSQL") };

@@ -4,10 +4,11 @@ use sqlparser::ast::{Ident, ObjectNamePart};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
+use taximeter_postgres::SessionError;
 use tokio_postgres::types::Type;
 
 use super::relation::Relation;
-use super::session::{ANSWER, Connection, Failure, Purpose};
+use super::session::{ANSWER, ASK, explain, open};
 use crate::engine::Table;
 use crate::error::Error;
 use crate::schema::ColumnType;
@@ -31,12 +32,13 @@ const FINGERPRINT: &str = "
 /// Finds a table by its name: `table`, or `schema.table`, each in double quotes if it has capitals or points.
 pub(crate) fn find_table(url: &str, name: &str) -> Result<Found, Error> {
     let (schema, name) = parse_name(name)?;
-    let mut connection = Connection::open(url, Purpose::Ask, ANSWER)?;
+    let mut connection = open(url, ASK, ANSWER)?;
     let found = connection.ask(ANSWER, async |client| {
         let Some(relation) = Relation::find(client, &schema, &name).await? else { return Ok(None) };
         let fingerprint = client.query_typed_one(FINGERPRINT, &[(&relation.table.oid, Type::OID)]).await?;
-        Ok::<_, Failure>(Some((relation, fingerprint.try_get(0)?)))
-    })?;
+        Ok::<_, SessionError>(Some((relation, fingerprint.try_get(0)?)))
+    });
+    let found = found.map_err(|error| explain(connection.address(), &error))?;
     let Some((relation, fingerprint)) = found else {
         let why = format!(
             "there is no table {name:?} in the schema {schema:?}; name it as schema.table, with a part that has capitals in double quotes"

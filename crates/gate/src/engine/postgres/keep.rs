@@ -6,12 +6,13 @@
 
 use std::time::Duration;
 
+use taximeter_postgres::SessionError;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
 use super::kinds;
 use super::relation::Relation;
-use super::session::{ANSWER, Connection, Failure, Purpose};
+use super::session::{ANSWER, KEEP, explain, open};
 use crate::engine::Table;
 use crate::error::Error;
 use crate::question::{commas, quoted};
@@ -40,7 +41,7 @@ pub(crate) fn keep_rows(
     let Some(unit) = schema.unit_column() else {
         return Err(Error::input("table", "only data whose unit is a column are copied"));
     };
-    let mut connection = Connection::open(url, Purpose::Keep, ANSWER)?;
+    let mut connection = open(url, KEEP, ANSWER)?;
     let work = Work { source, schema, unit: &schema.columns[unit], key, name };
     let kept = connection.once(FOREVER, async |client| {
         // Each statement sees one state of the table, and what counts is counted by the statement that copies.
@@ -50,7 +51,7 @@ pub(crate) fn keep_rows(
         transaction.commit().await?;
         Ok(kept)
     });
-    kept.map_err(|failure| connection.explain(&failure))
+    kept.map_err(|error| explain(connection.address(), &error))
 }
 
 /// Drops a table of the gate, if it is still there.
@@ -58,7 +59,7 @@ pub(crate) fn drop_table(url: &str, table: &Table) -> Result<(), Error> {
     if table.schema != SCHEMA {
         return Err(Error::input("table", format!("{table} is not a table of the gate, and is not dropped")));
     }
-    let mut connection = Connection::open(url, Purpose::Keep, ANSWER)?;
+    let mut connection = open(url, KEEP, ANSWER)?;
     let dropped = connection.once(ANSWER, async |client: &mut Client| {
         match Relation::find(client, &table.schema, &table.name).await? {
             Some(found) if found.table.oid == table.oid => {
@@ -67,7 +68,7 @@ pub(crate) fn drop_table(url: &str, table: &Table) -> Result<(), Error> {
             _ => Ok(()),
         }
     });
-    dropped.map_err(|failure| connection.explain(&failure))
+    dropped.map_err(|error| explain(connection.address(), &error))
 }
 
 /// What is to be kept, and where.
@@ -80,7 +81,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    async fn keep(&self, transaction: &Transaction<'_>) -> Result<(Table, Counted), Failure> {
+    async fn keep(&self, transaction: &Transaction<'_>) -> Result<(Table, Counted), SessionError> {
         make_schema(transaction).await?;
         let source = Relation::lock(transaction, self.source, &kinds(self.schema)).await?;
         let target = format!("{}.{}", quoted(SCHEMA), quoted(self.name));
@@ -91,9 +92,9 @@ impl Work<'_> {
         let kept = transaction.query_typed_one(&format!("SELECT count(*) FROM {target}"), &[]).await?;
         transaction.batch_execute(&format!("ANALYZE {target}")).await?;
         let Some(made) = Relation::find(transaction, SCHEMA, self.name).await? else {
-            return Err(Failure::Failed(format!("the table {target} is gone as soon as it was made")));
+            return Err(SessionError::Failed(format!("the table {target} is gone as soon as it was made")));
         };
-        let number = |row: &Row, at: usize| Ok::<_, Failure>(row.try_get::<_, i64>(at)?.unsigned_abs());
+        let number = |row: &Row, at: usize| Ok::<_, SessionError>(row.try_get::<_, i64>(at)?.unsigned_abs());
         let (rows, without_unit) = (number(&counted, 0)?, number(&counted, 1)?);
         Ok((made.table, Counted { rows, kept: number(&kept, 0)?, without_unit, bad_rows: 0 }))
     }
@@ -158,14 +159,14 @@ pub(super) fn encoded(column: &Column) -> String {
 }
 
 /// Makes the schema of the gate's tables, or checks that it is the user's own.
-async fn make_schema(transaction: &Transaction<'_>) -> Result<(), Failure> {
+async fn make_schema(transaction: &Transaction<'_>) -> Result<(), SessionError> {
     match transaction.query_typed_opt(SCHEMA_OWNER, &[(&SCHEMA, Type::TEXT)]).await? {
         None => {
             let make = format!("CREATE SCHEMA {SCHEMA}; REVOKE ALL ON SCHEMA {SCHEMA} FROM PUBLIC");
             Ok(transaction.batch_execute(&make).await?)
         }
         Some(row) if row.try_get(1)? => Ok(()),
-        Some(row) => Err(Failure::Failed(format!(
+        Some(row) => Err(SessionError::Failed(format!(
             "the schema {SCHEMA} belongs to {}, who could change what is kept there; connect as that user, or drop the schema",
             row.try_get::<_, String>(0)?
         ))),

@@ -12,13 +12,14 @@ mod tests;
 
 use std::time::{Duration, Instant};
 
+use taximeter_postgres::{Connection, SessionError, time_to_cancel};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, IsolationLevel, Row, Transaction};
 
 pub(crate) use self::find::find_table;
 pub(crate) use self::keep::{drop_table, keep_rows};
 use self::relation::Relation;
-use self::session::{Connection, Failure, Purpose, time_to_cancel};
+use self::session::{ASK, explain, open};
 use super::{Engine, ExactRow, Table};
 use crate::error::Error;
 use crate::measure::Statement;
@@ -38,7 +39,7 @@ const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
 impl Postgres {
     /// Connects to the table at a URL, within this time.
     pub(crate) fn connect(url: &str, table: Table, most: Duration) -> Result<Postgres, Error> {
-        Ok(Postgres { connection: Connection::open(url, Purpose::Ask, most)?, table, columns: Vec::new() })
+        Ok(Postgres { connection: open(url, ASK, most)?, table, columns: Vec::new() })
     }
 
     fn run_within(
@@ -46,9 +47,9 @@ impl Postgres {
         statement: &Statement,
         server: Duration,
         client: Duration,
-    ) -> Result<Vec<ExactRow>, Failure> {
+    ) -> Result<Vec<ExactRow>, SessionError> {
         if self.columns.is_empty() {
-            return Err(Failure::Failed("the table must be checked before it is asked".to_string()));
+            return Err(SessionError::Failed("the table must be checked before it is asked".to_string()));
         }
         let until = Instant::now() + server;
         self.connection.once(client, async |connected| {
@@ -65,8 +66,8 @@ impl Postgres {
 impl Engine for Postgres {
     fn check(&mut self, schema: &Schema, most: Duration) -> Result<(), Error> {
         let table = &self.table;
-        let found =
-            self.connection.ask(most, async |client| Relation::find(client, &table.schema, &table.name).await)?;
+        let found = self.connection.ask(most, async |client| Relation::find(client, &table.schema, &table.name).await);
+        let found = found.map_err(|error| explain(self.connection.address(), &error))?;
         let columns = kinds(schema);
         Relation::check(found, table, &columns).map_err(Error::storage)?;
         self.columns = columns;
@@ -77,7 +78,7 @@ impl Engine for Postgres {
         let most = most.min(LONGEST);
         // The server gives up by itself, before it is told to; a client that waits longer waits for one that hangs.
         let server = most.saturating_sub(2 * time_to_cancel(most));
-        self.run_within(statement, server, most).map_err(|failure| failure.to_string())
+        self.run_within(statement, server, most).map_err(|error| error.to_string())
     }
 }
 
@@ -89,8 +90,8 @@ fn kinds(schema: &Schema) -> Vec<(String, ColumnType)> {
 /// Reads in one transaction, which is ended whatever comes of it: a lock that is left behind would keep the owner from the table.
 async fn in_transaction<T>(
     client: &mut Client,
-    work: impl AsyncFnOnce(&Transaction<'_>) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl AsyncFnOnce(&Transaction<'_>) -> Result<T, SessionError>,
+) -> Result<T, SessionError> {
     // What is looked at after a lock must not be older than the lock: READ COMMITTED.
     let begin = client.build_transaction().isolation_level(IsolationLevel::ReadCommitted).read_only(true);
     let transaction = begin.start().await?;
@@ -106,7 +107,7 @@ async fn answer(
     transaction: &Transaction<'_>,
     statement: &Statement,
     until: Instant,
-) -> Result<Vec<ExactRow>, Failure> {
+) -> Result<Vec<ExactRow>, SessionError> {
     let prepared = transaction.prepare(&statement.sql).await?;
     let parameters: Vec<&(dyn ToSql + Sync)> = statement.parameters.iter().map(parameter).collect();
     limit(transaction, until).await?;
@@ -115,7 +116,7 @@ async fn answer(
 }
 
 /// Lets the server give up at this time. A limit of 0 would be none.
-async fn limit(transaction: &Transaction<'_>, until: Instant) -> Result<(), Failure> {
+async fn limit(transaction: &Transaction<'_>, until: Instant) -> Result<(), SessionError> {
     let left = until.saturating_duration_since(Instant::now()).as_millis().max(1);
     Ok(transaction.batch_execute(&format!("SET LOCAL statement_timeout = {left}")).await?)
 }
@@ -129,9 +130,9 @@ fn parameter(value: &Value) -> &(dyn ToSql + Sync) {
     }
 }
 
-fn exact_row(row: &Row, statement: &Statement) -> Result<ExactRow, Failure> {
+fn exact_row(row: &Row, statement: &Statement) -> Result<ExactRow, SessionError> {
     let groups = statement.keys.len();
-    let key = |(at, kind): (usize, &ColumnType)| -> Result<Value, Failure> {
+    let key = |(at, kind): (usize, &ColumnType)| -> Result<Value, SessionError> {
         Ok(match kind {
             ColumnType::Boolean => Value::Boolean(row.try_get(at)?),
             ColumnType::Integer => Value::Integer(row.try_get(at)?),
@@ -139,7 +140,7 @@ fn exact_row(row: &Row, statement: &Statement) -> Result<ExactRow, Failure> {
             ColumnType::Text => Value::Text(row.try_get(at)?),
         })
     };
-    let measure = |at: usize| -> Result<i64, Failure> { Ok(row.try_get::<_, Option<i64>>(at)?.unwrap_or(0)) };
+    let measure = |at: usize| -> Result<i64, SessionError> { Ok(row.try_get::<_, Option<i64>>(at)?.unwrap_or(0)) };
     Ok(ExactRow {
         keys: statement.keys.iter().enumerate().map(key).collect::<Result<_, _>>()?,
         measures: (groups..groups + statement.measures).map(measure).collect::<Result<_, _>>()?,

@@ -1,9 +1,9 @@
 //! What the catalog says about a table: whether it may be asked, and what its columns hold. No row is looked at.
 
+use taximeter_postgres::SessionError;
 use tokio_postgres::types::Type;
 use tokio_postgres::{GenericClient, Transaction};
 
-use super::session::Failure;
 use crate::engine::Table;
 use crate::schema::ColumnType;
 
@@ -64,11 +64,11 @@ impl Relation {
         client: &impl GenericClient,
         schema: &str,
         name: &str,
-    ) -> Result<Option<Relation>, Failure> {
+    ) -> Result<Option<Relation>, SessionError> {
         let named = client.query_typed_opt(BY_NAME, &[(&schema, Type::TEXT), (&name, Type::TEXT)]).await?;
         let Some(row) = named else { return Ok(None) };
         let oid: u32 = row.try_get(0)?;
-        let column = |row: &tokio_postgres::Row| -> Result<StoredColumn, Failure> {
+        let column = |row: &tokio_postgres::Row| -> Result<StoredColumn, SessionError> {
             Ok(StoredColumn {
                 name: row.try_get(0)?,
                 oid: row.try_get(1)?,
@@ -98,10 +98,10 @@ impl Relation {
         transaction: &Transaction<'_>,
         table: &Table,
         columns: &[(String, ColumnType)],
-    ) -> Result<Relation, Failure> {
+    ) -> Result<Relation, SessionError> {
         transaction.prepare(&format!("SELECT FROM ONLY {}", table.quoted())).await?;
         let found = Relation::find(transaction, &table.schema, &table.name).await?;
-        Relation::check(found, table, columns).map_err(Failure::Failed)
+        Relation::check(found, table, columns).map_err(SessionError::Failed)
     }
 
     /// Whether it is still the table that was registered, with these columns.

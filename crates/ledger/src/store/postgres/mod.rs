@@ -6,7 +6,6 @@
 //!
 //! The calls block, and must not be made from within an asynchronous runtime: each store has a small one of its own.
 
-mod address;
 mod failure;
 mod rows;
 mod schema;
@@ -22,16 +21,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join;
+use taximeter_postgres::{DURABLE_COLUMNS, PostgresAddress, check_durable};
 use tokio::runtime::Runtime;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 
-pub use self::address::PostgresAddress;
-pub(super) use self::address::without_password;
 use self::rows::{APPEND, Rows};
 use self::schema::Found;
-use self::session::{DURABLE_COLUMNS, Parameter, Session, check_durable};
+use self::session::{Parameter, Session};
 use super::{Access, Failure, Location, Store, StoreError, StoredRecord};
 use crate::books::{AccountRow, ChangedAccount, Entry};
 use crate::error::{Error, ErrorKind};

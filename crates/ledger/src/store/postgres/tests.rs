@@ -575,7 +575,7 @@ fn a_password_never_shows() {
         (format!("postgres://taximeter:hunter2@{place}"), "password authentication failed"),
         (format!("postgres://{place}?user=taximeter&password=hunter2"), "password authentication failed"),
         (format!("{url}nowhere"), "does not exist"),
-        (format!("{url}?sslmode=require"), "sslmode=disable"),
+        (format!("{url}?sslmode=require"), "does not offer TLS"),
         (format!("{url}?hunter2=x"), "cannot be used"),
         ("postgres://taximeter:hunter2@127.0.0.1:1/books".to_string(), "refused"),
         ("postgres://taximeter:hunter2@nowhere.invalid/books".to_string(), "error connecting"),

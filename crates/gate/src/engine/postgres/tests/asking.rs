@@ -43,10 +43,28 @@ fn a_statement_that_the_server_does_not_stop_is_stopped_from_here() {
     let url = database("CREATE TABLE t (x int); INSERT INTO t VALUES (1)");
     let (mut engine, schema) = connected(&url, "t");
     let failure = engine.run_within(&slow(&engine), MOST, Duration::from_millis(300)).unwrap_err();
-    assert!(matches!(&failure, Failure::Lost(why) if why.contains("was told to stop")), "{failure}");
+    assert!(matches!(&failure, SessionError::Lost(why) if why.contains("was told to stop")), "{failure}");
     wait_for_rest(&url);
     engine.check(&schema, ANSWER).unwrap();
     check_count(&mut engine, &schema, 1);
+}
+
+#[test]
+fn a_table_is_found_kept_and_asked_over_tls() {
+    let server = PrivatePostgres::start_with_tls().unwrap();
+    let plain = server.new_database().unwrap();
+    query(&plain, "CREATE TABLE t (x int); INSERT INTO t VALUES (1), (1), (2)").unwrap();
+    let root = server.root_certificate();
+    let url = format!("{plain}?sslmode=verify-full&sslrootcert={}", root.display());
+    let source = find_table(&url, "t").unwrap().table;
+    let by_person = schema(Some(("x", 1)), vec![column("x", ColumnType::Integer)]);
+    let (_, counted) = keep_rows(&url, &source, &by_person, &[7; 32], "t v1").unwrap();
+    assert_eq!((counted.rows, counted.kept), (3, 2));
+    let (mut engine, schema) = connected(&url, "t");
+    check_count(&mut engine, &schema, 3);
+    let encrypted = "SELECT bool_and(ssl), count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+                     WHERE datname = current_database() AND application_name = 'taximeter'";
+    assert_eq!(query(&plain, encrypted).unwrap(), "t|1");
 }
 
 /// A way to the server that can be cut without a word, as if the server hung.
@@ -106,7 +124,7 @@ fn a_server_that_hangs_is_not_waited_for_longer_than_there_is_time() {
 fn a_table_that_is_locked_is_waited_for_no_longer_than_there_is_time() {
     let url = database("CREATE TABLE t (x int)");
     let (mut engine, schema) = connected(&url, "t");
-    let mut other = Connection::open(&url, Purpose::Keep, ANSWER).unwrap();
+    let mut other = open(&url, KEEP, ANSWER).unwrap();
     execute(&mut other, "BEGIN; LOCK TABLE public.t").unwrap();
     engine.check(&schema, ANSWER).unwrap();
     let failure = engine.run_within(&count_rows(&engine, &schema), Duration::from_millis(300), MOST).unwrap_err();
@@ -155,7 +173,7 @@ fn nobody_can_swap_a_table_between_the_check_and_the_question() {
     let url = database("CREATE TABLE t (x int); CREATE MATERIALIZED VIEW m AS SELECT x FROM t");
     for (name, rename) in [("t", "ALTER TABLE t RENAME TO old"), ("m", "ALTER MATERIALIZED VIEW m RENAME TO older")] {
         let (engine, schema) = connected(&url, name);
-        let mut connection = Connection::open(&url, Purpose::Ask, ANSWER).unwrap();
+        let mut connection = open(&url, ASK, ANSWER).unwrap();
         let locked = connection.once(ANSWER, async |client| {
             in_transaction(client, async |transaction| {
                 Relation::lock(transaction, &engine.table, &kinds(&schema)).await?;

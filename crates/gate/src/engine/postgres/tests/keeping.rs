@@ -155,11 +155,11 @@ fn the_copy_is_for_nobody_else_and_can_be_dropped() {
 #[test]
 fn the_server_stops_when_whoever_keeps_rows_is_gone() {
     let url = new_database();
-    let mut connection = Connection::open(&url, Purpose::Keep, ANSWER).unwrap();
+    let mut connection = open(&url, KEEP, ANSWER).unwrap();
     let left = connection.once(ANSWER, async |client| {
         let sleep = client.batch_execute("SELECT pg_sleep(3600)");
         assert!(tokio::time::timeout(Duration::from_millis(200), sleep).await.is_err());
-        Err::<(), _>(Failure::Lost("as if the program had been killed".to_string()))
+        Err::<(), _>(SessionError::Lost("as if the program had been killed".to_string()))
     });
     assert!(left.is_err());
     let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";

@@ -11,7 +11,7 @@ use std::time::Duration;
 use taximeter_ledger::Neighbours;
 use taximeter_testing::{PATIENCE, PrivatePostgres, query, wait_until};
 
-use super::session::{ANSWER, Connection, Purpose};
+use super::session::{ANSWER, KEEP};
 use super::*;
 use crate::measure::{Dialect, Measure};
 use crate::number::Number;
@@ -84,6 +84,6 @@ fn check_count(engine: &mut Postgres, schema: &Schema, count: i64) {
 }
 
 /// Executes statements without starting a program for each.
-fn execute(connection: &mut Connection, statements: &str) -> Result<(), Failure> {
+fn execute(connection: &mut Connection, statements: &str) -> Result<(), SessionError> {
     connection.once(ANSWER, async |client| Ok(client.batch_execute(statements).await?))
 }

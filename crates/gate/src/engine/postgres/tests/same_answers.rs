@@ -141,7 +141,7 @@ impl Both {
         let sqlite = rusqlite::Connection::open_in_memory().unwrap();
         sqlite.execute_batch(SQLITE_TABLE).unwrap();
         let (postgres, _) = connected(&url, "t");
-        Both { writer: Connection::open(&url, Purpose::Keep, ANSWER).unwrap(), postgres, sqlite }
+        Both { writer: open(&url, KEEP, ANSWER).unwrap(), postgres, sqlite }
     }
 
     fn fill(&mut self, rows: &[Values]) {
