@@ -24,9 +24,10 @@ const TASKS: [Task; 4] = [
     Task {
         name: "test",
         help: "run every test of the workspace and end with one line `N passed, N failed`;\n              \
-               installs PostgreSQL, Python, Chromium, schemathesis and axe-core if they are missing, and\n              \
-               says so before; [--no-install] installs nothing and leaves out the tests that need them;\n              \
-               further arguments go to `cargo test`",
+               installs cargo-nextest, PostgreSQL, Python, Chromium, schemathesis and axe-core if they\n              \
+               are missing, and says so before; [--no-install] installs nothing and leaves out the\n              \
+               tests that need them; [--quick] leaves out crash loops and browsers, and tries fewer\n              \
+               random inputs; further arguments go to `cargo nextest run`",
         run: test::run,
     },
     Task {
