@@ -9,7 +9,7 @@ mod postgres;
 mod screenshots;
 mod tally;
 mod test;
-mod words;
+mod tidy;
 
 use std::process::ExitCode;
 
@@ -20,7 +20,7 @@ struct Task {
     run: fn(&[String]) -> ExitCode,
 }
 
-const TASKS: [Task; 4] = [
+const TASKS: [Task; 5] = [
     Task {
         name: "test",
         help: "run every test of the workspace and end with one line `N passed, N failed`;\n              \
@@ -32,8 +32,14 @@ const TASKS: [Task; 4] = [
     },
     Task {
         name: "lint",
-        help: "run clippy on the same, and check whose words are whose; a warning is an error",
+        help: "run `tidy`, and clippy on everything that the tests compile; a warning is an error",
         run: lint::run,
+    },
+    Task {
+        name: "tidy",
+        help: "check widths, lengths, names, words, READMEs and links, against the list xtask/tidy.txt;\n              \
+               [--lower] lowers the list where fewer faults are left",
+        run: tidy::run,
     },
     Task {
         name: "postgres",

@@ -1,13 +1,11 @@
 //! Whose words are whose: a library says what is wrong, and the command line alone says what to type. And what is wrong is known by an
 //! error's kind, never by its text.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use super::Fault;
+use super::sources::TextFile;
 
-use crate::test::workspace_root;
-
-/// The crates that have no command line.
-const LIBRARIES: [&str; 6] = ["accounting", "lab", "ledger", "gate", "api", "server"];
+/// The crates that are no libraries of the product: the command line, and what tests stand on, which starts programs with their flags.
+const NOT_LIBRARIES: [&str; 2] = ["cli", "testing"];
 
 /// The commands of the program, which a library does not name in backquotes.
 const COMMANDS: [&str; 11] =
@@ -26,39 +24,21 @@ const DECIDING: [&str; 7] =
     ["contains(", "starts_with(", "ends_with(", "strip_prefix(", "strip_suffix(", "replace(", "split_once("];
 
 /// Every line of the program that uses words which are not its own, or decides by them.
-pub fn faults() -> Result<Vec<String>, String> {
+pub fn faults(sources: &[TextFile]) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for name in LIBRARIES.into_iter().chain(["cli"]) {
-        let mut files = Vec::new();
-        let folder = workspace_root().join("crates").join(name).join("src");
-        sources(&folder, &mut files).map_err(|error| format!("{} cannot be read: {error}", folder.display()))?;
-        for path in files {
-            let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let of_file = faults_of(&text, name != "cli").into_iter();
-            faults.extend(of_file.map(|(line, what)| format!("{}:{line}: {what}", path.display())));
+    for source in sources.iter().filter(|source| source.is_production()) {
+        let Some(name) = source.crate_folder() else { continue };
+        for (line, what) in faults_of(source, !NOT_LIBRARIES.contains(&name)) {
+            let text = format!("{}:{line}: {what}", source.path);
+            faults.push(Fault { rule: "speech", subject: source.path.clone(), text });
         }
     }
-    Ok(faults)
+    faults
 }
 
-/// The files of a folder that are no tests.
-fn sources(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
-        if path.is_dir() && !is_test {
-            sources(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test {
-            files.push(path);
-        }
-    }
-    Ok(())
-}
-
-/// The lines of a file with what is wrong with them. Comments are for those who read the program, and unit tests come last.
-fn faults_of(text: &str, is_library: bool) -> Vec<(usize, &'static str)> {
-    let code = text.lines().take_while(|line| *line != "mod tests {");
-    let lines = (1..).zip(code).filter(|(_, line)| !line.trim_start().starts_with("//"));
+/// The lines of a file with what is wrong with them. Comments are for those who read the program.
+fn faults_of(source: &TextFile, is_library: bool) -> Vec<(usize, &'static str)> {
+    let lines = source.code().filter(|(_, line)| !line.trim_start().starts_with("//"));
     let mut faults = Vec::new();
     for (number, line) in lines {
         let line = SHOWN.iter().fold(line.to_string(), |line, shown| line.replace(shown, ""));
@@ -90,34 +70,24 @@ fn has_command(line: &str, command: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn all_sources(folder: &Path, files: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                all_sources(&path, files);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                files.push(path);
-            }
-        }
+    use super::super::sources;
+    use crate::test::workspace_root;
+
+    fn found(line: &str, is_library: bool) -> usize {
+        let source = TextFile { path: "crates/a/src/lib.rs".to_string(), text: line.to_string() };
+        faults_of(&source, is_library).len()
     }
 
     /// A static is never dropped, so that its folder would stay when the tests are over.
     #[test]
     fn no_folder_for_temporary_files_is_static() {
-        let mut files = Vec::new();
-        ["crates", "bench", "xtask"].iter().for_each(|folder| all_sources(&workspace_root().join(folder), &mut files));
+        let sources = sources::all(&workspace_root()).unwrap();
+        let files: Vec<&TextFile> = sources.iter().filter(|source| source.is_rust()).collect();
         assert!(files.len() > 300, "{} files", files.len());
-        for path in files {
-            let text = fs::read_to_string(&path).unwrap();
+        for source in files {
             let is_static = |line: &&str| line.trim_start().starts_with("static ") && line.contains("TempDir");
-            assert_eq!(text.lines().find(is_static), None, "{}", path.display());
+            assert_eq!(source.text.lines().find(is_static), None, "{}", source.path);
         }
-    }
-
-    #[test]
-    fn the_program_has_none() {
-        let faults = faults().unwrap();
-        assert!(faults.is_empty(), "{}", faults.join("\n"));
     }
 
     #[test]
@@ -131,7 +101,7 @@ mod tests {
             "problem.detail.strip_prefix(\"account \")",
             "message if message.starts_with(\"the column\") => error,",
         ] {
-            assert_eq!(faults_of(line, true).len(), 1, "{line}");
+            assert_eq!(found(line, true), 1, "{line}");
         }
         for line in [
             "    // As with --key.",
@@ -143,8 +113,8 @@ mod tests {
             "if text.contains('.') {",
             "#[cfg(test)]\nmod tests {\n    assert!(error.to_string().contains(\"--key\"));",
         ] {
-            assert_eq!(faults_of(line, true), [], "{line}");
+            assert_eq!(found(line, true), 0, "{line}");
         }
-        assert_eq!(faults_of("Failure::Usage(\"give one with --key\")", false), []);
+        assert_eq!(found("Failure::Usage(\"give one with --key\")", false), 0);
     }
 }
