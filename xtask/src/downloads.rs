@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::needs::output;
+use crate::needs::{output, succeeds};
+
+/// What runs the tests, if there is none in the path. Pinned: it builds with the oldest compiler that the tests are run with.
+const NEXTEST: &str = "0.9.143";
 
 /// What tests the API against its own description. Pinned: a new release may find more, and that is a change of its own.
 const SCHEMATHESIS: &str = "4.32.5";
@@ -25,6 +28,38 @@ script = tarfile.open(fileobj=io.BytesIO(package)).extractfile("package/axe.min.
 pathlib.Path(target).parent.mkdir(parents=True, exist_ok=True)
 pathlib.Path(target).write_bytes(script)
 "#;
+
+/// The program `cargo-nextest`: the one in the path, or else the one that is or will be in the folder of what is built.
+pub fn nextest(built: &Path) -> PathBuf {
+    let in_path = PathBuf::from("cargo-nextest");
+    if runs(&in_path) { in_path } else { built.join("tools").join("bin").join("cargo-nextest") }
+}
+
+/// Whether there is one.
+pub fn has_nextest(built: &Path) -> bool {
+    runs(&nextest(built))
+}
+
+fn runs(nextest: &Path) -> bool {
+    succeeds(nextest.to_str().unwrap_or_default(), &["nextest", "--version"])
+}
+
+/// Builds cargo-nextest, without optimisation: that takes less time than it saves.
+pub fn fetch_nextest(built: &Path) -> Result<(), String> {
+    let root = built.join("tools").display().to_string();
+    must(&[
+        "cargo",
+        "install",
+        "--quiet",
+        "--locked",
+        "--debug",
+        "--version",
+        NEXTEST,
+        "--root",
+        &root,
+        "cargo-nextest",
+    ])
+}
 
 /// The program `schemathesis`, where it is or will be.
 pub fn schemathesis(built: &Path) -> PathBuf {
@@ -62,7 +97,7 @@ fn must(line: &[&str]) -> Result<(), String> {
     match output.status.success() {
         true => Ok(()),
         false => Err(format!(
-            "`{}` failed ({}); the tests fetch programs from pypi.org and registry.npmjs.org\n{}",
+            "`{}` failed ({}); the tests fetch programs from crates.io, pypi.org and registry.npmjs.org\n{}",
             line.join(" "),
             output.status,
             String::from_utf8_lossy(&output.stderr).trim_end()

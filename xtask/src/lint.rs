@@ -1,22 +1,15 @@
-//! `cargo xtask lint`: clippy on everything that the tests compile, and whose words are whose; a warning is an error.
+//! `cargo xtask lint`: what we agreed on, and clippy on everything that the tests compile; a warning is an error.
 
 use std::process::ExitCode;
 
 use crate::test::cargo;
-use crate::words;
+use crate::tidy;
 
-/// Checks the words, and runs clippy.
+/// Checks what we agreed on, and runs clippy.
 pub fn run(arguments: &[String]) -> ExitCode {
-    match words::faults() {
-        Ok(faults) if faults.is_empty() => {}
-        Ok(faults) => {
-            eprintln!("error: {}", faults.join("\nerror: "));
-            return ExitCode::FAILURE;
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            return ExitCode::FAILURE;
-        }
+    if let Err(message) = tidy::check() {
+        eprintln!("error: {message}");
+        return ExitCode::FAILURE;
     }
     let status = cargo("clippy").arg("--all-targets").args(arguments).args(["--", "-D", "warnings"]).status();
     match status {

@@ -9,7 +9,7 @@ mod postgres;
 mod screenshots;
 mod tally;
 mod test;
-mod words;
+mod tidy;
 
 use std::process::ExitCode;
 
@@ -20,20 +20,26 @@ struct Task {
     run: fn(&[String]) -> ExitCode,
 }
 
-const TASKS: [Task; 4] = [
+const TASKS: [Task; 5] = [
     Task {
         name: "test",
         help: "run every test of the workspace and end with one line `N passed, N failed`;\n              \
-               installs PostgreSQL, Python, Chromium, schemathesis and axe-core if they are missing, and\n              \
-               says so before; [--no-install] installs nothing and, if anything is missing, leaves out\n              \
-               all tests that need a server or a browser;\n              \
-               further arguments go to `cargo test`",
+               installs cargo-nextest, PostgreSQL, Python, Chromium, schemathesis and axe-core if they\n              \
+               are missing, and says so before; [--no-install] installs nothing and, if anything is\n              \
+               missing, leaves out all tests that need a server or a browser; [--quick] leaves out crash\n              \
+               loops and browsers, and tries fewer random inputs; further arguments go to `cargo nextest run`",
         run: test::run,
     },
     Task {
         name: "lint",
-        help: "run clippy on the same, and check whose words are whose; a warning is an error",
+        help: "run `tidy`, and clippy on everything that the tests compile; a warning is an error",
         run: lint::run,
+    },
+    Task {
+        name: "tidy",
+        help: "check widths, lengths, names, words, READMEs and links, against the list xtask/tidy.txt;\n              \
+               [--lower] lowers the list where fewer faults are left",
+        run: tidy::run,
     },
     Task {
         name: "postgres",

@@ -40,6 +40,12 @@ fn packages(needs: &[&Need]) -> String {
     needs.iter().flat_map(|need| need.packages).copied().collect::<Vec<_>>().join(" ")
 }
 
+const NEXTEST: Need = Need {
+    what: "cargo-nextest, from crates.io",
+    why: "it runs every test in a process of its own, and says which are slow",
+    packages: &[],
+};
+
 const SCHEMATHESIS: Need =
     Need { what: "schemathesis, from pypi.org", why: "it tests the API against its description", packages: &[] };
 
@@ -52,14 +58,21 @@ const AXE: Need = Need {
 /// The variables that tell the tests where their programs are.
 pub type Programs = Vec<(&'static str, PathBuf)>;
 
+/// What the tests run with.
+pub struct Provided {
+    /// The program `cargo-nextest`.
+    pub nextest: PathBuf,
+    /// What the tests start; nothing if it is not here and must not be installed.
+    pub programs: Option<Programs>,
+}
+
 /// Makes sure that what the tests need is here: says what is missing, and then installs it where that is possible without asking.
-/// Nothing if it is not here and must not be installed.
-pub fn provide(built: &Path, may_install: bool) -> Result<Option<Programs>, String> {
+pub fn provide(built: &Path, may_install: bool) -> Result<Provided, String> {
     match plan(&Here::look(built), may_install)? {
         Plan::Nothing => {}
         Plan::Without { needs } => {
             eprintln!("{}", without(&needs));
-            return Ok(None);
+            return Ok(Provided { nextest: downloads::nextest(built), programs: None });
         }
         Plan::Install { prefix, needs } => {
             eprintln!("{}", announcement(&needs, built));
@@ -70,12 +83,13 @@ pub fn provide(built: &Path, may_install: bool) -> Result<Option<Programs>, Stri
     let mut programs: Programs = BROWSER_VARIABLES.into_iter().zip([driver, browser]).collect();
     programs.push(("TAXIMETER_SCHEMATHESIS", downloads::schemathesis(built)));
     programs.push((AXE_VARIABLE, downloads::axe(built)));
-    Ok(Some(programs))
+    Ok(Provided { nextest: downloads::nextest(built), programs: Some(programs) })
 }
 
 /// What this machine has.
 struct Here {
     compiler: bool,
+    nextest: bool,
     server: bool,
     python: bool,
     browser: bool,
@@ -95,6 +109,7 @@ impl Here {
         let missing = !server || !python || !browser;
         Here {
             compiler: succeeds("cc", &["--version"]),
+            nextest: downloads::has_nextest(built),
             server,
             python,
             browser,
@@ -129,6 +144,7 @@ fn plan(here: &Here, may_install: bool) -> Result<Plan, String> {
             .to_string());
     }
     let all = [
+        (here.nextest, &NEXTEST),
         (here.server, &POSTGRESQL),
         (here.python, &PYTHON),
         (here.browser, &BROWSER),
@@ -138,6 +154,11 @@ fn plan(here: &Here, may_install: bool) -> Result<Plan, String> {
     let needs: Vec<&Need> = all.into_iter().filter(|(is_here, _)| !is_here).map(|(_, need)| need).collect();
     if needs.is_empty() {
         return Ok(Plan::Nothing);
+    }
+    if !may_install && !here.nextest {
+        return Err("the tests are run by cargo-nextest, which is not here; install it with `cargo install --locked cargo-nextest`, or \
+                    run `cargo test --workspace`, which does without"
+            .to_string());
     }
     if !may_install {
         return Ok(Plan::Without { needs });
@@ -199,6 +220,9 @@ fn install(prefix: &[&str], needs: &[&Need], built: &Path) -> Result<(), String>
         }
         taximeter_testing::find_programs()?;
     }
+    if needs.contains(&&NEXTEST) {
+        downloads::fetch_nextest(built)?;
+    }
     if needs.contains(&&SCHEMATHESIS) {
         downloads::fetch_schemathesis(built)?;
     }
@@ -225,7 +249,7 @@ fn apt_get(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
     ))
 }
 
-fn succeeds(program: &str, arguments: &[&str]) -> bool {
+pub(crate) fn succeeds(program: &str, arguments: &[&str]) -> bool {
     output(&[&[program], arguments].concat()).is_ok_and(|output| output.status.success())
 }
 
@@ -256,6 +280,7 @@ mod tests {
         let has = |thing: &str| words.contains(&thing) || words.contains(&"all");
         Here {
             compiler: has("compiler"),
+            nextest: has("nextest") || has("fetched"),
             server: has("server"),
             python: has("python"),
             browser: has("browser"),
@@ -275,10 +300,12 @@ mod tests {
         check("compiler fetched python browser apt root", install(&[], &[&POSTGRESQL]));
         check("compiler fetched server browser apt root", install(&[], &[&PYTHON]));
         check("compiler fetched server python apt root", install(&[], &[&BROWSER]));
-        check("compiler apt root sudo", install(&[], &[&POSTGRESQL, &PYTHON, &BROWSER, &SCHEMATHESIS, &AXE]));
+        let all: [&'static Need; 6] = [&NEXTEST, &POSTGRESQL, &PYTHON, &BROWSER, &SCHEMATHESIS, &AXE];
+        check("compiler apt root sudo", install(&[], &all));
+        check("compiler server python browser schemathesis axe", install(&[], &[&NEXTEST]));
         check("compiler fetched python browser apt sudo", install(&["sudo", "-n"], &[&POSTGRESQL]));
-        check("compiler server python browser schemathesis", install(&[], &[&AXE]));
-        check("compiler server python browser axe", install(&[], &[&SCHEMATHESIS]));
+        check("compiler nextest server python browser schemathesis", install(&[], &[&AXE]));
+        check("compiler nextest server python browser axe", install(&[], &[&SCHEMATHESIS]));
         check("compiler fetched python browser apt", Err("sudo apt-get install postgresql`"));
         check("compiler apt", Err("sudo apt-get install postgresql python3-venv chromium chromium-driver"));
         check("compiler fetched server browser apt", Err("Python 3 with its modules"));
@@ -293,8 +320,13 @@ mod tests {
     fn nothing_is_installed_where_that_is_not_wanted() {
         assert_eq!(plan(&here("all"), false), Ok(Plan::Nothing));
         let needs = vec![&BROWSER, &AXE];
-        assert_eq!(plan(&here("compiler server python schemathesis apt root"), false), Ok(Plan::Without { needs }));
+        assert_eq!(
+            plan(&here("compiler nextest server python schemathesis apt root"), false),
+            Ok(Plan::Without { needs })
+        );
         assert!(without(&[&BROWSER, &AXE]).contains("Chromium"));
+        let message = plan(&here("compiler server python browser schemathesis axe"), false).unwrap_err();
+        assert!(message.contains("cargo install --locked cargo-nextest"), "{message}");
     }
 
     #[test]

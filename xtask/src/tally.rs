@@ -1,23 +1,45 @@
-//! Counting tests from what `cargo test` prints.
+//! Counting tests from what cargo-nextest and `cargo test` print.
 
 use std::fmt;
 
-/// How many tests passed and failed.
+/// How many tests passed and failed, and how many were not run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// The number that passed.
     pub passed: u64,
-    /// The number that failed.
+    /// The number that failed, crashed or hung.
     pub failed: u64,
+    /// The number that was not to be run.
+    pub left_out: u64,
+}
+
+/// What prints the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Printed {
+    /// One summary at the end. The output of a test that failed is above it, with a result of its own that does not count.
+    ByNextest,
+    /// A result for each test binary, and for the examples in the documentation of each crate.
+    ByCargoTest,
 }
 
 impl Tally {
-    /// Counts a line if it is the result of a test binary or of a crate's examples in documentation; other lines count nothing.
-    pub fn count(&mut self, line: &str) {
-        if let Some(result) = result_of(line) {
-            self.passed += result.passed;
-            self.failed += result.failed;
+    /// Counts a line if it is a result; other lines count nothing.
+    pub fn count(&mut self, line: &str, printed: Printed) {
+        let line = without_colours(line);
+        let result = match printed {
+            Printed::ByNextest => summary_of(line.trim()),
+            Printed::ByCargoTest => result_of(line.trim()),
+        };
+        if let Some(result) = result {
+            self.add(result);
         }
+    }
+
+    /// Adds what was counted elsewhere.
+    pub fn add(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.left_out += other.left_out;
     }
 }
 
@@ -29,12 +51,24 @@ impl fmt::Display for Tally {
 
 /// Reads `test result: ok. 3 passed; 0 failed; 0 ignored; …`.
 fn result_of(line: &str) -> Option<Tally> {
-    let line = without_colours(line);
-    let (_, counts) = line.trim_start().strip_prefix("test result: ")?.split_once(". ")?;
-    let count = |name: &str| {
-        counts.split(';').find_map(|part| part.trim().strip_suffix(name)?.strip_suffix(' ')?.parse::<u64>().ok())
-    };
-    Some(Tally { passed: count("passed")?, failed: count("failed")? })
+    let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
+    let count = |name| counts.split("; ").find_map(|part| number_before(part, name));
+    Some(Tally { passed: count("passed")?, failed: count("failed")?, left_out: 0 })
+}
+
+/// Reads `Summary [  1.234s] 9 tests run: 4 passed (2 slow, 1 leaky), 2 failed, 1 exec failed, 2 timed out, 3 skipped`.
+fn summary_of(line: &str) -> Option<Tally> {
+    let (_, rest) = line.strip_prefix("Summary [")?.split_once("] ")?;
+    let (_, counts) = rest.split_once(" run: ")?;
+    let count = |name| counts.split(", ").find_map(|part| number_before(part, name)).unwrap_or_default();
+    let failed = ["failed", "exec failed", "timed out"].iter().map(|name| count(name)).sum();
+    Some(Tally { passed: count("passed"), failed, left_out: count("skipped") })
+}
+
+/// The number in `12 passed`, also where more is said about it in brackets.
+fn number_before(part: &str, name: &str) -> Option<u64> {
+    let (part, _) = part.split_once(" (").unwrap_or((part, ""));
+    part.strip_suffix(name)?.strip_suffix(' ')?.parse().ok()
 }
 
 /// `--color always` puts escape sequences around the verdict.
@@ -54,8 +88,35 @@ mod tests {
 
     fn check(lines: &[&str], expected: &str) {
         let mut tally = Tally::default();
-        lines.iter().for_each(|line| tally.count(line));
+        lines.iter().for_each(|line| tally.count(line, Printed::ByCargoTest));
         assert_eq!(tally.to_string(), expected, "{lines:?}");
+    }
+
+    fn check_summary(summary: &str, expected: [u64; 3]) {
+        let mut tally = Tally::default();
+        tally.count(summary, Printed::ByNextest);
+        assert_eq!([tally.passed, tally.failed, tally.left_out], expected, "{summary}");
+    }
+
+    #[test]
+    fn a_summary_of_nextest_is_read() {
+        check_summary("     Summary [   0.010s] 3 tests run: 3 passed, 0 skipped\n", [3, 0, 0]);
+        check_summary("     Summary [  61.000s] 1 test run: 1 passed (1 slow), 7 skipped", [1, 0, 7]);
+        check_summary(
+            "Summary [ 1.0s] 9 tests run: 4 passed (2 slow, 1 leaky), 2 failed, 1 exec failed, 2 timed out, 3 skipped",
+            [4, 5, 3],
+        );
+        check_summary(
+            "Summary [ 1.0s] 9/20 tests run: 8 passed, 1 failed (1 due to being leaky), 3 skipped",
+            [8, 1, 3],
+        );
+        check_summary(
+            "\u{1b}[31;1m     Summary\u{1b}[0m [ 1.0s] \u{1b}[1m2\u{1b}[0m tests run: \u{1b}[1m2\u{1b}[0m \u{1b}[32;1mpassed\u{1b}[0m, \u{1b}[1m0\u{1b}[0m skipped",
+            [2, 0, 0],
+        );
+        // What a test printed that failed.
+        check_summary("    test result: FAILED. 0 passed; 1 failed; 0 ignored;", [0, 0, 0]);
+        check_summary("        PASS [   0.003s] ledger crash::summary", [0, 0, 0]);
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! `cargo xtask test`: every test of the workspace, and one line at the end that says how it went.
 
-use std::io::{BufRead, BufReader, Write};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
-use crate::needs;
-use crate::tally::Tally;
+use taximeter_testing::{POSTGRES_VARIABLE, PrivatePostgres, QUICK_VARIABLE};
+
+use crate::needs::{self, Provided};
+use crate::tally::{Printed, Tally};
 
 /// The tests that need a server or a browser. They are behind features, so that `cargo test --workspace` needs none.
 const SERVER_TESTS: [&str; 7] = [
@@ -18,19 +21,82 @@ const SERVER_TESTS: [&str; 7] = [
     "xtask/server-tests",
 ];
 
+/// What is asked of this task; the rest is for cargo-nextest.
+#[derive(Debug, PartialEq, Eq)]
+struct Wish {
+    may_install: bool,
+    is_quick: bool,
+    rest: Vec<String>,
+}
+
+impl Wish {
+    fn parse(arguments: &[String]) -> Wish {
+        const OWN: [&str; 2] = ["--no-install", "--quick"];
+        // What stands behind `--` is for the tests.
+        let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+        let (before, behind) = arguments.split_at(end);
+        let has = |name: &str| before.iter().any(|argument| argument == name);
+        let rest = before.iter().filter(|argument| !OWN.contains(&argument.as_str())).chain(behind).cloned().collect();
+        Wish { may_install: !has("--no-install"), is_quick: has("--quick"), rest }
+    }
+}
+
 /// Runs the tests. The last line of all is `N passed, N failed`, also where the reason of a failure stands before it.
 pub fn run(arguments: &[String]) -> ExitCode {
-    let mut tally = Tally::default();
-    let result = cargo_test(arguments).and_then(|mut command| {
-        let folder = TestFolder::new()?;
-        command.env("TMPDIR", &folder.0);
-        run_and_count(&mut command, &mut std::io::stdout(), &mut tally)
-    });
+    let (wish, mut tally) = (Wish::parse(arguments), Tally::default());
+    let result = run_tests(&wish, &mut tally);
     if let Err(message) = &result {
         eprintln!("error: {message}");
     }
+    if wish.is_quick {
+        println!("quick: fewer random inputs, and {} crash loops and tests in a browser left out", tally.left_out);
+    }
     println!("{tally}");
     if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
+    let provided = needs::provide(&built(), wish.may_install)?;
+    let folder = TestFolder::new()?;
+    // Every test is a process: one server for all of them, and not one for each.
+    let server = provided.programs.as_ref().map(|_| PrivatePostgres::start()).transpose()?;
+    let mut variables: Vec<(&str, OsString)> = vec![("TMPDIR", folder.0.clone().into())];
+    variables.extend(server.iter().map(|server| (POSTGRES_VARIABLE, server.url("postgres").into())));
+    variables.extend(wish.is_quick.then(|| (QUICK_VARIABLE, "1".into())));
+    variables.extend(std::io::stdout().is_terminal().then(|| ("CARGO_TERM_COLOR", "always".into())));
+    variables.extend(provided.programs.iter().flatten().map(|(name, path)| (*name, path.into())));
+
+    let mut nextest = nextest(&provided, wish);
+    nextest.envs(variables.iter().cloned());
+    let tests = run_and_count(nextest, Printed::ByNextest, &mut std::io::stdout(), tally);
+    if !wish.rest.is_empty() {
+        println!("the examples in documentation are left out, since there are arguments for cargo-nextest");
+        return tests;
+    }
+    // cargo-nextest does not know the examples in documentation.
+    let mut examples = with_features(plain_cargo("test"), &provided);
+    examples.args(["--doc", "--no-fail-fast"]).envs(variables);
+    tests.and(run_and_count(examples, Printed::ByCargoTest, &mut std::io::stdout(), tally))
+}
+
+/// Runs the tests with what `.config/nextest.toml` says about them.
+fn nextest(provided: &Provided, wish: &Wish) -> Command {
+    let mut nextest = outside_of_this_package(Command::new(&provided.nextest));
+    nextest.args(["nextest", "run", "--workspace", "--no-fail-fast"]).current_dir(workspace_root());
+    if wish.is_quick {
+        nextest.args(["--profile", "quick"]);
+    }
+    let mut nextest = with_features(nextest, provided);
+    nextest.args(&wish.rest);
+    nextest
+}
+
+/// A command with the tests that need a server, if there is what they need.
+fn with_features(mut command: Command, provided: &Provided) -> Command {
+    if provided.programs.is_some() {
+        command.args(["--features", &SERVER_TESTS.join(",")]);
+    }
+    command
 }
 
 /// A folder for the temporary files of the tests, removed with all that they left there.
@@ -63,25 +129,6 @@ impl Drop for TestFolder {
     }
 }
 
-/// Whether something may be installed, and the arguments for cargo. `--no-install` before `--` is for this task and not for cargo.
-fn own_flags(arguments: &[String]) -> (bool, Vec<&String>) {
-    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
-    let is_own = |at: usize, argument: &str| at < end && argument == "--no-install";
-    let rest =
-        arguments.iter().enumerate().filter(|(at, argument)| !is_own(*at, argument)).map(|(_, argument)| argument);
-    let rest: Vec<&String> = rest.collect();
-    (rest.len() == arguments.len(), rest)
-}
-
-/// What the tests run in, with the programs that they need; servers they start themselves.
-fn cargo_test(arguments: &[String]) -> Result<Command, String> {
-    let (may_install, arguments) = own_flags(arguments);
-    let programs = needs::provide(&built(), may_install)?;
-    let mut command = if programs.is_some() { cargo("test") } else { plain_cargo("test") };
-    command.arg("--no-fail-fast").args(arguments).envs(programs.into_iter().flatten());
-    Ok(command)
-}
-
 /// Where cargo puts what it builds.
 pub(crate) fn built() -> PathBuf {
     let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
@@ -99,9 +146,20 @@ pub fn cargo(command: &str) -> Command {
 fn plain_cargo(command: &str) -> Command {
     // The cargo that runs this task, not another one that is first in the path.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
-    let mut cargo = Command::new(cargo);
+    let mut cargo = outside_of_this_package(Command::new(cargo));
     cargo.args([command, "--workspace"]).current_dir(workspace_root());
     cargo
+}
+
+/// `cargo xtask` tells this program which package it is. Build scripts of dependencies look at that, and would run again each time that
+/// cargo is used with and without this program.
+fn outside_of_this_package(mut command: Command) -> Command {
+    let variables = std::env::vars_os().map(|(name, _)| name);
+    let is_of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for name in variables.filter(|name| name.to_str().is_some_and(is_of_package)) {
+        command.env_remove(name);
+    }
+    command
 }
 
 pub(crate) fn workspace_root() -> PathBuf {
@@ -110,22 +168,29 @@ pub(crate) fn workspace_root() -> PathBuf {
 }
 
 /// Passes the output on as it comes, counts the results in it, and says what failed.
-fn run_and_count(command: &mut Command, shown: &mut impl Write, tally: &mut Tally) -> Result<(), String> {
-    // Compiler messages are on standard error and go straight through; the results are on standard output.
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| format!("{} could not be started: {error}", command.get_program().display()))?;
-    if let Some(output) = child.stdout.take() {
-        pass_on(BufReader::new(output), shown, tally)
-            .map_err(|error| format!("the output of the tests was cut off: {error}"))?;
-    }
+fn run_and_count(
+    mut command: Command,
+    printed: Printed,
+    shown: &mut impl Write,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let program = command.get_program().display().to_string();
+    // Results are on standard output or on standard error, depending on who prints them.
+    let (output, input) = std::io::pipe().map_err(|error| format!("there is no pipe for the tests: {error}"))?;
+    let errors = input.try_clone().map_err(|error| format!("there is no pipe for the tests: {error}"))?;
+    let child = command.stdin(Stdio::null()).stdout(input).stderr(errors).spawn();
+    // It holds an end of the pipe, whose other end is read until all of them are closed.
+    drop(command);
+    let mut child = child.map_err(|error| format!("{program} could not be started: {error}"))?;
+    let mut own = Tally::default();
+    pass_on(BufReader::new(output), shown, |line| own.count(line, printed))
+        .map_err(|error| format!("the output of the tests was cut off: {error}"))?;
     let status = child.wait().map_err(|error| format!("the tests were lost: {error}"))?;
-    verdict(status, *tally)
+    tally.add(own);
+    verdict(status, own)
 }
 
-fn pass_on(mut output: impl BufRead, shown: &mut impl Write, tally: &mut Tally) -> std::io::Result<()> {
+fn pass_on(mut output: impl BufRead, shown: &mut impl Write, mut count: impl FnMut(&str)) -> std::io::Result<()> {
     // Lines of bytes, since a test may print what is not text.
     let mut line = Vec::new();
     while output.read_until(b'\n', &mut line)? > 0 {
@@ -134,7 +199,7 @@ fn pass_on(mut output: impl BufRead, shown: &mut impl Write, tally: &mut Tally) 
             line.push(b'\n');
         }
         shown.write_all(&line)?;
-        tally.count(&String::from_utf8_lossy(&line));
+        count(&String::from_utf8_lossy(&line));
         line.clear();
     }
     Ok(())
@@ -144,9 +209,9 @@ fn pass_on(mut output: impl BufRead, shown: &mut impl Write, tally: &mut Tally) 
 fn verdict(status: ExitStatus, tally: Tally) -> Result<(), String> {
     match (tally.failed, status.success()) {
         (0, true) => Ok(()),
-        (0, false) => Err(format!(
-            "no test failed, but `cargo test` did ({status}): something did not compile or crashed; see above"
-        )),
+        (0, false) => {
+            Err(format!("no test failed, but cargo did ({status}): something did not compile or crashed; see above"))
+        }
         (failed, _) => Err(format!("failed tests: {failed}; see above")),
     }
 }
@@ -158,7 +223,9 @@ mod tests {
     /// The output is kept here: on standard output these results would be counted with the real ones.
     fn check(script: &str, closing_line: &str, expected: Result<(), &str>) {
         let (mut shown, mut tally) = (Vec::new(), Tally::default());
-        let result = run_and_count(Command::new("sh").args(["-c", script]), &mut shown, &mut tally);
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let result = run_and_count(command, Printed::ByCargoTest, &mut shown, &mut tally);
         assert_eq!(tally.to_string(), closing_line, "{script}");
         assert!(shown.is_empty() || shown.ends_with(b"\n"), "{script}");
         match (result, expected) {
@@ -178,21 +245,6 @@ mod tests {
         check("exit 101", "0 passed, 0 failed", Err("did not compile or crashed"));
         check(failed, "1 passed, 1 failed", Err("failed tests: 1"));
         check(&format!("{passed}; kill -9 $$"), "2 passed, 0 failed", Err("signal"));
-    }
-
-    #[test]
-    fn no_install_is_taken_anywhere_before_what_is_for_the_tests() {
-        for (arguments, may_install, passed_on) in [
-            ("", true, ""),
-            ("--no-install", false, ""),
-            ("-p taximeter --no-install --test gate", false, "-p taximeter --test gate"),
-            ("-p taximeter -- --no-install", true, "-p taximeter -- --no-install"),
-        ] {
-            let given: Vec<String> = arguments.split_whitespace().map(str::to_string).collect();
-            let (may, rest) = own_flags(&given);
-            let rest: Vec<&str> = rest.into_iter().map(String::as_str).collect();
-            assert_eq!((may, rest.join(" ").as_str()), (may_install, passed_on), "{arguments}");
-        }
     }
 
     #[test]
@@ -225,12 +277,31 @@ mod tests {
     #[test]
     fn a_cargo_that_is_not_there_is_a_failure() {
         let mut tally = Tally::default();
-        let result = run_and_count(&mut Command::new("/nowhere/cargo"), &mut Vec::new(), &mut tally);
+        let result = run_and_count(Command::new("/nowhere/cargo"), Printed::ByNextest, &mut Vec::new(), &mut tally);
         assert!(result.unwrap_err().contains("/nowhere/cargo could not be started"));
     }
 
     #[test]
     fn output_that_is_not_text_does_not_hide_a_result() {
         check("printf '\\377\\ntest result: ok. 2 passed; 0 failed;'", "2 passed, 0 failed", Ok(()));
+    }
+
+    #[test]
+    fn results_on_standard_error_count_as_well() {
+        check("printf 'test result: ok. 2 passed; 0 failed;' >&2", "2 passed, 0 failed", Ok(()));
+    }
+
+    #[test]
+    fn arguments_for_this_task_are_taken_anywhere_before_what_is_for_the_tests() {
+        let parse = |text: &str| Wish::parse(&text.split_whitespace().map(str::to_string).collect::<Vec<_>>());
+        let wish = |may_install, is_quick, rest: &[&str]| {
+            let rest = rest.iter().map(|argument| argument.to_string()).collect();
+            Wish { may_install, is_quick, rest }
+        };
+        assert_eq!(parse(""), wish(true, false, &[]));
+        assert_eq!(parse("--quick"), wish(true, true, &[]));
+        assert_eq!(parse("--quick --no-install crash"), wish(false, true, &["crash"]));
+        assert_eq!(parse("crash --quick"), wish(true, true, &["crash"]));
+        assert_eq!(parse("crash -- --quick"), wish(true, false, &["crash", "--", "--quick"]));
     }
 }

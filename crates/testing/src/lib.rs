@@ -10,10 +10,12 @@ mod browser;
 mod captured;
 mod certificates;
 mod http;
+mod inputs;
 mod load;
 mod postgres;
 mod programs;
 mod query;
+mod shared;
 mod waiting;
 mod watchdog;
 
@@ -24,8 +26,10 @@ pub use browser::{
 pub use captured::Captured;
 pub use certificates::Authority;
 pub use http::{Connection, Response};
+pub use inputs::{QUICK_VARIABLE, random_inputs};
 pub use load::{Acknowledged, Caller, Done, Load};
 pub use postgres::PrivatePostgres;
 pub use programs::find_programs;
 pub use query::query;
+pub use shared::{POSTGRES_VARIABLE, SharedPostgres};
 pub use waiting::{PATIENCE, wait_until};

@@ -3,13 +3,13 @@
 use std::io::Read;
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::certificates::Authority;
 use crate::programs::find_programs;
 use crate::query::query;
+use crate::shared::new_database;
 use crate::waiting::{BETWEEN_LOOKS, PATIENCE};
 use crate::watchdog::{Watchdog, server_user};
 
@@ -22,7 +22,6 @@ pub struct PrivatePostgres {
     watchdog: Mutex<Watchdog>,
     port: u16,
     password: String,
-    databases: AtomicU64,
 }
 
 /// How many ports are tried: between looking for one and taking it, another process may take it.
@@ -58,17 +57,6 @@ impl PrivatePostgres {
         self.watchdog().folder().join("root.pem")
     }
 
-    /// The server that all tests of a test binary share, started when it is first asked for. Each uses a [new
-    /// database](Self::new_database); who wants to stop a server or change its settings [starts](Self::start) another.
-    ///
-    /// # Panics
-    ///
-    /// If it cannot be started; the message says why.
-    pub fn shared() -> &'static PrivatePostgres {
-        static SHARED: OnceLock<PrivatePostgres> = OnceLock::new();
-        SHARED.get_or_init(|| Self::start().unwrap_or_else(|message| panic!("{message}")))
-    }
-
     /// The URL of a database on this server, whether it exists or not. `postgres` always exists.
     pub fn url(&self, database: &str) -> String {
         format!("postgres://taximeter:{}@127.0.0.1:{}/{database}", self.password, self.port)
@@ -76,9 +64,7 @@ impl PrivatePostgres {
 
     /// Makes an empty database with a name that no other has, and returns its URL.
     pub fn new_database(&self) -> Result<String, String> {
-        let database = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
-        self.query(&format!("CREATE DATABASE {database} TEMPLATE template0"))?;
-        Ok(self.url(&database))
+        new_database(&self.url("postgres")).map_err(|message| format!("{message}; {}", self.end_of_log()))
     }
 
     /// Stops the server as a crash does: no checkpoint, connections are cut. The files stay for [`start_again`](Self::start_again).
@@ -131,11 +117,10 @@ impl PrivatePostgres {
 
     fn start_at(ports: impl Iterator<Item = Result<u16, String>>) -> Result<PrivatePostgres, String> {
         let programs = find_programs()?;
-        let password = password()?;
+        let password = random()?;
         let mut watchdog = Watchdog::start(include_str!("watchdog.sh"), &programs, server_user()?)?;
         let made = watchdog.order(&format!("make {password}"));
-        let databases = AtomicU64::new(0);
-        let mut server = PrivatePostgres { watchdog: Mutex::new(watchdog), port: 0, password, databases };
+        let mut server = PrivatePostgres { watchdog: Mutex::new(watchdog), port: 0, password };
         made.map_err(|message| format!("{message}; {}", server.end_of_log()))?;
         let mut last = "no port was free".to_string();
         for port in ports {
@@ -195,11 +180,11 @@ fn free_port() -> Result<u16, String> {
 }
 
 /// 128 bits that cannot be guessed, in hexadecimal.
-fn password() -> Result<String, String> {
+pub(crate) fn random() -> Result<String, String> {
     let mut bytes = [0; 16];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut bytes))
-        .map_err(|error| format!("/dev/urandom gave no password for the private server: {error}"))?;
+        .map_err(|error| format!("/dev/urandom cannot be read: {error}"))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -445,7 +445,7 @@ fn kept(rows: &[Contents], most: u32, unit_type: &str) -> BTreeMap<String, Vec<V
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(taximeter_testing::random_inputs(48)))]
 
     #[test]
     fn what_is_kept_of_a_unit_depends_on_its_own_rows_alone(

@@ -266,9 +266,11 @@ fn tables_of_another_format_and_other_encodings_are_refused() {
             assert!(error.contains(part), "{error}");
         }
     }
-    let server = PrivatePostgres::shared();
-    query(&url, "CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0").unwrap();
-    let error = Postgres::open(&server.url("latin"), CREATE).err().unwrap().to_string();
+    let latin = format!("{url}_latin");
+    let name = latin.rsplit_once('/').unwrap().1;
+    query(&url, &format!("CREATE DATABASE {name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"))
+        .unwrap();
+    let error = Postgres::open(&latin, CREATE).err().unwrap().to_string();
     assert!(error.contains("server_encoding = LATIN1"), "{error}");
 }
 

@@ -122,7 +122,7 @@ fn monotone() -> impl Strategy<Value = Vec<Point>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(taximeter_testing::random_inputs(64)))]
 
     #[test]
     fn no_series_has_too_many_points_or_hides_its_largest_steps(

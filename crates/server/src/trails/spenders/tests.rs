@@ -84,7 +84,7 @@ fn check_sums(ledger: &Ledger, paid: &Paid) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 50, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: taximeter_testing::random_inputs(12), max_shrink_iters: 50, ..ProptestConfig::default() })]
 
     #[test]
     fn all_shares_and_what_is_left_and_given_up_make_up_the_whole(deeds in proptest::collection::vec(deed(), 1..60)) {

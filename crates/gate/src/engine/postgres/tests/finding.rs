@@ -172,8 +172,8 @@ fn a_place_that_cannot_be_reached_is_told_without_the_password() {
 #[test]
 fn a_database_that_is_not_utf8_is_refused() {
     let server = PrivatePostgres::shared();
-    let statement = "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0";
+    let statement = "CREATE DATABASE latin_data ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0";
     query(&server.url("postgres"), statement).unwrap();
-    let error = find_table(&server.url("latin"), "plain").unwrap_err();
+    let error = find_table(&server.url("latin_data"), "plain").unwrap_err();
     assert!(error.to_string().contains("server_encoding = LATIN1"), "{error}");
 }

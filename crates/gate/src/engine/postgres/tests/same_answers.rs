@@ -353,7 +353,11 @@ fn random_questions_about_random_rows_are_answered_the_same_by_both_engines() {
     let groups = prop::sample::subsequence(vec![0usize, 1, 2, 3, 6, 7, 8], 0..3);
     let asked = (prop::option::weighted(0.9, any_predicate()), groups, 0..WHOLE.len());
     let story = (prop::collection::vec(any_row(), 0..40), prop::collection::vec(asked, 15));
-    let mut runner = TestRunner::new(Config { cases: 40, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config {
+        cases: taximeter_testing::random_inputs(40),
+        failure_persistence: None,
+        ..Config::default()
+    });
     let told = runner.run(&story, |(rows, questions)| {
         let mut both = both.borrow_mut();
         both.fill(&rows);

@@ -85,7 +85,7 @@ fn question() -> impl Strategy<Value = Question> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(taximeter_testing::random_inputs(1_000)))]
 
     #[test]
     fn a_question_is_read_as_it_is_written(question in question()) {

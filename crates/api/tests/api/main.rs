@@ -1,0 +1,3 @@
+//! What the documents show, and to whom.
+
+mod sight;

@@ -1,0 +1,122 @@
+//! Ledgers that were set back, and what becomes of what they forgot.
+
+use crate::desk::{Desk, check_contains};
+
+/// An old copy of the ledger is put back. Returns the receipts of what it has forgotten.
+fn put_an_old_copy_back(desk: &Desk) -> String {
+    let old = std::fs::read(desk.path("taximeter.db")).unwrap();
+    let mut receipts = String::new();
+    for arguments in [
+        &["account", "create", "census/carol", "--budget", "0.5,1e-6"][..],
+        &["charge", "census/carol", "--epsilon", "0.1", "--note", "naïve \"quotes\" \\ and 💡"],
+        &["charge", "census/alice", "--cost", "{\"gaussian\":\"0.01\"}", "--cost", "{\"epsilon\":\"0.02\"}"],
+        &["account", "close", "census/bob"],
+    ] {
+        receipts += &desk.done(&[arguments, &["--json"]].concat());
+    }
+    std::fs::write(desk.path("taximeter.db"), old).unwrap();
+    receipts
+}
+
+#[test]
+fn an_old_copy_that_is_put_back_does_not_open() {
+    let desk = Desk::with_accounts();
+    put_an_old_copy_back(&desk);
+    for arguments in [
+        &["charge", "census", "--epsilon", "0.1"][..],
+        &["quote", "census", "--epsilon", "0.1"],
+        &["account", "list"],
+        &["account", "create", "new", "--budget", "1,1e-6"],
+        &["history", "census"],
+        &["ledger", "show"],
+        &["export"],
+        &["verify"],
+    ] {
+        let message = desk.fails(4, arguments);
+        check_contains(
+            &message,
+            &["ends at record 3", "remembers record 7", "handed out again", "ledger restore --help"],
+        );
+    }
+    let broken = desk.document(4, &["verify"]);
+    assert_eq!(broken["whole"], false);
+    check_contains(broken["reason"].as_str().unwrap(), &["ends at record 3"]);
+    // The help says what it means and what to do.
+    let help = desk.done(&["ledger", "restore", "--help"]);
+    check_contains(&help, &["--receipts", "--accept-loss", "exhausted", "another disk", "put back together"]);
+}
+
+#[test]
+fn receipts_bring_back_exactly_what_was_forgotten() {
+    let desk = Desk::with_accounts();
+    let receipts = put_an_old_copy_back(&desk);
+    let lines: Vec<&str> = receipts.lines().collect();
+    std::fs::write(desk.path("some.jsonl"), format!("{}\n{}\n", lines[0], lines[3])).unwrap();
+    check_contains(
+        &desk.fails(2, &["ledger", "restore", "--receipts", "some.jsonl"]),
+        &["2 of the records 4 to 7 are missing", "record 5"],
+    );
+    let forged = receipts.replace("\"0.1\"", "\"0.01\"");
+    assert_ne!(forged, receipts);
+    std::fs::write(desk.path("forged.jsonl"), forged).unwrap();
+    check_contains(
+        &desk.fails(4, &["ledger", "restore", "--receipts", "forged.jsonl"]),
+        &["record 5", "nothing was restored"],
+    );
+    std::fs::write(desk.path("noise.jsonl"), "{\"a\":1}\n").unwrap();
+    check_contains(&desk.fails(2, &["ledger", "restore", "--receipts", "noise.jsonl"]), &["line 1"]);
+
+    let all: Vec<&str> = lines.into_iter().rev().collect();
+    std::fs::write(desk.path("receipts.jsonl"), all.join("\n")).unwrap();
+    let restored = desk.document(0, &["ledger", "restore", "--receipts", "receipts.jsonl"]);
+    assert_eq!((restored["records"].as_u64(), restored["exhausted"].as_u64()), (Some(4), Some(0)));
+    assert_eq!(desk.document(0, &["account", "show", "census/carol"])["charges"], 1);
+    assert_eq!(desk.document(0, &["account", "show", "census/bob"])["standing"], "closed");
+    check_contains(&desk.done(&["verify"]), &["8 records, 4 accounts: whole"]);
+    desk.charge("census/carol", "0.1");
+}
+
+#[test]
+fn a_refusal_that_closed_an_account_is_a_receipt_too() {
+    let desk = Desk::new();
+    desk.done(&["account", "create", "census", "--budget", "1,1e-6", "--on-halt", "stop"]);
+    let old = std::fs::read(desk.path("taximeter.db")).unwrap();
+    let receipt = desk.ends(3, &["charge", "census", "--epsilon", "2", "--json"]);
+    std::fs::write(desk.path("taximeter.db"), old).unwrap();
+    desk.fails(4, &["account", "list"]);
+    std::fs::write(desk.path("receipts.jsonl"), receipt).unwrap();
+    desk.done(&["ledger", "restore", "--receipts", "receipts.jsonl"]);
+    assert_eq!(desk.document(0, &["account", "show", "census"])["standing"], "halted");
+}
+
+#[test]
+fn accepting_a_loss_exhausts_every_account() {
+    let desk = Desk::with_accounts();
+    put_an_old_copy_back(&desk);
+    let said = desk.done(&["ledger", "restore", "--accept-loss", "--by", "owner", "--note", "disk failed"]);
+    check_contains(&said, &["3 accounts are exhausted", "record 4"]);
+    check_contains(
+        &desk.ends(3, &["charge", "census", "--epsilon", "0.001"]),
+        &["exhausted", "nothing: an account is not open"],
+    );
+    let shown = desk.document(0, &["account", "show", "census"]);
+    assert_eq!(shown["standing"], "exhausted");
+    assert!(shown["reading"].is_null());
+    assert!(shown["reading_reason"].as_str().unwrap().contains("not known"));
+    assert_eq!(shown["filter"]["left"]["share"], 0);
+    check_contains(&desk.done(&["history", "census"]), &["restore", "disk failed", "unknown"]);
+    check_contains(&desk.done(&["account", "list"]), &["unknown", "exhausted"]);
+    desk.done(&["verify"]);
+    desk.done(&["account", "create", "fresh", "--budget", "0.1,1e-6"]);
+    desk.charge("fresh", "0.05");
+}
+
+#[test]
+fn a_lost_witness_is_noticed() {
+    let desk = Desk::with_accounts();
+    std::fs::remove_file(desk.path("taximeter.db.witness")).unwrap();
+    check_contains(&desk.fails(4, &["charge", "census", "--epsilon", "0.1"]), &["is missing", "ledger restore --help"]);
+    let other = Desk::with_accounts();
+    std::fs::copy(other.path("taximeter.db.witness"), desk.path("taximeter.db.witness")).unwrap();
+    check_contains(&desk.fails(4, &["account", "list"]), &["another ledger"]);
+}

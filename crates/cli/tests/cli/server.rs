@@ -1,0 +1,225 @@
+//! The server as a process: killed under load, ended in order, and two of them on one PostgreSQL.
+
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use taximeter_testing::{Caller, Done, Load, wait_until};
+
+use crate::desk::{Desk, Serving};
+
+const CHARGE: &str = r#"{"accounts":["census"],"costs":[{"epsilon":"0.0001"}]}"#;
+
+/// Every charge of an account in the ledger, by its key: where it stands, and how often.
+fn charges(desk: &Desk, account: &str) -> HashMap<String, Vec<(u64, Option<String>)>> {
+    let document = desk.document(0, &["history", account, "--limit", "100000"]);
+    assert!(document["next"].is_null(), "there are more charges than the test looks at");
+    let mut charges: HashMap<String, Vec<(u64, Option<String>)>> = HashMap::new();
+    for record in document["records"].as_array().unwrap() {
+        if record["what"] != "charge" {
+            continue;
+        }
+        let key = record["record"]["event"]["charge"]["key"].as_str().unwrap_or_default().to_string();
+        let place = (record["sequence"].as_u64().unwrap(), record["hash"].as_str().map(str::to_string));
+        charges.entry(key).or_default().push(place);
+    }
+    charges
+}
+
+/// Every acknowledged charge is in the ledger once, as it was acknowledged; what is there besides was asked for.
+fn check(desk: &Desk, done: &Done) {
+    desk.done(&["verify"]);
+    let mut found = charges(desk, "census");
+    for acknowledged in &done.acknowledged {
+        let places = found.remove(&format!("olga:{}", acknowledged.key));
+        let expected = vec![(acknowledged.sequence, acknowledged.hash.clone())];
+        assert_eq!(places, Some(expected), "{}", acknowledged.key);
+    }
+    let asked: HashSet<String> = done.unknown.iter().map(|key| format!("olga:{key}")).collect();
+    for (key, places) in found {
+        assert!(asked.contains(&key) && places.len() == 1, "{key}: {places:?}");
+    }
+}
+
+#[test]
+fn a_server_that_is_killed_under_load_loses_nothing_that_it_acknowledged() {
+    let desk = Desk::new();
+    desk.done(&["account", "create", "census", "--budget", "100,1e-6"]);
+    let olga = desk.token("olga", "owner", &[]);
+    let mut all = Done::default();
+    for kill in 0..8 {
+        let mut server = Serving::start(&desk, &["--requests-per-second", "0"]);
+        all = all.and(load_until(server.address, &olga, 60 + 37 * kill, || server.kill()).0);
+    }
+    assert!(all.acknowledged.len() > 100, "{all:?}");
+    check(&desk, &all);
+}
+
+/// Charges a server until it ends, and calls `end` once `asked` charges were asked for.
+fn load_until<T: Send>(server: SocketAddr, token: &str, asked: u64, end: impl FnOnce() -> T + Send) -> (Done, T) {
+    let (servers, callers, count) = ([server], [Caller { token, body: CHARGE }], AtomicU64::new(0));
+    let load = Load { servers: &servers, callers: &callers, connections: 16 };
+    std::thread::scope(|scope| {
+        let ending = scope.spawn(|| {
+            wait_until("charges are made", || count.load(Ordering::Relaxed) >= asked);
+            end()
+        });
+        let done = load.run(&|| {
+            count.fetch_add(1, Ordering::Relaxed);
+            true
+        });
+        (done.unwrap(), ending.join().unwrap())
+    })
+}
+
+#[test]
+fn a_server_that_is_told_to_end_answers_what_it_accepted() {
+    let desk = Desk::new();
+    desk.done(&["account", "create", "census", "--budget", "100,1e-6"]);
+    let olga = desk.token("olga", "owner", &[]);
+    for _ in 0..3 {
+        let mut server = Serving::start(&desk, &["--requests-per-second", "0"]);
+        let (done, status) = load_until(server.address, &olga, 200, || server.signal("-TERM"));
+        assert_eq!(status, Some(0));
+        assert!(!done.acknowledged.is_empty());
+        check_answered(&desk, &done);
+    }
+}
+
+/// A request that reached the server was answered: none of those that got no answer is in the ledger.
+fn check_answered(desk: &Desk, done: &Done) {
+    let found = charges(desk, "census");
+    for key in &done.unknown {
+        assert!(!found.contains_key(&format!("olga:{key}")), "{key} was charged and not answered");
+    }
+}
+
+#[test]
+fn events_tell_what_changed_at_most_once_a_second_and_only_what_may_be_seen() {
+    let desk = Desk::with_accounts();
+    let olga = desk.token("olga", "owner", &[]);
+    let alice = desk.token("alice", "analyst", &["--account", "census/alice"]);
+    let server = Serving::start(&desk, &[]);
+    let mut seen = Vec::new();
+    for token in [&olga, &alice] {
+        // From before the first message: however late each of them is read, no more than one a second can have come.
+        let started = Instant::now();
+        let mut stream = server.connect(token);
+        let request = format!("GET /v1/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n");
+        stream.send(request.as_bytes()).unwrap();
+        assert_eq!(stream.read_head().unwrap().0, 200);
+        let ends = AtomicBool::new(false);
+        let events = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut charging = server.connect(&olga);
+                let body = r#"{"accounts":["census/alice","census/bob"],"costs":[{"epsilon":"0.00001"}]}"#;
+                while !ends.load(Ordering::Relaxed) {
+                    let answer = charging.request("POST", "/v1/charges", "", Some(body)).unwrap();
+                    assert_eq!(answer.status, 201, "{}", answer.body);
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            });
+            let mut events: Vec<Value> = Vec::new();
+            while events.len() < 4 {
+                let line = stream.line().unwrap();
+                events.extend(line.strip_prefix("data: ").map(|json| serde_json::from_str::<Value>(json).unwrap()));
+            }
+            ends.store(true, Ordering::Relaxed);
+            events
+        });
+        // Charges come a hundred times a second; messages do not. One that was late may be close to the next.
+        assert!(started.elapsed() > Duration::from_millis(1900), "four messages within {:?}", started.elapsed());
+        let accounts = |event: &Value| -> HashSet<String> {
+            let accounts = event["accounts"].as_array().unwrap().iter();
+            accounts.map(|account| account["account"].as_str().unwrap().to_string()).collect()
+        };
+        seen.push(accounts(&events[0]));
+        // Every charge changes all of them.
+        assert!(events.iter().all(|event| accounts(event) == accounts(&events[0])), "{events:?}");
+        let count = |event: &Value| event["accounts"][0]["charges"].as_u64().unwrap();
+        assert!(events.is_sorted_by(|one, next| count(one) < count(next)), "{events:?}");
+    }
+    let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<HashSet<_>>();
+    assert_eq!(seen, [names(&["census", "census/alice", "census/bob"]), names(&["census/alice"])]);
+}
+
+#[test]
+fn no_secret_and_no_value_is_in_the_log() {
+    let desk = Desk::with_accounts();
+    let olga = desk.token("olga", "owner", &[]);
+    let mut server = Serving::start(&desk, &["--log", "json"]);
+    let mut connection = server.connect(&olga);
+    let body = r#"{"accounts":["census/alice"],"costs":[{"epsilon":"0.0123"}],"note":"a secret note"}"#;
+    assert_eq!(
+        connection.request("POST", "/v1/charges", "idempotency-key: secret-key\r\n", Some(body)).unwrap().status,
+        201
+    );
+    assert_eq!(connection.request("GET", "/v1/accounts/census%2Falice?secret=1", "", None).unwrap().status, 200);
+    let last = if olga.ends_with('0') { '1' } else { '0' };
+    let wrong = format!("{}{last}", &olga[..olga.len() - 1]);
+    let mut stranger = server.connect(&wrong);
+    assert_eq!(stranger.request("GET", "/v1/accounts", "", None).unwrap().status, 401);
+    drop((connection, stranger));
+    assert_eq!(server.signal("-TERM"), Some(0));
+    let log = server.told();
+    assert!(log.lines().filter(|line| line.contains("\"/v1/charges\"")).count() == 1, "{log}");
+    assert!(log.contains("\"olga\""), "{log}");
+    let secret = olga.rsplit('_').next().unwrap();
+    for word in [secret, &secret[..16], "0.0123", "secret", "alice", &wrong] {
+        assert!(!log.contains(word), "{word} is in the log:\n{log}");
+    }
+}
+
+#[cfg(feature = "server-tests")]
+mod on_postgres {
+    use taximeter_testing::PrivatePostgres;
+
+    use super::*;
+
+    #[test]
+    fn two_servers_share_a_budget_and_neither_loses_nor_doubles_a_charge() {
+        let mut desk = Desk::new();
+        desk.ledger = Some(PrivatePostgres::shared().new_database().unwrap());
+        // Room for a thousand charges, and more are asked for.
+        desk.done(&["account", "create", "census", "--budget", "0.1", "--rule", "basic", "--odometer", "basic"]);
+        let olga = desk.token("olga", "owner", &[]);
+        let one = Serving::start(&desk, &["--requests-per-second", "0"]);
+        let other = Serving::start(&desk, &["--requests-per-second", "0"]);
+        let servers = [one.address, other.address];
+        let (callers, asked) = ([Caller { token: &olga, body: CHARGE }], AtomicU64::new(0));
+        let load = Load { servers: &servers, callers: &callers, connections: 16 };
+        let done = load.run(&|| asked.fetch_add(1, Ordering::Relaxed) < 1500).unwrap();
+        assert!(done.unknown.is_empty(), "{done:?}");
+        assert_eq!(done.acknowledged.len(), 1000, "{done:?}");
+        assert_eq!(done.refused, 500, "{done:?}");
+        // Each server reads what the other one wrote: no reading is below the truth.
+        for server in [&one, &other] {
+            let answer = server.connect(&olga).request("GET", "/v1/accounts/census", "", None).unwrap();
+            let account: Value = serde_json::from_str(&answer.body).unwrap();
+            assert_eq!(account["charges"], 1000, "{account}");
+        }
+        drop((one, other));
+        check(&desk, &done);
+    }
+
+    #[test]
+    fn a_token_that_is_revoked_at_one_server_is_refused_by_the_other() {
+        let mut desk = Desk::new();
+        desk.ledger = Some(PrivatePostgres::shared().new_database().unwrap());
+        desk.done(&["account", "create", "census", "--budget", "1,1e-6"]);
+        let olga = desk.token("olga", "owner", &[]);
+        let [one, other] = [Serving::start(&desk, &[]), Serving::start(&desk, &[])];
+        let new = r#"{"principal":"alice","role":"analyst","accounts":["census"]}"#;
+        let made = one.connect(&olga).request("POST", "/v1/tokens", "", Some(new)).unwrap();
+        assert_eq!(made.status, 201, "{}", made.body);
+        let made: Value = serde_json::from_str(&made.body).unwrap();
+        let (alice, id) = (made["secret"].as_str().unwrap(), made["token"]["id"].as_str().unwrap());
+        other.becomes(alice, 200);
+        let revoked = one.connect(&olga).request("POST", &format!("/v1/tokens/{id}/revoke"), "", None).unwrap();
+        assert_eq!(revoked.status, 200, "{}", revoked.body);
+        assert_eq!(one.status(alice), 401);
+        other.becomes(alice, 401);
+    }
+}

@@ -1,0 +1,9 @@
+//! The gate seen from outside: the order of things, hostile questions, registering data, the noise of answers.
+
+mod common;
+mod hostile;
+mod order;
+#[cfg(feature = "server-tests")]
+mod postgres;
+mod registering;
+mod statistics;

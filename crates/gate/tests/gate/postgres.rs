@@ -1,0 +1,180 @@
+//! PostgreSQL as the engine and as the ledger at once.
+
+use std::time::Duration;
+
+use crate::common::{House, account, answered, declaration, document, request, rules};
+use taximeter_accounting::FilterRule;
+use taximeter_gate::{Counted, Data, Error, ErrorKind, Outcome, Registration};
+use taximeter_ledger::Location;
+use taximeter_testing::{PrivatePostgres, query, wait_until};
+
+/// Visits of five hundred people, some of whom have more rows than count.
+const VISITS: &str = "
+    CREATE TABLE visits AS
+    SELECT 'p' || (row % 500) AS person, (row % 90)::int4 AS age, row::float8 / 10 AS cost, row % 2 = 0 AS urgent
+    FROM generate_series(1, 5000) row;
+    INSERT INTO visits VALUES (NULL, 40, 1, true);
+";
+
+const SCHEMA: &str = r#"
+    unit = { column = "person", max_rows_per_unit = 3 }
+    [columns.age]
+    bounds = [0, 120]
+    [columns.cost]
+    bounds = [0, 1000]
+    [columns.urgent]
+    categories = [true, false]
+"#;
+
+/// A gate whose ledger is in one database and whose data are in another.
+fn house() -> (House, String) {
+    let server = PrivatePostgres::shared();
+    let ledger = Location::parse(&server.new_database().unwrap()).unwrap();
+    (House::with_ledger(tempfile::tempdir().unwrap(), &ledger), server.new_database().unwrap())
+}
+
+fn registration(url: &str, name: &str, table: &str, schema: &str) -> Registration {
+    let data = Data::Postgres { url: url.to_string(), table: table.to_string() };
+    let rules = Some(rules(FilterRule::Residue, "1000,1e-6"));
+    Registration { rules, ..Registration::new(account(name), declaration(schema), data) }
+}
+
+#[test]
+fn questions_are_charged_in_one_database_and_answered_from_another() {
+    let (house, url) = house();
+    query(&url, VISITS).unwrap();
+    let registered = house.register(registration(&url, "visits", "visits", SCHEMA)).unwrap();
+    let counted = Counted { rows: 5001, kept: 1500, without_unit: 1, bad_rows: 0 };
+    assert_eq!((registered.dataset.rows, registered.counted), (Some(1500), Some(counted)));
+    let question = "SELECT urgent, COUNT(*), COUNT(DISTINCT person), AVG(age) FROM visits GROUP BY urgent";
+    let first = request("visits", question, "100");
+    let answer = answered(house.ask(&first));
+    assert_eq!(answered(house.ask(&first)).document, answer.document);
+    let count = |row: usize| answer.value(row, 1).unwrap();
+    assert!((count(0) + count(1) - 1500.0).abs() < 20.0, "{}", answer.document);
+    assert_eq!(house.charges("visits"), 1);
+    assert_eq!(document(&answer)["protects"], "one person added or removed");
+}
+
+#[test]
+fn a_refreshed_dataset_has_the_new_rows_and_the_same_budget() {
+    let (house, url) = house();
+    query(&url, VISITS).unwrap();
+    house.register(registration(&url, "visits", "visits", SCHEMA)).unwrap();
+    answered(house.ask(&request("visits", "SELECT COUNT(*) FROM visits", "100")));
+    query(&url, "INSERT INTO visits SELECT 'new' || row, 20, 5, true FROM generate_series(1, 100) row").unwrap();
+    let before = answered(house.ask(&request("visits", "SELECT COUNT(*) FROM visits", "100")));
+    assert!((before.value(0, 0).unwrap() - 1500.0).abs() < 2.0, "what is asked does not change under the analyst");
+    assert_eq!(house.gate.refresh(&account("visits")).unwrap().dataset.version, 2);
+    let after = answered(house.ask(&request("visits", "SELECT COUNT(*) FROM visits", "100")));
+    assert!((after.value(0, 0).unwrap() - 1600.0).abs() < 2.0);
+    assert_eq!(house.charges("visits"), 3);
+    let kept = query(&url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'taximeter_gate'").unwrap();
+    assert_eq!(kept.trim(), "1", "the older version's table is gone");
+}
+
+/// The gate's tables, and what is in them.
+fn kept(url: &str) -> Vec<(String, String)> {
+    let names = query(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'taximeter_gate' ORDER BY 1").unwrap();
+    let rows = |name: &str| query(url, &format!("SELECT * FROM taximeter_gate.{name} ORDER BY person, cost")).unwrap();
+    names.split_whitespace().map(|name| (name.to_string(), rows(name))).collect()
+}
+
+#[test]
+fn two_datasets_of_one_table_keep_rows_of_their_own_and_the_same_ones_when_they_are_refreshed() {
+    let (house, url) = house();
+    query(&url, VISITS).unwrap();
+    house.register(registration(&url, "visits", "visits", SCHEMA)).unwrap();
+    let [first] = &kept(&url)[..] else { panic!("one table") };
+    assert_eq!(house.register(registration(&url, "others", "visits", SCHEMA)).unwrap().same_data, ["visits"]);
+    let both = kept(&url);
+    let [other] = &both.iter().filter(|table| *table != first).collect::<Vec<_>>()[..] else { panic!("another table") };
+    assert_ne!(other.1, first.1);
+    assert_eq!(house.gate.refresh(&account("others")).unwrap().same_data, ["visits"]);
+    let refreshed = (other.0.replace("_v1", "_v2"), other.1.clone());
+    let after = kept(&url);
+    assert!(after.len() == 2 && after.contains(first) && after.contains(&refreshed));
+    for dataset in ["visits", "others"] {
+        let count = answered(house.ask(&request(dataset, &format!("SELECT COUNT(*) FROM {dataset}"), "100")));
+        assert!((count.value(0, 0).unwrap() - 1500.0).abs() < 2.0);
+    }
+}
+
+/// Whoever was killed between keeping the rows and writing the version down left a table, and no refresh went past it.
+#[test]
+fn what_a_refresh_left_that_was_killed_is_not_in_the_way() {
+    let (house, url) = house();
+    query(&url, VISITS).unwrap();
+    house.register(registration(&url, "visits", "visits", SCHEMA)).unwrap();
+    let name = query(&url, "SELECT tablename FROM pg_tables WHERE schemaname = 'taximeter_gate'").unwrap();
+    let leftover = name.trim().replace("_v1", "_v2");
+    query(&url, &format!("CREATE TABLE taximeter_gate.{leftover} (person text)")).unwrap();
+    let refreshed = house.gate.refresh(&account("visits")).unwrap();
+    assert_eq!((refreshed.dataset.version, refreshed.dataset.rows), (2, Some(1500)));
+}
+
+#[test]
+fn a_question_that_takes_too_long_is_charged_and_leaves_nothing_running() {
+    let (house, url) = house();
+    query(&url, "CREATE TABLE people AS SELECT 40 AS age").unwrap();
+    let mut slow = registration(&url, "people", "people", "[columns.age]\nbounds = [0, 120]");
+    slow.timeout = Duration::from_secs(3);
+    house.register(slow).unwrap();
+    // A change of the table holds questions for longer than their timeout.
+    let (here, lock) = (url.clone(), "BEGIN; LOCK TABLE people; SELECT pg_sleep(6)");
+    let changing = std::thread::spawn(move || query(&here, lock).unwrap());
+    let locked = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'people'::regclass";
+    wait_until("the table is locked", || query(&url, locked).unwrap() == "1");
+    let request = request("people", "SELECT SUM(age) FROM people", "0.1");
+    let outcome = house.ask(&request);
+    assert!(matches!(outcome, Outcome::NoAnswer(_)), "{outcome:?}");
+    changing.join().unwrap();
+    // Other tests use other databases of the same server.
+    let running = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()";
+    wait_until("nothing runs", || query(&url, running).unwrap() == "0");
+    assert!(matches!(house.ask(&request), Outcome::NoAnswer(_)));
+    assert_eq!(house.charges("people"), 1);
+}
+
+#[test]
+fn a_table_that_became_a_view_is_noticed_before_anybody_pays() {
+    let (house, url) = house();
+    query(&url, "CREATE TABLE people (age int4)").unwrap();
+    house.register(registration(&url, "people", "people", "")).unwrap();
+    assert!(house.gate.refresh(&account("people")).unwrap_err().to_string().contains("nothing to refresh"));
+    query(&url, "ALTER TABLE people RENAME TO hidden; CREATE VIEW people AS SELECT 1 / (age - 40) AS age FROM hidden")
+        .unwrap();
+    assert!(house.gate.ask(&request("people", "SELECT COUNT(*) FROM people", "0.1")).is_err());
+    assert_eq!(house.charges("people"), 0);
+}
+
+#[test]
+fn a_ledger_that_has_stopped_is_told_from_a_charge_that_nobody_knows_of() {
+    let url = PrivatePostgres::shared().new_database().unwrap();
+    let house = House::with_ledger(tempfile::tempdir().unwrap(), &Location::parse(&url).unwrap());
+    house.add("people", "age\n40\n", "", "1,1e-6");
+    query(&url, "DELETE FROM taximeter.head").unwrap();
+    let ask = || house.gate.ask(&request("people", "SELECT COUNT(*) FROM people", "0.1")).unwrap_err();
+    let (first, second) = (ask(), ask());
+    let is_stopped = |error: &Error| matches!(error.kind(), ErrorKind::Ledger(error) if error.is_stopped());
+    assert!(first.is_unknown_outcome() && !is_stopped(&first), "{first}");
+    assert!(is_stopped(&second) && !second.is_unknown_outcome(), "{second}");
+}
+
+#[test]
+fn a_database_that_is_down_costs_nothing_and_tells_its_place_to_the_owner_alone() {
+    let server = PrivatePostgres::start().unwrap();
+    let url = server.new_database().unwrap();
+    query(&url, "CREATE TABLE people (age int); INSERT INTO people VALUES (40)").unwrap();
+    let house = House::new();
+    house.register(registration(&url, "people", "people", "unit = \"row\"")).unwrap();
+    let ask = || house.gate.ask(&request("people", "SELECT COUNT(*) FROM people", "0.1"));
+    answered(ask().unwrap());
+    server.stop_immediate().unwrap();
+    let error = ask().unwrap_err();
+    assert!(error.to_string().contains("nothing was charged") && !error.to_string().contains("postgres://"), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::DataAway { why, .. } if why.contains("postgres://")), "{error:?}");
+    assert_eq!(house.charges("people"), 1);
+    server.start_again().unwrap();
+    answered(ask().unwrap());
+}
