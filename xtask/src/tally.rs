@@ -52,7 +52,7 @@ impl fmt::Display for Tally {
 /// Reads `test result: ok. 3 passed; 0 failed; 0 ignored; …`.
 fn result_of(line: &str) -> Option<Tally> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
-    let count = |name| counts.split("; ").find_map(|part| number_before(part, name));
+    let count = |name| counts.split(';').find_map(|part| number_before(part.trim(), name));
     Some(Tally { passed: count("passed")?, failed: count("failed")?, left_out: 0 })
 }
 

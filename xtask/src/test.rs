@@ -49,10 +49,16 @@ pub fn run(arguments: &[String]) -> ExitCode {
         eprintln!("error: {message}");
     }
     if wish.is_quick {
-        println!("quick: fewer random inputs, and {} crash loops and tests in a browser left out", tally.left_out);
+        println!("{}", left_out(&wish, tally));
     }
     println!("{tally}");
     if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What a quick run does not do. With arguments for cargo-nextest, its number of tests left out is also about those.
+fn left_out(wish: &Wish, tally: Tally) -> String {
+    let number = if wish.rest.is_empty() { format!("{} ", tally.left_out) } else { String::new() };
+    format!("quick: fewer random inputs; left out: {number}crash loops and tests in a browser")
 }
 
 fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
@@ -289,6 +295,16 @@ mod tests {
     #[test]
     fn results_on_standard_error_count_as_well() {
         check("printf 'test result: ok. 2 passed; 0 failed;' >&2", "2 passed, 0 failed", Ok(()));
+    }
+
+    #[test]
+    fn a_quick_run_says_how_many_tests_it_left_out() {
+        let tally = Tally { passed: 9, failed: 0, left_out: 41 };
+        let wish = |rest: &[String]| Wish { may_install: true, is_quick: true, rest: rest.to_vec() };
+        assert!(left_out(&wish(&[]), tally).ends_with("left out: 41 crash loops and tests in a browser"));
+        assert!(
+            left_out(&wish(&["crash".to_string()]), tally).ends_with("left out: crash loops and tests in a browser")
+        );
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod schemathesis;
 #[cfg(unix)]
 mod serve;
 mod server;
+mod trust;
 
 #[cfg(feature = "server-tests")]
 use dashboard::{pages, visit};

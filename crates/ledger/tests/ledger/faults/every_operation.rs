@@ -134,7 +134,7 @@ fn a_power_cut_after_the_process_was_killed_loses_nothing() {
 #[test]
 fn a_power_cut_after_an_error_loses_nothing() {
     let cuts = AtomicU64::new(0);
-    // So many operations that at least one charge was acknowledged meanwhile; and any number of them.
+    // Enough operations that at least one charge was acknowledged meanwhile; and any number of them.
     for later in [|_| 16, |at| 1 + at * 7 % 60] {
         at_every_operation("an error and then a power cut", |at| {
             let disk = Life::whole().disk();

@@ -1,11 +1,10 @@
 //! Which certificates of a server are good, if TAXIMETER_CA names some.
 
-mod desk;
-
 use std::process::Output;
 
-use desk::{Desk, Serving, text};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
+
+use crate::desk::{Desk, Serving, text};
 
 /// A certificate that someone signed for themselves, as `openssl req -x509` makes it: it says that it is an authority.
 fn certificate(name: &str, last_year: i32) -> (String, String) {
