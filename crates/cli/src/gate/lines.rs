@@ -1,4 +1,4 @@
-//! Lines of a prompt or a pipe, put together to questions.
+//! QuestionLines of a prompt or a pipe, put together to questions.
 
 use std::io::{self, BufRead, Read};
 
@@ -30,7 +30,7 @@ pub fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, S
 
 /// A question or a command, or why there is none.
 #[derive(Debug, PartialEq)]
-pub struct Input {
+pub struct PromptInput {
     /// The line where it begins; where it is spoiled, the line that does it.
     pub line: u64,
     pub text: Result<String, String>,
@@ -38,7 +38,7 @@ pub struct Input {
 
 /// The lines of a question, until it ends: with a semicolon, an empty line, or the beginning of the next one. A command is one line.
 #[derive(Default)]
-pub struct Lines {
+pub struct QuestionLines {
     /// Whether nobody is there to end a question: what cannot go on with it begins another.
     is_piped: bool,
     question: String,
@@ -50,10 +50,10 @@ pub struct Lines {
     is_spoiled: bool,
 }
 
-impl Lines {
+impl QuestionLines {
     /// Those of a pipe or a file.
-    pub fn piped() -> Lines {
-        Lines { is_piped: true, ..Lines::default() }
+    pub fn piped() -> QuestionLines {
+        QuestionLines { is_piped: true, ..QuestionLines::default() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -61,20 +61,20 @@ impl Lines {
     }
 
     /// Adds a line; returns what ends with it.
-    pub fn add(&mut self, line: &str) -> Vec<Input> {
+    pub fn add(&mut self, line: &str) -> Vec<PromptInput> {
         self.number += 1;
         let text = line.trim();
         let word = first_word(text);
         let is_command = text.starts_with('\\') || self.is_empty() && ["exit", "quit", "help"].contains(&word);
         // There are no questions within questions.
         let begins = is_command || word.eq_ignore_ascii_case("select") || self.is_piped && self.is_over(word);
-        let mut ended: Vec<Input> = Vec::new();
+        let mut ended: Vec<PromptInput> = Vec::new();
         if begins || text.is_empty() {
             ended.extend(self.end());
             self.is_spoiled = false;
         }
         if is_command {
-            ended.push(Input { line: self.number, text: Ok(text.to_string()) });
+            ended.push(PromptInput { line: self.number, text: Ok(text.to_string()) });
         } else if self.is_spoiled {
             self.is_spoiled = !text.ends_with(';');
         } else if !text.is_empty() {
@@ -92,9 +92,9 @@ impl Lines {
     }
 
     /// Adds a line that cannot be used: an error of the question that it is in, unless that is over.
-    pub fn spoil(&mut self, why: String) -> Vec<Input> {
+    pub fn spoil(&mut self, why: String) -> Vec<PromptInput> {
         self.number += 1;
-        let mut ended: Vec<Input> = Vec::new();
+        let mut ended: Vec<PromptInput> = Vec::new();
         match can_be_complete(&self.question) {
             true => ended.extend(self.end()),
             false => {
@@ -102,13 +102,13 @@ impl Lines {
                 self.question.clear();
             }
         }
-        ended.push(Input { line: self.number, text: Err(why) });
+        ended.push(PromptInput { line: self.number, text: Err(why) });
         ended
     }
 
     /// What is there without an end.
-    pub fn end(&mut self) -> Option<Input> {
-        (!self.is_empty()).then(|| Input { line: self.begins, text: Ok(std::mem::take(&mut self.question)) })
+    pub fn end(&mut self) -> Option<PromptInput> {
+        (!self.is_empty()).then(|| PromptInput { line: self.begins, text: Ok(std::mem::take(&mut self.question)) })
     }
 
     /// Whether a line that begins with a word cannot go on with the question.
@@ -146,7 +146,7 @@ mod tests {
 
     /// The inputs of a pipe, each with its line.
     fn piped(text: &[u8]) -> Vec<(u64, Result<String, String>)> {
-        let (mut input, mut lines) = (text, Lines::piped());
+        let (mut input, mut lines) = (text, QuestionLines::piped());
         let mut inputs = Vec::new();
         while let Some(line) = read_line(&mut input).unwrap() {
             inputs.extend(match line {
@@ -155,7 +155,7 @@ mod tests {
             });
         }
         inputs.extend(lines.end());
-        inputs.into_iter().map(|Input { line, text }| (line, text)).collect()
+        inputs.into_iter().map(|PromptInput { line, text }| (line, text)).collect()
     }
 
     #[track_caller]

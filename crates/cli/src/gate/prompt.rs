@@ -12,7 +12,7 @@ use taximeter_ledger::Key;
 
 use super::ask::{Asker, print_asked, print_explanation, tell_about};
 use super::dataset::column_table;
-use super::lines::{Input, Lines, read_line};
+use super::lines::{PromptInput, QuestionLines, read_line};
 use super::render;
 use crate::args::flag;
 use crate::ledger::show::account_lines;
@@ -68,12 +68,12 @@ impl Session<'_> {
         ));
         tell(&column_table(&self.office.dataset(&self.asker.dataset)?.schema).to_string());
         let (first, more) = (format!("{}> ", self.asker.dataset), "... ".to_string());
-        let mut lines = Lines::default();
+        let mut lines = QuestionLines::default();
         loop {
             match editor.readline(if lines.is_empty() { &first } else { &more }) {
                 Ok(line) => {
                     let _ = editor.add_history_entry(&line);
-                    for Input { text, .. } in lines.add(&line) {
+                    for PromptInput { text, .. } in lines.add(&line) {
                         match text.map_err(Failure::Usage).and_then(|text| self.input(&text)) {
                             Ok(Next::Go(_)) => {}
                             Ok(Next::Quit) => return save(&mut editor, &history),
@@ -83,7 +83,7 @@ impl Session<'_> {
                     }
                 }
                 // A question that is half written is given up; at the prompt itself that is leaving.
-                Err(ReadlineError::Interrupted) if !lines.is_empty() => lines = Lines::default(),
+                Err(ReadlineError::Interrupted) if !lines.is_empty() => lines = QuestionLines::default(),
                 Err(ReadlineError::Interrupted | ReadlineError::Eof) => return save(&mut editor, &history),
                 Err(error) => return Err(broken(error)),
             }
@@ -92,7 +92,7 @@ impl Session<'_> {
 
     fn line_by_line(&mut self, mut input: impl BufRead) -> Result<ExitCode, Failure> {
         let mut last = ExitCode::SUCCESS;
-        let mut lines = Lines::piped();
+        let mut lines = QuestionLines::piped();
         loop {
             let line = read_line(&mut input).map_err(|error| {
                 Failure::Other(format!("the questions cannot be read: {error}; give them in a file or a pipe"))
@@ -103,7 +103,7 @@ impl Session<'_> {
                 Some(Ok(line)) => lines.add(&line),
                 Some(Err(why)) => lines.spoil(why),
             };
-            for Input { line, text } in inputs {
+            for PromptInput { line, text } in inputs {
                 let done = text.map_err(Failure::Usage).and_then(|text| self.input(&text));
                 match done.map_err(|failure| failure.in_line(line)) {
                     Ok(Next::Quit) => return Ok(last),

@@ -210,7 +210,9 @@ async fn data_are_uploaded_registered_and_replaced() {
         assert_eq!((mode(house.uploads()), mode(file)), (0o700, 0o600));
     }
     let data = json!({ "upload": { "id": id } });
-    let schema = json!({ "unit": "row", "columns": [{ "name": "age", "bounds": ["0", "120"] }, { "name": "region", "categories": ["north", "south"] }] });
+    let age = json!({ "name": "age", "bounds": ["0", "120"] });
+    let region = json!({ "name": "region", "categories": ["north", "south"] });
+    let schema = json!({ "unit": "row", "columns": [age, region] });
     // Without a budget there is nobody to pay: it fails, and the upload is kept.
     let new = json!({ "dataset": "lab", "data": data, "schema": schema });
     house.send("owner", "POST", "/v1/datasets", &new.to_string()).await.expect(400);

@@ -57,8 +57,8 @@ impl Client {
 fn token() -> Result<String, Failure> {
     let missing = || {
         Failure::Usage(
-            "a server wants to know who asks: put your token in the variable TAXIMETER_TOKEN. The person who runs the server can create one \
-             with `taximeter token create`"
+            "a server wants to know who asks: put your token in the variable TAXIMETER_TOKEN. The person who runs the server \
+             can create one with `taximeter token create`"
                 .to_string(),
         )
     };

@@ -29,7 +29,7 @@ use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 
 use self::rows::{APPEND, Rows};
 use self::schema::Found;
-use self::session::{Parameter, Session};
+use self::session::{Parameter, StoreSession};
 use super::{Access, Failure, Location, Store, StoreError, StoredRecord};
 use crate::books::{AccountRow, ChangedAccount, Entry};
 use crate::error::{Error, ErrorKind};
@@ -43,7 +43,7 @@ pub(super) struct Postgres {
     /// When every call must have ended.
     deadline: Option<Instant>,
     /// Nothing after the connection was lost.
-    session: Option<Session>,
+    session: Option<StoreSession>,
     /// A transaction that was asked for and not yet waited for.
     asked: Option<Started<Option<Position>>>,
     /// What this transaction has not yet sent.
@@ -114,7 +114,7 @@ impl Postgres {
             .build()
             .map_err(|error| cannot(format!("no runtime: {error}")))?;
         let opened = runtime.block_on(async {
-            let session = Session::connect(&address, access, access.patience()).await?;
+            let session = StoreSession::connect(&address, access, access.patience()).await?;
             match (schema::find(&session.client).await?, access) {
                 (Found::Nothing, Access::Write { create: true, .. }) => schema::create(&session.client).await?,
                 (Found::Ledger, _) | (Found::Empty, Access::Write { create: true, .. }) => {}
@@ -136,7 +136,10 @@ impl Postgres {
     }
 
     /// Asks the server, after sending what is not yet sent. An error ends the transaction.
-    fn ask<T>(&mut self, question: impl AsyncFnOnce(&mut Session) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn ask<T>(
+        &mut self,
+        question: impl AsyncFnOnce(&mut StoreSession) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let unsent = std::mem::take(&mut self.unsent);
         self.exchange(async |session| {
             unsent.send(session, async |_| Ok(())).await?;
@@ -177,7 +180,7 @@ impl Postgres {
 
     fn exchange<T>(
         &mut self,
-        exchange: impl AsyncFnOnce(&mut Session) -> Result<T, StoreError>,
+        exchange: impl AsyncFnOnce(&mut StoreSession) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let patience = self.patience();
         let Some(session) = &mut self.session else {
@@ -362,7 +365,7 @@ impl Store for Postgres {
         loop {
             let connected = self.runtime.block_on(async {
                 let left = until.saturating_duration_since(Instant::now());
-                let session = Session::connect(&self.address, self.access, left).await?;
+                let session = StoreSession::connect(&self.address, self.access, left).await?;
                 match schema::find(&session.client).await? {
                     Found::Nothing => {
                         Err(StoreError::new(Failure::Failed, format!("there is no ledger at {}", self.address)))

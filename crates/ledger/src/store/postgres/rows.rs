@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use futures_util::future::join4;
 use tokio_postgres::{Client, Statement};
 
-use super::session::Session;
+use super::session::StoreSession;
 use crate::books::{ChangedAccount, Entry};
 use crate::hash::Hash;
 use crate::store::{StoreError, StoredRecord};
@@ -100,7 +100,7 @@ impl Rows {
     /// after it, and the error is that of the row.
     pub(super) async fn send<T>(
         self,
-        session: &mut Session,
+        session: &mut StoreSession,
         then: impl AsyncFnOnce(&Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
         if self.head.is_none() && self.accounts.is_empty() {

@@ -10,7 +10,7 @@ use tokio_postgres::{Client, Row, Statement};
 
 use crate::store::{Access, StoreError};
 
-pub(super) struct Session {
+pub(super) struct StoreSession {
     pub(super) client: Arc<Client>,
     statements: HashMap<&'static str, Statement>,
     /// Closes the connection when the session is dropped, whatever it still waits for.
@@ -39,16 +39,16 @@ const WRITING: &str = "
 const READER: SessionSetup = SessionSetup { settings: &[ALWAYS], is_durable: false };
 const WRITER: SessionSetup = SessionSetup { settings: &[ALWAYS, WRITING], is_durable: true };
 
-impl Session {
+impl StoreSession {
     /// Connects, within this time.
     pub(super) async fn connect(
         address: &PostgresAddress,
         access: Access,
         patience: Duration,
-    ) -> Result<Session, StoreError> {
+    ) -> Result<StoreSession, StoreError> {
         let setup = if matches!(access, Access::Read { .. }) { READER } else { WRITER };
         let (client, link) = taximeter_postgres::Session::connect(address, setup, patience).await?.into_parts();
-        Ok(Session { client: Arc::new(client), statements: HashMap::new(), _link: link })
+        Ok(StoreSession { client: Arc::new(client), statements: HashMap::new(), _link: link })
     }
 
     /// A statement, if it was used before.

@@ -83,7 +83,9 @@ fn content(asked: &Asked, answer: &AnswerDocument) -> Markup {
         section.panel aria-labelledby="numbers-heading" {
             h2 #numbers-heading { "The answer" }
             p {
-                "Every number has noise on it. In " (percent(answer.confidence.as_f64().unwrap_or_default())) " of 100 answers the interval holds the number \
+                "Every number has noise on it. In "
+                (percent(answer.confidence.as_f64().unwrap_or_default()))
+                " of 100 answers the interval holds the number \
                  without its noise. It says nothing about how well the data stand for anything else."
             }
             @for step in &answer.post_processing { p.help { "Afterwards: " (step) "." } }
@@ -114,7 +116,10 @@ fn numbers(series: &Series<'_>, groups: &[&str]) -> Markup {
         h3 { (name) }
         @match series.points.as_slice() {
             [Point { estimate: Some(Estimate { value, half_width, .. }), .. }] if groups.is_empty() => {
-                div.figures { div { span.label { "Value" } span.value { (value.text) } } div { span.label { "Within" } span.value { "± " (half_width) } } }
+                div.figures {
+                    div { span.label { "Value" } span.value { (value.text) } }
+                    div { span.label { "Within" } span.value { "± " (half_width) } }
+                }
             }
             _ => {}
         }
@@ -130,7 +135,10 @@ fn numbers_table(series: &Series<'_>, groups: &[&str]) -> Markup {
     for (at, group) in groups.iter().enumerate() {
         table = table.row_head(group, "wrap", move |point: &Point| html! { (point.group[at]) });
     }
-    let shown = |of: fn(&Estimate) -> String| move |point: &Point| html! { (point.estimate.as_ref().map_or_else(|| "not known".to_string(), of)) };
+    let shown = |of: fn(&Estimate) -> String| {
+        let text = move |point: &Point| point.estimate.as_ref().map_or_else(|| "not known".to_string(), of);
+        move |point: &Point| html! { (text(point)) }
+    };
     let table = table
         .column(name, "number", shown(|estimate| estimate.value.text.clone()))
         .column("From", "number", shown(|estimate| estimate.interval[0].text.clone()))
