@@ -171,8 +171,8 @@ fn answers_of() -> String {
     )
 }
 
-/// How a key looks that [`Key::generate`] made: twelve digits of the time, sixteen of the process, and a count.
-const MADE: &str = "____________-________________-%";
+/// How a key looks that [`Key::generate`] made: twelve digits of the time, and twenty random ones.
+const MADE: &str = "____________-____________________";
 
 #[cfg(test)]
 mod tests {
@@ -211,8 +211,8 @@ mod tests {
         }
     }
 
-    const OLD: &str = "019a0c5e1111-0123456789abcdef-0";
-    const NEW: &str = "019a0c5e2222-0123456789abcdef-0";
+    const OLD: &str = "019a0c5e1111-0123456789abcdef0123";
+    const NEW: &str = "019a0c5e2222-0123456789abcdef0123";
 
     #[test]
     fn answers_are_listed_to_their_principal_alone_the_newest_first() {
@@ -233,6 +233,13 @@ mod tests {
         check(&catalog, "al_ce", None, 20, &["k"]);
         check(&catalog, "al%", None, 20, &[]);
         check(&catalog, "nobody", None, 20, &[]);
+    }
+
+    #[test]
+    fn keys_that_this_program_makes_come_before_chosen_ones() {
+        let made = Key::generate().unwrap();
+        let (_folder, catalog) = catalog(&["alice:zebra", &format!("alice:{made}"), "alice:0"]);
+        check(&catalog, "alice", None, 20, &[made.as_str(), "zebra", "0"]);
     }
 
     #[test]
