@@ -32,26 +32,28 @@ pub(crate) const AT_A_TIME: usize = 512;
 /// remember a record of it. The error names the first record that does not. `progress` is told how many records of how many are
 /// done.
 ///
-/// What does not come out as it is stored raises the alarm: from then on no process writes to the ledger, until
+/// What is not as it was written raises the alarm, wherever it shows: from then on no process writes to the ledger, until
 /// [`clear_alarm`] is called.
 pub fn verify(
     location: &Location,
     witness: Option<&Path>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verified, Error> {
-    let mut is_alarming = false;
+    let mut is_apart = false;
     // The last connection to close tidies the file up, and a reader cannot: so the reader closes before the alarm is raised.
-    match verify_reading(location, witness, progress, &mut is_alarming) {
-        Err(error) if is_alarming => Err(alarmed(location, error)),
+    match verify_reading(location, witness, progress, &mut is_apart) {
+        Err(error) if !is_apart => Err(alarmed(location, error)),
         verified => verified,
     }
 }
 
+/// Says besides whether the ledger is not what its witness remembers. Such a ledger does not open anyway, and the witness may be
+/// another's.
 fn verify_reading(
     location: &Location,
     witness: Option<&Path>,
     progress: &mut dyn FnMut(u64, u64),
-    is_alarming: &mut bool,
+    is_apart: &mut bool,
 ) -> Result<Verified, Error> {
     let mut store = store::open(location, Access::READ)?;
     let id = origin(&mut *store)?.ok_or_else(|| ErrorKind::NoLedger(location.clone()))?.id;
@@ -63,10 +65,11 @@ fn verify_reading(
     let verified = verify_all(&mut *store, testimony, progress);
     store.rollback();
     if verified.is_err() {
-        // A ledger that is not what its witness remembers does not open anyway, and the witness may be another's.
         let head = store.head().ok().flatten().map(|head| head.position());
-        let is_apart = |head| check_witness(&mut *store, id, head, remembered, &path).is_err();
-        *is_alarming = !head.is_some_and(is_apart);
+        let error = head.and_then(|head| check_witness(&mut *store, id, head, remembered, &path).err());
+        // A damaged witness is this ledger's, and does not stop a writer that is open.
+        let is_damage = |error: &Error| matches!(error.kind(), ErrorKind::DamagedWitness { .. });
+        *is_apart = error.is_some_and(|error| !is_damage(&error));
     }
     let verified = verified?;
     // Before the first witness is written there is nothing that could be lost.
