@@ -56,7 +56,7 @@ pub struct ReceiptDocument {
     pub ledger: LedgerId,
     /// The place of the record in the journal.
     pub sequence: u64,
-    /// The hash of the record; null with the record: what others have could be guessed and tried against it.
+    /// The hash of the record; null with the record, without which there is nothing to check it against.
     pub hash: Option<Hash>,
     /// The record as it stands in the journal; null if it is about accounts that may not be seen.
     pub record: Option<RawRecord>,
