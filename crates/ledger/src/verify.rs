@@ -23,6 +23,9 @@ pub struct Verified {
     pub head: Position,
     /// The record that the witness remembers; nothing before the first one is written.
     pub witness: Option<Position>,
+    /// Whether both places of the witness can be read. The ledger agrees with the one that can, and the next charge writes the other
+    /// anew.
+    pub is_witness_whole: bool,
 }
 
 /// How many records are read and made again at a time.
@@ -76,7 +79,8 @@ fn verify_reading(
     if testimony.is_some() || verified.head.sequence > 0 {
         check_witness(&mut *store, id, verified.head, remembered, &path)?;
     }
-    Ok(Verified { witness: testimony.map(|testimony| testimony.position), ..verified })
+    let is_witness_whole = remembered.is_none_or(|remembered| remembered.is_whole);
+    Ok(Verified { witness: testimony.map(|testimony| testimony.position), is_witness_whole, ..verified })
 }
 
 /// Raises the alarm about what is broken, and says so if it cannot.
@@ -148,7 +152,8 @@ fn verify_all(
     })?;
     store.check()?;
     let head = books.head();
-    Ok(Verified { records: head.sequence + 1, accounts: books.accounts().len(), head, witness: None })
+    let (records, accounts) = (head.sequence + 1, books.accounts().len());
+    Ok(Verified { records, accounts, head, witness: None, is_witness_whole: true })
 }
 
 /// What stands beside a line must be what is in it.
