@@ -180,7 +180,7 @@ impl From<taximeter_gate::Error> for Problem {
             NoReuse { .. } => (Code::BadRequest, Some("reuse")),
             BadRows { .. } => (Code::BadRequest, Some("skip_bad_rows")),
             Schema { .. } => (Code::BadRequest, Some("schema")),
-            Busy { .. } | DataAway { .. } => (Code::Busy, None),
+            Busy { .. } | DataAway { .. } | UnderWay { .. } => (Code::Busy, None),
             Integrity { .. } => (Code::Integrity, None),
             _ if error.is_input() => (Code::BadRequest, None),
             _ => (Code::Storage, None),
