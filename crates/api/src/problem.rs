@@ -31,6 +31,10 @@ pub struct Problem {
     pub sequence: Option<u64>,
     /// The refusal, with the code `refused`.
     pub refusal: Option<Refused>,
+    /// Whether the detail is about the inside: paths, hosts, what a database says. Such details are for owners, and this is not part of
+    /// the document.
+    #[serde(skip)]
+    pub is_internal: bool,
 }
 
 macro_rules! codes {
@@ -120,6 +124,10 @@ impl Problem {
             key: None,
             sequence: None,
             refusal: None,
+            is_internal: matches!(
+                code,
+                Code::Storage | Code::Integrity | Code::Stopped | Code::UnknownOutcome
+            ),
         }
     }
 }
@@ -163,7 +171,9 @@ impl From<taximeter_ledger::Error> for Problem {
             _ if error.is_integrity() => Code::Integrity,
             _ => Code::Storage,
         };
-        Problem::new(code, error.to_string())
+        let problem = Problem::new(code, error.to_string());
+        // What makes the ledger wait is its store's affair.
+        Problem { is_internal: problem.is_internal || code == Code::Busy, ..problem }
     }
 }
 
