@@ -106,6 +106,8 @@ codes! {
     Busy = 503, "busy", "Try again in a moment";
     /// The ledger stopped after a failure and takes nothing more. Nothing was charged.
     Stopped = 503, "stopped", "The ledger stopped";
+    /// A verification found that the ledger is not what was written, and raised the alarm. Nothing was charged.
+    Alarm = 503, "alarm", "A verification raised the alarm";
     /// The charge may or may not have been made: asking again with the same key tells.
     UnknownOutcome = 503, "unknown-outcome", "What came of it is not known";
 }
@@ -126,7 +128,7 @@ impl Problem {
             refusal: None,
             is_internal: matches!(
                 code,
-                Code::Storage | Code::Integrity | Code::Stopped | Code::UnknownOutcome
+                Code::Storage | Code::Integrity | Code::Stopped | Code::Alarm | Code::UnknownOutcome
             ),
         }
     }
@@ -166,6 +168,7 @@ impl From<taximeter_ledger::Error> for Problem {
             KeyTaken { .. } => Code::KeyReused,
             Busy { .. } | Locked { .. } => Code::Busy,
             Stopped { .. } => Code::Stopped,
+            Alarm { .. } => Code::Alarm,
             UnknownOutcome { .. } => Code::UnknownOutcome,
             _ if error.is_input() => Code::BadRequest,
             _ if error.is_integrity() => Code::Integrity,

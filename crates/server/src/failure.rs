@@ -70,6 +70,9 @@ pub(crate) fn discreet(response: Response, trace: &Trace) -> Response {
 fn words(code: Code) -> &'static str {
     match code {
         Code::Integrity => "records are not what was written; tell the owner",
+        Code::Alarm => {
+            "a verification found that the ledger is not what was written, and nothing is charged until its owner has cleared the alarm"
+        }
         Code::Busy => "the ledger cannot be reached right now; nothing was charged, try again in a moment",
         Code::Stopped => "the ledger has stopped and takes nothing more; nothing was charged. Tell its owner",
         Code::UnknownOutcome => "what came of it is not known; ask again with the same key",
