@@ -74,7 +74,7 @@ pub struct Charged {
     pub ledger: LedgerId,
     /// The place of the record in the journal.
     pub sequence: u64,
-    /// The hash of the record; null with the record: what others have could be guessed and tried against it.
+    /// The hash of the record; null with the record, without which there is nothing to check it against.
     pub hash: Option<Hash>,
     /// The idempotency key, as it was given.
     pub key: String,

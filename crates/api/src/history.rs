@@ -26,7 +26,7 @@ pub struct HistoryDocument {
 pub struct RecordDocument {
     /// The place of the record in the journal.
     pub sequence: u64,
-    /// The hash of the record; null with the record: what others have could be guessed and tried against it.
+    /// The hash of the record; null with the record, without which there is nothing to check it against.
     pub hash: Option<Hash>,
     /// What happened: open, charge, halt, close, restore.
     pub what: String,

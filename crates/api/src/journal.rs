@@ -56,7 +56,7 @@ pub struct ReceiptDocument {
     pub ledger: LedgerId,
     /// The place of the record in the journal.
     pub sequence: u64,
-    /// The hash of the record; null with the record: what others have could be guessed and tried against it.
+    /// The hash of the record; null with the record, without which there is nothing to check it against.
     pub hash: Option<Hash>,
     /// The record as it stands in the journal; null if it is about accounts that may not be seen.
     pub record: Option<RawRecord>,
@@ -139,24 +139,33 @@ pub struct VerifyDocument {
     /// What is wrong, with the first bad record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What should be seen to although the journal is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
+
+/// The warning about a witness of which one place cannot be read.
+pub const DAMAGED_WITNESS: &str = "one of the two places of the witness cannot be read, after a crash or because the file was damaged. \
+                                   The ledger agrees with the other place, and the next charge writes the damaged one anew";
 
 impl VerifyDocument {
     /// A verification that is so far.
     pub fn at(state: VerifyState, done: u64, of: u64) -> VerifyDocument {
-        let (whole, records, accounts, newest, witness, reason) = (None, None, None, None, None, None);
-        VerifyDocument { state, whole, done, of, records, accounts, newest, witness, reason }
+        let (whole, records, accounts, newest) = (None, None, None, None);
+        let (witness, reason, warning) = (None, None, None);
+        VerifyDocument { state, whole, done, of, records, accounts, newest, witness, reason, warning }
     }
 
     /// What came of a verification.
     pub fn of(result: &Result<Verified, taximeter_ledger::Error>) -> VerifyDocument {
         match result {
-            Ok(Verified { records, accounts, head, witness }) => VerifyDocument {
+            Ok(Verified { records, accounts, head, witness, is_witness_whole }) => VerifyDocument {
                 whole: Some(true),
                 records: Some(*records),
                 accounts: Some(*accounts),
                 newest: Some((*head).into()),
                 witness: witness.map(PositionDocument::from),
+                warning: (!is_witness_whole).then(|| DAMAGED_WITNESS.to_string()),
                 ..VerifyDocument::at(VerifyState::Whole, *records, *records)
             },
             Err(error) => {

@@ -38,7 +38,9 @@ pub use dataset::{
 };
 pub use event::{AccountEvent, EventDocument, RefusedEvent};
 pub use history::{HistoryDocument, RecordDocument};
-pub use journal::{LedgerDocument, PositionDocument, ReceiptDocument, VerifyDocument, VerifyState, WitnessDocument};
+pub use journal::{
+    DAMAGED_WITNESS, LedgerDocument, PositionDocument, ReceiptDocument, VerifyDocument, VerifyState, WitnessDocument,
+};
 pub use number::Computed;
 pub use problem::{Code, Problem};
 pub use question::{

@@ -31,6 +31,10 @@ pub struct Problem {
     pub sequence: Option<u64>,
     /// The refusal, with the code `refused`.
     pub refusal: Option<Refused>,
+    /// Whether the detail is about the inside: paths, hosts, what a database says. Such details are for owners, and this is not part of
+    /// the document.
+    #[serde(skip)]
+    pub is_internal: bool,
 }
 
 macro_rules! codes {
@@ -102,6 +106,8 @@ codes! {
     Busy = 503, "busy", "Try again in a moment";
     /// The ledger stopped after a failure and takes nothing more. Nothing was charged.
     Stopped = 503, "stopped", "The ledger stopped";
+    /// A verification found that the ledger is not what was written, and raised the alarm. Nothing was charged.
+    Alarm = 503, "alarm", "A verification raised the alarm";
     /// The charge may or may not have been made: asking again with the same key tells.
     UnknownOutcome = 503, "unknown-outcome", "What came of it is not known";
 }
@@ -120,6 +126,10 @@ impl Problem {
             key: None,
             sequence: None,
             refusal: None,
+            is_internal: matches!(
+                code,
+                Code::Storage | Code::Integrity | Code::Stopped | Code::Alarm | Code::UnknownOutcome
+            ),
         }
     }
 }
@@ -159,12 +169,15 @@ impl From<taximeter_ledger::Error> for Problem {
             KeyTaken { .. } => Code::KeyReused,
             Busy { .. } | Locked { .. } => Code::Busy,
             Stopped { .. } => Code::Stopped,
+            Alarm { .. } => Code::Alarm,
             UnknownOutcome { .. } => Code::UnknownOutcome,
             _ if error.is_input() => Code::BadRequest,
             _ if error.is_integrity() => Code::Integrity,
             _ => Code::Storage,
         };
-        Problem::new(code, error.to_string())
+        let problem = Problem::new(code, error.to_string());
+        // What makes the ledger wait is its store's affair.
+        Problem { is_internal: problem.is_internal || code == Code::Busy, ..problem }
     }
 }
 
@@ -183,7 +196,7 @@ impl From<taximeter_gate::Error> for Problem {
             BadRows { bad, .. } if bad.iter().any(|row| row.is_not_utf8) => (Code::BadRequest, Some("encoding")),
             BadRows { .. } => (Code::BadRequest, Some("skip_bad_rows")),
             Schema { .. } => (Code::BadRequest, Some("schema")),
-            Busy { .. } | DataAway { .. } => (Code::Busy, None),
+            Busy { .. } | DataAway { .. } | UnderWay { .. } => (Code::Busy, None),
             Integrity { .. } => (Code::Integrity, None),
             _ if error.is_input() => (Code::BadRequest, None),
             _ => (Code::Storage, None),

@@ -68,6 +68,7 @@ pub fn of_problem(problem: &Problem) -> String {
         (Code::NoDataset, _) => "; `dataset list` shows the datasets, `dataset add` makes one".to_string(),
         (Code::NotFound, Some("token")) => "; `token list` shows the tokens".to_string(),
         (Code::Integrity, _) => "; `verify` checks the ledger, `dataset check` a dataset".to_string(),
+        (Code::Alarm, _) => "; `verify` says what is wrong, `ledger clear-alarm` goes on".to_string(),
         (_, Some("by")) => "; leave --by out, or use that person's token".to_string(),
         (_, Some("encoding")) => "; say how the file is written, for instance --encoding latin1".to_string(),
         (_, Some("schema")) => "; `dataset add --help` shows a schema".to_string(),

@@ -97,7 +97,7 @@ impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
         let message = format!("{problem}{}", advice::of_problem(&problem));
         match problem.code {
-            Code::Integrity => Failure::Integrity(message),
+            Code::Integrity | Code::Alarm => Failure::Integrity(message),
             Code::BadRequest
             | Code::Unauthorized
             | Code::Forbidden

@@ -46,6 +46,9 @@ pub struct Serve {
     /// Release answers to questions on multiples of this time, such as 250ms, so that how long they take tells little; 0 for at once
     #[arg(long, value_name = "TIME", default_value = "50ms")]
     tick: String,
+    /// Verify the whole journal every so many hours, beside all other work; what is wrong raises the alarm. 0 for never
+    #[arg(long, value_name = "HOURS", default_value_t = 24)]
+    verify_every: u32,
     /// A PostgreSQL server that owners may register tables from over the network, such as db.example.org or 10.0.0.7:5433; may be given
     /// several times. That of the ledger may always be used
     #[arg(long, value_name = "HOST[:PORT]")]
@@ -153,6 +156,7 @@ impl Serve {
             largest_body: usize::try_from(largest_body).unwrap_or(usize::MAX),
             largest_upload: size("--largest-upload", largest_upload)?,
             tick: tick(&self.tick)?,
+            verify_every: (self.verify_every > 0).then(|| Duration::from_secs(3600 * u64::from(self.verify_every))),
             is_encrypted: self.tls_cert.is_some() || self.behind_proxy,
             is_behind_proxy: self.behind_proxy,
             postgres_hosts: self.allow_postgres.clone(),
@@ -297,6 +301,28 @@ fn size(flag: &str, text: &str) -> Result<u64, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(clap::Parser)]
+    struct Arguments {
+        #[command(flatten)]
+        serve: Serve,
+    }
+
+    fn settings(arguments: &[&str]) -> Settings {
+        let arguments = <Arguments as clap::Parser>::try_parse_from([&["serve"], arguments].concat()).unwrap();
+        arguments.serve.settings().unwrap_or_else(|failure| panic!("{}", failure.message()))
+    }
+
+    #[test]
+    fn answers_are_released_every_50_ms_and_the_journal_is_verified_daily_unless_it_is_said() {
+        let (said, all) = (settings(&[]), Settings::default());
+        assert_eq!((said.tick, said.verify_every), (all.tick, all.verify_every), "a demo has the same");
+        assert_eq!(said.tick, Some(Duration::from_millis(50)));
+        assert_eq!(said.verify_every, Some(Duration::from_secs(86_400)));
+        let never = settings(&["--tick", "0", "--verify-every", "0"]);
+        assert_eq!((never.tick, never.verify_every), (None, None));
+        assert_eq!(settings(&["--verify-every", "2"]).verify_every, Some(Duration::from_secs(7200)));
+    }
 
     #[test]
     fn times_and_sizes_have_units() {

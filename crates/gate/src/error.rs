@@ -157,6 +157,9 @@ pub enum ErrorKind {
         /// Why: where the data are, and what their database says.
         why: String,
     },
+    /// Another process is at the same question.
+    #[error("the question under the key {0:?} is being answered by another process; ask again later with the same key")]
+    UnderWay(Key),
     /// Data of a dataset are being registered already.
     #[error("data of the dataset {0} are being registered already; wait until that has ended")]
     Busy(AccountName),
@@ -235,7 +238,7 @@ impl Error {
         use ErrorKind::*;
         match self.kind() {
             Ledger(error) => error.is_input(),
-            Records { .. } | DataAway { .. } | Busy(_) | Integrity(_) | Storage(_) => false,
+            Records { .. } | DataAway { .. } | UnderWay(_) | Busy(_) | Integrity(_) | Storage(_) => false,
             _ => true,
         }
     }

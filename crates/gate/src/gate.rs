@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use taximeter_ledger::{Computed, FreshReceipt, Key, Ledger, Outcome as Charged, Receipt, Refusal};
 
 use crate::answer::{self, Cell, Noisy};
-use crate::catalog::{Catalog, StoredAnswer};
+use crate::catalog::{Asking, Catalog, Interrupted, StoredAnswer};
 use crate::document::{AnswerDocument, AnswerReceipt, Estimate, PayingAccount};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
@@ -29,7 +29,7 @@ pub struct Gate {
     /// Connections that wait for the next question, by dataset and version.
     idle: Mutex<HashMap<Place, Vec<Box<dyn Engine>>>>,
     /// Says that this process asks, so that another one does not take its questions for interrupted ones.
-    _asking: File,
+    asking: Asking,
 }
 
 /// A dataset's name, and a version of it.
@@ -80,26 +80,31 @@ impl Gate {
     /// Opens the gate of a ledger. Its records and the embedded data are in a folder.
     pub fn open(folder: &Path, ledger: Ledger) -> Result<Gate, Error> {
         let catalog = Catalog::open(folder, ledger.id())?;
-        let (asking, is_alone) = catalog.asking()?;
-        let gate = Gate { ledger, catalog, under_way: Turns::default(), idle: Mutex::default(), _asking: asking };
-        if is_alone {
-            gate.settle()?;
-        }
+        let asking = catalog.asking()?;
+        let gate = Gate { ledger, catalog, under_way: Turns::default(), idle: Mutex::default(), asking };
+        gate.settle()?;
         Ok(gate)
     }
 
-    /// Finds out what came of questions that were under way when a process ended. One that is charged has no answer, and the owner is
-    /// told.
-    fn settle(&self) -> Result<(), Error> {
-        for interrupted in self.catalog.interrupted()? {
-            let key = interrupted.key.as_str();
-            if self.ledger.receipt_of(&Key::parse("key", key)?)?.is_none() {
-                self.catalog.forget(key)?;
+    /// Finds out what came of questions that a process had under way when it ended, or of which it did not know whether they were
+    /// charged. One that is charged has no answer, and the owner is told. To be called again and again where others ask as well. Blocks.
+    pub fn settle(&self) -> Result<(), Error> {
+        let interrupted = self.catalog.interrupted()?;
+        if interrupted.is_empty() {
+            return Ok(());
+        }
+        // A commit that got no answer is there from now on, or never will be.
+        self.ledger.refresh()?;
+        for Interrupted { question, asker } in interrupted {
+            if self.ledger.receipt_of(&Key::parse("key", &question.key)?)?.is_none() {
+                self.catalog.forget(&question.key, &asker)?;
                 continue;
             }
-            let why = "the program ended after the charge and before the answer was stored";
-            self.catalog.log(key, interrupted.dataset.as_str(), why)?;
-            self.catalog.store(&StoredAnswer { stored: Timestamp::now(), ..interrupted })?;
+            let why = match asker.as_str() {
+                "" => "it was not known at first whether it was charged; it is, and it was not executed",
+                _ => "the program ended after the charge and before the answer was stored",
+            };
+            self.catalog.lose(&StoredAnswer { stored: Timestamp::now(), ..question }, &asker, why)?;
         }
         Ok(())
     }
@@ -116,8 +121,8 @@ impl Gate {
 
     /// Answers a question, if the budget says so.
     ///
-    /// An error means that nothing was charged, unless it is one of the ledger's that says that it does not know: then the same key
-    /// tells. Whatever goes wrong after the charge is [`Outcome::NoAnswer`].
+    /// An error means that nothing was charged by this call, unless it is one of the ledger's that says that it does not know: then the
+    /// same key tells. Whatever goes wrong after the charge is [`Outcome::NoAnswer`].
     pub fn ask(&self, request: &Request) -> Result<Outcome, Error> {
         // Whoever asks again while the answer is being made waits for it.
         let _turn = self.under_way.take(request.ledger_key()?.as_str());
@@ -131,33 +136,63 @@ impl Gate {
         // A database that is down is found out before anybody pays. What that takes is part of the question's time.
         let (started, timeout) = (Instant::now(), prepared.dataset.timeout);
         let engine = self.checked_engine(&prepared, timeout / 2)?;
-        let left = timeout.saturating_sub(started.elapsed());
-        let key = prepared.charge.key().as_str();
-        let is_new = self.catalog.begin(&prepared.stored(None))?;
-        let charged = self.ledger.charge(prepared.charge.clone());
-        let is_settled = match &charged {
-            Ok(Charged::Charged(_)) => false,
-            Ok(_) => true,
-            // If it is charged after all, the next start finds out.
-            Err(error) => !error.is_unknown_outcome(),
-        };
-        if is_new && is_settled {
-            self.catalog.forget(key)?;
+        if let Some(answer) = self.begin(&prepared, started + timeout)? {
+            self.give_back(&prepared, engine);
+            return Ok(Outcome::Answered(answer));
         }
-        match charged.map_err(|error| prepared.of_ledger(error))? {
-            Charged::Refused(refusal) => {
+        let left = timeout.saturating_sub(started.elapsed());
+        let (key, asker) = (prepared.charge.key().as_str(), self.asking.name());
+        match self.ledger.charge(prepared.charge.clone()) {
+            Err(error) if error.is_unknown_outcome() => {
+                // If it is charged after all, the next look finds out; and where this cannot be written, the next start.
+                let _ = self.catalog.abandon(key, &self.asking);
+                Err(prepared.of_ledger(error))
+            }
+            Err(error) => {
+                self.catalog.forget(key, asker)?;
+                Err(prepared.of_ledger(error))
+            }
+            Ok(Charged::Refused(refusal)) => {
+                self.catalog.forget(key, asker)?;
                 self.give_back(&prepared, engine);
                 Ok(Outcome::Refused(refusal))
             }
-            Charged::Replayed(receipt) => {
+            Ok(Charged::Replayed(receipt)) => {
                 self.give_back(&prepared, engine);
-                // Another process that has the fresh receipt may have stored it meanwhile, or be at it still. If it is lost, nobody
-                // makes it again.
-                let answer = self.stored(&prepared).unwrap_or(None);
-                Ok(answer.map_or(Outcome::NoAnswer(receipt), Outcome::Answered))
+                Ok(self.replay(&prepared).map_or(Outcome::NoAnswer(receipt), Outcome::Answered))
             }
-            Charged::Charged(fresh) => Ok(self.answer(fresh, &prepared, engine, left)),
+            Ok(Charged::Charged(fresh)) => Ok(self.answer(fresh, &prepared, engine, left)),
         }
+    }
+
+    /// Notes that the question is under way. While another process is at the same one, waits for its answer, until so long.
+    fn begin(&self, prepared: &Prepared, until: Instant) -> Result<Option<Answer>, Error> {
+        const PAUSE: Duration = Duration::from_millis(20);
+        while !self.catalog.begin(&prepared.stored(None), &self.asking)? {
+            if let Some(answer) = self.stored(prepared)? {
+                return Ok(Some(answer));
+            }
+            if Instant::now() >= until {
+                return Err(ErrorKind::UnderWay(prepared.key.clone()).into());
+            }
+            thread::sleep(PAUSE);
+        }
+        Ok(None)
+    }
+
+    /// The answer to a question that was charged before, which no other process is at. If it is lost, nobody makes it again, and the
+    /// owner is told.
+    fn replay(&self, prepared: &Prepared) -> Option<Answer> {
+        let (key, asker) = (prepared.charge.key().as_str(), self.asking.name());
+        let answer = self.stored(prepared).unwrap_or(None);
+        let why = "it was charged before, and the records have no answer to it: the program that had it charged ended too soon, or the \
+                   records are an older copy";
+        // What cannot be written now is found when this process has ended.
+        let _ = match answer {
+            Some(_) => self.catalog.forget(key, asker),
+            None => self.catalog.lose(&prepared.stored(None), asker, why),
+        };
+        answer
     }
 
     /// What is stored under the key of a request; an error if that was another request.
@@ -189,7 +224,6 @@ impl Gate {
     /// Executes a question that was charged just now. The receipt is consumed: nothing can be executed on it again.
     fn answer(&self, fresh: FreshReceipt, prepared: &Prepared, mut engine: Box<dyn Engine>, most: Duration) -> Outcome {
         let receipt = fresh.into_receipt();
-        let key = prepared.charge.key().as_str();
         // Whatever goes wrong has one outcome, a defect of this program included.
         let make = AssertUnwindSafe(|| self.make(&receipt, prepared, &mut *engine, most));
         let made = catch_unwind(make).unwrap_or_else(|_| Err("the program panicked".to_string()));
@@ -204,8 +238,7 @@ impl Gate {
             }
             Err(why) => {
                 // That there is no answer holds whether or not this can be written: the receipt is used up.
-                let _ = self.catalog.log(key, prepared.dataset.name.as_str(), &why);
-                let _ = self.catalog.store(&prepared.stored(None));
+                let _ = self.catalog.lose(&prepared.stored(None), self.asking.name(), &why);
                 Outcome::NoAnswer(receipt)
             }
         }
@@ -340,103 +373,4 @@ pub fn folder_beside(ledger: &Path) -> PathBuf {
 }
 
 #[cfg(test)]
-mod tests {
-    use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
-    use taximeter_ledger::{AccountName, Location, Options};
-
-    use super::*;
-    use crate::engine::ExactRow;
-    use crate::measure::Statement;
-    use crate::schema::Schema;
-    use crate::{Data, Declaration, Price, Registration, Rules};
-
-    /// An engine with a defect that one person's row brings out.
-    struct Defective;
-
-    impl Engine for Defective {
-        fn check(&mut self, _: &Schema, _: Duration) -> Result<(), Error> {
-            Ok(())
-        }
-
-        fn run(&mut self, _: &Statement, _: Duration) -> Result<Vec<ExactRow>, String> {
-            panic!("eve is 40 years old")
-        }
-    }
-
-    fn open(folder: &Path) -> Gate {
-        let location = Location::File(folder.join("taximeter.db"));
-        let ledger = Ledger::open(&location, Options { create: true, ..Options::default() }).unwrap();
-        Gate::open(&folder.join("gate"), ledger).unwrap()
-    }
-
-    /// A gate with people behind it, and a question about them.
-    fn gate_with_people(folder: &Path) -> (Gate, Request) {
-        let gate = open(folder);
-        let csv = folder.join("people.csv");
-        std::fs::write(&csv, "age\n40\n").unwrap();
-        let (people, budget) = (AccountName::parse("people").unwrap(), Budget::parse("1,1e-6").unwrap());
-        let declaration = Declaration::of_rows("");
-        let registration = Registration {
-            rules: Some(Rules {
-                filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
-                odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
-            }),
-            ..Registration::new(people.clone(), declaration, Data::csv(csv))
-        };
-        gate.register(&registration, &mut |_, _| {}).unwrap();
-        let price = Price::Epsilon(Amount::parse_exact("0.1").unwrap());
-        let request = Request::new(&people, "SELECT COUNT(*) FROM people", price).unwrap();
-        (gate, request)
-    }
-
-    #[test]
-    fn a_question_that_was_interrupted_after_its_charge_is_in_the_owners_log_after_the_next_start() {
-        let folder = tempfile::tempdir().unwrap();
-        let (gate, request) = gate_with_people(folder.path());
-        let (charged, uncharged) = (request.clone(), Request { key: Key::parse("key", "never").unwrap(), ..request });
-        for request in [&charged, &uncharged] {
-            let prepared = Prepared::new(&gate.catalog, request).unwrap();
-            assert!(gate.catalog.begin(&prepared.stored(None)).unwrap());
-        }
-        let prepared = Prepared::new(&gate.catalog, &charged).unwrap();
-        assert!(matches!(gate.ledger.charge(prepared.charge.clone()), Ok(Charged::Charged(_))));
-        // As if the process had been killed here.
-        drop(gate);
-        let gate = open(folder.path());
-        let failures = gate.catalog.failures(10).unwrap();
-        assert_eq!(failures.len(), 1, "{failures:?}");
-        assert_eq!(failures[0].key, charged.key.as_str());
-        assert!(failures[0].why.contains("the program ended"), "{failures:?}");
-        assert!(matches!(gate.ask(&charged).unwrap(), Outcome::NoAnswer(_)));
-        assert!(matches!(gate.ask(&uncharged).unwrap(), Outcome::Answered(_)));
-        drop(gate);
-        assert_eq!(open(folder.path()).catalog.failures(10).unwrap().len(), 1, "it is told once");
-    }
-
-    #[test]
-    fn questions_of_a_process_that_is_alive_are_not_taken_for_interrupted_ones() {
-        let folder = tempfile::tempdir().unwrap();
-        let (gate, request) = gate_with_people(folder.path());
-        let prepared = Prepared::new(&gate.catalog, &request).unwrap();
-        gate.catalog.begin(&prepared.stored(None)).unwrap();
-        let Ok(Charged::Charged(fresh)) = gate.ledger.charge(prepared.charge.clone()) else { panic!("0.1 fits 1") };
-        let other = Gate::open(&folder.path().join("gate"), gate.ledger.clone()).unwrap();
-        assert!(other.catalog.failures(10).unwrap().is_empty());
-        let engine = gate.engine(&prepared, Duration::from_secs(60)).unwrap();
-        let outcome = gate.answer(fresh, &prepared, engine, Duration::from_secs(60));
-        assert!(matches!(outcome, Outcome::Answered(_)), "{outcome:?}");
-        assert!(gate.catalog.interrupted().unwrap().is_empty());
-    }
-
-    #[test]
-    fn a_panic_after_the_charge_is_a_question_without_an_answer() {
-        let folder = tempfile::tempdir().unwrap();
-        let (gate, request) = gate_with_people(folder.path());
-        let prepared = Prepared::new(&gate.catalog, &request).unwrap();
-        let Ok(Charged::Charged(fresh)) = gate.ledger.charge(prepared.charge.clone()) else { panic!("0.1 fits 1") };
-        let outcome = gate.answer(fresh, &prepared, Box::new(Defective), Duration::from_secs(60));
-        assert!(matches!(outcome, Outcome::NoAnswer(_)), "{outcome:?}");
-        assert!(matches!(gate.ask(&request).unwrap(), Outcome::NoAnswer(_)), "and it is not made later");
-        assert_eq!(gate.catalog.failures(1).unwrap()[0].why, "the program panicked");
-    }
-}
+mod tests;

@@ -30,7 +30,7 @@ pub(crate) fn is_same_place(one: &Path, other: &Path) -> bool {
 }
 
 /// How files are made that their owner alone may read and write.
-pub(crate) fn private() -> OpenOptions {
+pub fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
     #[cfg(unix)]
@@ -39,7 +39,7 @@ pub(crate) fn private() -> OpenOptions {
 }
 
 /// Makes a folder that its owner alone may look into, and those that it is in.
-pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
+pub fn make_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -47,7 +47,7 @@ pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Waits so long for the lock of a file, and says whether it was to be had. Others may hold it for good, by a mistake or on purpose.
-pub(crate) fn lock_within(file: &File, wait: Duration, pause: Duration) -> io::Result<bool> {
+pub fn lock_within(file: &File, wait: Duration, pause: Duration) -> io::Result<bool> {
     let until = Instant::now() + wait;
     loop {
         match file.try_lock() {

@@ -12,7 +12,8 @@ mod commit_times;
 mod connections;
 mod deciding;
 mod error;
-mod files;
+#[doc(hidden)]
+pub mod files;
 mod hash;
 mod history;
 mod journal;

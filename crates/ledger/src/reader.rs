@@ -22,6 +22,7 @@ pub struct Reader {
     books: Books,
     witness: PathBuf,
     testimony: Testimony,
+    is_witness_whole: bool,
 }
 
 impl Reader {
@@ -31,12 +32,12 @@ impl Reader {
         let loaded = load(&mut *store, location, witness)?;
         let Loaded { books, witness, remembered, .. } = loaded.ok_or_else(|| ErrorKind::NoLedger(location.clone()))?;
         // Before the first witness is written there is nothing that could be lost.
-        let fresh = books.testimony();
-        let testimony = match remembered? {
+        let fresh = Remembered { testimony: books.testimony(), is_whole: true };
+        let Remembered { testimony, is_whole } = match remembered? {
             None if books.head().sequence == 0 => fresh,
             remembered => check_witness(&mut *store, books.id(), books.head(), remembered, &witness)?,
         };
-        Ok(Reader { store, books, witness, testimony })
+        Ok(Reader { store, books, witness, testimony, is_witness_whole: is_whole })
     }
 
     /// The ledger's identity.
@@ -52,6 +53,12 @@ impl Reader {
     /// Where the witness is, and the newest record that it remembers.
     pub fn witness(&self) -> (&Path, Position) {
         (&self.witness, self.testimony.position)
+    }
+
+    /// Whether both places of the witness could be read. The ledger agrees with the one that could, and the next charge writes the other
+    /// anew.
+    pub fn is_witness_whole(&self) -> bool {
+        self.is_witness_whole
     }
 
     /// All accounts, in the order in which they were opened.
@@ -177,11 +184,12 @@ pub(crate) fn check_witness(
     head: Position,
     remembered: Option<Remembered>,
     path: &Path,
-) -> Result<Testimony, Error> {
+) -> Result<Remembered, Error> {
     let witness = path.to_path_buf();
-    let Some(Remembered { testimony, is_whole }) = remembered else {
+    let Some(remembered) = remembered else {
         return Err(ErrorKind::NoWitness(witness).into());
     };
+    let Remembered { testimony, is_whole } = remembered;
     let Position { sequence, hash } = testimony.position;
     if testimony.ledger != id {
         return Err(ErrorKind::OtherWitness { witness, of: testimony.ledger, ledger: id }.into());
@@ -196,5 +204,5 @@ pub(crate) fn check_witness(
     if !is_whole && sequence == head.sequence {
         return Err(ErrorKind::DamagedWitness { witness, remembered: Some(sequence) }.into());
     }
-    Ok(testimony)
+    Ok(remembered)
 }

@@ -23,6 +23,9 @@ pub struct Verified {
     pub head: Position,
     /// The record that the witness remembers; nothing before the first one is written.
     pub witness: Option<Position>,
+    /// Whether both places of the witness can be read. The ledger agrees with the one that can, and the next charge writes the other
+    /// anew.
+    pub is_witness_whole: bool,
 }
 
 /// How many records are read and made again at a time.
@@ -32,26 +35,28 @@ pub(crate) const AT_A_TIME: usize = 512;
 /// remember a record of it. The error names the first record that does not. `progress` is told how many records of how many are
 /// done.
 ///
-/// What does not come out as it is stored raises the alarm: from then on no process writes to the ledger, until
+/// What is not as it was written raises the alarm, wherever it shows: from then on no process writes to the ledger, until
 /// [`clear_alarm`] is called.
 pub fn verify(
     location: &Location,
     witness: Option<&Path>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verified, Error> {
-    let mut is_alarming = false;
+    let mut is_apart = false;
     // The last connection to close tidies the file up, and a reader cannot: so the reader closes before the alarm is raised.
-    match verify_reading(location, witness, progress, &mut is_alarming) {
-        Err(error) if is_alarming => Err(alarmed(location, error)),
+    match verify_reading(location, witness, progress, &mut is_apart) {
+        Err(error) if !is_apart => Err(alarmed(location, error)),
         verified => verified,
     }
 }
 
+/// Says besides whether the ledger is not what its witness remembers. Such a ledger does not open anyway, and the witness may be
+/// another's.
 fn verify_reading(
     location: &Location,
     witness: Option<&Path>,
     progress: &mut dyn FnMut(u64, u64),
-    is_alarming: &mut bool,
+    is_apart: &mut bool,
 ) -> Result<Verified, Error> {
     let mut store = store::open(location, Access::READ)?;
     let id = origin(&mut *store)?.ok_or_else(|| ErrorKind::NoLedger(location.clone()))?.id;
@@ -63,17 +68,19 @@ fn verify_reading(
     let verified = verify_all(&mut *store, testimony, progress);
     store.rollback();
     if verified.is_err() {
-        // A ledger that is not what its witness remembers does not open anyway, and the witness may be another's.
         let head = store.head().ok().flatten().map(|head| head.position());
-        let is_apart = |head| check_witness(&mut *store, id, head, remembered, &path).is_err();
-        *is_alarming = !head.is_some_and(is_apart);
+        let error = head.and_then(|head| check_witness(&mut *store, id, head, remembered, &path).err());
+        // A damaged witness is this ledger's, and does not stop a writer that is open.
+        let is_damage = |error: &Error| matches!(error.kind(), ErrorKind::DamagedWitness { .. });
+        *is_apart = error.is_some_and(|error| !is_damage(&error));
     }
     let verified = verified?;
     // Before the first witness is written there is nothing that could be lost.
     if testimony.is_some() || verified.head.sequence > 0 {
         check_witness(&mut *store, id, verified.head, remembered, &path)?;
     }
-    Ok(Verified { witness: testimony.map(|testimony| testimony.position), ..verified })
+    let is_witness_whole = remembered.is_none_or(|remembered| remembered.is_whole);
+    Ok(Verified { witness: testimony.map(|testimony| testimony.position), is_witness_whole, ..verified })
 }
 
 /// Raises the alarm about what is broken, and says so if it cannot.
@@ -145,7 +152,8 @@ fn verify_all(
     })?;
     store.check()?;
     let head = books.head();
-    Ok(Verified { records: head.sequence + 1, accounts: books.accounts().len(), head, witness: None })
+    let (records, accounts) = (head.sequence + 1, books.accounts().len());
+    Ok(Verified { records, accounts, head, witness: None, is_witness_whole: true })
 }
 
 /// What stands beside a line must be what is in it.

@@ -12,6 +12,7 @@ use std::cmp::Ordering;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind};
@@ -57,6 +58,9 @@ const MARK: &str = "taximeter-witness-1";
 
 /// How long others may hold the lock of the file. They write a line, sync it and let go.
 const LOCK: Duration = Duration::from_secs(5);
+
+/// How often a place is read again that cannot be read.
+const TRIES: usize = 3;
 
 impl Witness {
     /// Makes a witness where there is none. If another process was faster, its witness is taken.
@@ -118,8 +122,17 @@ impl Witness {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             _ => require_file(path)?,
         }
-        let bytes = File::open(path).and_then(|mut file| read_places(&mut file));
-        let bytes = bytes.map_err(|error| Error::witness(path, error))?;
+        let failed = |error: io::Error| Error::witness(path, error);
+        let mut file = File::open(path).map_err(failed)?;
+        let mut bytes = read_places(&mut file).map_err(failed)?;
+        // A line that another process is just writing is soon whole.
+        for _ in 0..TRIES {
+            if newest(&bytes).is_some_and(|(_, remembered)| remembered.is_whole) {
+                break;
+            }
+            thread::sleep(Duration::from_millis(5));
+            bytes = read_places(&mut file).map_err(failed)?;
+        }
         match newest(&bytes) {
             Some((_, remembered)) => Ok(Some(remembered)),
             None if bytes.chunks(PLACE).any(|place| place.starts_with(MARK.as_bytes())) => {

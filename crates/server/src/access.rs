@@ -150,8 +150,7 @@ impl Caller {
         let caller = self.clone();
         match tokio::task::spawn_blocking(move || work(&caller)).await {
             Ok(result) => Ok(result?),
-            // A defect; what it says is for the log of the process, not for the caller.
-            Err(_) => Err(Failure::new(Code::Storage, "the server failed at this; tell its owner")),
+            Err(_) => Err(defect()),
         }
     }
 
@@ -234,6 +233,18 @@ impl Caller {
             }
         }
     }
+}
+
+/// Does work to its end, even if the caller hangs up meanwhile: what was begun takes its time anyway.
+pub(crate) async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Failure>> + Send + 'static,
+) -> Result<T, Failure> {
+    tokio::spawn(work).await.unwrap_or_else(|_| Err(defect()))
+}
+
+/// What a defect says is for the log of the process, not for the caller.
+fn defect() -> Failure {
+    Failure::new(Code::Storage, "the server failed at this; tell its owner")
 }
 
 impl FromRequestParts<Arc<State>> for Caller {

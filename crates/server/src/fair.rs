@@ -75,6 +75,11 @@ impl FairQueue {
     pub(crate) fn waiting(&self) -> usize {
         lock(&self.0).waiting.len()
     }
+
+    /// How much work is under way.
+    pub(crate) fn busy(&self) -> u64 {
+        lock(&self.0).busy
+    }
 }
 
 impl Turns {

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod background;
 mod body;
 mod dashboard;
 mod databases;

@@ -86,6 +86,9 @@ pub(crate) fn page(state: &State) -> String {
     single(&mut page, "taximeter_journal_records", "gauge", records, ledger.position().sequence as f64 + 1.0);
     let running = "1 while the ledger takes charges, 0 after it stopped.";
     single(&mut page, "taximeter_ledger_running", "gauge", running, f64::from(u8::from(ledger.is_running())));
+    let alarm = "1 while the ledger is not what was written and takes no charges, until its owner clears the alarm.";
+    let is_alarmed = f64::from(u8::from(state.readiness.is_alarmed()));
+    single(&mut page, "taximeter_ledger_alarm", "gauge", alarm, is_alarmed);
     let CommitTimes { buckets, count, sum_seconds } = ledger.commit_times();
     let help = "How long transactions took, until the witness was synced.";
     page.metric("taximeter_commit_seconds", "histogram", help);

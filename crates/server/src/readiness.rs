@@ -1,4 +1,4 @@
-//! Whether the ledger's store answers, asked every second.
+//! Whether the ledger takes charges, asked every second.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,28 +7,42 @@ use std::time::Duration;
 use taximeter_ledger::{Error, Ledger};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use crate::log::{Event, Log};
+use crate::log::{Event, Log, Trouble};
 
 /// How often the ledger is asked, and how long it may take. Together less than two seconds: a lost store is noticed within that.
 const EVERY: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_millis(900);
 
-/// Whether the ledger's store answered last.
+/// What the ledger answered last.
 #[derive(Default)]
 pub(crate) struct Readiness {
     is_lost: AtomicBool,
+    is_alarmed: AtomicBool,
+}
+
+/// Why a ledger takes no charges now, although it goes on by itself when that has passed.
+enum Unready {
+    /// Its store does not answer.
+    Lost(Trouble),
+    /// It is not what was written.
+    Alarmed,
 }
 
 impl Readiness {
-    pub(crate) fn is_ready(&self) -> bool {
-        !self.is_lost.load(Ordering::Relaxed)
+    pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Relaxed)
     }
 
-    /// Asks a ledger again and again, until it takes nothing more; returns why. The log says when its store is lost, and when it is back.
+    /// Whether a verification raised the alarm, as far as is known: nobody is told so by a store that is lost.
+    pub(crate) fn is_alarmed(&self) -> bool {
+        self.is_alarmed.load(Ordering::Relaxed)
+    }
+
+    /// Asks a ledger again and again, until it takes nothing more; returns why. The log says when its store is lost and when the alarm
+    /// is raised, and when that has passed.
     pub(crate) async fn watch(&self, ledger: &Ledger, log: &Log) -> Error {
         let ask = || async {
             ledger.refresh_async().await?;
-            // An alarm that a verification raised is no reason to end, but nothing is charged meanwhile.
             ledger.health()
         };
         self.follow(ask, || ledger.cause(), log).await
@@ -48,25 +62,41 @@ impl Readiness {
             let answer = match timeout(ANSWER, asked.as_mut()).await {
                 Ok(answer) => answer,
                 Err(_) => {
-                    self.tell(Err(format!("it has not answered for {} ms", ANSWER.as_millis())), log);
+                    self.tell(Err(Unready::Lost(Trouble::NoAnswer)), log);
                     // One question at a time: what comes of it says when the store is back.
                     asked.await
                 }
             };
             if let Some(cause) = cause() {
                 self.is_lost.store(true, Ordering::Relaxed);
-                log.write(Event::LedgerStopped { why: cause.to_string() });
+                log.write(Event::LedgerStopped { why: Trouble::of(&cause) });
                 return cause;
             }
-            self.tell(answer.map_err(|error| error.to_string()), log);
+            let unready = |error: Error| match error.is_integrity() {
+                true => Unready::Alarmed,
+                false => Unready::Lost(Trouble::of(&error)),
+            };
+            self.tell(answer.map_err(unready), log);
         }
     }
 
     /// Takes what an answer says, and has it written if it is new.
-    fn tell(&self, answer: Result<(), String>, log: &Log) {
-        match (self.is_lost.swap(answer.is_err(), Ordering::Relaxed), answer) {
-            (false, Err(why)) => log.write(Event::StoreLost { why }),
-            (true, Ok(())) => log.write(Event::StoreBack),
+    fn tell(&self, answer: Result<(), Unready>, log: &Log) {
+        let was_lost = self.is_lost.swap(matches!(answer, Err(Unready::Lost(_))), Ordering::Relaxed);
+        match &answer {
+            Err(Unready::Lost(why)) => {
+                if !was_lost {
+                    log.write(Event::StoreLost { why: *why });
+                }
+                return;
+            }
+            _ if was_lost => log.write(Event::StoreBack),
+            _ => {}
+        }
+        let is_alarmed = answer.is_err();
+        match (self.is_alarmed.swap(is_alarmed, Ordering::Relaxed), is_alarmed) {
+            (false, true) => log.write(Event::AlarmRaised),
+            (true, false) => log.write(Event::AlarmCleared),
             _ => {}
         }
     }
@@ -88,7 +118,11 @@ mod tests {
         ErrorKind::Stopped(None).into()
     }
 
-    /// The store answers, hangs for a minute, is refused for a minute, answers again, and then the ledger stops.
+    fn is_ready(readiness: &Readiness) -> bool {
+        !readiness.is_lost() && !readiness.is_alarmed()
+    }
+
+    /// The store answers, hangs for a minute, is refused for a minute, is alarmed, answers again, and then the ledger stops.
     #[tokio::test(start_paused = true)]
     async fn a_store_that_is_lost_is_told_within_two_seconds_and_once() {
         let (page, readiness) = (Captured::default(), Readiness::default());
@@ -102,23 +136,25 @@ mod tests {
                     }
                     Ok(())
                 }
-                "fails" => Err(broken()),
+                "fails" => Err(ErrorKind::Busy("PostgreSQL at 10.0.0.7".to_string()).into()),
+                "is alarmed" => Err(ErrorKind::Alarm("account census/alice: its state".to_string()).into()),
                 _ => Ok(()),
             }
         };
         let story = async {
             let seconds = |count| sleep(Duration::from_secs(count));
             seconds(10).await;
-            assert!(readiness.is_ready());
-            for trouble in ["hangs", "fails"] {
+            assert!(is_ready(&readiness));
+            for trouble in ["hangs", "fails", "is alarmed"] {
                 phase.set(trouble);
                 seconds(2).await;
-                assert!(!readiness.is_ready(), "{trouble}");
+                assert!(!is_ready(&readiness), "{trouble}");
                 seconds(60).await;
-                assert!(!readiness.is_ready(), "{trouble}");
+                assert!(!is_ready(&readiness), "{trouble}");
+                assert_eq!(readiness.is_alarmed(), trouble == "is alarmed");
                 phase.set("answers");
                 seconds(2).await;
-                assert!(readiness.is_ready(), "after it {trouble}");
+                assert!(is_ready(&readiness), "after it {trouble}");
             }
             phase.set("stopped");
             pending::<()>().await;
@@ -128,11 +164,22 @@ mod tests {
             error = readiness.follow(ask, cause, &log) => assert!(matches!(error.kind(), ErrorKind::Stopped { .. })),
             () = story => {}
         }
-        assert!(!readiness.is_ready());
+        assert!(!is_ready(&readiness));
         drop(log);
         let text = page.text();
         let events: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let events: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
-        assert_eq!(events, ["store-lost", "store-back", "store-lost", "store-back", "ledger-stopped"]);
+        let events: Vec<(&str, Option<&str>)> =
+            events.iter().map(|event| (event["event"].as_str().unwrap(), event["why"].as_str())).collect();
+        // Kinds alone: the words of an error name accounts, hosts and paths.
+        let expected = [
+            ("store-lost", Some("no-answer")),
+            ("store-back", None),
+            ("store-lost", Some("unreachable")),
+            ("store-back", None),
+            ("alarm-raised", None),
+            ("alarm-cleared", None),
+            ("ledger-stopped", Some("storage")),
+        ];
+        assert_eq!(events, expected);
     }
 }

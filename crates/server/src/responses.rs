@@ -67,7 +67,8 @@ const CODES: &[(u16, &[Code])] = &[
 ];
 
 /// What may happen at every path.
-const ALWAYS: &[Code] = &[Code::HeadersTooLarge, Code::Integrity, Code::Storage, Code::Busy, Code::Stopped];
+const ALWAYS: &[Code] =
+    &[Code::HeadersTooLarge, Code::Integrity, Code::Storage, Code::Busy, Code::Stopped, Code::Alarm];
 
 impl<const KINDS: u16> IntoResponses for Refusals<KINDS> {
     fn responses() -> BTreeMap<String, RefOr<Response>> {

@@ -47,17 +47,33 @@ impl Service {
     }
 
     /// Answers a request.
-    pub async fn answer(&self, mut request: Request) -> Response {
-        let start = Instant::now();
-        let method = known_method(request.method());
+    pub async fn answer(&self, request: Request) -> Response {
+        let (start, method) = (Instant::now(), known_method(request.method()));
         let trace = Trace::new(self.peer, self.newcomer.clone());
+        let response = self.route(request, &trace).await;
+        self.finish(response, start, method, &trace)
+    }
+
+    /// Answers a request that does not say which host it is for.
+    fn refuse_host(&self, request: &hyper::Request<Incoming>) -> Response {
+        let (start, method) = (Instant::now(), known_method(request.method()));
+        let failure = Failure::new(Code::BadRequest, "a request names its host once; send one Host header");
+        let trace = Trace::new(self.peer, self.newcomer.clone());
+        self.finish(failure.into_response(), start, method, &trace)
+    }
+
+    async fn route(&self, mut request: Request, trace: &Trace) -> Response {
         request.extensions_mut().insert(trace.clone());
         let mut router = self.router.clone();
-        let mut response = match AssertUnwindSafe(router.call(request)).catch_unwind().await {
-            Ok(Ok(response)) => discreet(response, &trace),
+        match AssertUnwindSafe(router.call(request)).catch_unwind().await {
+            Ok(Ok(response)) => discreet(response, trace),
             // What a defect says may have data values in it, and is for nobody.
             Err(_) => Failure::new(Code::Storage, "the server failed at this; tell its owner").into_response(),
-        };
+        }
+    }
+
+    /// Adds the headers that every answer has, and tells the log and the metrics of it.
+    fn finish(&self, mut response: Response, start: Instant, method: &'static str, trace: &Trace) -> Response {
         let (status, headers) = (response.status(), response.headers_mut());
         // Answers are for whoever has the token, and not for a cache on the way.
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
@@ -97,8 +113,7 @@ impl hyper::service::Service<hyper::Request<Incoming>> for Service {
             let hosts = request.headers().get_all(header::HOST).iter().count();
             // Which host is meant is not for the server to guess (RFC 9112, section 3.2).
             if hosts > 1 || (hosts == 0 && request.version() != Version::HTTP_10) {
-                let detail = "a request names its host once; send one Host header";
-                return Ok(Failure::new(Code::BadRequest, detail).into_response());
+                return Ok(service.refuse_host(&request));
             }
             Ok(service.answer(request.map(Body::new)).await)
         })

@@ -84,6 +84,8 @@ pub struct Settings {
     pub streams: usize,
     /// When answers are released: on multiples of this, if it is set.
     pub tick: Option<Duration>,
+    /// How often the whole journal is verified, if it is.
+    pub verify_every: Option<Duration>,
     /// How long an orderly end may take.
     pub farewell: Duration,
     /// Whether browsers reach it encrypted only, so that cookies need not travel otherwise.
@@ -108,7 +110,8 @@ impl Default for Settings {
             connections_of_one: 512,
             questions: 8,
             streams: 1024,
-            tick: None,
+            tick: Some(Duration::from_millis(50)),
+            verify_every: Some(Duration::from_secs(24 * 3600)),
             farewell: Duration::from_secs(30),
             is_encrypted: false,
             is_behind_proxy: false,

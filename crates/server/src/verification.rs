@@ -8,6 +8,8 @@ use std::thread;
 use taximeter_api::{Code, Problem, VerifyDocument, VerifyState};
 use taximeter_ledger::{Ledger, verify};
 
+use crate::log::{Event, Log};
+
 /// The verification that is under way, or what came of the last one.
 #[derive(Default)]
 pub(crate) struct Verification {
@@ -31,19 +33,26 @@ enum Stage {
 
 impl Verification {
     /// Starts one, unless one is under way: then that is the one.
-    pub(crate) fn start(&self, ledger: &Ledger) -> Result<VerifyDocument, Problem> {
+    pub(crate) fn start(&self, ledger: &Ledger, log: &Log) -> Result<VerifyDocument, Problem> {
         let mut stage = self.shared.stage();
         if !matches!(*stage, Stage::Running) {
             self.shared.done.store(0, Ordering::Relaxed);
             self.shared.of.store(ledger.position().sequence + 1, Ordering::Relaxed);
             let (shared, location, witness) =
                 (Arc::clone(&self.shared), ledger.location().clone(), ledger.witness().to_path_buf());
+            let log = log.clone();
             // A thread of its own: the end of a server does not wait for it.
             let work = move || {
+                yield_to_others();
                 let verified =
                     AssertUnwindSafe(|| verify(&location, Some(&witness), &mut |done, of| shared.tell(done, of)));
                 let result = catch_unwind(verified).map(|result| VerifyDocument::of(&result));
-                *shared.stage() = Stage::Over(result.unwrap_or_else(|_| panicked()));
+                let document = result.unwrap_or_else(|_| panicked());
+                log.write(Event::Verified { state: document.state });
+                if document.warning.is_some() {
+                    log.write(Event::WitnessDamaged);
+                }
+                *shared.stage() = Stage::Over(document);
             };
             thread::Builder::new().name("verification".to_string()).spawn(work).map_err(|error| {
                 Problem::new(Code::Storage, format!("the verification's thread cannot be started: {error}"))
@@ -75,6 +84,18 @@ impl Shared {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Charges and questions come first: the thread gets what time they leave.
+#[cfg(target_os = "linux")]
+fn yield_to_others() {
+    const LAST: i32 = 19;
+    // On Linux this is about the calling thread alone. Where it may not be set, the thread is as urgent as the others.
+    let _ = rustix::process::setpriority_process(None, LAST);
+}
+
+/// Elsewhere a priority is that of the whole process.
+#[cfg(not(target_os = "linux"))]
+fn yield_to_others() {}
 
 fn panicked() -> VerifyDocument {
     let reason = "the program failed at it; verify the ledger on its own machine".to_string();

@@ -7,7 +7,7 @@ use taximeter_api::{PositionDocument, VerifyDocument};
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::show::{Lines, number};
-use crate::output::{Failure, INTEGRITY_BROKEN, print_json, print_line};
+use crate::output::{Failure, INTEGRITY_BROKEN, print_json, print_line, tell};
 use crate::progress::Progress;
 
 /// Make the whole journal again: every hash, decision and state must come out as it is stored
@@ -28,6 +28,9 @@ impl VerifyCommand {
         let progress = Progress::new("verifying");
         let verified = office.verify(&|done| progress.share(done))?;
         drop(progress);
+        if let Some(warning) = &verified.warning {
+            tell(&format!("warning: {warning}"));
+        }
         let Some(is_whole) = verified.whole else {
             return Err(Failure::Other(
                 verified.reason.unwrap_or("the verification did not come to an end".to_string()),

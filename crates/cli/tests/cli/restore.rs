@@ -1,6 +1,6 @@
 //! Ledgers that were set back, and what becomes of what they forgot.
 
-use crate::desk::{Desk, check_contains};
+use crate::desk::{Desk, check_contains, text};
 
 /// An old copy of the ledger is put back. Returns the receipts of what it has forgotten.
 fn put_an_old_copy_back(desk: &Desk) -> String {
@@ -119,4 +119,29 @@ fn a_lost_witness_is_noticed() {
     let other = Desk::with_accounts();
     std::fs::copy(other.path("taximeter.db.witness"), desk.path("taximeter.db.witness")).unwrap();
     check_contains(&desk.fails(4, &["account", "list"]), &["another ledger"]);
+}
+
+/// Once a place that could not be read was passed over without a word.
+#[test]
+fn a_damaged_place_of_the_witness_is_a_warning_until_the_next_charge() {
+    let desk = Desk::with_accounts();
+    desk.charge("census", "0.1");
+    let path = desk.path("taximeter.db.witness");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let line = |at: usize| String::from_utf8_lossy(&bytes[at..at + 200]).into_owned();
+    let newest = if line(0).contains(" 4 ") { 0 } else { 4096 };
+    assert!(line(newest).contains(" 4 "), "the place of the newest record: {}", line(newest));
+    bytes[newest + 30] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let warning = "one of the two places of the witness cannot be read";
+    for arguments in [&["verify"][..], &["account", "list"], &["verify", "--json"]] {
+        let output = desk.run(arguments);
+        assert!(output.status.success(), "{}", text(&output));
+        check_contains(&String::from_utf8(output.stderr).unwrap(), &["warning: ", warning]);
+    }
+    check_contains(desk.document(0, &["verify"])["warning"].as_str().unwrap(), &[warning]);
+    let charged = desk.run(&["charge", "census", "--epsilon", "0.1"]);
+    check_contains(&String::from_utf8(charged.stderr).unwrap(), &[warning]);
+    assert!(desk.document(0, &["verify"])["warning"].is_null());
+    assert!(desk.run(&["account", "list"]).stderr.is_empty());
 }

@@ -172,11 +172,140 @@ fn no_secret_and_no_value_is_in_the_log() {
     }
 }
 
+#[test]
+fn a_server_whose_ledger_stops_for_good_ends_with_code_1_and_names_no_account() {
+    let desk = Desk::with_accounts();
+    let olga = desk.token("olga", "owner", &[]);
+    let mut server = Serving::start(&desk, &["--log", "json"]);
+    // Without its witness a ledger must not go on.
+    std::fs::rename(desk.path("taximeter.db.witness"), desk.path("aside")).unwrap();
+    let answer = server.connect(&olga).request("POST", "/v1/charges", "", Some(CHARGE)).unwrap();
+    assert_eq!(answer.status, 503, "{}", answer.body);
+    assert_eq!(server.ends(), Some(1));
+    let told = server.told();
+    assert!(told.contains("\"event\":\"ledger-stopped\",\"why\":\"witness\""), "{told}");
+    assert!(!told.contains("census"), "{told}");
+}
+
 #[cfg(feature = "server-tests")]
 mod on_postgres {
-    use taximeter_testing::PrivatePostgres;
+    use std::process::Command;
+
+    use taximeter_testing::{PrivatePostgres, query};
 
     use super::*;
+
+    /// Sends a signal to all processes of a PostgreSQL server.
+    fn signal(signal: &str, processes: &[String]) {
+        assert!(Command::new("kill").arg(signal).args(processes).status().unwrap().success());
+    }
+
+    #[test]
+    fn a_server_whose_database_hangs_is_not_ready_and_is_again_when_it_goes_on() {
+        let postgres = PrivatePostgres::start().unwrap();
+        let mut desk = Desk::new();
+        let url = postgres.new_database().unwrap();
+        desk.ledger = Some(url.clone());
+        desk.done(&["account", "create", "census", "--budget", "1,1e-6"]);
+        let alice = desk.token("alice", "analyst", &["--account", "census"]);
+        let mut server = Serving::start(&desk, &["--log", "json"]);
+        server.is_ready(true);
+        let directory = query(&url, "SHOW data_directory").unwrap();
+        let first = std::fs::read_to_string(format!("{directory}/postmaster.pid")).unwrap();
+        let others =
+            query(&url, "SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
+        let others = others.unwrap();
+        let processes: Vec<String> =
+            first.lines().take(1).chain(others.split_whitespace()).map(str::to_string).collect();
+        signal("-STOP", &processes);
+        let answer = server.is_ready(false);
+        assert!(answer.contains("\"busy\"") && answer.contains("does not answer"), "{answer}");
+        server.tells("\"event\":\"store-lost\"");
+        signal("-CONT", &processes);
+        server.tells("\"event\":\"store-back\"");
+        server.is_ready(true);
+        let charge = || server.connect(&alice).request("POST", "/v1/charges", "", Some(CHARGE)).unwrap();
+        assert_eq!(charge().status, 201);
+        // One that is gone: whoever asks learns what to do, and nothing about the inside.
+        postgres.stop_immediate().unwrap();
+        let answer = charge();
+        assert_eq!(answer.status, 503, "{}", answer.body);
+        assert!(answer.body.contains("\"busy\"") && answer.body.contains("nothing was charged"), "{}", answer.body);
+        for word in ["PostgreSQL", "os error", "127.0.0.1"] {
+            assert!(!answer.body.contains(word), "{}", answer.body);
+        }
+        postgres.start_again().unwrap();
+        server.is_ready(true);
+        assert_eq!(server.signal("-TERM"), Some(0));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_witness_in_the_state_folder_is_for_its_owner_alone() {
+        use std::os::unix::fs::MetadataExt;
+        let mut desk = Desk::new();
+        desk.ledger = Some(PrivatePostgres::shared().new_database().unwrap());
+        desk.done(&["account", "create", "census", "--budget", "1,1e-6"]);
+        let mode = |path: &std::path::Path| path.metadata().unwrap().mode() & 0o777;
+        let folder = desk.path("taximeter");
+        assert_eq!(mode(&folder), 0o700);
+        let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(files.iter().any(|path| path.extension().is_some_and(|end| end == "witness")), "{files:?}");
+        assert!(files.iter().all(|path| mode(path) == 0o600), "{files:?}");
+    }
+
+    /// Once the owner was told of it only at a start when no other server had the folder.
+    #[test]
+    fn a_question_whose_server_is_killed_is_in_the_owners_log_and_two_servers_say_the_same_of_it() {
+        let postgres = PrivatePostgres::shared();
+        let (mut desk, data) = (Desk::new(), postgres.new_database().unwrap());
+        desk.ledger = Some(postgres.new_database().unwrap());
+        query(&data, "CREATE TABLE people AS SELECT 40 AS age").unwrap();
+        desk.done(&[
+            "dataset",
+            "add",
+            "people",
+            "--postgres",
+            &data,
+            "--table",
+            "people",
+            "--unit",
+            "row",
+            "--budget",
+            "1,1e-6",
+        ]);
+        let olga = desk.token("olga", "owner", &[]);
+        let [mut one, other] = [Serving::start(&desk, &[]), Serving::start(&desk, &[])];
+        let question = r#"{"dataset":"people","question":"SELECT COUNT(*) FROM people","price":{"epsilon":"0.1"}}"#;
+        let ask = |server: &Serving| {
+            server.connect(&olga).request("POST", "/v1/questions", "idempotency-key: k\r\n", Some(question))
+        };
+        let charges = || {
+            let answer = other.connect(&olga).request("GET", "/v1/accounts/people", "", None).unwrap();
+            serde_json::from_str::<Value>(&answer.body).unwrap()["charges"].as_u64()
+        };
+        std::thread::scope(|scope| {
+            // A change of the table holds the question after its charge.
+            let locker = scope.spawn(|| query(&data, "BEGIN; LOCK TABLE people; SELECT pg_sleep(3600)"));
+            let holder = "FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'people'::regclass";
+            wait_until("the table is locked", || query(&data, &format!("SELECT count(*) {holder}")).unwrap() == "1");
+            let mut connection = one.connect(&olga);
+            let asking = scope
+                .spawn(move || connection.request("POST", "/v1/questions", "idempotency-key: k\r\n", Some(question)));
+            wait_until("it is charged", || charges() == Some(1));
+            one.kill();
+            assert!(asking.join().unwrap().is_err());
+            query(&data, &format!("SELECT pg_terminate_backend(pid) {holder}")).unwrap();
+            assert!(locker.join().unwrap().is_err());
+        });
+        let log = || desk.document(0, &["dataset", "log"]).as_array().unwrap().len();
+        let again = Serving::start(&desk, &[]);
+        assert_eq!(log(), 1, "although another server has the folder");
+        let [one, other] = [ask(&again).unwrap(), ask(&other).unwrap()];
+        assert_eq!((one.status, other.status), (424, 424), "{} {}", one.body, other.body);
+        assert_eq!(one.body, other.body);
+        assert_eq!((charges(), log()), (Some(1), 1));
+    }
 
     #[test]
     fn two_servers_share_a_budget_and_neither_loses_nor_doubles_a_charge() {

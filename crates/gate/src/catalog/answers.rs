@@ -1,10 +1,13 @@
 //! Answers that were given, and the owner's log of those that were not.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use taximeter_ledger::{AccountName, Key};
 
-use super::{Catalog, time};
+use super::locks::is_asking;
+use super::{Asking, Catalog, time};
 use crate::error::Error;
 
 /// What became of a question that was charged: its answer, or that there is none.
@@ -37,6 +40,13 @@ pub struct FailedQuestion {
     pub dataset: String,
     /// What went wrong. For the owner alone: it may depend on the data.
     pub why: String,
+}
+
+/// A question that no process is at any more, although there is no answer.
+pub(crate) struct Interrupted {
+    pub(crate) question: StoredAnswer,
+    /// The process that was at it; empty if it did not know whether it was charged.
+    pub(crate) asker: String,
 }
 
 impl Catalog {
@@ -81,54 +91,91 @@ impl Catalog {
         part.map(|answer| answer.map(own)).collect()
     }
 
-    /// Notes that a question is about to be charged, so that it is known if the process ends before there is an answer. When it
-    /// returns, the note is on disk. Says whether it is a new one: another process may be at the same question.
-    pub(crate) fn begin(&self, answer: &StoredAnswer) -> Result<bool, Error> {
+    /// Notes that a process is about to have a question charged, so that it is known if the process ends before there is an answer. When
+    /// it returns, the note is on disk. Says whether the process is the only one at the question: it takes the place of one that has
+    /// ended, and not that of one that still asks.
+    pub(crate) fn begin(&self, answer: &StoredAnswer, asking: &Asking) -> Result<bool, Error> {
         let StoredAnswer { key, request, account, dataset, version, stored, .. } = answer;
         let (account, dataset, stored) = (account.as_str(), dataset.as_str(), stored.to_string());
-        let connection = self.lock();
-        let mut statement =
-            connection.prepare_cached("INSERT OR IGNORE INTO under_way VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
-        Ok(statement.execute(params![key, request, account, dataset, version, stored])? == 1)
+        let mut connection = self.lock();
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let other = transaction
+            .prepare_cached("SELECT asker FROM under_way WHERE key = ?1")?
+            .query_row([key], |row| row.get::<_, String>(0))
+            .optional()?;
+        if let Some(other) = other
+            && is_asking(self.folder(), &other)?
+        {
+            return Ok(false);
+        }
+        transaction
+            .prepare_cached("INSERT OR REPLACE INTO under_way VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
+            .execute(params![key, request, account, dataset, version, stored, asking.name()])?;
+        transaction.commit()?;
+        Ok(true)
     }
 
-    /// Forgets that a question is under way: it was not charged.
-    pub(crate) fn forget(&self, key: &str) -> Result<(), Error> {
+    /// Forgets that a process has a question under way: it was not charged.
+    pub(crate) fn forget(&self, key: &str, asker: &str) -> Result<(), Error> {
+        // A note that comes back is about a key without a charge, and is forgotten at the next look.
+        self.without_sync("DELETE FROM under_way WHERE key = ?1 AND asker = ?2", key, asker)
+    }
+
+    /// Notes that a process is no longer at a question, of which it does not know whether it was charged.
+    pub(crate) fn abandon(&self, key: &str, asking: &Asking) -> Result<(), Error> {
+        // A note that comes back is settled when the process has ended.
+        self.without_sync("UPDATE under_way SET asker = '' WHERE key = ?1 AND asker = ?2", key, asking.name())
+    }
+
+    fn without_sync(&self, statement: &str, key: &str, asker: &str) -> Result<(), Error> {
         let connection = self.lock();
-        // Not synced: a note that comes back is about a key without a charge, and is forgotten at the next start.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
-        let forgotten = connection.execute("DELETE FROM under_way WHERE key = ?1", [key]);
+        let done = connection.execute(statement, [key, asker]);
         connection.pragma_update(None, "synchronous", "FULL")?;
-        forgotten?;
+        done?;
         Ok(())
     }
 
-    /// The questions that were under way when a process ended.
-    pub(crate) fn interrupted(&self) -> Result<Vec<StoredAnswer>, Error> {
-        let connection = self.lock();
-        let all = "SELECT key, request, account, dataset, version, NULL, time FROM under_way";
-        connection.prepare_cached(all)?.query_and_then([], read_answer)?.collect()
+    /// The questions that no process is at any more, although there is no answer.
+    pub(crate) fn interrupted(&self) -> Result<Vec<Interrupted>, Error> {
+        let all = "SELECT key, request, account, dataset, version, NULL, time, asker FROM under_way";
+        let question = |row: &Row<'_>| Ok::<_, Error>(Interrupted { question: read_answer(row)?, asker: row.get(7)? });
+        let mut questions: Vec<Interrupted> =
+            self.lock().prepare_cached(all)?.query_and_then([], question)?.collect::<Result<_, _>>()?;
+        let mut asking: HashMap<String, bool> = HashMap::new();
+        for Interrupted { asker, .. } in &questions {
+            if !asking.contains_key(asker) {
+                asking.insert(asker.clone(), is_asking(self.folder(), asker)?);
+            }
+        }
+        questions.retain(|question| !asking[&question.asker]);
+        Ok(questions)
+    }
+
+    /// Stores for good that a question has no answer, and writes to the owner's log why, unless that was done before. Nothing is done if
+    /// another process is at the question by now.
+    pub(crate) fn lose(&self, question: &StoredAnswer, asker: &str, why: &str) -> Result<(), Error> {
+        let mut connection = self.lock();
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let note = "DELETE FROM under_way WHERE key = ?1 AND asker = ?2";
+        if transaction.prepare_cached(note)?.execute([&question.key, asker])? == 0 {
+            return Ok(());
+        }
+        if insert_answer(&transaction, "INSERT OR IGNORE", &StoredAnswer { document: None, ..question.clone() })? == 1 {
+            let why: String = why.chars().take(10_000).collect();
+            let line = params![Timestamp::now().to_string(), question.key, question.dataset.as_str(), why];
+            transaction.prepare_cached("INSERT INTO failures VALUES (?1, ?2, ?3, ?4)")?.execute(line)?;
+        }
+        Ok(transaction.commit()?)
     }
 
     /// Stores an answer. When it returns, the answer is on disk, and its question is no longer under way.
     pub(crate) fn store(&self, answer: &StoredAnswer) -> Result<(), Error> {
-        let StoredAnswer { key, request, account, dataset, version, document, stored } = answer;
-        let (account, dataset, stored) = (account.as_str(), dataset.as_str(), stored.to_string());
         let mut connection = self.lock();
         let transaction = connection.transaction()?;
-        transaction
-            .prepare_cached("INSERT INTO answers VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
-            .execute(params![key, request, account, dataset, version, document, stored])?;
-        transaction.prepare_cached("DELETE FROM under_way WHERE key = ?1")?.execute([key])?;
+        insert_answer(&transaction, "INSERT", answer)?;
+        transaction.prepare_cached("DELETE FROM under_way WHERE key = ?1")?.execute([&answer.key])?;
         Ok(transaction.commit()?)
-    }
-
-    /// Writes to the owner's log why a charged question has no answer.
-    pub(crate) fn log(&self, key: &str, dataset: &str, why: &str) -> Result<(), Error> {
-        let why: String = why.chars().take(10_000).collect();
-        let line = params![Timestamp::now().to_string(), key, dataset, why];
-        self.lock().execute("INSERT INTO failures VALUES (?1, ?2, ?3, ?4)", line)?;
-        Ok(())
     }
 
     /// The newest lines of the owner's log.
@@ -141,6 +188,15 @@ impl Catalog {
         };
         connection.prepare_cached(newest)?.query_and_then([most], failure)?.collect()
     }
+}
+
+/// Writes an answer, and says how many were written.
+fn insert_answer(transaction: &Transaction<'_>, insert: &str, answer: &StoredAnswer) -> rusqlite::Result<usize> {
+    let StoredAnswer { key, request, account, dataset, version, document, stored } = answer;
+    let (account, dataset, stored) = (account.as_str(), dataset.as_str(), stored.to_string());
+    transaction
+        .prepare_cached(&format!("{insert} INTO answers VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"))?
+        .execute(params![key, request, account, dataset, version, document, stored])
 }
 
 /// The columns of an answer, as [`read_answer`] reads them.
@@ -171,8 +227,8 @@ fn answers_of() -> String {
     )
 }
 
-/// How a key looks that [`Key::generate`] made: twelve digits of the time, sixteen of the process, and a count.
-const MADE: &str = "____________-________________-%";
+/// How a key looks that [`Key::generate`] made: twelve digits of the time, and twenty random ones.
+const MADE: &str = "____________-____________________";
 
 #[cfg(test)]
 mod tests {
@@ -211,8 +267,8 @@ mod tests {
         }
     }
 
-    const OLD: &str = "019a0c5e1111-0123456789abcdef-0";
-    const NEW: &str = "019a0c5e2222-0123456789abcdef-0";
+    const OLD: &str = "019a0c5e1111-0123456789abcdef0123";
+    const NEW: &str = "019a0c5e2222-0123456789abcdef0123";
 
     #[test]
     fn answers_are_listed_to_their_principal_alone_the_newest_first() {
@@ -233,6 +289,13 @@ mod tests {
         check(&catalog, "al_ce", None, 20, &["k"]);
         check(&catalog, "al%", None, 20, &[]);
         check(&catalog, "nobody", None, 20, &[]);
+    }
+
+    #[test]
+    fn keys_that_this_program_makes_come_before_chosen_ones() {
+        let made = Key::generate().unwrap();
+        let (_folder, catalog) = catalog(&["alice:zebra", &format!("alice:{made}"), "alice:0"]);
+        check(&catalog, "alice", None, 20, &[made.as_str(), "zebra", "0"]);
     }
 
     #[test]

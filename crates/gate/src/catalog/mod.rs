@@ -5,9 +5,9 @@
 //! a charge is fresh, so there is never new noise for an old charge.
 
 mod answers;
+mod locks;
 
 use std::fmt::Display;
-use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,10 @@ use rusqlite::{Connection, Row, TransactionBehavior, params};
 use taximeter_accounting::Amount;
 use taximeter_ledger::{AccountName, LedgerId};
 
+pub(crate) use self::answers::Interrupted;
 pub use self::answers::{FailedQuestion, StoredAnswer};
+use self::locks::make_folder;
+pub(crate) use self::locks::{Asking, Registering};
 use crate::engine::Source;
 use crate::error::{Error, ErrorKind};
 use crate::import::sync_folder;
@@ -63,9 +66,7 @@ impl Dataset {
 }
 
 const FILE: &str = "gate.db";
-/// How the names of files end that keep other registrations of a dataset out.
-const REGISTERING: &str = "registering";
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 /// "taxg", so that nothing else is taken for a gate's records.
 const APPLICATION: i64 = 0x7461_7867;
 
@@ -94,6 +95,9 @@ const SINCE_FORMAT_1: &str = "
         time TEXT NOT NULL
     ) STRICT;
 ";
+
+/// What the third format has besides: the process that has a question under way; empty if none has any more.
+const SINCE_FORMAT_2: &str = "ALTER TABLE under_way ADD COLUMN asker TEXT NOT NULL DEFAULT ''";
 
 impl Catalog {
     /// Opens the records of a ledger's gate, and makes them where there are none. Records of another ledger's gate are refused: its
@@ -161,19 +165,7 @@ impl Catalog {
     /// version's file or table follows from the versions that are there: two at once would write to the same one, and the declaration of
     /// one would stand for the rows of the other.
     pub(crate) fn registering(&self, name: &AccountName) -> Result<Registering, Error> {
-        let unusable =
-            |error: std::io::Error| ErrorKind::Records { folder: self.folder.clone(), why: error.to_string() };
-        // A hash, since a name may be longer than that of a file.
-        let hash = blake3::hash(name.as_str().as_bytes()).to_hex();
-        let path = self.folder.join(format!("{}.{REGISTERING}", &hash[..32]));
-        // The process that removes such files waits for the lock, so no process locks a removed file.
-        let _opening = lock_folder(&self.folder).map_err(unusable)?;
-        let file = lock_file(&path).map_err(unusable)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Registering { file, path }),
-            Err(TryLockError::WouldBlock) => Err(ErrorKind::Busy(name.clone()).into()),
-            Err(TryLockError::Error(error)) => Err(unusable(error).into()),
-        }
+        Registering::new(&self.folder, name)
     }
 
     /// The names of other datasets that were made from the same data, in any version.
@@ -223,15 +215,9 @@ impl Catalog {
         connection.prepare_cached(&text)?.query_and_then(parameters, read_dataset)?.collect()
     }
 
-    /// Says that this process asks, as long as the result is there, and whether no other one does.
-    pub(crate) fn asking(&self) -> Result<(File, bool), Error> {
-        let unusable =
-            |error: std::io::Error| ErrorKind::Records { folder: self.folder.clone(), why: error.to_string() };
-        let _opening = lock_folder(&self.folder).map_err(unusable)?;
-        let asking = lock_file(&self.folder.join("asking.lock")).map_err(unusable)?;
-        let is_alone = asking.try_lock().is_ok();
-        asking.lock_shared().map_err(unusable)?;
-        Ok((asking, is_alone))
+    /// Says that this process asks, as long as the result is there.
+    pub(crate) fn asking(&self) -> Result<Asking, Error> {
+        Asking::new(&self.folder)
     }
 
     /// The gate's folder.
@@ -242,25 +228,6 @@ impl Catalog {
     fn lock(&self) -> MutexGuard<'_, Connection> {
         // Whoever panicked with it left no transaction behind: those are rolled back when they are dropped.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A registration that is under way.
-pub(crate) struct Registering {
-    file: File,
-    path: PathBuf,
-}
-
-impl Drop for Registering {
-    /// Closing the file does not always end the lock: a process that this one is just starting has a copy of the file until its own
-    /// program runs. Then the next registration would be refused although this one was answered.
-    fn drop(&mut self) {
-        if let Some(Ok(_opening)) = self.path.parent().map(lock_folder) {
-            // One that stays is removed when the records are opened the next time.
-            let _ = std::fs::remove_file(&self.path);
-        }
-        // A lock that cannot be given back ends with the last copy of the file.
-        let _ = self.file.unlock();
     }
 }
 
@@ -293,33 +260,6 @@ fn time(text: &str) -> Result<Timestamp, Error> {
     text.parse().map_err(|error| Error::integrity(format!("a time of the gate's records: {error}")))
 }
 
-/// Makes the folder and an empty file for the records where there are none, and keeps others from doing the same.
-fn make_folder(folder: &Path) -> std::io::Result<File> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    // Data, answers and the passwords of databases are in it.
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)?;
-    let opening = lock_folder(folder)?;
-    make_private(&folder.join(FILE))?;
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        // Of a registration that is under way, the file is locked.
-        if path.extension().is_some_and(|extension| extension == REGISTERING) && lock_file(&path)?.try_lock().is_ok() {
-            std::fs::remove_file(&path)?;
-        }
-    }
-    Ok(opening)
-}
-
-/// Keeps everybody else from opening the records, and from beginning or ending a registration, until the result is dropped.
-fn lock_folder(folder: &Path) -> std::io::Result<File> {
-    let opening = lock_file(&folder.join("gate.db.lock"))?;
-    opening.lock()?;
-    Ok(opening)
-}
-
 /// Makes the tables where there are none, and says whose the file is, its format, and which ledger pays for the datasets.
 fn prepare(connection: &mut Connection, ledger: LedgerId) -> rusqlite::Result<(i64, i64, String)> {
     connection.busy_timeout(Duration::from_secs(10))?;
@@ -334,10 +274,12 @@ fn prepare(connection: &mut Connection, ledger: LedgerId) -> rusqlite::Result<(i
     }
     let pragma = |name: &str| transaction.pragma_query_value(None, name, |row| row.get(0));
     let (application, mut format) = (pragma("application_id")?, pragma("user_version")?);
-    if (application, format) == (APPLICATION, 1) {
-        transaction.execute_batch(SINCE_FORMAT_1)?;
-        format = FORMAT;
-        transaction.pragma_update(None, "user_version", FORMAT)?;
+    for (older, newer) in [(1, SINCE_FORMAT_1), (2, SINCE_FORMAT_2)] {
+        if (application, format) == (APPLICATION, older) {
+            transaction.execute_batch(newer)?;
+            format = older + 1;
+            transaction.pragma_update(None, "user_version", format)?;
+        }
     }
     // Of a file that is not the gate's nothing more is read.
     let pays = match (application, format) {
@@ -348,68 +290,9 @@ fn prepare(connection: &mut Connection, ledger: LedgerId) -> rusqlite::Result<(i
     Ok((application, format, pays))
 }
 
-/// A file to lock, which stays when it is not locked any more.
-fn lock_file(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().create(true).truncate(false).write(true).open(path)
-}
-
-/// Makes a file that only its owner may read, unless it is there: the records have the owner's log and passwords in them. What SQLite
-/// keeps beside it is as private. One that is there is not opened: closing it would end the locks that SQLite has on it.
-fn make_private(path: &Path) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.map(|_| ()),
-    }
-}
-
 impl From<rusqlite::Error> for ErrorKind {
     /// Other files of SQLite have errors of their own.
     fn from(error: rusqlite::Error) -> ErrorKind {
         ErrorKind::Storage(format!("the gate's records: {error}"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_registration_ends_although_a_process_that_is_being_started_has_a_copy_of_its_lock() {
-        let folder = tempfile::tempdir().unwrap();
-        let ledger = LedgerId::parse("0123456789abcdef0123456789abcdef").unwrap();
-        let catalog = Catalog::open(folder.path(), ledger).unwrap();
-        let name = AccountName::parse("people").unwrap();
-        let registering = catalog.registering(&name).unwrap();
-        let copy = registering.file.try_clone().unwrap();
-        assert!(catalog.registering(&name).is_err(), "one at a time");
-        drop(registering);
-        catalog.registering(&name).unwrap();
-        drop(copy);
-    }
-
-    fn left(folder: &Path) -> usize {
-        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        entries.filter(|path| path.extension().is_some_and(|extension| extension == REGISTERING)).count()
-    }
-
-    #[test]
-    fn registrations_leave_no_files_behind() {
-        let folder = tempfile::tempdir().unwrap();
-        let ledger = LedgerId::parse("0123456789abcdef0123456789abcdef").unwrap();
-        let catalog = Catalog::open(folder.path(), ledger).unwrap();
-        drop(catalog.registering(&AccountName::parse("people").unwrap()).unwrap());
-        assert_eq!(left(folder.path()), 0);
-        // One of a process that was killed, and one that is under way.
-        std::fs::write(folder.path().join("0123.registering"), "").unwrap();
-        let under_way = catalog.registering(&AccountName::parse("visits").unwrap()).unwrap();
-        Catalog::open(folder.path(), ledger).unwrap();
-        assert_eq!(left(folder.path()), 1);
-        assert!(catalog.registering(&AccountName::parse("visits").unwrap()).is_err(), "it is still kept out");
-        drop(under_way);
-        assert_eq!(left(folder.path()), 0);
     }
 }

@@ -115,6 +115,12 @@ impl Ledger {
         &self.inner.witness
     }
 
+    /// Whether both places of the witness could be read when the ledger was opened. The ledger agreed with the one that could, and the
+    /// other was written anew.
+    pub fn was_witness_whole(&self) -> bool {
+        self.inner.was_witness_whole
+    }
+
     /// Whether it still takes charges.
     pub fn is_running(&self) -> bool {
         !self.inner.shared.queue.is_closed()

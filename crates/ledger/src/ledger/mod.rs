@@ -87,6 +87,7 @@ struct Inner {
     writer: Option<JoinHandle<()>>,
     location: Location,
     witness: PathBuf,
+    was_witness_whole: bool,
 }
 
 impl Drop for Inner {
@@ -117,16 +118,17 @@ impl Ledger {
     pub fn open(location: &Location, options: Options) -> Result<Ledger, Error> {
         let access = Access::Write { create: options.create, wait: options.wait };
         let mut store = store::open(location, access)?;
-        let (books, tree, witness) = match reader::load(&mut *store, location, options.witness.as_deref())? {
-            Some(loaded) => {
-                if let Some(why) = store.alarm()? {
-                    return Err(ErrorKind::Alarm(why).into());
+        let Opened { books, tree, witness, was_witness_whole } =
+            match reader::load(&mut *store, location, options.witness.as_deref())? {
+                Some(loaded) => {
+                    if let Some(why) = store.alarm()? {
+                        return Err(ErrorKind::Alarm(why).into());
+                    }
+                    trusted(&mut *store, loaded, location.sharing())?
                 }
-                trusted(&mut *store, loaded, location.sharing())?
-            }
-            None if options.create => found(&mut *store, location, &options)?,
-            None => return Err(ErrorKind::NoLedger(location.clone()).into()),
-        };
+                None if options.create => found(&mut *store, location, &options)?,
+                None => return Err(ErrorKind::NoLedger(location.clone()).into()),
+            };
         let path = witness.path().to_path_buf();
         let (queue, waiting) = async_channel::bounded(options.queue.max(1));
         let shared = Arc::new(Shared {
@@ -163,7 +165,8 @@ impl Ledger {
                 writer.run();
             })
             .map_err(|error| Error::storage(format!("the writer's thread cannot be started: {error}")))?;
-        let inner = Inner { shared, pulse, writer: Some(writer), location: location.clone(), witness: path };
+        let (writer, location) = (Some(writer), location.clone());
+        let inner = Inner { shared, pulse, writer, location, witness: path, was_witness_whole };
         Ok(Ledger { inner: Arc::new(inner) })
     }
 
@@ -254,8 +257,17 @@ fn gone<T>(_: oneshot::RecvError) -> Result<T, Error> {
     Err(ErrorKind::UnknownOutcome(None).into())
 }
 
+/// What a writer begins with.
+struct Opened {
+    books: Books,
+    tree: StateTree,
+    witness: Witness,
+    /// Whether both places of the witness could be read.
+    was_witness_whole: bool,
+}
+
 /// Makes a ledger where there is none.
-fn found(store: &mut dyn Store, location: &Location, options: &Options) -> Result<(Books, StateTree, Witness), Error> {
+fn found(store: &mut dyn Store, location: &Location, options: &Options) -> Result<Opened, Error> {
     let origin = Origin::generate()?;
     let path = reader::witness_path(location, options.witness.as_deref(), origin.id)?;
     if let Some(remembered) = Witness::read(&path)? {
@@ -271,11 +283,11 @@ fn found(store: &mut dyn Store, location: &Location, options: &Options) -> Resul
     store.write(&changes)?;
     store.commit()?;
     let witness = Witness::create(&path, books.testimony(), location.sharing())?;
-    Ok((books, tree, witness))
+    Ok(Opened { books, tree, witness, was_witness_whole: true })
 }
 
 /// A ledger with its witness, if it is what that remembers.
-fn trusted(store: &mut dyn Store, loaded: Loaded, sharing: Sharing) -> Result<(Books, StateTree, Witness), Error> {
+fn trusted(store: &mut dyn Store, loaded: Loaded, sharing: Sharing) -> Result<Opened, Error> {
     let Loaded { books, tree, witness: path, remembered } = loaded;
     let remembered = remembered?;
     // A ledger whose process was killed before the first witness was written has nothing in it yet that could be lost.
@@ -288,5 +300,6 @@ fn trusted(store: &mut dyn Store, loaded: Loaded, sharing: Sharing) -> Result<(B
         witness.advance(books.testimony())?;
         witness
     };
-    Ok((books, tree, witness))
+    let was_witness_whole = remembered.is_none_or(|remembered| remembered.is_whole);
+    Ok(Opened { books, tree, witness, was_witness_whole })
 }

@@ -94,12 +94,15 @@ impl Sqlite {
         } else if access == Access::Mark {
             // Moving pages to their places is the writer's work.
             connection.pragma_update(None, "wal_autocheckpoint", 0).map_err(cannot)?;
+            // Somebody else made them, and they could take the mark away again.
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(cannot)?;
             connection.pragma_update(None, "synchronous", "FULL").map_err(cannot)?;
         }
         if is_empty && !matches!(access, Access::Write { .. }) {
             return Err(no_ledger(path));
         }
-        match tables(&connection).map_err(cannot)? == expected_tables() {
+        // A ledger whose tables were changed is what the mark is for.
+        match access == Access::Mark || tables(&connection).map_err(cannot)? == expected_tables() {
             true => Ok(Sqlite { connection, _lock: lock }),
             false => Err(Error::integrity(format!(
                 "the tables of the ledger {} are not those that this program made; the ledger was changed by other means",

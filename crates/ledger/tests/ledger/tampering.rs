@@ -236,6 +236,31 @@ fn what_a_verification_finds_stops_writers_until_the_owner_clears_it() {
     assert!(matches!(charge(&ledger, "again"), Ok(Outcome::Charged(_))));
 }
 
+/// Once these were found before the alarm could be raised, and charges went on.
+#[test]
+fn what_a_verification_finds_before_it_reads_the_journal_stops_writers_too() {
+    let cost = taximeter_accounting::Cost::parse_epsilon("0.001").unwrap().cost;
+    let charge = |ledger: &Ledger, key: &str| {
+        ledger.charge(Charge::new(Key::parse("key", key).unwrap(), vec![name("census-2")], vec![cost]).unwrap())
+    };
+    for (change, start) in [
+        ("UPDATE journal SET line = line || ' ' WHERE sequence = 0", "record 0:"),
+        ("CREATE TRIGGER later AFTER INSERT ON journal BEGIN DELETE FROM alarm; END", "the tables"),
+        ("CREATE TRIGGER at_once AFTER INSERT ON alarm BEGIN DELETE FROM alarm; END", "the tables"),
+        ("CREATE TABLE more (number INTEGER)", "the tables"),
+    ] {
+        let tampered = Tampered::new();
+        let ledger = Ledger::open(&tampered.location, Options::default()).unwrap();
+        assert!(matches!(charge(&ledger, "before"), Ok(Outcome::Charged(_))));
+        tampered.tables.execute_batch(change).unwrap();
+        tampered.check_named(start, change);
+        let error = charge(&ledger, "after").err().unwrap_or_else(|| panic!("charged after: {change}"));
+        assert!(error.to_string().contains(&format!("alarm: {start}")), "{change}: {error}");
+        assert!(ledger.health().unwrap_err().is_integrity(), "{change}");
+        assert!(clear_alarm(&tampered.location).unwrap().unwrap().starts_with(start), "{change}");
+    }
+}
+
 /// Every byte of every line of the journal, changed in one way, on two threads.
 fn check_every_byte_of_every_line(change: impl Fn(usize, u8) -> u8 + Copy + Send) {
     thread::scope(|threads| {

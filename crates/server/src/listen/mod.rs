@@ -23,8 +23,9 @@ pub(crate) use self::newcomers::Newcomer;
 use self::newcomers::Newcomers;
 use self::stream::Stream;
 use self::tls::Certificate;
+use crate::background;
 use crate::events::Events;
-use crate::log::Event;
+use crate::log::{Event, Trouble};
 use crate::places::{Place, Places};
 use crate::service::Service;
 use crate::state::State;
@@ -86,8 +87,16 @@ impl Listener {
     pub async fn serve(self, state: Arc<State>, end: impl Future<Output = ()>) -> Result<(), Problem> {
         let listens = format!("{}://{}", self.scheme(), self.address);
         state.log.write(Event::Start { listens, version: env!("CARGO_PKG_VERSION") });
-        let mut background =
-            vec![tokio::spawn(reload_tokens(Arc::clone(&state))), tokio::spawn(Events::run(Arc::clone(&state)))];
+        if !state.ledger().was_witness_whole() {
+            state.log.write(Event::WitnessDamaged);
+        }
+        let mut background = vec![
+            tokio::spawn(reload_tokens(Arc::clone(&state))),
+            tokio::spawn(Events::run(Arc::clone(&state))),
+            tokio::spawn(background::settle_questions(Arc::clone(&state))),
+        ];
+        let verifying = state.settings.verify_every.map(|every| background::verify(Arc::clone(&state), every));
+        background.extend(verifying.map(tokio::spawn));
         background.extend(self.tls.clone().map(|tls| tokio::spawn(renew_certificate(tls, Arc::clone(&state)))));
         let connections = Connections {
             service: Service::new(&state),
@@ -102,7 +111,7 @@ impl Listener {
         let result = loop {
             tokio::select! {
                 () = &mut end => break Ok(()),
-                cause = &mut stopped => break Err(Problem::from(cause)),
+                cause = &mut stopped => break Err(why_it_ends(cause)),
                 // Those that ended are forgotten.
                 Some(_) = open.join_next() => {}
                 next = connections.next(&self.listener), if accepted.is_none() => accepted = Some(next),
@@ -212,6 +221,17 @@ impl Connections {
                 Ok(()) = closed => {}
             }
         }
+    }
+}
+
+/// Why the server ends, beside its log. The words about records and states name accounts, and are for a verification to tell.
+fn why_it_ends(cause: taximeter_ledger::Error) -> Problem {
+    match Trouble::of(&cause) {
+        Trouble::NotAsWritten => Problem::new(
+            Code::Stopped,
+            "the ledger has stopped and takes nothing more: it is not what was written. Verify it to learn what is wrong",
+        ),
+        _ => cause.into(),
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use axum::extract::MatchedPath;
 use jiff::Timestamp;
 use serde::Serialize;
-use taximeter_api::{Code, TokenDocument};
+use taximeter_api::{Code, DAMAGED_WITNESS, TokenDocument, VerifyState};
+use taximeter_ledger::{Error, ErrorKind};
 
 use super::LogForm;
 
@@ -52,12 +53,26 @@ pub(crate) enum Event {
     },
     /// The ledger's store does not answer.
     StoreLost {
-        why: String,
+        why: Trouble,
     },
     StoreBack,
+    /// The ledger is not what was written, and takes no charges until its owner clears the alarm.
+    AlarmRaised,
+    AlarmCleared,
+    /// One of the two places of the witness cannot be read.
+    WitnessDamaged,
+    /// A verification of the whole journal has ended.
+    Verified {
+        state: VerifyState,
+    },
+    /// Questions that a process left without an answer cannot be looked for.
+    QuestionsNotSettled {
+        code: Code,
+    },
+    QuestionsSettledAgain,
     /// The ledger takes nothing more, and the server ends.
     LedgerStopped {
-        why: String,
+        why: Trouble,
     },
     CertificateRenewed,
     /// The files of the certificate changed, and cannot be used.
@@ -74,11 +89,57 @@ impl Event {
         match self {
             Event::Start { .. } | Event::End { cut_off: 0 } => Level::Info,
             Event::TokensReadAgain | Event::CertificateRenewed | Event::StoreBack => Level::Info,
+            Event::AlarmCleared | Event::QuestionsSettledAgain => Level::Info,
+            Event::Verified { state: VerifyState::Whole } => Level::Info,
             Event::Request(request) if request.status < 500 => Level::Info,
-            Event::End { .. } | Event::DatabaseFailed { .. } => Level::Warn,
+            Event::End { .. } | Event::DatabaseFailed { .. } | Event::WitnessDamaged => Level::Warn,
             Event::Request(_) | Event::NotAccepted { .. } | Event::TokensNotRead { .. } => Level::Error,
-            Event::StoreLost { .. } | Event::LedgerStopped { .. } => Level::Error,
+            Event::StoreLost { .. } | Event::LedgerStopped { .. } | Event::AlarmRaised => Level::Error,
+            Event::Verified { .. } | Event::QuestionsNotSettled { .. } => Level::Error,
             Event::CertificateNotRenewed { .. } | Event::Panic { .. } => Level::Error,
+        }
+    }
+}
+
+/// What is wrong with a ledger. A kind and no words: those of an error may name accounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Trouble {
+    /// It does not answer in time.
+    NoAnswer,
+    /// It cannot be reached.
+    Unreachable,
+    /// It is not what was written.
+    NotAsWritten,
+    /// It is behind its witness, forked from it, or without it.
+    SetBack,
+    /// Its witness cannot be read or written.
+    Witness,
+    /// The store, the disk or the system failed.
+    Storage,
+}
+
+impl Trouble {
+    /// What an error of the ledger is about.
+    pub(crate) fn of(error: &Error) -> Trouble {
+        match error.kind() {
+            ErrorKind::Stopped(Some(cause)) | ErrorKind::UnknownOutcome(Some(cause)) => Trouble::of(cause),
+            ErrorKind::Witness { .. } => Trouble::Witness,
+            _ if error.is_rollback() => Trouble::SetBack,
+            _ if error.is_integrity() => Trouble::NotAsWritten,
+            _ if error.is_busy() => Trouble::Unreachable,
+            _ => Trouble::Storage,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Trouble::NoAnswer => "it does not answer in time",
+            Trouble::Unreachable => "it cannot be reached",
+            Trouble::NotAsWritten => "it is not what was written",
+            Trouble::SetBack => "it was set back, or its witness is missing",
+            Trouble::Witness => "its witness cannot be read or written",
+            Trouble::Storage => "the store, the disk or the system failed",
         }
     }
 }
@@ -167,9 +228,29 @@ fn words(event: &Event) -> String {
         Event::TokensNotRead { why } => format!("tokens that others change cannot be seen: {why}"),
         Event::TokensReadAgain => "tokens that others change are seen again".to_string(),
         Event::DatabaseFailed { why } => format!("a database cannot be used for a dataset: {why}"),
-        Event::StoreLost { why } => format!("the ledger's store is lost, and nothing is charged meanwhile: {why}"),
+        Event::StoreLost { why } => {
+            format!("the ledger's store is lost, and nothing is charged meanwhile: {}", why.words())
+        }
         Event::StoreBack => "the ledger's store is back".to_string(),
-        Event::LedgerStopped { why } => format!("the ledger takes nothing more, and the server ends: {why}"),
+        Event::AlarmRaised => {
+            "the ledger is not what was written, and takes no charges until its owner clears the alarm".to_string()
+        }
+        Event::AlarmCleared => "the alarm is cleared, and the ledger takes charges again".to_string(),
+        Event::WitnessDamaged => DAMAGED_WITNESS.to_string(),
+        Event::Verified { state: VerifyState::Whole } => "a verification found the ledger whole".to_string(),
+        Event::Verified { state: VerifyState::Broken } => {
+            "a verification found that the ledger is not what was written".to_string()
+        }
+        Event::Verified { .. } => "a verification could not be done".to_string(),
+        Event::QuestionsNotSettled { code } => {
+            format!("questions that were left without an answer cannot be looked for ({})", code.name())
+        }
+        Event::QuestionsSettledAgain => {
+            "questions that were left without an answer can be looked for again".to_string()
+        }
+        Event::LedgerStopped { why } => {
+            format!("the ledger takes nothing more, and the server ends: {}", why.words())
+        }
         Event::CertificateRenewed => "a renewed certificate is used from now on".to_string(),
         Event::CertificateNotRenewed { why } => {
             format!("the certificate was changed and the one before is still used: {why}")

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-pub(crate) use self::line::{AnsweredRequest, Event};
+pub(crate) use self::line::{AnsweredRequest, Event, Trouble};
 use self::line::{Entry, line};
 
 /// Where lines go, and in which form. Cheap to clone; the last clone to go waits a moment until all is written.

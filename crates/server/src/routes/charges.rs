@@ -3,11 +3,12 @@
 use axum::Json;
 use axum::http::StatusCode;
 use taximeter_api::{ChargeRequest, Charged, ChargedOutcome, Code, Problem, QuoteDocument, Refused, Sight};
-use taximeter_ledger::{Error, ErrorKind, Key, Outcome, Refusal};
+use taximeter_ledger::{Charge, Error, ErrorKind, Key, Outcome, Refusal};
 
-use crate::access::{Action, Caller};
+use crate::access::{Action, Caller, to_the_end};
 use crate::extract::{Body, IdempotencyKey};
 use crate::failure::Failure;
+use crate::fair::Permit;
 use crate::responses::{AccountBody, Charging};
 
 /// Charge accounts, together with all above them. Repeated with the same key, it charges once.
@@ -24,10 +25,19 @@ pub(crate) async fn charge(
     caller.require(Action::Charge)?;
     caller.require_own(&request.accounts)?;
     request.by = Some(caller.signature(request.by.as_ref())?);
-    let ledger = caller.ledger();
     let charge = request.charge(caller.key(&key)?)?;
-    let _turn = caller.turn(work(&request)).await;
-    // Whoever goes away meanwhile finds out with the same key.
+    let turn = caller.turn(work(&request)).await;
+    to_the_end(charged(caller, key, charge, turn)).await
+}
+
+/// Charges, and says what came of it. It holds the caller's turn until all of the work is done.
+async fn charged(
+    caller: Caller,
+    key: Key,
+    charge: Charge,
+    _turn: Permit,
+) -> Result<(StatusCode, Json<Charged>), Failure> {
+    let ledger = caller.ledger();
     let outcome = ledger.charge_async(charge).await.map_err(|error| of_key(error, &caller.sight, &key))?;
     let (status, outcome, receipt) = match &outcome {
         Outcome::Charged(fresh) => (StatusCode::CREATED, ChargedOutcome::Charged, fresh.receipt()),
@@ -104,6 +114,9 @@ pub(crate) async fn quote(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+
     use axum::body::Body;
     use axum::extract::Request;
     use taximeter_api::{NewAccount, NewToken, Role};
@@ -121,8 +134,8 @@ mod tests {
         request.header("authorization", format!("Bearer {secret}")).body(Body::from(body)).unwrap()
     }
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_flood_of_quotes_keeps_nobody_else_from_charging() {
+    /// A server with the account `census`, and the tokens of two analysts who may charge it.
+    fn served() -> (tempfile::TempDir, Arc<State>, [String; 2]) {
         let folder = tempfile::tempdir().unwrap();
         let location = Location::File(folder.path().join("taximeter.db"));
         let ledger = Ledger::open(&location, Options { create: true, ..Options::default() }).unwrap();
@@ -130,13 +143,55 @@ mod tests {
         let account: NewAccount = serde_json::from_str(account).unwrap();
         ledger.open_account(account.spec(None).unwrap()).unwrap();
         let tokens = Tokens::open(&TokenPlace::of(&location), ledger.id()).unwrap();
-        let [mallory, bob] = ["mallory", "bob"].map(|principal| {
+        let secrets = ["mallory", "bob"].map(|principal| {
             let (principal, accounts) = (principal.to_string(), vec![AccountName::parse("census").unwrap()]);
             let (role, datasets, sees_above, expires) = (Role::Analyst, Vec::new(), false, None);
             tokens.create(&NewToken { principal, role, accounts, datasets, sees_above, expires }).unwrap().secret
         });
         let gate = Gate::open(&folder.path().join("gate"), ledger).unwrap();
         let state = State::new(gate, tokens, Log::new(LogForm::Off), Settings::default()).unwrap();
+        (folder, state, secrets)
+    }
+
+    /// Waits until something holds, and lets others work meanwhile.
+    async fn until(what: &str, holds: impl Fn() -> bool) {
+        let waiting = async {
+            while !holds() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("waited {PATIENCE:?} until {what}"));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_charge_whose_caller_hangs_up_counts_as_hers_until_its_work_has_ended() {
+        let (_folder, state, [mallory, _]) = served();
+        let ledger = state.ledger().clone();
+        let before = ledger.position().sequence;
+        // The writer waits for whoever looks at the books.
+        let ((looks, looked), (let_go, held)) = (channel(), channel());
+        let looking = std::thread::spawn(move || {
+            ledger.look(&AccountName::parse("census").unwrap(), |_| {
+                looks.send(()).unwrap();
+                held.recv().unwrap();
+            })
+        });
+        looked.recv().unwrap();
+        let (service, request) = (Service::new(&state), request("/v1/charges", &mallory));
+        let charging = tokio::spawn(async move { service.answer(request).await });
+        until("the charge is under way", || state.work.busy() > 0).await;
+        charging.abort();
+        assert!(charging.await.unwrap_err().is_cancelled());
+        assert!(state.work.busy() > 0, "the writer is still at it");
+        let_go.send(()).unwrap();
+        looking.join().unwrap().unwrap();
+        until("its work has ended", || state.work.busy() == 0).await;
+        assert_eq!(state.ledger().position().sequence, before + 1, "and it is charged");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_flood_of_quotes_keeps_nobody_else_from_charging() {
+        let (_folder, state, [mallory, bob]) = served();
         let service = Service::new(&state);
         // As much of her work is under way as one may have, and as many quotes wait for it.
         let busy = state.work.take("mallory", u64::MAX).await;
@@ -145,12 +200,7 @@ mod tests {
             tokio::spawn(async move { service.answer(request).await.status().as_u16() })
         };
         let quotes: Vec<_> = (0..Settings::default().quotes_at_once).map(|_| send("/v1/quotes", &mallory)).collect();
-        let all_wait = async {
-            while state.work.waiting() < quotes.len() {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, all_wait).await.expect("they wait for her own work");
+        until("they wait for her own work", || state.work.waiting() == quotes.len()).await;
         assert_eq!(send("/v1/quotes", &mallory).await.unwrap(), 429);
         assert_eq!(send("/v1/charges", &bob).await.unwrap(), 201);
         assert_eq!(send("/v1/quotes", &bob).await.unwrap(), 200);

@@ -41,7 +41,7 @@ pub(crate) async fn show(caller: Caller) -> Result<Json<LedgerDocument>, Failure
     responses((status = 202, description = "It is under way", body = VerifyDocument), Token))]
 pub(crate) async fn start_verification(caller: Caller) -> Result<(StatusCode, Json<VerifyDocument>), Failure> {
     caller.require(Action::Audit)?;
-    Ok((StatusCode::ACCEPTED, Json(caller.state.verification.start(caller.ledger())?)))
+    Ok((StatusCode::ACCEPTED, Json(caller.state.verification.start(caller.ledger(), &caller.state.log)?)))
 }
 
 /// How far a verification is, or what came of the last one.

@@ -38,9 +38,14 @@ pub(crate) async fn ready(Shared(state): Shared<Arc<State>>) -> Result<Json<Heal
     if !state.ledger().is_running() {
         return Err(Failure::new(Code::Stopped, "the ledger has stopped and takes nothing more; tell its owner"));
     }
-    match state.readiness.is_ready() {
-        true => Ok(Json(Health { status: "ready" })),
-        false => Err(Failure::new(Code::Busy, "the ledger's store does not answer; nothing is charged meanwhile")),
+    if state.readiness.is_lost() {
+        return Err(Failure::new(Code::Busy, "the ledger's store does not answer; nothing is charged meanwhile"));
+    }
+    match state.readiness.is_alarmed() {
+        true => {
+            Err(Failure::new(Code::Alarm, "a verification raised the alarm; nothing is charged until it is cleared"))
+        }
+        false => Ok(Json(Health { status: "ready" })),
     }
 }
 

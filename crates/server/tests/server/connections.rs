@@ -17,20 +17,20 @@ use tokio::task::JoinHandle;
 use tokio_rustls::rustls;
 
 /// A server in this process, on a port that was free.
-struct Server {
+pub(crate) struct Server {
     runtime: Option<Runtime>,
     state: Option<Arc<State>>,
     address: SocketAddr,
     /// The owner's token.
     token: String,
-    page: Captured,
+    pub(crate) page: Captured,
     end: Option<oneshot::Sender<()>>,
     serving: Option<JoinHandle<Result<(), Problem>>>,
-    folder: TempDir,
+    pub(crate) folder: TempDir,
 }
 
 /// Limits that no connection comes near, however slow the machine is. A test of a limit has its own.
-fn patient() -> Settings {
+pub(crate) fn patient() -> Settings {
     let (arrival, farewell) = (PATIENCE, PATIENCE);
     Settings { arrival, farewell, requests_per_second: 0, largest_body: 10_000, ..Settings::default() }
 }
@@ -41,7 +41,7 @@ fn owner(name: &str) -> NewToken {
 }
 
 impl Server {
-    fn start(settings: Settings) -> Server {
+    pub(crate) fn start(settings: Settings) -> Server {
         Server::start_with(settings, |_| None)
     }
 
@@ -105,7 +105,7 @@ impl Server {
     }
 
     /// Waits until the log says something.
-    fn wait_for_log(&self, text: &str) {
+    pub(crate) fn wait_for_log(&self, text: &str) {
         wait_until(&format!("{text:?} is in the log"), || self.page.text().contains(text));
     }
 
@@ -126,8 +126,22 @@ impl Server {
 
     /// The list of accounts on a new connection.
     fn list(&self) -> String {
+        self.get("/v1/accounts")
+    }
+
+    /// What is at a path, with the owner's token.
+    pub(crate) fn get(&self, path: &str) -> String {
         let mut stream = self.connect();
-        stream.write_all(self.head("GET", "Connection: close\r\n").as_bytes()).unwrap();
+        let head = self.head("GET", "Connection: close\r\n").replace("/v1/accounts", path);
+        stream.write_all(head.as_bytes()).unwrap();
+        rest(&mut stream)
+    }
+
+    /// Opens an account, and returns the answer.
+    pub(crate) fn open_account(&self, account: &str) -> String {
+        let (head, body) = self.opening(account);
+        let mut stream = self.connect();
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
         rest(&mut stream)
     }
 
@@ -145,7 +159,7 @@ impl Server {
         self.page.text()
     }
 
-    fn end(mut self) -> String {
+    pub(crate) fn end(mut self) -> String {
         self.ask_to_end();
         self.ended()
     }
@@ -548,18 +562,23 @@ fn read_body(stream: &mut TcpStream) {
 }
 
 #[test]
-fn a_request_names_its_host_once() {
-    let mut server = Server::start(patient());
+fn a_request_names_its_host_once_and_another_is_answered_like_any_other() {
+    let mut server = Server::start(Settings { is_encrypted: true, ..patient() });
     for (hosts, status) in
         [("", "400"), ("Host: a\r\nHost: a\r\n", "400"), ("Host: a\r\nHost: b\r\n", "400"), ("Host: a\r\n", "200")]
     {
         let mut stream = server.connect();
         stream.write_all(format!("GET /healthz HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n").as_bytes()).unwrap();
-        let answer = rest(&mut stream);
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{hosts:?}: {answer}");
+        let answer = rest(&mut stream).to_lowercase();
+        assert!(answer.starts_with(&format!("http/1.1 {status}")), "{hosts:?}: {answer}");
+        assert!(answer.contains("strict-transport-security: ") && answer.contains("no-store"), "{hosts:?}: {answer}");
     }
+    let counted = "taximeter_http_requests_total{route=\"\",status=\"400\"} 3";
+    let metrics = server.get("/metrics");
+    assert!(metrics.contains(counted), "{metrics}");
     server.ask_to_end();
-    server.ended();
+    let log = server.ended();
+    assert_eq!(log.matches("\"status\":400,\"code\":\"bad-request\"").count(), 3, "{log}");
 }
 
 #[test]
@@ -579,10 +598,7 @@ fn a_server_ends_with_an_error_when_its_ledger_takes_nothing_more() {
     let mut server = Server::start(patient());
     // Without its witness a ledger must not go on.
     std::fs::write(server.folder.path().join("taximeter.db.witness"), "").unwrap();
-    let (head, body) = server.opening("census");
-    let mut stream = server.connect();
-    stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
-    let answer = rest(&mut stream);
+    let answer = server.open_account("census");
     assert!(answer.starts_with("HTTP/1.1 5"), "{answer}");
     let runtime = server.runtime.take().unwrap();
     let ended = runtime.block_on(server.serving.take().unwrap()).unwrap();

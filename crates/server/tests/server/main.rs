@@ -12,3 +12,4 @@ mod roles;
 mod sessions;
 mod strict_pages;
 mod tokens;
+mod verification;

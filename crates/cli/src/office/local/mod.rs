@@ -5,8 +5,9 @@ mod datasets;
 mod tokens;
 
 use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use taximeter_api::DAMAGED_WITNESS;
 use taximeter_gate::{Catalog, Gate, folder_beside};
 use taximeter_ledger::{Ledger, Location, Options, Reader};
 
@@ -31,14 +32,18 @@ impl Local {
 
     /// Opens the ledger to read it, beside whoever writes.
     pub fn read(&self) -> Result<Reader, Failure> {
-        Ok(Reader::open(&self.location, self.witness.as_deref())?)
+        let reader = Reader::open(&self.location, self.witness.as_deref())?;
+        warn_of_damage(reader.is_witness_whole(), reader.witness().0);
+        Ok(reader)
     }
 
     /// Opens the ledger to write to it, and makes it where there is none, if so wished.
     fn write(&self, create: bool) -> Result<Ledger, taximeter_ledger::Error> {
         // A server keeps all cores busy, and no other command charges much at once.
         let options = Options { witness: self.witness.clone(), create, overlap: false, ..Options::default() };
-        Ledger::open(&self.location, options)
+        let ledger = Ledger::open(&self.location, options)?;
+        warn_of_damage(ledger.was_witness_whole(), ledger.witness());
+        Ok(ledger)
     }
 
     /// Tells where a new ledger and its witness are.
@@ -97,5 +102,12 @@ impl Local {
             self.tell_about_new(&ledger);
         }
         Ok(Gate::open(&self.folder(), ledger)?)
+    }
+}
+
+/// Warns of a witness of which one place cannot be read.
+fn warn_of_damage(is_whole: bool, witness: &Path) {
+    if !is_whole {
+        tell(&format!("warning: {DAMAGED_WITNESS}: {}", witness.display()));
     }
 }

@@ -84,6 +84,30 @@ impl Serving {
         self.process.wait().unwrap().code()
     }
 
+    /// Waits until it ends by itself; the exit code.
+    pub fn ends(&mut self) -> Option<i32> {
+        wait_until("the server ends", || self.process.try_wait().unwrap().is_some());
+        self.process.wait().unwrap().code()
+    }
+
+    /// Waits until it has told something.
+    pub fn tells(&self, text: &str) {
+        wait_until(&format!("it tells {text:?}"), || self.told.lock().unwrap().contains(text));
+    }
+
+    /// Waits until it says that it is ready, or that it is not; what it says.
+    pub fn is_ready(&self, ready: bool) -> String {
+        let status = if ready { 200 } else { 503 };
+        let mut body = String::new();
+        wait_until(&format!("/readyz says {status}"), || {
+            let answer = Connection::open(self.address, None)
+                .and_then(|mut connection| connection.request("GET", "/readyz", "", None));
+            body = answer.as_ref().map(|answer| answer.body.clone()).unwrap_or_default();
+            answer.is_ok_and(|answer| answer.status == status)
+        });
+        body
+    }
+
     /// All that it told, once it has ended.
     pub fn told(&mut self) -> String {
         if let Some(reader) = self.reader.take() {

@@ -122,8 +122,13 @@ pub fn one_wrong_bit_in_the_newest_place_does_not_let_an_old_copy_in(place: &Pla
         fs::write(&place.witness, &damaged).unwrap();
         check_closed(&old.with_witness_of(place), &["damaged"]);
     }
-    // A crash in the middle of writing leaves the same, but never with a ledger that lacks the record. It is mended by the next charge.
-    place.verify();
+    // A crash in the middle of writing leaves the same, but never with a ledger that lacks the record. It is told, and mended when the
+    // ledger is opened to be written.
+    assert!(!place.verify().is_witness_whole);
+    assert!(!place.reader().unwrap().is_witness_whole());
+    assert!(!place.open().unwrap().was_witness_whole());
+    assert!(place.verify().is_witness_whole && place.reader().unwrap().is_witness_whole());
+    assert!(place.open().unwrap().was_witness_whole());
     charge_times(place, "after", 1);
     check_closed(&old.with_witness_of(place), &["old copy"]);
 }

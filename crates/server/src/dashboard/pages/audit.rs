@@ -146,6 +146,7 @@ fn whole(ledger: &LedgerDocument, verification: &VerifyDocument) -> Markup {
                 Some(witness) => p { "The witness remembers record " (thousands(witness.sequence)) " of it." },
                 None => p { "There is no witness yet: it is written after the first charge." },
             }
+            @if let Some(warning) = &verification.warning { p { strong { "See to the witness: " } (warning) "." } }
             @if let Some(since @ 1..) = since { p { (counted(since, "record was", "records were")) " added since." } }
         }
     }
