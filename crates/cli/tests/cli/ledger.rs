@@ -159,7 +159,7 @@ fn a_command_runs_once_for_a_fresh_receipt_and_never_for_an_old_one(desk: &Desk)
 
 fn a_delta_that_is_not_set_aside_is_refused_with_what_to_do(desk: &Desk) {
     desk.make_accounts();
-    let cost = r#"{"approximate":{"epsilon":"0.1","delta":"1e-9"}}"#;
+    let cost = r#"{"epsilon":"0.1","delta":"1e-9"}"#;
     for command in ["charge", "quote"] {
         let told = desk.ends(3, &[command, "census/alice", "--cost", cost]);
         check_contains(

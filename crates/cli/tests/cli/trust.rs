@@ -40,7 +40,7 @@ fn a_certificate_that_is_in_the_file_is_good_though_it_says_that_it_is_an_author
     let own = certificate("localhost", 4000);
     let output = ask(&own, &own.0);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-    assert!(text(&output).contains("census/alice"), "{}", text(&output));
+    assert!(text(&output).contains("alice  (0.5, 1e-6)"), "{}", text(&output));
     // Also among others.
     let several = [certificate("other.example", 4000).0, own.0.clone()].concat();
     assert_eq!(ask(&own, &several).status.code(), Some(0));

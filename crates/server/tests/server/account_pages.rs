@@ -99,7 +99,7 @@ async fn everybody_sees_the_accounts_that_they_may_and_no_others() {
     let mut alice = house.sign_in("alice").await;
     for account in ["census%2Fbob", "census%2Fnobody"] {
         let reply = alice.get(&format!("/accounts/{account}")).await.expect(403);
-        check_says(&reply.text(), &["The token does not allow this", "its owner can make one that is", "Sign out"]);
+        check_says(&reply.text(), &["The token does not allow this", "ask an owner for a token that does", "Sign out"]);
     }
     house.sign_in("owner").await.get("/accounts/nobody").await.expect(404);
 }

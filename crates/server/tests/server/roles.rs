@@ -26,8 +26,7 @@ const ASK_NOTHING: &str =
     r#"{"dataset":"nothing","question":"SELECT COUNT(*) FROM nothing","price":{"epsilon":"0.001"}}"#;
 const OPEN: &str = r#"{"account":"new{n}","filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
 const ANALYST: &str = r#"{"analyst":"new{n}","filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
-const REGISTER: &str =
-    r#"{"dataset":"new{n}","data":{"upload":{"id":"nothing"}},"filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
+const REGISTER: &str = r#"{"dataset":"new{n}","data":{"upload":{"id":"nothing"}},"schema":{"unit":"row"},"filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
 const TOKEN: &str = r#"{"principal":"new{n}","role":"auditor"}"#;
 
 const TABLE: &[Row] = &[

@@ -153,7 +153,9 @@ fn written_in_files(visit: &Visit) {
         visit.go("/register");
         visit.browser.find("#file").type_text(&file.display().to_string());
         let declared = [("bounds", "age=0..120"), ("types", "age=integer")];
-        for (name, text) in [("dataset", "bad"), ("epsilon", "1"), ("delta", "1e-6")].into_iter().chain(declared) {
+        for (name, text) in
+            [("dataset", "bad"), ("unit", "row"), ("epsilon", "1"), ("delta", "1e-6")].into_iter().chain(declared)
+        {
             visit.fill(name, text);
         }
         if skip {
@@ -171,7 +173,7 @@ fn written_in_files(visit: &Visit) {
     std::fs::write(&file, format!("{0},{0}\n1,2\n", quoted(COLUMN))).unwrap();
     visit.go("/register");
     visit.browser.find("#file").type_text(&file.display().to_string());
-    for (name, text) in [("dataset", "worse"), ("epsilon", "1"), ("delta", "1e-6")] {
+    for (name, text) in [("dataset", "worse"), ("unit", "row"), ("epsilon", "1"), ("delta", "1e-6")] {
         visit.fill(name, text);
     }
     visit.follow("Register");

@@ -132,6 +132,7 @@ fn register_data(visit: &Visit) {
     visit.browser.find("#file").type_text(&file.display().to_string());
     for (name, text) in [
         ("dataset", "people"),
+        ("unit", "row"),
         ("epsilon", "1"),
         ("delta", "1e-6"),
         ("bounds", "age=0..120"),
