@@ -147,7 +147,9 @@ impl CostArgs {
                 (None, None) => flag(&format!("--{}", form.name), value, number.rounding),
             }
         });
-        Ok(Some(form.cost(&amounts.collect::<Result<Vec<Amount>, Failure>>()?)?))
+        // Not the advice for parameters of rules: one of them may have the name of a number here.
+        let wrong = |error: Error| Failure::Usage(format!("--{}: {error}", form.name));
+        Ok(Some(form.cost(&amounts.collect::<Result<Vec<Amount>, Failure>>()?).map_err(wrong)?))
     }
 }
 
@@ -296,7 +298,8 @@ impl FilterAndOdometerArgs {
                 .expected
                 .as_deref()
                 .map(|text| Cost::from_json(text).map(|read| DeclaredCost(read.cost)))
-                .transpose()?,
+                .transpose()
+                .map_err(|error| Failure::Usage(format!("--for: {error}")))?,
             on_halt: if self.on_halt == "stop" { OnHalt::Stop } else { OnHalt::Refuse },
             max_cost: optional("--max-cost", &self.max_cost)?,
             ..FilterRequest::new(Some(rule), (&budget).into())

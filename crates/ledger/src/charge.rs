@@ -121,7 +121,7 @@ impl Charge {
             }
         }
         if !self.accounts.is_sorted_by(|one, next| one < next) {
-            return Err(Error::parameter("accounts", "", "they are not in order"));
+            return Err(Error::parameter("accounts", "", "are not in order"));
         }
         Ok(())
     }

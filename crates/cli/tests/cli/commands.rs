@@ -276,7 +276,8 @@ fn a_kind_that_neither_rule_takes_is_refused_with_filters_and_odometers_that_tak
 #[test]
 fn help_says_what_each_rule_does_and_how_each_cost_is_written() {
     let output = taximeter(&["meter", "--help"], "");
-    let help = String::from_utf8_lossy(&output.stdout).into_owned();
+    // Long lines are broken.
+    let help = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     for short in FilterRule::ALL.map(FilterRule::short).into_iter().chain(OdometerRule::ALL.map(OdometerRule::short)) {
         assert!(help.contains(short), "{short}: {help}");
     }
@@ -347,7 +348,10 @@ fn wrong_usage_is_told_with_advice() {
         (vec!["plan", "--budget", "one", "--epsilon", "0.1"], "the budget's epsilon"),
         (vec!["plan", "--budget", "1,1e-6", "--epsilon", "abc"], "--epsilon"),
         (vec!["plan", "--budget", "1,1e-6", "--mechanism-delta", "1", "--epsilon", "0.1"], "set aside"),
-        (vec!["plan", "--budget", "1,1e-6", "--laplace-scale", "0"], "no privacy"),
+        (
+            vec!["plan", "--budget", "1,1e-6", "--laplace-scale", "0"],
+            "--laplace-scale: scale cannot be 0: it must be above 0\n",
+        ),
         (vec!["compare", "--epsilon", "0.1", "--rounds", "0"], "0 is not in"),
         (vec!["meter", "--budget", "1,1e-6", "--rule", "optimal"], "possible values"),
         (vec!["meter", "--budget", "1,1e-6", "--slack", "1"], "set something aside"),
@@ -357,7 +361,7 @@ fn wrong_usage_is_told_with_advice() {
         (vec!["lab", "play", "--game", "filter", "--adversary", "stopping-time"], "adaptive games only"),
         (vec!["meter", "--budget", "1,1e-6", "--x", "1"], "has the parameter --x"),
         (vec!["meter", "--budget", "1,1e-6", "--odometer", "stitched", "--scale", "1"], "has the parameter --scale"),
-        (vec!["meter", "--budget", "1,1e-6", "--scale", "0"], "scale must be above 0"),
+        (vec!["meter", "--budget", "1,1e-6", "--scale", "0"], "scale cannot be 0: it must be above 0 (--scale)"),
         (
             vec!["lab", "attack", "--odometer", "drv", "--epsilon", "0.1", "--rounds", "9", "--n", "5"],
             "has the parameter --n",

@@ -16,7 +16,7 @@ use crate::store::Location;
 #[non_exhaustive]
 pub enum ErrorKind {
     /// A parameter whose value cannot be used.
-    #[error("the {name}{}: {needs}", shown(value))]
+    #[error("the {name}{} {needs}", shown(value))]
     Parameter {
         /// Its name.
         name: &'static str,
@@ -77,8 +77,11 @@ pub enum ErrorKind {
     },
     /// Two accounts of a tree or of a charge that protect different things.
     #[error(
-        "account {account} is about {privacy}, and account {other} about {others}; in a tree and in a charge all accounts are about the \
-         same"
+        "account {account} is about {privacy}, and account {other} about {others}; {}",
+        match account.path().any(|above| above == other.as_str()) {
+            true => "they are the same in a whole tree",
+            false => "charge them separately",
+        }
     )]
     OtherPrivacy {
         /// An account.
@@ -336,7 +339,7 @@ pub enum ErrorKind {
 
 /// A value in front of what is wrong with it.
 fn shown(value: &str) -> String {
-    if value.is_empty() { String::new() } else { format!(" {value}") }
+    if value.is_empty() { String::new() } else { format!(" {value}:") }
 }
 
 /// Which version wrote a ledger of another format.

@@ -26,14 +26,14 @@ impl Location {
     /// A URL that starts with `postgres://` or `postgresql://`, or else the path of a file.
     pub fn parse(text: &str) -> Result<Location, Error> {
         match text {
-            "" => Err(Error::parameter("ledger", "", "its place is empty; give a file or a postgres:// URL")),
+            "" => Err(Error::parameter("place of the ledger", "", "is empty; give a file or a postgres:// URL")),
             url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
                 Ok(Location::Postgres(url.to_string()))
             }
             // Not shown: it may have a password in it.
             other if other.contains("://") || other.to_ascii_lowercase().contains("password=") => {
-                let needs = "its place is neither a file nor a URL that starts with postgres:// or postgresql://";
-                Err(Error::parameter("ledger", "", needs))
+                let needs = "is neither a file nor a URL that starts with postgres:// or postgresql://";
+                Err(Error::parameter("place of the ledger", "", needs))
             }
             path => Ok(Location::File(path.into())),
         }
