@@ -179,7 +179,7 @@ fn damaged_bytes_are_refused_or_read_as_a_valid_state() {
 /// A filter of version 1 kept its state in another form, with fields that are not known any more.
 #[test]
 fn a_state_of_another_version_is_refused_by_its_version() {
-    let first = include_str!("data/residue-filter-version-1.json");
+    let first = include_str!("../data/residue-filter-version-1.json");
     let error = serde_json::from_str::<Filter>(first).unwrap_err().to_string();
     assert!(error.contains("the state has version 1; this program reads version 2"), "{error}");
     assert!(postcard::from_bytes::<Filter>(&[1]).is_err());
