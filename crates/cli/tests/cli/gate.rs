@@ -325,7 +325,7 @@ fn what_cannot_be_declared_is_refused_with_what_to_do(desk: &Desk) {
     desk.add_people();
     for (arguments, part) in [
         (vec!["--bounds", "age=120..0"], "below the upper"),
-        (vec!["--bounds", "age=0..NaN"], "not a number"),
+        (vec!["--bounds", "age=0..NaN"], "the number \"NaN\": it must be made of digits"),
         (vec!["--bounds", "age=0..120/0.5"], "whole number"),
         (vec!["--bounds", "age=0..120/7"], "not on the grid"),
         (vec!["--bounds", "region=0..1"], "has no bounds"),

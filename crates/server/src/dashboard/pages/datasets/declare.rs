@@ -161,6 +161,14 @@ mod tests {
     }
 
     #[test]
+    fn every_rule_is_offered_with_what_it_does_and_the_default_first() {
+        let field = rule_field(&Fields::default()).into_string();
+        let places = FilterRule::ALL.map(|rule| field.find(&format!("{}: {}", rule.name(), rule.short())).unwrap());
+        assert!(places.is_sorted_by(|one, next| one > next), "{field}");
+        assert!(field.contains("as published, without basic composition"), "{field}");
+    }
+
+    #[test]
     fn a_budget_is_exact_or_left_out() {
         assert_eq!(filter(&fields(&[("rule", "basic")])).unwrap(), None);
         let given = filter(&fields(&[("epsilon", " 0.1 "), ("delta", "1e-6"), ("rule", "zcdp")])).unwrap().unwrap();
