@@ -46,7 +46,7 @@ pub struct Serve {
     /// Release answers to questions on multiples of this time, such as 250ms, so that how long they take tells little; 0 for at once
     #[arg(long, value_name = "TIME", default_value = "50ms")]
     tick: String,
-    /// Verify the whole journal every so many hours, beside all other work; what is wrong raises the alarm. 0 for never
+    /// Verify the whole journal at this interval, in hours, in the background; a fault raises the alarm. 0 for never
     #[arg(long, value_name = "HOURS", default_value_t = 24)]
     verify_every: u32,
     /// A PostgreSQL server that owners may register tables from over the network, such as db.example.org or 10.0.0.7:5433; may be given
@@ -193,7 +193,7 @@ pub(crate) fn serve<T>(
     let kept = ready(&listener)?;
     let result = runtime.block_on(listener.serve(Arc::clone(&state), signals.first()));
     drop(kept);
-    // What still runs after the farewell is not waited for: it was told, and whoever asked is gone.
+    // What still runs after the farewell is not waited for: it was told, and the caller is gone.
     runtime.shutdown_timeout(Duration::from_secs(1));
     // Connections to databases may not end on a thread of the runtime, so this handle is the last one.
     drop(state);

@@ -226,7 +226,7 @@ mod on_postgres {
         server.is_ready(true);
         let charge = || server.connect(&alice).request("POST", "/v1/charges", "", Some(CHARGE)).unwrap();
         assert_eq!(charge().status, 201);
-        // One that is gone: whoever asks learns what to do, and nothing about the inside.
+        // One that is gone: the caller learns what to do, and nothing about the inside.
         postgres.stop_immediate().unwrap();
         let answer = charge();
         assert_eq!(answer.status, 503, "{}", answer.body);

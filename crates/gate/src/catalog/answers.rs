@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params}
 use taximeter_ledger::{AccountName, Key};
 
 use super::locks::is_asking;
-use super::{Asking, Catalog, time};
+use super::{AskingProcess, Catalog, time};
 use crate::error::Error;
 
 /// What became of a question that was charged: its answer, or that there is none.
@@ -94,7 +94,7 @@ impl Catalog {
     /// Notes that a process is about to have a question charged, so that it is known if the process ends before there is an answer. When
     /// it returns, the note is on disk. Says whether the process is the only one at the question: it takes the place of one that has
     /// ended, and not that of one that still asks.
-    pub(crate) fn begin(&self, answer: &StoredAnswer, asking: &Asking) -> Result<bool, Error> {
+    pub(crate) fn begin(&self, answer: &StoredAnswer, asking: &AskingProcess) -> Result<bool, Error> {
         let StoredAnswer { key, request, account, dataset, version, stored, .. } = answer;
         let (account, dataset, stored) = (account.as_str(), dataset.as_str(), stored.to_string());
         let mut connection = self.lock();
@@ -122,7 +122,7 @@ impl Catalog {
     }
 
     /// Notes that a process is no longer at a question, of which it does not know whether it was charged.
-    pub(crate) fn abandon(&self, key: &str, asking: &Asking) -> Result<(), Error> {
+    pub(crate) fn abandon(&self, key: &str, asking: &AskingProcess) -> Result<(), Error> {
         // A note that comes back is settled when the process has ended.
         self.without_sync("UPDATE under_way SET asker = '' WHERE key = ?1 AND asker = ?2", key, asking.name())
     }

@@ -116,17 +116,17 @@ impl Registering {
 }
 
 /// Says that this process asks, until it is dropped: questions that it has under way are not those of a process that has ended.
-pub(crate) struct Asking {
+pub(crate) struct AskingProcess {
     name: String,
     _locked: Locked,
 }
 
-impl Asking {
-    pub(super) fn new(folder: &Path) -> Result<Asking, Error> {
+impl AskingProcess {
+    pub(super) fn new(folder: &Path) -> Result<AskingProcess, Error> {
         let name = Key::generate()?.to_string();
         let locked = Locked::new(folder, &file_name(&name)).map_err(unusable(folder))?;
         let taken = || Error::storage(format!("another process has the name {name}, which was made just now"));
-        Ok(Asking { _locked: locked.ok_or_else(taken)?, name })
+        Ok(AskingProcess { _locked: locked.ok_or_else(taken)?, name })
     }
 
     /// What tells the process from others.

@@ -20,7 +20,7 @@ use taximeter_ledger::{AccountName, LedgerId};
 pub(crate) use self::answers::Interrupted;
 pub use self::answers::{FailedQuestion, StoredAnswer};
 use self::locks::make_folder;
-pub(crate) use self::locks::{Asking, Registering};
+pub(crate) use self::locks::{AskingProcess, Registering};
 use crate::engine::Source;
 use crate::error::{Error, ErrorKind};
 use crate::import::sync_folder;
@@ -216,8 +216,8 @@ impl Catalog {
     }
 
     /// Says that this process asks, as long as the result is there.
-    pub(crate) fn asking(&self) -> Result<Asking, Error> {
-        Asking::new(&self.folder)
+    pub(crate) fn asking(&self) -> Result<AskingProcess, Error> {
+        AskingProcess::new(&self.folder)
     }
 
     /// The gate's folder.

@@ -143,7 +143,7 @@ fn a_charge_of_which_it_is_not_known_whether_it_was_made_is_in_the_owners_log_if
 }
 
 #[test]
-fn whoever_asks_what_another_process_is_at_waits_for_its_answer() {
+fn a_question_that_another_process_works_on_waits_for_its_answer() {
     let folder = tempfile::tempdir().unwrap();
     let (one, request) = gate_with_people(folder.path());
     let other = Gate::open(&folder.path().join("gate"), one.ledger.clone()).unwrap();

@@ -252,7 +252,7 @@ fn nobody_else_can_read_the_records() {
     for entry in std::fs::read_dir(house.path().join("gate")).unwrap() {
         let entry = entry.unwrap();
         let (name, metadata) = (entry.file_name(), entry.metadata().unwrap());
-        // Also those that are empty: whoever can open a file can lock it, and hold everybody else up.
+        // Also those that are empty: a process that can open a file can lock it and block all others.
         assert_eq!(metadata.permissions().mode() & 0o077, 0, "{name:?}");
     }
 }

@@ -94,7 +94,7 @@ impl Sqlite {
         } else if access == Access::Mark {
             // Moving pages to their places is the writer's work.
             connection.pragma_update(None, "wal_autocheckpoint", 0).map_err(cannot)?;
-            // Somebody else made them, and they could take the mark away again.
+            // Another program made them, and they could take the mark away again.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map_err(cannot)?;
             connection.pragma_update(None, "synchronous", "FULL").map_err(cannot)?;
         }

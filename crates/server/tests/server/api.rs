@@ -456,7 +456,9 @@ async fn tables_are_registered_from_listed_servers_alone_and_failures_are_told_a
     let house = House::with(Settings { postgres_hosts, ..Settings::default() });
     let register = async |server: &str| {
         let data = json!({ "postgres": { "url": format!("postgres://me:secret@{server}/db"), "table": "people" } });
-        let new = json!({ "dataset": "far", "data": data, "schema": { "unit": "row" }, "filter": { "budget": { "epsilon": "1", "delta": "1e-6" } } });
+        let budget = json!({ "epsilon": "1", "delta": "1e-6" });
+        let filter = json!({ "budget": budget });
+        let new = json!({ "dataset": "far", "data": data, "schema": { "unit": "row" }, "filter": filter });
         house.send("owner", "POST", "/v1/datasets", &new.to_string()).await
     };
     for server in [format!("127.0.0.1:{silent}"), "localhost:1".to_string(), "10.0.0.1".to_string()] {

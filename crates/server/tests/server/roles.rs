@@ -20,13 +20,15 @@ const CHARGE_NOTHING: &str = r#"{"accounts":["nothing"],"costs":[{"epsilon":"0.0
 const ASK: &str = r#"{"dataset":"census","question":"SELECT COUNT(*) FROM census","price":{"epsilon":"0.001"}}"#;
 const ASK_ABOVE: &str =
     r#"{"dataset":"census","question":"SELECT COUNT(*) FROM census","price":{"epsilon":"0.001"},"account":"census"}"#;
-const ASK_OTHER: &str = r#"{"dataset":"census","question":"SELECT COUNT(*) FROM census","price":{"epsilon":"0.001"},"account":"census/bob"}"#;
+const ASK_OTHER: &str = r#"{"dataset":"census","question":"SELECT COUNT(*) FROM census","price":{"epsilon":"0.001"},
+    "account":"census/bob"}"#;
 const ASK_WAGES: &str = r#"{"dataset":"wages","question":"SELECT COUNT(*) FROM wages","price":{"epsilon":"0.001"}}"#;
 const ASK_NOTHING: &str =
     r#"{"dataset":"nothing","question":"SELECT COUNT(*) FROM nothing","price":{"epsilon":"0.001"}}"#;
 const OPEN: &str = r#"{"account":"new{n}","filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
 const ANALYST: &str = r#"{"analyst":"new{n}","filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
-const REGISTER: &str = r#"{"dataset":"new{n}","data":{"upload":{"id":"nothing"}},"schema":{"unit":"row"},"filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
+const REGISTER: &str = r#"{"dataset":"new{n}","data":{"upload":{"id":"nothing"}},"schema":{"unit":"row"},
+    "filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
 const TOKEN: &str = r#"{"principal":"new{n}","role":"auditor"}"#;
 
 const TABLE: &[Row] = &[

@@ -26,7 +26,7 @@ fn a_server_verifies_by_itself_and_raises_an_alarm_in_words_of_its_own_that_name
     let state: Vec<u8> = tables.query_row("SELECT state FROM accounts", [], |row| row.get(0)).unwrap();
     tables.execute("UPDATE accounts SET state = x'00'", []).unwrap();
     wait_until("it is not ready", || server.get("/readyz").starts_with("HTTP/1.1 503"));
-    // An owner learns more from a charge; whoever asks whether it is ready does not.
+    // An owner learns more from a charge; a readiness check does not.
     let answer = server.get("/readyz");
     assert!(answer.contains("\"code\":\"alarm\"") && answer.contains("raised the alarm"), "{answer}");
     assert!(server.get("/metrics").contains("taximeter_ledger_alarm 1"));
