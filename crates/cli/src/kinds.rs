@@ -93,7 +93,8 @@ mod tests {
             for kind in CostKind::ALL.into_iter().filter(|kind| names(row[0], kind.name())) {
                 named.push(kind);
                 for &rule in rules {
-                    let column = rows[0].iter().position(|cell| names(cell, name(rule))).expect(name(rule));
+                    let column = rows[0].iter().position(|cell| names(cell, name(rule)));
+                    let column = column.unwrap_or_else(|| panic!("{title} has no column {}", name(rule)));
                     assert_eq!(row[column] != "–", takes(rule, kind), "{title}: {} by {}", kind.name(), name(rule));
                 }
             }

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use taximeter_ledger::{Computed, FreshReceipt, Key, Ledger, Outcome as Charged, Receipt, Refusal};
 
 use crate::answer::{self, Cell, Noisy};
-use crate::catalog::{Asking, Catalog, Interrupted, StoredAnswer};
+use crate::catalog::{AskingProcess, Catalog, Interrupted, StoredAnswer};
 use crate::document::{AnswerDocument, AnswerReceipt, Estimate, PayingAccount};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
@@ -29,7 +29,7 @@ pub struct Gate {
     /// Connections that wait for the next question, by dataset and version.
     idle: Mutex<HashMap<Place, Vec<Box<dyn Engine>>>>,
     /// Says that this process asks, so that another one does not take its questions for interrupted ones.
-    asking: Asking,
+    asking: AskingProcess,
 }
 
 /// A dataset's name, and a version of it.

@@ -66,7 +66,7 @@ impl Number {
 
     /// An error with the value and the range, if the value is outside of it or not whole where it must be.
     pub fn check(&self, value: Amount) -> Result<(), Error> {
-        if self.whole && value.units() % Amount::ONE.units() != 0 {
+        if self.whole && !value.units().is_multiple_of(Amount::ONE.units()) {
             return Err(Error::parameter(self.name, value, "it must be a whole number"));
         }
         match self.range_in_words() {
