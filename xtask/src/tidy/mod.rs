@@ -12,7 +12,6 @@ mod speech;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-
 use crate::test::workspace_root;
 
 /// The list of what is not in order yet, from the root of the workspace.

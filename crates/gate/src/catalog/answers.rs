@@ -103,7 +103,8 @@ impl Catalog {
             .prepare_cached("SELECT asker FROM under_way WHERE key = ?1")?
             .query_row([key], |row| row.get::<_, String>(0))
             .optional()?;
-        if let Some(other) = other
+        // A process has a question under way once, so a note of its own is one that it could not take away.
+        if let Some(other) = other.filter(|other| other != asking.name())
             && is_asking(self.folder(), &other)?
         {
             return Ok(false);
@@ -161,12 +162,20 @@ impl Catalog {
         if transaction.prepare_cached(note)?.execute([&question.key, asker])? == 0 {
             return Ok(());
         }
-        if insert_answer(&transaction, "INSERT OR IGNORE", &StoredAnswer { document: None, ..question.clone() })? == 1 {
-            let why: String = why.chars().take(10_000).collect();
-            let line = params![Timestamp::now().to_string(), question.key, question.dataset.as_str(), why];
-            transaction.prepare_cached("INSERT INTO failures VALUES (?1, ?2, ?3, ?4)")?.execute(line)?;
-        }
-        Ok(transaction.commit()?)
+        let why: String = why.chars().take(10_000).collect();
+        let line = params![Timestamp::now().to_string(), question.key, question.dataset.as_str(), why];
+        transaction
+            .prepare_cached(
+                "INSERT INTO failures SELECT ?1, ?2, ?3, ?4
+                 WHERE NOT EXISTS (SELECT 1 FROM answers WHERE key = ?2) AND NOT EXISTS (SELECT 1 FROM failures WHERE key = ?2)",
+            )?
+            .execute(line)?;
+        let lost = StoredAnswer { document: None, ..question.clone() };
+        let stored = insert_answer(&transaction, "INSERT OR IGNORE", &lost);
+        // The owner is told also where no answer can be written.
+        transaction.commit()?;
+        stored?;
+        Ok(())
     }
 
     /// Stores an answer. When it returns, the answer is on disk, and its question is no longer under way.

@@ -170,6 +170,30 @@ fn a_question_that_another_process_works_on_waits_for_its_answer() {
     assert!(matches!(error.kind(), ErrorKind::UnderWay(key) if key.as_str() == "again"), "{error}");
 }
 
+/// Once nothing was logged where answers cannot be stored, and the next try waited for this process itself.
+#[test]
+fn an_answer_that_cannot_be_stored_is_in_the_owners_log_once_and_asking_again_does_not_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let (gate, request) = gate_with_people(folder.path());
+    let records = rusqlite::Connection::open(folder.path().join("gate").join("gate.db")).unwrap();
+    let full = "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    records.execute_batch(full).unwrap();
+    for _ in 0..2 {
+        assert!(matches!(gate.ask(&request).unwrap(), Outcome::NoAnswer(_)));
+        let failures = gate.catalog.failures(10).unwrap();
+        assert_eq!(failures.len(), 1, "{failures:?}");
+        assert!(failures[0].why.contains("no room"), "{failures:?}");
+    }
+    // A note that this process could not take away keeps nobody waiting.
+    records
+        .execute_batch("CREATE TRIGGER stuck BEFORE DELETE ON under_way BEGIN SELECT RAISE(ABORT, 'stuck'); END")
+        .unwrap();
+    let again = Request { key: Key::parse("key", "again").unwrap(), ..request };
+    for _ in 0..2 {
+        assert!(matches!(gate.ask(&again).unwrap(), Outcome::NoAnswer(_)));
+    }
+}
+
 #[test]
 fn a_panic_after_the_charge_is_a_question_without_an_answer() {
     let folder = tempfile::tempdir().unwrap();
