@@ -29,7 +29,7 @@ impl Granularity {
     pub(super) fn check(self) -> Result<(), Error> {
         match self {
             // More records than an amount can say are many enough.
-            Granularity::Records(n) => RECORDS.check(Amount::from_whole(n).unwrap_or(Amount::MAX)),
+            Granularity::Records(n) => Amount::from_whole(n).map_or(Ok(()), |n| RECORDS.check(n)),
             Granularity::Gamma(gamma) => GRANULARITY.check(gamma),
         }
     }

@@ -150,15 +150,16 @@ pub(super) fn file_fields(filled: &Fields) -> Markup {
             input type="hidden" name="upload" value=(upload);
             p.help { "The file that you sent is here, for an hour; choose one only to send another." }
         }
-        div.field {
-            label for="file" { "CSV file, with a header" }
-            input #file name="file" type="file" accept=".csv,text/csv" required[filled.get("upload").is_none()];
-        }
         div.row {
             (Input::new("delimiter", "Separator", filled).placeholder(",")
                 .help("One sign, or the word tab. Left empty, it is the one that the first line has most often."))
             (Input::new("encoding", "Encoding", filled).placeholder("utf-8").help("Such as latin1. Left empty, it is UTF-8."))
             (Input::new("missing", "Text for a missing value", filled).placeholder("NA").help("Besides an empty field."))
+        }
+        // The last field: a form with a file is read to the end of the file, and no further.
+        div.field {
+            label for="file" { "CSV file, with a header" }
+            input #file name="file" type="file" accept=".csv,text/csv" required[filled.get("upload").is_none()];
         }
     }
 }
