@@ -52,10 +52,10 @@ pub fn a_place_that_is_not_in_the_history_is_an_error(place: &Place) {
     ledger.open_account(budgeted("other", "1,1e-6")).unwrap();
     charged(ledger.charge(charge("k", &["other"], &[epsilon("0.01")])));
     let mut reader = place.reader().unwrap();
-    check_input(reader.history(&name("census"), Some(3), 10), &["from 3 on", "census"]);
+    check_input(reader.history(&name("census"), Some(3), 10), &["record 3", "census"]);
     check_input(reader.history(&name("other"), Some(1), 10), &["record 1", "other"]);
     check_input(reader.history(&name("nobody"), None, 10), &["nobody"]);
     check_input(reader.history(&name("nobody"), Some(1), 10), &["nobody"]);
-    check_input(reader.history(&name("census"), Some(99), 10), &["from 99 on"]);
+    check_input(reader.history(&name("census"), Some(99), 10), &["record 99"]);
     check_input(reader.history(&name("census"), Some(u64::MAX), 10), &["census"]);
 }

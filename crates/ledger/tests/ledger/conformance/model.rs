@@ -433,7 +433,7 @@ impl<S: Store> StateMachineTest for System<S> {
             assert_eq!(account.standing(), expected.standing, "{name}");
             assert_eq!(account.charges(), expected.charges, "{name}");
             assert_eq!(Some(&account.sequence()), expected.history.last(), "{name}");
-            let value = expected.odometer.reading().value;
+            let value = expected.odometer.reading().printed();
             assert_eq!(account.reading(), value.is_finite().then_some(value), "{name}");
         }
     }

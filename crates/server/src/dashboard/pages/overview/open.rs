@@ -8,7 +8,7 @@ use taximeter_ledger::{AccountName, Neighbours, Unit};
 
 use super::TITLE;
 use crate::dashboard::fields::Fields;
-use crate::dashboard::form::{Input, check, choice};
+use crate::dashboard::form::{Input, check, choice, rule_choices};
 use crate::dashboard::page::Section;
 use crate::dashboard::visitor::Visitor;
 use crate::dashboard::words::{self, account_path};
@@ -33,7 +33,7 @@ pub(super) fn form(visitor: &Visitor, fields: &Fields, is_open: bool) -> Markup 
                         (Input::amount("epsilon", "Budget, ε", fields).help("For instance 1."))
                         (Input::amount("delta", "Budget, δ", fields).or("1e-6").help("Far below 1 divided by the number of people."))
                     }
-                    (choice("rule", "Filter: the rule that decides", rule_choices(), fields.get("rule"), "It is fixed for good, like everything here."))
+                    (choice("rule", "Filter: the rule that decides", filter_choices(), fields.get("rule"), "It is fixed for good, like everything here."))
                     (choice("on_halt", "A charge that does not fit", ON_HALT, fields.get("on_halt"), ""))
                     (more(fields))
                     button { "Open the account" }
@@ -63,17 +63,14 @@ fn more(fields: &Fields) -> Markup {
     }
 }
 
-fn rule_choices() -> Vec<(&'static str, String)> {
-    let choice = |rule: FilterRule| (rule.name(), format!("{}: {}", rule.name(), rule.short()));
-    // The default stands last in the list of rules, and first here.
-    FilterRule::ALL.into_iter().rev().map(choice).collect()
+fn filter_choices() -> impl Iterator<Item = (&'static str, String)> {
+    rule_choices(FilterRule::ALL.map(|rule| (rule.name(), rule.short())))
 }
 
 /// Nothing chosen is the default, which depends on the budget: without a δ it is another rule.
-fn odometer_choices() -> Vec<(&'static str, String)> {
-    let choice = |rule: OdometerRule| (rule.name(), format!("{}: {}", rule.name(), rule.short()));
+fn odometer_choices() -> impl Iterator<Item = (&'static str, String)> {
     let default = ("", "the default for the budget".to_string());
-    std::iter::once(default).chain(OdometerRule::ALL.into_iter().rev().map(choice)).collect()
+    std::iter::once(default).chain(rule_choices(OdometerRule::ALL.map(|rule| (rule.name(), rule.short()))))
 }
 
 /// What happens to a charge that does not fit.
