@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use clap::Args;
-use taximeter_api::{NewToken, Role};
 use taximeter_gate::Gate;
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use taximeter_server::{Listener, Log, LogForm, Settings, State, TokenPlace, Tokens, runtime};
+use taximeter_service::{NewToken, Role};
 use taximeter_testing::Connection;
 
 use crate::ledger::load::analyst;

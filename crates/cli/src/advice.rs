@@ -2,7 +2,7 @@
 //! line's own.
 
 use taximeter_accounting::{Amount, Refusal};
-use taximeter_api::{Code, Problem};
+use taximeter_service::{Code, Problem};
 
 use crate::args::rule_parameters;
 

@@ -8,7 +8,7 @@ use taximeter_accounting::{
     Amount, Budget, Cost, CostForm, CostKind, Error, FilterParameters, FilterRule, FilterSpec, Given, Number,
     OdometerParameters, OdometerRule, OdometerSpec, OnHalt, Rounding,
 };
-use taximeter_api::{DeclaredCost, FilterRequest, OdometerRequest, specs};
+use taximeter_service::{DeclaredCost, FilterRequest, OdometerRequest, specs};
 
 use crate::output::{Failure, tell};
 

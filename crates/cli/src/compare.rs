@@ -10,7 +10,7 @@ use taximeter_accounting::reference::{FixedInAdvance, FixedRounds, GaussianRound
 use taximeter_accounting::{
     Amount, Budget, Cost, Filter, FilterRule, Odometer, OdometerRule, OdometerSpec, Reading, Rounding,
 };
-use taximeter_api::Computed;
+use taximeter_service::Computed;
 
 use crate::args::{CostArgs, Level, MechanismDelta, RuleArgs, flag};
 use crate::figure::{self, Axis, Kind, Line, Panel, spread};

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use taximeter_accounting::{Cost, Count, Declared, Error, Filter, FilterRule, Odometer, OnHalt, Reading, Verdict};
-use taximeter_api::{BalanceDocument, Computed};
+use taximeter_service::{BalanceDocument, Computed};
 
 use crate::advice;
 use crate::args::{BudgetArgs, FilterAndOdometerArgs};

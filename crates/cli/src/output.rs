@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use serde::Serialize;
-use taximeter_api::{Code, Problem};
+use taximeter_service::{Code, Problem};
 
 use crate::advice;
 
-pub use taximeter_api::words::{show_cost, show_count, show_number, show_share, thousands};
+pub use taximeter_service::words::{show_cost, show_count, show_number, show_share, thousands};
 
 /// The exit code for what a filter refused.
 pub const REFUSED: u8 = 3;

@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 use taximeter_accounting::reference::{FixedRounds, GaussianRounds};
 use taximeter_accounting::{Budget, Cost, Count, Filter, FilterRule, Refusal, Verdict};
-use taximeter_api::BudgetDocument;
+use taximeter_service::BudgetDocument;
 
 use crate::advice;
 use crate::args::{BudgetArgs, CostArgs, RuleArgs};

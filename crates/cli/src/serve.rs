@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use taximeter_api::{Code, Problem};
 use taximeter_gate::Gate;
 use taximeter_server::{Listener, Log, LogForm, Settings, State, Tls, TokenPlace, Tokens, runtime};
+use taximeter_service::{Code, Problem};
 
 use crate::gate::GateArgs;
 use crate::output::{Failure, tell};

@@ -6,8 +6,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use taximeter_api::{CreatedToken, NewToken, Role, TokenDocument};
 use taximeter_ledger::AccountName;
+use taximeter_service::{CreatedToken, NewToken, Role, TokenDocument};
 
 use crate::ledger::LedgerArgs;
 use crate::output::{Failure, print, print_line, tell, warn};

@@ -6,9 +6,9 @@ use std::time::Instant;
 use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
-use taximeter_api::{Code, Problem, Role, Sight, TokenDocument};
 use taximeter_gate::Gate;
 use taximeter_ledger::{AccountName, Error, Key, Ledger, Who};
+use taximeter_service::{Code, Problem, Role, Sight, TokenDocument};
 
 use crate::dashboard::SessionId;
 use crate::failure::Failure;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use taximeter_api::{Code, Problem, VerifyState};
+use taximeter_service::{Code, Problem, VerifyState};
 use tokio::time::{Instant, MissedTickBehavior, interval, interval_at};
 
 use crate::log::Event;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use taximeter_api::{Code, Problem};
+use taximeter_service::{Code, Problem};
 
 /// What kept a body from being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 //! Without a list, the holder of an owner's token could have the server try every address and port of its network, and learn from the
 //! errors what is there.
 
-use taximeter_api::{Code, Problem};
 use taximeter_gate::{Error, ErrorKind};
 use taximeter_ledger::Location;
 use taximeter_postgres::PostgresAddress;
+use taximeter_service::{Code, Problem};
 use tokio_postgres::config::Host;
 
 use crate::log::Event;

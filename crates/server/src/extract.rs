@@ -6,8 +6,8 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
-use taximeter_api::Code;
 use taximeter_ledger::{AccountName, Key};
+use taximeter_service::Code;
 
 use crate::body::read_whole;
 use crate::failure::Failure;

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use taximeter_api::{Code, Problem};
+use taximeter_service::{Code, Problem};
 
 use crate::trace::Trace;
 

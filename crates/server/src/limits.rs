@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use taximeter_api::Code;
+use taximeter_service::Code;
 
 use crate::failure::Failure;
 

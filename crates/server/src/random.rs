@@ -1,6 +1,6 @@
 //! Random numbers of the operating system, for what must not be guessed.
 
-use taximeter_api::{Code, Problem};
+use taximeter_service::{Code, Problem};
 
 /// A number of random bytes.
 pub(crate) fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], Problem> {

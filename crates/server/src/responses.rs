@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use taximeter_api::{Code, Problem};
+use taximeter_service::{Code, Problem};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
 use utoipa::{IntoResponses, ToSchema};
 

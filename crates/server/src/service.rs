@@ -15,7 +15,7 @@ use axum::http::{HeaderValue, Method, StatusCode, Version, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use hyper::body::Incoming;
-use taximeter_api::Code;
+use taximeter_service::Code;
 use tower::Service as _;
 
 use crate::failure::{Failure, discreet};

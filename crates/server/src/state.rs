@@ -122,7 +122,12 @@ impl Default for Settings {
 
 impl State {
     /// What a server needs. Blocks.
-    pub fn new(gate: Gate, tokens: Tokens, log: Log, settings: Settings) -> Result<Arc<State>, taximeter_api::Problem> {
+    pub fn new(
+        gate: Gate,
+        tokens: Tokens,
+        log: Log,
+        settings: Settings,
+    ) -> Result<Arc<State>, taximeter_service::Problem> {
         let uploads = Uploads::new(PathBuf::from(gate.catalog().folder()), settings.largest_upload)?;
         let events = Events::new(gate.ledger(), settings.streams);
         Ok(Arc::new(State {

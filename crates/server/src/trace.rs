@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::{MatchedPath, Request};
-use taximeter_api::{Role, TokenDocument};
+use taximeter_service::{Role, TokenDocument};
 
 use crate::listen::Newcomer;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use futures_util::StreamExt;
-use taximeter_api::{Code, Problem, Upload};
+use taximeter_service::{Code, Problem, Upload};
 use tempfile::{NamedTempFile, TempPath};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use taximeter_api::{Code, Problem, VerifyDocument, VerifyState};
 use taximeter_ledger::{Ledger, verify};
+use taximeter_service::{Code, Problem, VerifyDocument, VerifyState};
 
 use crate::log::{Event, Log};
 

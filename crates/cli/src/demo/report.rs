@@ -6,8 +6,8 @@ use plotters::prelude::SeriesLabelPosition;
 use serde::Serialize;
 use taximeter_accounting::reference::{FixedInAdvance, MixedRounds};
 use taximeter_accounting::{Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Verdict};
-use taximeter_api::{BudgetDocument, Computed};
 use taximeter_ledger::{Location, verify};
+use taximeter_service::{BudgetDocument, Computed};
 
 use super::Ride;
 use super::population::{DISTRICTS, Population};

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use taximeter_accounting::Rounding;
-use taximeter_api::{Code, Explanation, QuestionRequest, Role, TokenDocument};
 use taximeter_gate::{NoiseKind, Origin, Price};
 use taximeter_ledger::{AccountName, Key, Who};
+use taximeter_service::{Code, Explanation, QuestionRequest, Role, TokenDocument};
 
 use super::{GateArgs, explain, prompt, render};
 use crate::args::flag;

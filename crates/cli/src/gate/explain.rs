@@ -1,7 +1,7 @@
 //! What would come of a question, for people.
 
-use taximeter_api::{ExpectedAverageDocument, Explanation};
 use taximeter_ledger::AccountName;
+use taximeter_service::{ExpectedAverageDocument, Explanation};
 
 use super::render;
 use crate::ledger::receipt::what_fits;

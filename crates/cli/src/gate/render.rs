@@ -1,8 +1,8 @@
 //! Answers for people. They are read from the stored document, so that a repeated one looks the same.
 
 use serde_json::{Number as Decimal, Value as Json};
-use taximeter_api::{Computed, Problem};
 use taximeter_gate::{AnswerDocument, Estimate, Origin, PayingAccount};
+use taximeter_service::{Computed, Problem};
 
 use crate::ledger::show::{self, Lines};
 use crate::output::{Failure, show_number};

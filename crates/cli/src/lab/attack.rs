@@ -6,10 +6,10 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use taximeter_accounting::{Amount, Cost, Odometer, OdometerRule, Rounding};
-use taximeter_api::Computed;
 use taximeter_lab::engine::heuristics::Heuristic;
 use taximeter_lab::engine::stopping::stopping_time;
 use taximeter_lab::{Boundary, Sides};
+use taximeter_service::Computed;
 
 use crate::args::{Level, RuleArgs, flag};
 use crate::lab::usage;

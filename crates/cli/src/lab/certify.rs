@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_api::Computed;
 use taximeter_lab::certify::{Check, Claim, Effort, battery};
+use taximeter_service::Computed;
 
 use crate::lab::usage;
 use crate::output::{Failure, INTEGRITY_BROKEN, print_json, print_line, show_number};

@@ -8,13 +8,13 @@ use taximeter_accounting::reference::MixedRounds;
 use taximeter_accounting::{
     Amount, Budget, Cost, Filter, FilterRule, FilterSpec, Odometer, OdometerRule, OdometerSpec, OnHalt, Rounding,
 };
-use taximeter_api::Computed;
 use taximeter_lab::adversary::{Draining, Fixed, Greedy, Random, StoppingTime, Turning};
 use taximeter_lab::engine::filters::{Grid, most_squares};
 use taximeter_lab::monte_carlo::{Estimate, Experiment, Plan, Sampling, Tilts};
 use taximeter_lab::{
     AdaptParamComp, Adversary, Boundary, FixedParamComp, Mechanism, Nature, PrivacyFilterComp, Run, Sides, View, World,
 };
+use taximeter_service::Computed;
 
 use crate::args::flag;
 use crate::lab::usage;

@@ -6,8 +6,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use taximeter_accounting::{Amount, Budget, FilterRule, Rounding};
-use taximeter_api::Computed;
 use taximeter_lab::engine::filters::{Grid, Objective, Rule, WorstCase, worst};
+use taximeter_service::Computed;
 
 use crate::args::flag;
 use crate::lab::usage;

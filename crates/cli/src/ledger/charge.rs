@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Args;
-use taximeter_api::{ChargedOutcome, Refused};
 use taximeter_ledger::Key;
+use taximeter_service::{ChargedOutcome, Refused};
 
 use crate::ledger::mechanism::Mechanism;
 use crate::ledger::request::RequestArgs;

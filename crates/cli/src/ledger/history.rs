@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use taximeter_api::RecordDocument;
 use taximeter_ledger::{AccountName, Hash};
+use taximeter_service::RecordDocument;
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::show;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::{ArgGroup, Args, Subcommand};
 use serde::Serialize;
-use taximeter_api::LedgerDocument;
 use taximeter_ledger::{Position, Receipts, Restore, Restored, clear_alarm, restore};
+use taximeter_service::LedgerDocument;
 
 use crate::ledger::show::{Lines, number};
 use crate::ledger::{LedgerArgs, SignatureArgs};

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
-use taximeter_api::Charged;
+use taximeter_service::Charged;
 
 use crate::output::{Failure, NO_ANSWER, tell};
 

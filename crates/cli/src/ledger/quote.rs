@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use taximeter_accounting::Count;
-use taximeter_api::{Computed, QuoteDocument};
 use taximeter_ledger::Standing;
+use taximeter_service::{Computed, QuoteDocument};
 
 use crate::advice;
 use crate::ledger::LedgerArgs;

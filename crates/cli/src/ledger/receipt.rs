@@ -1,8 +1,8 @@
 //! What came of a charge, in words: a receipt with the accounts that paid, or a refusal.
 
 use taximeter_accounting::Cost;
-use taximeter_api::{ChargeRequest, Charged, ChargedOutcome, Paid, Refused};
 use taximeter_ledger::Privacy;
+use taximeter_service::{ChargeRequest, Charged, ChargedOutcome, Paid, Refused};
 
 use crate::advice;
 use crate::ledger::show::{self, Lines};
@@ -91,7 +91,7 @@ pub fn what_fits(asked: &[Cost], fits: Option<&[Cost]>, is_not_open: bool, is_al
         Some(fits) if is_all_seen => format!("{}, on all accounts", show::fitting(fits)),
         Some(fits) => format!("{}, on the accounts that you may see", show::fitting(fits)),
         None if is_not_open => "nothing: an account is not open".to_string(),
-        None if is_all_seen => taximeter_api::words::nothing_fits(asked).to_string(),
+        None if is_all_seen => taximeter_service::words::nothing_fits(asked).to_string(),
         None => "not known: it depends on an account that you may not see".to_string(),
     }
 }

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use taximeter_accounting::{Amount, Cost, Declared};
-use taximeter_api::{ChargeRequest, DeclaredCost};
 use taximeter_ledger::{AccountName, Key, Neighbours, Note, Unit, Who};
+use taximeter_service::{ChargeRequest, DeclaredCost};
 
 use crate::args::CostArgs;
 use crate::output::{Failure, tell};

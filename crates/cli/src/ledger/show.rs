@@ -1,11 +1,11 @@
 //! Accounts, what is left of them and what was charged, in words.
 
 use taximeter_accounting::{Amount, Cost, OnHalt};
-pub use taximeter_api::words::counted as number;
-use taximeter_api::{AccountDocument, BudgetDocument, Computed, FilterDocument};
 use taximeter_ledger::Standing;
+pub use taximeter_service::words::counted as number;
+use taximeter_service::{AccountDocument, BudgetDocument, Computed, FilterDocument};
 
-pub use taximeter_api::words::show_costs as costs;
+pub use taximeter_service::words::show_costs as costs;
 
 use crate::advice;
 use crate::output::{show_number, show_share, thousands};

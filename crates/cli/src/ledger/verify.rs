@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use taximeter_api::{PositionDocument, VerifyDocument};
+use taximeter_service::{PositionDocument, VerifyDocument};
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::show::{Lines, number};

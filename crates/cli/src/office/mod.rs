@@ -6,14 +6,14 @@ mod local;
 use std::io::Write;
 use std::path::PathBuf;
 
-use taximeter_api::{
+use taximeter_gate::{Origin, Registration, Rules};
+use taximeter_ledger::{AccountName, Key, LedgerId, Position, Who};
+use taximeter_service::{
     AccountDocument, AccountList, ChargeRequest, Charged, CheckedDataset, CloseRequest, Closed, CreatedToken,
     DatasetDocument, DatasetList, Explanation, FailedQuestionList, HistoryDocument, LedgerDocument, NewAccount,
     NewAnalystDocument, NewToken, Opened, QuestionRequest, QuoteDocument, Refused, RegisteredDocument, TokenDocument,
     TokenList, VerifyDocument,
 };
-use taximeter_gate::{Origin, Registration, Rules};
-use taximeter_ledger::{AccountName, Key, LedgerId, Position, Who};
 
 use crate::output::Failure;
 

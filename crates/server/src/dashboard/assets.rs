@@ -6,7 +6,7 @@ use axum::extract::Path;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use taximeter_accounting::{CostForm, CostKind};
-use taximeter_api::Code;
+use taximeter_service::Code;
 
 use crate::failure::Failure;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequest, Request};
-use taximeter_api::{Code, Problem};
 use taximeter_ledger::AccountName;
+use taximeter_service::{Code, Problem};
 
 use super::cookies::Cookie;
 use super::page::Bare;

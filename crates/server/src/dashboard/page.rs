@@ -3,7 +3,7 @@
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use taximeter_api::Code;
+use taximeter_service::Code;
 
 use super::assets;
 use super::fields::FORM_KEY;

@@ -8,7 +8,7 @@ use std::io;
 use axum::body::{Body, BodyDataStream, Bytes};
 use axum::http::{HeaderMap, header};
 use futures_util::stream::{Stream, StreamExt, unfold};
-use taximeter_api::Code;
+use taximeter_service::Code;
 
 use crate::extract::is_of_type;
 use crate::failure::Failure;

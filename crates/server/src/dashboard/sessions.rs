@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use taximeter_api::{Problem, TokenDocument};
+use taximeter_service::{Problem, TokenDocument};
 
 use crate::random::{random, random_digits};
 use crate::tokens::Tokens;
@@ -191,8 +191,8 @@ impl Sessions {
 
 #[cfg(test)]
 mod tests {
-    use taximeter_api::{NewToken, Role};
     use taximeter_ledger::{Ledger, Location, Options};
+    use taximeter_service::{NewToken, Role};
 
     use super::*;
     use crate::tokens::TokenPlace;

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
-use taximeter_api::{Code, Role};
+use taximeter_service::{Code, Role};
 
 use super::cookies::{Cookie, cookie};
 use super::fields::not_ours;

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use maud::{Markup, html};
-use taximeter_api::words::show_number;
 use taximeter_ledger::{AccountName, Standing};
+use taximeter_service::words::show_number;
 
 /// Warnings as sentences after a notice.
 pub(super) fn warnings(warnings: &[String]) -> String {
@@ -85,7 +85,7 @@ pub(super) fn until(now: Timestamp, then: Timestamp) -> String {
 
 /// So many of something, in the plural where there is not one.
 pub(super) fn count(number: u64, name: &str) -> String {
-    format!("{} {name}{}", taximeter_api::words::thousands(number), if number == 1 { "" } else { "s" })
+    format!("{} {name}{}", taximeter_service::words::thousands(number), if number == 1 { "" } else { "s" })
 }
 
 /// A time, to the second.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use axum::extract::MatchedPath;
 use jiff::Timestamp;
 use serde::Serialize;
-use taximeter_api::{Code, DAMAGED_WITNESS, TokenDocument, VerifyState};
 use taximeter_ledger::{Error, ErrorKind};
+use taximeter_service::{Code, DAMAGED_WITNESS, TokenDocument, VerifyState};
 
 use super::LogForm;
 

@@ -131,7 +131,7 @@ fn write_lines(form: LogForm, out: impl Write, entries: &Receiver<Entry>, droppe
 
 #[cfg(test)]
 mod tests {
-    use taximeter_api::Code;
+    use taximeter_service::Code;
     use taximeter_testing::Captured;
 
     use super::*;

@@ -3,11 +3,11 @@
 use axum::Json;
 use axum::http::StatusCode;
 use serde::Deserialize;
-use taximeter_api::{
+use taximeter_ledger::{Account, AccountName};
+use taximeter_service::{
     AccountDocument, AccountList, CloseRequest, Closed, HistoryDocument, NameSchema, NewAccount, Opened, blocked_by,
     warning,
 };
-use taximeter_ledger::{Account, AccountName};
 use utoipa::IntoParams;
 
 use super::at_most;
@@ -44,8 +44,8 @@ fn document(caller: &Caller, name: &AccountName) -> Result<AccountDocument, Fail
     let path = name.path().map(|above| AccountName::parse(above).and_then(|above| caller.ledger().account(&above)));
     let path: Vec<Account> = path.collect::<Result<_, _>>()?;
     let find = |name: &AccountName| path.iter().find(|account| account.name() == name);
-    let account =
-        find(name).ok_or_else(|| Failure::new(taximeter_api::Code::NoAccount, format!("account {name} not found")))?;
+    let account = find(name)
+        .ok_or_else(|| Failure::new(taximeter_service::Code::NoAccount, format!("account {name} not found")))?;
     Ok(AccountDocument::new(account, blocked_by(account, find), &caller.sight))
 }
 

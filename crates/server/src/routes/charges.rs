@@ -2,8 +2,8 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use taximeter_api::{ChargeRequest, Charged, ChargedOutcome, Code, Problem, QuoteDocument, Refused, Sight};
 use taximeter_ledger::{Charge, Error, ErrorKind, Key, Outcome, Refusal};
+use taximeter_service::{ChargeRequest, Charged, ChargedOutcome, Code, Problem, QuoteDocument, Refused, Sight};
 
 use crate::access::{Action, Caller, to_the_end};
 use crate::extract::{Body, IdempotencyKey};
@@ -119,9 +119,9 @@ mod tests {
 
     use axum::body::Body;
     use axum::extract::Request;
-    use taximeter_api::{NewAccount, NewToken, Role};
     use taximeter_gate::Gate;
     use taximeter_ledger::{AccountName, Ledger, Location, Options};
+    use taximeter_service::{NewAccount, NewToken, Role};
     use taximeter_testing::PATIENCE;
 
     use crate::state::State;

@@ -3,12 +3,12 @@
 use axum::Json;
 use axum::http::StatusCode;
 use serde::Deserialize;
-use taximeter_api::{
+use taximeter_gate::{BadRows, Data, Dataset, Registration};
+use taximeter_ledger::AccountName;
+use taximeter_service::{
     AccountDocument, CheckedDataset, DatasetDocument, DatasetList, FailedQuestionDocument, FailedQuestionList,
     NameSchema, NewAnalyst, NewAnalystDocument, NewData, NewDataset, Problem, RegisteredDocument, warning,
 };
-use taximeter_gate::{BadRows, Data, Dataset, Registration};
-use taximeter_ledger::AccountName;
 use utoipa::IntoParams;
 
 use crate::access::{Action, Caller};

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::body::{Body, Bytes};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use taximeter_api::{Code, LedgerDocument, VerifyDocument, WitnessDocument};
+use taximeter_service::{Code, LedgerDocument, VerifyDocument, WitnessDocument};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::middleware::map_request;
 use axum::response::{IntoResponse, Response};
-use taximeter_api::Code;
+use taximeter_service::Code;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use taximeter_api::Code;
+use taximeter_service::Code;
 
 use crate::access::{Action, Caller};
 use crate::events;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use axum::Json;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use taximeter_api::{AnswerDocument, Code, Explanation, Problem, QuestionRequest, Role};
 use taximeter_gate::{Answer, ErrorKind, Origin, Outcome, Prepared, Request};
 use taximeter_ledger::{AccountName, Key};
+use taximeter_service::{AnswerDocument, Code, Explanation, Problem, QuestionRequest, Role};
 
 use super::charges::{of_key, refused, seen};
 use super::datasets::find;

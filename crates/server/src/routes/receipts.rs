@@ -2,8 +2,8 @@
 
 use axum::Json;
 use serde::Deserialize;
-use taximeter_api::{Code, ReceiptDocument, Sight};
 use taximeter_ledger::{Key, Receipt};
+use taximeter_service::{Code, ReceiptDocument, Sight};
 use utoipa::IntoParams;
 
 use crate::access::{Action, Caller};

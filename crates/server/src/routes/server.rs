@@ -7,7 +7,7 @@ use axum::extract::State as Shared;
 use axum::http::header;
 use axum::response::IntoResponse;
 use serde::Serialize;
-use taximeter_api::Code;
+use taximeter_service::Code;
 use utoipa::ToSchema;
 
 use crate::failure::Failure;

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use taximeter_api::{CreatedToken, NewToken, TokenDocument, TokenList, WhoAmI, warning};
+use taximeter_service::{CreatedToken, NewToken, TokenDocument, TokenList, WhoAmI, warning};
 
 use crate::access::{Action, Caller};
 use crate::extract::{Body, Segment};

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
-use taximeter_api::{Code, Upload};
+use taximeter_service::{Code, Upload};
 
 use crate::access::{Action, Caller};
 use crate::extract::is_of_type;

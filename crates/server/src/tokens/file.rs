@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
-use taximeter_api::{Code, Problem, TokenDocument};
 use taximeter_ledger::LedgerId;
+use taximeter_service::{Code, Problem, TokenDocument};
 
 use super::secret::TokenId;
 use super::{Store, StoreState, StoredToken};

@@ -1,8 +1,8 @@
 //! What a token may be made with.
 
 use jiff::{SignedDuration, Timestamp, Unit};
-use taximeter_api::{NewToken, Problem, Role, TokenDocument};
 use taximeter_ledger::AccountName;
+use taximeter_service::{NewToken, Problem, Role, TokenDocument};
 
 use super::secret::TokenId;
 

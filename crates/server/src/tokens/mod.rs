@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use jiff::Timestamp;
-use taximeter_api::{Code, CreatedToken, NewToken, Problem, TokenDocument};
 use taximeter_ledger::{LedgerId, Location};
+use taximeter_service::{Code, CreatedToken, NewToken, Problem, TokenDocument};
 
 use self::file::FileStore;
 use self::grant::{grant, whole_seconds};

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use taximeter_api::{Code, Problem, TokenDocument};
 use taximeter_ledger::LedgerId;
 use taximeter_postgres::{Connection, PostgresAddress, SessionError, SessionSetup};
+use taximeter_service::{Code, Problem, TokenDocument};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use taximeter_api::Problem;
+use taximeter_service::Problem;
 
 use crate::random::random;
 

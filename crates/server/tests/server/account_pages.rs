@@ -6,10 +6,10 @@ use axum::body::Body;
 use axum::http::{Request, header};
 use serde_json::Value;
 use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt};
-use taximeter_api::{NewToken, Role};
 use taximeter_gate::Gate;
 use taximeter_ledger::{AccountSpec, Charge, Key, Ledger, Location, Note, Options, Outcome, Privacy, Who};
 use taximeter_server::{Log, LogForm, Service, Settings, State, TokenPlace, Tokens};
+use taximeter_service::{NewToken, Role};
 
 /// A page once everything that it shows of the past was read.
 async fn settled(visit: &mut Visit<'_>, path: &str) -> String {

@@ -398,7 +398,7 @@ async fn the_document_describes_everything_and_points_nowhere_else() {
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
     assert_eq!(document["info"]["title"], "Taximeter");
     assert_eq!(document["components"]["securitySchemes"]["token"]["scheme"], "bearer");
-    for code in taximeter_api::Code::ALL {
+    for code in taximeter_service::Code::ALL {
         assert!(document["info"]["description"].as_str().unwrap().contains(&format!("`{}`", code.name())));
     }
     let schemas = document["components"]["schemas"].as_object().unwrap();

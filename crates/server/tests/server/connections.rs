@@ -5,10 +5,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use taximeter_api::{Code, NewToken, Problem, Role};
 use taximeter_gate::Gate;
 use taximeter_ledger::{Ledger, Location, Options};
 use taximeter_server::{Listener, Log, LogForm, Settings, State, Tls, TokenPlace, Tokens};
+use taximeter_service::{Code, NewToken, Problem, Role};
 use taximeter_testing::{Captured, PATIENCE, wait_until};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;

@@ -6,7 +6,7 @@ use crate::house::visit::Visit;
 use crate::house::{House, Reply};
 use axum::body::Body;
 use serde_json::Value;
-use taximeter_api::words::show_number;
+use taximeter_service::words::show_number;
 
 /// Whoever looks, in the order of the columns.
 const VISITORS: [&str; 6] = ["nobody", "owner", "auditor", "alice", "above", "bob"];

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
-use taximeter_api::{Code, NewToken, Role};
 use taximeter_ledger::{AccountName, Ledger, LedgerId, Location, Options};
 use taximeter_server::{TokenPlace, Tokens};
+use taximeter_service::{Code, NewToken, Role};
 use tempfile::TempDir;
 
 /// A ledger whose tokens are in a file.

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use taximeter_api::SchemaDocument;
 use taximeter_gate::{Declaration, PrivacyUnit};
 use taximeter_ledger::Neighbours;
+use taximeter_service::SchemaDocument;
 
 use crate::output::Failure;
 

@@ -1,7 +1,7 @@
 //! What came of a registration, in words.
 
-use taximeter_api::{BadRowDocument, ImportedDocument, RegisteredDocument};
 use taximeter_gate::PrivacyUnit;
+use taximeter_service::{BadRowDocument, ImportedDocument, RegisteredDocument};
 
 use super::show::{LIVE, column_table};
 use crate::ledger::show::{Lines, fixed_lines, number};

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::Value as Json;
-use taximeter_api::{AccountDocument, CheckedDataset, DatasetDocument, FailedQuestionDocument, SchemaDocument};
 use taximeter_gate::Value;
 use taximeter_ledger::AccountName;
+use taximeter_service::{AccountDocument, CheckedDataset, DatasetDocument, FailedQuestionDocument, SchemaDocument};
 
 use crate::gate::GateArgs;
 use crate::ledger::show::{Lines, account_lines, is_unknown, reading, share, to_the_second};

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use taximeter_api::CloseRequest;
 use taximeter_ledger::AccountName;
+use taximeter_service::CloseRequest;
 
 use crate::ledger::{LedgerArgs, SignatureArgs};
 use crate::output::{Failure, print};

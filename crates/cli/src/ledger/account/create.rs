@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::{ArgGroup, Args};
 use taximeter_accounting::FilterRule;
-use taximeter_api::{FilterRequest, NewAccount, OdometerRequest};
 use taximeter_ledger::{AccountName, Neighbours, Unit};
+use taximeter_service::{FilterRequest, NewAccount, OdometerRequest};
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::account::rules::AccountRulesArgs;

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::process::ExitCode;
 
 use clap::Args;
-use taximeter_api::AccountDocument;
 use taximeter_ledger::AccountName;
+use taximeter_service::AccountDocument;
 
 use crate::ledger::LedgerArgs;
 use crate::ledger::show;

@@ -5,11 +5,11 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use serde::Deserialize;
-use taximeter_api::{
+use taximeter_ledger::{AccountName, Key, LedgerId, Position};
+use taximeter_service::{
     AccountDocument, AccountList, ChargeRequest, CloseRequest, Closed, Code, HistoryDocument, LedgerDocument,
     NewAccount, Opened, PositionDocument, Problem, QuoteDocument, VerifyDocument, VerifyState,
 };
-use taximeter_ledger::{AccountName, Key, LedgerId, Position};
 
 use super::exchange::Call;
 use super::{Client, part};

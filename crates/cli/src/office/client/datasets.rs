@@ -3,13 +3,13 @@
 use std::fs::{DirBuilder, File};
 use std::path::{Path, PathBuf};
 
-use taximeter_api::{
+use taximeter_gate::{BadRows, Data, Origin, Registration, Rules};
+use taximeter_ledger::{AccountName, Key, Who};
+use taximeter_service::{
     AmountDocument, CheckedDataset, Code, DatasetDocument, DatasetList, Explanation, FailedQuestionList, FilterRequest,
     NewAnalyst, NewAnalystDocument, NewData, NewDataset, OdometerRequest, Problem, QuestionRequest, RegisteredDocument,
     Role, SchemaDocument, TokenDocument, Upload, WhoAmI,
 };
-use taximeter_gate::{BadRows, Data, Origin, Registration, Rules};
-use taximeter_ledger::{AccountName, Key, Who};
 
 use super::exchange::{Answer, Call};
 use super::{Client, part};

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use taximeter_api::{Code, Problem};
 use taximeter_gate::LONGEST_TIMEOUT;
 use taximeter_ledger::Key;
+use taximeter_service::{Code, Problem};
 use ureq::http::{HeaderMap, Method, Request, Response};
 use ureq::{AsSendBody, Body, Error, SendBody, Timeout};
 

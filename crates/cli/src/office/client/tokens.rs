@@ -1,6 +1,6 @@
 //! Tokens at a server.
 
-use taximeter_api::{CreatedToken, NewToken, TokenDocument, TokenList};
+use taximeter_service::{CreatedToken, NewToken, TokenDocument, TokenList};
 
 use super::Client;
 use super::exchange::Call;

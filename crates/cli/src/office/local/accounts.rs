@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use taximeter_api::{
+use taximeter_ledger::{AccountName, Error, ErrorKind, Key, Ledger, LedgerId, Outcome, Position, verify};
+use taximeter_service::{
     AccountDocument, AccountList, ChargeRequest, Charged, ChargedOutcome, CloseRequest, Closed, HistoryDocument,
     LedgerDocument, NewAccount, Opened, QuoteDocument, Refused, Sight, VerifyDocument, WitnessDocument, blocked_by,
     warning,
 };
-use taximeter_ledger::{AccountName, Error, ErrorKind, Key, Ledger, LedgerId, Outcome, Position, verify};
 
 use super::Local;
 use crate::office::{Accounts, ChargeOutcome};

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use taximeter_api::{
+use taximeter_gate::{Catalog, Dataset, Outcome, Prepared, Registered, Registration, Request, Rules};
+use taximeter_ledger::{Account, AccountName, Key, Who};
+use taximeter_service::{
     AccountDocument, CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument,
     Problem, QuestionRequest, Refused, RegisteredDocument, Sight, TokenDocument, warning,
 };
-use taximeter_gate::{Catalog, Dataset, Outcome, Prepared, Registered, Registration, Request, Rules};
-use taximeter_ledger::{Account, AccountName, Key, Who};
 
 use super::Local;
 use super::accounts::share;

@@ -7,9 +7,9 @@ mod tokens;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use taximeter_api::DAMAGED_WITNESS;
 use taximeter_gate::{Catalog, Gate, folder_beside};
 use taximeter_ledger::{Ledger, Location, Options, Reader};
+use taximeter_service::DAMAGED_WITNESS;
 
 use crate::ledger::variable;
 use crate::output::{Failure, tell};

@@ -1,6 +1,6 @@
 //! Axes with round numbers.
 
-use taximeter_api::words::thousands;
+use taximeter_service::words::thousands;
 
 use super::HEIGHT;
 

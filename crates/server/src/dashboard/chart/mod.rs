@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 use taximeter_accounting::Amount;
-use taximeter_api::words::thousands;
+use taximeter_service::words::thousands;
 
 use self::axis::Axis;
 use super::words::{count, percent, reading, time};

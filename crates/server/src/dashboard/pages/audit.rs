@@ -7,8 +7,8 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use taximeter_api::words::thousands;
-use taximeter_api::{LedgerDocument, PositionDocument, VerifyDocument, VerifyState};
+use taximeter_service::words::thousands;
+use taximeter_service::{LedgerDocument, PositionDocument, VerifyDocument, VerifyState};
 
 use crate::dashboard::fields::Fields;
 use crate::dashboard::page::Section;

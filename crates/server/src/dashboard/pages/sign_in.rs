@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use taximeter_api::Code;
+use taximeter_service::Code;
 
 use crate::dashboard::cookies::Cookie;
 use crate::dashboard::fields::{FORM_KEY, Fields};

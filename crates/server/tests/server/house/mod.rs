@@ -12,10 +12,10 @@ use axum::http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use taximeter_accounting::{Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
-use taximeter_api::{NewToken, Role};
 use taximeter_gate::{Data, Declaration, Gate, Registration, Rules};
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use taximeter_server::{Log, LogForm, Service, Settings, State, TokenPlace, Tokens};
+use taximeter_service::{NewToken, Role};
 use taximeter_testing::PATIENCE;
 
 /// A server with its folder.

@@ -1,9 +1,9 @@
 //! The accounts right below one.
 
 use maud::{Markup, html};
-use taximeter_api::words::thousands;
-use taximeter_api::{AccountEvent, Sight};
 use taximeter_ledger::{AccountName, Error, Ledger};
+use taximeter_service::words::thousands;
+use taximeter_service::{AccountEvent, Sight};
 
 use crate::access::Caller;
 use crate::dashboard::gauge::gauge;

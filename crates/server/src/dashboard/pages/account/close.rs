@@ -2,8 +2,8 @@
 
 use axum::response::Response;
 use maud::{Markup, html};
-use taximeter_api::{CloseRequest, Code};
 use taximeter_ledger::{AccountName, Note};
+use taximeter_service::{CloseRequest, Code};
 
 use crate::dashboard::fields::Fields;
 use crate::dashboard::page::Section;

@@ -8,8 +8,8 @@ use axum::extract::Path;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
-use taximeter_api::{Code, HistoryDocument};
 use taximeter_ledger::AccountName;
+use taximeter_service::{Code, HistoryDocument};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::access::Caller;

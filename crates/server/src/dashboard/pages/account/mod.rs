@@ -15,9 +15,9 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use jiff::Timestamp;
 use maud::{Markup, html};
-use taximeter_api::AccountDocument;
-use taximeter_api::words::thousands;
 use taximeter_ledger::{AccountName, Standing};
+use taximeter_service::AccountDocument;
+use taximeter_service::words::thousands;
 
 use crate::access::Action;
 use crate::dashboard::chart::Chart;

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use taximeter_accounting::{FilterRule, OdometerRule, OnHalt};
-use taximeter_api::{AccountDocument, FilterDocument, OdometerDocument};
+use taximeter_service::{AccountDocument, FilterDocument, OdometerDocument};
 
 use crate::dashboard::rules;
 

@@ -1,8 +1,8 @@
 //! Who spent what of an account.
 
 use maud::{Markup, html};
-use taximeter_api::AccountDocument;
-use taximeter_api::words::{show_number, thousands};
+use taximeter_service::AccountDocument;
+use taximeter_service::words::{show_number, thousands};
 
 use super::history;
 use crate::dashboard::table::Table;

@@ -4,8 +4,8 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde_json::Number as JsonNumber;
-use taximeter_api::words::show_cost;
-use taximeter_api::{AnswerAccount, AnswerDocument, Code, Problem};
+use taximeter_service::words::show_cost;
+use taximeter_service::{AnswerAccount, AnswerDocument, Code, Problem};
 
 use super::bars::bars;
 use super::kept::{self, Asked};

@@ -1,9 +1,9 @@
 //! One's own earlier answers, newest first.
 
 use maud::{Markup, html};
-use taximeter_api::AnswerDocument;
-use taximeter_api::words::show_costs;
 use taximeter_ledger::Charge;
+use taximeter_service::AnswerDocument;
+use taximeter_service::words::show_costs;
 
 use super::answer;
 use super::kept::{self, Asked};

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, Cost};
-use taximeter_api::words::show_cost;
-use taximeter_api::{ChargeRequest, DeclaredCost, Explanation, Refused};
+use taximeter_service::words::show_cost;
+use taximeter_service::{ChargeRequest, DeclaredCost, Explanation, Refused};
 
 use super::form;
 use crate::access::Action;

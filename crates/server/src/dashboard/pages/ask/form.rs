@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, CostKind, FilterRule};
-use taximeter_api::{NoiseName, OfferedAmount, PriceDocument, QuestionRequest};
 use taximeter_ledger::{AccountName, Key};
+use taximeter_service::{NoiseName, OfferedAmount, PriceDocument, QuestionRequest};
 
 use super::{Desk, schema};
 use crate::dashboard::fields::Fields;

@@ -1,9 +1,9 @@
 //! One's own answers that are stored, as far as they were released.
 
 use jiff::Timestamp;
-use taximeter_api::{AnswerDocument, Code, Problem};
 use taximeter_gate::StoredAnswer;
 use taximeter_ledger::{Charge, Event, Key};
+use taximeter_service::{AnswerDocument, Code, Problem};
 
 use crate::access::{Action, Caller};
 use crate::dashboard::visitor::Visitor;

@@ -18,9 +18,9 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::get;
 use maud::{Markup, html};
-use taximeter_api::{AccountDocument, AnswerDocument, Code, DatasetDocument};
 use taximeter_gate::Origin;
 use taximeter_ledger::{AccountName, Key};
+use taximeter_service::{AccountDocument, AnswerDocument, Code, DatasetDocument};
 
 use super::cost::{new_key, next_key, sent_before, sent_key, with_status, wrong};
 use crate::access::Action;

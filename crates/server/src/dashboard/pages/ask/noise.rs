@@ -1,8 +1,8 @@
 //! The noise on each number, of an answer or before one.
 
 use maud::{Markup, html};
-use taximeter_api::ExplainedPartDocument;
-use taximeter_api::words::show_cost;
+use taximeter_service::ExplainedPartDocument;
+use taximeter_service::words::show_cost;
 
 use super::stored::{grouped, scale};
 use crate::dashboard::table::Table;

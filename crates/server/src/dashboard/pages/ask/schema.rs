@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 use serde_json::Value as Json;
-use taximeter_api::{ColumnDocument, DatasetDocument, SchemaDocument};
 use taximeter_ledger::Neighbours;
+use taximeter_service::{ColumnDocument, DatasetDocument, SchemaDocument};
 
 use crate::dashboard::table::Table;
 

@@ -1,8 +1,8 @@
 //! A stored answer, read for people: its numbers are shown in the digits that they were released with.
 
 use serde_json::Value as Json;
-use taximeter_api::words::show_number;
-use taximeter_api::{AnswerColumn, AnswerDocument};
+use taximeter_service::words::show_number;
+use taximeter_service::{AnswerColumn, AnswerDocument};
 
 /// The numbers of one column, one for every group.
 pub(super) struct Series<'a> {
@@ -106,7 +106,7 @@ pub(super) fn grouped(number: &str) -> String {
     let (whole, fraction) =
         digits.split_once('.').map_or((digits, String::new()), |(whole, rest)| (whole, format!(".{rest}")));
     match whole.parse() {
-        Ok(whole) => format!("{sign}{}{fraction}", taximeter_api::words::thousands(whole)),
+        Ok(whole) => format!("{sign}{}{fraction}", taximeter_service::words::thousands(whole)),
         Err(_) => number.to_string(),
     }
 }

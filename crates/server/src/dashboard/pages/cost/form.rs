@@ -2,8 +2,8 @@
 
 use maud::{Markup, Render, html};
 use taximeter_accounting::{Cost, Declared};
-use taximeter_api::{AccountDocument, ChargeRequest, Code, DeclaredCost};
 use taximeter_ledger::{AccountName, Charge, Key, Note};
+use taximeter_service::{AccountDocument, ChargeRequest, Code, DeclaredCost};
 
 use super::kinds;
 use crate::access::Action;

@@ -38,7 +38,7 @@ pub(super) fn cost(fields: &Fields) -> Result<Declared, Failure> {
             _ => fields.required(number.name, number.label)?,
         };
         let parsed = Amount::parse(text, number.rounding)
-            .map_err(|error| Failure::new(taximeter_api::Code::BadRequest, format!("{}: {error}", number.label)))?;
+            .map_err(|error| Failure::new(taximeter_service::Code::BadRequest, format!("{}: {error}", number.label)))?;
         rounded |= parsed.rounded;
         amounts.push(parsed.amount);
     }

@@ -12,9 +12,9 @@ use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router};
 use maud::{Markup, html};
-use taximeter_api::words::show_costs;
-use taximeter_api::{AccountDocument, ChargedOutcome, Code};
 use taximeter_ledger::{AccountName, Key};
+use taximeter_service::words::show_costs;
+use taximeter_service::{AccountDocument, ChargedOutcome, Code};
 
 use self::form::Asked;
 pub(super) use self::form::payer;

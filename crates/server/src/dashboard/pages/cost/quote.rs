@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 use taximeter_accounting::{Cost, Count};
-use taximeter_api::words::{nothing_fits, show_cost, show_costs, show_count};
-use taximeter_api::{Computed, QuoteDocument, QuotedAccountDocument, Refused};
 use taximeter_ledger::{AccountName, Standing};
+use taximeter_service::words::{nothing_fits, show_cost, show_costs, show_count};
+use taximeter_service::{Computed, QuoteDocument, QuotedAccountDocument, Refused};
 
 use crate::dashboard::gauge::gauge;
 use crate::dashboard::words;

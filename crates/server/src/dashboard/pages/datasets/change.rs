@@ -2,8 +2,8 @@
 
 use axum::extract::Request;
 use axum::response::Response;
-use taximeter_api::{NewAnalyst, NewDataset};
 use taximeter_ledger::AccountName;
+use taximeter_service::{NewAnalyst, NewDataset};
 
 use super::dataset::content;
 use super::declare::filter;

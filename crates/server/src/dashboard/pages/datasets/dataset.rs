@@ -2,8 +2,8 @@
 
 use axum::response::Response;
 use maud::{Markup, html};
-use taximeter_api::{ColumnDocument, DatasetDocument, SchemaDocument};
 use taximeter_ledger::AccountName;
+use taximeter_service::{ColumnDocument, DatasetDocument, SchemaDocument};
 
 use super::declare::budget_fields;
 use super::{analysts, left, path, protects, rows, who_asks};

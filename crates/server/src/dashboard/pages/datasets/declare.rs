@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, FilterRule};
-use taximeter_api::{BudgetDocument, Code, FilterRequest, Problem, SchemaDocument};
 use taximeter_gate::{Declaration, PrivacyUnit};
 use taximeter_ledger::Neighbours;
+use taximeter_service::{BudgetDocument, Code, FilterRequest, Problem, SchemaDocument};
 
 use crate::dashboard::fields::Fields;
 use crate::dashboard::form::{Input, check, choice, lines, rule_choices};

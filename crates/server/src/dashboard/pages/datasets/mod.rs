@@ -12,9 +12,9 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use taximeter_api::words::thousands;
-use taximeter_api::{AccountDocument, DatasetDocument, FailedQuestionDocument, Role};
 use taximeter_ledger::AccountName;
+use taximeter_service::words::thousands;
+use taximeter_service::{AccountDocument, DatasetDocument, FailedQuestionDocument, Role};
 
 use crate::access::Action;
 use crate::dashboard::gauge::gauge;

@@ -1,7 +1,7 @@
 //! What came of a registration, in words for its owner.
 
-use taximeter_api::words::thousands;
-use taximeter_api::{ImportedDocument, RegisteredDocument};
+use taximeter_service::words::thousands;
+use taximeter_service::{ImportedDocument, RegisteredDocument};
 
 use crate::dashboard::words::warnings;
 

@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::Request;
 use axum::response::Response;
 use maud::{Markup, html};
-use taximeter_api::{Code, CsvFormDocument, NewData, NewDataset};
 use taximeter_ledger::AccountName;
+use taximeter_service::{Code, CsvFormDocument, NewData, NewDataset};
 
 use super::dataset::file_fields;
 use super::declare::{budget_fields, declaration_fields, filter, rule_field, schema};

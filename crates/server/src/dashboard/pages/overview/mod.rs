@@ -10,9 +10,9 @@ use axum::response::{Redirect, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use serde::Deserialize;
-use taximeter_api::words::thousands;
-use taximeter_api::{RefusedEvent, Sight};
 use taximeter_ledger::RefusedCharge;
+use taximeter_service::words::thousands;
+use taximeter_service::{RefusedEvent, Sight};
 
 use self::tree::Tree;
 use crate::access::Action;

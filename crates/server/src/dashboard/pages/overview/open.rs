@@ -3,8 +3,8 @@
 use axum::response::Response;
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, FilterRule, OdometerRule, OnHalt};
-use taximeter_api::{BudgetDocument, Code, FilterRequest, NewAccount, OdometerRequest};
 use taximeter_ledger::{AccountName, Neighbours, Unit};
+use taximeter_service::{BudgetDocument, Code, FilterRequest, NewAccount, OdometerRequest};
 
 use super::TITLE;
 use crate::dashboard::fields::Fields;

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 use maud::{Markup, html};
-use taximeter_api::words::thousands;
-use taximeter_api::{AccountDocument, AccountList, Sight};
 use taximeter_ledger::{Account, AccountName, Ledger};
+use taximeter_service::words::thousands;
+use taximeter_service::{AccountDocument, AccountList, Sight};
 
 use super::Asked;
 use crate::dashboard::gauge::gauge;

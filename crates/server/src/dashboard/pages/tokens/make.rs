@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
-use taximeter_api::{Code, CreatedToken, NewToken, Role};
 use taximeter_ledger::{AccountName, Key};
+use taximeter_service::{Code, CreatedToken, NewToken, Role};
 
 use super::{TITLE, content, revoke};
 use crate::access::Action;

@@ -10,8 +10,8 @@ use axum::response::Response;
 use axum::routing::get;
 use jiff::Timestamp;
 use maud::{Markup, html};
-use taximeter_api::{Role, TokenDocument};
 use taximeter_ledger::AccountName;
+use taximeter_service::{Role, TokenDocument};
 
 use crate::dashboard::fields::Fields;
 use crate::dashboard::page::Section;

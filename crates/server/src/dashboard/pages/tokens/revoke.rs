@@ -4,7 +4,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
-use taximeter_api::{Code, Role, TokenDocument};
+use taximeter_service::{Code, Role, TokenDocument};
 
 use super::{Standing, standing, what_is_seen};
 use crate::dashboard::cookies::Cookie;

@@ -1,7 +1,7 @@
 //! Which records of a history are wanted.
 
-use taximeter_api::{Code, RecordDocument};
 use taximeter_ledger::AccountName;
+use taximeter_service::{Code, RecordDocument};
 
 use crate::dashboard::fields::Fields;
 use crate::dashboard::words::account_path;

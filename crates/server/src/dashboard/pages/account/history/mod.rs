@@ -4,9 +4,9 @@ mod filter;
 mod search;
 
 use maud::{Markup, html};
-use taximeter_api::words::{show_costs, thousands};
-use taximeter_api::{AccountDocument, RecordDocument};
 use taximeter_ledger::AccountName;
+use taximeter_service::words::{show_costs, thousands};
+use taximeter_service::{AccountDocument, RecordDocument};
 
 use self::filter::{Filter, WHATS};
 use self::search::{Part, find};

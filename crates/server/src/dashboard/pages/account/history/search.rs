@@ -1,6 +1,6 @@
 //! Looking for records of an account: never at more of them than one page may cost.
 
-use taximeter_api::{AccountDocument, RecordDocument};
+use taximeter_service::{AccountDocument, RecordDocument};
 
 use super::filter::Filter;
 use crate::dashboard::visitor::Visitor;

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt};
-use taximeter_api::{
+use taximeter_ledger::{AccountName, AccountSpec, Charge, Key, Ledger, Location, Options, Outcome, Privacy};
+use taximeter_service::{
     AccountList, AnswerDocument, Charged, ChargedOutcome, Code, HistoryDocument, Problem, QuoteDocument,
     ReceiptDocument, Refused, Sight,
 };
-use taximeter_ledger::{AccountName, AccountSpec, Charge, Key, Ledger, Location, Options, Outcome, Privacy};
 
 fn name(text: &str) -> AccountName {
     AccountName::parse(text).unwrap()

@@ -10,11 +10,11 @@ use taximeter_ledger::{
 };
 use utoipa::ToSchema;
 
-use crate::journal::{RawRecord, raw_record};
-use crate::number::Computed;
-use crate::problem::Problem;
-use crate::rules::{FilterRequest, OdometerRequest, filter_parameters, named, odometer_parameters};
-use crate::sight::Sight;
+use crate::documents::journal::{RawRecord, raw_record};
+use crate::documents::number::Computed;
+use crate::documents::problem::Problem;
+use crate::documents::rules::{FilterRequest, OdometerRequest, filter_parameters, named, odometer_parameters};
+use crate::documents::sight::Sight;
 
 /// Everything about an account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -286,7 +286,7 @@ impl NewAccount {
     pub fn spec(&self, above: Option<&Account>) -> Result<AccountSpec, Problem> {
         let privacy = above.map_or_else(Privacy::default, |account| account.privacy().clone());
         let (filter, odometer) =
-            crate::rules::specs(self.filter.as_ref(), self.odometer.as_ref(), FilterRule::default())?;
+            crate::documents::rules::specs(self.filter.as_ref(), self.odometer.as_ref(), FilterRule::default())?;
         Ok(AccountSpec {
             name: self.account.clone(),
             privacy: Privacy {

@@ -13,12 +13,12 @@ use taximeter_gate::{
 use taximeter_ledger::{Account, AccountName, Neighbours};
 use utoipa::ToSchema;
 
-use crate::account::AccountDocument;
-use crate::cost::AmountDocument;
-use crate::problem::Problem;
-use crate::rules::{FilterRequest, OdometerRequest, specs};
-use crate::sight::Sight;
-use crate::text::{NumberSchema, PartSchema};
+use crate::documents::account::AccountDocument;
+use crate::documents::cost::AmountDocument;
+use crate::documents::problem::Problem;
+use crate::documents::rules::{FilterRequest, OdometerRequest, specs};
+use crate::documents::sight::Sight;
+use crate::documents::text::{NumberSchema, PartSchema};
 
 /// A dataset, as far as it may be seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -264,7 +264,7 @@ impl DatasetDocument {
             schema: SchemaDocument::new(&dataset.schema),
             account: account.filter(|_| sight.sees(&dataset.name)).map(|account| {
                 let find = |name: &AccountName| accounts.iter().find(|account| account.name() == name);
-                AccountDocument::new(account, crate::account::blocked_by(account, find), sight)
+                AccountDocument::new(account, crate::documents::account::blocked_by(account, find), sight)
             }),
             analysts: analysts.into_iter().filter(|name| sight.sees(name)).cloned().collect(),
         }

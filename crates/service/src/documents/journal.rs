@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use taximeter_ledger::{Event, Hash, LedgerId, Position, Receipt, Verified};
 use utoipa::ToSchema;
 
-use crate::sight::Sight;
+use crate::documents::sight::Sight;
 
 /// A journal record, in the bytes that its hash is of.
 pub type RawRecord = Box<RawValue>;

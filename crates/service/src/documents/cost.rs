@@ -10,7 +10,7 @@ use utoipa::openapi::schema::{AdditionalProperties, Object, ObjectBuilder, OneOf
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::text::text;
+use crate::documents::text::text;
 
 /// A cost as it is declared: read from its text, and rounded up where it has more digits than an amount keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,26 +1,23 @@
-//! The documents that commands print and the server speaks, and who may see what of them.
+//! What is asked and what is answered: one form for each thing, whether it comes from a file or over the network.
 //!
-//! One form for each thing, whether it comes from a file or over the network: a command shows what it got without asking where from.
-//! Every document about accounts is made for a [`Sight`], so that what somebody may not see never leaves this place.
+//! Every document about accounts is made for a [`Sight`], so that it never holds what its reader may not see.
 
-#![forbid(unsafe_code)]
-
-mod account;
-mod answer;
-mod charge;
-mod cost;
-mod dataset;
-mod event;
-mod history;
-mod journal;
-mod number;
-mod problem;
-mod question;
-mod quote;
-mod rules;
-mod sight;
-mod text;
-mod token;
+pub(crate) mod account;
+pub(crate) mod answer;
+pub(crate) mod charge;
+pub(crate) mod cost;
+pub(crate) mod dataset;
+pub(crate) mod event;
+pub(crate) mod history;
+pub(crate) mod journal;
+pub(crate) mod number;
+pub(crate) mod problem;
+pub(crate) mod question;
+pub(crate) mod quote;
+pub(crate) mod rules;
+pub(crate) mod sight;
+pub(crate) mod text;
+pub(crate) mod token;
 pub mod warning;
 pub mod words;
 

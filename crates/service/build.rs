@@ -2,22 +2,22 @@
 
 /// A type, and what describes it.
 const SCHEMAS: [(&str, &str); 17] = [
-    ("AccountName", "crate::text::NameSchema"),
-    ("Amount", "crate::cost::AmountDocument"),
+    ("AccountName", "crate::documents::text::NameSchema"),
+    ("Amount", "crate::documents::cost::AmountDocument"),
     ("Computed", "f64"),
-    ("Cost", "crate::cost::CostSchema"),
-    ("DeclaredCost", "crate::cost::DeclaredCostSchema"),
-    ("FilterRule", "crate::rules::FilterRuleSchema"),
+    ("Cost", "crate::documents::cost::CostSchema"),
+    ("DeclaredCost", "crate::documents::cost::DeclaredCostSchema"),
+    ("FilterRule", "crate::documents::rules::FilterRuleSchema"),
     ("Hash", "String"),
     ("JsonNumber", "f64"),
     ("LedgerId", "String"),
-    ("Neighbours", "crate::account::NeighboursSchema"),
+    ("Neighbours", "crate::documents::account::NeighboursSchema"),
     ("Note", "String"),
-    ("OdometerRule", "crate::rules::OdometerRuleSchema"),
-    ("OnHalt", "crate::rules::OnHaltSchema"),
+    ("OdometerRule", "crate::documents::rules::OdometerRuleSchema"),
+    ("OnHalt", "crate::documents::rules::OnHaltSchema"),
     ("RawRecord", "Object"),
     ("Standing", "String"),
-    ("Unit", "crate::text::UnitSchema"),
+    ("Unit", "crate::documents::text::UnitSchema"),
     ("Who", "String"),
 ];
 

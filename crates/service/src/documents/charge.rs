@@ -9,12 +9,12 @@ use taximeter_ledger::{
 };
 use utoipa::ToSchema;
 
-use crate::account::unbounded;
-use crate::cost::{DeclaredCost, DeclaredCostSchema};
-use crate::journal::{RawRecord, seen_record};
-use crate::number::Computed;
-use crate::sight::Sight;
-use crate::text::NameSchema;
+use crate::documents::account::unbounded;
+use crate::documents::cost::{DeclaredCost, DeclaredCostSchema};
+use crate::documents::journal::{RawRecord, seen_record};
+use crate::documents::number::Computed;
+use crate::documents::sight::Sight;
+use crate::documents::text::NameSchema;
 
 /// A charge, or a quote of one: a list of costs on one or more accounts, which pay together with all accounts above them.
 #[skip_serializing_none]

@@ -5,9 +5,9 @@ use taximeter_accounting::{Cost, Count};
 use taximeter_ledger::{AccountName, Quote, QuotedAccount, Reason, Standing};
 use utoipa::ToSchema;
 
-use crate::account::unbounded;
-use crate::number::Computed;
-use crate::sight::Sight;
+use crate::documents::account::unbounded;
+use crate::documents::number::Computed;
+use crate::documents::sight::Sight;
 
 /// What would come of a charge on the accounts that may be seen. Charges nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]

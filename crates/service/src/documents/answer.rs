@@ -6,10 +6,10 @@ use taximeter_accounting::Cost;
 use taximeter_ledger::AccountName;
 use utoipa::ToSchema;
 
-use crate::journal::ReceiptDocument;
-use crate::problem::{Code, Problem};
-use crate::question::ExplainedPartDocument;
-use crate::sight::Sight;
+use crate::documents::journal::ReceiptDocument;
+use crate::documents::problem::{Code, Problem};
+use crate::documents::question::ExplainedPartDocument;
+use crate::documents::sight::Sight;
 
 /// An answer. What the gate stored is given again byte for byte; where it tells of accounts that may not be seen, without those.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -9,12 +9,12 @@ use taximeter_gate::{ExpectedAverage, MeasuredPart, NoiseKind, Number, Prepared,
 use taximeter_ledger::{AccountName, Quote, Standing};
 use utoipa::ToSchema;
 
-use crate::cost::{OfferedAmount, text_or_number};
-use crate::number::Computed;
-use crate::problem::Problem;
-use crate::sight::Sight;
-use crate::text::NumberSchema;
-use crate::words::counted;
+use crate::documents::cost::{OfferedAmount, text_or_number};
+use crate::documents::number::Computed;
+use crate::documents::problem::Problem;
+use crate::documents::sight::Sight;
+use crate::documents::text::NumberSchema;
+use crate::documents::words::counted;
 
 /// A question with what is offered for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]

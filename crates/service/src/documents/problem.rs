@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
-use crate::charge::Refused;
+use crate::documents::charge::Refused;
 
 /// A problem document, `application/problem+json`.
 #[skip_serializing_none]

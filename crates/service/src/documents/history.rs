@@ -5,10 +5,10 @@ use taximeter_accounting::{Budget, Cost};
 use taximeter_ledger::{AccountName, Error, Event, Hash, History, Note, Receipt, Who};
 use utoipa::ToSchema;
 
-use crate::account::BudgetDocument;
-use crate::journal::{RawRecord, seen_record};
-use crate::number::Computed;
-use crate::sight::Sight;
+use crate::documents::account::BudgetDocument;
+use crate::documents::journal::{RawRecord, seen_record};
+use crate::documents::number::Computed;
+use crate::documents::sight::Sight;
 
 /// A part of an account's history, newest first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -3,7 +3,7 @@
 use taximeter_accounting::Budget;
 use taximeter_ledger::{AccountName, Ledger};
 
-use crate::token::NewToken;
+use crate::documents::token::NewToken;
 
 /// A new account whose budget is above that of the nearest account over it that has one: it can never be spent as a whole.
 pub fn about_budget(ledger: &Ledger, name: &AccountName) -> Vec<String> {

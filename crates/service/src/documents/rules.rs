@@ -12,10 +12,10 @@ use utoipa::openapi::schema::{Object, ObjectBuilder};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::account::{BudgetDocument, zero};
-use crate::cost::{AMOUNT, DeclaredCost, closed, in_range};
-use crate::problem::Problem;
-use crate::text::{one_of, text};
+use crate::documents::account::{BudgetDocument, zero};
+use crate::documents::cost::{AMOUNT, DeclaredCost, closed, in_range};
+use crate::documents::problem::Problem;
+use crate::documents::text::{one_of, text};
 
 /// A filter to decide with.
 #[skip_serializing_none]

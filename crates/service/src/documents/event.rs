@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use taximeter_ledger::{Account, AccountName, RefusedCharge, Standing};
 use utoipa::ToSchema;
 
-use crate::number::Computed;
-use crate::sight::Sight;
+use crate::documents::number::Computed;
+use crate::documents::sight::Sight;
 
 /// What changed since the event before, as far as it may be seen: accounts as they are now, and charges that were refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
