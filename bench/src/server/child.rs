@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 use clap::Args;
 use taximeter_gate::Gate;
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
-use taximeter_server::{Listener, Log, LogForm, Settings, State, TokenPlace, Tokens, runtime};
+use taximeter_server::{Listener, runtime};
+use taximeter_service::{Log, LogForm, Service, Settings, TokenPlace, Tokens};
 use taximeter_service::{NewToken, Role};
 use taximeter_testing::Connection;
 
@@ -41,7 +42,7 @@ impl Serve {
             connections: 4096,
             ..Settings::default()
         };
-        let state = State::new(gate, tokens, Log::new(LogForm::Off), settings).map_err(|problem| problem.detail)?;
+        let state = Service::new(gate, tokens, Log::new(LogForm::Off), settings).map_err(|problem| problem.detail)?;
         let runtime = runtime().map_err(|error| text(&error))?;
         runtime.block_on(async {
             let listener = Listener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), None).await;

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use taximeter_gate::Gate;
-use taximeter_server::{Listener, Log, LogForm, Settings, State, Tls, TokenPlace, Tokens, runtime};
+use taximeter_server::{Listener, Tls, runtime};
 use taximeter_service::{Code, Problem};
+use taximeter_service::{Log, LogForm, Service, Settings, TokenPlace, Tokens};
 
 use crate::gate::GateArgs;
 use crate::output::{Failure, tell};
@@ -188,7 +189,7 @@ pub(crate) fn serve<T>(
     let listener = runtime.block_on(Listener::bind(address, tls))?;
     let inside = runtime.enter();
     let signals = Signals::new()?;
-    let state = State::new(gate, tokens, log, settings)?;
+    let state = Service::new(gate, tokens, log, settings)?;
     drop(inside);
     let kept = ready(&listener)?;
     let result = runtime.block_on(listener.serve(Arc::clone(&state), signals.first()));

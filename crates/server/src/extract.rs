@@ -1,32 +1,30 @@
 //! What is taken out of a request, with problems that say what was wrong.
 
-use std::sync::Arc;
-
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
+use taximeter_dashboard::body::{is_of_type, read_whole};
 use taximeter_ledger::{AccountName, Key};
-use taximeter_service::Code;
+use taximeter_service::{Code, Settings};
 
-use crate::body::read_whole;
+use crate::app::AppState;
 use crate::failure::Failure;
-use crate::state::{Settings, State};
 
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<State>> for Body<T> {
+impl<T: DeserializeOwned> FromRequest<AppState> for Body<T> {
     type Rejection = Failure;
 
-    async fn from_request(request: Request, state: &Arc<State>) -> Result<Self, Failure> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Failure> {
         if !is_of_type(request.headers(), "application/json") {
             return Err(Failure::new(
                 Code::UnsupportedMediaType,
                 "the body must be JSON; send it with `Content-Type: application/json`",
             ));
         }
-        let Settings { largest_body, arrival, .. } = state.settings;
+        let Settings { largest_body, arrival, .. } = state.service.settings;
         let bytes = read_whole(request.into_body(), largest_body, arrival).await?;
         let mut reader = serde_json::Deserializer::from_slice(&bytes);
         let body = serde_path_to_error::deserialize(&mut reader).map_err(|error| match error.path().iter().next() {
@@ -43,12 +41,6 @@ fn unreadable(at: &str, why: &serde_json::Error) -> Failure {
     let short = |text: &str| text.chars().take(300).collect::<String>();
     let (at, why) = (short(at), short(&why.to_string()));
     Failure::new(Code::BadRequest, format!("the body{at}: {why}; /openapi.json describes it"))
-}
-
-/// Whether the body is said to be of a type, with or without parameters.
-pub(crate) fn is_of_type(headers: &HeaderMap, wanted: &str) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(wanted)
 }
 
 /// The one part of the path that is not fixed.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use taximeter_ledger::{Account, CommitTimes, Standing};
 
-use crate::state::State;
+use crate::app::AppState;
 
 /// What is counted about requests.
 #[derive(Default)]
@@ -70,9 +70,9 @@ impl Metrics {
 }
 
 /// Everything that is counted, in the text format of Prometheus.
-pub(crate) fn page(state: &State) -> String {
+pub(crate) fn page(AppState { service, metrics }: &AppState) -> String {
     let mut page = Page::default();
-    let ledger = state.ledger();
+    let ledger = service.ledger();
     let single = |page: &mut Page, name: &str, kind: &str, help: &str, value: f64| {
         page.metric(name, kind, help);
         page.line(name, "", value);
@@ -87,18 +87,18 @@ pub(crate) fn page(state: &State) -> String {
     let running = "1 while the ledger takes charges, 0 after it stopped.";
     single(&mut page, "taximeter_ledger_running", "gauge", running, f64::from(u8::from(ledger.is_running())));
     let alarm = "1 while the ledger is not what was written and takes no charges, until its owner clears the alarm.";
-    let is_alarmed = f64::from(u8::from(state.readiness.is_alarmed()));
+    let is_alarmed = f64::from(u8::from(service.readiness.is_alarmed()));
     single(&mut page, "taximeter_ledger_alarm", "gauge", alarm, is_alarmed);
     let CommitTimes { buckets, count, sum_seconds } = ledger.commit_times();
     let help = "How long transactions took, until the witness was synced.";
     page.metric("taximeter_commit_seconds", "histogram", help);
     page.histogram("taximeter_commit_seconds", "", &buckets, count, sum_seconds);
     let streams = "Open event streams.";
-    single(&mut page, "taximeter_event_streams", "gauge", streams, state.events.streams() as f64);
+    single(&mut page, "taximeter_event_streams", "gauge", streams, service.events.streams() as f64);
     if let Some(bytes) = resident_bytes() {
         single(&mut page, "process_resident_memory_bytes", "gauge", "Memory in use.", bytes);
     }
-    state.metrics.write(&mut page);
+    metrics.write(&mut page);
     let roots: Vec<Account> =
         ledger.accounts().into_iter().filter(|account| account.name().parent().is_none()).collect();
     write_accounts(&mut page, &roots);

@@ -1,6 +1,6 @@
 //! A test of its own, since what happens at a panic is set for the whole process.
 
-use taximeter_server::{Log, LogForm};
+use taximeter_service::{Log, LogForm};
 use taximeter_testing::Captured;
 
 #[test]

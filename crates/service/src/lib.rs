@@ -1,7 +1,43 @@
 //! What can be done with a ledger and a gate, once, for commands, server and pages alike.
+//!
+//! A [`Caller`] is admitted to a [`Service`] with a token; what it can do are its methods, with typed requests and typed results. The
+//! functions of [`accounts`], [`datasets`] and [`journal`] do the same for an owner at the machine, who needs no token.
 
 #![forbid(unsafe_code)]
 
+pub mod accounts;
+mod answers;
+mod background;
+mod caller;
+mod charges;
+mod databases;
+pub mod datasets;
 mod documents;
+mod events;
+pub mod journal;
+mod limits;
+pub mod log;
+mod overview;
+mod questions;
+mod random;
+mod readiness;
+mod service;
+pub mod timelines;
+mod tokens;
+mod trace;
+mod uploads;
+mod verification;
 
+pub use answers::OwnAnswer;
+pub use background::{settle_questions, verify_journal};
+pub use caller::{Action, Caller};
 pub use documents::*;
+pub use events::Events;
+pub use limits::{Slot, Slots};
+pub use log::{Log, LogForm};
+pub use overview::{TreePage, TreeQuery};
+pub use random::{random, random_digits};
+pub use readiness::Readiness;
+pub use service::{Service, Settings};
+pub use tokens::{TokenPlace, Tokens};
+pub use trace::Trace;

@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use taximeter_gate::Gate;
 use taximeter_ledger::AccountName;
-use taximeter_server::{Log, LogForm, Settings, TokenPlace, Tokens};
 use taximeter_service::{CreatedToken, NewToken, Role};
+use taximeter_service::{Log, LogForm, Settings, TokenPlace, Tokens};
 
 use super::surveys::{JOB, LiveSurvey, THIS_YEAR};
 use super::team;

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use taximeter_service::{Code, Problem};
+use taximeter_service::log::{Event, Trouble};
+use taximeter_service::{Code, Events, Problem, Service, Slot, Slots, settle_questions, verify_journal};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -23,12 +24,7 @@ pub(crate) use self::newcomers::Newcomer;
 use self::newcomers::Newcomers;
 use self::stream::Stream;
 use self::tls::Certificate;
-use crate::background;
-use crate::events::Events;
-use crate::log::{Event, Trouble};
-use crate::places::{Place, Places};
-use crate::service::Service;
-use crate::state::State;
+use crate::app::App;
 
 /// Where the certificate and its key are.
 #[derive(Clone, Debug)]
@@ -84,30 +80,30 @@ impl Listener {
     }
 
     /// Serves until `end`, or until the ledger takes nothing more, which is an error; and then until what was accepted is answered.
-    pub async fn serve(self, state: Arc<State>, end: impl Future<Output = ()>) -> Result<(), Problem> {
+    pub async fn serve(self, service: Arc<Service>, end: impl Future<Output = ()>) -> Result<(), Problem> {
         let listens = format!("{}://{}", self.scheme(), self.address);
-        state.log.write(Event::Start { listens, version: env!("CARGO_PKG_VERSION") });
-        if !state.ledger().was_witness_whole() {
-            state.log.write(Event::WitnessDamaged);
+        service.log.write(Event::Start { listens, version: env!("CARGO_PKG_VERSION") });
+        if !service.ledger().was_witness_whole() {
+            service.log.write(Event::WitnessDamaged);
         }
         let mut background = vec![
-            tokio::spawn(reload_tokens(Arc::clone(&state))),
-            tokio::spawn(Events::run(Arc::clone(&state))),
-            tokio::spawn(background::settle_questions(Arc::clone(&state))),
+            tokio::spawn(reload_tokens(Arc::clone(&service))),
+            tokio::spawn(Events::run(Arc::clone(&service))),
+            tokio::spawn(settle_questions(Arc::clone(&service))),
         ];
-        let verifying = state.settings.verify_every.map(|every| background::verify(Arc::clone(&state), every));
+        let verifying = service.settings.verify_every.map(|every| verify_journal(Arc::clone(&service), every));
         background.extend(verifying.map(tokio::spawn));
-        background.extend(self.tls.clone().map(|tls| tokio::spawn(renew_certificate(tls, Arc::clone(&state)))));
+        background.extend(self.tls.clone().map(|tls| tokio::spawn(renew_certificate(tls, Arc::clone(&service)))));
         let connections = Connections {
-            service: Service::new(&state),
-            permits: Arc::new(Semaphore::new(state.settings.connections)),
+            app: App::new(&service)?,
+            permits: Arc::new(Semaphore::new(service.settings.connections)),
             newcomers: Arc::default(),
-            peers: Places::new(state.settings.connections_of_one),
+            peers: Slots::new(service.settings.connections_of_one),
             tls: self.tls,
-            state: Arc::clone(&state),
+            service: Arc::clone(&service),
         };
         let (mut open, mut accepted) = (JoinSet::new(), None);
-        let (mut end, mut stopped) = (pin!(end), pin!(state.readiness.watch(state.ledger(), &state.log)));
+        let (mut end, mut stopped) = (pin!(end), pin!(service.readiness.watch(service.ledger(), &service.log)));
         let result = loop {
             tokio::select! {
                 () = &mut end => break Ok(()),
@@ -123,10 +119,10 @@ impl Listener {
             }
         };
         drop(self.listener);
-        state.end();
+        service.end();
         let all = async { while open.join_next().await.is_some() {} };
-        let _ = timeout(state.settings.farewell, all).await;
-        state.log.write(Event::End { cut_off: open.len() });
+        let _ = timeout(service.settings.farewell, all).await;
+        service.log.write(Event::End { cut_off: open.len() });
         open.shutdown().await;
         background.iter().for_each(|task| task.abort());
         result
@@ -134,17 +130,17 @@ impl Listener {
 }
 
 /// A connection that was accepted, the machine at its other end, and one of the places that this machine has.
-type Accepted = (TcpStream, IpAddr, Option<Place<IpAddr>>);
+type Accepted = (TcpStream, IpAddr, Option<Slot<IpAddr>>);
 
 /// What all connections share.
 struct Connections {
-    service: Service,
+    app: App,
     permits: Arc<Semaphore>,
     newcomers: Arc<Newcomers>,
     /// By the machine at the other end, unless it is this one.
-    peers: Places<IpAddr>,
+    peers: Slots<IpAddr>,
     tls: Option<Arc<Certificate>>,
-    state: Arc<State>,
+    service: Arc<Service>,
 }
 
 impl Connections {
@@ -161,7 +157,7 @@ impl Connections {
                 // It went away before it was taken.
                 Err(error) if is_of_the_connection(&error) => {}
                 Err(error) => {
-                    self.state.log.write(Event::NotAccepted { why: error.to_string() });
+                    self.service.log.write(Event::NotAccepted { why: error.to_string() });
                     sleep(PAUSE).await;
                 }
             }
@@ -183,13 +179,13 @@ impl Connections {
     /// Serves one connection to its end.
     fn serve(&self, (stream, peer, place): Accepted, permit: OwnedSemaphorePermit) -> impl Future<Output = ()> + use<> {
         let (newcomer, closed) = self.newcomers.add();
-        let service = self.service.for_connection(peer, newcomer);
-        let (state, tls) = (Arc::clone(&self.state), self.tls.clone());
+        let app = self.app.for_connection(peer, newcomer);
+        let (service, tls) = (Arc::clone(&self.service), self.tls.clone());
         let serving = async move {
             let _taken = (permit, place);
             // An answer is small, and somebody waits for it.
             let _ = stream.set_nodelay(true);
-            let arrival = state.settings.arrival;
+            let arrival = service.settings.arrival;
             let stream = match tls {
                 None => Stream::plain(stream, arrival),
                 Some(tls) => match timeout(arrival, tls.acceptor().accept(stream)).await {
@@ -204,13 +200,13 @@ impl Connections {
                 .max_header_size(LARGEST_HEAD)
                 // Answers are small: one copy into one piece costs less than sending two.
                 .writev(false)
-                .serve_connection(TokioIo::new(stream), service);
+                .serve_connection(TokioIo::new(stream), app);
             let mut connection = pin!(connection);
             tokio::select! {
                 biased;
                 // How a connection ends is its own affair: whoever is at the other end knows it.
                 _ = connection.as_mut() => return,
-                () = state.until_end() => connection.as_mut().graceful_shutdown(),
+                () = service.until_end() => connection.as_mut().graceful_shutdown(),
             }
             let _ = connection.await;
         };
@@ -241,7 +237,7 @@ fn is_of_the_connection(error: &io::Error) -> bool {
 }
 
 /// Looks again and again whether the certificate was renewed.
-async fn renew_certificate(tls: Arc<Certificate>, state: Arc<State>) {
+async fn renew_certificate(tls: Arc<Certificate>, service: Arc<Service>) {
     let mut seconds = interval(RELOAD);
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -249,28 +245,28 @@ async fn renew_certificate(tls: Arc<Certificate>, state: Arc<State>) {
         let files = Arc::clone(&tls);
         match tokio::task::spawn_blocking(move || files.renew()).await {
             Ok(None) => {}
-            Ok(Some(Ok(()))) => state.log.write(Event::CertificateRenewed),
-            Ok(Some(Err(problem))) => state.log.write(Event::CertificateNotRenewed { why: problem.detail }),
-            Err(_) => state.log.write(Event::CertificateNotRenewed { why: "a defect in reading it".to_string() }),
+            Ok(Some(Ok(()))) => service.log.write(Event::CertificateRenewed),
+            Ok(Some(Err(problem))) => service.log.write(Event::CertificateNotRenewed { why: problem.detail }),
+            Err(_) => service.log.write(Event::CertificateNotRenewed { why: "a defect in reading it".to_string() }),
         }
     }
 }
 
 /// Reads the tokens again and again. When that fails, those that are known stay, and the log says so once until it works again.
-async fn reload_tokens(state: Arc<State>) {
+async fn reload_tokens(service: Arc<Service>) {
     let mut seconds = interval(RELOAD);
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut works = true;
     loop {
         seconds.tick().await;
-        let tokens = Arc::clone(&state);
+        let tokens = Arc::clone(&service);
         let result = match tokio::task::spawn_blocking(move || tokens.tokens.reload()).await {
             Ok(result) => result.map_err(|problem| problem.detail),
             Err(_) => Err("a defect in reading them".to_string()),
         };
         if result.is_ok() != works {
             works = result.is_ok();
-            state.log.write(match result {
+            service.log.write(match result {
                 Ok(()) => Event::TokensReadAgain,
                 Err(why) => Event::TokensNotRead { why },
             });

@@ -1,34 +1,31 @@
 //! The paths of the API, and the document that describes them.
 
-pub(crate) mod accounts;
-pub(crate) mod charges;
-pub(crate) mod datasets;
-pub(crate) mod journal;
-pub(crate) mod observe;
-pub(crate) mod questions;
-pub(crate) mod receipts;
-pub(crate) mod server;
-pub(crate) mod tokens;
-pub(crate) mod uploads;
-
-use std::sync::Arc;
+mod accounts;
+mod charges;
+mod datasets;
+mod journal;
+mod observe;
+mod questions;
+mod receipts;
+mod server;
+mod tokens;
+mod uploads;
 
 use axum::extract::Request;
 use axum::middleware::map_request;
 use axum::response::{IntoResponse, Response};
-use taximeter_service::Code;
+use taximeter_dashboard::Dashboard;
+use taximeter_service::{Code, Problem};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::dashboard;
+use crate::app::{AppState, note_route};
 use crate::failure::Failure;
 use crate::openapi::Api;
-use crate::state::State;
-use crate::trace::note_route;
 
 /// All paths with their descriptions.
-pub(crate) fn api() -> OpenApiRouter<Arc<State>> {
+pub(crate) fn api() -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(Api::openapi())
         .routes(routes!(server::health))
         .routes(routes!(server::ready))
@@ -60,42 +57,31 @@ pub(crate) fn api() -> OpenApiRouter<Arc<State>> {
         .routes(routes!(observe::watch))
 }
 
-/// All paths, ready to serve.
-pub(crate) fn router(state: Arc<State>) -> axum::Router {
+/// All paths, ready to serve: the API, and the dashboard's pages.
+pub(crate) fn router(state: AppState, dashboard: Dashboard) -> axum::Router {
     let (router, _) = api().split_for_parts();
     router
-        .merge(dashboard::pages())
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(another_method)
-        .layer(map_request(note_route))
         .with_state(state)
+        .merge(taximeter_dashboard::pages(dashboard))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(map_request(note_route))
 }
 
-async fn nothing_here(request: Request) -> Response {
-    match dashboard::is_for_people(&request) {
-        true => dashboard::page_about(Failure::new(Code::NotFound, "there is no page at this address")).await,
-        false => Failure::new(Code::NotFound, "there is nothing at this path; /openapi.json describes the paths")
-            .into_response(),
+async fn not_found(request: Request) -> Response {
+    match taximeter_dashboard::is_for_people(&request) {
+        true => taximeter_dashboard::page_about(Problem::new(Code::NotFound, "page not found")).await,
+        false => Failure::new(Code::NotFound, "path not found; /openapi.json describes the paths").into_response(),
     }
 }
 
-async fn another_method(request: Request) -> Response {
-    match dashboard::is_for_people(&request) {
+async fn method_not_allowed(request: Request) -> Response {
+    match taximeter_dashboard::is_for_people(&request) {
         true => {
             let detail = "this address takes a form, which has to be sent from its page";
-            dashboard::page_about(Failure::new(Code::MethodNotAllowed, detail)).await
+            taximeter_dashboard::page_about(Problem::new(Code::MethodNotAllowed, detail)).await
         }
         false => Failure::new(Code::MethodNotAllowed, "the path takes another method; /openapi.json says which")
             .into_response(),
-    }
-}
-
-/// How many lines or records are wanted, if that is not too many for one answer.
-pub(crate) fn at_most(limit: Option<u32>) -> Result<u32, Failure> {
-    const DEFAULT: u32 = 20;
-    const MOST: u32 = 1000;
-    match limit.unwrap_or(DEFAULT) {
-        limit @ 1..=MOST => Ok(limit),
-        limit => Err(Failure::new(Code::BadRequest, format!("limit is {limit}; it must be between 1 and {MOST}"))),
     }
 }

@@ -1,12 +1,11 @@
-//! Receipts: the journal's records, for whoever they are about.
+//! Receipts: the journal's records, as far as the caller may see them.
 
 use axum::Json;
 use serde::Deserialize;
-use taximeter_ledger::{Key, Receipt};
-use taximeter_service::{Code, ReceiptDocument, Sight};
+use taximeter_ledger::Key;
+use taximeter_service::{Caller, Code, ReceiptDocument};
 use utoipa::IntoParams;
 
-use crate::access::{Action, Caller};
 use crate::extract::{Parameters, Segment};
 use crate::failure::Failure;
 use crate::responses::Thing;
@@ -16,19 +15,10 @@ use crate::responses::Thing;
     params(("sequence" = u64, Path, description = "The place of the record in the journal")),
     responses((status = 200, description = "The record, as far as it may be seen", body = ReceiptDocument), Thing))]
 pub(crate) async fn by_sequence(caller: Caller, Segment(text): Segment) -> Result<Json<ReceiptDocument>, Failure> {
-    caller.require(Action::SeeAccounts)?;
-    let sequence: u64 = text
-        .parse()
-        .map_err(|_| Failure::new(Code::BadRequest, "the number of a record is a whole number, such as 17"))?;
-    caller.fresh().await?;
-    let receipt = caller.blocking(move |caller| Ok(caller.ledger().receipt(sequence)?)).await?;
-    // Of others' records not even that they are there is told.
-    let is_own = |receipt: &Receipt| receipt.after().iter().any(|after| caller.sight.owns(&after.account));
-    let is_seen = |receipt: &Receipt| caller.sight == Sight::All || is_own(receipt);
-    let receipt = receipt.filter(is_seen).ok_or_else(|| {
-        Failure::new(Code::NotFound, format!("there is no record {sequence}, or none about accounts of the token"))
-    })?;
-    Ok(Json(ReceiptDocument::new(&receipt, &caller.sight)))
+    let sequence = text.parse();
+    let sequence =
+        sequence.map_err(|_| Failure::new(Code::BadRequest, "the number of a record is a whole number, such as 17"))?;
+    Ok(Json(caller.receipt(sequence).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -47,12 +37,5 @@ pub(crate) async fn by_key(
     caller: Caller,
     Parameters(KeyParameters { key }): Parameters<KeyParameters>,
 ) -> Result<Json<ReceiptDocument>, Failure> {
-    caller.require(Action::SeeAccounts)?;
-    let key = caller.key(&Key::parse("key", &key)?)?;
-    caller.fresh().await?;
-    let receipt = caller.blocking(move |caller| Ok(caller.ledger().receipt_of(&key)?)).await?;
-    let receipt = receipt.ok_or_else(|| {
-        Failure::new(Code::NotFound, format!("{} has charged nothing under this key", caller.token.principal))
-    })?;
-    Ok(Json(ReceiptDocument::new(&receipt, &caller.sight)))
+    Ok(Json(caller.receipt_of(&Key::parse("key", &key)?).await?))
 }

@@ -1,18 +1,16 @@
 //! The server itself: whether it lives, and what it can do.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State as Shared;
+use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 use serde::Serialize;
 use taximeter_service::Code;
 use utoipa::ToSchema;
 
+use crate::app::AppState;
 use crate::failure::Failure;
 use crate::responses::ForAll;
-use crate::state::State;
 
 /// How the server is.
 #[derive(Serialize, ToSchema)]
@@ -31,17 +29,18 @@ pub(crate) async fn health() -> Json<Health> {
 /// Whether the server takes charges.
 #[utoipa::path(get, path = "/readyz", tag = "server",
     responses((status = 200, description = "It takes charges", body = Health), ForAll))]
-pub(crate) async fn ready(Shared(state): Shared<Arc<State>>) -> Result<Json<Health>, Failure> {
-    if state.is_ending() {
+pub(crate) async fn ready(State(state): State<AppState>) -> Result<Json<Health>, Failure> {
+    let service = &state.service;
+    if service.is_ending() {
         return Err(Failure::new(Code::Busy, "the server is about to end; try again in a moment"));
     }
-    if !state.ledger().is_running() {
+    if !service.ledger().is_running() {
         return Err(Failure::new(Code::Stopped, "the ledger has stopped and takes nothing more; tell its owner"));
     }
-    if state.readiness.is_lost() {
+    if service.readiness.is_lost() {
         return Err(Failure::new(Code::Busy, "the ledger's store does not answer; nothing is charged meanwhile"));
     }
-    match state.readiness.is_alarmed() {
+    match service.readiness.is_alarmed() {
         true => {
             Err(Failure::new(Code::Alarm, "a verification raised the alarm; nothing is charged until it is cleared"))
         }

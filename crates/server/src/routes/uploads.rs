@@ -3,10 +3,9 @@
 use axum::Json;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
-use taximeter_service::{Code, Upload};
+use taximeter_dashboard::body::is_of_type;
+use taximeter_service::{Action, Caller, Code, Upload};
 
-use crate::access::{Action, Caller};
-use crate::extract::is_of_type;
 use crate::failure::Failure;
 use crate::responses;
 
@@ -23,9 +22,6 @@ pub(crate) async fn upload(caller: Caller, request: Request) -> Result<(StatusCo
         ));
     }
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    if length.is_some_and(|length| caller.state.uploads.is_too_large(length)) {
-        return Err(caller.state.uploads.too_large().into());
-    }
-    let upload = caller.state.uploads.receive(request.into_body(), caller.state.settings.arrival).await?;
-    Ok((StatusCode::CREATED, Json(upload)))
+    caller.require_upload_size(length.unwrap_or(0))?;
+    Ok((StatusCode::CREATED, Json(caller.upload(request.into_body().into_data_stream()).await?)))
 }

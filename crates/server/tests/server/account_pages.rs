@@ -8,7 +8,8 @@ use serde_json::Value;
 use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt};
 use taximeter_gate::Gate;
 use taximeter_ledger::{AccountSpec, Charge, Key, Ledger, Location, Note, Options, Outcome, Privacy, Who};
-use taximeter_server::{Log, LogForm, Service, Settings, State, TokenPlace, Tokens};
+use taximeter_server::App;
+use taximeter_service::{Log, LogForm, Service, Settings, TokenPlace, Tokens};
 use taximeter_service::{NewToken, Role};
 
 /// A page once everything that it shows of the past was read.
@@ -511,8 +512,8 @@ async fn first_page() -> String {
     };
     let secret = tokens.create(&token).unwrap().secret;
     let gate = Gate::open(&folder.path().join("gate"), ledger).unwrap();
-    let state = State::new(gate, tokens, Log::new(LogForm::Off), Settings::default()).unwrap();
-    let service = Service::new(&state);
+    let state = Service::new(gate, tokens, Log::new(LogForm::Off), Settings::default()).unwrap();
+    let service = App::new(&state).unwrap();
     let send = async |method: &str, path: &str, cookie: &str, body: String| {
         let request = Request::builder().method(method).uri(path).header(header::COOKIE, cookie);
         let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");

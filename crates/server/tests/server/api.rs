@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use taximeter_accounting::{Cost, FilterRule, OdometerRule};
 use taximeter_ledger::{AccountName, Charge, Key, Note};
-use taximeter_server::Settings;
+use taximeter_service::Settings;
 
 const COUNT: &str = "SELECT COUNT(*) FROM census";
 

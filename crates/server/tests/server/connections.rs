@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use taximeter_gate::Gate;
 use taximeter_ledger::{Ledger, Location, Options};
-use taximeter_server::{Listener, Log, LogForm, Settings, State, Tls, TokenPlace, Tokens};
+use taximeter_server::{Listener, Tls};
 use taximeter_service::{Code, NewToken, Problem, Role};
+use taximeter_service::{Log, LogForm, Service, Settings, TokenPlace, Tokens};
 use taximeter_testing::{Captured, PATIENCE, wait_until};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -19,7 +20,7 @@ use tokio_rustls::rustls;
 /// A server in this process, on a port that was free.
 pub(crate) struct Server {
     runtime: Option<Runtime>,
-    state: Option<Arc<State>>,
+    state: Option<Arc<Service>>,
     address: SocketAddr,
     /// The owner's token.
     token: String,
@@ -55,7 +56,7 @@ impl Server {
         let runtime = Runtime::new().unwrap();
         let page = Captured::default();
         let inside = runtime.enter();
-        let state = State::new(gate, tokens, Log::to(LogForm::Json, page.clone()), settings).unwrap();
+        let state = Service::new(gate, tokens, Log::to(LogForm::Json, page.clone()), settings).unwrap();
         drop(inside);
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
         let listener = runtime.block_on(Listener::bind(any, tls(&folder))).unwrap();

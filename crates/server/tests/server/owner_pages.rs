@@ -4,7 +4,7 @@ use crate::house::visit::Visit;
 use crate::house::{House, Reply};
 use axum::body::Body;
 use serde_json::json;
-use taximeter_server::Settings;
+use taximeter_service::Settings;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_written_by_others_stays_text() {

@@ -6,7 +6,7 @@ use crate::house::{House, Reply, name};
 use axum::body::Body;
 use axum::http::{Request, header};
 use serde_json::json;
-use taximeter_server::Settings;
+use taximeter_service::Settings;
 
 /// Somebody who is signed in, in a browser without a script.
 struct Visit<'a> {

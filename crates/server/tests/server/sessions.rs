@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::house::visit::Visit;
 use crate::house::{House, Reply};
 use axum::body::Body;
-use taximeter_server::{Listener, Settings};
+use taximeter_server::Listener;
+use taximeter_service::Settings;
 use taximeter_testing::PATIENCE;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -14,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 const SESSION: &str = "taximeter";
-const DOOR: &str = "taximeter-door";
+const SIGN_IN: &str = "taximeter-sign-in";
 
 fn cookies_set(reply: &Reply) -> Vec<String> {
     reply.headers.get_all("set-cookie").iter().map(|value| value.to_str().unwrap().to_string()).collect()
@@ -34,15 +35,15 @@ async fn somebody_signs_in_and_out() {
     assert_eq!(
         cookies_set(&signed_in),
         [
-            format!("{SESSION}={ticket}; Path=/; HttpOnly; SameSite=Strict"),
-            format!("{DOOR}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
+            format!("{SESSION}={ticket}; HttpOnly; SameSite=Strict; Path=/"),
+            format!("{SIGN_IN}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0")
         ]
     );
     assert_eq!(visit.cookies.len(), 1);
     let page = visit.follow(signed_in).await.expect(200).text();
     assert!(page.contains("<strong>olga</strong> · owner") && page.contains("<h1>census</h1>"), "{page}");
     let out = visit.post("/sign-out", &[]).await.expect(303);
-    assert_eq!(cookies_set(&out), [format!("{SESSION}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")]);
+    assert_eq!(cookies_set(&out), [format!("{SESSION}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0")]);
     assert_eq!(out.header("location"), "/sign-in");
     // Whoever kept the cookie has nothing in it.
     visit.cookies.push((SESSION.to_string(), ticket));
@@ -57,7 +58,7 @@ async fn where_everything_is_encrypted_cookies_are_for_this_host_alone() {
     let signed_in = visit.post("/sign-in", &[("token", house.secret("owner"))]).await.expect(303);
     for cookie in cookies_set(&signed_in).into_iter().chain([door]) {
         assert!(
-            cookie.starts_with("__Host-taximeter") && cookie.contains("; Path=/; HttpOnly; SameSite=Strict; Secure")
+            cookie.starts_with("__Host-taximeter") && cookie.contains("; HttpOnly; SameSite=Strict; Secure; Path=/")
         );
     }
     visit.get("/").await.expect(200);
@@ -73,7 +74,7 @@ async fn a_ticket_from_before_is_worth_nothing_after_signing_in() {
     // One that somebody else put there, and knows.
     let planted = "a".repeat(64);
     let mut visit = house.visit();
-    visit.cookies = vec![(SESSION.to_string(), planted.clone()), (DOOR.to_string(), planted.clone())];
+    visit.cookies = vec![(SESSION.to_string(), planted.clone()), (SIGN_IN.to_string(), planted.clone())];
     visit.get("/").await.expect(303);
     visit.sign_in(house.secret("owner")).await.expect(303);
     let first = visit.cookie(SESSION).unwrap().to_string();
@@ -102,7 +103,7 @@ async fn what_is_no_ticket_or_stands_twice_opens_nothing() {
         format!("{SESSION}={}", &ticket[1..]),
         format!("{SESSION}={ticket}0"),
         format!("{SESSION}="),
-        format!("{DOOR}={ticket}"),
+        format!("{SIGN_IN}={ticket}"),
         format!("__Host-{SESSION}={ticket}"),
         "=; ;;=".to_string(),
     ] {
@@ -139,7 +140,7 @@ async fn nobody_is_signed_in_by_another_site() {
     here.get("/sign-in").await.expect(200);
     there.get("/sign-in").await.expect(200);
     let fields = |key: &str| format!("form_key={key}&token={secret}");
-    let cookie = |visit: &Visit| format!("{DOOR}={}", visit.cookie(DOOR).unwrap());
+    let cookie = |visit: &Visit| format!("{SIGN_IN}={}", visit.cookie(SIGN_IN).unwrap());
     let kind = ("Content-Type", "application/x-www-form-urlencoded");
     for (what, cookies, key, origin) in [
         ("no cookie", String::new(), here.form_key.as_str(), ("X", "")),
@@ -223,7 +224,7 @@ async fn a_link_on_another_site_leads_to_the_page_and_leaves_the_session_alone()
     let frame = [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")];
     house.visit().send("GET", "/datasets", &frame, Body::empty()).await.expect(303);
     let quiet = house.visit().get("/sign-in").await.expect(200);
-    assert!(cookies_set(&quiet).iter().all(|cookie| cookie.starts_with(DOOR)));
+    assert!(cookies_set(&quiet).iter().all(|cookie| cookie.starts_with(SIGN_IN)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::house::visit::{MULTIPART, with_file};
 use crate::house::{House, Reply};
 use axum::body::Body;
-use taximeter_server::Settings;
+use taximeter_service::Settings;
 
 const SESSION: &str = "taximeter";
 

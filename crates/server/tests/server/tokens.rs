@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 use taximeter_ledger::{AccountName, Ledger, LedgerId, Location, Options};
-use taximeter_server::{TokenPlace, Tokens};
 use taximeter_service::{Code, NewToken, Role};
+use taximeter_service::{TokenPlace, Tokens};
 use tempfile::TempDir;
 
 /// A ledger whose tokens are in a file.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use taximeter_ledger::{Location, clear_alarm};
-use taximeter_server::Settings;
+use taximeter_service::Settings;
 use taximeter_testing::wait_until;
 
 use crate::connections::{Server, patient};

@@ -141,6 +141,26 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// A failure inside without its details: it names accounts, files or addresses, which are for owners.
+    pub fn redacted(self) -> Problem {
+        if !self.is_internal {
+            return self;
+        }
+        let detail = match self.code {
+            Code::Integrity => "integrity check failed; tell the owner",
+            Code::Alarm => {
+                "a verification found that the ledger is not what was written; nothing is charged until its owner has cleared the alarm"
+            }
+            Code::Busy => "the ledger cannot be reached right now; nothing was charged, try again in a moment",
+            Code::Stopped => "the ledger has stopped and takes no charges; nothing was charged. Tell its owner",
+            Code::UnknownOutcome => "it is not known whether the charge was made; ask again with the same key",
+            _ => "this cannot be done right now; tell the owner",
+        };
+        Problem { detail: detail.to_string(), ..self }
+    }
+}
+
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.detail)
@@ -203,5 +223,30 @@ impl From<taximeter_gate::Error> for Problem {
         };
         let (position, parameter) = (error.position(), parameter.map(str::to_string));
         Problem { position, parameter, ..Problem::new(code, error.to_string()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use taximeter_ledger::{Error, ErrorKind};
+
+    use super::*;
+
+    /// Once an analyst was told what PostgreSQL had said.
+    #[test]
+    fn what_a_database_says_is_for_owners_and_others_learn_that_nothing_was_charged() {
+        let said = "PostgreSQL: error connecting to server: Connection refused (os error 111)";
+        let problem = Problem::from(Error::from(ErrorKind::Busy(said.to_string())));
+        assert_eq!((problem.code, problem.status), (Code::Busy, 503));
+        assert!(problem.detail.contains(said));
+        let detail = problem.redacted().detail;
+        assert!(detail.contains("nothing was charged") && detail.contains("try again"), "{detail}");
+        assert!(!detail.contains("PostgreSQL") && !detail.contains("111"), "{detail}");
+    }
+
+    #[test]
+    fn what_a_server_says_of_itself_is_for_all() {
+        let problem = Problem::new(Code::Busy, "too many questions are being answered; nothing was charged");
+        assert_eq!(problem.clone().redacted().detail, problem.detail);
     }
 }

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Number as JsonNumber;
 use taximeter_accounting::Cost;
-use taximeter_gate::{ExpectedAverage, MeasuredPart, NoiseKind, Number, Prepared, Price};
-use taximeter_ledger::{AccountName, Quote, Standing};
+use taximeter_gate::{ExpectedAverage, MeasuredPart, NoiseKind, Number, Prepared, Price, Request};
+use taximeter_ledger::{AccountName, Key, Quote, Standing, Who};
 use utoipa::ToSchema;
 
 use crate::documents::cost::{OfferedAmount, text_or_number};
@@ -40,6 +40,14 @@ pub struct QuestionRequest {
     /// Whether one's own earlier answer to the same question will do.
     #[serde(default)]
     pub reuse: bool,
+}
+
+impl QuestionRequest {
+    /// The question as the gate takes it, under a key and in the name of who asks.
+    pub fn for_gate(self, key: Key, by: Option<Who>, principal: Option<String>) -> Result<Request, Problem> {
+        let QuestionRequest { dataset, question, price, clamp, account, reuse } = self;
+        Ok(Request { dataset, question, price: price.price()?, clamp, account, by, principal, key, reuse })
+    }
 }
 
 /// What is offered for an answer.

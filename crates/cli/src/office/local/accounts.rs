@@ -5,8 +5,7 @@ use std::io::Write;
 use taximeter_ledger::{AccountName, Error, ErrorKind, Key, Ledger, LedgerId, Outcome, Position, verify};
 use taximeter_service::{
     AccountDocument, AccountList, ChargeRequest, Charged, ChargedOutcome, CloseRequest, Closed, HistoryDocument,
-    LedgerDocument, NewAccount, Opened, QuoteDocument, Refused, Sight, VerifyDocument, WitnessDocument, blocked_by,
-    warning,
+    LedgerDocument, NewAccount, Opened, QuoteDocument, Refused, Sight, VerifyDocument, accounts, blocked_by, journal,
 };
 
 use super::Local;
@@ -33,19 +32,15 @@ impl Accounts for Local {
         if is_new {
             self.tell_about_new(&ledger);
         }
-        let above = name.parent().and_then(|parent| ledger.account(&parent).ok());
-        let receipt = ledger.open_account(account.spec(above.as_ref())?)?;
         Ok(Opened {
             ledger_created: Some(is_new),
             witness: Some(ledger.witness().display().to_string()),
-            ..Opened::new(&receipt, &ledger.account(name)?, warning::about_budget(&ledger, name))
+            ..accounts::open(&ledger, account)?
         })
     }
 
     fn close_account(&self, name: &AccountName, request: &CloseRequest) -> Result<Closed, Failure> {
-        let ledger = self.write(false)?;
-        let receipt = ledger.close_account(name.clone(), request.by.clone(), request.note.clone())?;
-        Ok(Closed::new(&receipt, &ledger.account(name)?))
+        Ok(accounts::close(&self.write(false)?, name, request.by.clone(), request.note.clone())?)
     }
 
     fn charge(&self, request: &ChargeRequest, key: &Key) -> Result<ChargeOutcome, Failure> {
@@ -76,16 +71,7 @@ impl Accounts for Local {
     }
 
     fn ledger(&self) -> Result<LedgerDocument, Failure> {
-        let reader = self.read()?;
-        let (newest, (path, remembers)) = (reader.position(), reader.witness());
-        Ok(LedgerDocument {
-            ledger: reader.id(),
-            location: self.location.to_string(),
-            records: newest.sequence + 1,
-            accounts: reader.accounts().len(),
-            newest: newest.into(),
-            witness: WitnessDocument { path: path.display().to_string(), remembers: remembers.into() },
-        })
+        Ok(journal::describe(&self.read()?, &self.location))
     }
 
     fn verify(&self, progress: &dyn Fn(f64)) -> Result<VerifyDocument, Failure> {

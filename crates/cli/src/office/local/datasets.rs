@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use taximeter_gate::{Catalog, Dataset, Outcome, Prepared, Registered, Registration, Request, Rules};
-use taximeter_ledger::{Account, AccountName, Key, Who};
+use taximeter_gate::{Outcome, Prepared, Registered, Registration, Rules};
+use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
-    AccountDocument, CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument,
-    Problem, QuestionRequest, Refused, RegisteredDocument, Sight, TokenDocument, warning,
+    CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument, QuestionRequest,
+    Refused, RegisteredDocument, Sight, TokenDocument, datasets,
 };
 
 use super::Local;
@@ -26,14 +26,14 @@ impl Datasets for Local {
 
     fn dataset(&self, name: &AccountName) -> Result<DatasetDocument, Failure> {
         let (catalog, reader) = self.look()?;
-        document(&catalog, &catalog.dataset(name)?, reader.accounts())
+        Ok(datasets::describe(&catalog, &catalog.dataset(name)?, reader.accounts())?)
     }
 
     fn check(&self, name: &AccountName) -> Result<CheckedDataset, Failure> {
         let (catalog, reader) = self.look()?;
         let dataset = catalog.dataset(name)?;
         let dataset = catalog.check(reader.account(&dataset.name)?)?;
-        Ok(CheckedDataset(document(&catalog, &dataset, reader.accounts())?))
+        Ok(CheckedDataset(datasets::describe(&catalog, &dataset, reader.accounts())?))
     }
 
     fn refresh(&self, name: &AccountName) -> Result<DatasetDocument, Failure> {
@@ -42,7 +42,7 @@ impl Datasets for Local {
         if let Some(why) = not_dropped {
             tell(&format!("warning: the gate's table of the version before is still there; drop it by hand: {why}"));
         }
-        document(gate.catalog(), &dataset, &gate.ledger().accounts())
+        Ok(datasets::describe(gate.catalog(), &dataset, &gate.ledger().accounts())?)
     }
 
     fn log(&self, most: u32) -> Result<FailedQuestionList, Failure> {
@@ -54,21 +54,11 @@ impl Datasets for Local {
         // A ledger is made for the root of a tree only.
         let gate = self.open_or_make(registration.rules.is_some() && registration.name.parent().is_none())?;
         let progress = Progress::new("importing");
-        let registered = gate.register(registration, &mut |done, all| progress.share(share(done, all)))?;
-        let (name, ledger) = (&registration.name, gate.ledger());
-        let warnings = registration.rules.as_ref().map_or(Vec::new(), |_| warning::about_budget(ledger, name));
-        Ok(RegisteredDocument::new(&registered, &ledger.account(name)?, warnings))
+        Ok(datasets::register(&gate, registration, &mut |done, all| progress.share(share(done, all)))?)
     }
 
     fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<NewAnalystDocument, Failure> {
-        let gate = self.gate()?;
-        let name = gate.add_analyst(dataset, analyst, rules)?;
-        let account = AccountDocument::new(&gate.ledger().account(&name)?, None, &Sight::All);
-        Ok(NewAnalystDocument {
-            dataset: dataset.clone(),
-            account,
-            warnings: warning::about_budget(gate.ledger(), &name),
-        })
+        Ok(datasets::add_analyst(self.gate()?, dataset.clone(), analyst, rules)?)
     }
 
     fn payer(&self, dataset: &AccountName) -> Result<AccountName, Failure> {
@@ -81,10 +71,12 @@ impl Datasets for Local {
 
     fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<Asked, Failure> {
         let gate = self.gate()?;
-        let outcome = gate.ask(&request(question, by, key)?).map_err(|error| match error.is_unknown_outcome() {
-            // Whoever does not know what came of a charge needs its key to find out.
-            true => Failure::Other(format!("{error}: --key {key}")),
-            false => with_position(&question.question, error.into()),
+        let outcome = gate.ask(&question.clone().for_gate(key.clone(), by.cloned(), None)?).map_err(|error| {
+            match error.is_unknown_outcome() {
+                // Whoever does not know what came of a charge needs its key to find out.
+                true => Failure::Other(format!("{error}: --key {key}")),
+                false => with_position(&question.question, error.into()),
+            }
         })?;
         Ok(match outcome {
             Outcome::Answered(answer) => Asked::Answered { document: answer.document, origin: answer.origin },
@@ -95,7 +87,7 @@ impl Datasets for Local {
 
     fn explain(&self, question: &QuestionRequest) -> Result<Explanation, Failure> {
         let (catalog, reader) = self.look()?;
-        let prepared = Prepared::new(&catalog, &request(question, None, &Key::generate()?)?)
+        let prepared = Prepared::new(&catalog, &question.clone().for_gate(Key::generate()?, None, None)?)
             .map_err(|error| with_position(&question.question, error.into()))?;
         let quote = reader.quote(prepared.charge())?;
         Ok(Explanation::new(&prepared, quote, &Sight::All))
@@ -104,14 +96,4 @@ impl Datasets for Local {
     fn typed_lines(&self) -> Result<PathBuf, Failure> {
         Ok(self.folder().join("history.txt"))
     }
-}
-
-fn request(question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<Request, Problem> {
-    let QuestionRequest { dataset, question, price, clamp, account, reuse } = question.clone();
-    let (price, by, principal, key) = (price.price()?, by.cloned(), None, key.clone());
-    Ok(Request { dataset, question, price, clamp, account, by, principal, key, reuse })
-}
-
-fn document(catalog: &Catalog, dataset: &Dataset, accounts: &[Account]) -> Result<DatasetDocument, Failure> {
-    Ok(DatasetDocument::new(dataset, &catalog.datasets()?, accounts, &Sight::All, true))
 }

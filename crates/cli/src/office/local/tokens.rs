@@ -1,7 +1,7 @@
 //! Tokens of a ledger on this machine. The ledger is only read: a server may have it open.
 
-use taximeter_server::{TokenPlace, Tokens as Kept};
 use taximeter_service::{CreatedToken, NewToken, TokenDocument, TokenList, warning};
+use taximeter_service::{TokenPlace, Tokens as Kept};
 
 use super::Local;
 use crate::office::Tokens;

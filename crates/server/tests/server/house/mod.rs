@@ -14,16 +14,17 @@ use serde_json::Value;
 use taximeter_accounting::{Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_gate::{Data, Declaration, Gate, Registration, Rules};
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
-use taximeter_server::{Log, LogForm, Service, Settings, State, TokenPlace, Tokens};
+use taximeter_server::App;
+use taximeter_service::{Log, LogForm, Service, Settings, TokenPlace, Tokens};
 use taximeter_service::{NewToken, Role};
 use taximeter_testing::PATIENCE;
 
 /// A server with its folder.
 pub struct House {
-    pub service: Service,
+    pub service: App,
     pub folder: tempfile::TempDir,
     pub ledger: Ledger,
-    pub state: Arc<State>,
+    pub state: Arc<Service>,
     secrets: BTreeMap<&'static str, String>,
 }
 
@@ -128,8 +129,8 @@ impl House {
         }
         let tokens = Tokens::open(&TokenPlace::File(folder.path().join("tokens.db")), ledger.id()).unwrap();
         let secrets = House::secrets(&tokens);
-        let state: Arc<State> = State::new(gate, tokens, Log::new(LogForm::Off), settings).unwrap();
-        House { service: Service::new(&state), folder, ledger, state, secrets }
+        let state: Arc<Service> = Service::new(gate, tokens, Log::new(LogForm::Off), settings).unwrap();
+        House { service: App::new(&state).unwrap(), folder, ledger, state, secrets }
     }
 
     pub const CSV: &'static str = "age,region\n31,north\n47,south\n52,north\n68,south\n";

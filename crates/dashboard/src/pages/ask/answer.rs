@@ -1,0 +1,217 @@
+//! The page of an answer: its numbers as bars and as a table, the noise on them, and what was paid.
+
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use serde_json::Number as JsonNumber;
+use taximeter_service::words::show_cost;
+use taximeter_service::{AnswerAccount, AnswerDocument, Code, OwnAnswer, Problem};
+
+use super::bars::bars;
+use super::noise::noise;
+use super::stored::{Estimate, Point, Series, groups, scale, series};
+use crate::extract::Segment;
+use crate::gauge::gauge;
+use crate::page::Section;
+use crate::table::Table;
+use crate::visitor::Visitor;
+use crate::words;
+
+const TITLE: &str = "Answer";
+
+/// The most rows of a table; the document has all.
+const MOST: usize = 500;
+
+/// The path of an answer.
+pub(super) fn path(key: &str) -> String {
+    let encoded: String = form_urlencoded::byte_serialize(key.as_bytes()).collect();
+    // In a path a plus is a plus.
+    format!("/answers/{}", encoded.replace('+', "%20"))
+}
+
+/// One's own stored answer.
+pub(super) async fn show(visitor: Visitor, Segment(key): Segment) -> Response {
+    let content = async {
+        let (asked, document) = answered(&visitor, &key).await?;
+        Ok(content(&asked, &AnswerDocument::read(&document)?))
+    };
+    visitor.page(Section::Ask, TITLE, content.await)
+}
+
+/// The document, byte for byte as it was released.
+pub(super) async fn download(visitor: Visitor, Segment(key): Segment) -> Response {
+    match answered(&visitor, &key).await {
+        Ok((_, document)) => {
+            let headers = [
+                (header::CONTENT_TYPE, "application/json"),
+                (header::CONTENT_DISPOSITION, "attachment; filename=\"answer.json\""),
+            ];
+            (headers, document).into_response()
+        }
+        Err(failure) => visitor.page(Section::Ask, TITLE, Err(failure)),
+    }
+}
+
+async fn answered(visitor: &Visitor, key: &str) -> Result<(OwnAnswer, String), Problem> {
+    let mut asked = visitor.caller.own_answer_of(key).await?;
+    match asked.document.take() {
+        Some(document) => Ok((asked, document)),
+        None => {
+            let record = asked.sequence.map_or(String::new(), |sequence| format!(" (record {sequence})"));
+            let detail = format!(
+                "it is charged{record}, and the charge stands, but there is no answer. The owner finds the reason in the log"
+            );
+            Err(Problem { sequence: asked.sequence, ..Problem::new(Code::NoAnswer, detail) })
+        }
+    }
+}
+
+fn content(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
+    let groups = groups(answer);
+    html! {
+        section.panel aria-labelledby="question-heading" {
+            h2 #question-heading { "The question" }
+            pre { code { (answer.question) } }
+            dl.facts {
+                dt { "Dataset" } dd { (answer.dataset) ", version " (answer.version) }
+                @if let Some(time) = &asked.time { dt { "Asked" } dd { (words::time(time)) } }
+                dt { "Protects" } dd { (answer.protects) }
+            }
+        }
+        section.panel aria-labelledby="numbers-heading" {
+            h2 #numbers-heading { "The answer" }
+            p {
+                "Every number has noise on it. In "
+                (percent(answer.confidence.as_f64().unwrap_or_default()))
+                " of 100 answers the interval holds the number \
+                 without its noise. It says nothing about how well the data stand for anything else."
+            }
+            @for step in &answer.post_processing { p.help { "Afterwards: " (step) "." } }
+            @for series in &series(answer) { (numbers(series, &groups)) }
+        }
+        section.panel aria-labelledby="paid-heading" { (paid(asked, answer)) }
+        section.panel aria-labelledby="noise-heading" {
+            h2 #noise-heading { "The noise" }
+            (noise("Within ±", answer.columns.iter().flat_map(|column| &column.parts)))
+        }
+        p { a.button href={ "/ask?" (dataset_query(answer)) } { "Ask another question" } }
+    }
+}
+
+/// A share as so many of a hundred.
+fn percent(share: f64) -> String {
+    scale(share * 100.0)
+}
+
+fn dataset_query(answer: &AnswerDocument) -> String {
+    form_urlencoded::Serializer::new(String::new()).append_pair("dataset", answer.dataset.as_str()).finish()
+}
+
+/// One column of the answer: a single number in large, or groups as bars, and a table.
+fn numbers(series: &Series<'_>, groups: &[&str]) -> Markup {
+    let name = &series.column.name;
+    html! {
+        h3 { (name) }
+        @match series.points.as_slice() {
+            [Point { estimate: Some(Estimate { value, half_width, .. }), .. }] if groups.is_empty() => {
+                div.figures {
+                    div { span.label { "Value" } span.value { (value.text) } }
+                    div { span.label { "Within" } span.value { "± " (half_width) } }
+                }
+            }
+            _ => {}
+        }
+        (bars(name, &series.points))
+        (numbers_table(series, groups))
+    }
+}
+
+fn numbers_table(series: &Series<'_>, groups: &[&str]) -> Markup {
+    let name = series.column.name.as_str();
+    let (label, caption) = (format!("Numbers of {name}"), format!("{name} with its interval"));
+    let mut table = Table::new(&label, &caption).class("numbers");
+    for (at, group) in groups.iter().enumerate() {
+        table = table.row_head(group, "wrap", move |point: &Point| html! { (point.group[at]) });
+    }
+    let shown = |of: fn(&Estimate) -> String| {
+        let text = move |point: &Point| point.estimate.as_ref().map_or_else(|| "not known".to_string(), of);
+        move |point: &Point| html! { (text(point)) }
+    };
+    let table = table
+        .column(name, "number", shown(|estimate| estimate.value.text.clone()))
+        .column("From", "number", shown(|estimate| estimate.interval[0].text.clone()))
+        .column("To", "number", shown(|estimate| estimate.interval[1].text.clone()))
+        .column("Half width", "number", shown(|estimate| format!("± {}", estimate.half_width)));
+    html! {
+        (table.rows(series.points.iter().take(MOST)))
+        @if series.points.len() > MOST {
+            p.help { "The first " (MOST) " of " (series.points.len()) " rows. The document has all." }
+        }
+        (sums_and_counts(series, groups))
+    }
+}
+
+/// The averages that are not known, by their sums and counts.
+fn sums_and_counts(series: &Series<'_>, groups: &[&str]) -> Markup {
+    let unknown: Vec<&Point> = series.points.iter().filter(|point| point.estimate.is_none()).collect();
+    let name = series.column.name.as_str();
+    let (label, caption) = (format!("Sums and counts of {name}"), format!("The noisy sum and count of {name}"));
+    let mut table = Table::new(&label, &caption).class("numbers");
+    for (at, group) in groups.iter().enumerate() {
+        table = table.row_head(group, "wrap", move |point: &Point| html! { (point.group[at]) });
+    }
+    for (head, at) in [("Sum", 0), ("Count", 1)] {
+        let shown = move |of: fn(&Estimate) -> &str| move |point: &Point| html! { (point.sum_and_count.as_ref().map_or("not known", |parts| of(&parts[at]))) };
+        table = table
+            .column(head, "number", shown(|estimate| &estimate.value.text))
+            .column("From", "number", shown(|estimate| &estimate.interval[0].text))
+            .column("To", "number", shown(|estimate| &estimate.interval[1].text));
+    }
+    html! {
+        @if !unknown.is_empty() {
+            @if groups.is_empty() {
+                p { "This average is not known, because there may be no rows. Its noisy sum and count are below." }
+            } @else {
+                p {
+                    "Some averages are not known, because there may be no rows in their groups. Their noisy sums and counts are below."
+                }
+            }
+            (table.rows(unknown.into_iter().take(MOST)))
+        }
+    }
+}
+
+/// A number as it is drawn and rounded.
+fn nearest(number: &Option<JsonNumber>) -> Option<f64> {
+    number.as_ref()?.as_f64()
+}
+
+/// What was paid, by whom, and the receipt.
+fn paid(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
+    html! {
+        h2 #paid-heading { "What was paid" }
+        div.figures { div { span.label { "Cost" } span.value { (show_cost(&answer.cost)) } } }
+        p { "The meter right after it:" }
+        ol.quoted aria-label="Accounts that paid, from the root down" {
+            @for account in &answer.accounts { li { (of_account(account)) } }
+        }
+        dl.facts {
+            dt { "Record" } dd { (answer.receipt.sequence) }
+            @if let Some(hash) = &answer.receipt.hash { dt { "Hash" } dd { code { (hash) } } }
+            dt { "Key" } dd { code { (asked.key) } }
+        }
+        p { a.button.quiet download href={ (path(&asked.key)) "/answer.json" } { "Download the answer with its receipt" } }
+    }
+}
+
+fn of_account(account: &AnswerAccount) -> Markup {
+    html! {
+        p.head { (words::account_link(&account.account)) }
+        p { (gauge(&account.account, nearest(&account.left))) }
+        dl.facts {
+            dt { "Reading, ε" } dd { (words::reading(nearest(&account.reading))) }
+            dt { "It means" } dd { (account.guarantee) }
+            @if let Some(guarantee) = &account.filter_guarantee { dt { "Budget" } dd { (guarantee) } }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What would come of a question: how it is understood, its noise, its cost, and what the accounts would have left.
+
+use maud::{Markup, html};
+use taximeter_accounting::{Amount, Cost};
+use taximeter_service::words::show_cost;
+use taximeter_service::{Action, ChargeRequest, DeclaredCost, Explanation, Problem, Refused};
+
+use super::form;
+use crate::fields::Fields;
+use crate::pages::cost::quote;
+use crate::visitor::Visitor;
+
+/// What would come of what was filled in. Charges nothing, and touches no data.
+pub(super) async fn explained(visitor: &Visitor, fields: &Fields) -> Result<Markup, Problem> {
+    visitor.caller.require(Action::Ask)?;
+    let explanation = visitor.caller.explain(form::request(fields)?).await?;
+    let accounts = vec![explanation.account.clone()];
+    let costs = explanation.parts.iter().map(|part| DeclaredCost(part.cost)).collect();
+    let request =
+        ChargeRequest { accounts: accounts.clone(), costs, unit: None, neighbours: None, by: None, note: None };
+    let quote = visitor.caller.quote(request).await?;
+    let fill_in = fill_in(quote.fits.as_deref(), fields);
+    Ok(html! {
+        div.columns {
+            div {
+                h3 { "Understood as" }
+                pre { code { (explanation.question) } }
+                p { "It would cost " strong { (show_cost(&explanation.cost)) } ", paid by " (explanation.account) " and all accounts above it." }
+                (noise(&explanation))
+                details #statement {
+                    summary { "The statement that would run" }
+                    pre { code { (explanation.sql) } }
+                    @if !explanation.parameters.is_empty() { p.help { "With " (explanation.parameters.join(", ")) "." } }
+                }
+            }
+            div {
+                h3 { "The meter" }
+                (quote::quoted(&quote, &accounts, fill_in.as_deref()))
+            }
+        }
+    })
+}
+
+/// The noise on each number, and how wide its interval would be.
+fn noise(explanation: &Explanation) -> Markup {
+    html! {
+        (super::noise::noise("95% within ±", &explanation.parts))
+        @if !explanation.averages.is_empty() {
+            p.help {
+                "An average is such a sum over such a count, each within its width in 97.5 of 100 answers. How wide the interval of \
+                 the average is depends on the count, and comes with the answer."
+            }
+        }
+        @for average in &explanation.averages {
+            @match average.has_too_few_rows() {
+                true => p.caution { strong { "Warning: " } (average) "." },
+                false => p.help { (average) "." },
+            }
+        }
+    }
+}
+
+/// A question that was refused, and what would have fitted.
+pub(super) fn refusal(refused: &Refused, fields: &Fields) -> Markup {
+    quote::refusal(refused, fill_in(refused.fits.as_deref(), fields).as_deref())
+}
+
+/// The form with the largest price that fits: what its parts add up to, rounded down.
+fn fill_in(fits: Option<&[Cost]>, fields: &Fields) -> Option<String> {
+    const DIGITS: u32 = 6;
+    match fits? {
+        costs @ [Cost::Pure { .. }, ..] => {
+            let sum = costs.iter().try_fold(Amount::ZERO, |sum, cost| sum.checked_add(cost.size()))?;
+            Some(form::with_price(fields, "epsilon", &sum.significant(DIGITS).to_string()))
+        }
+        costs @ [Cost::DiscreteGaussian { .. }, ..] => {
+            let square = |cost: &Cost| cost.size().approximate().powi(2);
+            let mu = costs.iter().map(square).sum::<f64>().sqrt();
+            let mu = Amount::parse_exact(&format!("{mu:.20}")).ok()?.significant(DIGITS);
+            Some(form::with_price(fields, "gaussian", &mu.to_string()))
+        }
+        _ => None,
+    }
+}
+
+/// A question that is not answered, with the place marked where it goes wrong: a character, counted from 1.
+pub(super) fn marked(question: &str, position: usize) -> Markup {
+    const AROUND: usize = 200;
+    let at = position.saturating_sub(1);
+    let part = |from: usize, to: usize| question.chars().skip(from).take(to.saturating_sub(from)).collect::<String>();
+    let wrong = part(at, at + 1);
+    html! {
+        pre.marked {
+            @if at > AROUND { "…" }
+            (part(at.saturating_sub(AROUND), at))
+            mark { @if wrong.trim().is_empty() { "⌷" } @else { (wrong) } }
+            (part(at + 1, at + 1 + AROUND))
+            @if question.chars().nth(at + 1 + AROUND).is_some() { "…" }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_that_is_wrong_is_marked_and_stays_text() {
+        for (question, position, expected) in [
+            ("SELECT x", 8, "SELECT <mark>x</mark>"),
+            ("größe <b>", 7, "größe <mark>&lt;</mark>b&gt;"),
+            ("SELECT", 7, "SELECT<mark>⌷</mark>"),
+            ("", 1, "<mark>⌷</mark>"),
+        ] {
+            let shown = marked(question, position).into_string();
+            assert_eq!(shown, format!("<pre class=\"marked\">{expected}</pre>"), "{question}");
+        }
+    }
+
+    #[test]
+    fn what_fits_is_filled_in_as_one_price() {
+        let amount = |text: &str| Amount::parse_exact(text).unwrap();
+        let pure = |text: &str| Cost::Pure { epsilon: amount(text) };
+        let gaussian = |text: &str| Cost::DiscreteGaussian { mu: amount(text) };
+        let fields = Fields::new(vec![("dataset".to_string(), "a/b".to_string())]);
+        for (fits, expected) in [
+            (Some(vec![pure("0.3")]), Some("/ask?dataset=a%2Fb&offer=epsilon&amount=0.3")),
+            (
+                Some(vec![pure("0.11111111"), pure("0.11111111")]),
+                Some("/ask?dataset=a%2Fb&offer=epsilon&amount=0.222222"),
+            ),
+            (Some(vec![gaussian("0.3"), gaussian("0.4")]), Some("/ask?dataset=a%2Fb&offer=gaussian&amount=0.5")),
+            (None, None),
+        ] {
+            assert_eq!(fill_in(fits.as_deref(), &fields).as_deref(), expected, "{fits:?}");
+        }
+    }
+}

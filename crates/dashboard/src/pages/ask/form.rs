@@ -1,0 +1,128 @@
+//! The form of a question: the SQL, what is offered for an answer, and who pays.
+
+use maud::{Markup, html};
+use taximeter_accounting::{Amount, CostKind, FilterRule};
+use taximeter_ledger::{AccountName, Key};
+use taximeter_service::{NoiseName, OfferedAmount, PriceDocument, Problem, QuestionRequest};
+
+use super::{QuestionForm, schema};
+use crate::fields::Fields;
+use crate::form::{check, choice};
+use crate::pages::cost::payer;
+use crate::visitor::Visitor;
+
+/// What can be offered: the name in the form, and what people choose it by.
+const OFFERS: [(&str, &str); 4] = [
+    ("epsilon", "a fixed ε (Laplace noise)"),
+    ("gaussian", "a fixed μ (Gaussian noise)"),
+    ("error", "what an error costs (Laplace noise)"),
+    ("error-gaussian", "what an error costs (Gaussian noise)"),
+];
+
+/// What the path fills in, and an example for the rest.
+pub(super) fn with_defaults(given: Fields, page: &QuestionForm) -> Fields {
+    let payer = page.payers.first().map_or(String::new(), |account| account.account.to_string());
+    let dataset = page.chosen.dataset.to_string();
+    let example = schema::example(&page.chosen);
+    let defaults = [("dataset", dataset), ("account", payer), ("question", example), ("amount", "0.1".to_string())];
+    defaults.into_iter().fold(given, |fields, (name, value)| match fields.get(name) {
+        Some(_) => fields,
+        None => fields.with(name, &value),
+    })
+}
+
+/// The question that was filled in.
+pub(super) fn request(fields: &Fields) -> Result<QuestionRequest, Problem> {
+    Ok(QuestionRequest {
+        dataset: AccountName::parse(fields.required("dataset", "the dataset")?)?,
+        question: fields.required("question", "the question")?.to_string(),
+        price: price(fields)?,
+        clamp: fields.is_ticked("clamp"),
+        account: fields.get("account").map(AccountName::parse).transpose()?,
+        reuse: fields.is_ticked("reuse"),
+    })
+}
+
+fn price(fields: &Fields) -> Result<PriceDocument, Problem> {
+    let text = fields.required("amount", "the price, or the error")?;
+    let amount = || Ok::<_, Problem>(OfferedAmount(Amount::parse_exact(text)?));
+    let error = |noise| PriceDocument::Error { width: text.to_string(), noise };
+    Ok(match fields.get("offer") {
+        Some("gaussian") => PriceDocument::Gaussian(amount()?),
+        Some("error") => error(NoiseName::Laplace),
+        Some("error-gaussian") => error(NoiseName::Gaussian),
+        _ => PriceDocument::Epsilon(amount()?),
+    })
+}
+
+/// The rules that take the gate's Gaussian noise.
+fn gaussian_rules() -> String {
+    let takes = |rule: &FilterRule| rule.takes(CostKind::DiscreteGaussian);
+    FilterRule::ALL.into_iter().filter(takes).map(FilterRule::name).collect::<Vec<_>>().join(" or ")
+}
+
+/// The path of the form with another price in it, and everything else as it is.
+pub(super) fn with_price(fields: &Fields, offer: &str, amount: &str) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for name in ["dataset", "question", "account", "clamp", "reuse"] {
+        if let Some(value) = fields.get(name) {
+            query.append_pair(name, value);
+        }
+    }
+    query.append_pair("offer", offer).append_pair("amount", amount);
+    format!("/ask?{}", query.finish())
+}
+
+/// Which dataset it is about. Another one has another schema, and so is another page.
+pub(super) fn dataset_choice(page: &QuestionForm) -> Markup {
+    html! {
+        form.choice method="get" action="/ask" {
+            div.field {
+                label for="dataset" { "Dataset" }
+                select #dataset name="dataset" data-submits {
+                    @for dataset in &page.datasets {
+                        option value=(dataset.dataset) selected[dataset.dataset == page.chosen.dataset] { (dataset.dataset) }
+                    }
+                }
+            }
+            button.quiet { "Choose" }
+        }
+    }
+}
+
+/// The form, as it was filled in. Enter explains; to ask takes the other button.
+pub(super) fn form(visitor: &Visitor, page: &QuestionForm, fields: &Fields, key: &Key) -> Markup {
+    let value = |name: &str| fields.get(name).unwrap_or_default();
+    html! {
+        form.stacked method="post" action="/ask/explain" data-preview="/ask/explain" data-result="explanation" {
+            (visitor.form_key())
+            input type="hidden" name="key" value=(key);
+            input type="hidden" name="dataset" value=(page.chosen.dataset);
+            label for="question" { "Question, in SQL" }
+            textarea #question name="question" rows="6" required spellcheck="false" autocapitalize="off" autocomplete="off"
+                aria-describedby="question-help" { (value("question")) }
+            p.help #question-help { "It is parsed and checked, and never run as it stands. What it would cost is shown below." }
+            div.row {
+                (choice("offer", "You offer", OFFERS, fields.get("offer"), ""))
+                div.field {
+                    label for="amount" { "How much" }
+                    input #amount name="amount" required inputmode="decimal" autocomplete="off" spellcheck="false"
+                        value=(value("amount")) aria-describedby="amount-help";
+                    p.help.offers #amount-help {
+                        span data-offers="epsilon" { "ε for the whole question, such as 0.1." }
+                        span data-offers="gaussian" { "μ for the whole question, such as 0.05; for accounts with the rule " (gaussian_rules()) "." }
+                        span data-offers="error error-gaussian" {
+                            "The half width of the 95% interval, in the units of the answer, such as 50: the least that buys it is charged."
+                        }
+                    }
+                }
+                (payer(&page.payers, fields, ""))
+            }
+            (check("clamp", "Set counts below 0 to 0, and averages beyond their bounds to those", fields))
+            @if page.chosen.reuse {
+                (check("reuse", "Give me my earlier answer, if I have asked the same at the same price: it is free", fields))
+            }
+            div.actions { button { "Explain" } button.charge formaction="/ask" { "Ask" } }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The schema beside the question: the columns, whose privacy is protected, and what can be asked.
+
+use maud::{Markup, html};
+use serde_json::Value as Json;
+use taximeter_ledger::Neighbours;
+use taximeter_service::{ColumnDocument, DatasetDocument, SchemaDocument};
+
+use crate::table::Table;
+
+/// Categories that are shown at once.
+const SHOWN: usize = 12;
+
+/// What an owner declared about a dataset.
+pub(super) fn schema(dataset: &DatasetDocument) -> Markup {
+    let schema = &dataset.schema;
+    let caption = format!("Columns of {}", dataset.dataset);
+    let table = Table::new("Columns", &caption)
+        .class("schema cards")
+        .row_head("Column", "wrap", |column: &ColumnDocument| html! { code { (column.name) } })
+        .column("Type", "whole", |column| html! { (column.kind.as_deref().unwrap_or("–")) })
+        .column("Can be", "wrap whole", uses);
+    html! {
+        p { "Protected is " strong { (protected(schema)) } "." }
+        (table.rows(&schema.columns))
+        (language(schema))
+    }
+}
+
+/// Whose privacy is protected, in words.
+fn protected(schema: &SchemaDocument) -> String {
+    let unit = match (schema.unit.as_str(), schema.max_rows_per_unit) {
+        ("row", _) => "one row".to_string(),
+        (column, Some(1)) => format!("one {column}, of which one row counts"),
+        (column, most) => format!("one {column}, of which at most {} rows count", most.unwrap_or_default()),
+    };
+    match schema.neighbours {
+        Neighbours::AddRemove => format!("{unit}, there or not"),
+        Neighbours::Substitute => format!("{unit}, this or another"),
+    }
+}
+
+/// What a column can be in a question.
+fn uses(column: &ColumnDocument) -> Markup {
+    let categories = column.categories.as_deref().unwrap_or_default();
+    html! {
+        @if let Some([low, high]) = &column.bounds {
+            p {
+                "summed and averaged, from " (low) " to " (high)
+                @if let Some(grid) = &column.grid { ", in steps of " (grid) }
+            }
+        }
+        @if !categories.is_empty() {
+            p { "grouped by: " (list(&categories[..categories.len().min(SHOWN)])) }
+            @if categories.len() > SHOWN {
+                details id={ "categories-" (column.name) } {
+                    summary { (categories.len() - SHOWN) " more" }
+                    p { (list(&categories[SHOWN..])) }
+                }
+            }
+        }
+        @if column.bounds.is_none() && categories.is_empty() { p { "counted, and used in WHERE" } }
+    }
+}
+
+fn list(categories: &[Json]) -> Markup {
+    html! { @for (at, category) in categories.iter().enumerate() { @if at > 0 { ", " } code { (literal(category)) } } }
+}
+
+/// A category as it is written in a question.
+fn literal(category: &Json) -> String {
+    match category {
+        Json::String(text) => format!("'{}'", text.replace('\'', "''")),
+        Json::Bool(value) => value.to_string().to_uppercase(),
+        other => other.to_string(),
+    }
+}
+
+/// The language of questions, in few words.
+fn language(schema: &SchemaDocument) -> Markup {
+    html! {
+        h3 { "What can be asked" }
+        ul.language {
+            li {
+                code { "COUNT(*)" } ", " code { "COUNT(column)" } ", " code { "SUM(column)" } ", " code { "AVG(column)" }
+                @if schema.max_rows_per_unit.is_some() { ", " code { "COUNT(DISTINCT " (name(&schema.unit)) ")" } }
+                ": up to 16, which share the price."
+            }
+            li {
+                code { "WHERE" } " with = <> < <= > >=, " code { "AND OR NOT IN BETWEEN LIKE IS NULL" }
+                ", each on a column and literals of its type."
+            }
+            li { code { "GROUP BY" } " columns with categories. Every category is answered, and all groups cost no more than one." }
+            li { code { "ORDER BY" } " and " code { "LIMIT" } " sort and cut the noisy answer." }
+        }
+    }
+}
+
+/// A question that can be asked of a dataset.
+pub(super) fn example(dataset: &DatasetDocument) -> String {
+    let columns = &dataset.schema.columns;
+    let table = name(dataset.dataset.as_str());
+    let grouped = columns.iter().find(|column| column.categories.is_some());
+    let bounded = columns.iter().find(|column| column.bounds.is_some());
+    match (grouped, bounded) {
+        (Some(column), _) => {
+            let column = name(&column.name);
+            format!("SELECT {column}, COUNT(*)\nFROM {table}\nGROUP BY {column}")
+        }
+        (None, Some(column)) => format!("SELECT COUNT(*), SUM({})\nFROM {table}", name(&column.name)),
+        (None, None) => format!("SELECT COUNT(*)\nFROM {table}"),
+    }
+}
+
+/// A name as it is written in a question: in quotes, unless it is a plain word that cannot be taken for one of SQL's.
+fn name(text: &str) -> String {
+    const WORDS: [&str; 34] = [
+        "all", "and", "any", "as", "asc", "avg", "between", "by", "case", "cast", "count", "desc", "distinct",
+        "exists", "false", "from", "group", "having", "in", "is", "join", "like", "limit", "not", "null", "on", "or",
+        "order", "select", "sum", "table", "true", "union", "where",
+    ];
+    let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !WORDS.iter().any(|word| word.eq_ignore_ascii_case(text));
+    if is_plain { text.to_string() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_no_plain_words_stand_in_quotes() {
+        for (text, written) in [
+            ("age", "age"),
+            ("zip_code2", "zip_code2"),
+            ("census/2020", "\"census/2020\""),
+            ("Order", "\"Order\""),
+            ("2020", "\"2020\""),
+            ("a \"b\"", "\"a \"\"b\"\"\""),
+            ("größe", "\"größe\""),
+        ] {
+            assert_eq!(name(text), written);
+        }
+    }
+
+    #[test]
+    fn categories_are_shown_as_they_are_written_in_a_question() {
+        for (category, written) in [
+            (serde_json::json!("o'clock"), "'o''clock'"),
+            (serde_json::json!(7), "7"),
+            (serde_json::json!(true), "TRUE"),
+        ] {
+            assert_eq!(literal(&category), written);
+        }
+    }
+}

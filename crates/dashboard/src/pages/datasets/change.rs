@@ -1,0 +1,86 @@
+//! The forms on the page of a dataset.
+
+use axum::extract::Request;
+use axum::response::Response;
+use taximeter_ledger::AccountName;
+use taximeter_service::{Action, NewAnalyst, NewDataset, Problem};
+
+use super::dataset::content;
+use super::declare::filter;
+use super::path;
+use super::register::{registered, uploaded};
+use crate::extract::Name;
+use crate::fields::Fields;
+use crate::page::Section;
+use crate::visitor::Visitor;
+use crate::words;
+
+/// The page of a dataset after a form: anew with what came of it, or with the form and what is wrong with it.
+async fn after(visitor: &Visitor, name: &AccountName, fields: &Fields, done: Result<String, Problem>) -> Response {
+    let failure = match done {
+        Ok(notice) => return visitor.done(notice, &path(name)),
+        Err(failure) => failure,
+    };
+    match content(visitor, name, fields).await {
+        Ok(content) => visitor.page_again(Section::Datasets, name.as_str(), failure, content),
+        Err(_) => visitor.page(Section::Datasets, name.as_str(), Err(failure)),
+    }
+}
+
+pub(super) async fn add_analyst(visitor: Visitor, Name(name): Name, fields: Fields) -> Response {
+    let added = async {
+        visitor.caller.require(Action::ChangeDatasets)?;
+        let analyst = fields.required("analyst", "the name of the analyst")?.to_string();
+        let new = NewAnalyst { analyst, filter: filter(&fields)?, odometer: None };
+        let added = visitor.caller.add_analyst(name.clone(), new).await?;
+        let account = &added.account.account;
+        Ok(format!(
+            "{account} may ask about {name}. Now make a token for it, with that account and the dataset {name}.{}",
+            words::warnings(&added.warnings)
+        ))
+    };
+    let added = added.await;
+    after(&visitor, &name, &fields, added).await
+}
+
+pub(super) async fn check(visitor: Visitor, Name(name): Name, fields: Fields) -> Response {
+    let checked = visitor.caller.check_dataset(name.clone()).await.map(|checked| {
+        let dataset = checked.0;
+        let columns = dataset.schema.columns.len();
+        format!("{name} is as it was registered: version {}, {columns} columns.", dataset.version)
+    });
+    after(&visitor, &name, &fields, checked).await
+}
+
+pub(super) async fn refresh(visitor: Visitor, Name(name): Name, fields: Fields) -> Response {
+    let refreshed = visitor.caller.refresh_dataset(name.clone()).await;
+    let refreshed =
+        refreshed.map(|dataset| format!("The rows of {name} are chosen anew: version {}.", dataset.version));
+    after(&visitor, &name, &fields, refreshed).await
+}
+
+pub(super) async fn put_newer_data(visitor: Visitor, Name(name): Name, request: Request) -> Response {
+    if let Err(failure) = visitor.caller.require(Action::ChangeDatasets) {
+        return visitor.page(Section::Datasets, name.as_str(), Err(failure));
+    }
+    let (fields, data) = match uploaded(&visitor, request).await {
+        Ok(uploaded) => uploaded,
+        Err(failure) => return visitor.page(Section::Datasets, name.as_str(), Err(failure)),
+    };
+    let put = async {
+        let new = NewDataset {
+            dataset: name.clone(),
+            data: data?,
+            schema: None,
+            filter: None,
+            odometer: None,
+            new_version: true,
+            reuse: None,
+            timeout_seconds: None,
+            min_epsilon: None,
+        };
+        registered(&visitor, new).await
+    };
+    let put = put.await;
+    after(&visitor, &name, &fields, put).await
+}

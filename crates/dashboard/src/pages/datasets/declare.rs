@@ -1,0 +1,188 @@
+//! What an owner fills in about a dataset: its budget, and what is declared.
+
+use maud::{Markup, html};
+use taximeter_accounting::{Amount, FilterRule};
+use taximeter_gate::{Declaration, PrivacyUnit};
+use taximeter_ledger::Neighbours;
+use taximeter_service::{BudgetDocument, Code, FilterRequest, Problem, SchemaDocument};
+
+use crate::fields::Fields;
+use crate::form::{Input, check, choice, lines, rule_choices};
+
+/// The fields for a budget.
+pub(super) fn budget_fields(filled: &Fields, is_required: bool) -> Markup {
+    html! {
+        (Input::amount("epsilon", "Budget ε", filled).placeholder("1").required(is_required))
+        (Input::amount("delta", "Budget δ", filled).placeholder("1e-6")
+            .help("Much less than one in the number of people, such as 1e-6. Left empty, it is 0: every ε is added up."))
+    }
+}
+
+/// The fields for what is declared.
+pub(super) fn declaration_fields(filled: &Fields) -> Markup {
+    let relations = [Neighbours::AddRemove, Neighbours::Substitute].map(|relation| (relation.name(), relation.name()));
+    html! {
+        h3 { "What is declared" }
+        p.help { "How much noise an answer needs follows from this alone, and never from the data." }
+        div.row {
+            (Input::new("unit", "Whose privacy is protected", filled).required(true).placeholder("row")
+                .help("row if every row is about another person, or the column that tells whose rows they are."))
+            (Input::new("max_rows", "The most rows of one unit that count", filled).help("Goes with a column."))
+            (choice("neighbours", "Neighbours", relations, filled.get("neighbours"),
+                "What nobody may tell apart: data with one unit more or less, or with one in another's place."))
+        }
+        div.row {
+            (lines("bounds", "Bounds", 4, "age=0..120", "One column a line, such as age=0..120, or with a grid income=0..200000/0.5", filled))
+            (lines("categories", "Categories", 4, "region=north,south", "One column a line, such as region=north,south", filled))
+            (lines("types", "Types", 4, "zip=text", "Found in the data unless you say, such as zip=text", filled))
+        }
+        (check("reuse", "Analysts may have their own earlier answer to the same question again at no cost", filled))
+    }
+}
+
+/// The field for the rule of the account.
+pub(super) fn rule_field(filled: &Fields) -> Markup {
+    let choices = rule_choices(FilterRule::ALL.map(|rule| (rule.name(), rule.short())));
+    choice("rule", "Rule that decides", choices, filled.get("rule"), "")
+}
+
+/// The filter that the fields ask for; nothing if no budget is given.
+pub(super) fn filter(fields: &Fields) -> Result<Option<FilterRequest>, Problem> {
+    if fields.get("epsilon").is_none() && fields.get("delta").is_none() {
+        return Ok(None);
+    }
+    let amount = |what: &str, text: &str| {
+        Amount::parse_exact(text).map_err(|error| Problem::bad_request(format!("the budget's {what}: {error}")))
+    };
+    let epsilon = amount("ε", fields.required("epsilon", "the budget's ε")?)?;
+    let delta = fields.get("delta").map_or(Ok(Amount::ZERO), |text| amount("δ", text))?;
+    let rule = fields.get("rule").map(FilterRule::from_name).transpose()?;
+    let budget = BudgetDocument { epsilon, delta, mechanism_delta: Amount::ZERO };
+    Ok(Some(FilterRequest::new(rule, budget)))
+}
+
+/// What the fields declare.
+pub(super) fn schema(fields: &Fields) -> Result<SchemaDocument, Problem> {
+    let mut declaration = Declaration::default();
+    declaration.unit = Some(unit(fields)?);
+    if let Some(name) = fields.get("neighbours") {
+        declaration.neighbours = Neighbours::from_name(name)?;
+    }
+    let lines = |name: &str| {
+        let lines = fields.get(name).unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty());
+        let lines: Vec<String> = lines.map(str::to_string).collect();
+        match Declaration::column_given_twice(&lines) {
+            None => Ok(lines),
+            Some(column) => Err(Problem::new(
+                Code::BadRequest,
+                format!("the {name} have two lines for the column {column}; write one"),
+            )),
+        }
+    };
+    lines("types")?.iter().try_for_each(|line| declaration.add_type(line))?;
+    lines("bounds")?.iter().try_for_each(|line| declaration.add_bounds(line))?;
+    lines("categories")?.iter().try_for_each(|line| declaration.add_categories(line))?;
+    Ok(SchemaDocument::of(&declaration)?)
+}
+
+fn unit(fields: &Fields) -> Result<PrivacyUnit, Problem> {
+    let wrong = |detail: String| Err(Problem::new(Code::BadRequest, detail));
+    match (fields.required("unit", "whose privacy is protected")?, fields.get("max_rows")) {
+        ("row", None) => Ok(PrivacyUnit::Row),
+        ("row", Some(_)) => {
+            wrong("the most rows of one unit go with a column, not with row; leave them out, or name the column".into())
+        }
+        (column, None) => wrong(format!("with the unit {column}, say how many rows of one {column} may count")),
+        (column, Some(text)) => match text.parse() {
+            Ok(max_rows_per_unit) => Ok(PrivacyUnit::Column { column: column.to_string(), max_rows_per_unit }),
+            Err(_) => wrong(format!("the most rows of one unit are {text:?}; write a whole number, such as 1")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(pairs: &[(&str, &str)]) -> Fields {
+        Fields::new(pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
+    }
+
+    #[test]
+    fn a_declaration_says_the_same_as_the_command_line() {
+        let declared = schema(&fields(&[
+            ("unit", "person"),
+            ("max_rows", "3"),
+            ("neighbours", "substitute"),
+            ("bounds", "age=0..120\r\n\r\n income=0..200000/0.5 \r\n"),
+            ("categories", "region=north,south"),
+            ("types", "zip=text"),
+        ]));
+        let mut expected = Declaration::default();
+        expected.unit = Some(PrivacyUnit::Column { column: "person".to_string(), max_rows_per_unit: 3 });
+        expected.neighbours = Neighbours::Substitute;
+        expected.add_type("zip=text").unwrap();
+        expected.add_bounds("age=0..120").unwrap();
+        expected.add_bounds("income=0..200000/0.5").unwrap();
+        expected.add_categories("region=north,south").unwrap();
+        assert_eq!(declared.unwrap(), SchemaDocument::of(&expected).unwrap());
+        let mut rows = Declaration::default();
+        rows.unit = Some(PrivacyUnit::Row);
+        assert_eq!(schema(&fields(&[("unit", "row")])).unwrap(), SchemaDocument::of(&rows).unwrap());
+    }
+
+    #[test]
+    fn a_declaration_without_a_unit_is_an_error_that_says_so() {
+        let failure = schema(&Fields::default()).unwrap_err();
+        assert!(failure.code == Code::BadRequest && failure.detail.contains("whose privacy"), "{failure:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_declared_is_said_with_its_value() {
+        for (name, value, word) in [
+            ("max_rows", "3", "column"),
+            ("neighbours", "none", "none"),
+            ("bounds", "age", "age"),
+            ("bounds", "age=0..x", "x"),
+            ("categories", "region", "region"),
+            ("types", "zip=number", "number"),
+            ("bounds", "age=0..120\n age =0..90", "column age"),
+            ("categories", "region=north\nregion=south", "column region"),
+            ("types", "zip=text\nzip=real", "column zip"),
+        ] {
+            let failure = schema(&fields(&[("unit", "row"), (name, value)])).unwrap_err();
+            assert!(failure.code == Code::BadRequest && failure.detail.contains(word), "{failure:?}");
+        }
+        let failure = schema(&fields(&[("unit", "person")])).unwrap_err();
+        assert!(failure.detail.contains("person"), "{failure:?}");
+        let failure = schema(&fields(&[("unit", "person"), ("max_rows", "many")])).unwrap_err();
+        assert!(failure.detail.contains("many"), "{failure:?}");
+    }
+
+    #[test]
+    fn every_rule_is_offered_with_what_it_does_and_the_default_first() {
+        let field = rule_field(&Fields::default()).into_string();
+        let places = FilterRule::ALL.map(|rule| field.find(&format!("{}: {}", rule.name(), rule.short())).unwrap());
+        assert!(places.is_sorted_by(|one, next| one > next), "{field}");
+        assert!(field.contains("as published, without basic composition"), "{field}");
+    }
+
+    #[test]
+    fn a_budget_is_exact_or_left_out() {
+        assert_eq!(filter(&fields(&[("rule", "basic")])).unwrap(), None);
+        let given = filter(&fields(&[("epsilon", " 0.1 "), ("delta", "1e-6"), ("rule", "zcdp")])).unwrap().unwrap();
+        assert_eq!(given.budget.epsilon, Amount::parse_exact("0.1").unwrap());
+        assert_eq!(given.budget.delta, Amount::parse_exact("0.000001").unwrap());
+        assert_eq!(given.rule, Some(FilterRule::Zcdp));
+        assert_eq!(filter(&fields(&[("epsilon", "1")])).unwrap().unwrap().budget.delta, Amount::ZERO);
+        for pairs in [
+            [("epsilon", "one"), ("delta", "")],
+            [("epsilon", "-1"), ("delta", "")],
+            [("epsilon", ""), ("delta", "1e-6")],
+            [("epsilon", "1"), ("delta", "x")],
+            [("epsilon", "1"), ("rule", "best")],
+        ] {
+            assert_eq!(filter(&fields(&pairs)).unwrap_err().code, Code::BadRequest, "{pairs:?}");
+        }
+    }
+}

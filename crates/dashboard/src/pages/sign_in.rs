@@ -1,0 +1,113 @@
+//! Signing in with a token, and out again.
+
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use taximeter_service::{Code, Problem};
+
+use crate::Dashboard;
+use crate::cookies::Cookie;
+use crate::fields::{FORM_KEY, Fields};
+use crate::page::{ProblemPage, outside, problem, status, with_code};
+use crate::sessions::Ticket;
+use crate::visitor::{Theme, Visitor, origin_address, own_path};
+
+pub(super) fn routes() -> Router<Dashboard> {
+    Router::new().route("/sign-in", get(show).post(sign_in)).route("/sign-out", post(sign_out))
+}
+
+async fn show(State(state): State<Dashboard>, headers: HeaderMap, uri: Uri) -> Result<Response, ProblemPage> {
+    let query = uri.query().unwrap_or_default().as_bytes();
+    let to = form_urlencoded::parse(query).find(|(name, _)| name == "to").map(|(_, to)| to);
+    ask_for_token(&state, &headers, StatusCode::OK, own_path(to.as_deref()), None).map_err(ProblemPage)
+}
+
+/// The form, with a sign-in cookie for a browser that has none.
+fn ask_for_token(
+    state: &Dashboard,
+    headers: &HeaderMap,
+    status: StatusCode,
+    to: &str,
+    failure: Option<&Problem>,
+) -> Result<Response, Problem> {
+    let ticket = match Cookie::SignIn.ticket(headers, &state.service.settings) {
+        Some(ticket) => ticket,
+        None => Ticket::generate()?,
+    };
+    let content = form(&state.sessions.form_key(&ticket), to, failure);
+    let mut response = outside(Theme::of(headers), status, "Sign in", content);
+    response.headers_mut().insert(header::SET_COOKIE, Cookie::SignIn.set(&state.service.settings, &ticket));
+    Ok(response)
+}
+
+fn form(form_key: &str, to: &str, failure: Option<&Problem>) -> Markup {
+    html! {
+        @if let Some(failure) = failure { (problem(failure)) }
+        form.stacked method="post" action="/sign-in" {
+            input type="hidden" name=(FORM_KEY) value=(form_key);
+            input type="hidden" name="to" value=(to);
+            label for="token" { "Your token" }
+            input #token name="token" type="password" required autofocus autocomplete="off" spellcheck="false"
+                placeholder="txm_…" aria-describedby="token-help";
+            p.help #token-help {
+                "The owner of the data makes it, with " code { "taximeter token create" } " or on the page Tokens. It stays \
+                 on the server's side of this form: the browser keeps only a session, which ends when you sign out."
+            }
+            button { "Sign in" }
+        }
+    }
+}
+
+async fn sign_in(State(state): State<Dashboard>, request: Request) -> Response {
+    let headers = request.headers().clone();
+    let from = origin_address(&headers, request.extensions().get(), &state.service.settings);
+    let fields = match Fields::read(request, &state, Cookie::SignIn).await {
+        Ok(fields) => fields,
+        Err(failure) => return again(&state, &headers, "/", failure),
+    };
+    let to = own_path(fields.get("to"));
+    if !state.attempts.take(from, Instant::now()) {
+        let failure = Problem::new(
+            Code::TooManyRequests,
+            "too many wrong tokens came from here; wait a minute, and copy the token as a whole",
+        );
+        return again(&state, &headers, to, failure);
+    }
+    let Some(token) = fields.get("token").and_then(|secret| state.service.tokens.find(secret)) else {
+        let failure = Problem::new(
+            Code::Unauthorized,
+            "the token is not known, has expired, or was revoked; ask the owner for a new one",
+        );
+        return again(&state, &headers, to, failure);
+    };
+    state.attempts.forgive(from);
+    // Whoever knew the ticket before does not know the new one.
+    if let Some(old) = Cookie::Session.ticket(&headers, &state.service.settings) {
+        state.sessions.end(&old.id());
+    }
+    match state.sessions.begin(token, Instant::now()) {
+        Ok(ticket) => {
+            let (session, sign_in) =
+                (Cookie::Session.set(&state.service.settings, &ticket), Cookie::SignIn.clear(&state.service.settings));
+            let cookies = AppendHeaders([(header::SET_COOKIE, session), (header::SET_COOKIE, sign_in)]);
+            (cookies, Redirect::to(to)).into_response()
+        }
+        Err(problem) => again(&state, &headers, to, problem),
+    }
+}
+
+fn again(state: &Dashboard, headers: &HeaderMap, to: &str, failure: Problem) -> Response {
+    let code = failure.code;
+    let response = ask_for_token(state, headers, status(&failure), to, Some(&failure));
+    with_code(response.unwrap_or_else(|problem| ProblemPage(problem).into_response()), code)
+}
+
+async fn sign_out(State(state): State<Dashboard>, visitor: Visitor, _: Fields) -> Response {
+    state.sessions.end(&visitor.session());
+    ([(header::SET_COOKIE, Cookie::Session.clear(&state.service.settings))], Redirect::to("/sign-in")).into_response()
+}

@@ -1,0 +1,51 @@
+//! What a server does by itself, again and again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, MissedTickBehavior, interval, interval_at};
+
+use crate::log::Event;
+use crate::service::Service;
+use crate::{Code, Problem, VerifyState};
+
+/// How long the first verification waits, so that it does not take from a start what a start needs.
+const FIRST_VERIFICATION: Duration = Duration::from_secs(600);
+
+/// How often questions are looked for that a process left without an answer.
+const SETTLE: Duration = Duration::from_secs(60);
+
+/// Verifies the whole journal, at most so often. What is found raises the alarm, as with any verification.
+pub async fn verify_journal(service: Arc<Service>, every: Duration) {
+    let mut clock = interval_at(Instant::now() + every.min(FIRST_VERIFICATION), every);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        clock.tick().await;
+        if service.verification.start(service.ledger(), &service.log).is_err() {
+            service.log.write(Event::Verified { state: VerifyState::Failed });
+        }
+    }
+}
+
+/// Looks for questions that a process left without an answer, and tells the owner's log. When that fails, the server's log says so once
+/// until it works again.
+pub async fn settle_questions(service: Arc<Service>) {
+    let mut clock = interval(SETTLE);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut works = true;
+    loop {
+        clock.tick().await;
+        let gate = Arc::clone(&service);
+        let settled = match tokio::task::spawn_blocking(move || gate.gate.settle()).await {
+            Ok(settled) => settled.map_err(|error| Problem::from(error).code),
+            Err(_) => Err(Code::Storage),
+        };
+        if settled.is_ok() != works {
+            works = settled.is_ok();
+            service.log.write(match settled {
+                Ok(()) => Event::QuestionsSettledAgain,
+                Err(code) => Event::QuestionsNotSettled { code },
+            });
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Charges, quotes of them, and their receipts.
+
+use taximeter_ledger::{Charge, Error, ErrorKind, Key, Outcome, Receipt, Refusal};
+
+use crate::caller::{Action, Caller, to_the_end};
+use crate::limits::Permit;
+use crate::{ChargeRequest, Charged, ChargedOutcome, Code, Problem, QuoteDocument, ReceiptDocument, Refused, Sight};
+
+impl Caller {
+    /// Charges accounts, together with all above them. Repeated with the same key, it charges once. A refusal is a problem that
+    /// carries it.
+    pub async fn charge(&self, key: Key, mut request: ChargeRequest) -> Result<Charged, Problem> {
+        self.require(Action::Charge)?;
+        self.require_own(&request.accounts)?;
+        request.by = Some(self.signature(request.by.as_ref())?);
+        let charge = request.charge(self.key(&key)?)?;
+        let turn = self.turn(work(&request)).await;
+        to_the_end(self.clone().charged(key, charge, turn)).await
+    }
+
+    /// Charges, and holds the principal's turn until all of the work is done.
+    async fn charged(self, key: Key, charge: Charge, _turn: Permit) -> Result<Charged, Problem> {
+        let ledger = self.ledger();
+        let outcome = ledger.charge_async(charge).await;
+        let outcome = outcome.map_err(|error| self.redact(with_key(error, self.sight(), &key)))?;
+        let (outcome, receipt) = match &outcome {
+            Outcome::Charged(fresh) => (ChargedOutcome::Charged, fresh.receipt()),
+            Outcome::Replayed(receipt) => (ChargedOutcome::Replayed, receipt),
+            // What fits takes a while to work out.
+            Outcome::Refused(refusal) => {
+                let refusal = refusal.clone();
+                return Err(self.blocking(move |caller| Ok(refused(&refusal, caller.sight()))).await?);
+            }
+        };
+        Ok(Charged::new(outcome, key.as_str(), receipt, ledger, self.sight())?)
+    }
+
+    /// The effect that a charge would have. Charges nothing.
+    pub async fn quote(&self, mut request: ChargeRequest) -> Result<QuoteDocument, Problem> {
+        self.require(Action::SeeAccounts)?;
+        self.require_own(&request.accounts)?;
+        request.by = Some(self.signature(request.by.as_ref())?);
+        let charge = request.charge(Key::generate()?)?;
+        let slot = self.quote_slot()?;
+        let turn = self.turn(work(&request)).await;
+        self.refresh().await?;
+        let quote = move |caller: &Caller| {
+            // Held to the end of the work: a quote whose asker has gone away still counts.
+            let _held = (slot, turn);
+            let quote = caller.ledger().quote(&charge).map_err(|error| hide_unseen(error, caller.sight()))?;
+            Ok(QuoteDocument::new(quote, caller.sight()))
+        };
+        self.blocking(quote).await
+    }
+
+    /// A record of the journal by its number, as far as it may be seen.
+    pub async fn receipt(&self, sequence: u64) -> Result<ReceiptDocument, Problem> {
+        self.require(Action::SeeAccounts)?;
+        self.refresh().await?;
+        let receipt = self.blocking(move |caller| Ok(caller.ledger().receipt(sequence)?)).await?;
+        // That a record of others exists is not told either.
+        let is_own = |receipt: &Receipt| receipt.after().iter().any(|after| self.sight().owns(&after.account));
+        let is_seen = |receipt: &Receipt| *self.sight() == Sight::All || is_own(receipt);
+        let receipt = receipt.filter(is_seen).ok_or_else(|| {
+            let detail = format!("record {sequence} not found, or not about accounts of the token");
+            Problem::new(Code::NotFound, detail)
+        })?;
+        Ok(ReceiptDocument::new(&receipt, self.sight()))
+    }
+
+    /// The record of a charge of the caller's own, by its key.
+    pub async fn receipt_of(&self, key: &Key) -> Result<ReceiptDocument, Problem> {
+        self.require(Action::SeeAccounts)?;
+        let key = self.key(key)?;
+        self.refresh().await?;
+        let receipt = self.blocking(move |caller| Ok(caller.ledger().receipt_of(&key)?)).await?;
+        let receipt = receipt.ok_or_else(|| {
+            let detail = format!("{} has charged nothing under this key", self.token().principal);
+            Problem::new(Code::NotFound, detail)
+        })?;
+        Ok(ReceiptDocument::new(&receipt, self.sight()))
+    }
+}
+
+/// How much work a charge or a quote is: every cost is priced for every account.
+fn work(request: &ChargeRequest) -> u64 {
+    (request.accounts.len() * request.costs.len()) as u64
+}
+
+/// A refusal as a problem.
+pub(crate) fn refused(refusal: &Refusal, sight: &Sight) -> Problem {
+    let refusal = Refused::new(refusal, sight);
+    let by = refusal.refused.iter().map(|refused| match &refused.account {
+        Some(account) => format!("{account}: {}", refused.reason),
+        None => refused.reason.clone(),
+    });
+    let detail = format!("nothing was charged; {}", by.collect::<Vec<_>>().join("; "));
+    Problem { refusal: Some(refusal), ..Problem::new(Code::Refused, detail) }
+}
+
+/// An error of a charge, with the key as the caller knows it where asking again with it tells more.
+pub(crate) fn with_key(error: Error, sight: &Sight, key: &Key) -> Problem {
+    let problem = match error.kind() {
+        ErrorKind::KeyTaken { record, .. } => {
+            Error::from(ErrorKind::KeyTaken { key: key.clone(), record: *record }).into()
+        }
+        _ => hide_unseen(error, sight),
+    };
+    let tells = matches!(problem.code, Code::UnknownOutcome | Code::KeyReused);
+    Problem { key: tells.then(|| key.to_string()), ..problem }
+}
+
+/// An error about an account that may not be seen names neither the account nor its rule.
+pub(crate) fn hide_unseen(error: Error, sight: &Sight) -> Problem {
+    match error.kind() {
+        ErrorKind::UnsupportedCost { account, .. } if !sight.sees(account) => Problem::bad_request(
+            "an account above has no theorem for a cost of this kind; ask its owner which it takes",
+        ),
+        _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc::channel;
+
+    use taximeter_gate::Gate;
+    use taximeter_ledger::{AccountName, Ledger, Location, Options};
+    use taximeter_testing::PATIENCE;
+
+    use super::*;
+    use crate::{Log, LogForm, NewAccount, NewToken, Role, Service, Settings, TokenPlace, Tokens};
+
+    fn request() -> ChargeRequest {
+        serde_json::from_str(r#"{"accounts":["census"],"costs":[{"epsilon":"0.01"}]}"#).unwrap()
+    }
+
+    fn key() -> Key {
+        Key::generate().unwrap()
+    }
+
+    /// A service with the account `census`, and two analysts who may charge it.
+    fn callers() -> (tempfile::TempDir, Arc<Service>, [Caller; 2]) {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::File(folder.path().join("taximeter.db"));
+        let ledger = Ledger::open(&location, Options { create: true, ..Options::default() }).unwrap();
+        let account = r#"{"account":"census","filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
+        let account: NewAccount = serde_json::from_str(account).unwrap();
+        ledger.open_account(account.spec(None).unwrap()).unwrap();
+        let tokens = Tokens::open(&TokenPlace::of(&location), ledger.id()).unwrap();
+        let gate = Gate::open(&folder.path().join("gate"), ledger).unwrap();
+        let service = Service::new(gate, tokens, Log::new(LogForm::Off), Settings::default()).unwrap();
+        let callers = ["mallory", "bob"].map(|principal| {
+            let (principal, accounts) = (principal.to_string(), vec![AccountName::parse("census").unwrap()]);
+            let (role, datasets, sees_above, expires) = (Role::Analyst, Vec::new(), false, None);
+            let new = NewToken { principal, role, accounts, datasets, sees_above, expires };
+            let token = service.tokens.find(&service.tokens.create(&new).unwrap().secret).unwrap();
+            Caller::admit(&service, token, None).unwrap()
+        });
+        (folder, service, callers)
+    }
+
+    /// Waits until something holds, and lets others work meanwhile.
+    async fn until(what: &str, holds: impl Fn() -> bool) {
+        let waiting = async {
+            while !holds() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("waited {PATIENCE:?} until {what}"));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_charge_whose_caller_hangs_up_counts_as_hers_until_its_work_has_ended() {
+        let (_folder, service, [mallory, _]) = callers();
+        let ledger = service.ledger().clone();
+        let before = ledger.position().sequence;
+        // The writer waits for a reader of the books.
+        let ((looks, looked), (let_go, held)) = (channel(), channel());
+        let looking = std::thread::spawn(move || {
+            ledger.look(&AccountName::parse("census").unwrap(), |_| {
+                looks.send(()).unwrap();
+                held.recv().unwrap();
+            })
+        });
+        looked.recv().unwrap();
+        let charging = tokio::spawn(async move { mallory.charge(key(), request()).await });
+        until("the charge is under way", || service.work.busy() > 0).await;
+        charging.abort();
+        assert!(charging.await.unwrap_err().is_cancelled());
+        assert!(service.work.busy() > 0, "the writer is still at it");
+        let_go.send(()).unwrap();
+        looking.join().unwrap().unwrap();
+        until("its work has ended", || service.work.busy() == 0).await;
+        assert_eq!(service.ledger().position().sequence, before + 1, "and it is charged");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_flood_of_quotes_keeps_nobody_else_from_charging() {
+        let (_folder, service, [mallory, bob]) = callers();
+        // The most work that one may have under way is, and the most quotes that one may have wait for it.
+        let busy = service.work.take("mallory", u64::MAX).await;
+        let quote = || {
+            let mallory = mallory.clone();
+            tokio::spawn(async move { mallory.quote(request()).await.map(|_| ()) })
+        };
+        let quotes: Vec<_> = (0..Settings::default().quotes_at_once).map(|_| quote()).collect();
+        until("they wait for her own work", || service.work.waiting() == quotes.len()).await;
+        assert_eq!(quote().await.unwrap().unwrap_err().code, Code::TooManyRequests);
+        assert_eq!(bob.charge(key(), request()).await.unwrap().outcome, ChargedOutcome::Charged);
+        assert!(bob.quote(request()).await.is_ok());
+        assert!(quotes.iter().all(|quote| !quote.is_finished()), "they wait for their own work alone");
+        drop(busy);
+        for quote in quotes {
+            assert!(quote.await.unwrap().is_ok());
+        }
+    }
+}

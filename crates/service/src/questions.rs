@@ -1,0 +1,121 @@
+//! Questions: asked of the gate, and explained.
+
+use std::time::Duration;
+
+use taximeter_gate::{Answer, ErrorKind, Origin, Outcome, Prepared, Request};
+use taximeter_ledger::{AccountName, Key};
+
+use crate::caller::{Action, Caller};
+use crate::charges::{hide_unseen, refused, with_key};
+use crate::limits::QuestionPermit;
+use crate::{AnswerDocument, Code, Explanation, Problem, QuestionRequest, Role};
+
+/// How much work an explanation is: as much as a quote of a question with many parts.
+const EXPLANATION: u64 = 32;
+
+/// How long a question waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Caller {
+    /// Asks a question. It is paid for before the data are touched; the same key gives the same answer. Returns the answer's document,
+    /// byte for byte as it is stored or without what the caller may not see, and where it comes from.
+    pub async fn ask(&self, key: Key, request: QuestionRequest) -> Result<(String, Origin), Problem> {
+        self.require(Action::Ask)?;
+        let request = self.gate_request(request, key)?;
+        let permit = self.question_permit().await?;
+        let answer = self.blocking(move |caller| {
+            // Held to the end: a question whose asker has gone away still counts as one that runs.
+            let _held: QuestionPermit = permit;
+            caller.gate().catalog().dataset(&request.dataset)?;
+            caller.answer(&request)
+        });
+        // An error waited for its turn as well, and so tells when other questions ended: it is released on a tick too.
+        let answer = answer.await;
+        self.service.until_tick().await;
+        answer
+    }
+
+    /// Asks the gate, and returns what may be seen of the result.
+    fn answer(&self, request: &Request) -> Result<(String, Origin), Problem> {
+        let sight = self.sight();
+        match self.gate().ask(request) {
+            Ok(Outcome::Answered(Answer { document, origin })) => Ok((AnswerDocument::seen(document, sight)?, origin)),
+            Ok(Outcome::Refused(refusal)) => Err(refused(&refusal, sight)),
+            Ok(Outcome::NoAnswer(receipt)) => Err(no_answer(request, receipt.sequence())),
+            Err(error) => Err(match error.kind() {
+                ErrorKind::Ledger(error) => with_key(error.clone(), sight, &request.key),
+                // Where the data are, and what is wrong with them, is for owners.
+                ErrorKind::DataAway { why, .. } if self.is_owner() => {
+                    let detail = format!("{error}: {why}");
+                    Problem { detail, ..error.into() }
+                }
+                ErrorKind::KeyTaken { key, .. } => Problem { key: Some(key.to_string()), ..error.into() },
+                _ => error.into(),
+            }),
+        }
+    }
+
+    /// The statement that a question would run, its noise and its cost. Charges nothing.
+    pub async fn explain(&self, request: QuestionRequest) -> Result<Explanation, Problem> {
+        self.require(Action::SeeDatasets)?;
+        let request = self.gate_request(request, Key::generate()?)?;
+        let slot = self.quote_slot()?;
+        let turn = self.turn(EXPLANATION).await;
+        self.refresh().await?;
+        let explanation = move |caller: &Caller| {
+            let _held = (slot, turn);
+            let catalog = caller.gate().catalog();
+            catalog.dataset(&request.dataset)?;
+            let prepared = Prepared::new(catalog, &request)?;
+            let quote = caller.ledger().quote(prepared.charge()).map_err(|error| hide_unseen(error, caller.sight()))?;
+            Ok(Explanation::new(&prepared, quote, caller.sight()))
+        };
+        self.blocking(explanation).await
+    }
+
+    /// A permit to ask, unless that takes too long.
+    async fn question_permit(&self) -> Result<QuestionPermit, Problem> {
+        match tokio::time::timeout(PATIENCE, self.service.questions.take(&self.token().principal)).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(Problem::new(
+                Code::Busy,
+                "too many questions are being answered; nothing was charged, try again in a moment",
+            )),
+        }
+    }
+
+    /// The question as the gate takes it, about a dataset and on an account that are the caller's.
+    fn gate_request(&self, mut request: QuestionRequest, key: Key) -> Result<Request, Problem> {
+        self.require_dataset(&request.dataset)?;
+        if request.account.is_none() {
+            request.account = self.default_account(&request.dataset)?;
+        }
+        self.require_own(request.account.as_slice())?;
+        request.for_gate(key, Some(self.signature(None)?), Some(self.token().principal.clone()))
+    }
+
+    /// The account that pays if none is named: the dataset's own, or of an analyst the one account that can.
+    fn default_account(&self, dataset: &AccountName) -> Result<Option<AccountName>, Problem> {
+        if self.token().role != Role::Analyst {
+            return Ok(None);
+        }
+        let accounts = self.token().accounts.iter();
+        let mut own = accounts.filter(|account| account.path().any(|above| above == dataset.as_str()));
+        match (own.next(), own.next()) {
+            (Some(account), None) => Ok(Some(account.clone())),
+            (None, _) => Err(Problem::bad_request(format!(
+                "no account of the token is {dataset}'s or below it; say with account who pays"
+            ))),
+            (Some(one), Some(other)) => Err(Problem::bad_request(format!(
+                "{one} and {other} are both accounts of the token; say with account who pays"
+            ))),
+        }
+    }
+}
+
+/// The one outcome of all that goes wrong after a charge: which of it did may depend on the data.
+fn no_answer(request: &Request, sequence: u64) -> Problem {
+    let detail = "it is charged, and the charge stands, but there is no answer. If the question is still running, ask again later with \
+                  the same key; otherwise the owner finds the reason in the log";
+    Problem { key: Some(request.key.to_string()), sequence: Some(sequence), ..Problem::new(Code::NoAnswer, detail) }
+}

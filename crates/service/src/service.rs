@@ -1,0 +1,183 @@
+//! What all callers share: the gate and the ledger, the tokens, the limits and the log.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use taximeter_gate::Gate;
+use taximeter_ledger::Ledger;
+use tokio::sync::{Semaphore, watch};
+
+use crate::Problem;
+use crate::events::Events;
+use crate::limits::{FairQueue, QuestionQueue, Rates, Slots};
+use crate::log::Log;
+use crate::readiness::Readiness;
+use crate::timelines::Timelines;
+use crate::tokens::Tokens;
+use crate::uploads::Uploads;
+use crate::verification::Verification;
+
+/// What all callers share.
+pub struct Service {
+    /// The gate, and with it the ledger.
+    pub(crate) gate: Gate,
+    /// The tokens by which callers are known.
+    pub tokens: Tokens,
+    pub(crate) rates: Rates,
+    /// Requests that are under way, by the ids of their tokens.
+    pub(crate) requests: Slots<String>,
+    /// The streams of events.
+    pub events: Events,
+    pub(crate) uploads: Uploads,
+    pub(crate) verification: Verification,
+    /// The past of accounts, for charts.
+    pub timelines: Timelines,
+    /// The log.
+    pub log: Log,
+    /// Whether the ledger takes charges.
+    pub readiness: Readiness,
+    /// How the server behaves.
+    pub settings: Settings,
+    /// Charges and quotes, which wait for each other.
+    pub(crate) work: FairQueue,
+    /// Quotes that are under way, by principal.
+    pub(crate) quotes: Slots<String>,
+    /// Questions that may run at the same time; the others wait.
+    pub(crate) questions: QuestionQueue,
+    /// Exports that may run at the same time: each keeps a thread and a view of the journal.
+    pub(crate) exports: Arc<Semaphore>,
+    /// When the service started: ticks are counted from here.
+    started: tokio::time::Instant,
+    /// Whether the service is about to end.
+    ending: watch::Sender<bool>,
+}
+
+/// Exports at the same time.
+const EXPORTS: usize = 4;
+
+/// How a server behaves.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The largest body of a request, in bytes; uploads have their own limit.
+    pub largest_body: usize,
+    /// The largest upload, in bytes.
+    pub largest_upload: u64,
+    /// How long a request may take to arrive, its body included.
+    pub arrival: Duration,
+    /// Connections at the same time.
+    pub connections: usize,
+    /// Requests of one token in a second.
+    pub requests_per_second: u32,
+    /// Requests of one token that may be under way at the same time, event streams included; 0 for no limit.
+    pub requests_at_once: usize,
+    /// Quotes of one principal that may be under way at the same time, what a question would cost included; 0 for no limit.
+    pub quotes_at_once: usize,
+    /// Connections from one other machine at the same time; 0 for no limit.
+    pub connections_of_one: usize,
+    /// Questions that run at the same time.
+    pub questions: usize,
+    /// Event streams at the same time.
+    pub streams: usize,
+    /// When answers are released: on multiples of this, if it is set.
+    pub tick: Option<Duration>,
+    /// How often the whole journal is verified, if it is.
+    pub verify_every: Option<Duration>,
+    /// How long an orderly end may take.
+    pub farewell: Duration,
+    /// Whether browsers reach it encrypted only, so that cookies need not travel otherwise.
+    pub is_encrypted: bool,
+    /// The PostgreSQL servers that datasets may be registered from over the network: hosts, or hosts with a port. That of the ledger may
+    /// always be used.
+    pub postgres_hosts: Vec<String>,
+    /// Whether a proxy stands in front of it, which says who is behind it.
+    pub is_behind_proxy: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            largest_body: 256 * 1024,
+            largest_upload: 4 << 30,
+            arrival: Duration::from_secs(15),
+            connections: 2048,
+            requests_per_second: 500,
+            requests_at_once: 64,
+            quotes_at_once: 16,
+            connections_of_one: 512,
+            questions: 8,
+            streams: 1024,
+            tick: Some(Duration::from_millis(50)),
+            verify_every: Some(Duration::from_secs(24 * 3600)),
+            farewell: Duration::from_secs(30),
+            is_encrypted: false,
+            is_behind_proxy: false,
+            postgres_hosts: Vec::new(),
+        }
+    }
+}
+
+impl Service {
+    /// A service over a gate and its tokens. Blocks.
+    pub fn new(gate: Gate, tokens: Tokens, log: Log, settings: Settings) -> Result<Arc<Service>, Problem> {
+        let uploads = Uploads::new(PathBuf::from(gate.catalog().folder()), settings.largest_upload)?;
+        let events = Events::new(gate.ledger(), settings.streams);
+        Ok(Arc::new(Service {
+            tokens,
+            rates: Rates::new(settings.requests_per_second),
+            requests: Slots::new(settings.requests_at_once),
+            events,
+            uploads,
+            verification: Verification::default(),
+            timelines: Timelines::default(),
+            log,
+            readiness: Readiness::default(),
+            work: FairQueue::default(),
+            quotes: Slots::new(settings.quotes_at_once),
+            questions: QuestionQueue::new(settings.questions),
+            exports: Arc::new(Semaphore::new(EXPORTS)),
+            started: tokio::time::Instant::now(),
+            ending: watch::Sender::new(false),
+            gate,
+            settings,
+        }))
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &Ledger {
+        self.gate.ledger()
+    }
+
+    /// Says that the service is about to end: streams end, and nothing new is followed.
+    pub fn end(&self) {
+        self.ending.send_replace(true);
+    }
+
+    /// Whether the service is about to end.
+    pub fn is_ending(&self) -> bool {
+        *self.ending.borrow()
+    }
+
+    /// Waits until the service is about to end.
+    pub fn until_end(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut ending = self.ending.subscribe();
+        async move {
+            // If the service itself is gone, that is the end too.
+            let _ = ending.wait_for(|ending| *ending).await;
+        }
+    }
+
+    /// How long ago the newest tick was; nothing if answers are released at once.
+    pub(crate) fn since_tick(&self) -> Option<Duration> {
+        let tick = self.settings.tick.filter(|tick| !tick.is_zero())?;
+        let since = self.started.elapsed().as_nanos() % tick.as_nanos();
+        Some(Duration::from_nanos(u64::try_from(since).unwrap_or(u64::MAX)))
+    }
+
+    /// Waits for the next tick, if there are any: the time that an answer took then tells only how many ticks it took.
+    pub(crate) async fn until_tick(&self) {
+        if let Some((tick, since)) = self.settings.tick.zip(self.since_tick()) {
+            tokio::time::sleep(tick.saturating_sub(since)).await;
+        }
+    }
+}
