@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use clap::Args;
 use taximeter_gate::Gate;
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
-use taximeter_server::{Listener, runtime};
+use taximeter_server::{App, Listener, runtime};
 use taximeter_service::{Log, LogForm, Service, Settings, TokenPlace, Tokens};
 use taximeter_service::{NewToken, Role};
 use taximeter_testing::Connection;
@@ -42,7 +42,8 @@ impl Serve {
             connections: 4096,
             ..Settings::default()
         };
-        let state = Service::new(gate, tokens, Log::new(LogForm::Off), settings).map_err(|problem| problem.detail)?;
+        let service = Service::new(gate, tokens, Log::new(LogForm::Off), settings).map_err(|problem| problem.detail)?;
+        let app = App::new(&service).map_err(|problem| problem.detail)?;
         let runtime = runtime().map_err(|error| text(&error))?;
         runtime.block_on(async {
             let listener = Listener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), None).await;
@@ -54,7 +55,7 @@ impl Serve {
                 // However it ends, nobody wants the server any more.
                 let _ = waiting.await;
             };
-            listener.serve(state, end).await.map_err(|problem| problem.detail)
+            listener.serve(app, end).await.map_err(|problem| problem.detail)
         })
     }
 }

@@ -4,12 +4,11 @@ use std::io::{IsTerminal, stderr};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use taximeter_gate::Gate;
-use taximeter_server::{Listener, Tls, runtime};
+use taximeter_server::{App, Listener, Tls, runtime};
 use taximeter_service::{Code, Problem};
 use taximeter_service::{Log, LogForm, Service, Settings, TokenPlace, Tokens};
 
@@ -189,15 +188,15 @@ pub(crate) fn serve<T>(
     let listener = runtime.block_on(Listener::bind(address, tls))?;
     let inside = runtime.enter();
     let signals = Signals::new()?;
-    let state = Service::new(gate, tokens, log, settings)?;
+    let service = Service::new(gate, tokens, log, settings)?;
     drop(inside);
     let kept = ready(&listener)?;
-    let result = runtime.block_on(listener.serve(Arc::clone(&state), signals.first()));
+    let result = runtime.block_on(listener.serve(App::new(&service)?, signals.first()));
     drop(kept);
     // What still runs after the farewell is not waited for: it was told, and the caller is gone.
     runtime.shutdown_timeout(Duration::from_secs(1));
     // Connections to databases may not end on a thread of the runtime, so this handle is the last one.
-    drop(state);
+    drop(service);
     Ok(result?)
 }
 

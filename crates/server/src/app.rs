@@ -51,6 +51,11 @@ impl App {
         Ok(App { router, state, peer: None, newcomer: None })
     }
 
+    /// The service that it is an edge of.
+    pub(crate) fn service(&self) -> &Arc<Service> {
+        &self.state.service
+    }
+
     /// The same, for a connection from a machine.
     pub(crate) fn for_connection(&self, peer: IpAddr, newcomer: Newcomer) -> App {
         App { peer: Some(peer), newcomer: Some(Arc::new(newcomer)), ..self.clone() }

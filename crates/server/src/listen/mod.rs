@@ -80,7 +80,8 @@ impl Listener {
     }
 
     /// Serves until `end`, or until the ledger takes nothing more, which is an error; and then until what was accepted is answered.
-    pub async fn serve(self, service: Arc<Service>, end: impl Future<Output = ()>) -> Result<(), Problem> {
+    pub async fn serve(self, app: App, end: impl Future<Output = ()>) -> Result<(), Problem> {
+        let service = Arc::clone(app.service());
         let listens = format!("{}://{}", self.scheme(), self.address);
         service.log.write(Event::Start { listens, version: env!("CARGO_PKG_VERSION") });
         if !service.ledger().was_witness_whole() {
@@ -95,7 +96,7 @@ impl Listener {
         background.extend(verifying.map(tokio::spawn));
         background.extend(self.tls.clone().map(|tls| tokio::spawn(renew_certificate(tls, Arc::clone(&service)))));
         let connections = Connections {
-            app: App::new(&service)?,
+            app,
             permits: Arc::new(Semaphore::new(service.settings.connections)),
             newcomers: Arc::default(),
             peers: Slots::new(service.settings.connections_of_one),

@@ -332,7 +332,7 @@ async fn an_export_ends_with_its_token_and_is_not_taken_for_whole() {
         let made = made.expect(201).json();
         let secret = format!("Bearer {}", made["secret"].as_str().unwrap());
         let request = Request::get("/v1/export").header("Authorization", secret).body(Body::empty()).unwrap();
-        let body = house.service.answer(request).await.into_body();
+        let body = house.app.answer(request).await.into_body();
         if is_revoked {
             let path = format!("/v1/tokens/{}/revoke", made["token"]["id"].as_str().unwrap());
             house.send("owner", "POST", &path, "").await.expect(200);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use taximeter_gate::Gate;
 use taximeter_ledger::{Ledger, Location, Options};
-use taximeter_server::{Listener, Tls};
+use taximeter_server::{App, Listener, Tls};
 use taximeter_service::{Code, NewToken, Problem, Role};
 use taximeter_service::{Log, LogForm, Service, Settings, TokenPlace, Tokens};
 use taximeter_testing::{Captured, PATIENCE, wait_until};
@@ -62,10 +62,10 @@ impl Server {
         let listener = runtime.block_on(Listener::bind(any, tls(&folder))).unwrap();
         let address = listener.address();
         let (end, ended) = oneshot::channel::<()>();
-        let serving = Arc::clone(&state);
+        let app = App::new(&state).unwrap();
         let serving = runtime.spawn(async move {
             let end = async { ended.await.unwrap_or(()) };
-            listener.serve(serving, end).await
+            listener.serve(app, end).await
         });
         let (runtime, state) = (Some(runtime), Some(state));
         Server { runtime, state, address, token, page, end: Some(end), serving: Some(serving), folder }

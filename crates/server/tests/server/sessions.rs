@@ -1,7 +1,6 @@
 //! Sessions, forms and what browsers are told: looked at the way somebody would who wants in.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use crate::house::visit::Visit;
 use crate::house::{House, Reply};
@@ -317,7 +316,7 @@ async fn a_stream_of_events_ends_with_its_session_and_with_its_token() {
     let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), None).await.unwrap();
     let address = listener.address();
     let (end, ended) = oneshot::channel::<()>();
-    let serving = tokio::spawn(listener.serve(Arc::clone(&house.state), async { ended.await.unwrap_or(()) }));
+    let serving = tokio::spawn(listener.serve(house.app.clone(), async { ended.await.unwrap_or(()) }));
     let (mut signs_out, mut revoked, stays) =
         (house.sign_in("alice").await, house.sign_in("bob").await, house.sign_in("alice").await);
     let [first, second, third] = [&signs_out, &revoked, &stays].map(|visit| visit.cookie(SESSION).unwrap().to_string());

@@ -4,7 +4,6 @@ pub mod visit;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -21,10 +20,9 @@ use taximeter_testing::PATIENCE;
 
 /// A server with its folder.
 pub struct House {
-    pub service: App,
+    pub app: App,
     pub folder: tempfile::TempDir,
     pub ledger: Ledger,
-    pub state: Arc<Service>,
     secrets: BTreeMap<&'static str, String>,
 }
 
@@ -129,8 +127,8 @@ impl House {
         }
         let tokens = Tokens::open(&TokenPlace::File(folder.path().join("tokens.db")), ledger.id()).unwrap();
         let secrets = House::secrets(&tokens);
-        let state: Arc<Service> = Service::new(gate, tokens, Log::new(LogForm::Off), settings).unwrap();
-        House { service: App::new(&state).unwrap(), folder, ledger, state, secrets }
+        let service = Service::new(gate, tokens, Log::new(LogForm::Off), settings).unwrap();
+        House { app: App::new(&service).unwrap(), folder, ledger, secrets }
     }
 
     pub const CSV: &'static str = "age,region\n31,north\n47,south\n52,north\n68,south\n";
@@ -189,7 +187,7 @@ impl House {
     }
 
     pub async fn raw(&self, request: Request<Body>) -> Reply {
-        let response = self.service.answer(request).await;
+        let response = self.app.answer(request).await;
         let (parts, body) = response.into_parts();
         // A stream of events has no end.
         let is_stream = parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
