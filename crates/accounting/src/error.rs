@@ -16,10 +16,8 @@ pub struct Error(Box<ErrorKind>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Text that cannot be read.
+    /// Text that cannot be read: an amount, a cost, a stored state.
     Text {
-        /// What was read: an amount, a cost.
-        what: &'static str,
         /// Why it cannot be read, with the text and what to write.
         why: String,
     },
@@ -73,11 +71,6 @@ pub enum ErrorKind {
         /// The function.
         function: &'static str,
     },
-    /// A stored state that cannot be used.
-    State {
-        /// Why.
-        why: String,
-    },
 }
 
 impl Error {
@@ -85,8 +78,8 @@ impl Error {
         Error(Box::new(kind))
     }
 
-    pub(crate) fn text(what: &'static str, why: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Text { what, why: why.into() })
+    pub(crate) fn text(why: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Text { why: why.into() })
     }
 
     pub(crate) fn parameter(name: &'static str, value: impl fmt::Display, needs: impl Into<String>) -> Error {
@@ -105,11 +98,6 @@ impl Error {
         Error::new(ErrorKind::UnsupportedCost { rule, cost: *cost, filters, odometers })
     }
 
-    #[cfg(feature = "serde")]
-    pub(crate) fn state(why: impl Into<String>) -> Error {
-        Error::new(ErrorKind::State { why: why.into() })
-    }
-
     /// The entry of a list that has a name, or an error with the names that there are.
     pub(crate) fn find<T: Copy, const N: usize>(
         what: &'static str,
@@ -124,7 +112,7 @@ impl Error {
     /// The same error, said to be about a named part of what was read.
     pub(crate) fn within(self, part: &str) -> Error {
         match *self.0 {
-            ErrorKind::Text { what, why } => Error::text(what, format!("{part}: {why}")),
+            ErrorKind::Text { why } => Error::text(format!("{part}: {why}")),
             kind => Error::new(kind),
         }
     }
@@ -133,17 +121,12 @@ impl Error {
     pub fn kind(&self) -> &ErrorKind {
         &self.0
     }
-
-    /// A cost for which the chosen rule has no theorem; the message names those that have one.
-    pub fn is_unsupported_cost(&self) -> bool {
-        matches!(*self.0, ErrorKind::UnsupportedCost { .. })
-    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            ErrorKind::Text { why, .. } | ErrorKind::State { why } => f.write_str(why),
+            ErrorKind::Text { why } => f.write_str(why),
             ErrorKind::Parameter { name, value, needs } => {
                 write!(f, "{} cannot be {value}: {needs}", name.replace('_', " "))
             }

@@ -13,7 +13,8 @@ use crate::numeric::Interval;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub(crate) struct Leaks {
-    limit: Amount,
+    /// δ′.
+    pub(crate) limit: Amount,
     /// Σδ_i.
     deltas: Amount,
     /// Σκ_i; nothing if it is infinite.
@@ -61,12 +62,6 @@ impl Leaks {
     #[cfg(feature = "serde")]
     pub(crate) fn follows(&self, fresh: &Leaks) -> bool {
         self.limit == fresh.limit && self.within()
-    }
-
-    /// δ′.
-    #[cfg(feature = "serde")]
-    pub(crate) fn set_aside(&self) -> Amount {
-        self.limit
     }
 
     /// 2Σδ_i.

@@ -13,7 +13,7 @@ use std::num::NonZeroU64;
 
 use ethnum::U256;
 
-use crate::error::Error;
+use crate::error::{Error, excerpt};
 use crate::numeric::Interval;
 
 pub use fine::FineAmount;
@@ -203,11 +203,8 @@ impl Amount {
     pub fn parse_exact(text: &str) -> Result<Amount, Error> {
         let parsed = Amount::parse(text, Rounding::Down)?;
         if parsed.rounded {
-            let (text, places) = (crate::error::excerpt(text), Amount::PLACES);
-            return Err(Error::text(
-                "an amount",
-                format!("{text} has more than {places} decimal places; write it with fewer"),
-            ));
+            let (text, places) = (excerpt(text), Amount::PLACES);
+            return Err(Error::text(format!("{text} has more than {places} decimal places; write it with fewer")));
         }
         Ok(parsed.amount)
     }

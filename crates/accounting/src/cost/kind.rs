@@ -62,7 +62,7 @@ impl CostForm {
     /// The cost of these numbers, in the order of [`numbers`](CostForm::numbers).
     pub fn cost(&self, numbers: &[Amount]) -> Result<Cost, Error> {
         if numbers.len() != self.numbers.len() {
-            return Err(Error::text("a cost", format!("{} takes {} numbers", self.name, self.numbers.len())));
+            return Err(Error::text(format!("{} takes {} numbers", self.name, self.numbers.len())));
         }
         self.numbers.iter().zip(numbers).try_for_each(|(number, value)| number.check(*value))?;
         (self.make)(numbers)
@@ -111,7 +111,27 @@ pub(super) const STEPS: Number =
 
 type Make = fn(&[Amount]) -> Result<Cost, Error>;
 
-const fn form(name: &'static str, title: &'static str, numbers: &'static [&'static Number], make: Make) -> CostForm {
+const LAPLACE: Make = |numbers| Ok(Cost::Laplace { epsilon: size(numbers)? });
+const DISCRETE_LAPLACE: Make = |numbers| Ok(Cost::DiscreteLaplace { epsilon: size(numbers)? });
+const GAUSSIAN: Make = |numbers| Ok(Cost::Gaussian { mu: size(numbers)? });
+const DISCRETE_GAUSSIAN: Make = |numbers| Ok(Cost::DiscreteGaussian { mu: size(numbers)? });
+
+/// The size of a mechanism that adds noise: its own parameter, or sensitivity over the scale of the noise, rounded up.
+fn size(numbers: &[Amount]) -> Result<Amount, Error> {
+    let [scale, sensitivity] = *numbers else { return Ok(numbers[0]) };
+    let too_much = || {
+        let needs = format!("with noise of scale {scale} it costs more than any budget; give more noise");
+        Error::parameter(SENSITIVITY.name, sensitivity, needs)
+    };
+    sensitivity.checked_div(scale, Rounding::Up).ok_or_else(too_much)
+}
+
+type Numbers = &'static [&'static Number];
+
+const BY_SCALE: Numbers = &[&SCALE, &SENSITIVITY];
+const BY_SIGMA: Numbers = &[&SIGMA, &SENSITIVITY];
+
+const fn form(name: &'static str, title: &'static str, numbers: Numbers, make: Make) -> CostForm {
     CostForm { name, title, numbers, make }
 }
 
@@ -133,15 +153,8 @@ static KINDS: [Entry; 9] = [
         sentence: "continuous Laplace noise with ε = sensitivity/scale; for noise on integers use discrete Laplace noise",
         measures: PURE,
         forms: &[
-            form("laplace", "Laplace noise (continuous only), by its ε", &[&EPSILON], |n| {
-                Ok(Cost::Laplace { epsilon: n[0] })
-            }),
-            form(
-                "laplace-scale",
-                "Laplace noise (continuous only), by scale and sensitivity",
-                &[&SCALE, &SENSITIVITY],
-                |n| Ok(Cost::Laplace { epsilon: over_noise(n)? }),
-            ),
+            form("laplace", "Laplace noise (continuous only), by its ε", &[&EPSILON], LAPLACE),
+            form("laplace-scale", "Laplace noise (continuous only), by scale and sensitivity", BY_SCALE, LAPLACE),
         ],
     },
     Entry {
@@ -150,14 +163,12 @@ static KINDS: [Entry; 9] = [
         sentence: "discrete (geometric) Laplace noise, priced as any ε-DP mechanism: on one step it is randomized response",
         measures: PURE,
         forms: &[
-            form("discrete-laplace", "discrete Laplace noise, by its ε", &[&EPSILON], |n| {
-                Ok(Cost::DiscreteLaplace { epsilon: n[0] })
-            }),
+            form("discrete-laplace", "discrete Laplace noise, by its ε", &[&EPSILON], DISCRETE_LAPLACE),
             form(
                 "discrete-laplace-scale",
                 "discrete Laplace noise, by scale and sensitivity",
-                &[&SCALE, &SENSITIVITY],
-                |n| Ok(Cost::DiscreteLaplace { epsilon: over_noise(n)? }),
+                BY_SCALE,
+                DISCRETE_LAPLACE,
             ),
         ],
     },
@@ -167,10 +178,8 @@ static KINDS: [Entry; 9] = [
         sentence: "continuous Gaussian noise, proven μ-GDP with μ = sensitivity/σ",
         measures: &[Measure::Gdp, Measure::Zcdp, Measure::Renyi],
         forms: &[
-            form("gaussian", "Gaussian noise, by its μ", &[&MU], |n| Ok(Cost::Gaussian { mu: n[0] })),
-            form("gaussian-sigma", "Gaussian noise, by σ and sensitivity", &[&SIGMA, &SENSITIVITY], |n| {
-                Ok(Cost::Gaussian { mu: over_noise(n)? })
-            }),
+            form("gaussian", "Gaussian noise, by its μ", &[&MU], GAUSSIAN),
+            form("gaussian-sigma", "Gaussian noise, by σ and sensitivity", BY_SIGMA, GAUSSIAN),
         ],
     },
     Entry {
@@ -179,14 +188,12 @@ static KINDS: [Entry; 9] = [
         sentence: "discrete Gaussian noise: it has a zCDP and a Rényi price, and is not μ-GDP",
         measures: &[Measure::Zcdp, Measure::Renyi],
         forms: &[
-            form("discrete-gaussian", "discrete Gaussian noise, by its μ", &[&MU], |n| {
-                Ok(Cost::DiscreteGaussian { mu: n[0] })
-            }),
+            form("discrete-gaussian", "discrete Gaussian noise, by its μ", &[&MU], DISCRETE_GAUSSIAN),
             form(
                 "discrete-gaussian-sigma",
                 "discrete Gaussian noise, by σ and sensitivity",
-                &[&SIGMA, &SENSITIVITY],
-                |n| Ok(Cost::DiscreteGaussian { mu: over_noise(n)? }),
+                BY_SIGMA,
+                DISCRETE_GAUSSIAN,
             ),
         ],
     },
@@ -285,16 +292,6 @@ impl CostKind {
     pub(crate) fn measures(self) -> &'static [Measure] {
         self.entry().measures
     }
-}
-
-/// Sensitivity over the scale of the noise, rounded up.
-fn over_noise(numbers: &[Amount]) -> Result<Amount, Error> {
-    let [scale, sensitivity] = *numbers else { unreachable!("a form of noise has two numbers") };
-    let too_much = || {
-        let needs = format!("with noise of scale {scale} it costs more than any budget; give more noise");
-        Error::parameter(SENSITIVITY.name, sensitivity, needs)
-    };
-    sensitivity.checked_div(scale, Rounding::Up).ok_or_else(too_much)
 }
 
 #[cfg(test)]

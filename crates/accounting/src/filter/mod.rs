@@ -20,14 +20,13 @@ use crate::amount::{Amount, FineAmount};
 use crate::budget::Budget;
 use crate::cost::Cost;
 use crate::error::Error;
-use crate::numeric::{last_where, require_correct_rounding};
+use crate::numeric::{Interval, last_where, require_correct_rounding};
 use crate::price::{self, Order};
+use crate::version::StateVersion;
 
 use residue::Residue;
 pub use rule::{FilterParameters, FilterRule};
 use state::State;
-#[cfg(feature = "serde")]
-pub(crate) use stored::StateVersion;
 
 /// How many charges are counted one by one; beyond that a count is a certified lower bound.
 pub const EXACT_COUNTS: u64 = 100_000;
@@ -60,13 +59,18 @@ impl FilterSpec {
     /// The same filter, with the parameters that are left open chosen for costs like this one: the order of the renyi rule.
     pub fn expecting(mut self, cost: &Cost) -> Result<FilterSpec, Error> {
         self.rule().require_takes(cost)?;
+        let divergence = |order: &Order| price::renyi(order, cost).map_or(f64::INFINITY, FineAmount::approximate);
+        self.choose_order(|epsilon, delta| renyi::best_order_for(epsilon, delta, divergence))?;
+        Ok(self)
+    }
+
+    /// Fills in the order of the renyi rule, if it is left open.
+    fn choose_order(&mut self, best: impl FnOnce(Interval, Interval) -> Option<Amount>) -> Result<(), Error> {
         if let FilterParameters::Renyi { order: order @ None } = &mut self.parameters {
             rule::require_delta(&self.budget, FilterRule::Renyi)?;
-            let (epsilon, delta) = (self.budget.epsilon().interval(), self.budget.composition_delta().interval());
-            let divergence = |order: &Order| price::renyi(order, cost).map_or(f64::INFINITY, FineAmount::approximate);
-            *order = renyi::best_order_for(epsilon, delta, divergence);
+            *order = best(self.budget.epsilon().interval(), self.budget.composition_delta().interval());
         }
-        Ok(self)
+        Ok(())
     }
 }
 
@@ -96,7 +100,9 @@ pub enum OnHalt {
 /// # Ok::<(), taximeter_accounting::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "stored::Stored"))]
 pub struct Filter {
+    version: StateVersion,
     spec: FilterSpec,
     state: State,
     /// Σε_i of what was admitted; nothing if it is infinite.
@@ -220,13 +226,10 @@ impl Filter {
     /// A filter with nothing spent, to compare a stored state with or to begin with.
     fn beside(mut spec: FilterSpec, stored: Option<&State>) -> Result<Filter, Error> {
         require_correct_rounding()?;
-        let budget = &spec.budget;
-        if let FilterParameters::Renyi { order: order @ None } = &mut spec.parameters {
-            rule::require_delta(budget, FilterRule::Renyi)?;
-            *order = renyi::best_order(budget.epsilon().interval(), budget.composition_delta().interval());
-        }
-        let state = State::new(budget, spec.parameters, stored)?;
-        Ok(Filter { spec, state, epsilon_spent: Some(Amount::ZERO), delta_spent: Amount::ZERO, closed: false })
+        spec.choose_order(renyi::best_order)?;
+        let state = State::new(&spec.budget, spec.parameters, stored)?;
+        let (epsilon_spent, delta_spent) = (Some(Amount::ZERO), Amount::ZERO);
+        Ok(Filter { version: StateVersion, spec, state, epsilon_spent, delta_spent, closed: false })
     }
 
     /// What was fixed when the filter was made, with every default filled in.
@@ -261,7 +264,7 @@ impl Filter {
         }
         let set_aside = self.delta_limit();
         let delta_spent = self.delta_after(cost, 1).ok_or(Refusal::MechanismDelta { set_aside })?;
-        self.state.charge(cost).ok_or(Refusal::Budget)?;
+        self.state.charge(cost, 1).ok_or(Refusal::Budget)?;
         self.epsilon_spent = self.epsilon_spent.and_then(|sum| sum.checked_add(cost.epsilon()?));
         self.delta_spent = delta_spent;
         Ok(())

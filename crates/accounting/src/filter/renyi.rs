@@ -14,7 +14,7 @@ use crate::price::{self, Order};
 /// The limit at an order: ε_g − ln(1−1/α) − (ln(1/δ′) − ln α)/(α−1).
 pub(crate) fn limit_at(order: &Order, epsilon: Interval, delta: Interval) -> Interval {
     // −ln(1−1/α) = ln(α/(α−1)) = ln(1 + 1/(α−1)).
-    epsilon + (Interval::ONE / order.minus_one()).ln_1p() + (delta.ln() + order.minus_one().ln_1p()) / order.minus_one()
+    epsilon + (Interval::ONE / order.above_one).ln_1p() + (delta.ln() + order.above_one.ln_1p()) / order.above_one
 }
 
 /// The limit, rounded down; an order at which nothing fits is an error.
@@ -35,16 +35,12 @@ pub(crate) fn limit(order: Amount, epsilon: Interval, delta: Interval) -> Result
     serde(try_from = "Amount", into = "Amount")
 )]
 pub(crate) struct ChosenOrder {
-    amount: Amount,
+    /// α as it is stored.
+    pub(crate) amount: Amount,
     order: Order,
 }
 
 impl ChosenOrder {
-    /// α as it is stored.
-    pub(crate) fn amount(&self) -> Amount {
-        self.amount
-    }
-
     /// D_α of a cost, rounded up.
     pub(crate) fn price(&self, cost: &Cost) -> Option<FineAmount> {
         price::renyi(&self.order, cost)
@@ -74,7 +70,7 @@ pub(crate) fn order(order: Amount) -> Result<Order, Error> {
 ///
 /// A small cost has a divergence in proportion to α (αε²/2 for ε-DP, αμ²/2 for a Gaussian), so the best order makes R(α)/α largest.
 pub(crate) fn best_order(epsilon: Interval, delta: Interval) -> Option<Amount> {
-    six_digits(best_order_above_one(epsilon, delta, Order::alpha))
+    six_digits(best_order_above_one(epsilon, delta, |order| order.alpha))
 }
 
 /// The order that admits most costs of a given divergence; nothing if none is admitted at any order.

@@ -33,14 +33,7 @@ answer_from_theorem!(FilterRule, "the filter rule");
 
 impl FilterRule {
     /// Every rule, from the oldest to the default.
-    pub const ALL: [FilterRule; 6] = [
-        FilterRule::Basic,
-        FilterRule::Advanced,
-        FilterRule::Whitehouse,
-        FilterRule::Zcdp,
-        FilterRule::Renyi,
-        FilterRule::Residue,
-    ];
+    pub const ALL: [Self; 6] = [Self::Basic, Self::Advanced, Self::Whitehouse, Self::Zcdp, Self::Renyi, Self::Residue];
 
     fn theorem(self) -> Theorem {
         match self {
@@ -130,14 +123,9 @@ impl FilterRule {
 
 pub(super) const ORDER: Number = Number {
     range: above(Amount::ONE),
-    ..parameter(
-        "order",
-        "Order α",
-        "The order of the renyi filter",
-        "10",
-        "the best one for the budget and the expected cost",
-    )
+    ..parameter("order", "Order α", "The order of the renyi filter", "10", BEST_ORDER)
 };
+const BEST_ORDER: &str = "the best one for the budget and the expected cost";
 
 /// A rule with the parameters that it has, and no others. Where nothing is given, the default is filled in when a filter is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,19 +153,24 @@ pub enum FilterParameters {
 }
 
 impl FilterParameters {
+    /// The default parameters of every rule, in the order of the rules.
+    const DEFAULTS: [Self; 6] =
+        [Self::Basic, Self::Advanced, Self::Whitehouse, Self::Zcdp, Self::Renyi { order: None }, Self::Residue];
+
     /// A rule with parameters that were given by name; those that it does not have are an error.
     pub fn read(rule: FilterRule, given: Given) -> Result<FilterParameters, Error> {
         parameter::require_known(rule.name(), rule.parameters(), &given)?;
-        Ok(match rule {
-            FilterRule::Renyi => FilterParameters::Renyi { order: given.amount("order")? },
-            rule => rule.into(),
-        })
+        let mut parameters = rule.into();
+        if let FilterParameters::Renyi { order } = &mut parameters {
+            *order = given.amount(ORDER.name)?;
+        }
+        Ok(parameters)
     }
 
     /// The parameters that are fixed, by name.
     pub fn named(&self) -> Vec<(&'static str, String)> {
         match self {
-            FilterParameters::Renyi { order: Some(order) } => vec![("order", order.to_string())],
+            FilterParameters::Renyi { order: Some(order) } => vec![(ORDER.name, order.to_string())],
             _ => Vec::new(),
         }
     }
@@ -198,14 +191,7 @@ impl FilterParameters {
 impl From<FilterRule> for FilterParameters {
     /// The rule with its default parameters.
     fn from(rule: FilterRule) -> FilterParameters {
-        match rule {
-            FilterRule::Basic => FilterParameters::Basic,
-            FilterRule::Advanced => FilterParameters::Advanced,
-            FilterRule::Whitehouse => FilterParameters::Whitehouse,
-            FilterRule::Zcdp => FilterParameters::Zcdp,
-            FilterRule::Renyi => FilterParameters::Renyi { order: None },
-            FilterRule::Residue => FilterParameters::Residue,
-        }
+        FilterParameters::DEFAULTS[rule as usize]
     }
 }
 

@@ -35,11 +35,12 @@ impl State {
     pub(crate) fn new(budget: &Budget, parameters: FilterParameters, stored: Option<&State>) -> Result<State, Error> {
         let rule = parameters.rule();
         let (epsilon, delta) = (budget.epsilon(), budget.composition_delta());
+        rule::require_delta(budget, rule)?;
+        let levels = (epsilon.interval(), delta.interval());
         let additive = |limit: Option<FineAmount>| {
             let too_large = || Error::budget(rule.name(), format!("does not take an epsilon as large as {epsilon}"));
             limit.map(Additive::new).ok_or_else(too_large)
         };
-        let levels = || rule::require_delta(budget, rule).map(|()| (epsilon.interval(), delta.interval()));
         Ok(match parameters {
             FilterParameters::Basic => State::Basic(Basic::new(epsilon)),
             FilterParameters::Residue => {
@@ -49,53 +50,45 @@ impl State {
                 };
                 State::Residue(Residue::new(epsilon, delta, stored)?)
             }
-            FilterParameters::Advanced => {
-                levels()?;
-                State::Advanced(Box::new(Advanced::new(budget)?))
-            }
-            FilterParameters::Whitehouse => {
-                let (epsilon, delta) = levels()?;
-                State::Whitehouse(additive(whitehouse::limit(epsilon, delta))?)
-            }
-            FilterParameters::Zcdp => {
-                let (epsilon, delta) = levels()?;
-                State::Zcdp(additive(zcdp::limit(epsilon, delta))?)
-            }
+            FilterParameters::Advanced => State::Advanced(Box::new(Advanced::new(budget)?)),
+            FilterParameters::Whitehouse => State::Whitehouse(additive(whitehouse::limit(levels.0, levels.1))?),
+            FilterParameters::Zcdp => State::Zcdp(additive(zcdp::limit(levels.0, levels.1))?),
             FilterParameters::Renyi { order } => {
-                let (epsilon, delta) = levels()?;
                 let none =
                     || Error::budget(rule.name(), "admits nothing from this budget at any order; use another rule");
                 let order = order.ok_or_else(none)?;
-                let sum = additive(renyi::limit(order, epsilon, delta)?)?;
+                let sum = additive(renyi::limit(order, levels.0, levels.1)?)?;
                 State::Renyi { order: order.try_into()?, sum }
             }
         })
     }
 
-    /// Counts a charge, if the rule admits it; nothing, and no change, if it halts.
-    pub(crate) fn charge(&mut self, cost: &Cost) -> Option<()> {
+    /// Counts `times` charges, if the rule admits them; nothing, and no change, if it halts.
+    pub(crate) fn charge(&mut self, cost: &Cost, times: u64) -> Option<()> {
+        let price = self.price(cost);
         match self {
-            State::Basic(basic) => basic.charge(cost, 1),
-            State::Advanced(advanced) => advanced.charge(cost, 1),
-            State::Whitehouse(sum) => sum.charge(whitehouse::price(cost), 1),
-            State::Zcdp(sum) => sum.charge(price::zcdp(cost), 1),
-            State::Renyi { order, sum } => sum.charge(order.price(cost), 1),
-            State::Residue(residue) => {
-                *residue = residue.after(cost)?;
-                Some(())
-            }
+            State::Basic(basic) => basic.charge(cost, times),
+            State::Advanced(advanced) => advanced.charge(cost, times),
+            State::Residue(residue) => residue.charge(cost, times),
+            State::Whitehouse(sum) | State::Zcdp(sum) | State::Renyi { sum, .. } => sum.charge(price, times),
+        }
+    }
+
+    /// What a cost adds to the sum of a rule that has one; nothing if it is too large to hold.
+    fn price(&self, cost: &Cost) -> Option<FineAmount> {
+        match self {
+            State::Whitehouse(_) => cost.epsilon().map(Amount::square),
+            State::Zcdp(_) => price::zcdp(cost),
+            State::Renyi { order, .. } => order.price(cost),
+            State::Basic(_) | State::Advanced(_) | State::Residue(_) => None,
         }
     }
 
     /// Whether `times` charges of a cost fit.
     pub(crate) fn admits(&self, cost: &Cost, times: u64) -> bool {
         match self {
-            State::Basic(basic) => { *basic }.charge(cost, times).is_some(),
-            State::Advanced(advanced) => { **advanced }.charge(cost, times).is_some(),
-            State::Whitehouse(sum) => { *sum }.charge(whitehouse::price(cost), times).is_some(),
-            State::Zcdp(sum) => { *sum }.charge(price::zcdp(cost), times).is_some(),
-            State::Renyi { order, sum } => { *sum }.charge(order.price(cost), times).is_some(),
             State::Residue(residue) => residue.admits(cost, times),
+            _ => self.clone().charge(cost, times).is_some(),
         }
     }
 
@@ -104,10 +97,10 @@ impl State {
         match self {
             State::Basic(basic) => Count::exactly(basic.count(cost)),
             State::Advanced(_) => Count::exactly(largest_count_where(u64::MAX, |times| self.admits(cost, times))),
-            State::Whitehouse(sum) => Count::exactly(sum.count(whitehouse::price(cost))),
-            State::Zcdp(sum) => Count::exactly(sum.count(price::zcdp(cost))),
-            State::Renyi { order, sum } => Count::exactly(sum.count(order.price(cost))),
             State::Residue(residue) => residue.count(cost),
+            State::Whitehouse(sum) | State::Zcdp(sum) | State::Renyi { sum, .. } => {
+                Count::exactly(sum.count(self.price(cost)))
+            }
         }
     }
 
@@ -123,27 +116,27 @@ impl State {
     /// The share that is spent, for showing.
     pub(crate) fn share_spent(&self) -> f64 {
         match self {
-            State::Basic(basic) => share(basic.spent().into(), basic.limit().into()),
+            State::Basic(basic) => share(basic.spent.into(), basic.limit.into()),
             State::Advanced(advanced) => advanced.share_spent(),
-            State::Whitehouse(sum) | State::Zcdp(sum) | State::Renyi { sum, .. } => share(sum.spent(), sum.limit()),
+            State::Whitehouse(sum) | State::Zcdp(sum) | State::Renyi { sum, .. } => share(sum.spent, sum.limit),
             State::Residue(residue) => residue.share_spent(),
         }
     }
 
     /// The rule's own numbers, by name.
     pub(crate) fn shown(&self) -> Vec<(&'static str, f64)> {
+        let sum = |names: [&'static str; 2], sum: &Additive| {
+            vec![(names[0], sum.spent.approximate()), (names[1], sum.limit.approximate())]
+        };
         match self {
-            State::Basic(basic) => vec![("epsilon", basic.spent().approximate())],
+            State::Basic(basic) => vec![("epsilon", basic.spent.approximate())],
             State::Advanced(advanced) => vec![("k", advanced.loss())],
-            State::Whitehouse(sum) => {
-                vec![("squares", sum.spent().approximate()), ("squares_limit", sum.limit().approximate())]
+            State::Whitehouse(squares) => sum(["squares", "squares_limit"], squares),
+            State::Zcdp(rho) => sum(["rho", "rho_limit"], rho),
+            State::Renyi { order, sum: divergence } => {
+                let order = ("order", order.amount.approximate());
+                [vec![order], sum(["divergence", "divergence_limit"], divergence)].concat()
             }
-            State::Zcdp(sum) => vec![("rho", sum.spent().approximate()), ("rho_limit", sum.limit().approximate())],
-            State::Renyi { order, sum } => vec![
-                ("order", order.amount().approximate()),
-                ("divergence", sum.spent().approximate()),
-                ("divergence_limit", sum.limit().approximate()),
-            ],
             State::Residue(residue) => residue.shown(),
         }
     }

@@ -133,12 +133,6 @@ fn at_least_zero(value: f64) -> f64 {
     if value < 0.0 { 0.0 } else { value }
 }
 
-impl From<f64> for Interval {
-    fn from(value: f64) -> Self {
-        Interval::point(value)
-    }
-}
-
 impl Neg for Interval {
     type Output = Interval;
     fn neg(self) -> Interval {

@@ -10,6 +10,7 @@ use super::rule::{GRANULARITY, RECORDS};
 use crate::amount::{Amount, FineAmount};
 use crate::error::Error;
 use crate::numeric::Interval;
+use crate::parameter::Given;
 
 /// The smallest Σε_i² that the advanced odometer tells from nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,25 @@ pub enum Granularity {
 pub(super) const DEFAULT_GRANULARITY: Granularity = Granularity::Records(1_000_000);
 
 impl Granularity {
+    /// What was given by name; nothing if neither of the two parameters was.
+    pub(super) fn read(given: &Given) -> Result<Option<Granularity>, Error> {
+        let (records, gamma) = (given.whole(RECORDS.name)?, given.amount(GRANULARITY.name)?);
+        match gamma {
+            Some(gamma) if records.is_some() => {
+                Err(Error::parameter(GRANULARITY.name, gamma, "n says the same; give one of them"))
+            }
+            _ => Ok(records.map(Granularity::Records).or(gamma.map(Granularity::Gamma))),
+        }
+    }
+
+    /// Its name as a parameter, and its value.
+    pub(super) fn named(&self) -> (&'static str, String) {
+        match self {
+            Granularity::Records(n) => (RECORDS.name, n.to_string()),
+            Granularity::Gamma(gamma) => (GRANULARITY.name, gamma.to_string()),
+        }
+    }
+
     /// Whether the theorem is stated for it.
     pub(super) fn check(self) -> Result<(), Error> {
         match self {

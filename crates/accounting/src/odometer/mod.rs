@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::lemma::Leaks;
 use crate::numeric::{Interval, require_correct_rounding};
 use crate::price;
+use crate::version::StateVersion;
 
 pub use advanced::Granularity;
 pub use priced::PricedCost;
@@ -44,8 +45,12 @@ use slack::Slack;
 /// # Ok::<(), taximeter_accounting::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "stored::Stored"))]
 pub struct Odometer {
+    version: StateVersion,
     spec: OdometerSpec,
+    /// Follows from the specification.
+    #[cfg_attr(feature = "serde", serde(skip))]
     slack: Slack,
     sums: Sums,
 }
@@ -161,7 +166,7 @@ impl Odometer {
             }
         };
         let sums = Sums { epsilon: Some(Amount::ZERO), delta: Some(Amount::ZERO), moments };
-        Ok(Odometer { spec, slack, sums })
+        Ok(Odometer { version: StateVersion, spec, slack, sums })
     }
 
     /// What was fixed when the odometer was made, with every default filled in.

@@ -124,7 +124,7 @@ impl Divergences {
         let (wide, near) = self.0.split_at(WIDE);
         let mut exponents = [Exponent::NONE; WIDE + NEAR];
         for ((exponent, term), &sum) in exponents.iter_mut().zip(&*WIDE_PRIOR).zip(wide) {
-            *exponent = Exponent::new(term.order.minus_one(), sum, (term.log_weight + log_level).lo());
+            *exponent = Exponent::new(term.order.above_one, sum, (term.log_weight + log_level).lo());
         }
         if let Some(scale) = scale {
             for ((exponent, rate), &sum) in exponents[WIDE..].iter_mut().zip(near_orders(scale)).zip(near) {

@@ -71,14 +71,8 @@ answer_from_theorem!(OdometerRule, "the odometer rule");
 
 impl OdometerRule {
     /// Every rule, the paper's own first and the default last.
-    pub const ALL: [OdometerRule; 6] = [
-        OdometerRule::Basic,
-        OdometerRule::Advanced,
-        OdometerRule::FreeX,
-        OdometerRule::NormalMixture,
-        OdometerRule::Stitched,
-        OdometerRule::RenyiMixture,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Basic, Self::Advanced, Self::FreeX, Self::NormalMixture, Self::Stitched, Self::RenyiMixture];
 
     /// The rule that reads unless another is chosen: where there is no δ to read at, nothing but the sum of every ε can be read.
     pub fn default_at(at_delta: Amount) -> OdometerRule {
@@ -265,18 +259,19 @@ impl OdometerSpec {
                 granularity.get_or_insert(advanced::DEFAULT_GRANULARITY).check()?;
             }
             OdometerParameters::FreeX { x } => {
-                X.check(*x.get_or_insert_with(|| free_x::default_x(expected, at_delta)))?;
+                x.get_or_insert_with(|| free_x::default_x(expected, at_delta));
             }
             OdometerParameters::NormalMixture { gamma, .. } => {
-                let default = || normal_mixture::default_gamma(expected, at_delta);
-                GAMMA.check(*gamma.get_or_insert_with(default))?;
+                gamma.get_or_insert_with(|| normal_mixture::default_gamma(expected, at_delta));
             }
             OdometerParameters::Stitched { v0, .. } => {
-                V0.check(*v0.get_or_insert_with(|| stitched::default_v0(expected, at_delta)))?;
+                v0.get_or_insert_with(|| stitched::default_v0(expected, at_delta));
             }
             // Without a scale the prior is wide: nothing is filled in.
-            OdometerParameters::RenyiMixture { scale: Some(scale), .. } => SCALE.check(*scale)?,
-            OdometerParameters::Basic { .. } | OdometerParameters::RenyiMixture { scale: None, .. } => {}
+            OdometerParameters::Basic { .. } | OdometerParameters::RenyiMixture { .. } => {}
+        }
+        for (number, value) in self.parameters.amounts() {
+            value.map_or(Ok(()), |value| number.check(value))?;
         }
         Ok((self, slack))
     }
@@ -329,50 +324,50 @@ pub enum OdometerParameters {
 }
 
 impl OdometerParameters {
+    /// The default parameters of every rule, in the order of the rules.
+    const DEFAULTS: [Self; 6] = [
+        Self::Basic { slack: None },
+        Self::Advanced { granularity: None },
+        Self::FreeX { x: None },
+        Self::NormalMixture { gamma: None, slack: None },
+        Self::Stitched { v0: None, slack: None },
+        Self::RenyiMixture { scale: None, slack: None },
+    ];
+
     /// A rule with parameters that were given by name; those that it does not have are an error.
     pub fn read(rule: OdometerRule, given: Given) -> Result<OdometerParameters, Error> {
         parameter::require_known(rule.name(), rule.parameters(), &given)?;
-        let amount = |name: &'static str| given.amount(name);
-        Ok(match rule {
-            OdometerRule::Basic => OdometerParameters::Basic { slack: amount("slack")? },
-            OdometerRule::Advanced => {
-                let (records, gamma) = (given.whole("n")?, amount("granularity")?);
-                if records.is_some() && gamma.is_some() {
-                    let needs = "n says the same; give one of them";
-                    return Err(Error::parameter("granularity", gamma.unwrap_or_default(), needs));
-                }
-                let granularity = records.map(Granularity::Records).or(gamma.map(Granularity::Gamma));
-                OdometerParameters::Advanced { granularity }
-            }
-            OdometerRule::FreeX => OdometerParameters::FreeX { x: amount("x")? },
-            OdometerRule::NormalMixture => {
-                OdometerParameters::NormalMixture { gamma: amount("gamma")?, slack: amount("slack")? }
-            }
-            OdometerRule::Stitched => OdometerParameters::Stitched { v0: amount("v0")?, slack: amount("slack")? },
-            OdometerRule::RenyiMixture => {
-                OdometerParameters::RenyiMixture { scale: amount("scale")?, slack: amount("slack")? }
-            }
-        })
+        let mut parameters = rule.into();
+        if let OdometerParameters::Advanced { granularity } = &mut parameters {
+            *granularity = Granularity::read(&given)?;
+        }
+        for (number, value) in parameters.amounts() {
+            *value = given.amount(number.name)?;
+        }
+        Ok(parameters)
     }
 
     /// The parameters that are fixed, by name.
     pub fn named(&self) -> Vec<(&'static str, String)> {
-        let amount = |name: &'static str, value: Option<Amount>| value.map(|value| (name, value.to_string()));
-        let (own, slack) = match *self {
-            OdometerParameters::Basic { slack } => (None, slack),
-            OdometerParameters::Advanced { granularity: Some(Granularity::Records(n)) } => {
-                (Some(("n", n.to_string())), None)
+        match *self {
+            OdometerParameters::Advanced { granularity } => granularity.iter().map(Granularity::named).collect(),
+            mut parameters => {
+                let amounts = parameters.amounts().into_iter();
+                amounts.filter_map(|(number, value)| Some((number.name, (*value)?.to_string()))).collect()
             }
-            OdometerParameters::Advanced { granularity: Some(Granularity::Gamma(gamma)) } => {
-                (amount("granularity", Some(gamma)), None)
-            }
-            OdometerParameters::Advanced { granularity: None } => (None, None),
-            OdometerParameters::FreeX { x } => (amount("x", x), None),
-            OdometerParameters::NormalMixture { gamma, slack } => (amount("gamma", gamma), slack),
-            OdometerParameters::Stitched { v0, slack } => (amount("v0", v0), slack),
-            OdometerParameters::RenyiMixture { scale, slack } => (amount("scale", scale), slack),
-        };
-        own.into_iter().chain(amount("slack", slack)).collect()
+        }
+    }
+
+    /// The parameters that are amounts: all but the granularity.
+    fn amounts(&mut self) -> Vec<(Number, &mut Option<Amount>)> {
+        match self {
+            OdometerParameters::Basic { slack } => vec![(SLACK, slack)],
+            OdometerParameters::Advanced { .. } => vec![],
+            OdometerParameters::FreeX { x } => vec![(X, x)],
+            OdometerParameters::NormalMixture { gamma, slack } => vec![(GAMMA, gamma), (SLACK, slack)],
+            OdometerParameters::Stitched { v0, slack } => vec![(V0, v0), (SLACK, slack)],
+            OdometerParameters::RenyiMixture { scale, slack } => vec![(SCALE, scale), (SLACK, slack)],
+        }
     }
 
     /// The rule whose parameters these are.
@@ -389,26 +384,13 @@ impl OdometerParameters {
 
     /// Where the c of the slack lemma stands; the paper's own odometers have none.
     pub(crate) fn slack_mut(&mut self) -> Option<&mut Option<Amount>> {
-        match self {
-            OdometerParameters::Basic { slack }
-            | OdometerParameters::NormalMixture { slack, .. }
-            | OdometerParameters::Stitched { slack, .. }
-            | OdometerParameters::RenyiMixture { slack, .. } => Some(slack),
-            OdometerParameters::Advanced { .. } | OdometerParameters::FreeX { .. } => None,
-        }
+        self.amounts().into_iter().find(|(number, _)| number.name == SLACK.name).map(|(_, slack)| slack)
     }
 }
 
 impl From<OdometerRule> for OdometerParameters {
     /// The rule with its default parameters.
     fn from(rule: OdometerRule) -> OdometerParameters {
-        match rule {
-            OdometerRule::Basic => OdometerParameters::Basic { slack: None },
-            OdometerRule::Advanced => OdometerParameters::Advanced { granularity: None },
-            OdometerRule::FreeX => OdometerParameters::FreeX { x: None },
-            OdometerRule::NormalMixture => OdometerParameters::NormalMixture { gamma: None, slack: None },
-            OdometerRule::Stitched => OdometerParameters::Stitched { v0: None, slack: None },
-            OdometerRule::RenyiMixture => OdometerParameters::RenyiMixture { scale: None, slack: None },
-        }
+        OdometerParameters::DEFAULTS[rule as usize]
     }
 }

@@ -32,9 +32,10 @@ impl Slack {
         let two_sided = spec.rule().is_two_sided(spec);
         let level = if two_sided { Amount::from_units(spec.at_delta.units() / 2) } else { spec.at_delta };
         let shift = match given {
-            Some(shift) => SLACK.check(shift).map(|()| shift)?,
+            Some(shift) => shift,
             None => default_shift(spec, level)?,
         };
+        SLACK.check(shift)?;
         // δ_0 = δ(1 − e^{−c}) − δ″.
         let kept = level.interval() * -(-shift.interval()).exp_m1() - spec.mechanism_delta.interval();
         let delta = Amount::at_most(kept.lo());

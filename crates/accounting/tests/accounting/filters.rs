@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use taximeter_accounting::{
-    Amount, Budget, Cost, CostKind, Count, EXACT_COUNTS, Filter, FilterParameters, FilterRule, FilterSpec, OnHalt,
-    Refusal, Verdict,
+    Amount, Budget, Cost, CostKind, Count, EXACT_COUNTS, ErrorKind, Filter, FilterParameters, FilterRule, FilterSpec,
+    OnHalt, Refusal, Verdict,
 };
 
 fn amount(text: &str) -> Amount {
@@ -99,7 +99,10 @@ fn a_cost_without_a_theorem_is_an_error_that_names_the_filters_and_odometers_tha
         let mut filter = filter(rule, "1,1e-6");
         let before = filter.clone();
         let error = filter.charge(&kind.example().with_size(amount("0.01"))).unwrap_err();
-        assert!(error.is_unsupported_cost() && error.to_string().contains(named), "{rule:?}: {error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::UnsupportedCost { .. }) && error.to_string().contains(named),
+            "{rule:?}: {error}"
+        );
         assert_eq!(filter, before);
     }
 }
