@@ -61,10 +61,6 @@ pub enum ErrorKind {
         rule: &'static str,
         /// The cost.
         cost: Cost,
-        /// The filter rules that have one.
-        filters: Vec<&'static str>,
-        /// The odometer rules that have one.
-        odometers: Vec<&'static str>,
     },
     /// A build whose elementary functions are not correctly rounded, so that no bound would hold.
     Rounding {
@@ -88,14 +84,6 @@ impl Error {
 
     pub(crate) fn budget(rule: &'static str, why: impl Into<String>) -> Error {
         Error::new(ErrorKind::Budget { rule, why: why.into() })
-    }
-
-    /// A cost for which a rule has no theorem, with the rules that have one.
-    pub(crate) fn unsupported(rule: &'static str, cost: &Cost) -> Error {
-        let kind = cost.kind();
-        let filters = FilterRule::ALL.into_iter().filter(|rule| rule.takes(kind)).map(FilterRule::name).collect();
-        let odometers = OdometerRule::ALL.into_iter().filter(|rule| rule.takes(kind)).map(OdometerRule::name).collect();
-        Error::new(ErrorKind::UnsupportedCost { rule, cost: *cost, filters, odometers })
     }
 
     /// The entry of a list that has a name, or an error with the names that there are.
@@ -144,9 +132,13 @@ impl fmt::Display for Error {
                 write!(f, "this build does not round {function} correctly, so no bound would hold; ")?;
                 f.write_str("build core-math in double precision and without flags such as -ffast-math")
             }
-            ErrorKind::UnsupportedCost { rule, cost, filters, odometers } => {
+            ErrorKind::UnsupportedCost { rule, cost } => {
+                let filters = FilterRule::ALL.into_iter().filter(|rule| rule.takes(cost.kind()));
+                let odometers = OdometerRule::ALL.into_iter().filter(|rule| rule.takes(cost.kind()));
+                let filters = filters.map(FilterRule::name).collect::<Vec<_>>().join(", ");
+                let odometers = odometers.map(OdometerRule::name).collect::<Vec<_>>().join(", ");
                 write!(f, "the rule {rule} has no theorem for a cost known as {cost}; ")?;
-                write!(f, "filters that have one: {}; odometers: {}", filters.join(", "), odometers.join(", "))
+                write!(f, "filters that have one: {filters}; odometers: {odometers}")
             }
         }
     }

@@ -79,6 +79,16 @@ impl Amount {
         }
         Ok(Parsed { amount: Amount::from_units(units), rounded })
     }
+
+    /// Parses an amount that must not need rounding: a stored value or a parameter.
+    pub fn parse_exact(text: &str) -> Result<Amount, Error> {
+        let parsed = Amount::parse(text, Rounding::Down)?;
+        if parsed.rounded {
+            let (text, places) = (excerpt(text), Amount::PLACES);
+            return Err(Error::text(format!("{text} has more than {places} decimal places; write it with fewer")));
+        }
+        Ok(parsed.amount)
+    }
 }
 
 /// A decimal exponent, saturating far outside what matters; nothing if it is not one.

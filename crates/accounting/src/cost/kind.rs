@@ -35,7 +35,7 @@ pub enum CostKind {
 
 /// What a theorem may know of a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Measure {
+pub(crate) enum PrivacyMeasure {
     /// An ε, with the cost's own δ.
     Epsilon,
     /// A μ for which it is μ-GDP.
@@ -79,7 +79,7 @@ struct Entry {
     kind: CostKind,
     name: &'static str,
     sentence: &'static str,
-    measures: &'static [Measure],
+    measures: &'static [PrivacyMeasure],
     forms: &'static [CostForm],
 }
 
@@ -136,7 +136,7 @@ const fn form(name: &'static str, title: &'static str, numbers: Numbers, make: M
 }
 
 /// What every ε-DP mechanism has.
-const PURE: &[Measure] = &[Measure::Epsilon, Measure::Zcdp, Measure::Renyi];
+const PURE: &[PrivacyMeasure] = &[PrivacyMeasure::Epsilon, PrivacyMeasure::Zcdp, PrivacyMeasure::Renyi];
 
 /// In the order of [`CostKind`].
 static KINDS: [Entry; 9] = [
@@ -176,7 +176,7 @@ static KINDS: [Entry; 9] = [
         kind: CostKind::Gaussian,
         name: "gaussian",
         sentence: "continuous Gaussian noise, proven μ-GDP with μ = sensitivity/σ",
-        measures: &[Measure::Gdp, Measure::Zcdp, Measure::Renyi],
+        measures: &[PrivacyMeasure::Gdp, PrivacyMeasure::Zcdp, PrivacyMeasure::Renyi],
         forms: &[
             form("gaussian", "Gaussian noise, by its μ", &[&MU], GAUSSIAN),
             form("gaussian-sigma", "Gaussian noise, by σ and sensitivity", BY_SIGMA, GAUSSIAN),
@@ -186,7 +186,7 @@ static KINDS: [Entry; 9] = [
         kind: CostKind::DiscreteGaussian,
         name: "discrete_gaussian",
         sentence: "discrete Gaussian noise: it has a zCDP and a Rényi price, and is not μ-GDP",
-        measures: &[Measure::Zcdp, Measure::Renyi],
+        measures: &[PrivacyMeasure::Zcdp, PrivacyMeasure::Renyi],
         forms: &[
             form("discrete-gaussian", "discrete Gaussian noise, by its μ", &[&MU], DISCRETE_GAUSSIAN),
             form(
@@ -201,7 +201,7 @@ static KINDS: [Entry; 9] = [
         kind: CostKind::SampledGaussian,
         name: "sampled_gaussian",
         sentence: "Poisson-subsampled Gaussian noise, as in DP-SGD; for add-remove neighbours",
-        measures: &[Measure::Renyi],
+        measures: &[PrivacyMeasure::Renyi],
         forms: &[form(
             "sampled-gaussian",
             "subsampled Gaussian noise (DP-SGD), by rate, σ and steps",
@@ -213,7 +213,7 @@ static KINDS: [Entry; 9] = [
         kind: CostKind::Zcdp,
         name: "zcdp",
         sentence: "ρ-zCDP",
-        measures: &[Measure::Zcdp, Measure::Renyi],
+        measures: &[PrivacyMeasure::Zcdp, PrivacyMeasure::Renyi],
         forms: &[form("zcdp", "zCDP, by its ρ", &[&RHO], |n| Ok(Cost::Zcdp { rho: n[0] }))],
     },
     Entry {
@@ -289,7 +289,7 @@ impl CostKind {
     }
 
     /// What a theorem may know of it.
-    pub(crate) fn measures(self) -> &'static [Measure] {
+    pub(crate) fn measures(self) -> &'static [PrivacyMeasure] {
         self.entry().measures
     }
 }

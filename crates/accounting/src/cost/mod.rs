@@ -10,7 +10,7 @@ use std::fmt;
 use crate::amount::{Amount, FineAmount, Rounding};
 use crate::error::Error;
 
-pub(crate) use kind::Measure;
+pub(crate) use kind::PrivacyMeasure;
 pub use kind::{CostForm, CostKind};
 use kind::{DELTA, MULTIPLIER, RATE, STEPS, TRUTH};
 pub use number::Number;
@@ -194,7 +194,7 @@ impl Cost {
 
     /// The ε for which this is (ε, δ)-DP with its own [`delta`](Cost::delta); nothing if it is so for no finite ε.
     pub fn epsilon(&self) -> Option<Amount> {
-        self.kind().measures().contains(&Measure::Epsilon).then(|| self.size())
+        self.kind().measures().contains(&PrivacyMeasure::Epsilon).then(|| self.size())
     }
 
     /// The mechanism's own δ.

@@ -26,7 +26,7 @@ use crate::version::StateVersion;
 
 use residue::Residue;
 pub use rule::{FilterParameters, FilterRule};
-use state::State;
+use state::RuleState;
 
 /// How many charges are counted one by one; beyond that a count is a certified lower bound.
 pub const EXACT_COUNTS: u64 = 100_000;
@@ -104,7 +104,7 @@ pub enum OnHalt {
 pub struct Filter {
     version: StateVersion,
     spec: FilterSpec,
-    state: State,
+    state: RuleState,
     /// Σε_i of what was admitted; nothing if it is infinite.
     epsilon_spent: Option<Amount>,
     /// Σδ_i of it.
@@ -224,10 +224,10 @@ impl Filter {
     }
 
     /// A filter with nothing spent, to compare a stored state with or to begin with.
-    fn beside(mut spec: FilterSpec, stored: Option<&State>) -> Result<Filter, Error> {
+    fn beside(mut spec: FilterSpec, stored: Option<&RuleState>) -> Result<Filter, Error> {
         require_correct_rounding()?;
         spec.choose_order(renyi::best_order)?;
-        let state = State::new(&spec.budget, spec.parameters, stored)?;
+        let state = RuleState::new(&spec.budget, spec.parameters, stored)?;
         let (epsilon_spent, delta_spent) = (Some(Amount::ZERO), Amount::ZERO);
         Ok(Filter { version: StateVersion, spec, state, epsilon_spent, delta_spent, closed: false })
     }

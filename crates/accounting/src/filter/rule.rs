@@ -1,12 +1,12 @@
 //! The filter rules, each defined once: its name, its theorem, what it takes, its parameters, a sentence for people.
 //!
 //! Flags, forms, schemas and help are made from this. A new rule is an entry here, a file of its own and a variant of
-//! [`State`](super::state::State).
+//! [`RuleState`](super::state::RuleState).
 
 use crate::amount::Amount;
 use crate::budget::Budget;
-use crate::cost::{Cost, CostKind, Measure, Number, above, parameter};
-use crate::error::Error;
+use crate::cost::{Cost, CostKind, Number, PrivacyMeasure, above, parameter};
+use crate::error::{Error, ErrorKind};
 use crate::parameter::{self, Given};
 use crate::theorem::{Theorem, answer_from_theorem};
 
@@ -44,7 +44,7 @@ impl FilterRule {
                 long: "It adds up the ε of all charges, and the δ, and continues while both sums are within the budget. It is the \
                        easiest to explain, and stops earliest when charges are many and small: a budget of (1, 10⁻⁶) admits 100 of \
                        ε = 0.01.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: false,
                 parameters: &[],
             },
@@ -55,7 +55,7 @@ impl FilterRule {
                 long: "Losses of many small charges partly cancel, so they cost less than their sum. This is the first rule that \
                        holds when each charge is chosen after seeing the answers before: a budget of (1, 10⁻⁶) admits 154 of \
                        ε = 0.01.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[],
             },
@@ -65,7 +65,7 @@ impl FilterRule {
                 short: "counts the squares of ε; as published, without basic composition",
                 long: "It counts the square of every ε, so that a charge half as large takes a quarter: a budget of (1, 10⁻⁶) admits \
                        349 of ε = 0.01. It is as published: it may refuse a large charge that adding up would admit.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[],
             },
@@ -76,7 +76,7 @@ impl FilterRule {
                 long: "It counts every charge by its ρ, the measure that suits Gaussian noise, and converts the sum to ε and δ. It \
                        takes discrete Gaussian noise too: a budget of (1, 10⁻⁶) admits 487 of ε = 0.01. It is as published: it may \
                        refuse a large charge that adding up would admit.",
-                needs: &[Measure::Zcdp],
+                needs: &[PrivacyMeasure::Zcdp],
                 needs_delta: true,
                 parameters: &[],
             },
@@ -88,7 +88,7 @@ impl FilterRule {
                        converts the sum to ε and δ. It takes every kind of cost, subsampled Gaussian noise (DP-SGD) among them: a \
                        budget of (1, 10⁻⁶) admits 490 of ε = 0.01. It is as published: it may refuse a large charge that adding up \
                        would admit.",
-                needs: &[Measure::Renyi],
+                needs: &[PrivacyMeasure::Renyi],
                 needs_delta: true,
                 parameters: &[ORDER],
             },
@@ -99,7 +99,7 @@ impl FilterRule {
                 long: "It keeps count of what is left instead of what is spent, and of how far the loss can have come. It admits \
                        whatever adding up admits, and nearly what would be possible if all charges were known beforehand: a budget \
                        of (1, 10⁻⁶) admits 558 of ε = 0.01, where the most is 562.",
-                needs: &[Measure::Epsilon, Measure::Gdp],
+                needs: &[PrivacyMeasure::Epsilon, PrivacyMeasure::Gdp],
                 needs_delta: false,
                 parameters: &[],
             },

@@ -16,7 +16,7 @@ use crate::price;
 /// The state of a rule.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub(crate) enum State {
+pub(crate) enum RuleState {
     Basic(Basic),
     /// Behind a pointer: it is larger than all the others, and they should not pay for it.
     Advanced(Box<Advanced>),
@@ -29,10 +29,14 @@ pub(crate) enum State {
     Residue(Residue),
 }
 
-impl State {
+impl RuleState {
     /// Nothing spent. Where there is a stored state to compare with, its limit is kept if that is proven in fewer steps than finding
     /// the largest.
-    pub(crate) fn new(budget: &Budget, parameters: FilterParameters, stored: Option<&State>) -> Result<State, Error> {
+    pub(crate) fn new(
+        budget: &Budget,
+        parameters: FilterParameters,
+        stored: Option<&RuleState>,
+    ) -> Result<RuleState, Error> {
         let rule = parameters.rule();
         let (epsilon, delta) = (budget.epsilon(), budget.composition_delta());
         rule::require_delta(budget, rule)?;
@@ -42,23 +46,23 @@ impl State {
             limit.map(Additive::new).ok_or_else(too_large)
         };
         Ok(match parameters {
-            FilterParameters::Basic => State::Basic(Basic::new(epsilon)),
+            FilterParameters::Basic => RuleState::Basic(Basic::new(epsilon)),
             FilterParameters::Residue => {
                 let stored = match stored {
-                    Some(State::Residue(stored)) => Some(stored),
+                    Some(RuleState::Residue(stored)) => Some(stored),
                     _ => None,
                 };
-                State::Residue(Residue::new(epsilon, delta, stored)?)
+                RuleState::Residue(Residue::new(epsilon, delta, stored)?)
             }
-            FilterParameters::Advanced => State::Advanced(Box::new(Advanced::new(budget)?)),
-            FilterParameters::Whitehouse => State::Whitehouse(additive(whitehouse::limit(levels.0, levels.1))?),
-            FilterParameters::Zcdp => State::Zcdp(additive(zcdp::limit(levels.0, levels.1))?),
+            FilterParameters::Advanced => RuleState::Advanced(Box::new(Advanced::new(budget)?)),
+            FilterParameters::Whitehouse => RuleState::Whitehouse(additive(whitehouse::limit(levels.0, levels.1))?),
+            FilterParameters::Zcdp => RuleState::Zcdp(additive(zcdp::limit(levels.0, levels.1))?),
             FilterParameters::Renyi { order } => {
                 let none =
                     || Error::budget(rule.name(), "admits nothing from this budget at any order; use another rule");
                 let order = order.ok_or_else(none)?;
                 let sum = additive(renyi::limit(order, levels.0, levels.1)?)?;
-                State::Renyi { order: order.try_into()?, sum }
+                RuleState::Renyi { order: order.try_into()?, sum }
             }
         })
     }
@@ -67,27 +71,29 @@ impl State {
     pub(crate) fn charge(&mut self, cost: &Cost, times: u64) -> Option<()> {
         let price = self.price(cost);
         match self {
-            State::Basic(basic) => basic.charge(cost, times),
-            State::Advanced(advanced) => advanced.charge(cost, times),
-            State::Residue(residue) => residue.charge(cost, times),
-            State::Whitehouse(sum) | State::Zcdp(sum) | State::Renyi { sum, .. } => sum.charge(price, times),
+            RuleState::Basic(basic) => basic.charge(cost, times),
+            RuleState::Advanced(advanced) => advanced.charge(cost, times),
+            RuleState::Residue(residue) => residue.charge(cost, times),
+            RuleState::Whitehouse(sum) | RuleState::Zcdp(sum) | RuleState::Renyi { sum, .. } => {
+                sum.charge(price, times)
+            }
         }
     }
 
     /// What a cost adds to the sum of a rule that has one; nothing if it is too large to hold.
     fn price(&self, cost: &Cost) -> Option<FineAmount> {
         match self {
-            State::Whitehouse(_) => cost.epsilon().map(Amount::square),
-            State::Zcdp(_) => price::zcdp(cost),
-            State::Renyi { order, .. } => order.price(cost),
-            State::Basic(_) | State::Advanced(_) | State::Residue(_) => None,
+            RuleState::Whitehouse(_) => cost.epsilon().map(Amount::square),
+            RuleState::Zcdp(_) => price::zcdp(cost),
+            RuleState::Renyi { order, .. } => order.price(cost),
+            RuleState::Basic(_) | RuleState::Advanced(_) | RuleState::Residue(_) => None,
         }
     }
 
     /// Whether `times` charges of a cost fit.
     pub(crate) fn admits(&self, cost: &Cost, times: u64) -> bool {
         match self {
-            State::Residue(residue) => residue.admits(cost, times),
+            RuleState::Residue(residue) => residue.admits(cost, times),
             _ => self.clone().charge(cost, times).is_some(),
         }
     }
@@ -95,10 +101,10 @@ impl State {
     /// How many charges of a cost fit.
     pub(crate) fn count(&self, cost: &Cost) -> Count {
         match self {
-            State::Basic(basic) => Count::exactly(basic.count(cost)),
-            State::Advanced(_) => Count::exactly(largest_count_where(u64::MAX, |times| self.admits(cost, times))),
-            State::Residue(residue) => residue.count(cost),
-            State::Whitehouse(sum) | State::Zcdp(sum) | State::Renyi { sum, .. } => {
+            RuleState::Basic(basic) => Count::exactly(basic.count(cost)),
+            RuleState::Advanced(_) => Count::exactly(largest_count_where(u64::MAX, |times| self.admits(cost, times))),
+            RuleState::Residue(residue) => residue.count(cost),
+            RuleState::Whitehouse(sum) | RuleState::Zcdp(sum) | RuleState::Renyi { sum, .. } => {
                 Count::exactly(sum.count(self.price(cost)))
             }
         }
@@ -107,8 +113,8 @@ impl State {
     /// The largest size of a cost that fits `times` times; zero if none does.
     pub(crate) fn largest(&self, cost: &Cost, times: u64) -> Amount {
         match self {
-            State::Residue(residue) => residue.largest(cost, times),
-            State::Advanced(advanced) => advanced.largest(cost, times),
+            RuleState::Residue(residue) => residue.largest(cost, times),
+            RuleState::Advanced(advanced) => advanced.largest(cost, times),
             _ => largest_size(Amount::MAX, |size| size.is_zero() || self.admits(&cost.with_size(size), times)),
         }
     }
@@ -116,10 +122,12 @@ impl State {
     /// The share that is spent, for showing.
     pub(crate) fn share_spent(&self) -> f64 {
         match self {
-            State::Basic(basic) => share(basic.spent.into(), basic.limit.into()),
-            State::Advanced(advanced) => advanced.share_spent(),
-            State::Whitehouse(sum) | State::Zcdp(sum) | State::Renyi { sum, .. } => share(sum.spent, sum.limit),
-            State::Residue(residue) => residue.share_spent(),
+            RuleState::Basic(basic) => share(basic.spent.into(), basic.limit.into()),
+            RuleState::Advanced(advanced) => advanced.share_spent(),
+            RuleState::Whitehouse(sum) | RuleState::Zcdp(sum) | RuleState::Renyi { sum, .. } => {
+                share(sum.spent, sum.limit)
+            }
+            RuleState::Residue(residue) => residue.share_spent(),
         }
     }
 
@@ -129,15 +137,15 @@ impl State {
             vec![(names[0], sum.spent.approximate()), (names[1], sum.limit.approximate())]
         };
         match self {
-            State::Basic(basic) => vec![("epsilon", basic.spent.approximate())],
-            State::Advanced(advanced) => vec![("k", advanced.loss())],
-            State::Whitehouse(squares) => sum(["squares", "squares_limit"], squares),
-            State::Zcdp(rho) => sum(["rho", "rho_limit"], rho),
-            State::Renyi { order, sum: divergence } => {
+            RuleState::Basic(basic) => vec![("epsilon", basic.spent.approximate())],
+            RuleState::Advanced(advanced) => vec![("k", advanced.loss())],
+            RuleState::Whitehouse(squares) => sum(["squares", "squares_limit"], squares),
+            RuleState::Zcdp(rho) => sum(["rho", "rho_limit"], rho),
+            RuleState::Renyi { order, sum: divergence } => {
                 let order = ("order", order.amount.approximate());
                 [vec![order], sum(["divergence", "divergence_limit"], divergence)].concat()
             }
-            State::Residue(residue) => residue.shown(),
+            RuleState::Residue(residue) => residue.shown(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Filters as they are stored.
 
 use super::additive::Additive;
-use super::state::State;
+use super::state::RuleState;
 use super::{Filter, FilterSpec};
 use crate::amount::Amount;
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::version::StateVersion;
 pub(super) struct Stored {
     version: StateVersion,
     spec: FilterSpec,
-    state: State,
+    state: RuleState,
     epsilon_spent: Option<Amount>,
     delta_spent: Amount,
     closed: bool,
@@ -33,26 +33,25 @@ impl TryFrom<Stored> for Filter {
     }
 }
 
-impl State {
+impl RuleState {
     /// Whether a stored state can have come from a fresh one of the same account, with this Σε_i.
     ///
     /// The limit was computed when the account was made, perhaps by an earlier version that rounded more; it is kept, but may not
     /// be above what is proven now.
-    fn follows(&self, fresh: &State, epsilon_spent: Option<Amount>) -> bool {
+    fn follows(&self, fresh: &RuleState, epsilon_spent: Option<Amount>) -> bool {
         let additive =
             |stored: &Additive, fresh: &Additive| stored.spent <= stored.limit && stored.limit <= fresh.limit;
         match (self, fresh) {
-            (State::Basic(stored), State::Basic(fresh)) => {
+            (RuleState::Basic(stored), RuleState::Basic(fresh)) => {
                 stored.limit == fresh.limit && stored.spent <= stored.limit && epsilon_spent == Some(stored.spent)
             }
-            (State::Advanced(stored), State::Advanced(fresh)) => stored.follows(fresh),
-            (State::Whitehouse(stored), State::Whitehouse(fresh)) | (State::Zcdp(stored), State::Zcdp(fresh)) => {
-                additive(stored, fresh)
-            }
-            (State::Renyi { order, sum }, State::Renyi { order: fresh_order, sum: fresh }) => {
+            (RuleState::Advanced(stored), RuleState::Advanced(fresh)) => stored.follows(fresh),
+            (RuleState::Whitehouse(stored), RuleState::Whitehouse(fresh))
+            | (RuleState::Zcdp(stored), RuleState::Zcdp(fresh)) => additive(stored, fresh),
+            (RuleState::Renyi { order, sum }, RuleState::Renyi { order: fresh_order, sum: fresh }) => {
                 order == fresh_order && additive(sum, fresh)
             }
-            (State::Residue(stored), State::Residue(fresh)) => stored.follows(fresh, epsilon_spent),
+            (RuleState::Residue(stored), RuleState::Residue(fresh)) => stored.follows(fresh, epsilon_spent),
             _ => false,
         }
     }

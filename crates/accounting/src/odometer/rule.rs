@@ -6,8 +6,8 @@ use super::slack::Slack;
 use super::{Granularity, advanced, free_x, normal_mixture, renyi_mixture, stitched};
 use crate::amount::Amount;
 use crate::budget::Budget;
-use crate::cost::{Cost, CostKind, Measure, Number, parameter};
-use crate::error::Error;
+use crate::cost::{Cost, CostKind, Number, PrivacyMeasure, parameter};
+use crate::error::{Error, ErrorKind};
 use crate::filter::advanced::require_delta_below_one_over_e;
 use crate::parameter::{self, Given};
 use crate::theorem::{Theorem, answer_from_theorem};
@@ -87,7 +87,7 @@ impl OdometerRule {
                 short: "adds up every ε",
                 long: "It adds up the ε of all charges. The reading is certain where no mechanism has a δ of its own, and large where \
                        charges are many.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: false,
                 parameters: &[SLACK],
             },
@@ -97,7 +97,7 @@ impl OdometerRule {
                 short: "the first paper's odometer, as printed",
                 long: "The first odometer that may be read at any moment. It needs no guess of how much will be spent, and reads \
                        higher than the newer ones.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[RECORDS, GRANULARITY],
             },
@@ -107,7 +107,7 @@ impl OdometerRule {
                 short: "the first paper's, near a guess of what is spent",
                 long: "The first paper's odometer with a guess of how much will be spent: it reads lowest near that guess, and is \
                        valid everywhere.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[X],
             },
@@ -117,7 +117,7 @@ impl OdometerRule {
                 short: "averages over how fast losses gather; two-sided",
                 long: "It averages over how fast losses may gather, and reads low over a wide range around the spending that is \
                        expected. It bounds the loss in both directions.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[GAMMA, SLACK],
             },
@@ -127,7 +127,7 @@ impl OdometerRule {
                 short: "stitches bounds for small and large spending together",
                 long: "It stitches together one bound for each scale of spending, so that it reads low for small and for large \
                        spending alike.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[V0, SLACK],
             },
@@ -138,7 +138,7 @@ impl OdometerRule {
                 long: "It averages over ways to count (Rényi orders) that are fixed in advance, most of them near those that suit the \
                        budget, so that the one that suits the charges best counts most. It takes every kind of cost, and reads the \
                        plain sum of every ε where that is smaller.",
-                needs: &[Measure::Renyi],
+                needs: &[PrivacyMeasure::Renyi],
                 needs_delta: true,
                 parameters: &[SCALE, SLACK],
             },

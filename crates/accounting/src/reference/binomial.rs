@@ -3,7 +3,7 @@
 use crate::numeric::Interval;
 
 /// A term of the distribution: the number of ⊥ among the outcomes and its probability under b = 0.
-pub(super) struct Outcome {
+pub(super) struct BinomialTerm {
     /// How many of the k outcomes speak for b = 1; the loss is (k − 2·count)ε.
     pub(super) count: u64,
     pub(super) probability: Interval,
@@ -11,7 +11,7 @@ pub(super) struct Outcome {
 
 /// The probabilities of the counts that matter, and a bound on each side of what was left out.
 pub(super) struct Binomial {
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<BinomialTerm>,
     /// The probability of fewer ⊥ than any outcome listed: the largest losses.
     pub(super) below: f64,
     /// The probability of more.
@@ -43,10 +43,10 @@ impl Binomial {
                 below = geometric(term.hi(), ratio.hi(), count + 1);
                 break;
             }
-            left.push(Outcome { count, probability: term });
+            left.push(BinomialTerm { count, probability: term });
         }
         left.reverse();
-        left.push(Outcome { count: mode, probability: Interval::ONE });
+        left.push(BinomialTerm { count: mode, probability: Interval::ONE });
         let mut term = Interval::ONE;
         let mut above = 0.0;
         for count in mode + 1..=rounds {
@@ -56,7 +56,7 @@ impl Binomial {
                 above = geometric(term.hi(), ratio.hi(), rounds - count + 1);
                 break;
             }
-            left.push(Outcome { count, probability: term });
+            left.push(BinomialTerm { count, probability: term });
         }
         let listed = left.iter().fold(Interval::ZERO, |sum, outcome| sum + outcome.probability);
         let total = listed + Interval::between(0.0, below + above);

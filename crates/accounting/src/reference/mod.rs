@@ -22,7 +22,7 @@ pub use gaussian_rounds::GaussianRounds;
 pub use mixed_rounds::MixedRounds;
 
 use crate::cost::Cost;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// An ε or a δ that holds only if every parameter was fixed before the first answer.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -37,5 +37,5 @@ impl FixedInAdvance {
 
 /// These theorems are about (ε, δ)-DP.
 fn about_epsilon_alone(cost: &Cost) -> Error {
-    Error::unsupported("fixed in advance", cost)
+    Error::new(ErrorKind::UnsupportedCost { rule: "fixed in advance", cost: *cost })
 }
