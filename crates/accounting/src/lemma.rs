@@ -27,7 +27,7 @@ impl Leaks {
         Leaks { limit: set_aside, deltas: Amount::ZERO, kappas: Some(FineAmount::ZERO) }
     }
 
-    /// After so many more charges.
+    /// After `times` more charges.
     pub(crate) fn counting(&self, cost: &Cost, times: u64) -> Leaks {
         let delta = cost.delta();
         if delta.is_zero() {
@@ -41,11 +41,6 @@ impl Leaks {
             Some(deltas) => Leaks { deltas, kappas, ..*self },
             None => Leaks { kappas: None, ..*self },
         }
-    }
-
-    /// Whether no mechanism had a δ of its own.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.deltas.is_zero() && self.kappas == Some(FineAmount::ZERO)
     }
 
     /// Whether Σκ_i ≤ δ′.

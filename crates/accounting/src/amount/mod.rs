@@ -52,7 +52,7 @@ impl Amount {
     /// The largest amount, about 3.4·10⁸.
     pub const MAX: Amount = Amount(u128::MAX);
 
-    /// An amount of so many units of 10⁻³⁰.
+    /// An amount in units of 10⁻³⁰.
     pub const fn from_units(units: u128) -> Self {
         Amount(units)
     }
@@ -88,7 +88,7 @@ impl Amount {
         self.0.checked_sub(other.0).map(Amount)
     }
 
-    /// So many times this amount, or nothing if it is too large to hold.
+    /// A multiple of this amount, or nothing if it is too large to hold.
     pub fn checked_times(self, count: u64) -> Option<Amount> {
         self.0.checked_mul(count.into()).map(Amount)
     }
@@ -105,7 +105,7 @@ impl Amount {
         u128::try_from(quotient).ok()?.checked_add(up.into()).map(Amount)
     }
 
-    /// The largest cost that fits so many times into this budget.
+    /// The largest cost that fits `parts` times into this budget.
     ///
     /// ```
     /// use std::num::NonZeroU64;
@@ -124,19 +124,19 @@ impl Amount {
         FineAmount::product(self, self)
     }
 
-    /// This amount with so many significant digits, rounded down.
+    /// This amount to a number of significant digits, rounded down.
     pub fn significant(self, digits: u32) -> Amount {
         let unit = self.last_place(digits);
         Amount(self.0 / unit * unit)
     }
 
-    /// This amount with so many significant digits, rounded up; nothing if it is too large to hold.
+    /// This amount to a number of significant digits, rounded up; nothing if it is too large to hold.
     pub fn significant_up(self, digits: u32) -> Option<Amount> {
         let unit = self.last_place(digits);
         self.0.div_ceil(unit).checked_mul(unit).map(Amount)
     }
 
-    /// The units of the last of so many significant digits.
+    /// The units of the last significant digit that is kept.
     fn last_place(self, digits: u32) -> u128 {
         let length = self.0.checked_ilog10().map_or(0, |log| log + 1);
         10u128.pow(length.saturating_sub(digits))
@@ -198,7 +198,7 @@ impl fmt::Debug for Amount {
     }
 }
 
-/// Writes an integer of so many decimal places: plain if it is short that way, else with an exponent.
+/// Writes an integer in units of the last decimal place: plain if that is short, else with an exponent.
 fn decimal(digits: &str, places: usize) -> String {
     let significant = digits.trim_end_matches('0');
     if significant.is_empty() {

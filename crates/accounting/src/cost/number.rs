@@ -63,12 +63,11 @@ impl Number {
         if self.whole && !value.whole_and_part().1.is_zero() {
             return Err(Error::parameter(self.name, value, "it must be a whole number"));
         }
-        match self.range_in_words() {
-            Some(range) if !self.range.contains(&value) => {
-                Err(Error::parameter(self.name, value, format!("it must be {range}")))
-            }
-            _ => Ok(()),
+        if self.range.contains(&value) {
+            return Ok(());
         }
+        let range = self.range_in_words().unwrap_or_default();
+        Err(Error::parameter(self.name, value, format!("it must be {range}")))
     }
 }
 

@@ -20,7 +20,7 @@ use crate::amount::{Amount, FineAmount};
 use crate::budget::Budget;
 use crate::cost::Cost;
 use crate::error::Error;
-use crate::numeric::{Interval, last_where, require_correct_rounding};
+use crate::numeric::{Interval, largest_where, require_correct_rounding};
 use crate::price::{self, Order};
 use crate::version::StateVersion;
 
@@ -385,10 +385,7 @@ pub fn residue_of(budget: &Budget) -> Result<FineAmount, Error> {
 
 /// The largest amount up to a limit for which a predicate holds that holds up to some point; zero if it holds nowhere.
 pub(crate) fn largest_size(limit: Amount, holds: impl Fn(Amount) -> bool) -> Amount {
-    if holds(limit) {
-        return limit;
-    }
-    Amount::from_units(last_where(0, limit.units(), |units| holds(Amount::from_units(units))))
+    Amount::from_units(largest_where(limit.units(), |units| holds(Amount::from_units(units))))
 }
 
 /// `part` of `whole`, for showing.

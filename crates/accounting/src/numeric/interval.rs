@@ -26,7 +26,7 @@ impl Interval {
         Interval { lo, hi }
     }
 
-    /// A non-negative number with at most so many roundings to nearest behind it.
+    /// A non-negative number that is the result of at most this number of roundings to nearest.
     pub(crate) const fn around(value: f64, roundings: u32) -> Self {
         // Each rounding errs by at most 2⁻⁵³; the products below round once more.
         let width = roundings as f64 * f64::EPSILON;

@@ -9,6 +9,7 @@
 use super::rule::{GRANULARITY, RECORDS};
 use crate::amount::{Amount, FineAmount};
 use crate::error::Error;
+use crate::filter::advanced::deviation;
 use crate::numeric::Interval;
 use crate::parameter::Given;
 
@@ -75,9 +76,9 @@ pub(super) fn bound(granularity: Granularity, mean: FineAmount, squares: FineAmo
     let s = squares.interval();
     let deviation = if reached && squares <= one {
         let ln_110_e = 1.0 + Interval::point(110.0).ln();
-        2.0 * s * (ln_110_e + 2.0 * (log / delta).ln())
+        (2.0 * s * (ln_110_e + 2.0 * (log / delta).ln())).sqrt()
     } else {
-        2.0 * (smallest + s) * (1.0 + 0.5 * (s / smallest).ln_1p()) * (4.0 * log_2 / delta).ln()
+        deviation(s, smallest, (4.0 * log_2 / delta).ln())
     };
-    mean.interval() + deviation.sqrt()
+    mean.interval() + deviation
 }

@@ -95,7 +95,7 @@ impl Martingale {
         Martingale { mean: Some(FineAmount::ZERO), squares: Some(FineAmount::ZERO), leaks: Leaks::new(set_aside) }
     }
 
-    /// Adds so many charges, as a rule counts them.
+    /// Adds `times` charges, as a rule counts them.
     fn add(&mut self, rule: OdometerRule, cost: &Cost, times: u64) {
         let counted = cost.epsilon().and_then(|epsilon| self.leaks.counted(epsilon));
         let (mean, squares) = match counted {
@@ -179,7 +179,7 @@ impl Odometer {
         self.charge_times(cost, 1)
     }
 
-    /// Counts so many equal charges at once, with the same result as one by one.
+    /// Counts `times` equal charges at once, with the same result as one by one.
     pub fn charge_times(&mut self, cost: &Cost, times: u64) -> Result<(), Error> {
         self.add(&PricedCost::new(*cost), times)
     }
@@ -278,7 +278,8 @@ impl Odometer {
 }
 
 const TOO_LARGE: &str = "the sums are too large for this rule to bound the loss";
-const NOTHING_SET_ASIDE: &str = "a mechanism had a delta of its own, and nothing is set aside for it; set a part of delta aside when the account is opened";
+const NOTHING_SET_ASIDE: &str = "a mechanism had a delta of its own, and nothing is set aside for it; set a part of delta aside \
+                                 when the account is opened";
 const SET_ASIDE_USED_UP: &str = "the mechanisms' own delta has used up what was set aside for it";
 
 impl OdometerRule {

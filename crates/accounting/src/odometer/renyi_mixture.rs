@@ -264,7 +264,7 @@ impl Divergence {
         (!self.0.is_max()).then_some(self.0)
     }
 
-    /// After so many more; what is too large to hold is infinite.
+    /// The sum with a multiple of another; infinite if it is too large to hold.
     fn plus(self, more: Divergence, times: u64) -> Divergence {
         let sum = || self.finite()?.checked_add(more.finite()?.checked_times(times)?);
         sum().into()

@@ -68,7 +68,7 @@ impl Binomial {
     }
 }
 
-/// At least the sum of so many terms from this one on, each at most `ratio` times the one before.
+/// At least the sum of a number of terms from this one on, each at most `ratio` times the one before.
 fn geometric(first: f64, ratio: f64, terms: u64) -> f64 {
     let bound = if ratio < 0.999 { first / (1.0 - ratio) } else { first * terms as f64 };
     bound * 1.000_001

@@ -25,8 +25,8 @@ pub enum Sampling {
 
 /// A game, an adversary and a world.
 ///
-/// `play` plays one run with the answers that it is given; the run's coins are there for the adversary. It makes filter, odometer and adversary
-/// anew each time.
+/// `play` plays one run with the answers that it is given; the run's coins are there for the adversary. It makes a new filter,
+/// odometer and adversary each time.
 ///
 /// ```
 /// use taximeter_accounting::{Amount, Budget, Filter, FilterRule, FilterSpec, OnHalt};
