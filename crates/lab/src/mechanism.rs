@@ -77,14 +77,14 @@ impl Mechanism {
 
     /// The bit with Laplace noise of scale 1/ε: a question of sensitivity 1.
     pub fn laplace(epsilon: Amount) -> Result<Mechanism, Error> {
-        require_positive("Laplace noise", epsilon)?;
-        Ok(Mechanism { law: Law::Laplace { epsilon: Step::new(epsilon)? }, cost: Cost::Laplace { epsilon } })
+        let step = positive("Laplace noise", epsilon)?;
+        Ok(Mechanism { law: Law::Laplace { epsilon: step }, cost: Cost::Laplace { epsilon } })
     }
 
     /// The bit with Gaussian noise of scale 1/μ: a question of sensitivity 1.
     pub fn gaussian(mu: Amount) -> Result<Mechanism, Error> {
-        require_positive("Gaussian noise", mu)?;
-        Ok(Mechanism { law: Law::Gaussian { mu: Step::new(mu)?.value }, cost: Cost::Gaussian { mu } })
+        let step = positive("Gaussian noise", mu)?;
+        Ok(Mechanism { law: Law::Gaussian { mu: step.value }, cost: Cost::Gaussian { mu } })
     }
 
     /// What the mechanism declares before it runs.
@@ -178,12 +178,12 @@ impl Law {
     }
 }
 
-fn require_positive(what: &str, size: Amount) -> Result<(), Error> {
+fn positive(what: &str, size: Amount) -> Result<Step, Error> {
     if size.is_zero() {
         let why = format!("{what} of parameter 0 is infinite; give a positive parameter, or randomized response of 0");
         return Err(Error::parameter("size", why));
     }
-    Ok(())
+    Step::new(size)
 }
 
 #[cfg(test)]

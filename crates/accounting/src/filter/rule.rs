@@ -106,6 +106,11 @@ impl FilterRule {
         }
     }
 
+    /// Whether it bounds |loss| itself, but for a probability of δ: that is more than DP.
+    pub fn is_pointwise(self) -> bool {
+        matches!(self, FilterRule::Basic | FilterRule::Advanced)
+    }
+
     /// What the rule promises about everything that it admits from a budget.
     pub fn guarantee(self, budget: &Budget) -> String {
         match self {

@@ -42,10 +42,7 @@ impl Rule {
 
     /// Whether the rule promises what the adversary tries to break.
     pub fn claims(self, objective: Objective) -> bool {
-        match objective {
-            Objective::Dp => true,
-            Objective::Pointwise => matches!(self, Rule::Filter(FilterRule::Basic | FilterRule::Advanced)),
-        }
+        objective == Objective::Dp || matches!(self, Rule::Filter(rule) if rule.is_pointwise())
     }
 }
 

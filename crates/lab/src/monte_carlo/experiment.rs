@@ -76,12 +76,14 @@ impl<P: Fn(Run, &mut dyn Nature) -> Result<View, Error> + Sync> Experiment<P> {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Estimate, Error> {
         match self.sampling {
-            Sampling::Plain => {
-                let happens = |run: Run| Ok(event(&(self.play)(run, &mut self.world.nature(run.noise()))?));
-                probability(plan, happens, progress)
-            }
+            Sampling::Plain => probability(plan, |run| Ok(event(&self.play_plain(run)?)), progress),
             Sampling::Tilted { .. } => self.mean(plan, |view| f64::from(event(view)), progress),
         }
+    }
+
+    /// Plays one run in the world as it is.
+    fn play_plain(&self, run: Run) -> Result<View, Error> {
+        (self.play)(run, &mut self.world.nature(run.noise()))
     }
 
     /// The mean of a payoff in [0, 1].
@@ -92,10 +94,7 @@ impl<P: Fn(Run, &mut dyn Nature) -> Result<View, Error> + Sync> Experiment<P> {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Estimate, Error> {
         match &self.sampling {
-            Sampling::Plain => {
-                let value = |run: Run| Ok(payoff(&(self.play)(run, &mut self.world.nature(run.noise()))?));
-                bounded_mean(plan, 1.0, 1.0, value, progress)
-            }
+            Sampling::Plain => bounded_mean(plan, 1.0, 1.0, |run| Ok(payoff(&self.play_plain(run)?)), progress),
             Sampling::Tilted { tilts, clip, bound } => {
                 let value = |run: Run| {
                     let mut nature = tilts.nature(self.world, run.noise());
