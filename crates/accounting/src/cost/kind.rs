@@ -100,14 +100,13 @@ pub(super) const TRUTH: Number = Number {
     range: (Bound::Included(Amount::from_units(Amount::ONE.units() / 2)), Bound::Excluded(Amount::ONE)),
     ..number("truth", "Probability of the truth", "How often the truth is told", "0.6")
 };
-pub(super) const RATE: Number = Number {
+const RATE: Number = Number {
     range: (Bound::Excluded(Amount::ZERO), Bound::Included(Amount::ONE)),
     ..number("rate", "Sampling rate", "The chance that a unit is in a batch", "0.01")
 };
-pub(super) const MULTIPLIER: Number =
+const MULTIPLIER: Number =
     noise("sigma", "σ", "The noise multiplier: standard deviation divided by clipping norm", "1.1");
-pub(super) const STEPS: Number =
-    Number { whole: true, ..number("steps", "Steps", "How many batches are drawn", "1000") };
+const STEPS: Number = Number { whole: true, ..number("steps", "Steps", "How many batches are drawn", "1000") };
 
 type Make = fn(&[Amount]) -> Result<Cost, Error>;
 
@@ -206,7 +205,7 @@ static KINDS: [Entry; 9] = [
             "sampled-gaussian",
             "subsampled Gaussian noise (DP-SGD), by rate, σ and steps",
             &[&RATE, &MULTIPLIER, &STEPS],
-            |n| Cost::sampled_gaussian(n[0], n[1], n[2]),
+            |n| Ok(Cost::SampledGaussian { rate: n[0], sigma: n[1], steps: n[2].whole_and_part().0 }),
         )],
     },
     Entry {

@@ -12,7 +12,7 @@ use crate::error::Error;
 
 pub(crate) use kind::PrivacyMeasure;
 pub use kind::{CostForm, CostKind};
-use kind::{DELTA, MULTIPLIER, RATE, STEPS, TRUTH};
+use kind::{DELTA, TRUTH};
 pub use number::Number;
 pub(crate) use number::{above, parameter};
 
@@ -109,14 +109,6 @@ impl Cost {
     pub fn approximate(epsilon: Amount, delta: Amount) -> Result<Cost, Error> {
         DELTA.check(delta)?;
         Ok(if delta.is_zero() { Cost::Pure { epsilon } } else { Cost::Approximate { epsilon, delta } })
-    }
-
-    /// A number of steps of a Poisson-subsampled Gaussian.
-    pub fn sampled_gaussian(rate: Amount, sigma: Amount, steps: Amount) -> Result<Cost, Error> {
-        RATE.check(rate)?;
-        MULTIPLIER.check(sigma)?;
-        STEPS.check(steps)?;
-        Ok(Cost::SampledGaussian { rate, sigma, steps: steps.whole_and_part().0 })
     }
 
     /// Binary randomized response that tells the truth with a probability between ½ and 1: ε = ln(p/(1−p)), rounded up.

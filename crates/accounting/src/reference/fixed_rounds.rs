@@ -23,9 +23,7 @@ impl FixedRounds {
 
     /// A number of rounds of a cost; an error if it has no finite ε.
     pub fn new(cost: &Cost, rounds: u64) -> Result<FixedRounds, Error> {
-        let Some(epsilon) = cost.epsilon() else {
-            return Err(super::about_epsilon_alone(cost));
-        };
+        let epsilon = super::epsilon_of(cost)?;
         if rounds > FixedRounds::MOST {
             return Err(Error::parameter("rounds", rounds, format!("at most {} are computed", FixedRounds::MOST)));
         }

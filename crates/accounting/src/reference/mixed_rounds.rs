@@ -48,9 +48,7 @@ impl MixedRounds {
             Err(at) => list.insert(at, (amount, 1)),
         };
         for cost in costs {
-            let Some(epsilon) = cost.epsilon() else {
-                return Err(super::about_epsilon_alone(cost));
-            };
+            let epsilon = super::epsilon_of(cost)?;
             if !epsilon.is_zero() {
                 add(&mut groups, epsilon);
             }
