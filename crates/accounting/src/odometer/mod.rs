@@ -9,6 +9,7 @@ mod priced;
 mod renyi_mixture;
 mod rule;
 mod slack;
+mod spec;
 pub(crate) mod stitched;
 #[cfg(feature = "serde")]
 mod stored;
@@ -26,8 +27,9 @@ use crate::version::StateVersion;
 pub use advanced::Granularity;
 pub use priced::PricedCost;
 use renyi_mixture::Divergences;
-pub use rule::{OdometerParameters, OdometerRule, OdometerSpec};
+pub use rule::OdometerRule;
 use slack::Slack;
+pub use spec::{OdometerParameters, OdometerSpec};
 
 /// A privacy odometer: a rule and what was charged.
 ///
