@@ -16,10 +16,8 @@ pub struct Error(Box<ErrorKind>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Text that cannot be read.
+    /// Text that cannot be read: an amount, a cost, a stored state.
     Text {
-        /// What was read: an amount, a cost.
-        what: &'static str,
         /// Why it cannot be read, with the text and what to write.
         why: String,
     },
@@ -63,20 +61,11 @@ pub enum ErrorKind {
         rule: &'static str,
         /// The cost.
         cost: Cost,
-        /// The filter rules that have one.
-        filters: Vec<&'static str>,
-        /// The odometer rules that have one.
-        odometers: Vec<&'static str>,
     },
     /// A build whose elementary functions are not correctly rounded, so that no bound would hold.
     Rounding {
         /// The function.
         function: &'static str,
-    },
-    /// A stored state that cannot be used.
-    State {
-        /// Why.
-        why: String,
     },
 }
 
@@ -85,8 +74,8 @@ impl Error {
         Error(Box::new(kind))
     }
 
-    pub(crate) fn text(what: &'static str, why: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Text { what, why: why.into() })
+    pub(crate) fn text(why: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Text { why: why.into() })
     }
 
     pub(crate) fn parameter(name: &'static str, value: impl fmt::Display, needs: impl Into<String>) -> Error {
@@ -95,19 +84,6 @@ impl Error {
 
     pub(crate) fn budget(rule: &'static str, why: impl Into<String>) -> Error {
         Error::new(ErrorKind::Budget { rule, why: why.into() })
-    }
-
-    /// A cost for which a rule has no theorem, with the rules that have one.
-    pub(crate) fn unsupported(rule: &'static str, cost: &Cost) -> Error {
-        let kind = cost.kind();
-        let filters = FilterRule::ALL.into_iter().filter(|rule| rule.takes(kind)).map(FilterRule::name).collect();
-        let odometers = OdometerRule::ALL.into_iter().filter(|rule| rule.takes(kind)).map(OdometerRule::name).collect();
-        Error::new(ErrorKind::UnsupportedCost { rule, cost: *cost, filters, odometers })
-    }
-
-    #[cfg(feature = "serde")]
-    pub(crate) fn state(why: impl Into<String>) -> Error {
-        Error::new(ErrorKind::State { why: why.into() })
     }
 
     /// The entry of a list that has a name, or an error with the names that there are.
@@ -124,7 +100,7 @@ impl Error {
     /// The same error, said to be about a named part of what was read.
     pub(crate) fn within(self, part: &str) -> Error {
         match *self.0 {
-            ErrorKind::Text { what, why } => Error::text(what, format!("{part}: {why}")),
+            ErrorKind::Text { why } => Error::text(format!("{part}: {why}")),
             kind => Error::new(kind),
         }
     }
@@ -133,17 +109,12 @@ impl Error {
     pub fn kind(&self) -> &ErrorKind {
         &self.0
     }
-
-    /// A cost for which the chosen rule has no theorem; the message names those that have one.
-    pub fn is_unsupported_cost(&self) -> bool {
-        matches!(*self.0, ErrorKind::UnsupportedCost { .. })
-    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            ErrorKind::Text { why, .. } | ErrorKind::State { why } => f.write_str(why),
+            ErrorKind::Text { why } => f.write_str(why),
             ErrorKind::Parameter { name, value, needs } => {
                 write!(f, "{} cannot be {value}: {needs}", name.replace('_', " "))
             }
@@ -161,9 +132,13 @@ impl fmt::Display for Error {
                 write!(f, "this build does not round {function} correctly, so no bound would hold; ")?;
                 f.write_str("build core-math in double precision and without flags such as -ffast-math")
             }
-            ErrorKind::UnsupportedCost { rule, cost, filters, odometers } => {
+            ErrorKind::UnsupportedCost { rule, cost } => {
+                let filters = FilterRule::ALL.into_iter().filter(|rule| rule.takes(cost.kind()));
+                let odometers = OdometerRule::ALL.into_iter().filter(|rule| rule.takes(cost.kind()));
+                let filters = filters.map(FilterRule::name).collect::<Vec<_>>().join(", ");
+                let odometers = odometers.map(OdometerRule::name).collect::<Vec<_>>().join(", ");
                 write!(f, "the rule {rule} has no theorem for a cost known as {cost}; ")?;
-                write!(f, "filters that have one: {}; odometers: {}", filters.join(", "), odometers.join(", "))
+                write!(f, "filters that have one: {filters}; odometers: {odometers}")
             }
         }
     }

@@ -13,7 +13,8 @@ use crate::numeric::Interval;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub(crate) struct Leaks {
-    limit: Amount,
+    /// δ′.
+    pub(crate) limit: Amount,
     /// Σδ_i.
     deltas: Amount,
     /// Σκ_i; nothing if it is infinite.
@@ -26,7 +27,7 @@ impl Leaks {
         Leaks { limit: set_aside, deltas: Amount::ZERO, kappas: Some(FineAmount::ZERO) }
     }
 
-    /// After so many more charges.
+    /// After `times` more charges.
     pub(crate) fn counting(&self, cost: &Cost, times: u64) -> Leaks {
         let delta = cost.delta();
         if delta.is_zero() {
@@ -40,11 +41,6 @@ impl Leaks {
             Some(deltas) => Leaks { deltas, kappas, ..*self },
             None => Leaks { kappas: None, ..*self },
         }
-    }
-
-    /// Whether no mechanism had a δ of its own.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.deltas.is_zero() && self.kappas == Some(FineAmount::ZERO)
     }
 
     /// Whether Σκ_i ≤ δ′.
@@ -61,12 +57,6 @@ impl Leaks {
     #[cfg(feature = "serde")]
     pub(crate) fn follows(&self, fresh: &Leaks) -> bool {
         self.limit == fresh.limit && self.within()
-    }
-
-    /// δ′.
-    #[cfg(feature = "serde")]
-    pub(crate) fn set_aside(&self) -> Amount {
-        self.limit
     }
 
     /// 2Σδ_i.

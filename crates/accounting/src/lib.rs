@@ -13,6 +13,7 @@ mod parameter;
 mod price;
 pub mod reference;
 mod theorem;
+mod version;
 
 pub use amount::{Amount, FineAmount, Parsed, Rounding};
 pub use budget::Budget;

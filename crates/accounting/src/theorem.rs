@@ -1,6 +1,6 @@
 //! What filter rules and odometer rules have in common.
 
-use crate::cost::{Measure, Number};
+use crate::cost::{Number, PrivacyMeasure};
 
 /// A rule's entry in its table.
 pub(crate) struct Theorem {
@@ -9,7 +9,7 @@ pub(crate) struct Theorem {
     pub(crate) short: &'static str,
     pub(crate) long: &'static str,
     /// A cost needs one of these measures.
-    pub(crate) needs: &'static [Measure],
+    pub(crate) needs: &'static [PrivacyMeasure],
     /// Whether a part of δ goes to the theorem itself.
     pub(crate) needs_delta: bool,
     pub(crate) parameters: &'static [Number],
@@ -57,7 +57,10 @@ macro_rules! answer_from_theorem {
 
             /// An error that names the rules that take the cost, if this one does not.
             pub fn require_takes(self, cost: &Cost) -> Result<(), Error> {
-                if self.takes(cost.kind()) { Ok(()) } else { Err(Error::unsupported(self.name(), cost)) }
+                match self.takes(cost.kind()) {
+                    true => Ok(()),
+                    false => Err(Error::new(ErrorKind::UnsupportedCost { rule: self.name(), cost: *cost })),
+                }
             }
 
             /// Whether it needs a δ for itself, besides those of the mechanisms.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use taximeter_accounting::{Cost, Odometer};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::games::Reads;
 use crate::loss::Loss;
 
@@ -93,7 +93,7 @@ pub struct Tabulated {
 impl Reads for Tabulated {
     fn charge(&mut self, cost: &Cost) -> Result<(), Error> {
         if *cost != self.cost {
-            return Err(Error::new(ErrorKind::NotInTable { charged: *cost, table: self.cost }));
+            return Err(Error::NotInTable { charged: *cost, table: self.cost });
         }
         self.charged += 1;
         Ok(())

@@ -6,15 +6,10 @@ use taximeter_accounting::Cost;
 
 /// A parameter that cannot be used as given, a move that the game does not allow, or a rule that has no theorem for a cost.
 ///
-/// It prints as a sentence that says what was wrong, with the value, and what would do. The [`kind`](Error::kind) holds the same as
-/// data.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Error(Box<ErrorKind>);
-
-/// What an [`Error`] is about.
+/// It prints as a sentence that says what was wrong, with the value, and what would do.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum ErrorKind {
+pub enum Error {
     /// A budget, a cost or a rule that the accounting does not take.
     Accounting(taximeter_accounting::Error),
     /// A parameter whose value cannot be used.
@@ -59,40 +54,31 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind) -> Error {
-        Error(Box::new(kind))
-    }
-
     pub(crate) fn parameter(name: &'static str, why: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Parameter { name, why: why.into() })
+        Error::Parameter { name, why: why.into() }
     }
 
     /// An error of an adversary, a filter or an odometer of one's own: what was wrong and what to do.
     pub fn other(why: impl Into<String>) -> Error {
-        Error::new(ErrorKind::Other { why: why.into() })
-    }
-
-    /// What it is about.
-    pub fn kind(&self) -> &ErrorKind {
-        &self.0
+        Error::Other { why: why.into() }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
-            ErrorKind::Accounting(error) => error.fmt(f),
-            ErrorKind::Parameter { why, .. } | ErrorKind::Other { why } => f.write_str(why),
-            ErrorKind::GridTooFine => f.write_str(
+        match self {
+            Error::Accounting(error) => error.fmt(f),
+            Error::Parameter { why, .. } | Error::Other { why } => f.write_str(why),
+            Error::GridTooFine => f.write_str(
                 "the costs of the grid are too small for this budget; choose larger costs or a smaller budget",
             ),
-            ErrorKind::NotFixedInAdvance { round, played, fixed } => {
+            Error::NotFixedInAdvance { round, played, fixed } => {
                 write!(f, "the adversary plays {played} in round {round}, which was fixed in advance at {fixed}")
             }
-            ErrorKind::NotInTable { charged, table } => {
+            Error::NotInTable { charged, table } => {
                 write!(f, "the table of readings is for {table}, not for {charged}; play with the odometer itself")
             }
-            ErrorKind::OutOfBound { run, value, bound } => {
+            Error::OutOfBound { run, value, bound } => {
                 write!(f, "run {run} has the value {value}, outside of 0 to {bound}")
             }
         }
@@ -103,6 +89,6 @@ impl std::error::Error for Error {}
 
 impl From<taximeter_accounting::Error> for Error {
     fn from(error: taximeter_accounting::Error) -> Error {
-        Error::new(ErrorKind::Accounting(error))
+        Error::Accounting(error)
     }
 }

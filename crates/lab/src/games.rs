@@ -8,10 +8,11 @@ use taximeter_accounting::{Cost, Filter, Odometer, OnHalt};
 
 use crate::adversary::Adversary;
 use crate::boundary::Sides;
-use crate::error::{Error, ErrorKind};
-use crate::loss::Loss;
-use crate::mechanism::{Mechanism, Outcome, World};
+use crate::error::Error;
+use crate::mechanism::Mechanism;
 use crate::random::Generator;
+use crate::view::View;
+use crate::world::{Observation, World};
 
 /// Algorithm 1, *FixedParamComp*: the classes of mechanisms are fixed before the first answer.
 #[derive(Clone, Debug)]
@@ -46,11 +47,11 @@ impl FixedParamComp {
         for class in &self.classes {
             let Some(mechanism) = adversary.next(&view) else { break };
             if !is_within(mechanism.cost(), class) {
-                return Err(Error::new(ErrorKind::NotFixedInAdvance {
+                return Err(Error::NotFixedInAdvance {
                     round: view.asked() + 1,
                     played: *mechanism.cost(),
                     fixed: *class,
-                }));
+                });
             }
             view.record(mechanism, nature.answer(&mechanism));
         }
@@ -154,7 +155,7 @@ impl Reads for Odometer {
 /// Where the answers come from.
 pub trait Nature {
     /// Runs a mechanism.
-    fn answer(&mut self, mechanism: &Mechanism) -> Outcome;
+    fn answer(&mut self, mechanism: &Mechanism) -> Observation;
 }
 
 /// A world as it is.
@@ -172,107 +173,8 @@ impl World {
 }
 
 impl Nature for PlainNature {
-    fn answer(&mut self, mechanism: &Mechanism) -> Outcome {
+    fn answer(&mut self, mechanism: &Mechanism) -> Observation {
         mechanism.sample(self.world, &mut self.noise)
-    }
-}
-
-/// One request of the adversary.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Round<'a> {
-    /// What was asked.
-    pub mechanism: &'a Mechanism,
-    /// The answer; nothing if the filter refused.
-    pub outcome: Option<Outcome>,
-}
-
-/// What the adversary has seen. Its coin tosses are its own, and the same in both worlds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct View {
-    /// The different mechanisms: usually few, and large beside an answer, so that runs stay small in memory.
-    mechanisms: Vec<Mechanism>,
-    rounds: Vec<(usize, Option<Outcome>)>,
-    loss: Loss,
-    answered: usize,
-    above: Option<usize>,
-    below: Option<usize>,
-}
-
-impl View {
-    fn new() -> View {
-        View { mechanisms: Vec::new(), rounds: Vec::new(), loss: Loss::ZERO, answered: 0, above: None, below: None }
-    }
-
-    fn record(&mut self, mechanism: Mechanism, outcome: Outcome) {
-        self.push(mechanism, Some(outcome));
-        self.loss = self.loss + outcome.loss;
-        self.answered += 1;
-    }
-
-    fn refuse(&mut self, mechanism: Mechanism) {
-        self.push(mechanism, None);
-    }
-
-    fn push(&mut self, mechanism: Mechanism, outcome: Option<Outcome>) {
-        // Only the last few are looked at, so that an adversary with a new mechanism every round does not slow the game down.
-        const LOOKED_AT: usize = 8;
-        let skipped = self.mechanisms.len().saturating_sub(LOOKED_AT);
-        let known = self.mechanisms[skipped..].iter().position(|known| *known == mechanism);
-        let index = known.map_or(self.mechanisms.len(), |position| skipped + position);
-        if known.is_none() {
-            self.mechanisms.push(mechanism);
-        }
-        self.rounds.push((index, outcome));
-    }
-
-    fn compare(&mut self, reading: f64) {
-        if self.above.is_none() && self.loss.exceeds(reading) {
-            self.above = Some(self.answered);
-        }
-        if self.below.is_none() && (-self.loss).exceeds(reading) {
-            self.below = Some(self.answered);
-        }
-    }
-
-    /// Every request, in order, with its answer.
-    pub fn rounds(&self) -> impl ExactSizeIterator<Item = Round<'_>> + DoubleEndedIterator {
-        self.rounds.iter().map(|&(index, outcome)| Round { mechanism: &self.mechanisms[index], outcome })
-    }
-
-    /// How many requests were made.
-    pub fn asked(&self) -> usize {
-        self.rounds.len()
-    }
-
-    /// How many requests were answered.
-    pub fn answered(&self) -> usize {
-        self.answered
-    }
-
-    /// Whether the filter refused a request.
-    pub fn is_halted(&self) -> bool {
-        self.answered < self.rounds.len()
-    }
-
-    /// ln P[view in world 0]/P[view in world 1].
-    pub fn loss(&self) -> Loss {
-        self.loss
-    }
-
-    /// (1 − e^{ε − loss})_+ with the loss towards a world: its mean over that world's views is the δ at which they are (ε, δ)-DP.
-    pub fn hockey_stick(&self, world: World, epsilon: f64) -> f64 {
-        let excess = self.loss.towards(world).value() - epsilon;
-        if excess > 0.0 { -core_math::expm1(-excess) } else { 0.0 }
-    }
-
-    /// After how many answers the loss was first over the reading.
-    pub fn first_above(&self) -> Option<usize> {
-        self.above
-    }
-
-    /// Whether the loss was ever beyond the reading on these sides.
-    pub fn has_exceeded(&self, sides: Sides) -> bool {
-        (sides.has_above() && self.above.is_some()) || (sides.has_below() && self.below.is_some())
     }
 }
 
@@ -297,8 +199,8 @@ fn is_general(class: &Cost) -> bool {
 mod tests {
     use super::*;
     use crate::adversary::Fixed;
-    use crate::mechanism::Answer;
     use crate::random::Run;
+    use crate::world::Output;
     use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 
     fn response(epsilon: &str) -> Mechanism {
@@ -342,14 +244,14 @@ mod tests {
             let game = PrivacyFilterComp { rounds: 10, on_halt };
             let view = game.play(&mut requests.clone(), &mut nature(0), &mut filter.clone()).unwrap();
             assert_eq!((view.asked(), view.answered()), (asked, answered));
-            assert!(view.is_halted() && view.rounds().nth(1).unwrap().outcome.is_none());
+            assert!(view.answered() < view.asked() && view.rounds().nth(1).unwrap().outcome.is_none());
         }
     }
 
     #[test]
     fn the_loss_of_a_view_is_the_sum_of_its_rounds() {
         let view = AdaptParamComp::new(50).play(&mut Fixed::repeated(response("0.1"), 100), &mut nature(3));
-        let tops = view.rounds().filter(|round| round.outcome.unwrap().answer == Answer::Top).count();
+        let tops = view.rounds().filter(|round| round.outcome.unwrap().answer == Output::Top).count();
         assert_eq!(view.answered(), 50);
         assert!((view.loss().value() - 0.1 * (2.0 * tops as f64 - 50.0)).abs() < 1e-12);
         let epsilon = view.loss().value() - 0.5;

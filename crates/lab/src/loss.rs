@@ -4,7 +4,7 @@ use std::ops::{Add, Neg};
 
 use taximeter_accounting::Amount;
 
-use crate::mechanism::World;
+use crate::world::World;
 
 /// A privacy loss, towards world 0 if it is positive.
 ///

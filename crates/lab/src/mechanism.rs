@@ -12,54 +12,10 @@
 use taximeter_accounting::{Amount, Cost};
 
 use crate::error::Error;
+use crate::law::{Step, laplace, laplace_masses, log_add, log_odds, logistic, softplus};
 use crate::loss::Loss;
 use crate::random::Generator;
-
-/// Which of two neighbouring datasets is the real one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum World {
-    /// b = 0.
-    Zero,
-    /// b = 1.
-    One,
-}
-
-impl World {
-    /// Both worlds.
-    pub const ALL: [World; 2] = [World::Zero, World::One];
-
-    /// The other one.
-    pub fn other(self) -> World {
-        match self {
-            World::Zero => World::One,
-            World::One => World::Zero,
-        }
-    }
-}
-
-/// What a mechanism answers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Answer {
-    /// 0, outright: the world is given away.
-    Zero,
-    /// ⊤, which speaks for world 0.
-    Top,
-    /// ⊥, which speaks for world 1.
-    Bottom,
-    /// 1, outright: the world is given away.
-    One,
-    /// The bit with noise.
-    Noisy(f64),
-}
-
-/// An answer with its privacy loss.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Outcome {
-    /// What the adversary sees.
-    pub answer: Answer,
-    /// ln P[answer in world 0]/P[answer in world 1].
-    pub loss: Loss,
-}
+use crate::world::{Observation, Output, World};
 
 /// A mechanism on one bit with the cost that it declares.
 ///
@@ -82,31 +38,16 @@ pub struct Mechanism {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Law {
     /// ⊤ with a loss of `rise` or ⊥ with a loss of −`fall`; an outright leak with probability `leak`.
-    TwoPoint { rise: Step, fall: Step, log_odds: LogOdds, leak: f64 },
+    ///
+    /// For each world, ln(p/(1−p)) of the probability p of the answer that speaks for it: of ⊤ in world 0, of ⊥ in world 1.
+    TwoPoint { rise: Step, fall: Step, log_odds: [f64; 2], leak: f64 },
     /// Laplace noise of scale 1/ε.
     Laplace { epsilon: Step },
     /// Gaussian noise of scale 1/μ.
     Gaussian { mu: f64 },
 }
 
-/// The size of a loss: exact, and as a number.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Step {
-    units: i128,
-    value: f64,
-}
-
-/// ln(p/(1−p)) for the probability p of the answer that speaks for the world: of ⊤ in world 0, of ⊥ in world 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct LogOdds {
-    zero: f64,
-    one: f64,
-}
-
 impl Mechanism {
-    /// The largest ε or μ of a mechanism: e^ε and sums of losses stay within what numbers can hold.
-    pub const LARGEST: u64 = 500;
-
     /// RR_ε: ⊤ with probability e^ε/(1+e^ε) in world 0, ⊥ with that probability in world 1.
     pub fn randomized_response(epsilon: Amount) -> Result<Mechanism, Error> {
         Mechanism::leaking_response(epsilon, Amount::ZERO)
@@ -136,14 +77,14 @@ impl Mechanism {
 
     /// The bit with Laplace noise of scale 1/ε: a question of sensitivity 1.
     pub fn laplace(epsilon: Amount) -> Result<Mechanism, Error> {
-        require_positive("Laplace noise", epsilon)?;
-        Ok(Mechanism { law: Law::Laplace { epsilon: Step::new(epsilon)? }, cost: Cost::Laplace { epsilon } })
+        let step = positive("Laplace noise", epsilon)?;
+        Ok(Mechanism { law: Law::Laplace { epsilon: step }, cost: Cost::Laplace { epsilon } })
     }
 
     /// The bit with Gaussian noise of scale 1/μ: a question of sensitivity 1.
     pub fn gaussian(mu: Amount) -> Result<Mechanism, Error> {
-        require_positive("Gaussian noise", mu)?;
-        Ok(Mechanism { law: Law::Gaussian { mu: Step::new(mu)?.value }, cost: Cost::Gaussian { mu } })
+        let step = positive("Gaussian noise", mu)?;
+        Ok(Mechanism { law: Law::Gaussian { mu: step.value }, cost: Cost::Gaussian { mu } })
     }
 
     /// What the mechanism declares before it runs.
@@ -173,37 +114,37 @@ impl Mechanism {
     }
 
     /// Runs the mechanism in a world.
-    pub fn sample(&self, world: World, noise: &mut Generator) -> Outcome {
+    pub fn sample(&self, world: World, noise: &mut Generator) -> Observation {
         self.sample_tilted(world, 0.0, noise)
     }
 
     /// Runs the mechanism under a world's law tilted by s towards that world. A leak keeps its probability.
-    pub fn sample_tilted(&self, world: World, tilt: f64, noise: &mut Generator) -> Outcome {
+    pub fn sample_tilted(&self, world: World, tilt: f64, noise: &mut Generator) -> Observation {
         match self.law {
             Law::TwoPoint { rise, fall, log_odds, leak } => {
                 if leak > 0.0 && noise.happens(leak) {
-                    let answer = if world == World::Zero { Answer::Zero } else { Answer::One };
-                    return Outcome { answer, loss: Loss::revealing(world) };
+                    let answer = if world == World::Zero { Output::Zero } else { Output::One };
+                    return Observation { answer, loss: Loss::revealing(world) };
                 }
                 // A tilt multiplies the odds by e^{s(rise + fall)}.
-                let log_odds = log_odds.of(world) + tilt * (rise.value + fall.value);
+                let log_odds = log_odds[world as usize] + tilt * (rise.value + fall.value);
                 let gained = noise.happens(logistic(log_odds));
                 if gained == (world == World::Zero) {
-                    Outcome { answer: Answer::Top, loss: Loss::from_units(rise.units) }
+                    Observation { answer: Output::Top, loss: Loss::from_units(rise.units) }
                 } else {
-                    Outcome { answer: Answer::Bottom, loss: Loss::from_units(-fall.units) }
+                    Observation { answer: Output::Bottom, loss: Loss::from_units(-fall.units) }
                 }
             }
             Law::Laplace { epsilon } => {
                 // Drawn as in world 0; world 1 is its mirror image about ½.
                 let (answer, loss) = laplace(epsilon, tilt, noise);
                 let answer = if world == World::Zero { answer } else { 1.0 - answer };
-                Outcome { answer: Answer::Noisy(answer), loss: loss.towards(world) }
+                Observation { answer: Output::Noisy(answer), loss: loss.towards(world) }
             }
             Law::Gaussian { mu } => {
                 let answer = noise.normal() / mu - tilt;
                 let answer = if world == World::Zero { answer } else { 1.0 - answer };
-                Outcome { answer: Answer::Noisy(answer), loss: Loss::from_real(mu * mu * (0.5 - answer)) }
+                Observation { answer: Output::Noisy(answer), loss: Loss::from_real(mu * mu * (0.5 - answer)) }
             }
         }
     }
@@ -218,7 +159,7 @@ impl Mechanism {
                     World::One => (fall.value, rise.value),
                 };
                 // ln p = −ln(1 + 1/odds) and ln(1−p) = −ln(1 + odds).
-                let log_odds = log_odds.of(world);
+                let log_odds = log_odds[world as usize];
                 log_add(tilt * gain - softplus(-log_odds), -tilt * drop - softplus(log_odds))
             }
             Law::Laplace { epsilon } => {
@@ -232,90 +173,17 @@ impl Mechanism {
 
 impl Law {
     fn two_point(rise: Step, fall: Step, leak: f64) -> Law {
-        let log_odds = LogOdds { zero: log_odds(rise.value, fall.value), one: log_odds(fall.value, rise.value) };
+        let log_odds = [log_odds(rise.value, fall.value), log_odds(fall.value, rise.value)];
         Law::TwoPoint { rise, fall, log_odds, leak }
     }
 }
 
-impl LogOdds {
-    fn of(self, world: World) -> f64 {
-        match world {
-            World::Zero => self.zero,
-            World::One => self.one,
-        }
-    }
-}
-
-impl Step {
-    fn new(size: Amount) -> Result<Step, Error> {
-        if Amount::from_whole(Mechanism::LARGEST).is_none_or(|largest| size > largest) {
-            let why = format!("a mechanism of size {size}: at most {} is played", Mechanism::LARGEST);
-            return Err(Error::parameter("size", why));
-        }
-        // At most 500 in units of 10⁻³⁰ is below 10³³.
-        let units = i128::try_from(size.units()).expect("a size up to 500 fits");
-        Ok(Step { units, value: size.approximate() })
-    }
-}
-
-fn require_positive(what: &str, size: Amount) -> Result<(), Error> {
+fn positive(what: &str, size: Amount) -> Result<Step, Error> {
     if size.is_zero() {
         let why = format!("{what} of parameter 0 is infinite; give a positive parameter, or randomized response of 0");
         return Err(Error::parameter("size", why));
     }
-    Ok(())
-}
-
-/// ln(p/(1−p)) for p = (e^drop − 1)/(e^drop − e^−gain), so that E[e^−loss] = 1: p/(1−p) = (e^drop − 1)/(1 − e^−gain).
-fn log_odds(gain: f64, drop: f64) -> f64 {
-    if gain == 0.0 && drop == 0.0 {
-        return 0.0;
-    }
-    core_math::log(core_math::expm1(drop) / -core_math::expm1(-gain))
-}
-
-/// The probability of these odds.
-fn logistic(log_odds: f64) -> f64 {
-    1.0 / (1.0 + core_math::exp(-log_odds))
-}
-
-/// ln(1 + e^x).
-fn softplus(x: f64) -> f64 {
-    x.max(0.0) + core_math::log1p(core_math::exp(-x.abs()))
-}
-
-/// ln(e^x + e^y).
-pub(crate) fn log_add(x: f64, y: f64) -> f64 {
-    let larger = x.max(y);
-    if larger.is_infinite() { larger } else { larger + core_math::log1p(core_math::exp(-(x - y).abs())) }
-}
-
-/// (1 − e^−x)/x.
-fn decay(x: f64) -> f64 {
-    if x == 0.0 { 1.0 } else { -core_math::expm1(-x) / x }
-}
-
-/// The tilted masses, all divided by e^{sε}, of answers below 0 (loss ε), in [0, 1] (loss ε(1−2x)) and above 1 (loss −ε).
-fn laplace_masses(epsilon: f64, tilt: f64) -> [f64; 3] {
-    let slope = epsilon * (1.0 + 2.0 * tilt);
-    [0.5, 0.5 * epsilon * decay(slope), 0.5 * core_math::exp(-slope)]
-}
-
-/// An answer of Laplace noise about 0 under the tilted law, with its loss.
-fn laplace(epsilon: Step, tilt: f64, noise: &mut Generator) -> (f64, Loss) {
-    let [left, middle, right] = laplace_masses(epsilon.value, tilt);
-    let place = noise.uniform() * (left + middle + right);
-    if place < left {
-        return (core_math::log(noise.positive()) / epsilon.value, Loss::from_units(epsilon.units));
-    }
-    if place >= left + middle {
-        return (1.0 - core_math::log(noise.positive()) / epsilon.value, Loss::from_units(-epsilon.units));
-    }
-    // The density is e^{−slope·x} on [0, 1].
-    let slope = epsilon.value * (1.0 + 2.0 * tilt);
-    let share = noise.uniform();
-    let answer = if slope == 0.0 { share } else { -core_math::log1p(share * core_math::expm1(-slope)) / slope };
-    (answer, Loss::from_real(epsilon.value * (1.0 - 2.0 * answer)))
+    Step::new(size)
 }
 
 #[cfg(test)]
@@ -418,7 +286,7 @@ mod tests {
             for world in World::ALL {
                 for tilt in [-1.0, 0.8] {
                     let moment = mechanism.log_moment(world, tilt);
-                    let weight = |outcome: Outcome| (moment - tilt * outcome.loss.towards(world).value()).exp();
+                    let weight = |outcome: Observation| (moment - tilt * outcome.loss.towards(world).value()).exp();
                     let (tilted, tilted_error) = mean(40_000, |noise| {
                         let outcome = mechanism.sample_tilted(world, tilt, noise);
                         if outcome.loss.value().is_infinite() { 2.0 } else { weight(outcome) * seen(outcome) }
@@ -435,11 +303,11 @@ mod tests {
     }
 
     /// Some bounded function of what is seen.
-    fn seen(outcome: Outcome) -> f64 {
+    fn seen(outcome: Observation) -> f64 {
         match outcome.answer {
-            Answer::Top | Answer::Zero => 1.0,
-            Answer::Bottom | Answer::One => 0.25,
-            Answer::Noisy(value) => 1.0 / (1.0 + (value - 0.3).abs()),
+            Output::Top | Output::Zero => 1.0,
+            Output::Bottom | Output::One => 0.25,
+            Output::Noisy(value) => 1.0 / (1.0 + (value - 0.3).abs()),
         }
     }
 
@@ -450,7 +318,7 @@ mod tests {
             let laplace = Mechanism::laplace(amount("0.7")).unwrap();
             for (world, tilt) in [(World::Zero, 0.0), (World::One, 0.0), (World::One, 2.0), (World::Zero, -0.5)] {
                 let outcome = laplace.sample_tilted(world, tilt, noise);
-                let Answer::Noisy(x) = outcome.answer else { panic!("Laplace noise answers with a number") };
+                let Output::Noisy(x) = outcome.answer else { panic!("Laplace noise answers with a number") };
                 assert!((outcome.loss.value() - 0.7 * ((x - 1.0).abs() - x.abs())).abs() < 1e-12);
             }
         }
@@ -460,7 +328,7 @@ mod tests {
     fn leaks_come_with_their_probability_and_give_the_world_away() {
         let mechanism = Mechanism::leaking_response(amount("0.5"), amount("0.1")).unwrap();
         assert_eq!(mechanism.cost(), &Cost::Approximate { epsilon: amount("0.5"), delta: amount("0.1") });
-        for (world, answer) in [(World::Zero, Answer::Zero), (World::One, Answer::One)] {
+        for (world, answer) in [(World::Zero, Output::Zero), (World::One, Output::One)] {
             let (share, error) = mean(40_000, |noise| {
                 let outcome = mechanism.sample(world, noise);
                 let leaked = outcome.loss.towards(world).value() == f64::INFINITY;

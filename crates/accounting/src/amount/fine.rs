@@ -47,7 +47,7 @@ impl FineAmount {
         self.0.checked_sub(other.0).map(FineAmount)
     }
 
-    /// So many times this, or nothing if it is too large to hold.
+    /// A multiple of this, or nothing if it is too large to hold.
     pub fn checked_times(self, count: u64) -> Option<FineAmount> {
         if count == 1 {
             return Some(self);

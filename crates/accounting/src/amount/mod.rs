@@ -13,7 +13,6 @@ use std::num::NonZeroU64;
 
 use ethnum::U256;
 
-use crate::error::Error;
 use crate::numeric::Interval;
 
 pub use fine::FineAmount;
@@ -53,7 +52,7 @@ impl Amount {
     /// The largest amount, about 3.4·10⁸.
     pub const MAX: Amount = Amount(u128::MAX);
 
-    /// An amount of so many units of 10⁻³⁰.
+    /// An amount in units of 10⁻³⁰.
     pub const fn from_units(units: u128) -> Self {
         Amount(units)
     }
@@ -89,7 +88,7 @@ impl Amount {
         self.0.checked_sub(other.0).map(Amount)
     }
 
-    /// So many times this amount, or nothing if it is too large to hold.
+    /// A multiple of this amount, or nothing if it is too large to hold.
     pub fn checked_times(self, count: u64) -> Option<Amount> {
         self.0.checked_mul(count.into()).map(Amount)
     }
@@ -106,7 +105,7 @@ impl Amount {
         u128::try_from(quotient).ok()?.checked_add(up.into()).map(Amount)
     }
 
-    /// The largest cost that fits so many times into this budget.
+    /// The largest cost that fits `parts` times into this budget.
     ///
     /// ```
     /// use std::num::NonZeroU64;
@@ -125,21 +124,22 @@ impl Amount {
         FineAmount::product(self, self)
     }
 
-    /// This amount with so many significant digits, rounded down.
+    /// This amount to a number of significant digits, rounded down.
     pub fn significant(self, digits: u32) -> Amount {
-        let length = self.0.checked_ilog10().map_or(0, |log| log + 1);
-        let unit = 10u128.pow(length.saturating_sub(digits));
+        let unit = self.last_place(digits);
         Amount(self.0 / unit * unit)
     }
 
-    /// This amount with so many significant digits, rounded up; nothing if it is too large to hold.
+    /// This amount to a number of significant digits, rounded up; nothing if it is too large to hold.
     pub fn significant_up(self, digits: u32) -> Option<Amount> {
-        let down = self.significant(digits);
-        if down == self {
-            return Some(self);
-        }
+        let unit = self.last_place(digits);
+        self.0.div_ceil(unit).checked_mul(unit).map(Amount)
+    }
+
+    /// The units of the last significant digit that is kept.
+    fn last_place(self, digits: u32) -> u128 {
         let length = self.0.checked_ilog10().map_or(0, |log| log + 1);
-        down.0.checked_add(10u128.pow(length.saturating_sub(digits))).map(Amount)
+        10u128.pow(length.saturating_sub(digits))
     }
 
     /// The largest amount not above a number; zero for what is not a positive number.
@@ -149,10 +149,8 @@ impl Amount {
 
     /// The smallest amount not below a number; nothing if there is none.
     pub fn at_least(value: f64) -> Option<Amount> {
-        FineAmount::at_least(value).and_then(|fine| {
-            let down = fine.coarse(Rounding::Down);
-            if down == Amount::MAX { None } else { Some(fine.coarse(Rounding::Up)) }
-        })
+        let fine = FineAmount::at_least(value)?;
+        (fine.coarse(Rounding::Down) < Amount::MAX).then(|| fine.coarse(Rounding::Up))
     }
 
     /// An interval of floating-point numbers that holds this amount.
@@ -164,17 +162,19 @@ impl Amount {
     /// A floating-point number that is not below this amount, and whose shortest decimal form is not below it either; the smallest
     /// one or its neighbour.
     pub fn upper(self) -> f64 {
-        let upper = FineAmount::from(self).upper();
-        let prints_below = Amount::parse(&upper.to_string(), Rounding::Up).is_ok_and(|printed| printed.amount < self);
-        if prints_below { upper.next_up() } else { upper }
+        self.printed_from(FineAmount::from(self).upper())
     }
 
     /// The smallest floating-point number whose shortest decimal form is not below this amount; where the amount has few digits, it
     /// prints as the amount itself.
     pub fn printed(self) -> f64 {
-        let nearest = self.approximate();
-        let prints_below = Amount::parse(&nearest.to_string(), Rounding::Up).is_ok_and(|printed| printed.amount < self);
-        if prints_below { nearest.next_up() } else { nearest }
+        self.printed_from(self.approximate())
+    }
+
+    /// A number, or the next one if its shortest decimal form is below this amount.
+    fn printed_from(self, value: f64) -> f64 {
+        let prints_below = Amount::parse(&value.to_string(), Rounding::Up).is_ok_and(|printed| printed.amount < self);
+        if prints_below { value.next_up() } else { value }
     }
 
     /// The nearest floating-point number: for showing, not for deciding.
@@ -198,22 +198,7 @@ impl fmt::Debug for Amount {
     }
 }
 
-impl Amount {
-    /// Parses an amount that must not need rounding: a stored value or a parameter.
-    pub fn parse_exact(text: &str) -> Result<Amount, Error> {
-        let parsed = Amount::parse(text, Rounding::Down)?;
-        if parsed.rounded {
-            let (text, places) = (crate::error::excerpt(text), Amount::PLACES);
-            return Err(Error::text(
-                "an amount",
-                format!("{text} has more than {places} decimal places; write it with fewer"),
-            ));
-        }
-        Ok(parsed.amount)
-    }
-}
-
-/// Writes an integer of so many decimal places: plain if it is short that way, else with an exponent.
+/// Writes an integer in units of the last decimal place: plain if that is short, else with an exponent.
 fn decimal(digits: &str, places: usize) -> String {
     let significant = digits.trim_end_matches('0');
     if significant.is_empty() {

@@ -18,10 +18,10 @@ impl Amount {
     /// What has more than thirty places is rounded as asked and marked; a positive number rounded up is at least one unit.
     pub fn parse(text: &str, rounding: Rounding) -> Result<Parsed, Error> {
         let trimmed = text.trim();
-        let fail = |why: &str| Err(Error::text("an amount", format!("{} {why}", excerpt(trimmed))));
+        let fail = |why: &str| Err(Error::text(format!("{} {why}", excerpt(trimmed))));
         let unsigned = trimmed.strip_prefix('+').unwrap_or(trimmed);
         match unsigned.to_ascii_lowercase().trim_start_matches('-') {
-            "" => return Err(Error::text("an amount", "an amount is missing; write a decimal number such as 0.1")),
+            "" => return Err(Error::text("an amount is missing; write a decimal number such as 0.1")),
             "nan" => return fail("is not a number; write a decimal number such as 0.1"),
             "inf" | "infinity" => return fail("is infinite; write a finite decimal number such as 0.1"),
             _ => {}
@@ -78,6 +78,16 @@ impl Amount {
             }
         }
         Ok(Parsed { amount: Amount::from_units(units), rounded })
+    }
+
+    /// Parses an amount that must not need rounding: a stored value or a parameter.
+    pub fn parse_exact(text: &str) -> Result<Amount, Error> {
+        let parsed = Amount::parse(text, Rounding::Down)?;
+        if parsed.rounded {
+            let (text, places) = (excerpt(text), Amount::PLACES);
+            return Err(Error::text(format!("{text} has more than {places} decimal places; write it with fewer")));
+        }
+        Ok(parsed.amount)
     }
 }
 

@@ -25,7 +25,7 @@ impl Cost {
     /// ```
     pub fn from_json(text: &str) -> Result<Declared, Error> {
         let entries: Entries = serde_json::from_str(text)
-            .map_err(|error| bad(format!("not a cost in JSON ({error}); write for instance {EXAMPLE}")))?;
+            .map_err(|error| Error::text(format!("not a cost in JSON ({error}); write for instance {EXAMPLE}")))?;
         entries.cost()
     }
 }
@@ -96,21 +96,21 @@ impl Entries {
         let Some(kind) = CostKind::ALL.into_iter().find(|kind| self.0.iter().any(|(name, _)| name == kind.name()))
         else {
             let names = CostKind::ALL.map(CostKind::name).join(", ");
-            return Err(bad(format!("a cost needs one of {names}; write for instance {EXAMPLE}")));
+            return Err(Error::text(format!("a cost needs one of {names}; write for instance {EXAMPLE}")));
         };
         let value = self.take(kind.name()).expect("the kind was found among the names");
         if let Some((other, _)) = self.0.first() {
-            return Err(bad(format!("{other:?} cannot stand beside {:?} in a cost", kind.name())));
+            return Err(Error::text(format!("{other:?} cannot stand beside {:?} in a cost", kind.name())));
         }
         if delta.is_some() && kind != CostKind::Epsilon {
-            return Err(bad(format!("\"delta\" goes with \"epsilon\", not with {:?}", kind.name())));
+            return Err(Error::text(format!("\"delta\" goes with \"epsilon\", not with {:?}", kind.name())));
         }
         if value.get().starts_with('{') {
             return described(kind, &value);
         }
         let Some(form) = kind.direct_form() else {
             let names: Vec<_> = kind.forms()[0].numbers.iter().map(|number| number.name).collect();
-            return Err(bad(format!("{:?} takes an object with {}", kind.name(), names.join(", "))));
+            return Err(Error::text(format!("{:?} takes an object with {}", kind.name(), names.join(", "))));
         };
         let read = |(at, number): (usize, &&Number)| match (at, &delta) {
             (0, _) => amount(kind.name(), number, &value),
@@ -129,21 +129,21 @@ impl Entries {
 /// A cost given by what the mechanism does: an object with the numbers of one of the kind's other forms.
 fn described(kind: CostKind, value: &RawValue) -> Result<Declared, Error> {
     let mut fields: Entries =
-        serde_json::from_str(value.get()).map_err(|error| bad(format!("{:?}: {error}", kind.name())))?;
+        serde_json::from_str(value.get()).map_err(|error| Error::text(format!("{:?}: {error}", kind.name())))?;
     let direct = kind.direct_form();
     let mut others = kind.forms().iter().filter(|form| direct.is_none_or(|direct| direct.name != form.name));
     let Some(form) = others.next() else {
-        return Err(bad(format!("{:?} takes an amount, for instance \"0.05\", not an object", kind.name())));
+        return Err(Error::text(format!("{:?} takes an amount, for instance \"0.05\", not an object", kind.name())));
     };
     let mut numbers = Vec::new();
     for number in form.numbers {
         let value = fields
             .take(number.name)
-            .ok_or_else(|| bad(format!("{:?} as an object needs {:?}", kind.name(), number.name)))?;
+            .ok_or_else(|| Error::text(format!("{:?} as an object needs {:?}", kind.name(), number.name)))?;
         numbers.push(amount(number.name, number, &value)?);
     }
     match fields.0.first() {
-        Some((other, _)) => Err(bad(format!("{other:?} is not known in {:?}", kind.name()))),
+        Some((other, _)) => Err(Error::text(format!("{other:?} is not known in {:?}", kind.name()))),
         None => declared(form, numbers),
     }
 }
@@ -157,15 +157,11 @@ fn declared(form: &CostForm, numbers: Vec<Parsed>) -> Result<Declared, Error> {
 /// A number, read from its text, with or without quotes.
 fn amount(name: &str, number: &Number, value: &RawValue) -> Result<Parsed, Error> {
     let text = match value.get().as_bytes().first() {
-        Some(b'"') => serde_json::from_str(value.get()).map_err(|error| bad(format!("{name:?}: {error}")))?,
+        Some(b'"') => serde_json::from_str(value.get()).map_err(|error| Error::text(format!("{name:?}: {error}")))?,
         Some(b'-' | b'0'..=b'9') => value.get().to_string(),
-        _ => return Err(bad(format!("{name:?} must be an amount, for instance \"0.05\""))),
+        _ => return Err(Error::text(format!("{name:?} must be an amount, for instance \"0.05\""))),
     };
     Amount::parse(&text, number.rounding).map_err(|error| error.within(&format!("{name:?}")))
-}
-
-fn bad(why: impl Into<String>) -> Error {
-    Error::text("a cost", why)
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub enum CostKind {
 
 /// What a theorem may know of a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Measure {
+pub(crate) enum PrivacyMeasure {
     /// An ε, with the cost's own δ.
     Epsilon,
     /// A μ for which it is μ-GDP.
@@ -62,7 +62,7 @@ impl CostForm {
     /// The cost of these numbers, in the order of [`numbers`](CostForm::numbers).
     pub fn cost(&self, numbers: &[Amount]) -> Result<Cost, Error> {
         if numbers.len() != self.numbers.len() {
-            return Err(Error::text("a cost", format!("{} takes {} numbers", self.name, self.numbers.len())));
+            return Err(Error::text(format!("{} takes {} numbers", self.name, self.numbers.len())));
         }
         self.numbers.iter().zip(numbers).try_for_each(|(number, value)| number.check(*value))?;
         (self.make)(numbers)
@@ -79,7 +79,7 @@ struct Entry {
     kind: CostKind,
     name: &'static str,
     sentence: &'static str,
-    measures: &'static [Measure],
+    measures: &'static [PrivacyMeasure],
     forms: &'static [CostForm],
 }
 
@@ -100,23 +100,42 @@ pub(super) const TRUTH: Number = Number {
     range: (Bound::Included(Amount::from_units(Amount::ONE.units() / 2)), Bound::Excluded(Amount::ONE)),
     ..number("truth", "Probability of the truth", "How often the truth is told", "0.6")
 };
-pub(super) const RATE: Number = Number {
+const RATE: Number = Number {
     range: (Bound::Excluded(Amount::ZERO), Bound::Included(Amount::ONE)),
     ..number("rate", "Sampling rate", "The chance that a unit is in a batch", "0.01")
 };
-pub(super) const MULTIPLIER: Number =
+const MULTIPLIER: Number =
     noise("sigma", "σ", "The noise multiplier: standard deviation divided by clipping norm", "1.1");
-pub(super) const STEPS: Number =
-    Number { whole: true, ..number("steps", "Steps", "How many batches are drawn", "1000") };
+const STEPS: Number = Number { whole: true, ..number("steps", "Steps", "How many batches are drawn", "1000") };
 
 type Make = fn(&[Amount]) -> Result<Cost, Error>;
 
-const fn form(name: &'static str, title: &'static str, numbers: &'static [&'static Number], make: Make) -> CostForm {
+const LAPLACE: Make = |numbers| Ok(Cost::Laplace { epsilon: size(numbers)? });
+const DISCRETE_LAPLACE: Make = |numbers| Ok(Cost::DiscreteLaplace { epsilon: size(numbers)? });
+const GAUSSIAN: Make = |numbers| Ok(Cost::Gaussian { mu: size(numbers)? });
+const DISCRETE_GAUSSIAN: Make = |numbers| Ok(Cost::DiscreteGaussian { mu: size(numbers)? });
+
+/// The size of a mechanism that adds noise: its own parameter, or sensitivity over the scale of the noise, rounded up.
+fn size(numbers: &[Amount]) -> Result<Amount, Error> {
+    let [scale, sensitivity] = *numbers else { return Ok(numbers[0]) };
+    let too_much = || {
+        let needs = format!("with noise of scale {scale} it costs more than any budget; give more noise");
+        Error::parameter(SENSITIVITY.name, sensitivity, needs)
+    };
+    sensitivity.checked_div(scale, Rounding::Up).ok_or_else(too_much)
+}
+
+type Numbers = &'static [&'static Number];
+
+const BY_SCALE: Numbers = &[&SCALE, &SENSITIVITY];
+const BY_SIGMA: Numbers = &[&SIGMA, &SENSITIVITY];
+
+const fn form(name: &'static str, title: &'static str, numbers: Numbers, make: Make) -> CostForm {
     CostForm { name, title, numbers, make }
 }
 
 /// What every ε-DP mechanism has.
-const PURE: &[Measure] = &[Measure::Epsilon, Measure::Zcdp, Measure::Renyi];
+const PURE: &[PrivacyMeasure] = &[PrivacyMeasure::Epsilon, PrivacyMeasure::Zcdp, PrivacyMeasure::Renyi];
 
 /// In the order of [`CostKind`].
 static KINDS: [Entry; 9] = [
@@ -133,15 +152,8 @@ static KINDS: [Entry; 9] = [
         sentence: "continuous Laplace noise with ε = sensitivity/scale; for noise on integers use discrete Laplace noise",
         measures: PURE,
         forms: &[
-            form("laplace", "Laplace noise (continuous only), by its ε", &[&EPSILON], |n| {
-                Ok(Cost::Laplace { epsilon: n[0] })
-            }),
-            form(
-                "laplace-scale",
-                "Laplace noise (continuous only), by scale and sensitivity",
-                &[&SCALE, &SENSITIVITY],
-                |n| Ok(Cost::Laplace { epsilon: over_noise(n)? }),
-            ),
+            form("laplace", "Laplace noise (continuous only), by its ε", &[&EPSILON], LAPLACE),
+            form("laplace-scale", "Laplace noise (continuous only), by scale and sensitivity", BY_SCALE, LAPLACE),
         ],
     },
     Entry {
@@ -150,14 +162,12 @@ static KINDS: [Entry; 9] = [
         sentence: "discrete (geometric) Laplace noise, priced as any ε-DP mechanism: on one step it is randomized response",
         measures: PURE,
         forms: &[
-            form("discrete-laplace", "discrete Laplace noise, by its ε", &[&EPSILON], |n| {
-                Ok(Cost::DiscreteLaplace { epsilon: n[0] })
-            }),
+            form("discrete-laplace", "discrete Laplace noise, by its ε", &[&EPSILON], DISCRETE_LAPLACE),
             form(
                 "discrete-laplace-scale",
                 "discrete Laplace noise, by scale and sensitivity",
-                &[&SCALE, &SENSITIVITY],
-                |n| Ok(Cost::DiscreteLaplace { epsilon: over_noise(n)? }),
+                BY_SCALE,
+                DISCRETE_LAPLACE,
             ),
         ],
     },
@@ -165,28 +175,24 @@ static KINDS: [Entry; 9] = [
         kind: CostKind::Gaussian,
         name: "gaussian",
         sentence: "continuous Gaussian noise, proven μ-GDP with μ = sensitivity/σ",
-        measures: &[Measure::Gdp, Measure::Zcdp, Measure::Renyi],
+        measures: &[PrivacyMeasure::Gdp, PrivacyMeasure::Zcdp, PrivacyMeasure::Renyi],
         forms: &[
-            form("gaussian", "Gaussian noise, by its μ", &[&MU], |n| Ok(Cost::Gaussian { mu: n[0] })),
-            form("gaussian-sigma", "Gaussian noise, by σ and sensitivity", &[&SIGMA, &SENSITIVITY], |n| {
-                Ok(Cost::Gaussian { mu: over_noise(n)? })
-            }),
+            form("gaussian", "Gaussian noise, by its μ", &[&MU], GAUSSIAN),
+            form("gaussian-sigma", "Gaussian noise, by σ and sensitivity", BY_SIGMA, GAUSSIAN),
         ],
     },
     Entry {
         kind: CostKind::DiscreteGaussian,
         name: "discrete_gaussian",
         sentence: "discrete Gaussian noise: it has a zCDP and a Rényi price, and is not μ-GDP",
-        measures: &[Measure::Zcdp, Measure::Renyi],
+        measures: &[PrivacyMeasure::Zcdp, PrivacyMeasure::Renyi],
         forms: &[
-            form("discrete-gaussian", "discrete Gaussian noise, by its μ", &[&MU], |n| {
-                Ok(Cost::DiscreteGaussian { mu: n[0] })
-            }),
+            form("discrete-gaussian", "discrete Gaussian noise, by its μ", &[&MU], DISCRETE_GAUSSIAN),
             form(
                 "discrete-gaussian-sigma",
                 "discrete Gaussian noise, by σ and sensitivity",
-                &[&SIGMA, &SENSITIVITY],
-                |n| Ok(Cost::DiscreteGaussian { mu: over_noise(n)? }),
+                BY_SIGMA,
+                DISCRETE_GAUSSIAN,
             ),
         ],
     },
@@ -194,19 +200,19 @@ static KINDS: [Entry; 9] = [
         kind: CostKind::SampledGaussian,
         name: "sampled_gaussian",
         sentence: "Poisson-subsampled Gaussian noise, as in DP-SGD; for add-remove neighbours",
-        measures: &[Measure::Renyi],
+        measures: &[PrivacyMeasure::Renyi],
         forms: &[form(
             "sampled-gaussian",
             "subsampled Gaussian noise (DP-SGD), by rate, σ and steps",
             &[&RATE, &MULTIPLIER, &STEPS],
-            |n| Cost::sampled_gaussian(n[0], n[1], n[2]),
+            |n| Ok(Cost::SampledGaussian { rate: n[0], sigma: n[1], steps: n[2].whole_and_part().0 }),
         )],
     },
     Entry {
         kind: CostKind::Zcdp,
         name: "zcdp",
         sentence: "ρ-zCDP",
-        measures: &[Measure::Zcdp, Measure::Renyi],
+        measures: &[PrivacyMeasure::Zcdp, PrivacyMeasure::Renyi],
         forms: &[form("zcdp", "zCDP, by its ρ", &[&RHO], |n| Ok(Cost::Zcdp { rho: n[0] }))],
     },
     Entry {
@@ -282,19 +288,9 @@ impl CostKind {
     }
 
     /// What a theorem may know of it.
-    pub(crate) fn measures(self) -> &'static [Measure] {
+    pub(crate) fn measures(self) -> &'static [PrivacyMeasure] {
         self.entry().measures
     }
-}
-
-/// Sensitivity over the scale of the noise, rounded up.
-fn over_noise(numbers: &[Amount]) -> Result<Amount, Error> {
-    let [scale, sensitivity] = *numbers else { unreachable!("a form of noise has two numbers") };
-    let too_much = || {
-        let needs = format!("with noise of scale {scale} it costs more than any budget; give more noise");
-        Error::parameter(SENSITIVITY.name, sensitivity, needs)
-    };
-    sensitivity.checked_div(scale, Rounding::Up).ok_or_else(too_much)
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use std::fmt;
 use crate::amount::{Amount, FineAmount, Rounding};
 use crate::error::Error;
 
-pub(crate) use kind::Measure;
+pub(crate) use kind::PrivacyMeasure;
 pub use kind::{CostForm, CostKind};
-use kind::{DELTA, MULTIPLIER, RATE, STEPS, TRUTH};
+use kind::{DELTA, TRUTH};
 pub use number::Number;
 pub(crate) use number::{above, parameter};
 
@@ -111,25 +111,15 @@ impl Cost {
         Ok(if delta.is_zero() { Cost::Pure { epsilon } } else { Cost::Approximate { epsilon, delta } })
     }
 
-    /// A number of steps of a Poisson-subsampled Gaussian.
-    pub fn sampled_gaussian(rate: Amount, sigma: Amount, steps: Amount) -> Result<Cost, Error> {
-        RATE.check(rate)?;
-        MULTIPLIER.check(sigma)?;
-        STEPS.check(steps)?;
-        let steps = u64::try_from(steps.units() / Amount::ONE.units()).expect("an amount is below 2⁶⁴");
-        Ok(Cost::SampledGaussian { rate, sigma, steps })
-    }
-
     /// Binary randomized response that tells the truth with a probability between ½ and 1: ε = ln(p/(1−p)), rounded up.
     pub fn from_truth_probability(truth: Amount) -> Result<Cost, Error> {
         TRUTH.check(truth)?;
         let lie = Amount::ONE.checked_sub(truth).expect("truth is below one");
         // ln(p/(1−p)) = ln(1 + (2p−1)/(1−p)), which keeps its digits where p is near ½.
         let excess = truth.checked_sub(lie).expect("truth is at least one half");
-        let epsilon = if excess.is_zero() {
-            Some(Amount::ZERO)
-        } else {
-            Amount::at_least((excess.interval() / lie.interval()).ln_1p().hi())
+        let epsilon = match excess.is_zero() {
+            true => Some(Amount::ZERO),
+            false => Amount::at_least((excess.interval() / lie.interval()).ln_1p().hi()),
         };
         let epsilon = epsilon.ok_or_else(|| Error::parameter(TRUTH.name, truth, "it is too close to 1"))?;
         Ok(Cost::RandomizedResponse { epsilon })
@@ -162,39 +152,41 @@ impl Cost {
 
     /// The parameter that makes the cost larger or smaller: ε, μ, ρ, η or the number of steps.
     pub fn size(&self) -> Amount {
-        match *self {
-            Cost::Pure { epsilon }
-            | Cost::Approximate { epsilon, .. }
-            | Cost::Laplace { epsilon }
-            | Cost::DiscreteLaplace { epsilon }
-            | Cost::RandomizedResponse { epsilon }
-            | Cost::Exponential { epsilon } => epsilon,
-            Cost::Gaussian { mu } | Cost::DiscreteGaussian { mu } => mu,
-            Cost::SampledGaussian { steps, .. } => Amount::from_whole(steps).unwrap_or(Amount::MAX),
-            Cost::Zcdp { rho } => rho,
+        match { *self }.size_mut() {
+            Ok(size) => *size,
+            Err(steps) => Amount::from_whole(*steps).unwrap_or(Amount::MAX),
         }
     }
 
     /// The same kind of cost, with the same other parameters, of another size; steps are cut to a whole number.
     pub fn with_size(&self, size: Amount) -> Cost {
         let mut cost = *self;
-        match &mut cost {
-            Cost::Pure { epsilon }
-            | Cost::Approximate { epsilon, .. }
-            | Cost::Laplace { epsilon }
-            | Cost::DiscreteLaplace { epsilon }
-            | Cost::RandomizedResponse { epsilon }
-            | Cost::Exponential { epsilon } => *epsilon = size,
-            Cost::Gaussian { mu } | Cost::DiscreteGaussian { mu } => *mu = size,
-            Cost::SampledGaussian { steps, .. } => *steps = (size.units() / Amount::ONE.units()) as u64,
-            Cost::Zcdp { rho } => *rho = size,
+        match cost.size_mut() {
+            Ok(own) => *own = size,
+            Err(steps) => *steps = size.whole_and_part().0,
         }
         cost
     }
 
+    /// Where the size stands: an amount, or else a number of steps.
+    fn size_mut(&mut self) -> Result<&mut Amount, &mut u64> {
+        match self {
+            Cost::Pure { epsilon: size }
+            | Cost::Approximate { epsilon: size, .. }
+            | Cost::Laplace { epsilon: size }
+            | Cost::DiscreteLaplace { epsilon: size }
+            | Cost::RandomizedResponse { epsilon: size }
+            | Cost::Exponential { epsilon: size }
+            | Cost::Gaussian { mu: size }
+            | Cost::DiscreteGaussian { mu: size }
+            | Cost::Zcdp { rho: size } => Ok(size),
+            Cost::SampledGaussian { steps, .. } => Err(steps),
+        }
+    }
+
     /// The ε for which this is (ε, δ)-DP with its own [`delta`](Cost::delta); nothing if it is so for no finite ε.
     pub fn epsilon(&self) -> Option<Amount> {
-        self.kind().measures().contains(&Measure::Epsilon).then(|| self.size())
+        self.kind().measures().contains(&PrivacyMeasure::Epsilon).then(|| self.size())
     }
 
     /// The mechanism's own δ.

@@ -47,18 +47,12 @@ impl Number {
 
     /// The range, for instance "above 0 and at most 1"; nothing if every amount will do.
     pub fn range_in_words(&self) -> Option<String> {
-        let (least, most) = self.range;
-        let least = match least {
+        let bound = |bound: Bound<Amount>, included: &str, excluded: &str| match bound {
             Bound::Unbounded => None,
-            Bound::Included(least) => Some(format!("at least {least}")),
-            Bound::Excluded(least) => Some(format!("above {least}")),
+            Bound::Included(value) => Some(format!("{included} {value}")),
+            Bound::Excluded(value) => Some(format!("{excluded} {value}")),
         };
-        let most = match most {
-            Bound::Unbounded => None,
-            Bound::Included(most) => Some(format!("at most {most}")),
-            Bound::Excluded(most) => Some(format!("below {most}")),
-        };
-        match (least, most) {
+        match (bound(self.range.0, "at least", "above"), bound(self.range.1, "at most", "below")) {
             (Some(least), Some(most)) => Some(format!("{least} and {most}")),
             (least, most) => least.or(most),
         }
@@ -66,47 +60,32 @@ impl Number {
 
     /// An error with the value and the range, if the value is outside of it or not whole where it must be.
     pub fn check(&self, value: Amount) -> Result<(), Error> {
-        if self.whole && !value.units().is_multiple_of(Amount::ONE.units()) {
+        if self.whole && !value.whole_and_part().1.is_zero() {
             return Err(Error::parameter(self.name, value, "it must be a whole number"));
         }
-        match self.range_in_words() {
-            Some(range) if !self.range.contains(&value) => {
-                Err(Error::parameter(self.name, value, format!("it must be {range}")))
-            }
-            _ => Ok(()),
+        if self.range.contains(&value) {
+            return Ok(());
         }
+        let range = self.range_in_words().unwrap_or_default();
+        Err(Error::parameter(self.name, value, format!("it must be {range}")))
     }
 }
 
+type Text = &'static str;
+
 /// A number of a cost: it must be given, and may be any amount.
-pub(crate) const fn number(
-    name: &'static str,
-    label: &'static str,
-    what: &'static str,
-    example: &'static str,
-) -> Number {
+pub(crate) const fn number(name: Text, label: Text, what: Text, example: Text) -> Number {
     let range = (Bound::Unbounded, Bound::Unbounded);
     Number { name, label, what, example, range, whole: false, default: None, chosen: "", rounding: Rounding::Up }
 }
 
 /// A number of which more costs less.
-pub(crate) const fn noise(
-    name: &'static str,
-    label: &'static str,
-    what: &'static str,
-    example: &'static str,
-) -> Number {
+pub(crate) const fn noise(name: Text, label: Text, what: Text, example: Text) -> Number {
     Number { range: above(Amount::ZERO), rounding: Rounding::Down, ..number(name, label, what, example) }
 }
 
 /// A parameter of a rule: above 0, and chosen by the rule if it is not given.
-pub(crate) const fn parameter(
-    name: &'static str,
-    label: &'static str,
-    what: &'static str,
-    example: &'static str,
-    chosen: &'static str,
-) -> Number {
+pub(crate) const fn parameter(name: Text, label: Text, what: Text, example: Text, chosen: Text) -> Number {
     Number { range: above(Amount::ZERO), chosen, ..number(name, label, what, example) }
 }
 

@@ -6,33 +6,22 @@
 //!
 //! S is exact, the mean is rounded up once per charge, K is evaluated as an interval and its upper end decides.
 
-use super::largest_size;
+use super::{FilterRule, largest_size};
 use crate::amount::{Amount, FineAmount};
 use crate::budget::Budget;
 use crate::cost::Cost;
 use crate::error::Error;
 use crate::lemma::Leaks;
-use crate::numeric::{Interval, largest_float_where};
+use crate::numeric::Interval;
 use crate::price;
 
-const ADVANCED: &str = "advanced";
-
 /// The state of Theorem 5.1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(from = "Stored", into = "Stored"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub(crate) struct Advanced {
     epsilon: Amount,
     delta: Amount,
     sums: Sums,
-    /// ε_g, rounded down.
-    limit: f64,
-    /// ln(1/δ_g).
-    log: Interval,
-    /// x, which follows from ε_g and δ_g.
-    x: Interval,
-    /// K rises in both of its sums, so below these two it needs no evaluation.
-    safe_mean: FineAmount,
-    safe_squares: FineAmount,
 }
 
 /// What is added up.
@@ -46,78 +35,35 @@ struct Sums {
     leaks: Leaks,
 }
 
-/// What is stored: the budget and the sums.
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
-struct Stored {
-    epsilon: Amount,
-    delta: Amount,
-    sums: Sums,
-}
-
-impl From<Advanced> for Stored {
-    fn from(Advanced { epsilon, delta, sums, .. }: Advanced) -> Stored {
-        Stored { epsilon, delta, sums }
-    }
-}
-
-impl From<Stored> for Advanced {
-    fn from(Stored { epsilon, delta, sums }: Stored) -> Advanced {
-        let log = -delta.interval().ln();
-        let x = epsilon.interval().square() / (Interval::around(28.04, 1) * log);
-        let (safe_mean, safe_squares) = (FineAmount::ZERO, FineAmount::ZERO);
-        let fresh = Advanced { epsilon, delta, sums, limit: epsilon.interval().lo(), log, x, safe_mean, safe_squares };
-        // For ε below 0.7 the mean is less than three quarters of the square.
-        let at = |squares: f64| {
-            let (mean, squares) = (FineAmount::at_most(0.75 * squares)?, FineAmount::at_most(squares)?);
-            Some(Sums { mean, squares, leaks: Leaks::new(Amount::ZERO) })
-        };
-        let safe =
-            largest_float_where(1e9, |squares| at(squares).is_some_and(|sums| fresh.loss_of(&sums) <= fresh.limit));
-        match at(safe) {
-            Some(Sums { mean, squares, .. }) => Advanced { safe_mean: mean, safe_squares: squares, ..fresh },
-            None => fresh,
-        }
-    }
-}
-
 impl Advanced {
     pub(crate) fn new(budget: &Budget) -> Result<Advanced, Error> {
-        if budget.epsilon().is_zero() {
-            return Err(Error::budget(ADVANCED, "needs an epsilon above 0; use basic for a budget of 0"));
+        let (epsilon, delta) = (budget.epsilon(), budget.composition_delta());
+        let rule = FilterRule::Advanced.name();
+        if epsilon.is_zero() {
+            return Err(Error::budget(rule, "needs an epsilon above 0; use basic for a budget of 0"));
         }
-        require_delta_below_one_over_e(budget.composition_delta(), ADVANCED)?;
-        Ok(Advanced::from(Stored {
-            epsilon: budget.epsilon(),
-            delta: budget.composition_delta(),
-            sums: Sums {
-                mean: FineAmount::ZERO,
-                squares: FineAmount::ZERO,
-                leaks: Leaks::new(budget.mechanism_delta()),
-            },
-        }))
+        require_delta_below_one_over_e(delta, rule)?;
+        let leaks = Leaks::new(budget.mechanism_delta());
+        Ok(Advanced { epsilon, delta, sums: Sums { mean: FineAmount::ZERO, squares: FineAmount::ZERO, leaks } })
     }
 
     /// Counts `times` charges, if the filter continues; nothing, and no change, if it halts.
     pub(crate) fn charge(&mut self, cost: &Cost, times: u64) -> Option<()> {
         let sums = self.sums_after(cost, times)?;
-        let surely = sums.mean <= self.safe_mean && sums.squares <= self.safe_squares && sums.leaks.is_empty();
-        let continues = surely || (self.loss_of(&sums) <= self.limit && sums.leaks.within());
-        continues.then(|| self.sums = sums)
+        (self.is_within(&sums) && sums.leaks.within()).then(|| self.sums = sums)
     }
 
     /// The largest size of a cost that fits `times` times; zero if none does.
     ///
     /// K rises in ε and Σκ_i falls: the largest is where K ends, if Σκ_i allows anything there.
     pub(crate) fn largest(&self, cost: &Cost, times: u64) -> Amount {
-        let within = |size: Amount| {
-            let sums = self.sums_after(&cost.with_size(size), times);
-            sums.is_some_and(|sums| self.loss_of(&sums) <= self.limit)
-        };
+        let within =
+            |size: Amount| self.sums_after(&cost.with_size(size), times).is_some_and(|sums| self.is_within(&sums));
         let largest = largest_size(Amount::MAX, within);
         if { *self }.charge(&cost.with_size(largest), times).is_some() { largest } else { Amount::ZERO }
     }
 
-    /// The sums after so many charges, within the budget or not; nothing if they are too large to hold.
+    /// The sums after `times` charges, within the budget or not; nothing if they are too large to hold.
     fn sums_after(&self, cost: &Cost, times: u64) -> Option<Sums> {
         let Sums { mean, squares, leaks } = &self.sums;
         let epsilon = leaks.counted(cost.epsilon()?)?;
@@ -133,7 +79,7 @@ impl Advanced {
         })
     }
 
-    /// The state after so many charges, within the budget or not, to look at K.
+    /// The state after `times` charges, within the budget or not, to look at K.
     #[cfg(test)]
     pub(crate) fn counting(&self, cost: &Cost, times: u64) -> Option<Advanced> {
         Some(Advanced { sums: self.sums_after(cost, times)?, ..*self })
@@ -145,10 +91,14 @@ impl Advanced {
     }
 
     fn loss_of(&self, sums: &Sums) -> f64 {
-        let Advanced { log, x, .. } = *self;
-        let squares = sums.squares.interval();
-        let deviation = (2.0 * (squares + x) * (1.0 + 0.5 * (squares / x).raised().ln_1p()) * log).raised().sqrt();
-        (sums.mean.interval() + deviation + sums.leaks.shift()).hi()
+        let log = -self.delta.interval().ln();
+        let x = self.epsilon.interval().square() / (Interval::around(28.04, 1) * log);
+        (sums.mean.interval() + deviation(sums.squares.interval(), x, log) + sums.leaks.shift()).hi()
+    }
+
+    /// Whether K is at most ε_g.
+    fn is_within(&self, sums: &Sums) -> bool {
+        self.loss_of(sums) <= self.epsilon.interval().lo()
     }
 
     /// How far K has come from where it starts to ε_g, for showing.
@@ -162,8 +112,13 @@ impl Advanced {
     pub(crate) fn follows(&self, fresh: &Advanced) -> bool {
         let same =
             (self.epsilon, self.delta) == (fresh.epsilon, fresh.delta) && self.sums.leaks.follows(&fresh.sums.leaks);
-        same && self.loss() <= self.limit
+        same && self.is_within(&self.sums)
     }
+}
+
+/// √(2 (S + x) (1 + ½ ln(S/x + 1)) L), how far the loss strays from its mean in Theorems 5.1 and 6.5 and Lemma 6.4, rounded up.
+pub(crate) fn deviation(squares: Interval, x: Interval, log: Interval) -> Interval {
+    (2.0 * (squares + x) * (1.0 + 0.5 * (squares / x).raised().ln_1p()) * log).raised().sqrt()
 }
 
 /// Theorems 5.1 and 6.5 and Lemma 6.4 are stated for δ_g ∈ (0, 1/e).

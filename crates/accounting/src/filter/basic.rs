@@ -6,12 +6,14 @@
 use crate::amount::{Amount, FineAmount};
 use crate::cost::Cost;
 
-/// Σε_i over all admitted charges.
+/// The sum of all admitted charges, and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub(crate) struct Basic {
-    limit: Amount,
-    spent: Amount,
+    /// ε_g.
+    pub(crate) limit: Amount,
+    /// Σε_i.
+    pub(crate) spent: Amount,
 }
 
 impl Basic {
@@ -29,15 +31,5 @@ impl Basic {
     pub(crate) fn count(&self, cost: &Cost) -> u64 {
         let left = self.limit.checked_sub(self.spent).unwrap_or(Amount::ZERO);
         cost.epsilon().map_or(0, |epsilon| FineAmount::from(left).count_of(epsilon.into()))
-    }
-
-    /// Σε_i.
-    pub(crate) fn spent(&self) -> Amount {
-        self.spent
-    }
-
-    /// ε_g.
-    pub(crate) fn limit(&self) -> Amount {
-        self.limit
     }
 }

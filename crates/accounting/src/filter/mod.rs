@@ -13,6 +13,7 @@ mod smallest;
 mod state;
 #[cfg(feature = "serde")]
 mod stored;
+mod verdict;
 pub(crate) mod whitehouse;
 pub(crate) mod zcdp;
 
@@ -20,14 +21,14 @@ use crate::amount::{Amount, FineAmount};
 use crate::budget::Budget;
 use crate::cost::Cost;
 use crate::error::Error;
-use crate::numeric::{last_where, require_correct_rounding};
+use crate::numeric::{Interval, largest_where, require_correct_rounding};
 use crate::price::{self, Order};
+use crate::version::StateVersion;
 
 use residue::Residue;
 pub use rule::{FilterParameters, FilterRule};
-use state::State;
-#[cfg(feature = "serde")]
-pub(crate) use stored::StateVersion;
+use state::RuleState;
+pub use verdict::{Balance, Count, Refusal, Verdict};
 
 /// How many charges are counted one by one; beyond that a count is a certified lower bound.
 pub const EXACT_COUNTS: u64 = 100_000;
@@ -60,13 +61,18 @@ impl FilterSpec {
     /// The same filter, with the parameters that are left open chosen for costs like this one: the order of the renyi rule.
     pub fn expecting(mut self, cost: &Cost) -> Result<FilterSpec, Error> {
         self.rule().require_takes(cost)?;
+        let divergence = |order: &Order| price::renyi(order, cost).map_or(f64::INFINITY, FineAmount::approximate);
+        self.choose_order(|epsilon, delta| renyi::best_order_for(epsilon, delta, divergence))?;
+        Ok(self)
+    }
+
+    /// Fills in the order of the renyi rule, if it is left open.
+    fn choose_order(&mut self, best: impl FnOnce(Interval, Interval) -> Option<Amount>) -> Result<(), Error> {
         if let FilterParameters::Renyi { order: order @ None } = &mut self.parameters {
             rule::require_delta(&self.budget, FilterRule::Renyi)?;
-            let (epsilon, delta) = (self.budget.epsilon().interval(), self.budget.composition_delta().interval());
-            let divergence = |order: &Order| price::renyi(order, cost).map_or(f64::INFINITY, FineAmount::approximate);
-            *order = renyi::best_order_for(epsilon, delta, divergence);
+            *order = best(self.budget.epsilon().interval(), self.budget.composition_delta().interval());
         }
-        Ok(self)
+        Ok(())
     }
 }
 
@@ -96,119 +102,16 @@ pub enum OnHalt {
 /// # Ok::<(), taximeter_accounting::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "stored::Stored"))]
 pub struct Filter {
+    version: StateVersion,
     spec: FilterSpec,
-    state: State,
+    state: RuleState,
     /// Σε_i of what was admitted; nothing if it is infinite.
     epsilon_spent: Option<Amount>,
     /// Σδ_i of it.
     delta_spent: Amount,
     closed: bool,
-}
-
-/// The decision on one cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The cost is admitted.
-    Continue,
-    /// The cost is refused.
-    Halt(Refusal),
-}
-
-impl Verdict {
-    /// Whether the cost is admitted.
-    pub fn continues(self) -> bool {
-        self == Verdict::Continue
-    }
-}
-
-/// Why a cost was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The rule's theorem does not allow it.
-    Budget,
-    /// The mechanisms' own δ_i would exceed what is set aside for them.
-    MechanismDelta {
-        /// What is set aside.
-        set_aside: Amount,
-    },
-    /// The single cost is over the bound on one cost.
-    MaxCost {
-        /// The bound.
-        limit: Amount,
-    },
-    /// The filter halted before and was set to stop.
-    Closed,
-}
-
-impl Refusal {
-    /// Whether the rule itself halted. A cost over the bound on one cost, or one that needs a δ where none is set aside, is turned
-    /// away before the rule is asked, and closes nothing.
-    fn is_by_the_rule(&self) -> bool {
-        match self {
-            Refusal::Budget => true,
-            Refusal::MechanismDelta { set_aside } => !set_aside.is_zero(),
-            Refusal::MaxCost { .. } | Refusal::Closed => false,
-        }
-    }
-
-    /// The reason in words, with what to do.
-    pub fn reason(&self) -> String {
-        match self {
-            Refusal::Budget => "the budget does not admit it".to_string(),
-            Refusal::MechanismDelta { set_aside } if set_aside.is_zero() => {
-                "nothing of the budget's delta is set aside for the mechanisms' own delta; set a part aside when the budget is made"
-                    .to_string()
-            }
-            Refusal::MechanismDelta { set_aside } => {
-                format!("the mechanisms' own delta would exceed the {set_aside} set aside for them")
-            }
-            Refusal::MaxCost { limit } => format!("a single cost may be at most {limit}"),
-            Refusal::Closed => "the filter halted before and is set to stop".to_string(),
-        }
-    }
-
-    /// The parameter that sets the limit, if it is not the budget itself.
-    pub fn parameter(&self) -> Option<&'static str> {
-        match self {
-            Refusal::MechanismDelta { .. } => Some("mechanism_delta"),
-            Refusal::MaxCost { .. } => Some("max_cost"),
-            Refusal::Budget | Refusal::Closed => None,
-        }
-    }
-}
-
-/// How many charges fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count {
-    /// The number.
-    pub count: u64,
-    /// Whether it is only a lower bound.
-    pub at_least: bool,
-}
-
-impl Count {
-    /// What costs nothing fits without end.
-    pub const UNBOUNDED: Count = Count { count: u64::MAX, at_least: true };
-
-    pub(crate) fn exactly(count: u64) -> Count {
-        Count { count, at_least: count == u64::MAX }
-    }
-
-    pub(crate) fn at_least(count: u64) -> Count {
-        Count { count, at_least: true }
-    }
-}
-
-/// What is spent, or left, in the units of the budget.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Balance {
-    /// Σε_i, nothing if it is infinite; or ε_g − Σε_i, which adding up still admits, where it is part of the rule.
-    pub epsilon: Option<Amount>,
-    /// Σδ_i, or what is left of what is set aside for it.
-    pub delta: Amount,
-    /// The share of the rule's own budget, for showing.
-    pub share: f64,
 }
 
 impl Filter {
@@ -218,15 +121,12 @@ impl Filter {
     }
 
     /// A filter with nothing spent, to compare a stored state with or to begin with.
-    fn beside(mut spec: FilterSpec, stored: Option<&State>) -> Result<Filter, Error> {
+    fn beside(mut spec: FilterSpec, stored: Option<&RuleState>) -> Result<Filter, Error> {
         require_correct_rounding()?;
-        let budget = &spec.budget;
-        if let FilterParameters::Renyi { order: order @ None } = &mut spec.parameters {
-            rule::require_delta(budget, FilterRule::Renyi)?;
-            *order = renyi::best_order(budget.epsilon().interval(), budget.composition_delta().interval());
-        }
-        let state = State::new(budget, spec.parameters, stored)?;
-        Ok(Filter { spec, state, epsilon_spent: Some(Amount::ZERO), delta_spent: Amount::ZERO, closed: false })
+        spec.choose_order(renyi::best_order)?;
+        let state = RuleState::new(&spec.budget, spec.parameters, stored)?;
+        let (epsilon_spent, delta_spent) = (Some(Amount::ZERO), Amount::ZERO);
+        Ok(Filter { version: StateVersion, spec, state, epsilon_spent, delta_spent, closed: false })
     }
 
     /// What was fixed when the filter was made, with every default filled in.
@@ -261,7 +161,7 @@ impl Filter {
         }
         let set_aside = self.delta_limit();
         let delta_spent = self.delta_after(cost, 1).ok_or(Refusal::MechanismDelta { set_aside })?;
-        self.state.charge(cost).ok_or(Refusal::Budget)?;
+        self.state.charge(cost, 1).ok_or(Refusal::Budget)?;
         self.epsilon_spent = self.epsilon_spent.and_then(|sum| sum.checked_add(cost.epsilon()?));
         self.delta_spent = delta_spent;
         Ok(())
@@ -382,10 +282,7 @@ pub fn residue_of(budget: &Budget) -> Result<FineAmount, Error> {
 
 /// The largest amount up to a limit for which a predicate holds that holds up to some point; zero if it holds nowhere.
 pub(crate) fn largest_size(limit: Amount, holds: impl Fn(Amount) -> bool) -> Amount {
-    if holds(limit) {
-        return limit;
-    }
-    Amount::from_units(last_where(0, limit.units(), |units| holds(Amount::from_units(units))))
+    Amount::from_units(largest_where(limit.units(), |units| holds(Amount::from_units(units))))
 }
 
 /// `part` of `whole`, for showing.

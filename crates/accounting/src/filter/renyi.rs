@@ -14,7 +14,7 @@ use crate::price::{self, Order};
 /// The limit at an order: ε_g − ln(1−1/α) − (ln(1/δ′) − ln α)/(α−1).
 pub(crate) fn limit_at(order: &Order, epsilon: Interval, delta: Interval) -> Interval {
     // −ln(1−1/α) = ln(α/(α−1)) = ln(1 + 1/(α−1)).
-    epsilon + (Interval::ONE / order.minus_one()).ln_1p() + (delta.ln() + order.minus_one().ln_1p()) / order.minus_one()
+    epsilon + (Interval::ONE / order.above_one).ln_1p() + (delta.ln() + order.above_one.ln_1p()) / order.above_one
 }
 
 /// The limit, rounded down; an order at which nothing fits is an error.
@@ -27,41 +27,9 @@ pub(crate) fn limit(order: Amount, epsilon: Interval, delta: Interval) -> Result
     Err(Error::parameter(ORDER.name, order, format!("the budget admits nothing at this order; use {best}")))
 }
 
-/// An order that was chosen for an account: the amount that is stored, and what the formulas need of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(try_from = "Amount", into = "Amount")
-)]
-pub(crate) struct ChosenOrder {
-    amount: Amount,
-    order: Order,
-}
-
-impl ChosenOrder {
-    /// α as it is stored.
-    pub(crate) fn amount(&self) -> Amount {
-        self.amount
-    }
-
-    /// D_α of a cost, rounded up.
-    pub(crate) fn price(&self, cost: &Cost) -> Option<FineAmount> {
-        price::renyi(&self.order, cost)
-    }
-}
-
-impl TryFrom<Amount> for ChosenOrder {
-    type Error = Error;
-    fn try_from(amount: Amount) -> Result<ChosenOrder, Error> {
-        Ok(ChosenOrder { amount, order: order(amount)? })
-    }
-}
-
-impl From<ChosenOrder> for Amount {
-    fn from(chosen: ChosenOrder) -> Amount {
-        chosen.amount
-    }
+/// D_α of a cost, rounded up; nothing if it is too large to hold.
+pub(crate) fn price(order: Amount, cost: &Cost) -> Option<FineAmount> {
+    price::renyi(&self::order(order).ok()?, cost)
 }
 
 /// An order read as an amount: above 1.
@@ -74,7 +42,7 @@ pub(crate) fn order(order: Amount) -> Result<Order, Error> {
 ///
 /// A small cost has a divergence in proportion to α (αε²/2 for ε-DP, αμ²/2 for a Gaussian), so the best order makes R(α)/α largest.
 pub(crate) fn best_order(epsilon: Interval, delta: Interval) -> Option<Amount> {
-    six_digits(best_order_above_one(epsilon, delta, Order::alpha))
+    six_digits(best_order_above_one(epsilon, delta, |order| order.alpha))
 }
 
 /// The order that admits most costs of a given divergence; nothing if none is admitted at any order.
@@ -95,7 +63,7 @@ pub(crate) fn best_order_for(epsilon: Interval, delta: Interval, divergence: imp
     candidates.max_by(|left, right| left.0.total_cmp(&right.0)).map(|(_, order)| order)
 }
 
-/// α from α − 1, to six digits of the latter; nothing if there is no such order.
+/// α from α − 1, to six digits of the latter; nothing if that is no order.
 fn six_digits(above_one: f64) -> Option<Amount> {
     let above_one = Amount::at_least(above_one)?;
     Amount::ONE.checked_add(above_one.significant(6)).filter(|&order| order > Amount::ONE)

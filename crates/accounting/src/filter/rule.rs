@@ -1,12 +1,12 @@
 //! The filter rules, each defined once: its name, its theorem, what it takes, its parameters, a sentence for people.
 //!
 //! Flags, forms, schemas and help are made from this. A new rule is an entry here, a file of its own and a variant of
-//! [`State`](super::state::State).
+//! [`RuleState`](super::state::RuleState).
 
 use crate::amount::Amount;
 use crate::budget::Budget;
-use crate::cost::{Cost, CostKind, Measure, Number, above, parameter};
-use crate::error::Error;
+use crate::cost::{Cost, CostKind, Number, PrivacyMeasure, above, parameter};
+use crate::error::{Error, ErrorKind};
 use crate::parameter::{self, Given};
 use crate::theorem::{Theorem, answer_from_theorem};
 
@@ -33,14 +33,7 @@ answer_from_theorem!(FilterRule, "the filter rule");
 
 impl FilterRule {
     /// Every rule, from the oldest to the default.
-    pub const ALL: [FilterRule; 6] = [
-        FilterRule::Basic,
-        FilterRule::Advanced,
-        FilterRule::Whitehouse,
-        FilterRule::Zcdp,
-        FilterRule::Renyi,
-        FilterRule::Residue,
-    ];
+    pub const ALL: [Self; 6] = [Self::Basic, Self::Advanced, Self::Whitehouse, Self::Zcdp, Self::Renyi, Self::Residue];
 
     fn theorem(self) -> Theorem {
         match self {
@@ -51,7 +44,7 @@ impl FilterRule {
                 long: "It adds up the ε of all charges, and the δ, and continues while both sums are within the budget. It is the \
                        easiest to explain, and stops earliest when charges are many and small: a budget of (1, 10⁻⁶) admits 100 of \
                        ε = 0.01.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: false,
                 parameters: &[],
             },
@@ -62,7 +55,7 @@ impl FilterRule {
                 long: "Losses of many small charges partly cancel, so they cost less than their sum. This is the first rule that \
                        holds when each charge is chosen after seeing the answers before: a budget of (1, 10⁻⁶) admits 154 of \
                        ε = 0.01.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[],
             },
@@ -72,7 +65,7 @@ impl FilterRule {
                 short: "counts the squares of ε; as published, without basic composition",
                 long: "It counts the square of every ε, so that a charge half as large takes a quarter: a budget of (1, 10⁻⁶) admits \
                        349 of ε = 0.01. It is as published: it may refuse a large charge that adding up would admit.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[],
             },
@@ -83,7 +76,7 @@ impl FilterRule {
                 long: "It counts every charge by its ρ, the measure that suits Gaussian noise, and converts the sum to ε and δ. It \
                        takes discrete Gaussian noise too: a budget of (1, 10⁻⁶) admits 487 of ε = 0.01. It is as published: it may \
                        refuse a large charge that adding up would admit.",
-                needs: &[Measure::Zcdp],
+                needs: &[PrivacyMeasure::Zcdp],
                 needs_delta: true,
                 parameters: &[],
             },
@@ -95,7 +88,7 @@ impl FilterRule {
                        converts the sum to ε and δ. It takes every kind of cost, subsampled Gaussian noise (DP-SGD) among them: a \
                        budget of (1, 10⁻⁶) admits 490 of ε = 0.01. It is as published: it may refuse a large charge that adding up \
                        would admit.",
-                needs: &[Measure::Renyi],
+                needs: &[PrivacyMeasure::Renyi],
                 needs_delta: true,
                 parameters: &[ORDER],
             },
@@ -106,11 +99,16 @@ impl FilterRule {
                 long: "It keeps count of what is left instead of what is spent, and of how far the loss can have come. It admits \
                        whatever adding up admits, and nearly what would be possible if all charges were known beforehand: a budget \
                        of (1, 10⁻⁶) admits 558 of ε = 0.01, where the most is 562.",
-                needs: &[Measure::Epsilon, Measure::Gdp],
+                needs: &[PrivacyMeasure::Epsilon, PrivacyMeasure::Gdp],
                 needs_delta: false,
                 parameters: &[],
             },
         }
+    }
+
+    /// Whether it bounds |loss| itself, but for a probability of δ: that is more than DP.
+    pub fn is_pointwise(self) -> bool {
+        matches!(self, FilterRule::Basic | FilterRule::Advanced)
     }
 
     /// What the rule promises about everything that it admits from a budget.
@@ -130,14 +128,9 @@ impl FilterRule {
 
 pub(super) const ORDER: Number = Number {
     range: above(Amount::ONE),
-    ..parameter(
-        "order",
-        "Order α",
-        "The order of the renyi filter",
-        "10",
-        "the best one for the budget and the expected cost",
-    )
+    ..parameter("order", "Order α", "The order of the renyi filter", "10", BEST_ORDER)
 };
+const BEST_ORDER: &str = "the best one for the budget and the expected cost";
 
 /// A rule with the parameters that it has, and no others. Where nothing is given, the default is filled in when a filter is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,19 +158,24 @@ pub enum FilterParameters {
 }
 
 impl FilterParameters {
+    /// The default parameters of every rule, in the order of the rules.
+    const DEFAULTS: [Self; 6] =
+        [Self::Basic, Self::Advanced, Self::Whitehouse, Self::Zcdp, Self::Renyi { order: None }, Self::Residue];
+
     /// A rule with parameters that were given by name; those that it does not have are an error.
     pub fn read(rule: FilterRule, given: Given) -> Result<FilterParameters, Error> {
         parameter::require_known(rule.name(), rule.parameters(), &given)?;
-        Ok(match rule {
-            FilterRule::Renyi => FilterParameters::Renyi { order: given.amount("order")? },
-            rule => rule.into(),
-        })
+        let mut parameters = rule.into();
+        if let FilterParameters::Renyi { order } = &mut parameters {
+            *order = given.amount(ORDER.name)?;
+        }
+        Ok(parameters)
     }
 
     /// The parameters that are fixed, by name.
     pub fn named(&self) -> Vec<(&'static str, String)> {
         match self {
-            FilterParameters::Renyi { order: Some(order) } => vec![("order", order.to_string())],
+            FilterParameters::Renyi { order: Some(order) } => vec![(ORDER.name, order.to_string())],
             _ => Vec::new(),
         }
     }
@@ -198,14 +196,7 @@ impl FilterParameters {
 impl From<FilterRule> for FilterParameters {
     /// The rule with its default parameters.
     fn from(rule: FilterRule) -> FilterParameters {
-        match rule {
-            FilterRule::Basic => FilterParameters::Basic,
-            FilterRule::Advanced => FilterParameters::Advanced,
-            FilterRule::Whitehouse => FilterParameters::Whitehouse,
-            FilterRule::Zcdp => FilterParameters::Zcdp,
-            FilterRule::Renyi => FilterParameters::Renyi { order: None },
-            FilterRule::Residue => FilterParameters::Residue,
-        }
+        FilterParameters::DEFAULTS[rule as usize]
     }
 }
 

@@ -1,4 +1,4 @@
-//! The smallest budget that admits so many equal costs.
+//! The smallest budget that admits a number of equal costs.
 
 use super::residue::Residue;
 use super::{Filter, FilterRule, FilterSpec};
@@ -11,7 +11,7 @@ impl Filter {
     /// The largest ε_g that [`smallest_epsilon`](Filter::smallest_epsilon) tries.
     pub const LARGEST_EPSILON: u64 = Residue::LARGEST_EPSILON;
 
-    /// The smallest ε_g with which a filter like the given one admits so many equal costs, rounded up to about ten digits.
+    /// The smallest ε_g with which a filter like the given one admits `times` equal costs, rounded up to about ten digits.
     ///
     /// The ε of the given budget is not used; its δ and what is set aside are. Nothing if no ε_g that is tried is enough, or none at
     /// all because of the costs' own δ.

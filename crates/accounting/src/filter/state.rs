@@ -3,7 +3,6 @@
 use super::additive::Additive;
 use super::advanced::Advanced;
 use super::basic::Basic;
-use super::renyi::ChosenOrder;
 use super::residue::Residue;
 use super::{Count, FilterParameters, largest_size, renyi, rule, share, whitehouse, zcdp};
 use crate::amount::{Amount, FineAmount};
@@ -16,106 +15,105 @@ use crate::price;
 /// The state of a rule.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-pub(crate) enum State {
+pub(crate) enum RuleState {
     Basic(Basic),
     /// Behind a pointer: it is larger than all the others, and they should not pay for it.
     Advanced(Box<Advanced>),
     Whitehouse(Additive),
     Zcdp(Additive),
     Renyi {
-        order: ChosenOrder,
+        order: Amount,
         sum: Additive,
     },
     Residue(Residue),
 }
 
-impl State {
+impl RuleState {
     /// Nothing spent. Where there is a stored state to compare with, its limit is kept if that is proven in fewer steps than finding
     /// the largest.
-    pub(crate) fn new(budget: &Budget, parameters: FilterParameters, stored: Option<&State>) -> Result<State, Error> {
+    pub(crate) fn new(
+        budget: &Budget,
+        parameters: FilterParameters,
+        stored: Option<&RuleState>,
+    ) -> Result<RuleState, Error> {
         let rule = parameters.rule();
         let (epsilon, delta) = (budget.epsilon(), budget.composition_delta());
+        rule::require_delta(budget, rule)?;
+        let levels = (epsilon.interval(), delta.interval());
         let additive = |limit: Option<FineAmount>| {
             let too_large = || Error::budget(rule.name(), format!("does not take an epsilon as large as {epsilon}"));
             limit.map(Additive::new).ok_or_else(too_large)
         };
-        let levels = || rule::require_delta(budget, rule).map(|()| (epsilon.interval(), delta.interval()));
         Ok(match parameters {
-            FilterParameters::Basic => State::Basic(Basic::new(epsilon)),
+            FilterParameters::Basic => RuleState::Basic(Basic::new(epsilon)),
             FilterParameters::Residue => {
                 let stored = match stored {
-                    Some(State::Residue(stored)) => Some(stored),
+                    Some(RuleState::Residue(stored)) => Some(stored),
                     _ => None,
                 };
-                State::Residue(Residue::new(epsilon, delta, stored)?)
+                RuleState::Residue(Residue::new(epsilon, delta, stored)?)
             }
-            FilterParameters::Advanced => {
-                levels()?;
-                State::Advanced(Box::new(Advanced::new(budget)?))
-            }
-            FilterParameters::Whitehouse => {
-                let (epsilon, delta) = levels()?;
-                State::Whitehouse(additive(whitehouse::limit(epsilon, delta))?)
-            }
-            FilterParameters::Zcdp => {
-                let (epsilon, delta) = levels()?;
-                State::Zcdp(additive(zcdp::limit(epsilon, delta))?)
-            }
+            FilterParameters::Advanced => RuleState::Advanced(Box::new(Advanced::new(budget)?)),
+            FilterParameters::Whitehouse => RuleState::Whitehouse(additive(whitehouse::limit(levels.0, levels.1))?),
+            FilterParameters::Zcdp => RuleState::Zcdp(additive(zcdp::limit(levels.0, levels.1))?),
             FilterParameters::Renyi { order } => {
-                let (epsilon, delta) = levels()?;
                 let none =
                     || Error::budget(rule.name(), "admits nothing from this budget at any order; use another rule");
                 let order = order.ok_or_else(none)?;
-                let sum = additive(renyi::limit(order, epsilon, delta)?)?;
-                State::Renyi { order: order.try_into()?, sum }
+                let sum = additive(renyi::limit(order, levels.0, levels.1)?)?;
+                RuleState::Renyi { order, sum }
             }
         })
     }
 
-    /// Counts a charge, if the rule admits it; nothing, and no change, if it halts.
-    pub(crate) fn charge(&mut self, cost: &Cost) -> Option<()> {
+    /// Counts `times` charges, if the rule admits them; nothing, and no change, if it halts.
+    pub(crate) fn charge(&mut self, cost: &Cost, times: u64) -> Option<()> {
+        let price = self.price(cost);
         match self {
-            State::Basic(basic) => basic.charge(cost, 1),
-            State::Advanced(advanced) => advanced.charge(cost, 1),
-            State::Whitehouse(sum) => sum.charge(whitehouse::price(cost), 1),
-            State::Zcdp(sum) => sum.charge(price::zcdp(cost), 1),
-            State::Renyi { order, sum } => sum.charge(order.price(cost), 1),
-            State::Residue(residue) => {
-                *residue = residue.after(cost)?;
-                Some(())
+            RuleState::Basic(basic) => basic.charge(cost, times),
+            RuleState::Advanced(advanced) => advanced.charge(cost, times),
+            RuleState::Residue(residue) => residue.charge(cost, times),
+            RuleState::Whitehouse(sum) | RuleState::Zcdp(sum) | RuleState::Renyi { sum, .. } => {
+                sum.charge(price, times)
             }
+        }
+    }
+
+    /// What a cost adds to the sum of a rule that has one; nothing if it is too large to hold.
+    fn price(&self, cost: &Cost) -> Option<FineAmount> {
+        match self {
+            RuleState::Whitehouse(_) => cost.epsilon().map(Amount::square),
+            RuleState::Zcdp(_) => price::zcdp(cost),
+            RuleState::Renyi { order, .. } => renyi::price(*order, cost),
+            RuleState::Basic(_) | RuleState::Advanced(_) | RuleState::Residue(_) => None,
         }
     }
 
     /// Whether `times` charges of a cost fit.
     pub(crate) fn admits(&self, cost: &Cost, times: u64) -> bool {
         match self {
-            State::Basic(basic) => { *basic }.charge(cost, times).is_some(),
-            State::Advanced(advanced) => { **advanced }.charge(cost, times).is_some(),
-            State::Whitehouse(sum) => { *sum }.charge(whitehouse::price(cost), times).is_some(),
-            State::Zcdp(sum) => { *sum }.charge(price::zcdp(cost), times).is_some(),
-            State::Renyi { order, sum } => { *sum }.charge(order.price(cost), times).is_some(),
-            State::Residue(residue) => residue.admits(cost, times),
+            RuleState::Residue(residue) => residue.admits(cost, times),
+            _ => self.clone().charge(cost, times).is_some(),
         }
     }
 
     /// How many charges of a cost fit.
     pub(crate) fn count(&self, cost: &Cost) -> Count {
         match self {
-            State::Basic(basic) => Count::exactly(basic.count(cost)),
-            State::Advanced(_) => Count::exactly(largest_count_where(u64::MAX, |times| self.admits(cost, times))),
-            State::Whitehouse(sum) => Count::exactly(sum.count(whitehouse::price(cost))),
-            State::Zcdp(sum) => Count::exactly(sum.count(price::zcdp(cost))),
-            State::Renyi { order, sum } => Count::exactly(sum.count(order.price(cost))),
-            State::Residue(residue) => residue.count(cost),
+            RuleState::Basic(basic) => Count::exactly(basic.count(cost)),
+            RuleState::Advanced(_) => Count::exactly(largest_count_where(u64::MAX, |times| self.admits(cost, times))),
+            RuleState::Residue(residue) => residue.count(cost),
+            RuleState::Whitehouse(sum) | RuleState::Zcdp(sum) | RuleState::Renyi { sum, .. } => {
+                Count::exactly(sum.count(self.price(cost)))
+            }
         }
     }
 
     /// The largest size of a cost that fits `times` times; zero if none does.
     pub(crate) fn largest(&self, cost: &Cost, times: u64) -> Amount {
         match self {
-            State::Residue(residue) => residue.largest(cost, times),
-            State::Advanced(advanced) => advanced.largest(cost, times),
+            RuleState::Residue(residue) => residue.largest(cost, times),
+            RuleState::Advanced(advanced) => advanced.largest(cost, times),
             _ => largest_size(Amount::MAX, |size| size.is_zero() || self.admits(&cost.with_size(size), times)),
         }
     }
@@ -123,28 +121,30 @@ impl State {
     /// The share that is spent, for showing.
     pub(crate) fn share_spent(&self) -> f64 {
         match self {
-            State::Basic(basic) => share(basic.spent().into(), basic.limit().into()),
-            State::Advanced(advanced) => advanced.share_spent(),
-            State::Whitehouse(sum) | State::Zcdp(sum) | State::Renyi { sum, .. } => share(sum.spent(), sum.limit()),
-            State::Residue(residue) => residue.share_spent(),
+            RuleState::Basic(basic) => share(basic.spent.into(), basic.limit.into()),
+            RuleState::Advanced(advanced) => advanced.share_spent(),
+            RuleState::Whitehouse(sum) | RuleState::Zcdp(sum) | RuleState::Renyi { sum, .. } => {
+                share(sum.spent, sum.limit)
+            }
+            RuleState::Residue(residue) => residue.share_spent(),
         }
     }
 
     /// The rule's own numbers, by name.
     pub(crate) fn shown(&self) -> Vec<(&'static str, f64)> {
+        let sum = |names: [&'static str; 2], sum: &Additive| {
+            vec![(names[0], sum.spent.approximate()), (names[1], sum.limit.approximate())]
+        };
         match self {
-            State::Basic(basic) => vec![("epsilon", basic.spent().approximate())],
-            State::Advanced(advanced) => vec![("k", advanced.loss())],
-            State::Whitehouse(sum) => {
-                vec![("squares", sum.spent().approximate()), ("squares_limit", sum.limit().approximate())]
+            RuleState::Basic(basic) => vec![("epsilon", basic.spent.approximate())],
+            RuleState::Advanced(advanced) => vec![("k", advanced.loss())],
+            RuleState::Whitehouse(squares) => sum(["squares", "squares_limit"], squares),
+            RuleState::Zcdp(rho) => sum(["rho", "rho_limit"], rho),
+            RuleState::Renyi { order, sum: divergence } => {
+                let order = ("order", order.approximate());
+                [vec![order], sum(["divergence", "divergence_limit"], divergence)].concat()
             }
-            State::Zcdp(sum) => vec![("rho", sum.spent().approximate()), ("rho_limit", sum.limit().approximate())],
-            State::Renyi { order, sum } => vec![
-                ("order", order.amount().approximate()),
-                ("divergence", sum.spent().approximate()),
-                ("divergence_limit", sum.limit().approximate()),
-            ],
-            State::Residue(residue) => residue.shown(),
+            RuleState::Residue(residue) => residue.shown(),
         }
     }
 }

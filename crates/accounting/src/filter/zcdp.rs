@@ -12,6 +12,6 @@ use crate::price::Order;
 
 /// ρ_g, rounded down.
 pub(crate) fn limit(epsilon: Interval, delta: Interval) -> Option<FineAmount> {
-    let order = Order::above_one(Interval::point(renyi::best_order_above_one(epsilon, delta, Order::alpha)));
-    FineAmount::at_most((renyi::limit_at(&order, epsilon, delta) / order.alpha()).lo())
+    let order = Order::above_one(Interval::point(renyi::best_order_above_one(epsilon, delta, |order| order.alpha)));
+    FineAmount::at_most((renyi::limit_at(&order, epsilon, delta) / order.alpha).lo())
 }

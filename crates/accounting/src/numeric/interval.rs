@@ -26,7 +26,7 @@ impl Interval {
         Interval { lo, hi }
     }
 
-    /// A non-negative number with at most so many roundings to nearest behind it.
+    /// A non-negative number that is the result of at most this number of roundings to nearest.
     pub(crate) const fn around(value: f64, roundings: u32) -> Self {
         // Each rounding errs by at most 2⁻⁵³; the products below round once more.
         let width = roundings as f64 * f64::EPSILON;
@@ -79,31 +79,6 @@ impl Interval {
         self.rising(core_math::exp).not_negative()
     }
 
-    pub(crate) fn exp_m1(self) -> Self {
-        self.rising(core_math::expm1)
-    }
-
-    pub(crate) fn ln(self) -> Self {
-        self.rising(core_math::log)
-    }
-
-    pub(crate) fn ln_1p(self) -> Self {
-        self.rising(core_math::log1p)
-    }
-
-    pub(crate) fn sinh(self) -> Self {
-        self.rising(core_math::sinh)
-    }
-
-    /// Of a number that is not negative.
-    pub(crate) fn cosh(self) -> Self {
-        self.rising(core_math::cosh)
-    }
-
-    pub(crate) fn tanh(self) -> Self {
-        self.rising(core_math::tanh)
-    }
-
     pub(crate) fn erfc(self) -> Self {
         (-self).rising(|negated| core_math::erfc(-negated)).not_negative()
     }
@@ -116,6 +91,17 @@ impl Interval {
         Interval { lo: down(lo), hi: up(hi) }
     }
 }
+
+/// Functions that rise; the hyperbolic cosine does so for numbers that are not negative.
+macro_rules! rising {
+    ($($name:ident = $function:path),*) => {
+        impl Interval {
+            $(pub(crate) fn $name(self) -> Self { self.rising($function) })*
+        }
+    };
+}
+rising!(exp_m1 = core_math::expm1, ln = core_math::log, ln_1p = core_math::log1p);
+rising!(sinh = core_math::sinh, cosh = core_math::cosh, tanh = core_math::tanh);
 
 #[inline]
 fn up(value: f64) -> f64 {
@@ -131,12 +117,6 @@ fn down(value: f64) -> f64 {
 #[inline]
 fn at_least_zero(value: f64) -> f64 {
     if value < 0.0 { 0.0 } else { value }
-}
-
-impl From<f64> for Interval {
-    fn from(value: f64) -> Self {
-        Interval::point(value)
-    }
 }
 
 impl Neg for Interval {
@@ -184,15 +164,12 @@ impl Div for Interval {
     /// By a positive number; by anything else the quotient is not a number.
     #[inline]
     fn div(self, other: Interval) -> Interval {
-        if self.lo >= 0.0 && other.lo > 0.0 {
-            return Interval { lo: at_least_zero(down(self.lo / other.hi)), hi: up(self.hi / other.lo) };
-        }
         if other.lo <= 0.0 {
             return Interval::point(f64::NAN);
         }
-        let lo = if self.lo < 0.0 { self.lo / other.lo } else { self.lo / other.hi };
+        let lo = if self.lo < 0.0 { down(self.lo / other.lo) } else { at_least_zero(down(self.lo / other.hi)) };
         let hi = if self.hi < 0.0 { self.hi / other.hi } else { self.hi / other.lo };
-        Interval { lo: down(lo), hi: up(hi) }
+        Interval { lo, hi: up(hi) }
     }
 }
 

@@ -5,13 +5,13 @@
 
 mod interval;
 pub(crate) mod normal;
-mod number;
 mod portable;
+mod scalar;
 mod scaled;
 mod search;
 
 pub(crate) use interval::Interval;
-pub(crate) use number::Number;
 pub(crate) use portable::require_correct_rounding;
+pub(crate) use scalar::Scalar;
 pub(crate) use scaled::Scaled;
-pub(crate) use search::{largest_count_where, largest_float_where, last_where, peak, smallest_float_where};
+pub(crate) use search::{largest_count_where, largest_float_where, largest_where, peak, smallest_float_where};

@@ -10,7 +10,7 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use super::{Interval, Number, largest_float_where, smallest_float_where};
+use super::{Interval, Scalar, largest_float_where, smallest_float_where};
 
 /// Up to this h the two ratios agree in too many digits, and their difference is summed as a series.
 const SERIES_UP_TO: f64 = 0.25;
@@ -30,7 +30,7 @@ pub(crate) struct Profile<N> {
 pub(crate) const ROOT_TWO_PI: f64 = 2.506_628_274_631_000_7;
 
 /// δ_w(t) for t ≥ 0 and w > 0.
-pub(crate) fn profile<N: Number>(w: N, t: N) -> Profile<N> {
+pub(crate) fn profile<N: Scalar>(w: N, t: N) -> Profile<N> {
     let (a, h) = distances(w, t);
     let factor = match h.hi() <= SERIES_UP_TO {
         true => mills_difference(a, h),
@@ -40,7 +40,7 @@ pub(crate) fn profile<N: Number>(w: N, t: N) -> Profile<N> {
 }
 
 /// 1 − δ_w(t) for t ≥ 0 and w > 0.
-pub(crate) fn complement<N: Number>(w: N, t: N) -> Profile<N> {
+pub(crate) fn complement<N: Scalar>(w: N, t: N) -> Profile<N> {
     let (a, h) = distances(w, t);
     if (a - h).lo() > 0.0 {
         // The profile is below ½, so nothing is lost by taking it from 1.
@@ -53,18 +53,18 @@ pub(crate) fn complement<N: Number>(w: N, t: N) -> Profile<N> {
 }
 
 /// t/√w and √w/2.
-fn distances<N: Number>(w: N, t: N) -> (N, N) {
+fn distances<N: Scalar>(w: N, t: N) -> (N, N) {
     let root = w.sqrt();
     (t / root, root * 0.5)
 }
 
 /// ln(√(2π) φ(x)).
-fn log_density<N: Number>(x: N) -> N {
+fn log_density<N: Scalar>(x: N) -> N {
     N::point(0.0) - x.square() * 0.5
 }
 
 /// M(x) for x above −38.
-fn mills<N: Number>(x: N) -> N {
+fn mills<N: Scalar>(x: N) -> N {
     if x.lo() >= FRACTION_FROM {
         return N::point(1.0) / (x + ratios::<N, 1>(x)[0]);
     }
@@ -81,7 +81,7 @@ fn mills<N: Number>(x: N) -> N {
 /// The r_k fall in a, so the lower and the upper ends are two chains of plain numbers. A step adds two roundings and, since r_{k+1} ≤
 /// 2a for k < 6a², leaves at most two thirds of the relative error before it: six roundings bound it everywhere, the first value
 /// included.
-fn ratios<N: Number, const KEPT: usize>(a: N) -> [N; KEPT] {
+fn ratios<N: Scalar, const KEPT: usize>(a: N) -> [N; KEPT] {
     const WIDTH: f64 = 4.0 * f64::EPSILON;
     let depth = KEPT.max((100.0 / a.lo()) as usize + 2);
     let root = |a: f64, k: usize| 2.0 * k as f64 / (a + (a * a + 4.0 * k as f64).sqrt());
@@ -102,7 +102,7 @@ const TERMS: usize = 7;
 /// M(a − h) − M(a + h) = 2 Σ_j h^{2j+1}/(2j+1)! N_{2j+1}(a), for h ≤ ¼.
 ///
 /// N_{k+2} ≤ (k+1) N_k bounds the rest of the series by a geometric one.
-fn mills_difference<N: Number>(a: N, h: N) -> N {
+fn mills_difference<N: Scalar>(a: N, h: N) -> N {
     let odd = odd_moments(a);
     let (square, mut power, mut sum) = (h.square(), h, N::point(0.0));
     for (term, moment) in odd.into_iter().enumerate() {
@@ -119,7 +119,7 @@ fn mills_difference<N: Number>(a: N, h: N) -> N {
 }
 
 /// N_1, N_3, N_5, … at a.
-fn odd_moments<N: Number>(a: N) -> [N; TERMS] {
+fn odd_moments<N: Scalar>(a: N) -> [N; TERMS] {
     let mut odd = [N::point(0.0); TERMS];
     if a.lo() >= FRACTION_FROM {
         let ratios = ratios::<N, { 2 * TERMS - 1 }>(a);

@@ -1,12 +1,17 @@
 //! Searches; what they return is what the predicate itself accepted.
 
 /// The last number for which a predicate holds, between one for which it holds and a later one for which it does not.
-pub(crate) fn last_where(mut good: u128, mut bad: u128, holds: impl Fn(u128) -> bool) -> u128 {
+fn last_where(mut good: u128, mut bad: u128, holds: impl Fn(u128) -> bool) -> u128 {
     while bad - good > 1 {
         let middle = good + (bad - good) / 2;
         *(if holds(middle) { &mut good } else { &mut bad }) = middle;
     }
     good
+}
+
+/// The largest number up to a limit for which a predicate holds that holds up to some point; zero if it holds nowhere.
+pub(crate) fn largest_where(limit: u128, holds: impl Fn(u128) -> bool) -> u128 {
+    if holds(limit) { limit } else { last_where(0, limit, holds) }
 }
 
 /// The largest count up to a limit for which a predicate holds that holds up to some point, in few questions where it is small.
@@ -25,10 +30,7 @@ pub(crate) fn largest_count_where(limit: u64, holds: impl Fn(u64) -> bool) -> u6
 ///
 /// Walks the bits, so it ends on two neighbouring numbers after at most 63 questions. Zero if it holds nowhere.
 pub(crate) fn largest_float_where(limit: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    if holds(limit) {
-        return limit;
-    }
-    f64::from_bits(last_where(0, limit.to_bits().into(), |bits| holds(f64::from_bits(bits as u64))) as u64)
+    f64::from_bits(largest_where(limit.to_bits().into(), |bits| holds(f64::from_bits(bits as u64))) as u64)
 }
 
 /// The smallest non-negative number up to `limit` for which a predicate holds that holds from some point on.

@@ -9,7 +9,9 @@
 use super::rule::{GRANULARITY, RECORDS};
 use crate::amount::{Amount, FineAmount};
 use crate::error::Error;
+use crate::filter::advanced::deviation;
 use crate::numeric::Interval;
+use crate::parameter::Given;
 
 /// The smallest Σε_i² that the advanced odometer tells from nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,25 @@ pub enum Granularity {
 pub(super) const DEFAULT_GRANULARITY: Granularity = Granularity::Records(1_000_000);
 
 impl Granularity {
+    /// What was given by name; nothing if neither of the two parameters was.
+    pub(super) fn read(given: &Given) -> Result<Option<Granularity>, Error> {
+        let (records, gamma) = (given.whole(RECORDS.name)?, given.amount(GRANULARITY.name)?);
+        match gamma {
+            Some(gamma) if records.is_some() => {
+                Err(Error::parameter(GRANULARITY.name, gamma, "n says the same; give one of them"))
+            }
+            _ => Ok(records.map(Granularity::Records).or(gamma.map(Granularity::Gamma))),
+        }
+    }
+
+    /// Its name as a parameter, and its value.
+    pub(super) fn named(&self) -> (&'static str, String) {
+        match self {
+            Granularity::Records(n) => (RECORDS.name, n.to_string()),
+            Granularity::Gamma(gamma) => (GRANULARITY.name, gamma.to_string()),
+        }
+    }
+
     /// Whether the theorem is stated for it.
     pub(super) fn check(self) -> Result<(), Error> {
         match self {
@@ -55,9 +76,9 @@ pub(super) fn bound(granularity: Granularity, mean: FineAmount, squares: FineAmo
     let s = squares.interval();
     let deviation = if reached && squares <= one {
         let ln_110_e = 1.0 + Interval::point(110.0).ln();
-        2.0 * s * (ln_110_e + 2.0 * (log / delta).ln())
+        (2.0 * s * (ln_110_e + 2.0 * (log / delta).ln())).sqrt()
     } else {
-        2.0 * (smallest + s) * (1.0 + 0.5 * (s / smallest).ln_1p()) * (4.0 * log_2 / delta).ln()
+        deviation(s, smallest, (4.0 * log_2 / delta).ln())
     };
-    mean.interval() + deviation.sqrt()
+    mean.interval() + deviation
 }

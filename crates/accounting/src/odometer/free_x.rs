@@ -5,6 +5,7 @@
 //! reading u.
 
 use crate::amount::{Amount, FineAmount};
+use crate::filter::advanced::deviation;
 use crate::numeric::Interval;
 
 /// The x of Theorem 5.1 for the expected reading.
@@ -14,7 +15,5 @@ pub(super) fn default_x(expected: Amount, at_delta: Amount) -> Amount {
 }
 
 pub(super) fn bound(x: Amount, mean: FineAmount, squares: FineAmount, delta: Interval) -> Interval {
-    let x = x.interval();
-    let s = squares.interval();
-    mean.interval() + (2.0 * (s + x) * (1.0 + 0.5 * (s / x).ln_1p()) * (2.0 / delta).ln()).sqrt()
+    mean.interval() + deviation(squares.interval(), x.interval(), (2.0 / delta).ln())
 }

@@ -9,6 +9,7 @@ mod priced;
 mod renyi_mixture;
 mod rule;
 mod slack;
+mod spec;
 pub(crate) mod stitched;
 #[cfg(feature = "serde")]
 mod stored;
@@ -21,12 +22,14 @@ use crate::error::Error;
 use crate::lemma::Leaks;
 use crate::numeric::{Interval, require_correct_rounding};
 use crate::price;
+use crate::version::StateVersion;
 
 pub use advanced::Granularity;
 pub use priced::PricedCost;
 use renyi_mixture::Divergences;
-pub use rule::{OdometerParameters, OdometerRule, OdometerSpec};
+pub use rule::OdometerRule;
 use slack::Slack;
+pub use spec::{OdometerParameters, OdometerSpec};
 
 /// A privacy odometer: a rule and what was charged.
 ///
@@ -44,8 +47,12 @@ use slack::Slack;
 /// # Ok::<(), taximeter_accounting::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "stored::Stored"))]
 pub struct Odometer {
+    version: StateVersion,
     spec: OdometerSpec,
+    /// Follows from the specification.
+    #[cfg_attr(feature = "serde", serde(skip))]
     slack: Slack,
     sums: Sums,
 }
@@ -90,7 +97,7 @@ impl Martingale {
         Martingale { mean: Some(FineAmount::ZERO), squares: Some(FineAmount::ZERO), leaks: Leaks::new(set_aside) }
     }
 
-    /// Adds so many charges, as a rule counts them.
+    /// Adds `times` charges, as a rule counts them.
     fn add(&mut self, rule: OdometerRule, cost: &Cost, times: u64) {
         let counted = cost.epsilon().and_then(|epsilon| self.leaks.counted(epsilon));
         let (mean, squares) = match counted {
@@ -161,7 +168,7 @@ impl Odometer {
             }
         };
         let sums = Sums { epsilon: Some(Amount::ZERO), delta: Some(Amount::ZERO), moments };
-        Ok(Odometer { spec, slack, sums })
+        Ok(Odometer { version: StateVersion, spec, slack, sums })
     }
 
     /// What was fixed when the odometer was made, with every default filled in.
@@ -174,7 +181,7 @@ impl Odometer {
         self.charge_times(cost, 1)
     }
 
-    /// Counts so many equal charges at once, with the same result as one by one.
+    /// Counts `times` equal charges at once, with the same result as one by one.
     pub fn charge_times(&mut self, cost: &Cost, times: u64) -> Result<(), Error> {
         self.add(&PricedCost::new(*cost), times)
     }
@@ -273,7 +280,8 @@ impl Odometer {
 }
 
 const TOO_LARGE: &str = "the sums are too large for this rule to bound the loss";
-const NOTHING_SET_ASIDE: &str = "a mechanism had a delta of its own, and nothing is set aside for it; set a part of delta aside when the account is opened";
+const NOTHING_SET_ASIDE: &str = "a mechanism had a delta of its own, and nothing is set aside for it; set a part of delta aside \
+                                 when the account is opened";
 const SET_ASIDE_USED_UP: &str = "the mechanisms' own delta has used up what was set aside for it";
 
 impl OdometerRule {

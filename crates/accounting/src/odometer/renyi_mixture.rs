@@ -124,7 +124,7 @@ impl Divergences {
         let (wide, near) = self.0.split_at(WIDE);
         let mut exponents = [Exponent::NONE; WIDE + NEAR];
         for ((exponent, term), &sum) in exponents.iter_mut().zip(&*WIDE_PRIOR).zip(wide) {
-            *exponent = Exponent::new(term.order.minus_one(), sum, (term.log_weight + log_level).lo());
+            *exponent = Exponent::new(term.order.above_one, sum, (term.log_weight + log_level).lo());
         }
         if let Some(scale) = scale {
             for ((exponent, rate), &sum) in exponents[WIDE..].iter_mut().zip(near_orders(scale)).zip(near) {
@@ -264,7 +264,7 @@ impl Divergence {
         (!self.0.is_max()).then_some(self.0)
     }
 
-    /// After so many more; what is too large to hold is infinite.
+    /// The sum with a multiple of another; infinite if it is too large to hold.
     fn plus(self, more: Divergence, times: u64) -> Divergence {
         let sum = || self.finite()?.checked_add(more.finite()?.checked_times(times)?);
         sum().into()

@@ -2,14 +2,10 @@
 
 use std::ops::Bound;
 
-use super::slack::Slack;
-use super::{Granularity, advanced, free_x, normal_mixture, renyi_mixture, stitched};
+use super::OdometerSpec;
 use crate::amount::Amount;
-use crate::budget::Budget;
-use crate::cost::{Cost, CostKind, Measure, Number, parameter};
-use crate::error::Error;
-use crate::filter::advanced::require_delta_below_one_over_e;
-use crate::parameter::{self, Given};
+use crate::cost::{Cost, CostKind, Number, PrivacyMeasure, parameter};
+use crate::error::{Error, ErrorKind};
 use crate::theorem::{Theorem, answer_from_theorem};
 
 /// The theorem that reads.
@@ -46,13 +42,13 @@ pub(super) const GRANULARITY: Number = Number {
         "1/n²",
     )
 };
-const X: Number =
+pub(super) const X: Number =
     parameter("x", "x", "x of the free-x odometer", "0.01", "chosen by Theorem 5.1 for the expected reading");
-const GAMMA: Number =
+pub(super) const GAMMA: Number =
     parameter("gamma", "γ", "gamma of the normal-mixture odometer", "0.01", "the best one about the expected reading");
-const V0: Number =
+pub(super) const V0: Number =
     parameter("v0", "v₀", "v0 of the stitched odometer", "0.01", "a sixteenth of what the expected reading buys");
-const SCALE: Number = parameter(
+pub(super) const SCALE: Number = parameter(
     "scale",
     "Scale",
     "The smallest of the four orders, less 1, that have most of the weight of the renyi-mixture odometer",
@@ -71,14 +67,8 @@ answer_from_theorem!(OdometerRule, "the odometer rule");
 
 impl OdometerRule {
     /// Every rule, the paper's own first and the default last.
-    pub const ALL: [OdometerRule; 6] = [
-        OdometerRule::Basic,
-        OdometerRule::Advanced,
-        OdometerRule::FreeX,
-        OdometerRule::NormalMixture,
-        OdometerRule::Stitched,
-        OdometerRule::RenyiMixture,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Basic, Self::Advanced, Self::FreeX, Self::NormalMixture, Self::Stitched, Self::RenyiMixture];
 
     /// The rule that reads unless another is chosen: where there is no δ to read at, nothing but the sum of every ε can be read.
     pub fn default_at(at_delta: Amount) -> OdometerRule {
@@ -93,7 +83,7 @@ impl OdometerRule {
                 short: "adds up every ε",
                 long: "It adds up the ε of all charges. The reading is certain where no mechanism has a δ of its own, and large where \
                        charges are many.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: false,
                 parameters: &[SLACK],
             },
@@ -103,7 +93,7 @@ impl OdometerRule {
                 short: "the first paper's odometer, as printed",
                 long: "The first odometer that may be read at any moment. It needs no guess of how much will be spent, and reads \
                        higher than the newer ones.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[RECORDS, GRANULARITY],
             },
@@ -113,7 +103,7 @@ impl OdometerRule {
                 short: "the first paper's, near a guess of what is spent",
                 long: "The first paper's odometer with a guess of how much will be spent: it reads lowest near that guess, and is \
                        valid everywhere.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[X],
             },
@@ -123,7 +113,7 @@ impl OdometerRule {
                 short: "averages over how fast losses gather; two-sided",
                 long: "It averages over how fast losses may gather, and reads low over a wide range around the spending that is \
                        expected. It bounds the loss in both directions.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[GAMMA, SLACK],
             },
@@ -133,7 +123,7 @@ impl OdometerRule {
                 short: "stitches bounds for small and large spending together",
                 long: "It stitches together one bound for each scale of spending, so that it reads low for small and for large \
                        spending alike.",
-                needs: &[Measure::Epsilon],
+                needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[V0, SLACK],
             },
@@ -144,7 +134,7 @@ impl OdometerRule {
                 long: "It averages over ways to count (Rényi orders) that are fixed in advance, most of them near those that suit the \
                        budget, so that the one that suits the charges best counts most. It takes every kind of cost, and reads the \
                        plain sum of every ε where that is smaller.",
-                needs: &[Measure::Renyi],
+                needs: &[PrivacyMeasure::Renyi],
                 needs_delta: true,
                 parameters: &[SCALE, SLACK],
             },
@@ -163,252 +153,6 @@ impl OdometerRule {
             OdometerRule::Advanced | OdometerRule::FreeX | OdometerRule::NormalMixture => true,
             OdometerRule::Basic => spec.mechanism_delta.is_zero(),
             OdometerRule::Stitched | OdometerRule::RenyiMixture => false,
-        }
-    }
-}
-
-/// Everything about an odometer that is fixed when it is made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
-pub struct OdometerSpec {
-    /// The theorem that reads, with the parameters of its own.
-    pub parameters: OdometerParameters,
-    /// The δ at which the reading holds, the mechanisms' own δ_i included.
-    pub at_delta: Amount,
-    /// The part of it that is set aside for the mechanisms' own δ_i.
-    pub mechanism_delta: Amount,
-    /// The reading for which the default parameters are chosen.
-    pub expected: Amount,
-}
-
-impl OdometerSpec {
-    /// A rule with its default parameters.
-    pub fn new(rule: OdometerRule, at_delta: Amount) -> OdometerSpec {
-        OdometerSpec { parameters: rule.into(), at_delta, mechanism_delta: Amount::ZERO, expected: Amount::ONE }
-    }
-
-    /// The odometer of an account with a filter: it reads at the budget's δ, sets aside what the budget does, and knows the scale
-    /// of its ride. A budget without a δ goes with the odometer basic alone.
-    ///
-    /// ```
-    /// use taximeter_accounting::{Budget, Odometer, OdometerRule, OdometerSpec};
-    ///
-    /// let budget = Budget::parse("1,1e-6")?;
-    /// let odometer = Odometer::new(OdometerSpec::beside(OdometerRule::RenyiMixture, &budget))?;
-    /// assert_eq!(odometer.spec().at_delta, budget.delta());
-    /// # Ok::<(), taximeter_accounting::Error>(())
-    /// ```
-    pub fn beside(rule: OdometerRule, budget: &Budget) -> OdometerSpec {
-        let spec = OdometerSpec {
-            mechanism_delta: budget.mechanism_delta(),
-            expected: budget.epsilon(),
-            ..OdometerSpec::new(rule, budget.delta())
-        };
-        spec.with_scale_of(budget)
-    }
-
-    /// The same with the scale of a budget, where the rule has one and none was given: for an odometer beside a filter whose δ or
-    /// slack was chosen by hand.
-    pub fn with_scale_of(mut self, budget: &Budget) -> OdometerSpec {
-        // The order that matters depends on the level that is left when the mechanisms' own δ_i are paid for. Where nothing is left
-        // there is no odometer either, which is told when it is made.
-        let level = Slack::new(&mut self.clone()).map(|slack| slack.level());
-        if let (OdometerParameters::RenyiMixture { scale: scale @ None, .. }, Ok(level)) = (&mut self.parameters, level)
-        {
-            *scale = renyi_mixture::default_scale(budget, level);
-        }
-        self
-    }
-
-    /// The theorem that reads.
-    pub fn rule(&self) -> OdometerRule {
-        self.parameters.rule()
-    }
-
-    /// The scale of the Rényi mixture, if it has one.
-    pub(super) fn scale(&self) -> Option<Amount> {
-        match self.parameters {
-            OdometerParameters::RenyiMixture { scale, .. } => scale,
-            _ => None,
-        }
-    }
-
-    /// The probability with which the loss may exceed the reading.
-    pub(crate) fn level(&self) -> Amount {
-        let surely = self.rule() == OdometerRule::Basic && self.mechanism_delta.is_zero();
-        if surely { Amount::ZERO } else { self.at_delta }
-    }
-
-    /// Checks the parameters and fills in the defaults.
-    pub(super) fn resolve(mut self) -> Result<(OdometerSpec, Slack), Error> {
-        let rule = self.rule();
-        if self.at_delta >= Amount::ONE {
-            return Err(Error::parameter("at_delta", self.at_delta, "it must be below 1"));
-        }
-        if !self.level().is_zero() && self.mechanism_delta >= self.at_delta {
-            let needs = format!("the reading holds at a delta of {} in all; set less aside", self.at_delta);
-            return Err(Error::parameter("mechanism_delta", self.mechanism_delta, needs));
-        }
-        if rule.needs_delta() && self.at_delta.is_zero() {
-            let sure = OdometerRule::default_at(Amount::ZERO).name();
-            let needs = format!("the odometer {} needs a delta above 0 to read at; or use {sure}", rule.name());
-            return Err(Error::parameter("at_delta", self.at_delta, needs));
-        }
-        let slack = Slack::new(&mut self)?;
-        if rule.uses_lemma() {
-            let left = self.at_delta.checked_sub(self.mechanism_delta).unwrap_or(Amount::ZERO);
-            require_delta_below_one_over_e(left, rule.name())?;
-        }
-        let (expected, at_delta) = (self.expected, self.at_delta);
-        match &mut self.parameters {
-            OdometerParameters::Advanced { granularity } => {
-                granularity.get_or_insert(advanced::DEFAULT_GRANULARITY).check()?;
-            }
-            OdometerParameters::FreeX { x } => {
-                X.check(*x.get_or_insert_with(|| free_x::default_x(expected, at_delta)))?;
-            }
-            OdometerParameters::NormalMixture { gamma, .. } => {
-                let default = || normal_mixture::default_gamma(expected, at_delta);
-                GAMMA.check(*gamma.get_or_insert_with(default))?;
-            }
-            OdometerParameters::Stitched { v0, .. } => {
-                V0.check(*v0.get_or_insert_with(|| stitched::default_v0(expected, at_delta)))?;
-            }
-            // Without a scale the prior is wide: nothing is filled in.
-            OdometerParameters::RenyiMixture { scale: Some(scale), .. } => SCALE.check(*scale)?,
-            OdometerParameters::Basic { .. } | OdometerParameters::RenyiMixture { scale: None, .. } => {}
-        }
-        Ok((self, slack))
-    }
-}
-
-/// A rule with the parameters that it has, and no others. Where nothing is given, the default is filled in when an odometer is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "kebab-case", deny_unknown_fields)
-)]
-pub enum OdometerParameters {
-    /// Σε_i.
-    Basic {
-        /// c of the slack lemma, where something is set aside.
-        slack: Option<Amount>,
-    },
-    /// Theorem 6.5 of the paper.
-    Advanced {
-        /// The smallest Σε_i² that matters.
-        granularity: Option<Granularity>,
-    },
-    /// Lemma 6.4 of the paper.
-    FreeX {
-        /// x.
-        x: Option<Amount>,
-    },
-    /// A normal mixture over the martingale's rate.
-    NormalMixture {
-        /// γ.
-        gamma: Option<Amount>,
-        /// c of the slack lemma, where something is set aside.
-        slack: Option<Amount>,
-    },
-    /// Whitehouse's stitched odometer.
-    Stitched {
-        /// v₀.
-        v0: Option<Amount>,
-        /// c of the slack lemma, where something is set aside.
-        slack: Option<Amount>,
-    },
-    /// A mixture over Rényi orders.
-    RenyiMixture {
-        /// s, where the scale of the ride is known: the smallest α − 1 of the four orders that take most of the weight.
-        scale: Option<Amount>,
-        /// c of the slack lemma, where something is set aside.
-        slack: Option<Amount>,
-    },
-}
-
-impl OdometerParameters {
-    /// A rule with parameters that were given by name; those that it does not have are an error.
-    pub fn read(rule: OdometerRule, given: Given) -> Result<OdometerParameters, Error> {
-        parameter::require_known(rule.name(), rule.parameters(), &given)?;
-        let amount = |name: &'static str| given.amount(name);
-        Ok(match rule {
-            OdometerRule::Basic => OdometerParameters::Basic { slack: amount("slack")? },
-            OdometerRule::Advanced => {
-                let (records, gamma) = (given.whole("n")?, amount("granularity")?);
-                if records.is_some() && gamma.is_some() {
-                    let needs = "n says the same; give one of them";
-                    return Err(Error::parameter("granularity", gamma.unwrap_or_default(), needs));
-                }
-                let granularity = records.map(Granularity::Records).or(gamma.map(Granularity::Gamma));
-                OdometerParameters::Advanced { granularity }
-            }
-            OdometerRule::FreeX => OdometerParameters::FreeX { x: amount("x")? },
-            OdometerRule::NormalMixture => {
-                OdometerParameters::NormalMixture { gamma: amount("gamma")?, slack: amount("slack")? }
-            }
-            OdometerRule::Stitched => OdometerParameters::Stitched { v0: amount("v0")?, slack: amount("slack")? },
-            OdometerRule::RenyiMixture => {
-                OdometerParameters::RenyiMixture { scale: amount("scale")?, slack: amount("slack")? }
-            }
-        })
-    }
-
-    /// The parameters that are fixed, by name.
-    pub fn named(&self) -> Vec<(&'static str, String)> {
-        let amount = |name: &'static str, value: Option<Amount>| value.map(|value| (name, value.to_string()));
-        let (own, slack) = match *self {
-            OdometerParameters::Basic { slack } => (None, slack),
-            OdometerParameters::Advanced { granularity: Some(Granularity::Records(n)) } => {
-                (Some(("n", n.to_string())), None)
-            }
-            OdometerParameters::Advanced { granularity: Some(Granularity::Gamma(gamma)) } => {
-                (amount("granularity", Some(gamma)), None)
-            }
-            OdometerParameters::Advanced { granularity: None } => (None, None),
-            OdometerParameters::FreeX { x } => (amount("x", x), None),
-            OdometerParameters::NormalMixture { gamma, slack } => (amount("gamma", gamma), slack),
-            OdometerParameters::Stitched { v0, slack } => (amount("v0", v0), slack),
-            OdometerParameters::RenyiMixture { scale, slack } => (amount("scale", scale), slack),
-        };
-        own.into_iter().chain(amount("slack", slack)).collect()
-    }
-
-    /// The rule whose parameters these are.
-    pub fn rule(&self) -> OdometerRule {
-        match self {
-            OdometerParameters::Basic { .. } => OdometerRule::Basic,
-            OdometerParameters::Advanced { .. } => OdometerRule::Advanced,
-            OdometerParameters::FreeX { .. } => OdometerRule::FreeX,
-            OdometerParameters::NormalMixture { .. } => OdometerRule::NormalMixture,
-            OdometerParameters::Stitched { .. } => OdometerRule::Stitched,
-            OdometerParameters::RenyiMixture { .. } => OdometerRule::RenyiMixture,
-        }
-    }
-
-    /// Where the c of the slack lemma stands; the paper's own odometers have none.
-    pub(crate) fn slack_mut(&mut self) -> Option<&mut Option<Amount>> {
-        match self {
-            OdometerParameters::Basic { slack }
-            | OdometerParameters::NormalMixture { slack, .. }
-            | OdometerParameters::Stitched { slack, .. }
-            | OdometerParameters::RenyiMixture { slack, .. } => Some(slack),
-            OdometerParameters::Advanced { .. } | OdometerParameters::FreeX { .. } => None,
-        }
-    }
-}
-
-impl From<OdometerRule> for OdometerParameters {
-    /// The rule with its default parameters.
-    fn from(rule: OdometerRule) -> OdometerParameters {
-        match rule {
-            OdometerRule::Basic => OdometerParameters::Basic { slack: None },
-            OdometerRule::Advanced => OdometerParameters::Advanced { granularity: None },
-            OdometerRule::FreeX => OdometerParameters::FreeX { x: None },
-            OdometerRule::NormalMixture => OdometerParameters::NormalMixture { gamma: None, slack: None },
-            OdometerRule::Stitched => OdometerParameters::Stitched { v0: None, slack: None },
-            OdometerRule::RenyiMixture => OdometerParameters::RenyiMixture { scale: None, slack: None },
         }
     }
 }

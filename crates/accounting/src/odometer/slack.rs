@@ -32,18 +32,17 @@ impl Slack {
         let two_sided = spec.rule().is_two_sided(spec);
         let level = if two_sided { Amount::from_units(spec.at_delta.units() / 2) } else { spec.at_delta };
         let shift = match given {
-            Some(shift) => SLACK.check(shift).map(|()| shift)?,
+            Some(shift) => shift,
             None => default_shift(spec, level)?,
         };
+        SLACK.check(shift)?;
         // δ_0 = δ(1 − e^{−c}) − δ″.
         let kept = level.interval() * -(-shift.interval()).exp_m1() - spec.mechanism_delta.interval();
         let delta = Amount::at_most(kept.lo());
         let enough = if spec.rule() == OdometerRule::Basic { kept.lo() >= 0.0 } else { !delta.is_zero() };
         if !enough {
-            let needs = format!(
-                "with a slack of {shift} it leaves no delta for the odometer; set less aside or read at a larger delta"
-            );
-            return Err(Error::parameter("mechanism_delta", spec.mechanism_delta, needs));
+            let left = "it leaves no delta for the odometer; set less aside or read at a larger delta";
+            return Err(too_much(spec, format!("with a slack of {shift} {left}")));
         }
         if let Some(slack) = spec.parameters.slack_mut() {
             *slack = Some(shift);
@@ -72,13 +71,16 @@ fn default_shift(spec: &OdometerSpec, level: Amount) -> Result<Amount, Error> {
         if spec.rule() == OdometerRule::Basic { 0.0 } else { expected / (-2.0 * core_math::log(delta)).max(1e-3) };
     let share = spec.mechanism_delta.interval() / level.interval();
     if !(share.hi() < 1.0) {
-        let needs =
-            format!("it is too much of the delta of {} at which the reading holds; set less aside", spec.at_delta);
-        return Err(Error::parameter("mechanism_delta", spec.mechanism_delta, needs));
+        let whole = format!("the delta of {} at which the reading holds", spec.at_delta);
+        return Err(too_much(spec, format!("it is too much of {whole}; set less aside")));
     }
     // Rounded up and a little more, so that what basic needs exactly is surely there.
     let shift = core_math::log1p(rate) - core_math::log1p(-share.hi());
-    Amount::at_least(shift * (1.0 + 1e-12) + 1e-15).and_then(|shift| shift.significant_up(6)).ok_or_else(|| {
-        Error::parameter("mechanism_delta", spec.mechanism_delta, "the slack is too large; set less aside")
-    })
+    let shift = Amount::at_least(shift * (1.0 + 1e-12) + 1e-15).and_then(|shift| shift.significant_up(6));
+    shift.ok_or_else(|| too_much(spec, "the slack is too large; set less aside"))
+}
+
+/// What is set aside for the mechanisms is too much.
+fn too_much(spec: &OdometerSpec, needs: impl Into<String>) -> Error {
+    Error::parameter("mechanism_delta", spec.mechanism_delta, needs)
 }

@@ -1,70 +1,50 @@
 //! Odometers as they are stored.
 
-use serde::de::Error as _;
-use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::renyi_mixture::{Divergence, Divergences, WIDE};
 use super::{Moments, Odometer, OdometerSpec, Sums};
 use crate::amount::FineAmount;
 use crate::error::Error;
-use crate::filter::StateVersion;
+use crate::version::StateVersion;
 
-/// An odometer as it is stored: its sums are integers, equal on every machine.
+/// The fields of a stored [`Odometer`], before they are checked. Its sums are integers, equal on every machine.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
-    #[serde(rename = "version")]
-    _version: StateVersion,
+pub(super) struct Stored {
+    version: StateVersion,
     spec: OdometerSpec,
     sums: Sums,
 }
 
-impl Serialize for Odometer {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut stored = serializer.serialize_struct("Odometer", 3)?;
-        stored.serialize_field("version", &StateVersion)?;
-        stored.serialize_field("spec", &self.spec)?;
-        stored.serialize_field("sums", &self.sums)?;
-        stored.end()
-    }
-}
+impl TryFrom<Stored> for Odometer {
+    type Error = Error;
 
-impl<'de> Deserialize<'de> for Odometer {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Stored { spec, sums, .. } = Stored::deserialize(deserializer)?;
-        let read = || {
-            let fresh = Odometer::new(spec)?;
-            let alike = match (&sums.moments, &fresh.sums.moments) {
-                (Moments::None, Moments::None) => true,
-                (Moments::Renyi(stored), Moments::Renyi(fresh)) => {
-                    stored.check_count(fresh)?;
-                    true
-                }
-                (Moments::Martingale(stored), Moments::Martingale(fresh)) => {
-                    stored.leaks.set_aside() == fresh.leaks.set_aside()
-                }
-                _ => false,
-            };
-            match alike {
-                true => Ok(Odometer { sums, ..fresh }),
-                false => Err(Error::state("the stored odometer state does not belong to its rule")),
+    fn try_from(Stored { version, spec, sums }: Stored) -> Result<Odometer, Error> {
+        let fresh = Odometer::new(spec)?;
+        let alike = match (&sums.moments, &fresh.sums.moments) {
+            (Moments::None, Moments::None) => true,
+            (Moments::Renyi(Divergences(stored)), Moments::Renyi(Divergences(fresh))) => {
+                require_count(stored.len(), fresh.len())?;
+                true
             }
+            (Moments::Martingale(stored), Moments::Martingale(fresh)) => stored.leaks.limit == fresh.leaks.limit,
+            _ => false,
         };
-        read().map_err(D::Error::custom)
+        match alike {
+            true => Ok(Odometer { version, sums, ..fresh }),
+            false => Err(Error::text("the stored odometer state does not belong to its rule")),
+        }
     }
 }
 
-impl Divergences {
-    /// Whether these are as many as those of an odometer of the same specification.
-    fn check_count(&self, fresh: &Divergences) -> Result<(), Error> {
-        let (found, wanted) = (self.0.len(), fresh.0.len());
-        if found == wanted {
-            return Ok(());
-        }
-        let scale = if wanted == WIDE { "without" } else { "with" };
-        Err(Error::state(format!("a Rényi mixture {scale} a scale has {wanted} sums; the stored state has {found}")))
+/// A mixture has one sum for each order.
+fn require_count(found: usize, wanted: usize) -> Result<(), Error> {
+    if found == wanted {
+        return Ok(());
     }
+    let scale = if wanted == WIDE { "without" } else { "with" };
+    Err(Error::text(format!("a Rényi mixture {scale} a scale has {wanted} sums; the stored state has {found}")))
 }
 
 impl Serialize for Divergences {

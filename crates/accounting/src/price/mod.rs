@@ -23,11 +23,14 @@ use crate::numeric::Interval;
 /// A Rényi order α > 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
-    alpha: Interval,
-    above_one: Interval,
-    /// The whole part of α, and the rest: a price that is known at whole orders may differ greatly between two of them.
-    whole: f64,
-    part: Interval,
+    /// α.
+    pub(crate) alpha: Interval,
+    /// α − 1.
+    pub(crate) above_one: Interval,
+    /// The largest whole order n that is not above α. A price that is known at whole orders may differ greatly between two of them.
+    pub(crate) whole: f64,
+    /// α − n, from 0 to 1.
+    pub(crate) part: Interval,
 }
 
 impl Order {
@@ -41,26 +44,6 @@ impl Order {
     pub(crate) fn above_one_by(above_one: Amount) -> Order {
         let (below, part) = above_one.whole_and_part();
         Order { whole: below as f64 + 1.0, part: part.interval(), ..Order::above_one(above_one.interval()) }
-    }
-
-    /// α.
-    pub(crate) fn alpha(&self) -> Interval {
-        self.alpha
-    }
-
-    /// α − 1.
-    pub(crate) fn minus_one(&self) -> Interval {
-        self.above_one
-    }
-
-    /// The largest whole order n that is not above α.
-    pub(crate) fn whole(&self) -> f64 {
-        self.whole
-    }
-
-    /// α − n, from 0 to 1.
-    pub(crate) fn part(&self) -> Interval {
-        self.part
     }
 }
 

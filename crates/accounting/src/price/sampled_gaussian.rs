@@ -38,13 +38,13 @@ const NEGLIGIBLE: f64 = 1e-14;
 /// D_α of one step at rate q, 0 < q ≤ 1, and noise σ > 0. Only the upper end is proven.
 pub(crate) fn renyi(order: &Order, rate: Interval, sigma: Interval) -> Interval {
     let inverse_variance = (Interval::ONE / sigma.square()).raised();
-    let without_sampling = order.alpha() * inverse_variance * 0.5;
-    if rate.hi() >= 1.0 || order.whole() >= LARGEST_ORDER {
+    let without_sampling = order.alpha * inverse_variance * 0.5;
+    if rate.hi() >= 1.0 || order.whole >= LARGEST_ORDER {
         return without_sampling;
     }
     let moment = Moment::new(order, rate.raised(), inverse_variance);
-    let log_moment = if order.whole() < 2.0 { moment.log().min(moment.log_below_two(order)) } else { moment.log() };
-    (log_moment / order.minus_one()).min(without_sampling)
+    let log_moment = if order.whole < 2.0 { moment.log().min(moment.log_below_two(order)) } else { moment.log() };
+    (log_moment / order.above_one).min(without_sampling)
 }
 
 /// A_α for α = n + p, from q and 1/σ² that count as exact.
@@ -63,7 +63,7 @@ impl Moment {
     fn new(order: &Order, rate: Interval, inverse_variance: Interval) -> Moment {
         let rest = 1.0 - rate;
         let (odds, odds_against) = (rate / rest, rest / rate);
-        Moment { n: order.whole(), p: order.part().hi(), rate, odds, odds_against, inverse_variance }
+        Moment { n: order.whole, p: order.part.hi(), rate, odds, odds_against, inverse_variance }
     }
 
     /// ln A_α at most.
@@ -76,8 +76,8 @@ impl Moment {
 
     /// ln A_α at most, for α < 2.
     fn log_below_two(&self, order: &Order) -> Interval {
-        let weight = order.alpha() * order.minus_one() / 6.0;
-        let bend = ((order.minus_one() - 1.0) * (-self.rate).ln_1p()).exp();
+        let weight = order.alpha * order.above_one / 6.0;
+        let bend = ((order.above_one - 1.0) * (-self.rate).ln_1p()).exp();
         (weight * (2.0 + bend) * self.rate.square() * self.inverse_variance.exp_m1()).ln_1p()
     }
 

@@ -3,7 +3,7 @@
 use crate::numeric::Interval;
 
 /// A term of the distribution: the number of ⊥ among the outcomes and its probability under b = 0.
-pub(super) struct Outcome {
+pub(super) struct BinomialTerm {
     /// How many of the k outcomes speak for b = 1; the loss is (k − 2·count)ε.
     pub(super) count: u64,
     pub(super) probability: Interval,
@@ -11,7 +11,7 @@ pub(super) struct Outcome {
 
 /// The probabilities of the counts that matter, and a bound on each side of what was left out.
 pub(super) struct Binomial {
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<BinomialTerm>,
     /// The probability of fewer ⊥ than any outcome listed: the largest losses.
     pub(super) below: f64,
     /// The probability of more.
@@ -32,43 +32,41 @@ impl Binomial {
         let mode = ((k + 1.0) * (odds.middle() / (1.0 + odds.middle()))).floor().clamp(0.0, k) as u64;
         let whole = |value: u64| Interval::around(value as f64, 1);
 
-        let mut left = Vec::new();
-        let mut term = Interval::ONE;
-        let mut below = 0.0;
-        for count in (0..mode).rev() {
-            let ratio = whole(count + 1) / (whole(rounds - count) * odds);
-            term = term * ratio;
-            if term.hi() < NEGLIGIBLE {
-                // Further terms fall faster than a geometric series of this ratio.
-                below = geometric(term.hi(), ratio.hi(), count + 1);
-                break;
-            }
-            left.push(Outcome { count, probability: term });
-        }
-        left.reverse();
-        left.push(Outcome { count: mode, probability: Interval::ONE });
-        let mut term = Interval::ONE;
-        let mut above = 0.0;
-        for count in mode + 1..=rounds {
-            let ratio = whole(rounds - count + 1) * odds / whole(count);
-            term = term * ratio;
-            if term.hi() < NEGLIGIBLE {
-                above = geometric(term.hi(), ratio.hi(), rounds - count + 1);
-                break;
-            }
-            left.push(Outcome { count, probability: term });
-        }
-        let listed = left.iter().fold(Interval::ZERO, |sum, outcome| sum + outcome.probability);
+        let ratio_down = |count: u64| whole(count + 1) / (whole(rounds - count) * odds);
+        let ratio_up = |count: u64| whole(rounds - count + 1) * odds / whole(count);
+        let (mut outcomes, below) = outwards(mode, |distance| mode - distance, ratio_down);
+        let (upper, above) = outwards(rounds - mode, |distance| mode + distance, ratio_up);
+        outcomes.reverse();
+        outcomes.push(BinomialTerm { count: mode, probability: Interval::ONE });
+        outcomes.extend(upper);
+
+        let listed = outcomes.iter().fold(Interval::ZERO, |sum, outcome| sum + outcome.probability);
         let total = listed + Interval::between(0.0, below + above);
-        for outcome in &mut left {
+        for outcome in &mut outcomes {
             outcome.probability = outcome.probability / total;
         }
         let scaled = |rest: f64| (Interval::point(rest) / total).hi();
-        Binomial { outcomes: left, below: scaled(below), above: scaled(above) }
+        Binomial { outcomes, below: scaled(below), above: scaled(above) }
     }
 }
 
-/// At least the sum of so many terms from this one on, each at most `ratio` times the one before.
+/// The terms on one side of the largest, each a ratio times the one before, and at least the sum of those left out.
+fn outwards(number: u64, count_at: impl Fn(u64) -> u64, ratio: impl Fn(u64) -> Interval) -> (Vec<BinomialTerm>, f64) {
+    let (mut terms, mut term) = (Vec::new(), Interval::ONE);
+    for distance in 1..=number {
+        let count = count_at(distance);
+        let ratio = ratio(count);
+        term = term * ratio;
+        if term.hi() < NEGLIGIBLE {
+            // Further terms fall faster than a geometric series of this ratio.
+            return (terms, geometric(term.hi(), ratio.hi(), number - distance + 1));
+        }
+        terms.push(BinomialTerm { count, probability: term });
+    }
+    (terms, 0.0)
+}
+
+/// At least the sum of a number of terms from this one on, each at most `ratio` times the one before.
 fn geometric(first: f64, ratio: f64, terms: u64) -> f64 {
     let bound = if ratio < 0.999 { first / (1.0 - ratio) } else { first * terms as f64 };
     bound * 1.000_001

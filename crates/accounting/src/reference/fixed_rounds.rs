@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::filter::Count;
 use crate::numeric::{Interval, largest_count_where, smallest_float_where};
 
-/// So many rounds of the same (ε, δ)-DP cost.
+/// A number of rounds of the same (ε, δ)-DP cost.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedRounds {
     epsilon: Amount,
@@ -18,14 +18,12 @@ pub struct FixedRounds {
 }
 
 impl FixedRounds {
-    /// Up to so many rounds the optimum is computed.
+    /// The most rounds for which the optimum is computed.
     pub const MOST: u64 = 1_000_000_000;
 
-    /// So many rounds of a cost; an error if it has no finite ε.
+    /// A number of rounds of a cost; an error if it has no finite ε.
     pub fn new(cost: &Cost, rounds: u64) -> Result<FixedRounds, Error> {
-        let Some(epsilon) = cost.epsilon() else {
-            return Err(super::about_epsilon_alone(cost));
-        };
+        let epsilon = super::epsilon_of(cost)?;
         if rounds > FixedRounds::MOST {
             return Err(Error::parameter("rounds", rounds, format!("at most {} are computed", FixedRounds::MOST)));
         }

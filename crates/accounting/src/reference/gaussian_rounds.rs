@@ -6,7 +6,7 @@ use crate::budget::Budget;
 use crate::filter::Count;
 use crate::numeric::normal;
 
-/// So many rounds of a continuous Gaussian.
+/// A number of rounds of a continuous Gaussian.
 #[derive(Clone, Copy, Debug)]
 pub struct GaussianRounds {
     mu: Amount,
@@ -14,7 +14,7 @@ pub struct GaussianRounds {
 }
 
 impl GaussianRounds {
-    /// So many rounds of μ-GDP.
+    /// A number of rounds of μ-GDP.
     pub fn new(mu: Amount, rounds: u64) -> GaussianRounds {
         GaussianRounds { mu, rounds }
     }

@@ -34,7 +34,7 @@ enum Losses {
     Grid { first: f64, step: f64, probabilities: Vec<f64>, beyond: f64 },
 }
 
-/// Up to so many outcomes the sum is taken as it stands.
+/// The most outcomes of which the sum is taken as it stands.
 const EXACT_OUTCOMES: u64 = 200_000;
 /// The cells of the grid, at the least: each group is rounded up by one of them, so that many groups need more.
 const CELLS: usize = 1 << 15;
@@ -48,9 +48,7 @@ impl MixedRounds {
             Err(at) => list.insert(at, (amount, 1)),
         };
         for cost in costs {
-            let Some(epsilon) = cost.epsilon() else {
-                return Err(super::about_epsilon_alone(cost));
-            };
+            let epsilon = super::epsilon_of(cost)?;
             if !epsilon.is_zero() {
                 add(&mut groups, epsilon);
             }

@@ -21,8 +21,9 @@ pub use fixed_rounds::FixedRounds;
 pub use gaussian_rounds::GaussianRounds;
 pub use mixed_rounds::MixedRounds;
 
+use crate::amount::Amount;
 use crate::cost::Cost;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// An ε or a δ that holds only if every parameter was fixed before the first answer.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -35,7 +36,8 @@ impl FixedInAdvance {
     }
 }
 
-/// These theorems are about (ε, δ)-DP.
-fn about_epsilon_alone(cost: &Cost) -> Error {
-    Error::unsupported("fixed in advance", cost)
+/// The ε of a cost. These theorems are about (ε, δ)-DP, so a cost without one is an error.
+fn epsilon_of(cost: &Cost) -> Result<Amount, Error> {
+    let without = || Error::new(ErrorKind::UnsupportedCost { rule: "fixed in advance", cost: *cost });
+    cost.epsilon().ok_or_else(without)
 }

@@ -75,7 +75,8 @@ fn a_cost_without_a_theorem_is_an_error_that_names_the_rule_that_has_one() {
                 Ok(()) => assert_eq!(rule, OdometerRule::RenyiMixture),
                 Err(error) => {
                     assert!(
-                        error.is_unsupported_cost() && error.to_string().contains("renyi; odometers: renyi-mixture"),
+                        matches!(error.kind(), ErrorKind::UnsupportedCost { .. })
+                            && error.to_string().contains("renyi; odometers: renyi-mixture"),
                         "{error}"
                     );
                     assert_eq!(odometer, before);

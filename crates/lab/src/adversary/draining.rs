@@ -1,8 +1,9 @@
 //! The draining adversary: many small costs, then a large one on what is left.
 
 use super::Adversary;
-use crate::games::{Decides, View};
+use crate::games::Decides;
 use crate::mechanism::Mechanism;
+use crate::view::View;
 
 /// Plays the small mechanism for as long as the large one would still fit afterwards, then the large one, then small ones again while
 /// they fit: it looks for a rule that counts small costs too cheaply, or prices a large one by what was spent before.
@@ -30,49 +31,48 @@ impl<F: Decides + Clone> Draining<F> {
         Draining { filter, small, large, stage: Stage::Draining }
     }
 
-    /// The filter after a mechanism; nothing if it is not admitted.
-    fn after(filter: &F, mechanism: &Mechanism) -> Option<F> {
-        let mut filter = filter.clone();
-        filter.admits(mechanism.cost()).unwrap_or(false).then_some(filter)
+    /// Plays a mechanism; nothing if the filter does not admit it.
+    fn play(&mut self, mechanism: Mechanism) -> Option<Mechanism> {
+        self.filter = after(&self.filter, &mechanism)?;
+        Some(mechanism)
     }
 }
 
 impl<F: Decides + Clone> Adversary for Draining<F> {
     fn next(&mut self, _view: &View) -> Option<Mechanism> {
+        let (small, large) = (self.small, self.large);
         if self.stage == Stage::Draining {
-            let drained = Draining::after(&self.filter, &self.small);
-            if let Some(drained) = drained.filter(|drained| Draining::after(drained, &self.large).is_some()) {
-                self.filter = drained;
-                return Some(self.small);
+            if after(&self.filter, &small).is_some_and(|drained| after(&drained, &large).is_some()) {
+                return self.play(small);
             }
             self.stage = Stage::Filling;
-            if let Some(filter) = Draining::after(&self.filter, &self.large) {
-                self.filter = filter;
-                return Some(self.large);
+            if let Some(large) = self.play(large) {
+                return Some(large);
             }
         }
         if self.stage == Stage::Done {
             return None;
         }
-        match Draining::after(&self.filter, &self.small) {
-            Some(filter) => {
-                self.filter = filter;
-                Some(self.small)
-            }
-            None => {
-                self.stage = Stage::Done;
-                Some(self.large)
-            }
-        }
+        self.play(small).or_else(|| {
+            self.stage = Stage::Done;
+            Some(large)
+        })
     }
+}
+
+/// The filter after a mechanism; nothing if it is not admitted.
+pub(super) fn after<F: Decides + Clone>(filter: &F, mechanism: &Mechanism) -> Option<F> {
+    // A refusal may change a filter too (one that is set to stop), so each question goes to a copy.
+    let mut filter = filter.clone();
+    filter.admits(mechanism.cost()).unwrap_or(false).then_some(filter)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::games::PrivacyFilterComp;
-    use crate::mechanism::World;
     use crate::random::Run;
+    use crate::world::World;
     use taximeter_accounting::{Amount, Budget, Filter, FilterRule, FilterSpec, OnHalt};
 
     #[test]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::Adversary;
-use crate::games::View;
 use crate::mechanism::Mechanism;
+use crate::view::View;
 
 /// Plays a list of mechanisms and does not look at the answers.
 #[derive(Clone, Debug)]

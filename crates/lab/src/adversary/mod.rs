@@ -36,8 +36,8 @@ pub use random::Random;
 pub use stopping_time::StoppingTime;
 pub use turning::Turning;
 
-use crate::games::View;
 use crate::mechanism::Mechanism;
+use crate::view::View;
 
 /// Chooses the next mechanism.
 ///

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Adversary;
-use crate::games::View;
 use crate::mechanism::Mechanism;
 use crate::random::Generator;
+use crate::view::View;
 
 /// Plays mechanisms drawn from a menu and stops with a given probability before each round.
 #[derive(Debug)]

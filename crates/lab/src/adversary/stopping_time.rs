@@ -2,8 +2,8 @@
 
 use super::Adversary;
 use crate::boundary::{Boundary, Sides};
-use crate::games::View;
 use crate::mechanism::Mechanism;
+use crate::view::View;
 
 /// Plays one mechanism over and over and stops when the loss first crosses a boundary: it waits for bad luck and then makes sure
 /// that nothing dilutes it.
@@ -37,8 +37,8 @@ impl Adversary for StoppingTime {
 mod tests {
     use super::*;
     use crate::games::AdaptParamComp;
-    use crate::mechanism::World;
     use crate::random::Run;
+    use crate::world::World;
     use taximeter_accounting::Amount;
 
     #[test]

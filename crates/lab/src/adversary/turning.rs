@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use super::Adversary;
-use crate::games::{Round, View};
 use crate::mechanism::Mechanism;
+use crate::view::{Round, View};
 
 /// Plays one thing after a loss that is good for the attack, another after a bad one.
 #[derive(Clone, Debug)]

@@ -42,10 +42,7 @@ impl Rule {
 
     /// Whether the rule promises what the adversary tries to break.
     pub fn claims(self, objective: Objective) -> bool {
-        match objective {
-            Objective::Dp => true,
-            Objective::Pointwise => matches!(self, Rule::Filter(FilterRule::Basic | FilterRule::Advanced)),
-        }
+        objective == Objective::Dp || matches!(self, Rule::Filter(rule) if rule.is_pointwise())
     }
 }
 
@@ -176,7 +173,6 @@ pub fn range(budget: &Budget, grid: &Grid, states: usize) -> Range {
     let steps = |value: f64| (value / h).ceil();
     // No path has more charges than there are states.
     let most = (states as f64 * largest).min(1e9);
-    let high = (steps(epsilon + 8.0 * deviation) + 4.0 * largest).min(most);
-    let low = (steps(8.0 * deviation + epsilon) + 4.0 * largest).min(most);
-    Range { low: -(low as i64) - 1, high: high as i64 + 1 }
+    let high = (steps(epsilon + 8.0 * deviation) + 4.0 * largest).min(most) as i64 + 1;
+    Range { low: -high, high }
 }

@@ -13,7 +13,7 @@ use super::filters::Rule;
 use super::graph::StateGraph;
 use super::grid::Grid;
 use super::solver::End;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 
 /// The states of a rule on a grid, for one end. A state that is not a lattice is cut into about `cells` cells.
 pub fn graph(rule: Rule, budget: &Budget, grid: &Grid, end: End, cells: usize) -> Result<StateGraph, Error> {
@@ -68,7 +68,7 @@ const MOST_STATES: u64 = 1 << 24;
 const MOST_CELLS: u128 = 1 << 28;
 
 pub(crate) fn too_fine() -> Error {
-    Error::new(ErrorKind::GridTooFine)
+    Error::GridTooFine
 }
 
 /// A rule that adds up prices, from the numbers that a filter shows: the price of each move in cells, rounded for one end.

@@ -57,28 +57,16 @@ pub fn stopping_time(epsilon: Amount, readings: &Boundary, mut tell: impl FnMut(
         let within = i128::from(multiples_within(epsilon, readings.after(played)));
         let round = played as i128;
         let most = (round + within).div_euclid(2);
-        while let Some(&mass) = alive.last() {
-            if i128::from(first) + alive.len() as i128 - 1 > most {
-                above += mass;
-            } else if mass < NEGLIGIBLE {
-                dropped += mass;
-            } else {
-                break;
-            }
+        while let Some(&mass) = alive.last()
+            && leaves(mass, i128::from(first) + alive.len() as i128 - 1 > most, &mut above, &mut dropped)
+        {
             alive.pop();
         }
         let least = (round - within + 1).div_euclid(2);
-        let mut gone = 0;
-        for (cell, &mass) in alive.iter().enumerate() {
-            if i128::from(first) + (cell as i128) < least {
-                below += mass;
-            } else if mass < NEGLIGIBLE {
-                dropped += mass;
-            } else {
-                break;
-            }
-            gone = cell + 1;
-        }
+        let is_gone = |&(cell, &mass): &(usize, &f64)| {
+            leaves(mass, i128::from(first) + (cell as i128) < least, &mut below, &mut dropped)
+        };
+        let gone = alive.iter().enumerate().take_while(is_gone).count();
         alive.drain(..gone);
         first += gone as u64;
         let roundings = 4.0 * round as f64;
@@ -87,6 +75,15 @@ pub fn stopping_time(epsilon: Amount, readings: &Boundary, mut tell: impl FnMut(
         tell(played, violation);
     }
     violation
+}
+
+/// Whether a cell is followed no further: its loss is outside of the reading, or its mass is too small to matter.
+fn leaves(mass: f64, is_outside: bool, outside: &mut f64, dropped: &mut f64) -> bool {
+    if !is_outside && mass >= NEGLIGIBLE {
+        return false;
+    }
+    *(if is_outside { outside } else { dropped }) += mass;
+    true
 }
 
 /// The largest n with nε ≤ reading; −1 if the reading is negative.

@@ -24,8 +24,10 @@ use std::sync::Arc;
 use crate::boundary::{Boundary, Sides};
 use crate::error::Error;
 use crate::games::Nature;
-use crate::mechanism::{Mechanism, Outcome, World, log_add};
+use crate::law::log_add;
+use crate::mechanism::Mechanism;
 use crate::random::Generator;
+use crate::world::{Observation, World};
 
 /// A proven bound is raised by this much, against the rounding of its own evaluation and of the weights.
 const ROUNDING: f64 = 1.0 + 1e-9;
@@ -174,7 +176,7 @@ impl TiltedNature {
 }
 
 impl Nature for TiltedNature {
-    fn answer(&mut self, mechanism: &Mechanism) -> Outcome {
+    fn answer(&mut self, mechanism: &Mechanism) -> Observation {
         let outcome = mechanism.sample_tilted(self.world, self.chosen, &mut self.noise);
         let loss = outcome.loss.towards(self.world).value();
         // Given a leak or not, the answer has the tilted law; the leak itself is as likely under every tilt.
@@ -227,9 +229,10 @@ fn smallest_of_convex(function: impl Fn(f64) -> f64) -> f64 {
 mod tests {
     use super::*;
     use crate::adversary::{Fixed, StoppingTime, Turning};
-    use crate::games::{AdaptParamComp, View};
+    use crate::games::AdaptParamComp;
     use crate::monte_carlo::{Estimate, Experiment, Plan, Sampling};
     use crate::random::Run;
+    use crate::view::View;
     use taximeter_accounting::Amount;
 
     fn response(epsilon: &str) -> Mechanism {

@@ -17,7 +17,7 @@ pub use experiment::{Experiment, Sampling};
 pub use importance::{TiltedNature, Tilts};
 pub use interval::{clopper_pearson, empirical_bernstein};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::random::Run;
 use moments::Moments;
 
@@ -120,7 +120,7 @@ pub fn bounded_mean(
         for index in runs {
             let value = value(Run { seed: plan.seed, index })?;
             if !(value >= 0.0 && value <= bound) {
-                return Err(Error::new(ErrorKind::OutOfBound { run: index, value, bound }));
+                return Err(Error::OutOfBound { run: index, value, bound });
             }
             whole.add(value);
             cut.add(value.min(clip));

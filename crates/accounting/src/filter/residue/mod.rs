@@ -46,8 +46,14 @@ impl Residue {
         Ok(Residue { epsilon, start, left: start, reach: Some(Amount::ZERO) })
     }
 
+    /// Counts `times` charges one by one; nothing, and no change, if the filter halts.
+    pub(crate) fn charge(&mut self, cost: &Cost, times: u64) -> Option<()> {
+        *self = (0..times).try_fold(*self, |state, _| state.after(cost))?;
+        Some(())
+    }
+
     /// The state after a charge; nothing if the filter halts.
-    pub(crate) fn after(&self, cost: &Cost) -> Option<Residue> {
+    fn after(&self, cost: &Cost) -> Option<Residue> {
         let (left, reach) = match cost {
             Cost::Gaussian { mu } if mu.is_zero() => (self.left, self.reach),
             Cost::Gaussian { mu } => (self.left.checked_sub(mu.square())?, None),
@@ -73,14 +79,22 @@ impl Residue {
         if bound > EXACT_COUNTS {
             return Count::at_least(bound);
         }
+        match self.fit_up_to(cost, EXACT_COUNTS + 1) {
+            (count, _) if count <= EXACT_COUNTS => Count::exactly(count),
+            (count, _) => Count::at_least(count),
+        }
+    }
+
+    /// How many charges of a cost fit, counted one by one up to `most`, and the state after them.
+    fn fit_up_to(&self, cost: &Cost, most: u64) -> (u64, Residue) {
         let mut state = *self;
-        for count in 0..=EXACT_COUNTS {
+        for count in 0..most {
             match state.after(cost) {
                 Some(after) => state = after,
-                None => return Count::exactly(count),
+                None => return (count, state),
             }
         }
-        Count::at_least(EXACT_COUNTS + 1)
+        (most, state)
     }
 
     /// A number of ε-DP charges that surely fit, in a few steps: by basic composition, or by a bound on the price.
@@ -95,7 +109,7 @@ impl Residue {
             None => self.left.count_of(cost.size().square()) >= times,
             Some(epsilon) if epsilon.is_zero() || self.count_at_least(epsilon) >= times => true,
             Some(_) if times > EXACT_COUNTS => false,
-            Some(_) => (0..times).try_fold(*self, |state, _| state.after(cost)).is_some(),
+            Some(_) => { *self }.charge(cost, times).is_some(),
         }
     }
 
@@ -147,15 +161,10 @@ impl Residue {
 
     /// How many charges fit, counting on until twice as many, with the share of the last one that is left over.
     fn count_up_to(&self, cost: &Cost, times: u64) -> f64 {
-        let mut state = *self;
-        for count in 0..times {
-            match state.after(cost) {
-                Some(after) => state = after,
-                None => return count as f64,
-            }
+        match self.fit_up_to(cost, times) {
+            (count, _) if count < times => count as f64,
+            (_, state) => times as f64 + state.left.interval().middle() / cost.size().square().interval().middle(),
         }
-        let square = cost.size().square().interval().middle();
-        times as f64 + state.left.interval().middle() / square
     }
 
     /// The share of V that is spent; without one, of ε_g. For showing.

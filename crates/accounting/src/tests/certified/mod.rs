@@ -21,7 +21,7 @@ use crate::amount::Amount;
 
 /// How many inputs are drawn for a bound.
 const INPUTS: u32 = 100_000;
-/// One input of so many is checked in `dashu` as well.
+/// One input of this number is checked in `dashu` as well.
 const SLOW_EVERY: u32 = 1000;
 /// How far a bound may be from the truth, as a share of it.
 const CLOSE: f64 = 1e-9;
@@ -49,7 +49,7 @@ fn certify<Input: Debug>(
     }
 }
 
-/// A bound rounded up: not below the truth, and above it by at most 10⁻⁹ of it and so many units of 10⁻⁶⁰.
+/// A bound rounded up: not below the truth, and above it by at most 10⁻⁹ of it and a few units of 10⁻⁶⁰.
 fn just_above<R: Real>(ours: R, truth: R, units: u64) -> Outcome {
     let gap = ours.clone() - truth.clone();
     let size = if truth < R::zero() { -truth.clone() } else { truth.clone() };
@@ -62,7 +62,7 @@ fn just_above<R: Real>(ours: R, truth: R, units: u64) -> Outcome {
     Ok(())
 }
 
-/// A limit rounded down: not above the truth, and below it by at most 10⁻⁹ of it and so many units of 10⁻⁶⁰.
+/// A limit rounded down: not above the truth, and below it by at most 10⁻⁹ of it and a few units of 10⁻⁶⁰.
 fn just_below<R: Real>(ours: R, truth: R, units: u64) -> Outcome {
     just_above(-ours, -truth, units)
 }
@@ -79,7 +79,7 @@ fn at_the_edge<R: Real>(solution: R, further: R, holds: impl Fn(R) -> bool) -> O
     Ok(())
 }
 
-/// So many units of 10⁻⁶⁰.
+/// A number of units of 10⁻⁶⁰.
 fn unit<R: Real>(units: u64) -> R {
     R::units(units.into(), 60)
 }

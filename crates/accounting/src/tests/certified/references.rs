@@ -6,7 +6,7 @@ use crate::cost::Cost;
 use crate::reference::{FixedRounds, MixedRounds};
 use crate::tests::high_precision::{self as truth, Exact, Real, Wide};
 
-/// A level ε_g counts as known to so many digits: where a loss is that close to it, the excess has none.
+/// A level ε_g counts as known to this number of digits: where a loss is that close to it, the excess has none.
 const LEVEL: f64 = 1e-13;
 
 #[derive(Debug)]

@@ -22,7 +22,7 @@ fn check(name: &str, at: f64, digits: i32, wide: Wide, expected: Exact) {
     assert!(size <= allowed, "{name} at {at:e} differs by {:e}", size.to_f64());
 }
 
-/// A function in both arithmetics, at numbers of so many decades and of either sign.
+/// A function in both arithmetics, at numbers of many decades and of either sign.
 fn compare(
     name: &str,
     decades: (f64, f64),

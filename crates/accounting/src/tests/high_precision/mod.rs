@@ -33,7 +33,7 @@ pub(crate) trait Real:
     fn from_f64(value: f64) -> Self;
     /// A whole number, exactly.
     fn whole(value: u64) -> Self;
-    /// So many units of 10⁻³⁰ or 10⁻⁶⁰.
+    /// A number of units of 10⁻³⁰ or 10⁻⁶⁰.
     fn units(units: U256, places: u32) -> Self;
     fn to_f64(&self) -> f64;
     fn sqrt(&self) -> Self;
@@ -74,10 +74,10 @@ pub(crate) trait Real:
     }
 }
 
-/// Beyond so many standard deviations a tail, below e^{−10¹¹}, counts as nothing.
+/// Beyond this number of standard deviations a tail, below e^{−10¹¹}, counts as nothing.
 const NO_TAIL_BEYOND: f64 = 1e6;
 
-/// How many terms of 1/(z + 1/(z + 2/(z + …))) give so many digits: the n-th brings the error down by about
+/// How many terms of 1/(z + 1/(z + 2/(z + …))) give the digits that are wanted: the n-th brings the error down by about
 /// (√(4n + z²) − z)/(√(4n + z²) + z).
 fn fraction_terms(z: f64, digits: f64) -> u64 {
     let (mut terms, mut log) = (1, 0.0);

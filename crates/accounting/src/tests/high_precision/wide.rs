@@ -88,7 +88,7 @@ impl Wide {
         key(self).cmp(&key(other)).then_with(|| self.limbs.iter().rev().cmp(other.limbs.iter().rev()))
     }
 
-    /// The limbs moved down by so many bits.
+    /// The limbs shifted down by a number of bits.
     fn lowered(&self, by: i64) -> [u64; LIMBS] {
         let mut lowered = [0; LIMBS];
         if by < BITS {

@@ -5,7 +5,7 @@ use std::ops::{Add, Div, Mul, Sub};
 use super::Interval;
 
 /// Plain floating point, to search with, or an [`Interval`], to prove with: a formula is written once for both.
-pub(crate) trait Number:
+pub(crate) trait Scalar:
     Copy
     + Add<Output = Self>
     + Sub<Output = Self>
@@ -33,16 +33,16 @@ pub(crate) trait Number:
     fn not_negative(self) -> Self;
 }
 
-macro_rules! number {
+macro_rules! scalar {
     ($type:ident { $($name:ident = $function:expr),* } $($rest:tt)*) => {
-        impl Number for $type {
+        impl Scalar for $type {
             $(fn $name(self) -> $type { $function(self) })*
             $($rest)*
         }
     };
 }
 
-number! {
+scalar! {
     f64 {
         sqrt = f64::sqrt, exp = core_math::exp, exp_m1 = core_math::expm1, cosh = core_math::cosh, erfc = core_math::erfc,
         square = |value: f64| value * value, not_negative = |value: f64| value.max(0.0)
@@ -54,7 +54,7 @@ number! {
     fn hi(self) -> f64 { self }
 }
 
-number! {
+scalar! {
     Interval {
         sqrt = Interval::sqrt, exp = Interval::exp, exp_m1 = Interval::exp_m1, cosh = Interval::cosh, erfc = Interval::erfc,
         square = Interval::square, not_negative = Interval::not_negative
