@@ -1,4 +1,4 @@
-//! Every way to declare a cost, as a flag and as JSON, with the examples of the table of kinds.
+//! The ways to declare a cost, as a flag and as JSON, with the examples of the table of kinds.
 
 use taximeter_accounting::{CostForm, CostKind, Number};
 
@@ -6,19 +6,19 @@ use crate::args::forms;
 
 /// A way to declare a cost.
 pub struct Way {
-    /// What people choose it by.
+    /// What the cost describes.
     pub title: String,
     /// The flags, with an example.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the documents are compared with it"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test compares the documents with it"))]
     pub flags: String,
     /// The JSON, with an example.
     pub json: String,
 }
 
-/// All ways, in the order of the table: with what must be given, and once more with what may be left out.
+/// All ways, in the order of the table: with the required numbers, and again with the optional ones.
 pub fn ways() -> impl Iterator<Item = Way> {
     forms().flat_map(|(kind, form)| {
-        // An object in JSON has all numbers.
+        // A JSON object has all numbers of its form.
         let is_direct = kind.direct_form().is_some_and(|direct| direct.name == form.name);
         let required: Vec<&Number> = form.required().collect();
         let optional = &form.numbers[required.len()..];

@@ -14,16 +14,15 @@ use crate::args::{BudgetArgs, FilterAndOdometerArgs};
 use crate::kinds::ways;
 use crate::output::{Failure, REFUSED, print, print_line, show_cost, show_count, show_number, show_share, tell};
 
-/// Decide and read, cost by cost, from standard input
+/// Read costs from standard input and print a decision and a reading for each
 ///
-/// Each line is a bare epsilon such as 0.05, or a cost in JSON. A line that starts with ? asks what would happen and charges
-/// nothing.
+/// Each line is an epsilon such as 0.05, or a cost in JSON. A line that starts with ? shows what would happen and charges nothing.
 #[derive(Args)]
 #[command(after_help = after_help())]
-pub struct Meter {
+pub struct MeterCommand {
     #[command(flatten)]
     budget: BudgetArgs,
-    /// Print one JSON document a line
+    /// Print one JSON document per line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -35,10 +34,10 @@ fn after_help() -> String {
     format!("Costs:\n{costs}\n\nExample: printf '0.05\\n? 0.9\\n0.02\\n' | taximeter meter --budget 1,1e-6")
 }
 
-/// A longer line is not a cost.
+/// The longest line that is read, in bytes. Any cost is much shorter.
 const LONGEST_LINE: u64 = 64 * 1024;
 
-impl Meter {
+impl MeterCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let mut ride = self.ride()?;
         tell(&ride.heading());
@@ -80,7 +79,7 @@ impl Meter {
     }
 }
 
-/// What a line says.
+/// A line of the input.
 struct Entry {
     declared: Declared,
     only_quote: bool,
@@ -88,7 +87,7 @@ struct Entry {
 
 fn parse(line: &[u8]) -> Result<Entry, String> {
     if line.len() as u64 > LONGEST_LINE {
-        return Err(format!("the line is longer than {LONGEST_LINE} bytes, and so not a cost"));
+        return Err(format!("the line is longer than {LONGEST_LINE} bytes"));
     }
     let text = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8 text".to_string())?.trim();
     let (text, only_quote) = match text.strip_prefix('?') {
@@ -102,7 +101,7 @@ fn parse(line: &[u8]) -> Result<Entry, String> {
     Ok(Entry { declared: declared.map_err(|error| error.to_string())?, only_quote })
 }
 
-/// A filter and an odometer under way.
+/// The filter and the odometer, with what was charged so far.
 struct Ride {
     filter: Filter,
     odometer: Odometer,
@@ -110,7 +109,7 @@ struct Ride {
     last_halted: bool,
 }
 
-/// What is said about a charge.
+/// The outcome of a charge.
 #[derive(Serialize)]
 struct Round {
     round: u64,
@@ -132,7 +131,7 @@ struct Round {
     filter_guarantee: String,
 }
 
-/// What is said about a cost that is only asked about.
+/// The outcome that a charge would have.
 #[derive(Serialize)]
 struct Quote {
     quote: Cost,
@@ -148,7 +147,7 @@ struct Quote {
 }
 
 impl Ride {
-    /// A cost that the odometer does not take moves neither meter.
+    /// Refuses a cost that the odometer does not take, before the filter charges it.
     fn check(&self, cost: &Cost) -> Result<(), Error> {
         match self.odometer.spec().rule().takes(cost.kind()) {
             true => Ok(()),
@@ -201,7 +200,7 @@ impl Ride {
         Ok(Quote { quote: cost, rounded_up, verdict, reason, count, at_least, fits })
     }
 
-    /// What is fixed for the ride, with every default.
+    /// The rules and their parameters, including defaults.
     fn heading(&self) -> String {
         let (filter, odometer) = (self.filter.spec(), self.odometer.spec());
         let aside = filter.budget.mechanism_delta();
@@ -231,7 +230,7 @@ impl Round {
     fn text(&self) -> String {
         let mark = if self.rounded_up { " (rounded up)" } else { "" };
         let cost = format!("{}{mark}", show_cost(&self.cost));
-        // At most eight significant digits; the rest is in the JSON.
+        // At most eight significant digits; the JSON has all.
         let sum = self.spent.epsilon.map_or("∞".to_string(), |sum| sum.significant(8).to_string());
         let mut text = format!(
             "{:>6}  {cost:<34}  {:<8}  {:>10}  {sum:>12}  {:>10}",

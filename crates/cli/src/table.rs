@@ -1,20 +1,20 @@
 //! Tables for people.
 
 /// Rows under headings, each column as wide as it needs.
-pub struct Table {
+pub struct TextTable {
     /// Headings, and whether a column is set flush right.
     columns: Vec<(String, bool)>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     /// Headings; one that starts with `>` stands over numbers, which are set flush right.
-    pub fn new(headings: &[impl AsRef<str>]) -> Table {
+    pub fn new(headings: &[impl AsRef<str>]) -> TextTable {
         let column = |heading: &dyn AsRef<str>| match heading.as_ref().strip_prefix('>') {
             Some(heading) => (heading.to_string(), true),
             None => (heading.as_ref().to_string(), false),
         };
-        Table { columns: headings.iter().map(|heading| column(heading)).collect(), rows: Vec::new() }
+        TextTable { columns: headings.iter().map(|heading| column(heading)).collect(), rows: Vec::new() }
     }
 
     /// Adds a row.
@@ -23,7 +23,7 @@ impl Table {
     }
 }
 
-impl std::fmt::Display for Table {
+impl std::fmt::Display for TextTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let width = |text: &str| text.chars().count();
         let widths: Vec<usize> = self
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let mut table = Table::new(&["rule", ">queries"]);
+        let mut table = TextTable::new(&["rule", ">queries"]);
         table.row(["basic", "100"]);
         table.row(["ε", "12,345"]);
         assert_eq!(table.to_string(), "rule   queries\n─────  ───────\nbasic      100\nε       12,345");

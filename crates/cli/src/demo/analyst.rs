@@ -1,11 +1,11 @@
-//! The analyst of the paper's Example 2: looks round cheaply, looks closer and spends more where the last answer is interesting, and
-//! goes on until nothing fits any more. What comes next depends on what was answered before.
+//! The analyst of the paper's Example 2: asks cheap questions about everything, spends more where an answer is interesting, and stops
+//! when nothing fits any more. Every question depends on the earlier answers.
 
 use super::population::DISTRICTS;
 
-/// A question and what the analyst offers for it.
+/// A question and the ε that the analyst pays for it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ask {
+pub struct DemoQuestion {
     pub sql: String,
     pub epsilon: &'static str,
     pub purpose: Purpose,
@@ -13,20 +13,20 @@ pub struct Ask {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// How many are sick, everywhere.
+    /// The number of sick people in all districts.
     Glance,
-    /// How many are sick in a district that looked bad.
+    /// Their number in a suspicious district.
     Closer(usize),
-    /// The same with less noise.
+    /// Their number in that district with less noise.
     Measure(usize),
-    /// Who is hit in a district with an outbreak.
+    /// Their occupations in a district with an outbreak.
     Who(usize),
-    /// How old they are.
+    /// Their average age in a district with an outbreak.
     Age(usize),
 }
 
-impl Ask {
-    /// What is done, in few words.
+impl DemoQuestion {
+    /// The question in a few words.
     pub fn text(&self) -> String {
         match self.purpose {
             Purpose::Glance => "glance at all districts".to_string(),
@@ -38,23 +38,24 @@ impl Ask {
     }
 }
 
-/// A glance costs little, and its noise is large; a measurement is what an outbreak is worth.
+/// A glance is cheap and has large noise; the analyst pays more for a suspicion.
 const GLANCE: &str = "0.01";
 const CLOSER: &str = "0.02";
 const MEASURE: &str = "0.05";
 
-/// More than twice the usual number: about 75 are sick in a district without an outbreak.
+/// A district without an outbreak has about 75 sick people; this is more than twice that number.
 const SUSPICIOUS: f64 = 200.0;
 
 #[derive(Default)]
 pub struct Analyst {
-    /// What comes before the next glance, the next one last.
-    plans: Vec<Ask>,
-    /// The dearest question that was refused; such are not asked again.
+    /// The questions to ask before the next glance; the last one is next.
+    plans: Vec<DemoQuestion>,
+    /// The cost of the last refused question. Equal or higher costs are not tried again.
     refused: Option<f64>,
     pub found: Vec<usize>,
-    /// The sum of what was counted in a district at a glance, and how often.
+    /// The sum of all glances for each district.
     pub glances: Vec<f64>,
+    /// The number of glances.
     pub rounds: u32,
 }
 
@@ -63,15 +64,15 @@ impl Analyst {
         Analyst { glances: vec![0.0; DISTRICTS], ..Analyst::default() }
     }
 
-    /// The next question; nothing when not even a glance is admitted.
-    pub fn next(&mut self) -> Option<Ask> {
-        let glance = Ask {
+    /// The next question; none when even a glance is refused.
+    pub fn next(&mut self) -> Option<DemoQuestion> {
+        let glance = DemoQuestion {
             sql: "SELECT district, COUNT(*) AS sick FROM people WHERE sick = TRUE GROUP BY district".to_string(),
             epsilon: GLANCE,
             purpose: Purpose::Glance,
         };
         let ask = self.plans.pop().unwrap_or(glance);
-        let affordable = |ask: &Ask| self.refused.is_none_or(|refused| price(ask) < refused);
+        let affordable = |ask: &DemoQuestion| self.refused.is_none_or(|refused| price(ask) < refused);
         match affordable(&ask) {
             true => Some(ask),
             false if price(&ask) <= price_of(GLANCE) => None,
@@ -79,20 +80,20 @@ impl Analyst {
         }
     }
 
-    /// After a refusal: what costs as much is not asked again.
-    pub fn refused(&mut self, ask: &Ask) {
+    /// Notes a refusal.
+    pub fn refused(&mut self, ask: &DemoQuestion) {
         self.refused = Some(price(ask));
     }
 
-    /// Chooses what to do from a noisy answer; says so if it is news.
-    pub fn hear(&mut self, ask: &Ask, values: &[f64]) -> Option<String> {
+    /// Chooses the next questions from a noisy answer. Returns news, if there are any.
+    pub fn hear(&mut self, ask: &DemoQuestion, values: &[f64]) -> Option<String> {
         match (ask.purpose, values) {
             (Purpose::Glance, counts) => {
                 self.rounds += 1;
                 for (sum, count) in self.glances.iter_mut().zip(counts) {
                     *sum += count;
                 }
-                // The noise of the glances so far averages out: the more there were, the fewer false alarms.
+                // The noise averages out over the glances: more glances give fewer false alarms.
                 let suspects = (0..DISTRICTS).filter(|district| {
                     !self.found.contains(district) && self.glances[*district] / f64::from(self.rounds) > SUSPICIOUS
                 });
@@ -111,12 +112,12 @@ impl Analyst {
             (Purpose::Measure(district), [count]) if *count > SUSPICIOUS => {
                 self.found.push(district);
                 self.found.sort_unstable();
-                self.plans.push(Ask {
+                self.plans.push(DemoQuestion {
                     sql: format!("SELECT AVG(age) FROM people WHERE sick = TRUE AND district = {district}"),
                     epsilon: MEASURE,
                     purpose: Purpose::Age(district),
                 });
-                self.plans.push(Ask {
+                self.plans.push(DemoQuestion {
                     sql: format!(
                         "SELECT occupation, COUNT(*) FROM people WHERE sick = TRUE AND district = {district} GROUP BY occupation"
                     ),
@@ -130,11 +131,15 @@ impl Analyst {
     }
 }
 
-fn sick_in(district: usize, epsilon: &'static str, purpose: Purpose) -> Ask {
-    Ask { sql: format!("SELECT COUNT(*) FROM people WHERE sick = TRUE AND district = {district}"), epsilon, purpose }
+fn sick_in(district: usize, epsilon: &'static str, purpose: Purpose) -> DemoQuestion {
+    DemoQuestion {
+        sql: format!("SELECT COUNT(*) FROM people WHERE sick = TRUE AND district = {district}"),
+        epsilon,
+        purpose,
+    }
 }
 
-fn price(ask: &Ask) -> f64 {
+fn price(ask: &DemoQuestion) -> f64 {
     price_of(ask.epsilon)
 }
 

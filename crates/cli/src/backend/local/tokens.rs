@@ -4,10 +4,10 @@ use taximeter_server::{TokenPlace, Tokens as Kept};
 use taximeter_service::{CreatedToken, NewToken, TokenDocument, TokenList, warning};
 
 use super::Local;
-use crate::office::Tokens;
+use crate::backend::TokenBackend;
 use crate::output::Failure;
 
-impl Tokens for Local {
+impl TokenBackend for Local {
     fn tokens(&self) -> Result<TokenList, Failure> {
         Ok(TokenList { tokens: self.kept()?.list()? })
     }
