@@ -78,9 +78,7 @@ impl CompareCommand {
             return Err(usage("--slack needs a part of delta set aside with --mechanism-delta"));
         }
         let level = OdometerLevel { at_delta, mechanism_delta, expected: expected(&cost, self.rounds, at_delta) };
-        let progress = Progress::new("comparing");
-        let comparison = self.compare(&cost, self.rounds, level, &|done| progress.share(done))?;
-        drop(progress);
+        let comparison = self.compare(&cost, self.rounds, level, &Progress::new("comparing").shares())?;
         if let Some(path) = &self.figure {
             self.draw(&cost, level, path)?;
         }
@@ -138,14 +136,10 @@ impl CompareCommand {
 
     /// Everything over the number of rounds.
     fn draw(&self, cost: &Cost, level: OdometerLevel, path: &std::path::Path) -> Result<(), Failure> {
-        let points = spread(1.0, self.rounds as f64, 40);
-        let progress = Progress::new("drawing");
         let mut comparisons = Vec::new();
-        for &rounds in &points {
+        for rounds in Progress::over("drawing", spread(1.0, self.rounds as f64, 40).into_iter()) {
             comparisons.push((rounds, self.compare(cost, rounds, level, &|_| {})?));
-            progress.share(comparisons.len() as f64 / points.len() as f64);
         }
-        drop(progress);
         let lines = |rows: fn(&Comparison) -> &[Row], kind: SeriesKind| -> Vec<Series> {
             let line = |at: usize| {
                 let value = |(rounds, comparison): &(u64, Comparison)| {

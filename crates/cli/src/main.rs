@@ -67,11 +67,11 @@ enum Command {
 
 /// The commands as the help shows them.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("First", &["demo"]),
+    ("Start here", &["demo"]),
     ("Data behind a budget", &["dataset", "ask"]),
     ("Without a ledger", &["plan", "compare", "meter"]),
-    ("Budgets that last", &["account", "charge", "quote", "history"]),
-    ("The ledger's keeper", &["verify", "export", "import", "ledger"]),
+    ("Accounts and charges", &["account", "charge", "quote", "history"]),
+    ("Ledger maintenance", &["verify", "export", "import", "ledger"]),
     ("For a team", &["serve", "token"]),
     ("Evidence", &["lab", "help"]),
 ];

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use taximeter_accounting::{Cost, Count, Declared, Error, Filter, FilterRule, Odometer, OnHalt, Reading, Verdict};
+use taximeter_accounting::{Cost, Count, Declared, Error, Filter, FilterRule, Odometer, OnHalt, Verdict};
 use taximeter_service::{BalanceDocument, Computed};
 
 use crate::advice;
@@ -158,36 +158,31 @@ impl Ride {
     fn charge(&mut self, Declared { cost, rounded: rounded_up }: Declared) -> Result<Round, Error> {
         let verdict = self.filter.charge(&cost)?;
         self.round += 1;
-        let mut round = Round {
+        self.last_halted = matches!(verdict, Verdict::Halt(_));
+        let (verdict, reason, fits) = match verdict {
+            Verdict::Continue => {
+                self.odometer.charge(&cost)?;
+                ("continue", None, None)
+            }
+            Verdict::Halt(refusal) => ("halt", Some(advice::refusal(&refusal)), Some(self.filter.largest(&cost, 1)?)),
+        };
+        let reading = self.odometer.reading();
+        let (set_aside, spent) = (self.odometer.spec().mechanism_delta, self.filter.spent());
+        Ok(Round {
             round: self.round,
             cost,
             rounded_up,
-            verdict: "continue",
-            reason: None,
-            fits: None,
-            spent: self.filter.spent().into(),
+            verdict,
+            reason,
+            fits,
+            spent: spent.into(),
             left: self.filter.left().into(),
             state: state(&self.filter),
-            reading: Computed(0.0),
-            reading_reason: None,
-            guarantee: String::new(),
+            reading: Computed(reading.printed()),
+            reading_reason: reading.unbounded.map(|why| advice::unbounded(why, set_aside, spent.delta)),
+            guarantee: reading.guarantee.to_string(),
             filter_guarantee: self.filter.guarantee(),
-        };
-        self.last_halted = matches!(verdict, Verdict::Halt(_));
-        match verdict {
-            Verdict::Continue => self.odometer.charge(&cost)?,
-            Verdict::Halt(refusal) => {
-                round.verdict = "halt";
-                round.reason = Some(advice::refusal(&refusal));
-                round.fits = Some(self.filter.largest(&cost, 1)?);
-            }
-        }
-        let reading = self.odometer.reading();
-        let Reading { unbounded, guarantee, .. } = reading;
-        let (set_aside, spent) = (self.odometer.spec().mechanism_delta, self.filter.spent().delta);
-        round.reading_reason = unbounded.map(|why| advice::unbounded(why, set_aside, spent));
-        (round.reading, round.guarantee) = (Computed(reading.printed()), guarantee.to_string());
-        Ok(round)
+        })
     }
 
     fn quote(&self, Declared { cost, rounded: rounded_up }: Declared) -> Result<Quote, Error> {

@@ -19,6 +19,17 @@ impl Progress {
         Progress { what, started: Instant::now(), bar: OnceCell::new() }
     }
 
+    /// A function that sets the share of the work that is done. The bar disappears when it is dropped.
+    pub fn shares(self) -> impl Fn(f64) {
+        move |done| self.share(done)
+    }
+
+    /// Yields the items, and shows the share that is done.
+    pub fn over<T>(what: &'static str, items: impl ExactSizeIterator<Item = T>) -> impl Iterator<Item = T> {
+        let (progress, total) = (Progress::new(what), items.len() as f64);
+        items.enumerate().inspect(move |(done, _)| progress.share(*done as f64 / total)).map(|(_, item)| item)
+    }
+
     /// Sets the share of the work that is done.
     pub fn share(&self, done: f64) {
         const PARTS: u64 = 1000;

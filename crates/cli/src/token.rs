@@ -53,7 +53,7 @@ Examples:
   taximeter token create alice --role analyst --account census/alice --dataset census --expires 30d
   taximeter token create board --role auditor --expires 2027-01-01")]
 pub struct TokenArgs {
-    /// The owner of the token: keys and stored answers belong to this name, and the journal records it
+    /// Who the token belongs to: keys and stored answers belong to this name, and the journal records it
     name: String,
     /// What the token allows
     #[arg(long, value_name = "ROLE", value_parser = roles())]

@@ -3,45 +3,60 @@
 
 use super::population::DISTRICTS;
 
-/// A question and the ε that the analyst pays for it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DemoQuestion {
-    pub sql: String,
-    pub epsilon: &'static str,
-    pub purpose: Purpose,
-}
-
+/// A question about the sick people. All but the first are about one district.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// The number of sick people in all districts.
+pub enum DemoQuestion {
+    /// Their number in every district.
     Glance,
     /// Their number in a suspicious district.
     Closer(usize),
     /// Their number in that district with less noise.
     Measure(usize),
-    /// Their occupations in a district with an outbreak.
-    Who(usize),
-    /// Their average age in a district with an outbreak.
+    /// Their occupations, after an outbreak was found.
+    Occupations(usize),
+    /// Their average age, after an outbreak was found.
     Age(usize),
 }
 
 impl DemoQuestion {
     /// The question in a few words.
-    pub fn text(&self) -> String {
-        match self.purpose {
-            Purpose::Glance => "glance at all districts".to_string(),
-            Purpose::Closer(district) => format!("look closer at district {district}"),
-            Purpose::Measure(district) => format!("measure district {district}"),
-            Purpose::Who(district) => format!("by occupation in district {district}"),
-            Purpose::Age(district) => format!("average age in district {district}"),
+    pub fn text(self) -> String {
+        match self {
+            DemoQuestion::Glance => "glance at all districts".to_string(),
+            DemoQuestion::Closer(district) => format!("look closer at district {district}"),
+            DemoQuestion::Measure(district) => format!("measure district {district}"),
+            DemoQuestion::Occupations(district) => format!("by occupation in district {district}"),
+            DemoQuestion::Age(district) => format!("average age in district {district}"),
         }
     }
-}
 
-/// A glance is cheap and has large noise; the analyst pays more for a suspicion.
-const GLANCE: &str = "0.01";
-const CLOSER: &str = "0.02";
-const MEASURE: &str = "0.05";
+    /// The ε that the analyst pays. A glance is cheap and has large noise; a suspicion is worth more.
+    pub fn epsilon(self) -> &'static str {
+        match self {
+            DemoQuestion::Glance => "0.01",
+            DemoQuestion::Closer(_) | DemoQuestion::Occupations(_) => "0.02",
+            DemoQuestion::Measure(_) | DemoQuestion::Age(_) => "0.05",
+        }
+    }
+
+    pub fn sql(self) -> String {
+        let select = |what: &str, district: usize, group: &str| {
+            format!("SELECT {what} FROM people WHERE sick = TRUE AND district = {district}{group}")
+        };
+        match self {
+            DemoQuestion::Glance => {
+                "SELECT district, COUNT(*) AS sick FROM people WHERE sick = TRUE GROUP BY district".to_string()
+            }
+            DemoQuestion::Closer(district) | DemoQuestion::Measure(district) => select("COUNT(*)", district, ""),
+            DemoQuestion::Occupations(district) => select("occupation, COUNT(*)", district, " GROUP BY occupation"),
+            DemoQuestion::Age(district) => select("AVG(age)", district, ""),
+        }
+    }
+
+    fn price(self) -> f64 {
+        self.epsilon().parse().unwrap_or(f64::INFINITY)
+    }
+}
 
 /// A district without an outbreak has about 75 sick people; this is more than twice that number.
 const SUSPICIOUS: f64 = 200.0;
@@ -52,6 +67,7 @@ pub struct Analyst {
     plans: Vec<DemoQuestion>,
     /// The cost of the last refused question. Equal or higher costs are not tried again.
     refused: Option<f64>,
+    /// The districts with an outbreak.
     pub found: Vec<usize>,
     /// The sum of all glances for each district.
     pub glances: Vec<f64>,
@@ -66,83 +82,44 @@ impl Analyst {
 
     /// The next question; none when even a glance is refused.
     pub fn next(&mut self) -> Option<DemoQuestion> {
-        let glance = DemoQuestion {
-            sql: "SELECT district, COUNT(*) AS sick FROM people WHERE sick = TRUE GROUP BY district".to_string(),
-            epsilon: GLANCE,
-            purpose: Purpose::Glance,
-        };
-        let ask = self.plans.pop().unwrap_or(glance);
-        let affordable = |ask: &DemoQuestion| self.refused.is_none_or(|refused| price(ask) < refused);
-        match affordable(&ask) {
-            true => Some(ask),
-            false if price(&ask) <= price_of(GLANCE) => None,
-            false => self.next(),
+        let question = self.plans.pop().unwrap_or(DemoQuestion::Glance);
+        match self.refused {
+            Some(refused) if question.price() >= refused && question == DemoQuestion::Glance => None,
+            Some(refused) if question.price() >= refused => self.next(),
+            _ => Some(question),
         }
     }
 
     /// Notes a refusal.
-    pub fn refused(&mut self, ask: &DemoQuestion) {
-        self.refused = Some(price(ask));
+    pub fn refused(&mut self, question: DemoQuestion) {
+        self.refused = Some(question.price());
     }
 
-    /// Chooses the next questions from a noisy answer. Returns news, if there are any.
-    pub fn hear(&mut self, ask: &DemoQuestion, values: &[f64]) -> Option<String> {
-        match (ask.purpose, values) {
-            (Purpose::Glance, counts) => {
+    /// Chooses the next questions from a noisy answer. Returns whether it shows an outbreak.
+    pub fn hear(&mut self, question: DemoQuestion, values: &[f64]) -> bool {
+        match (question, values) {
+            (DemoQuestion::Glance, counts) => {
                 self.rounds += 1;
                 for (sum, count) in self.glances.iter_mut().zip(counts) {
                     *sum += count;
                 }
                 // The noise averages out over the glances: more glances give fewer false alarms.
-                let suspects = (0..DISTRICTS).filter(|district| {
-                    !self.found.contains(district) && self.glances[*district] / f64::from(self.rounds) > SUSPICIOUS
-                });
-                let suspects: Vec<usize> = suspects.collect();
-                self.plans.extend(
-                    suspects.iter().rev().map(|district| sick_in(*district, CLOSER, Purpose::Closer(*district))),
-                );
-                None
+                let mean = |district: usize| self.glances[district] / f64::from(self.rounds);
+                let suspects = (0..DISTRICTS).rev().filter(|at| !self.found.contains(at) && mean(*at) > SUSPICIOUS);
+                self.plans.extend(suspects.map(DemoQuestion::Closer));
+                false
             }
-            (Purpose::Closer(district), [count]) => {
-                if *count > SUSPICIOUS {
-                    self.plans.push(sick_in(district, MEASURE, Purpose::Measure(district)));
-                }
-                None
+            (DemoQuestion::Closer(district), [count]) if *count > SUSPICIOUS => {
+                self.plans.push(DemoQuestion::Measure(district));
+                false
             }
-            (Purpose::Measure(district), [count]) if *count > SUSPICIOUS => {
+            (DemoQuestion::Measure(district), [count]) if *count > SUSPICIOUS => {
                 self.found.push(district);
                 self.found.sort_unstable();
-                self.plans.push(DemoQuestion {
-                    sql: format!("SELECT AVG(age) FROM people WHERE sick = TRUE AND district = {district}"),
-                    epsilon: MEASURE,
-                    purpose: Purpose::Age(district),
-                });
-                self.plans.push(DemoQuestion {
-                    sql: format!(
-                        "SELECT occupation, COUNT(*) FROM people WHERE sick = TRUE AND district = {district} GROUP BY occupation"
-                    ),
-                    epsilon: CLOSER,
-                    purpose: Purpose::Who(district),
-                });
-                Some("an outbreak!".to_string())
+                self.plans.extend([DemoQuestion::Age(district), DemoQuestion::Occupations(district)]);
+                true
             }
-            _ => None,
+            _ => false,
         }
     }
-}
-
-fn sick_in(district: usize, epsilon: &'static str, purpose: Purpose) -> DemoQuestion {
-    DemoQuestion {
-        sql: format!("SELECT COUNT(*) FROM people WHERE sick = TRUE AND district = {district}"),
-        epsilon,
-        purpose,
-    }
-}
-
-fn price(ask: &DemoQuestion) -> f64 {
-    price_of(ask.epsilon)
-}
-
-fn price_of(epsilon: &str) -> f64 {
-    epsilon.parse().unwrap_or(f64::INFINITY)
 }

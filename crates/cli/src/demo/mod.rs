@@ -19,7 +19,7 @@ use taximeter_gate::{Data, Declaration, Gate, Outcome, Registration, folder_besi
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 
 use crate::output::{Failure, print, print_line, show_number, show_share, tell, thousands, usage};
-use analyst::{Analyst, DemoQuestion, Purpose};
+use analyst::{Analyst, DemoQuestion};
 use population::{DISTRICTS, PEOPLE, Population};
 use report::Report;
 
@@ -116,14 +116,19 @@ impl DemoCommand {
         };
         let people = AccountName::parse("people")?;
         let (who, least_left) = if self.serve { (Some(team::OWNER), LEFT_OVER) } else { (None, 0.0) };
-        while let Some(ask) = ride.analyst.next() {
-            match gate.ask(&team::request(&people, &ask.sql, ask.epsilon, who)?)? {
-                Outcome::Answered(answer) => self.hear(&mut ride, &ask, &answer.document)?,
+        while let Some(question) = ride.analyst.next() {
+            match gate.ask(&team::request(&people, &question.sql(), question.epsilon(), who)?)? {
+                Outcome::Answered(answer) => self.hear(&mut ride, question, &answer.document)?,
                 Outcome::Refused(refusal) => {
                     ride.refusals += 1;
                     let reason = refusal.refused().first().map_or(String::new(), |(_, reason)| reason.text());
-                    self.say(&format!("{:>6}  {:<34}  {:>5}  halt: {reason}", "", ask.text(), ask.epsilon))?;
-                    ride.analyst.refused(&ask);
+                    self.say(&format!(
+                        "{:>6}  {:<34}  {:>5}  halt: {reason}",
+                        "",
+                        question.text(),
+                        question.epsilon()
+                    ))?;
+                    ride.analyst.refused(question);
                 }
                 Outcome::NoAnswer(receipt) => return Err(team::no_answer(receipt.sequence())),
             }
@@ -135,7 +140,7 @@ impl DemoCommand {
     }
 
     /// Records an answer, passes it to the analyst, and prints the line if it is of interest.
-    fn hear(&self, ride: &mut Ride, ask: &DemoQuestion, document: &str) -> Result<(), Failure> {
+    fn hear(&self, ride: &mut Ride, question: DemoQuestion, document: &str) -> Result<(), Failure> {
         let broken = |why: &dyn std::fmt::Display| Failure::Integrity(format!("an answer cannot be read: {why}"));
         let answer: Json = serde_json::from_str(document).map_err(|error| broken(&error))?;
         let parts = answer["columns"].as_array().into_iter().flatten().flat_map(|column| column["parts"].as_array());
@@ -160,22 +165,18 @@ impl DemoCommand {
         ride.meter.push((left, reading));
         let rows = answer["rows"].as_array().into_iter().flatten();
         let values: Vec<f64> = rows.filter_map(|row| row.as_array()?.last()?["value"].as_f64()).collect();
-        let news = ride.analyst.hear(ask, &values);
+        let is_outbreak = ride.analyst.hear(question, &values);
         let round = ride.charges.len();
-        let is_early = round <= 12;
-        if is_early
-            || round.is_multiple_of(50)
-            || news.is_some()
-            || matches!(ask.purpose, Purpose::Who(_) | Purpose::Age(_))
-        {
+        let is_rare = matches!(question, DemoQuestion::Occupations(_) | DemoQuestion::Age(_));
+        if round <= 12 || round.is_multiple_of(50) || is_outbreak || is_rare {
             self.say(&format!(
                 "{round:>6}  {:<34}  {:>5}  {:<26}  {:>8}  {:>9}{}",
-                ask.text(),
-                ask.epsilon,
+                question.text(),
+                question.epsilon(),
                 shown(&answer),
                 show_share(left),
                 show_number(reading),
-                news.map_or(String::new(), |news| format!("  {news}"))
+                if is_outbreak { "  an outbreak!" } else { "" }
             ))?;
         }
         Ok(())

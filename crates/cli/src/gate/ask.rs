@@ -82,17 +82,23 @@ pub struct PriceArgs {
 impl PriceArgs {
     /// The price, if one was given.
     pub fn price(&self) -> Result<Option<Price>, Failure> {
-        if let Some(text) = &self.epsilon {
-            return Ok(Some(Price::Epsilon(flag("--epsilon", text, Rounding::Up)?)));
-        }
-        if let Some(text) = &self.gaussian {
-            return Ok(Some(Price::Gaussian(flag("--gaussian", text, Rounding::Up)?)));
-        }
-        let Some(text) = &self.error else { return Ok(None) };
-        let width = Number::parse(text).map_err(in_flag("--error"))?;
-        let noise = if self.noise.as_deref() == Some("gaussian") { NoiseKind::Gaussian } else { NoiseKind::Laplace };
-        Ok(Some(Price::Error { width, noise }))
+        let given = [("--epsilon", &self.epsilon), ("--gaussian", &self.gaussian), ("--error", &self.error)];
+        let given = given.into_iter().find_map(|(name, text)| Some((name, text.as_deref()?)));
+        let Some(price) = given.map(|(name, text)| price(name, text)).transpose()? else { return Ok(None) };
+        Ok(Some(match (price, self.noise.as_deref()) {
+            (Price::Error { width, .. }, Some("gaussian")) => Price::Error { width, noise: NoiseKind::Gaussian },
+            (price, _) => price,
+        }))
     }
+}
+
+/// A price by the name of its flag, or of its command at the prompt.
+pub fn price(name: &str, text: &str) -> Result<Price, Failure> {
+    Ok(match name.trim_start_matches(['-', '\\']) {
+        "epsilon" => Price::Epsilon(flag(name, text, Rounding::Up)?),
+        "gaussian" => Price::Gaussian(flag(name, text, Rounding::Up)?),
+        _ => Price::Error { width: Number::parse(text).map_err(in_flag(name))?, noise: NoiseKind::Laplace },
+    })
 }
 
 /// Who asks and which account pays.

@@ -6,18 +6,16 @@ use std::process::ExitCode;
 
 use rustyline::error::ReadlineError;
 use rustyline::{DefaultEditor, history::History};
-use taximeter_accounting::Rounding;
-use taximeter_gate::{NoiseKind, Number, Price};
+use taximeter_gate::Price;
 use taximeter_ledger::Key;
 
-use super::ask::{Asker, print_explanation, print_outcome, tell_origin};
+use super::ask::{Asker, price, print_explanation, print_outcome, tell_origin};
 use super::dataset::column_table;
 use super::lines::{PromptInput, QuestionLines, read_line};
 use super::render;
-use crate::args::flag;
 use crate::backend::{Backend, QuestionOutcome};
 use crate::ledger::show::account_lines;
-use crate::output::{Failure, in_flag, print, print_line, tell, usage};
+use crate::output::{Failure, print, print_line, tell, usage};
 
 const HELP: &str = "\
 SELECT … ;         ask, on one or more lines; the charge is paid before the data are read
@@ -131,11 +129,10 @@ impl Prompt<'_> {
             // With --json, only documents go to standard output.
             "\\help" | "\\?" | "help" if self.json => tell(HELP),
             "\\help" | "\\?" | "help" => print_line(HELP)?,
-            "\\epsilon" => self.price = Some(Price::Epsilon(flag("\\epsilon", rest, Rounding::Up)?)),
-            "\\gaussian" => self.price = Some(Price::Gaussian(flag("\\gaussian", rest, Rounding::Up)?)),
-            "\\error" => {
-                let width = Number::parse(rest).map_err(in_flag("\\error"))?;
-                self.price = Some(Price::Error { width, noise: NoiseKind::Laplace });
+            "\\epsilon" | "\\gaussian" | "\\error" => {
+                let price = price(word, rest)?;
+                tell(&format!("the next questions pay {}", offered(price)));
+                self.price = Some(price);
             }
             "\\meter" => self.meter()?,
             "\\columns" => self.columns()?,
@@ -144,9 +141,6 @@ impl Prompt<'_> {
                 return Err(usage(format!("there is no command {word}; \\help lists the commands")));
             }
             _ => return Ok(Next::Continue(self.ask(line)?)),
-        }
-        if let ("\\epsilon" | "\\gaussian" | "\\error", Some(price)) = (word, self.price) {
-            tell(&format!("the next questions pay {}", offered(price)));
         }
         Ok(Next::Continue(ExitCode::SUCCESS))
     }

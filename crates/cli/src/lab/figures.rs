@@ -124,11 +124,9 @@ fn separation(path: &Path) -> Result<(), Failure> {
 fn tightness(path: &Path) -> Result<(), Failure> {
     let (cost, delta) = (Cost::Pure { epsilon: amount("0.01")? }, amount("1e-6")?);
     let points = spread(20.0, 10_000.0, 40);
-    let progress = Progress::new("drawing");
     let mut odometers: Vec<Series> = OdometerRule::ALL.map(|rule| own(rule.name())).into();
     let mut filters: Vec<Series> = FilterRule::ALL.map(|rule| own(rule.name())).into();
-    for (done, &rounds) in points.iter().enumerate() {
-        progress.share(done as f64 / points.len() as f64);
+    for rounds in Progress::over("drawing", points.into_iter()) {
         let optimum = FixedRounds::new(&cost, rounds)?.optimal_epsilon(delta).map_or(f64::NAN, |bound| bound.value());
         for (rule, line) in OdometerRule::ALL.into_iter().zip(&mut odometers) {
             let mut odometer = Odometer::new(OdometerSpec::new(rule, delta))?;
@@ -142,7 +140,6 @@ fn tightness(path: &Path) -> Result<(), Failure> {
             }
         }
     }
-    drop(progress);
     let panel = |title: &'static str, lines: Vec<Series>| FigurePanel {
         title,
         x: FigureAxis::logarithmic("number of costs"),
@@ -208,16 +205,13 @@ fn queries(path: &Path) -> Result<(), Failure> {
     const STEPS: u32 = 30;
     let (cost, delta) = (Cost::Pure { epsilon: amount("0.01")? }, amount("1e-6")?);
     let mut answered = Answered::new(&FilterRule::ALL.map(FilterRule::name));
-    let progress = Progress::new("drawing");
-    for step in 0..=STEPS {
-        progress.share(f64::from(step) / f64::from(STEPS));
+    for step in Progress::over("drawing", 0..STEPS + 1) {
         let epsilon = 0.1 * 100f64.powf(f64::from(step) / f64::from(STEPS));
         let budget = Budget::new(Amount::at_most(epsilon), delta)?;
         let filters = FilterRule::ALL.map(|rule| Filter::new(FilterSpec::new(rule, budget)));
         let filters = filters.into_iter().collect::<Result<Vec<_>, _>>()?;
         answered.add(epsilon, FixedRounds::optimal_count(&cost, &budget)?.count, filters)?;
     }
-    drop(progress);
     let x = || FigureAxis::logarithmic("budget, ε (δ = 1e-6)");
     let y = FigureAxis::logarithmic("questions of ε = 0.01");
     let panels = answered.panels("Questions answered", x, y, [UpperLeft, UpperRight]);
@@ -229,9 +223,7 @@ fn mixed(path: &Path) -> Result<(), Failure> {
     const STEPS: u32 = 50;
     let (budget, small) = (Budget::parse("1,1e-6")?, Cost::Pure { epsilon: amount("0.01")? });
     let mut answered = Answered::new(&["basic: adding up", "residue: reach"]);
-    let progress = Progress::new("drawing");
-    for step in 0..=STEPS {
-        progress.share(f64::from(step) / f64::from(STEPS));
+    for step in Progress::over("drawing", 0..STEPS + 1) {
         let epsilon = Amount::from_units(Amount::ONE.units() / u128::from(STEPS) * u128::from(step));
         let large = Cost::Pure { epsilon };
         let mut filters = Vec::new();
@@ -242,7 +234,6 @@ fn mixed(path: &Path) -> Result<(), Failure> {
         }
         answered.add(epsilon.approximate(), most_after(&large, &small, &budget)?, filters)?;
     }
-    drop(progress);
     let x = || FigureAxis::linear("ε of the large question");
     let y = FigureAxis::linear("questions of ε = 0.01");
     let panels = answered.panels("Small questions still answered", x, y, [UpperRight, UpperLeft]);

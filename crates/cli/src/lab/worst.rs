@@ -66,9 +66,7 @@ impl WorstCommand {
         let grid = Grid::new(&costs).map_err(in_flag("--grid"))?;
         let rule = Rule::all().find(|rule| rule.name() == self.rule).unwrap_or(Rule::Filter(FilterRule::default()));
         let objective = if self.objective == "dp" { Objective::Dp } else { Objective::Pointwise };
-        let progress = Progress::new("searching");
-        let case = worst(rule, &budget, &grid, objective, &|done| progress.share(done))?;
-        drop(progress);
+        let case = worst(rule, &budget, &grid, objective, &Progress::new("searching").shares())?;
         let ratio = case.delta.over(budget.delta().approximate());
         let document = Document {
             rule: rule.name(),

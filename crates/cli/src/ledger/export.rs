@@ -80,9 +80,7 @@ fn to_file(backend: &dyn Backend, path: &Path) -> Result<(LedgerId, Position), F
 
 fn write(backend: &dyn Backend, out: impl Write) -> Result<(LedgerId, Position), Failure> {
     let mut out = ClosableOutput { inner: BufWriter::new(out), is_closed: false };
-    let progress = Progress::new("exporting");
-    let exported = backend.export(&mut out, &|done| progress.share(done));
-    match exported {
+    match backend.export(&mut out, &Progress::new("exporting").shares()) {
         Err(_) if out.is_closed => Err(Failure::ClosedPipe),
         exported => exported,
     }

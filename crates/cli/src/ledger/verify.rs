@@ -8,7 +8,7 @@ use taximeter_service::{PositionDocument, VerifyDocument};
 use crate::key_values::KeyValues;
 use crate::ledger::LedgerArgs;
 use crate::ledger::show::number;
-use crate::output::{Failure, INTEGRITY_BROKEN, print, tell};
+use crate::output::{Failure, INTEGRITY_BROKEN, print, warn};
 use crate::progress::Progress;
 
 /// Recompute the whole journal: every hash, decision and state must match what is stored
@@ -25,13 +25,8 @@ pub struct VerifyCommand {
 
 impl VerifyCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let backend = self.ledger.backend()?;
-        let progress = Progress::new("verifying");
-        let verified = backend.verify(&|done| progress.share(done))?;
-        drop(progress);
-        if let Some(warning) = &verified.warning {
-            tell(&format!("warning: {warning}"));
-        }
+        let verified = self.ledger.backend()?.verify(&Progress::new("verifying").shares())?;
+        warn(verified.warning.as_slice());
         let Some(is_whole) = verified.whole else {
             return Err(Failure::Other(verified.reason.unwrap_or("the verification did not finish".to_string())));
         };

@@ -66,7 +66,7 @@ fn the_help_groups_the_commands_and_has_examples() {
     let sandbox = Sandbox::new();
     check_contains(
         &sandbox.done(&["--help"]),
-        &["Budgets that last:", "The ledger's keeper:", "Charge costs", "Exit codes"],
+        &["Accounts and charges:", "Ledger maintenance:", "Charge costs", "Exit codes"],
     );
     for command in [
         &["account", "create"][..],
