@@ -292,61 +292,46 @@ fn odometer_default() -> String {
 }
 
 impl FilterAndOdometerArgs {
-    /// The filter and the odometer for a budget. `default` is the rule of the filter if none was chosen.
-    pub fn with_budget(&self, budget: Budget, default: FilterRule) -> Result<(FilterSpec, OdometerSpec), Failure> {
-        let rule = self.rule.as_deref().map_or(Ok(default), FilterRule::from_name)?;
-        let at_delta = self.at_delta()?;
-        let odometer = self.odometer_rule(at_delta.unwrap_or(budget.delta()))?;
-        self.rules.refuse_foreign(Some(rule), Some(odometer))?;
-        let filter = FilterRequest {
-            parameters: self.rules.of(rule.parameters()),
-            expected: self.expected.as_deref().map(expected_cost).transpose()?,
-            on_halt: if self.on_halt == "stop" { OnHalt::Stop } else { OnHalt::Refuse },
-            max_cost: self
-                .max_cost
-                .as_deref()
-                .map(|text| Amount::parse_exact(text).map_err(in_flag("--max-cost")))
-                .transpose()?,
-            ..FilterRequest::new(Some(rule), (&budget).into())
+    /// The filter, if there is a budget, and the odometer. `default` is the rule of the filter if none was chosen. Without a budget, the
+    /// odometer sets `mechanism_delta` aside.
+    pub fn specs(
+        &self,
+        budget: Option<Budget>,
+        mechanism_delta: Amount,
+        default: FilterRule,
+    ) -> Result<(Option<FilterSpec>, OdometerSpec), Failure> {
+        let at_delta = self.at_delta.as_ref().map(|text| flag("--at-delta", text, Rounding::Down)).transpose()?;
+        let odometer = match &self.odometer {
+            Some(name) => OdometerRule::from_name(name)?,
+            None => OdometerRule::default_at(at_delta.unwrap_or(budget.map_or(Amount::UNIT, |budget| budget.delta()))),
         };
-        match self.specs(Some(filter), odometer, at_delta, Amount::ZERO)? {
-            (Some(filter), odometer) => Ok((filter, odometer)),
-            (None, _) => unreachable!("a budget has a filter"),
-        }
-    }
-
-    /// The odometer of an account without a budget.
-    pub fn without_budget(&self, mechanism_delta: Amount) -> Result<OdometerSpec, Failure> {
-        let at_delta = self.at_delta()?;
-        let rule = self.odometer_rule(at_delta.unwrap_or(Amount::UNIT))?;
-        self.rules.refuse_foreign(None, Some(rule))?;
-        if at_delta.is_none() && (rule.needs_delta() || !mechanism_delta.is_zero()) {
+        let filter = budget.map(|budget| self.filter_request(budget, default)).transpose()?;
+        self.rules.refuse_foreign(filter.as_ref().and_then(|filter| filter.rule), Some(odometer))?;
+        if budget.is_none() && at_delta.is_none() && (odometer.needs_delta() || !mechanism_delta.is_zero()) {
             return Err(usage(
                 "without a budget, give the delta of the odometer's reading, for instance --at-delta 1e-6",
             ));
         }
-        Ok(self.specs(None, rule, at_delta, mechanism_delta)?.1)
-    }
-
-    fn specs(
-        &self,
-        filter: Option<FilterRequest>,
-        rule: OdometerRule,
-        at_delta: Option<Amount>,
-        mechanism_delta: Amount,
-    ) -> Result<(Option<FilterSpec>, OdometerSpec), Failure> {
-        let parameters = self.rules.of(rule.parameters());
-        let odometer = OdometerRequest { rule: Some(rule), at_delta, mechanism_delta, parameters };
+        let odometer = OdometerRequest {
+            rule: Some(odometer),
+            at_delta,
+            // A budget has its own part set aside.
+            mechanism_delta: if budget.is_some() { Amount::ZERO } else { mechanism_delta },
+            parameters: self.rules.of(odometer.parameters()),
+        };
         Ok(specs(filter.as_ref(), Some(&odometer), FilterRule::default())?)
     }
 
-    fn odometer_rule(&self, at_delta: Amount) -> Result<OdometerRule, Failure> {
-        let default = || Ok(OdometerRule::default_at(at_delta));
-        Ok(self.odometer.as_deref().map_or_else(default, OdometerRule::from_name)?)
-    }
-
-    fn at_delta(&self) -> Result<Option<Amount>, Failure> {
-        self.at_delta.as_ref().map(|text| flag("--at-delta", text, Rounding::Down)).transpose()
+    fn filter_request(&self, budget: Budget, default: FilterRule) -> Result<FilterRequest, Failure> {
+        let rule = self.rule.as_deref().map_or(Ok(default), FilterRule::from_name)?;
+        let expected = |text: &str| Cost::from_json(text).map(|declared| DeclaredCost(declared.cost));
+        Ok(FilterRequest {
+            parameters: self.rules.of(rule.parameters()),
+            expected: self.expected.as_deref().map(expected).transpose().map_err(in_flag("--for"))?,
+            on_halt: if self.on_halt == "stop" { OnHalt::Stop } else { OnHalt::Refuse },
+            max_cost: self.max_cost.as_deref().map(Amount::parse_exact).transpose().map_err(in_flag("--max-cost"))?,
+            ..FilterRequest::new(Some(rule), (&budget).into())
+        })
     }
 }
 
@@ -356,11 +341,6 @@ pub struct OdometerLevel {
     pub at_delta: Amount,
     pub mechanism_delta: Amount,
     pub expected: Amount,
-}
-
-fn expected_cost(text: &str) -> Result<DeclaredCost, Failure> {
-    let declared = Cost::from_json(text).map_err(in_flag("--for"))?;
-    Ok(DeclaredCost(declared.cost))
 }
 
 /// The filter rules, each with a short description.

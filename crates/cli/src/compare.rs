@@ -13,7 +13,7 @@ use taximeter_accounting::{
 use taximeter_service::Computed;
 
 use crate::args::{CostArgs, MechanismDelta, OdometerLevel, RuleArgs, flag};
-use crate::figure::{self, FigureAxis, FigurePanel, Series, SeriesKind, spread};
+use crate::figure::{self, FigureAxis, FigurePanel, FigureSeries, SeriesKind, spread};
 use crate::output::{Failure, print, show_cost, show_number, tell, thousands, usage};
 use crate::progress::Progress;
 use crate::table::TextTable;
@@ -140,7 +140,7 @@ impl CompareCommand {
         for rounds in Progress::over("drawing", spread(1.0, self.rounds as f64, 40).into_iter()) {
             comparisons.push((rounds, self.compare(cost, rounds, level, &|_| {})?));
         }
-        let lines = |rows: fn(&Comparison) -> &[Row], kind: SeriesKind| -> Vec<Series> {
+        let lines = |rows: fn(&Comparison) -> &[Row], kind: SeriesKind| -> Vec<FigureSeries> {
             let line = |at: usize| {
                 let value = |(rounds, comparison): &(u64, Comparison)| {
                     rows(comparison)[at].value.as_ref().ok().map(|value| (*rounds as f64, *value))
@@ -149,7 +149,7 @@ impl CompareCommand {
                 let before = if kind == SeriesKind::Reference { "fixed in advance: " } else { "" };
                 let end = points.last().map_or(String::new(), |point| format!(": {:.3} at the end", point.1));
                 let name = rows(&comparisons[0].1)[at].name;
-                Series::new(kind, format!("{before}{name}{end}")).through(points)
+                FigureSeries::new(kind, format!("{before}{name}{end}")).through(points)
             };
             (0..rows(&comparisons[0].1).len()).map(line).collect()
         };

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use crate::output::Failure;
 
 /// The points of one curve, and how they are drawn.
-pub struct Series {
+pub struct FigureSeries {
     pub name: String,
     pub points: Vec<(f64, f64)>,
     pub kind: SeriesKind,
@@ -47,7 +47,7 @@ pub struct FigurePanel {
     pub title: &'static str,
     pub x: FigureAxis,
     pub y: FigureAxis,
-    pub lines: Vec<Series>,
+    pub lines: Vec<FigureSeries>,
     pub legend: SeriesLabelPosition,
 }
 
@@ -190,15 +190,15 @@ fn draw_panel(panel: &FigurePanel, area: &DrawingArea<SVGBackend, Shift>) -> Res
     Ok(())
 }
 
-impl Series {
+impl FigureSeries {
     /// A series without points.
-    pub fn new(kind: SeriesKind, name: impl Into<String>) -> Series {
-        Series { name: name.into(), points: Vec::new(), kind }
+    pub fn new(kind: SeriesKind, name: impl Into<String>) -> FigureSeries {
+        FigureSeries { name: name.into(), points: Vec::new(), kind }
     }
 
     /// The series with these points.
-    pub fn through(self, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
-        Series { points: points.into_iter().collect(), ..self }
+    pub fn through(self, points: impl IntoIterator<Item = (f64, f64)>) -> FigureSeries {
+        FigureSeries { points: points.into_iter().collect(), ..self }
     }
 }
 

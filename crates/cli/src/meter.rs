@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use taximeter_accounting::{Cost, Count, Declared, Error, Filter, FilterRule, Odometer, OnHalt, Verdict};
+use taximeter_accounting::{Amount, Cost, Count, Declared, Error, Filter, FilterRule, Odometer, OnHalt, Verdict};
 use taximeter_service::{BalanceDocument, Computed};
 
 use crate::advice;
@@ -30,7 +30,7 @@ pub struct MeterCommand {
 }
 
 fn after_help() -> String {
-    let costs = ways().map(|way| format!("  {}  {}", way.json, way.title)).collect::<Vec<_>>().join("\n");
+    let costs = ways().map(|way| format!("  {}  {}", way.json(), way.title)).collect::<Vec<_>>().join("\n");
     format!("Costs:\n{costs}\n\nExample: printf '0.05\\n? 0.9\\n0.02\\n' | taximeter meter --budget 1,1e-6")
 }
 
@@ -73,7 +73,8 @@ impl MeterCommand {
 
     /// The filter and the odometer, with nothing charged.
     fn ride(&self) -> Result<Ride, Failure> {
-        let (filter, odometer) = self.rules.with_budget(self.budget.budget()?, FilterRule::default())?;
+        let specs = self.rules.specs(Some(self.budget.budget()?), Amount::ZERO, FilterRule::default())?;
+        let (Some(filter), odometer) = specs else { unreachable!("a budget has a filter") };
         let (filter, odometer) = (Filter::new(filter)?, Odometer::new(odometer)?);
         Ok(Ride { filter, odometer, round: 0, last_halted: false })
     }

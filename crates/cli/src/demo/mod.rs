@@ -9,6 +9,7 @@ mod serving;
 mod surveys;
 mod team;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -184,21 +185,22 @@ impl DemoCommand {
 
     /// Creates a new folder.
     fn make_folder(&self) -> Result<PathBuf, Failure> {
-        let numbered = (2..).map(|number| PathBuf::from(format!("taximeter-demo-{number}")));
-        let mut names: Box<dyn Iterator<Item = PathBuf>> = match &self.folder {
-            Some(folder) => Box::new(std::iter::once(folder.clone())),
-            None => Box::new(std::iter::once(PathBuf::from("taximeter-demo")).chain(numbered.take(10_000))),
+        let numbered = (2..=10_000).map(|number| PathBuf::from(format!("taximeter-demo-{number}")));
+        let names: Vec<PathBuf> = match &self.folder {
+            Some(folder) => vec![folder.clone()],
+            None => std::iter::once(PathBuf::from("taximeter-demo")).chain(numbered).collect(),
         };
-        names
-            .find_map(|name| match std::fs::create_dir(&name) {
-                Ok(()) => Some(Ok(name)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && self.folder.is_none() => None,
-                Err(error) => Some(Err(usage(format!(
-                    "the folder {} cannot be created: {error}; name a new one with --folder",
-                    name.display()
-                )))),
-            })
-            .unwrap_or_else(|| Err(usage("there are 10,000 demo folders here; delete some")))
+        for name in names {
+            match std::fs::create_dir(&name) {
+                Ok(()) => return Ok(name),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && self.folder.is_none() => {}
+                Err(error) => {
+                    let advice = "name a new one with --folder";
+                    return Err(usage(format!("the folder {} cannot be created: {error}; {advice}", name.display())));
+                }
+            }
+        }
+        Err(usage("there are 10,000 demo folders here; delete some"))
     }
 
     /// Prints text for people: to standard output, or with --json to standard error.

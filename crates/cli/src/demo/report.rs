@@ -11,7 +11,7 @@ use taximeter_service::{BudgetDocument, Computed};
 
 use super::Ride;
 use super::population::{DISTRICTS, Population};
-use crate::figure::{FigureAxis, FigurePanel, Series, SeriesKind, draw, most_that_fit};
+use crate::figure::{FigureAxis, FigurePanel, FigureSeries, SeriesKind, draw, most_that_fit};
 use crate::output::{Failure, show_number, thousands};
 use crate::table::TextTable;
 
@@ -175,13 +175,14 @@ fn ride_figure(ride: &Ride, folder: &Path) -> Result<PathBuf, Failure> {
         sum += costs.iter().map(|cost| cost.size().approximate()).sum::<f64>();
         (f64::from(round), sum)
     });
-    let sums = Series::new(SeriesKind::Own, "sum of all ε").through(sums);
+    let sums = FigureSeries::new(SeriesKind::Own, "sum of all ε").through(sums);
     let readings = (1..).zip(&ride.meter).map(|(round, (_, reading))| (f64::from(round), *reading));
-    let readings = Series::new(SeriesKind::Own, "odometer").through(readings);
+    let readings = FigureSeries::new(SeriesKind::Own, "odometer").through(readings);
     let epsilon = ride.budget.epsilon().approximate();
-    let budget = Series::new(SeriesKind::Reference, "the budget").through([(0.0, epsilon), (rounds as f64, epsilon)]);
-    let mut optimal = Series::new(SeriesKind::Reference, "fixed in advance, optimum");
-    let mut misused = Series::new(SeriesKind::Reference, "advanced theorem, misused");
+    let budget =
+        FigureSeries::new(SeriesKind::Reference, "the budget").through([(0.0, epsilon), (rounds as f64, epsilon)]);
+    let mut optimal = FigureSeries::new(SeriesKind::Reference, "fixed in advance, optimum");
+    let mut misused = FigureSeries::new(SeriesKind::Reference, "advanced theorem, misused");
     for count in (1..=rounds).filter(|count| count.is_multiple_of((rounds / 40).max(1)) || *count == rounds) {
         let fixed = MixedRounds::new(&ride.charges[..count].concat())?;
         optimal.points.push((count as f64, value(fixed.optimal_epsilon(ride.budget.delta()))));
@@ -190,7 +191,7 @@ fn ride_figure(ride: &Ride, folder: &Path) -> Result<PathBuf, Failure> {
     let mut left = Vec::new();
     for rule in FilterRule::ALL {
         let shares = (0..).map(f64::from).zip(shares_left(rule, ride.budget, &ride.charges)?);
-        left.push(Series::new(SeriesKind::Own, rule.name()).through(shares));
+        left.push(FigureSeries::new(SeriesKind::Own, rule.name()).through(shares));
     }
     let panels = [
         FigurePanel {
@@ -218,8 +219,8 @@ fn districts_figure(ride: &Ride, population: &Population, folder: &Path) -> Resu
     let glances = f64::from(ride.analyst.rounds.max(1));
     let by_district =
         |value: &dyn Fn(usize) -> f64| (0..DISTRICTS).map(|at| (at as f64, value(at))).collect::<Vec<_>>();
-    let truth = Series::new(SeriesKind::Bars, "the truth").through(by_district(&|at| population.sick[at] as f64));
-    let seen = Series::new(SeriesKind::Dots, "seen through the noise")
+    let truth = FigureSeries::new(SeriesKind::Bars, "the truth").through(by_district(&|at| population.sick[at] as f64));
+    let seen = FigureSeries::new(SeriesKind::Dots, "seen through the noise")
         .through(by_district(&|at| ride.analyst.glances[at] / glances));
     // Leaves room for the legend at the top, and for noise below 0.
     let values = || truth.points.iter().chain(&seen.points).map(|(_, value)| *value);

@@ -13,7 +13,7 @@ use taximeter_lab::engine::heuristics::Heuristic;
 use taximeter_lab::engine::stopping::stopping_time;
 use taximeter_lab::{Boundary, Run, Sides};
 
-use crate::figure::{self, FigureAxis, FigurePanel, Series, SeriesKind, most_that_fit, spread};
+use crate::figure::{self, FigureAxis, FigurePanel, FigureSeries, SeriesKind, most_that_fit, spread};
 use crate::output::{Failure, tell, usage};
 use crate::progress::Progress;
 
@@ -63,8 +63,8 @@ fn amount(text: &str) -> Result<Amount, Failure> {
     Ok(Amount::parse_exact(text)?)
 }
 
-fn own(name: &str) -> Series {
-    Series::new(SeriesKind::Own, name)
+fn own(name: &str) -> FigureSeries {
+    FigureSeries::new(SeriesKind::Own, name)
 }
 
 /// Rounds of ε = 0.001 at δ = 10⁻⁶, up to a hundred thousand: the exact probability of a violation, and the readings themselves.
@@ -87,7 +87,7 @@ fn separation(path: &Path) -> Result<(), Failure> {
     let points = spread(10.0, ROUNDS as f64, 60);
     let progress = Progress::new("attacking");
     let claimed = [(points[0] as f64, 1.0), (ROUNDS as f64, 1.0)];
-    let mut violations = vec![Series::new(SeriesKind::Reference, "what is claimed").through(claimed)];
+    let mut violations = vec![FigureSeries::new(SeriesKind::Reference, "what is claimed").through(claimed)];
     let mut read = Vec::new();
     for (at, (name, readings, sides)) in attacked.iter().enumerate() {
         let mut ratios = own(name);
@@ -124,8 +124,8 @@ fn separation(path: &Path) -> Result<(), Failure> {
 fn tightness(path: &Path) -> Result<(), Failure> {
     let (cost, delta) = (Cost::Pure { epsilon: amount("0.01")? }, amount("1e-6")?);
     let points = spread(20.0, 10_000.0, 40);
-    let mut odometers: Vec<Series> = OdometerRule::ALL.map(|rule| own(rule.name())).into();
-    let mut filters: Vec<Series> = FilterRule::ALL.map(|rule| own(rule.name())).into();
+    let mut odometers: Vec<FigureSeries> = OdometerRule::ALL.map(|rule| own(rule.name())).into();
+    let mut filters: Vec<FigureSeries> = FilterRule::ALL.map(|rule| own(rule.name())).into();
     for rounds in Progress::over("drawing", points.into_iter()) {
         let optimum = FixedRounds::new(&cost, rounds)?.optimal_epsilon(delta).map_or(f64::NAN, |bound| bound.value());
         for (rule, line) in OdometerRule::ALL.into_iter().zip(&mut odometers) {
@@ -140,7 +140,7 @@ fn tightness(path: &Path) -> Result<(), Failure> {
             }
         }
     }
-    let panel = |title: &'static str, lines: Vec<Series>| FigurePanel {
+    let panel = |title: &'static str, lines: Vec<FigureSeries>| FigurePanel {
         title,
         x: FigureAxis::logarithmic("number of costs"),
         y: FigureAxis::linear("ε ÷ the optimum fixed in advance").from(0.9, 3.4),
@@ -153,16 +153,16 @@ fn tightness(path: &Path) -> Result<(), Failure> {
 
 /// The number of questions of ε = 0.01 that some filters answer, and their shares of the optimum.
 struct Answered {
-    optimum: Series,
-    counts: Vec<Series>,
-    shares: Vec<Series>,
+    optimum: FigureSeries,
+    counts: Vec<FigureSeries>,
+    shares: Vec<FigureSeries>,
 }
 
 impl Answered {
     fn new(names: &[&str]) -> Answered {
         let lines = || names.iter().map(|name| own(name)).collect();
         Answered {
-            optimum: Series::new(SeriesKind::Reference, "optimum fixed in advance"),
+            optimum: FigureSeries::new(SeriesKind::Reference, "optimum fixed in advance"),
             counts: lines(),
             shares: lines(),
         }
@@ -278,7 +278,8 @@ fn ride(path: &Path, seed: u64) -> Result<(), Failure> {
         sums.points.push((round, sum));
         left.points.push((round, 100.0 * filter.left().share));
     }
-    let promise = Series::new(SeriesKind::Reference, "what the filter promises: 1").through([(1.0, 1.0), (round, 1.0)]);
+    let promise =
+        FigureSeries::new(SeriesKind::Reference, "what the filter promises: 1").through([(1.0, 1.0), (round, 1.0)]);
     let panels = [
         FigurePanel {
             title: "The loss and its bounds",

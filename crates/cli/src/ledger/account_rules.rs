@@ -30,12 +30,7 @@ impl AccountRulesArgs {
     /// The filter, if there is a budget, and the odometer, with all defaults filled in. `default` is the rule of the filter if none was
     /// chosen.
     pub fn specs(&self, default: FilterRule) -> Result<(Option<FilterSpec>, OdometerSpec), Failure> {
-        match &self.budget {
-            Some(text) => {
-                let (filter, odometer) = self.rules.with_budget(budget(text, &self.mechanism_delta)?, default)?;
-                Ok((Some(filter), odometer))
-            }
-            None => Ok((None, self.rules.without_budget(self.mechanism_delta.amount()?)?)),
-        }
+        let budget = self.budget.as_deref().map(|text| budget(text, &self.mechanism_delta)).transpose()?;
+        self.rules.specs(budget, self.mechanism_delta.amount()?, default)
     }
 }
