@@ -1,4 +1,4 @@
-//! `taximeter compare`: what k equal costs add up to, by each odometer, filter and theorem.
+//! `taximeter compare`: the total of k equal costs by each odometer, filter and theorem.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,17 +12,17 @@ use taximeter_accounting::{
 };
 use taximeter_service::Computed;
 
-use crate::args::{CostArgs, Level, MechanismDelta, RuleArgs, flag};
-use crate::figure::{self, Axis, Kind, Line, Panel, spread};
-use crate::output::{Failure, print, show_cost, show_number, tell, thousands};
+use crate::args::{CostArgs, MechanismDelta, OdometerLevel, RuleArgs, flag};
+use crate::figure::{self, FigureAxis, FigurePanel, FigureSeries, SeriesKind, spread};
+use crate::output::{Failure, print, show_cost, show_number, tell, thousands, usage};
 use crate::progress::Progress;
-use crate::table::Table;
+use crate::table::TextTable;
 
-/// What k equal costs add up to, by each odometer, filter and theorem
+/// The total of k equal costs by each odometer, filter and theorem
 #[derive(Args)]
 #[command(after_help = "Example: taximeter compare --epsilon 0.01 --rounds 1000 --at-delta 1e-6 --figure out.svg")]
-pub struct Compare {
-    /// How many equal costs there are
+pub struct CompareCommand {
+    /// The number of equal costs
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=MOST_ROUNDS))]
     rounds: u64,
     /// The delta at which readings and budgets hold
@@ -30,7 +30,7 @@ pub struct Compare {
     at_delta: String,
     #[command(flatten)]
     mechanism_delta: MechanismDelta,
-    /// Draw everything over the number of costs, as SVG
+    /// Draw the totals over the number of costs, as SVG
     #[arg(long, value_name = "FILE")]
     figure: Option<PathBuf>,
     /// Print one JSON document
@@ -42,17 +42,17 @@ pub struct Compare {
     rules: RuleArgs,
 }
 
-/// The residue filter takes a step for each; more would take minutes.
+/// The residue filter takes a step for each round; more rounds would take minutes.
 const MOST_ROUNDS: u64 = 1_000_000;
 
 /// A computed ε, or why there is none.
 type Value = Result<f64, String>;
 
-/// One line: what it is about, its number, and what goes with it.
+/// The value of one rule or theorem.
 struct Row {
     name: &'static str,
     value: Value,
-    /// For an odometer: its guarantee and the parameters that were fixed.
+    /// For an odometer: its guarantee and its parameters.
     detail: Option<Detail>,
 }
 
@@ -69,20 +69,16 @@ struct Comparison {
     theorems: Vec<Row>,
 }
 
-impl Compare {
+impl CompareCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let cost = self.cost.cost()?;
         let at_delta = flag("--at-delta", &self.at_delta, Rounding::Down)?;
         let mechanism_delta = self.mechanism_delta.amount()?;
         if self.rules.has_slack() && mechanism_delta.is_zero() {
-            return Err(Failure::Usage(
-                "--slack pays for what is set aside with --mechanism-delta; nothing is".to_string(),
-            ));
+            return Err(usage("--slack needs a part of delta set aside with --mechanism-delta"));
         }
-        let level = Level { at_delta, mechanism_delta, expected: expected(&cost, self.rounds, at_delta) };
-        let progress = Progress::new("comparing");
-        let comparison = self.compare(&cost, self.rounds, level, &|done| progress.share(done))?;
-        drop(progress);
+        let level = OdometerLevel { at_delta, mechanism_delta, expected: expected(&cost, self.rounds, at_delta) };
+        let comparison = self.compare(&cost, self.rounds, level, &Progress::new("comparing").shares())?;
         if let Some(path) = &self.figure {
             self.draw(&cost, level, path)?;
         }
@@ -90,7 +86,13 @@ impl Compare {
         print(self.json, &document, || text(&cost, self.rounds, at_delta, &comparison))
     }
 
-    fn compare(&self, cost: &Cost, rounds: u64, level: Level, progress: &dyn Fn(f64)) -> Result<Comparison, Failure> {
+    fn compare(
+        &self,
+        cost: &Cost,
+        rounds: u64,
+        level: OdometerLevel,
+        progress: &dyn Fn(f64),
+    ) -> Result<Comparison, Failure> {
         let total = (OdometerRule::ALL.len() + FilterRule::ALL.len()) as f64;
         let mut odometers = Vec::new();
         for rule in OdometerRule::ALL {
@@ -104,7 +106,7 @@ impl Compare {
         Ok(Comparison { odometers, filters, theorems: theorems(cost, rounds, level.at_delta) })
     }
 
-    fn reading(&self, rule: OdometerRule, cost: &Cost, rounds: u64, level: Level) -> Result<Row, Failure> {
+    fn reading(&self, rule: OdometerRule, cost: &Cost, rounds: u64, level: OdometerLevel) -> Result<Row, Failure> {
         let spec = self.rules.odometer(rule, level)?;
         let read = || {
             let mut odometer = Odometer::new(spec)?;
@@ -121,7 +123,7 @@ impl Compare {
         })
     }
 
-    fn smallest(&self, rule: FilterRule, cost: &Cost, rounds: u64, level: Level) -> Result<Value, Failure> {
+    fn smallest(&self, rule: FilterRule, cost: &Cost, rounds: u64, level: OdometerLevel) -> Result<Value, Failure> {
         let budget = Budget::new(Amount::ONE, level.at_delta)?.with_mechanism_delta(level.mechanism_delta)?;
         let spec = self.rules.filter(rule, budget)?;
         Ok(match Filter::smallest_epsilon(&spec, cost, rounds) {
@@ -133,40 +135,36 @@ impl Compare {
     }
 
     /// Everything over the number of rounds.
-    fn draw(&self, cost: &Cost, level: Level, path: &std::path::Path) -> Result<(), Failure> {
-        let points = spread(1.0, self.rounds as f64, 40);
-        let progress = Progress::new("drawing");
+    fn draw(&self, cost: &Cost, level: OdometerLevel, path: &std::path::Path) -> Result<(), Failure> {
         let mut comparisons = Vec::new();
-        for &rounds in &points {
+        for rounds in Progress::over("drawing", spread(1.0, self.rounds as f64, 40).into_iter()) {
             comparisons.push((rounds, self.compare(cost, rounds, level, &|_| {})?));
-            progress.share(comparisons.len() as f64 / points.len() as f64);
         }
-        drop(progress);
-        let lines = |rows: fn(&Comparison) -> &[Row], kind: Kind| -> Vec<Line> {
+        let lines = |rows: fn(&Comparison) -> &[Row], kind: SeriesKind| -> Vec<FigureSeries> {
             let line = |at: usize| {
                 let value = |(rounds, comparison): &(u64, Comparison)| {
                     rows(comparison)[at].value.as_ref().ok().map(|value| (*rounds as f64, *value))
                 };
                 let points: Vec<_> = comparisons.iter().filter_map(value).collect();
-                let before = if kind == Kind::Reference { "fixed in advance: " } else { "" };
+                let before = if kind == SeriesKind::Reference { "fixed in advance: " } else { "" };
                 let end = points.last().map_or(String::new(), |point| format!(": {:.3} at the end", point.1));
                 let name = rows(&comparisons[0].1)[at].name;
-                Line::new(kind, format!("{before}{name}{end}")).through(points)
+                FigureSeries::new(kind, format!("{before}{name}{end}")).through(points)
             };
             (0..rows(&comparisons[0].1).len()).map(line).collect()
         };
         let panel = |title: &'static str, rows: fn(&Comparison) -> &[Row]| {
-            let own = lines(rows, Kind::Own);
+            let own = lines(rows, SeriesKind::Own);
             let values = |skipped: usize| own.iter().skip(skipped).flat_map(|line| &line.points).map(|point| point.1);
-            // Basic composition, the first, runs far above the rest; it may leave the chart, so that the others stay apart.
+            // Basic composition, the first, is far above the others; it may leave the chart, so that the others stay distinct.
             let highest = values(1).fold(0.0, f64::max) * 1.5;
             let lowest = values(0).fold(highest, f64::min) * 0.8;
-            // It is the same fixed in advance or not, and drawn once.
-            let references = lines(|comparison| &comparison.theorems, Kind::Reference).into_iter().skip(1);
-            Panel {
+            // Basic composition is the same for costs fixed in advance, and drawn once.
+            let references = lines(|comparison| &comparison.theorems, SeriesKind::Reference).into_iter().skip(1);
+            FigurePanel {
                 title,
-                x: Axis::logarithmic("number of costs"),
-                y: Axis::logarithmic("ε").from(lowest, highest),
+                x: FigureAxis::logarithmic("number of costs"),
+                y: FigureAxis::logarithmic("ε").from(lowest, highest),
                 lines: references.chain(own).collect(),
                 // The lines rise from the lower left to the upper right.
                 legend: SeriesLabelPosition::LowerRight,
@@ -183,7 +181,7 @@ impl Compare {
     }
 }
 
-/// What the costs add up to by the default odometer: the reading for which the others' parameters are chosen.
+/// The total by the default odometer. The parameters of the other odometers are chosen for this reading.
 fn expected(cost: &Cost, rounds: u64, at_delta: Amount) -> Amount {
     let read = || {
         let mut odometer = Odometer::new(OdometerSpec::new(OdometerRule::default(), at_delta)).ok()?;
@@ -237,7 +235,7 @@ fn document(cost: Cost, rounds: u64, at_delta: Amount, comparison: &Comparison) 
 }
 
 fn text(cost: &Cost, rounds: u64, at_delta: Amount, comparison: &Comparison) -> String {
-    let mut table = Table::new(&["", "rule", ">ε", ""]);
+    let mut table = TextTable::new(&["", "rule", ">ε", ""]);
     for (what, rows) in [
         ("odometer reads", &comparison.odometers),
         ("filter needs a budget of", &comparison.filters),

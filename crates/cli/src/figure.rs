@@ -7,27 +7,27 @@ use plotters::prelude::*;
 
 use crate::output::Failure;
 
-/// One line, and how it is drawn.
-pub struct Line {
+/// The points of one curve, and how they are drawn.
+pub struct FigureSeries {
     pub name: String,
     pub points: Vec<(f64, f64)>,
-    pub kind: Kind,
+    pub kind: SeriesKind,
 }
 
-/// What a line is.
+/// How a series is drawn.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// What the figure is about: coloured.
+pub enum SeriesKind {
+    /// A subject of the figure: coloured.
     Own,
-    /// Something to hold against it: thin and grey.
+    /// A reference to compare with: thin and grey.
     Reference,
-    /// One value for each of several things that have no order: a grey bar each, one unit wide with its gap.
+    /// A grey bar for each point, one unit wide including the gap.
     Bars,
-    /// What was found about each of them: a dot.
+    /// A dot for each point.
     Dots,
 }
 
-/// How an axis runs.
+/// The scale of an axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scale {
     Linear,
@@ -35,23 +35,23 @@ enum Scale {
 }
 
 /// An axis.
-pub struct Axis {
+pub struct FigureAxis {
     label: &'static str,
     scale: Scale,
-    /// The range; where nothing is given, what the points need.
+    /// The range; without one, the range of the points.
     range: Option<(f64, f64)>,
 }
 
 /// One chart.
-pub struct Panel {
+pub struct FigurePanel {
     pub title: &'static str,
-    pub x: Axis,
-    pub y: Axis,
-    pub lines: Vec<Line>,
+    pub x: FigureAxis,
+    pub y: FigureAxis,
+    pub lines: Vec<FigureSeries>,
     pub legend: SeriesLabelPosition,
 }
 
-/// Colours that differ in lightness too.
+/// Colours that also differ in lightness.
 const COLOURS: [RGBColor; 6] = [
     RGBColor(150, 150, 150),
     RGBColor(213, 94, 0),
@@ -65,7 +65,7 @@ const DASHES: [(i32, i32); 6] = [(2, 3), (10, 4), (6, 3), (14, 5), (4, 4), SOLID
 const SOLID: (i32, i32) = (10_000, 1);
 const REFERENCES: [(f64, (i32, i32)); 3] = [(0.9, SOLID), (0.6, (5, 3)), (0.45, (1, 3))];
 
-/// The drawing library rounds to whole pixels, so a figure is drawn this many times larger than it is shown.
+/// The drawing library rounds to whole pixels, so a figure is drawn larger than it is shown, by this factor.
 const FINER: u32 = 3;
 const PANEL_WIDTH: u32 = 600;
 const HEIGHT: u32 = 520;
@@ -83,8 +83,18 @@ pub fn spread(from: f64, to: f64, points: u32) -> Vec<u64> {
     numbers
 }
 
+/// The largest count below `limit` that fits, by bisection. A count of 0 always fits.
+pub fn most_that_fit(limit: usize, fits: impl Fn(usize) -> Result<bool, Failure>) -> Result<usize, Failure> {
+    let (mut most, mut too_many) = (0, limit);
+    while too_many - most > 1 {
+        let middle = (most + too_many) / 2;
+        if fits(middle)? { most = middle } else { too_many = middle }
+    }
+    Ok(most)
+}
+
 /// Draws the panels side by side.
-pub fn draw(path: &Path, title: &str, panels: &[Panel]) -> Result<(), Failure> {
+pub fn draw(path: &Path, title: &str, panels: &[FigurePanel]) -> Result<(), Failure> {
     let fail = |error: &dyn std::fmt::Display| {
         Failure::Other(format!("the figure {} cannot be written: {error}; is the folder there?", path.display()))
     };
@@ -105,8 +115,8 @@ pub fn draw(path: &Path, title: &str, panels: &[Panel]) -> Result<(), Failure> {
     std::fs::write(path, svg.replacen(&drawn, &shown, 1)).map_err(|error| fail(&error))
 }
 
-fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend, Shift>) -> Result<(), Box<dyn std::error::Error>> {
-    // A logarithmic axis is a linear one of logarithms, labelled with what they are logarithms of.
+fn draw_panel(panel: &FigurePanel, area: &DrawingArea<SVGBackend, Shift>) -> Result<(), Box<dyn std::error::Error>> {
+    // A logarithmic axis is a linear axis of logarithms, labelled with the original values.
     let (x_low, x_high) = panel.x.span(panel, |point| point.0).ok_or("there is nothing to draw")?;
     let (y_low, y_high) = panel.y.span(panel, |point| point.1).ok_or("there is nothing to draw")?;
     let mut chart = ChartBuilder::on(area)
@@ -131,7 +141,7 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend, Shift>) -> Result<()
     let (mut own, mut references) = (0, 0);
     for line in panel.lines.iter().filter(|line| !line.points.is_empty()) {
         let (style, (dash, gap)) = match line.kind {
-            Kind::Bars => {
+            SeriesKind::Bars => {
                 let style = BLACK.mix(0.25).filled();
                 let bar = |(x, y): &(f64, f64)| Rectangle::new([(x - 0.4, y_low.max(0.0)), (x + 0.4, *y)], style);
                 chart.draw_series(line.points.iter().map(bar))?.label(&line.name).legend(move |(x, y)| {
@@ -140,7 +150,7 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend, Shift>) -> Result<()
                 });
                 continue;
             }
-            Kind::Dots => {
+            SeriesKind::Dots => {
                 let style = COLOURS[5].filled();
                 let dot = |point: &(f64, f64)| Circle::new(*point, px(3), style);
                 chart
@@ -149,18 +159,18 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend, Shift>) -> Result<()
                     .legend(move |(x, y)| Circle::new((x + px(13) as i32, y), px(3), style));
                 continue;
             }
-            Kind::Own => {
+            SeriesKind::Own => {
                 own += 1;
                 (COLOURS[(own - 1) % COLOURS.len()].stroke_width(px(2)), DASHES[(own - 1) % DASHES.len()])
             }
-            Kind::Reference => {
+            SeriesKind::Reference => {
                 references += 1;
                 let (grey, dash) = REFERENCES[(references - 1) % REFERENCES.len()];
                 (BLACK.mix(grey).stroke_width(px(1)), dash)
             }
         };
         let (dash, gap) = (dash * FINER as i32, gap * FINER as i32);
-        // What leaves the chart is not drawn, rather than drawn along its edge.
+        // Points outside of the chart are left out; otherwise they would be drawn along its edge.
         let inside = |point: &(f64, f64)| (x_low..=x_high).contains(&point.0) && (y_low..=y_high).contains(&point.1);
         let points = line.points.iter().map(|point| (panel.x.place(point.0), panel.y.place(point.1))).filter(inside);
         let points: Vec<_> = points.collect();
@@ -180,35 +190,35 @@ fn draw_panel(panel: &Panel, area: &DrawingArea<SVGBackend, Shift>) -> Result<()
     Ok(())
 }
 
-impl Line {
-    /// A line, without points so far.
-    pub fn new(kind: Kind, name: impl Into<String>) -> Line {
-        Line { name: name.into(), points: Vec::new(), kind }
+impl FigureSeries {
+    /// A series without points.
+    pub fn new(kind: SeriesKind, name: impl Into<String>) -> FigureSeries {
+        FigureSeries { name: name.into(), points: Vec::new(), kind }
     }
 
-    /// The same with points.
-    pub fn through(self, points: impl IntoIterator<Item = (f64, f64)>) -> Line {
-        Line { points: points.into_iter().collect(), ..self }
+    /// The series with these points.
+    pub fn through(self, points: impl IntoIterator<Item = (f64, f64)>) -> FigureSeries {
+        FigureSeries { points: points.into_iter().collect(), ..self }
     }
 }
 
-impl Axis {
+impl FigureAxis {
     /// A linear axis as wide as its points.
-    pub fn linear(label: &'static str) -> Axis {
-        Axis { label, scale: Scale::Linear, range: None }
+    pub fn linear(label: &'static str) -> FigureAxis {
+        FigureAxis { label, scale: Scale::Linear, range: None }
     }
 
     /// A logarithmic axis as wide as its points.
-    pub fn logarithmic(label: &'static str) -> Axis {
-        Axis { label, scale: Scale::Logarithmic, range: None }
+    pub fn logarithmic(label: &'static str) -> FigureAxis {
+        FigureAxis { label, scale: Scale::Logarithmic, range: None }
     }
 
-    /// The same from one value to another.
-    pub fn from(self, low: f64, high: f64) -> Axis {
-        Axis { range: Some((low, high)), ..self }
+    /// The axis with a fixed range.
+    pub fn from(self, low: f64, high: f64) -> FigureAxis {
+        FigureAxis { range: Some((low, high)), ..self }
     }
 
-    /// Where a value stands.
+    /// The position of a value on the axis.
     fn place(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => value,
@@ -216,8 +226,8 @@ impl Axis {
         }
     }
 
-    /// From where to where the axis runs; nothing if there is no point.
-    fn span(&self, panel: &Panel, pick: fn(&(f64, f64)) -> f64) -> Option<(f64, f64)> {
+    /// The ends of the axis; none if there is no point.
+    fn span(&self, panel: &FigurePanel, pick: fn(&(f64, f64)) -> f64) -> Option<(f64, f64)> {
         if let Some((low, high)) = self.range {
             return Some((self.place(low), self.place(high)));
         }
@@ -229,7 +239,7 @@ impl Axis {
         (low < high).then_some((low, high))
     }
 
-    /// A tick's label: on a logarithmic axis only where it is a whole power of ten.
+    /// The label of a tick. On a logarithmic axis, only powers of ten have one.
     fn tick(&self, place: f64) -> String {
         match self.scale {
             Scale::Linear => format!("{}", (place * 1e6).round() / 1e6),

@@ -1,56 +1,51 @@
-//! Every way to declare a cost, as a flag and as JSON, with the examples of the table of kinds.
+//! The ways to declare a cost, as a flag and as JSON, with the examples of the table of kinds.
 
 use taximeter_accounting::{CostForm, CostKind, Number};
 
 use crate::args::forms;
 
-/// A way to declare a cost.
+/// A way to declare a cost: a form of a kind, with all or only the required of its numbers.
 pub struct Way {
-    /// What people choose it by.
+    /// What the cost describes.
     pub title: String,
-    /// The flags, with an example.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the documents are compared with it"))]
-    pub flags: String,
-    /// The JSON, with an example.
-    pub json: String,
+    kind: CostKind,
+    form: &'static CostForm,
+    numbers: Vec<&'static Number>,
 }
 
-/// All ways, in the order of the table: with what must be given, and once more with what may be left out.
+/// All ways, in the order of the table: with the required numbers, and again with the optional ones.
 pub fn ways() -> impl Iterator<Item = Way> {
     forms().flat_map(|(kind, form)| {
-        // An object in JSON has all numbers.
-        let is_direct = kind.direct_form().is_some_and(|direct| direct.name == form.name);
-        let required: Vec<&Number> = form.required().collect();
-        let optional = &form.numbers[required.len()..];
-        let short = is_direct && !optional.is_empty();
-        let first = if short { required } else { form.numbers.to_vec() };
-        let first = Way { title: form.title.to_string(), ..way(kind, form, is_direct, &first) };
-        let more = short.then(|| {
-            let labels = optional.iter().map(|number| number.label).collect::<Vec<_>>().join(", ");
-            Way { title: format!("… with {labels}"), ..way(kind, form, is_direct, form.numbers) }
-        });
-        [Some(first), more].into_iter().flatten()
+        let way = |title: String, numbers: &[&'static Number]| Way { title, kind, form, numbers: numbers.to_vec() };
+        let (required, optional) = form.numbers.split_at(form.required().count());
+        let all = way(form.title.to_string(), form.numbers);
+        // Only the direct form may omit numbers in JSON.
+        if !all.is_direct() || optional.is_empty() {
+            return vec![all];
+        }
+        let labels = optional.iter().map(|number| number.label).collect::<Vec<_>>().join(", ");
+        vec![way(form.title.to_string(), required), way(format!("… with {labels}"), form.numbers)]
     })
 }
 
-fn way(kind: CostKind, form: &CostForm, is_direct: bool, numbers: &[&Number]) -> Way {
-    let (required, optional): (Vec<&Number>, Vec<&Number>) =
-        numbers.iter().partition(|number| number.default.is_none());
-    let value = match required.as_slice() {
-        [number] => number.example.to_string(),
-        _ => required.iter().map(|number| format!("{}={}", number.name, number.example)).collect::<Vec<_>>().join(","),
-    };
-    let others = optional.iter().map(|number| format!(" --{} {}", number.name, number.example)).collect::<String>();
-    let quoted = |number: &&Number| format!(r#""{}":"{}""#, number.name, number.example);
-    let fields = |numbers: &[&Number]| numbers.iter().map(quoted).collect::<Vec<_>>().join(",");
-    let json = match is_direct {
-        true => {
-            let beside = optional.iter().map(|number| format!(",{}", quoted(number))).collect::<String>();
-            format!(r#"{{"{}":"{}"{beside}}}"#, kind.name(), numbers[0].example)
+impl Way {
+    /// The cost as JSON, with the examples of the numbers.
+    pub fn json(&self) -> String {
+        let quoted = |number: &&Number| format!(r#""{}":"{}""#, number.name, number.example);
+        let fields = |numbers: &[&Number]| numbers.iter().map(quoted).collect::<Vec<_>>().join(",");
+        match (self.is_direct(), self.numbers.as_slice()) {
+            (true, [first]) => format!(r#"{{"{}":"{}"}}"#, self.kind.name(), first.example),
+            (true, [first, others @ ..]) => {
+                format!(r#"{{"{}":"{}",{}}}"#, self.kind.name(), first.example, fields(others))
+            }
+            (_, numbers) => format!(r#"{{"{}":{{{}}}}}"#, self.kind.name(), fields(numbers)),
         }
-        false => format!(r#"{{"{}":{{{}}}}}"#, kind.name(), fields(numbers)),
-    };
-    Way { title: String::new(), flags: format!("--{} {value}{others}", form.name), json }
+    }
+
+    /// Whether the JSON has the first number directly, and not in an object.
+    fn is_direct(&self) -> bool {
+        self.kind.direct_form().is_some_and(|direct| direct.name == self.form.name)
+    }
 }
 
 #[cfg(test)]
@@ -63,15 +58,31 @@ mod tests {
 
     #[test]
     fn every_way_is_a_cost_of_its_kind() {
-        for Way { title, json, .. } in ways() {
-            Cost::from_json(&json).unwrap_or_else(|error| panic!("{title}: {json}: {error}"));
+        for way in ways() {
+            let json = way.json();
+            Cost::from_json(&json).unwrap_or_else(|error| panic!("{}: {json}: {error}", way.title));
         }
+    }
+
+    /// The cost as flags, with the examples of the numbers.
+    fn flags(Way { form, numbers, .. }: &Way) -> String {
+        let (required, optional): (Vec<&Number>, Vec<&Number>) =
+            numbers.iter().partition(|number| number.default.is_none());
+        let value = match required.as_slice() {
+            [number] => number.example.to_string(),
+            numbers => {
+                let numbers = numbers.iter().map(|number| format!("{}={}", number.name, number.example));
+                numbers.collect::<Vec<_>>().join(",")
+            }
+        };
+        let others = optional.iter().map(|number| format!(" --{} {}", number.name, number.example));
+        format!("--{} {value}{}", form.name, others.collect::<String>())
     }
 
     #[test]
     fn the_document_has_every_way_to_declare_a_cost() {
         let rows: Vec<String> =
-            ways().map(|Way { title, flags, json }| format!("| {title} | `{flags}` | `{json}` |")).collect();
+            ways().map(|way| format!("| {} | `{}` | `{}` |", way.title, flags(&way), way.json())).collect();
         let table = format!("| cost | flag | JSON |\n|---|---|---|\n{}\n\n", rows.join("\n"));
         assert!(COSTS.contains(&table), "docs/costs.md needs this table:\n{table}");
     }

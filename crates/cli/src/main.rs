@@ -4,15 +4,16 @@
 
 mod advice;
 mod args;
+mod backend;
 mod compare;
 mod demo;
 mod figure;
 mod gate;
+mod key_values;
 mod kinds;
 mod lab;
 mod ledger;
 mod meter;
-mod office;
 mod output;
 mod plan;
 mod progress;
@@ -24,7 +25,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use output::{Failure, INTEGRITY_BROKEN, tell};
+use output::{Failure, tell};
 
 /// Privacy odometers and filters: a budget for people who choose the next question after seeing the last answer.
 #[derive(Parser)]
@@ -35,17 +36,19 @@ struct Program {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 2 wrong usage or input, 3 refused by a filter, 4 a record or a claim does not hold, 5 charged \
-but no answer, 6 charged before under the same key, 1 anything else.";
+Exit codes: 0 success, 2 wrong usage or input, 3 refused by a filter, 4 a damaged record or a failed check, 5 charged \
+but no answer, 6 charged earlier under the same key, 1 any other failure.";
 
 #[derive(Subcommand)]
 enum Command {
-    Demo(demo::Demo),
-    Plan(plan::Plan),
-    Compare(compare::Compare),
-    Meter(meter::Meter),
+    Demo(demo::DemoCommand),
+    Plan(plan::PlanCommand),
+    Compare(compare::CompareCommand),
+    Meter(meter::MeterCommand),
+    #[command(subcommand)]
     Dataset(gate::dataset::DatasetCommand),
-    Ask(gate::ask::Ask),
+    Ask(gate::ask::AskCommand),
+    #[command(subcommand)]
     Account(ledger::account::AccountCommand),
     Charge(ledger::charge::ChargeCommand),
     Quote(ledger::quote::QuoteCommand),
@@ -53,19 +56,22 @@ enum Command {
     Verify(ledger::verify::VerifyCommand),
     Export(ledger::export::ExportCommand),
     Import(ledger::import::ImportCommand),
+    #[command(subcommand)]
     Ledger(ledger::manage::ManageCommand),
-    Serve(serve::Serve),
+    Serve(serve::ServeCommand),
+    #[command(subcommand)]
     Token(token::TokenCommand),
-    Lab(lab::Lab),
+    #[command(subcommand)]
+    Lab(lab::LabCommand),
 }
 
 /// The commands as the help shows them.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("First", &["demo"]),
+    ("Start here", &["demo"]),
     ("Data behind a budget", &["dataset", "ask"]),
     ("Without a ledger", &["plan", "compare", "meter"]),
-    ("Budgets that last", &["account", "charge", "quote", "history"]),
-    ("The ledger's keeper", &["verify", "export", "import", "ledger"]),
+    ("Accounts and charges", &["account", "charge", "quote", "history"]),
+    ("Ledger maintenance", &["verify", "export", "import", "ledger"]),
     ("For a team", &["serve", "token"]),
     ("Evidence", &["lab", "help"]),
 ];
@@ -92,18 +98,15 @@ fn main() -> ExitCode {
         Command::Token(token) => token.run(),
         Command::Lab(lab) => lab.run(),
     };
-    let (message, code) = match result {
-        Ok(code) => return code,
-        Err(Failure::ClosedPipe) => return ExitCode::SUCCESS,
-        Err(Failure::Usage(message) | Failure::Question { message, .. }) => (message, ExitCode::from(2)),
-        Err(Failure::Integrity(message)) => (message, ExitCode::from(INTEGRITY_BROKEN)),
-        Err(Failure::Other(message)) => (message, ExitCode::FAILURE),
-    };
-    tell(&format!("error: {message}"));
-    code
+    result.unwrap_or_else(|failure| {
+        if !matches!(failure, Failure::ClosedPipe) {
+            tell(&format!("error: {}", failure.message()));
+        }
+        failure.exit_code()
+    })
 }
 
-/// The same program with its commands in groups, which clap has no word for.
+/// Groups the commands in the help. Clap groups flags, but not commands.
 fn with_groups(program: clap::Command) -> clap::Command {
     let header = *program.get_styles().get_header();
     let literal = *program.get_styles().get_literal();
@@ -130,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_stands_in_one_group() {
+    fn every_command_is_in_one_group() {
         Program::command().debug_assert();
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         let program = Program::command();

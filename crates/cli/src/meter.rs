@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use taximeter_accounting::{Cost, Count, Declared, Error, Filter, FilterRule, Odometer, OnHalt, Reading, Verdict};
+use taximeter_accounting::{Amount, Cost, Count, Declared, Error, Filter, FilterRule, Odometer, OnHalt, Verdict};
 use taximeter_service::{BalanceDocument, Computed};
 
 use crate::advice;
@@ -14,16 +14,15 @@ use crate::args::{BudgetArgs, FilterAndOdometerArgs};
 use crate::kinds::ways;
 use crate::output::{Failure, REFUSED, print, print_line, show_cost, show_count, show_number, show_share, tell};
 
-/// Decide and read, cost by cost, from standard input
+/// Read costs from standard input and print a decision and a reading for each
 ///
-/// Each line is a bare epsilon such as 0.05, or a cost in JSON. A line that starts with ? asks what would happen and charges
-/// nothing.
+/// Each line is an epsilon such as 0.05, or a cost in JSON. A line that starts with ? shows what would happen and charges nothing.
 #[derive(Args)]
 #[command(after_help = after_help())]
-pub struct Meter {
+pub struct MeterCommand {
     #[command(flatten)]
     budget: BudgetArgs,
-    /// Print one JSON document a line
+    /// Print one JSON document per line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -31,14 +30,14 @@ pub struct Meter {
 }
 
 fn after_help() -> String {
-    let costs = ways().map(|way| format!("  {}  {}", way.json, way.title)).collect::<Vec<_>>().join("\n");
+    let costs = ways().map(|way| format!("  {}  {}", way.json(), way.title)).collect::<Vec<_>>().join("\n");
     format!("Costs:\n{costs}\n\nExample: printf '0.05\\n? 0.9\\n0.02\\n' | taximeter meter --budget 1,1e-6")
 }
 
-/// A longer line is not a cost.
+/// The longest line that is read, in bytes. Any cost is much shorter.
 const LONGEST_LINE: u64 = 64 * 1024;
 
-impl Meter {
+impl MeterCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let mut ride = self.ride()?;
         tell(&ride.heading());
@@ -74,13 +73,14 @@ impl Meter {
 
     /// The filter and the odometer, with nothing charged.
     fn ride(&self) -> Result<Ride, Failure> {
-        let (filter, odometer) = self.rules.with_budget(self.budget.budget()?, FilterRule::default())?;
+        let specs = self.rules.specs(Some(self.budget.budget()?), Amount::ZERO, FilterRule::default())?;
+        let (Some(filter), odometer) = specs else { unreachable!("a budget has a filter") };
         let (filter, odometer) = (Filter::new(filter)?, Odometer::new(odometer)?);
         Ok(Ride { filter, odometer, round: 0, last_halted: false })
     }
 }
 
-/// What a line says.
+/// A line of the input.
 struct Entry {
     declared: Declared,
     only_quote: bool,
@@ -88,7 +88,7 @@ struct Entry {
 
 fn parse(line: &[u8]) -> Result<Entry, String> {
     if line.len() as u64 > LONGEST_LINE {
-        return Err(format!("the line is longer than {LONGEST_LINE} bytes, and so not a cost"));
+        return Err(format!("the line is longer than {LONGEST_LINE} bytes"));
     }
     let text = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8 text".to_string())?.trim();
     let (text, only_quote) = match text.strip_prefix('?') {
@@ -102,7 +102,7 @@ fn parse(line: &[u8]) -> Result<Entry, String> {
     Ok(Entry { declared: declared.map_err(|error| error.to_string())?, only_quote })
 }
 
-/// A filter and an odometer under way.
+/// The filter and the odometer, with what was charged so far.
 struct Ride {
     filter: Filter,
     odometer: Odometer,
@@ -110,7 +110,7 @@ struct Ride {
     last_halted: bool,
 }
 
-/// What is said about a charge.
+/// The outcome of a charge.
 #[derive(Serialize)]
 struct Round {
     round: u64,
@@ -132,7 +132,7 @@ struct Round {
     filter_guarantee: String,
 }
 
-/// What is said about a cost that is only asked about.
+/// The outcome that a charge would have.
 #[derive(Serialize)]
 struct Quote {
     quote: Cost,
@@ -148,7 +148,7 @@ struct Quote {
 }
 
 impl Ride {
-    /// A cost that the odometer does not take moves neither meter.
+    /// Refuses a cost that the odometer does not take, before the filter charges it.
     fn check(&self, cost: &Cost) -> Result<(), Error> {
         match self.odometer.spec().rule().takes(cost.kind()) {
             true => Ok(()),
@@ -159,36 +159,31 @@ impl Ride {
     fn charge(&mut self, Declared { cost, rounded: rounded_up }: Declared) -> Result<Round, Error> {
         let verdict = self.filter.charge(&cost)?;
         self.round += 1;
-        let mut round = Round {
+        self.last_halted = matches!(verdict, Verdict::Halt(_));
+        let (verdict, reason, fits) = match verdict {
+            Verdict::Continue => {
+                self.odometer.charge(&cost)?;
+                ("continue", None, None)
+            }
+            Verdict::Halt(refusal) => ("halt", Some(advice::refusal(&refusal)), Some(self.filter.largest(&cost, 1)?)),
+        };
+        let reading = self.odometer.reading();
+        let (set_aside, spent) = (self.odometer.spec().mechanism_delta, self.filter.spent());
+        Ok(Round {
             round: self.round,
             cost,
             rounded_up,
-            verdict: "continue",
-            reason: None,
-            fits: None,
-            spent: self.filter.spent().into(),
+            verdict,
+            reason,
+            fits,
+            spent: spent.into(),
             left: self.filter.left().into(),
             state: state(&self.filter),
-            reading: Computed(0.0),
-            reading_reason: None,
-            guarantee: String::new(),
+            reading: Computed(reading.printed()),
+            reading_reason: reading.unbounded.map(|why| advice::unbounded(why, set_aside, spent.delta)),
+            guarantee: reading.guarantee.to_string(),
             filter_guarantee: self.filter.guarantee(),
-        };
-        self.last_halted = matches!(verdict, Verdict::Halt(_));
-        match verdict {
-            Verdict::Continue => self.odometer.charge(&cost)?,
-            Verdict::Halt(refusal) => {
-                round.verdict = "halt";
-                round.reason = Some(advice::refusal(&refusal));
-                round.fits = Some(self.filter.largest(&cost, 1)?);
-            }
-        }
-        let reading = self.odometer.reading();
-        let Reading { unbounded, guarantee, .. } = reading;
-        let (set_aside, spent) = (self.odometer.spec().mechanism_delta, self.filter.spent().delta);
-        round.reading_reason = unbounded.map(|why| advice::unbounded(why, set_aside, spent));
-        (round.reading, round.guarantee) = (Computed(reading.printed()), guarantee.to_string());
-        Ok(round)
+        })
     }
 
     fn quote(&self, Declared { cost, rounded: rounded_up }: Declared) -> Result<Quote, Error> {
@@ -201,7 +196,7 @@ impl Ride {
         Ok(Quote { quote: cost, rounded_up, verdict, reason, count, at_least, fits })
     }
 
-    /// What is fixed for the ride, with every default.
+    /// The rules and their parameters, including defaults.
     fn heading(&self) -> String {
         let (filter, odometer) = (self.filter.spec(), self.odometer.spec());
         let aside = filter.budget.mechanism_delta();
@@ -231,7 +226,7 @@ impl Round {
     fn text(&self) -> String {
         let mark = if self.rounded_up { " (rounded up)" } else { "" };
         let cost = format!("{}{mark}", show_cost(&self.cost));
-        // At most eight significant digits; the rest is in the JSON.
+        // At most eight significant digits; the JSON has all.
         let sum = self.spent.epsilon.map_or("∞".to_string(), |sum| sum.significant(8).to_string());
         let mut text = format!(
             "{:>6}  {cost:<34}  {:<8}  {:>10}  {sum:>12}  {:>10}",

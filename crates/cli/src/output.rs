@@ -1,5 +1,6 @@
-//! What the commands print: one document for programs, text for people, and errors with what to do.
+//! What commands print: a JSON document for programs, text for people, and errors with advice.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -10,50 +11,73 @@ use crate::advice;
 
 pub use taximeter_service::words::{show_cost, show_count, show_number, show_share, thousands};
 
-/// The exit code for what a filter refused.
+/// The exit code for wrong usage or input.
+const WRONG_USAGE: u8 = 2;
+
+/// The exit code for a refusal by a filter.
 pub const REFUSED: u8 = 3;
 
-/// The exit code for evidence or records that do not hold.
+/// The exit code for a damaged record or a failed check.
 pub const INTEGRITY_BROKEN: u8 = 4;
 
 /// The exit code for a question that is charged and has no answer.
 pub const NO_ANSWER: u8 = 5;
 
-/// The exit code for a charge that was made before, under the same key.
+/// The exit code for a charge that was made earlier under the same key.
 pub const REPLAYED: u8 = 6;
 
-/// Why a command could not do its work.
+/// Why a command failed.
 pub enum Failure {
-    /// The words or numbers given cannot be used.
+    /// The arguments or the input cannot be used.
     Usage(String),
-    /// A question cannot be answered as it is written.
+    /// A question cannot be answered as written.
     Question {
         /// What is wrong with it.
         message: String,
-        /// In which of its lines, from 0.
+        /// The line of the question with the mistake, counted from 0.
         line: u64,
     },
-    /// Records are not what was written.
+    /// Stored records differ from what was written.
     Integrity(String),
-    /// The reader of the output went away: nothing is left to say.
+    /// The reader of the output has closed it.
     ClosedPipe,
     /// Anything else.
     Other(String),
 }
 
+/// A failure due to the arguments or the input.
+pub fn usage(message: impl Into<String>) -> Failure {
+    Failure::Usage(message.into())
+}
+
+/// Turns an error about the value of a flag into a failure that names the flag.
+pub fn in_flag<E: Display>(flag: &str) -> impl Fn(E) -> Failure {
+    move |error| usage(format!("{flag}: {error}"))
+}
+
 impl Failure {
-    /// What to tell.
+    /// The exit code of the program after this failure.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Failure::Usage(_) | Failure::Question { .. } => ExitCode::from(WRONG_USAGE),
+            Failure::Integrity(_) => ExitCode::from(INTEGRITY_BROKEN),
+            Failure::ClosedPipe => ExitCode::SUCCESS,
+            Failure::Other(_) => ExitCode::FAILURE,
+        }
+    }
+
+    /// The message for people.
     pub fn message(&self) -> &str {
         match self {
             Failure::Usage(message)
             | Failure::Question { message, .. }
             | Failure::Integrity(message)
             | Failure::Other(message) => message,
-            Failure::ClosedPipe => "nobody reads the output",
+            Failure::ClosedPipe => "the output was closed",
         }
     }
 
-    /// The same, with the line of the input that it is about: what was carried out begins in line `number`.
+    /// Adds the line of the input. `number` is the first line of the question or command that failed.
     pub fn in_line(self, number: u64) -> Failure {
         let with_line = |message: String| format!("line {number}: {message}");
         match self {
@@ -73,6 +97,12 @@ impl Failure {
 impl From<taximeter_accounting::Error> for Failure {
     fn from(error: taximeter_accounting::Error) -> Self {
         Problem::from(error).into()
+    }
+}
+
+impl From<taximeter_lab::Error> for Failure {
+    fn from(error: taximeter_lab::Error) -> Self {
+        usage(error.to_string())
     }
 }
 
@@ -130,7 +160,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Prints what a command found: a document for programs, or text for people.
+/// Prints the result of a command: a JSON document, or text for people.
 pub fn print(json: bool, document: &impl Serialize, text: impl FnOnce() -> String) -> Result<ExitCode, Failure> {
     match json {
         true => print_json(document)?,
@@ -150,7 +180,7 @@ pub fn print_line(line: &str) -> Result<(), Failure> {
     print_document(&visible(line))
 }
 
-/// What a terminal would obey is shown as a mark: some of it comes from a server, or from a file.
+/// Replaces control characters, which a terminal would obey: text may come from a server or a file.
 fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
@@ -163,14 +193,14 @@ pub fn print_document(line: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tells people what they should know about something that was done all the same.
+/// Prints warnings about something that was done nevertheless.
 pub fn warn(warnings: &[String]) {
     for warning in warnings {
         tell(&format!("warning: {warning}"));
     }
 }
 
-/// Tells people something on standard error. If nobody reads it any more, there is nobody to tell.
+/// Prints a message to standard error. If standard error is closed, the message is dropped.
 pub fn tell(text: &str) {
     let _ = writeln!(io::stderr(), "{}", visible(text));
 }
@@ -180,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_shown_as_a_mark() {
+    fn control_characters_are_replaced() {
         assert_eq!(visible("a\u{1b}[2J\u{7}\n\tb\u{9b}1m\r"), "a\u{fffd}[2J\u{fffd}\n\tb\u{fffd}1m\u{fffd}");
     }
 }

@@ -11,12 +11,12 @@ use taximeter_service::BudgetDocument;
 use crate::advice;
 use crate::args::{BudgetArgs, CostArgs, RuleArgs};
 use crate::output::{Failure, print, show_cost, show_count};
-use crate::table::Table;
+use crate::table::TextTable;
 
 /// How many equal costs a budget admits, by each rule
 #[derive(Args)]
 #[command(after_help = "Example: taximeter plan --budget 1,1e-6 --epsilon 0.01")]
-pub struct Plan {
+pub struct PlanCommand {
     #[command(flatten)]
     budget: BudgetArgs,
     /// Print one JSON document
@@ -36,7 +36,7 @@ struct Document {
     fixed_in_advance: FixedJson,
 }
 
-/// How many queries a rule admits, or why it cannot say.
+/// The number of queries that a rule admits, or why there is no number.
 #[derive(Serialize)]
 struct RuleJson {
     rule: &'static str,
@@ -59,7 +59,7 @@ struct FixedJson {
     optimal_at_least: bool,
 }
 
-impl Plan {
+impl PlanCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let (budget, cost) = (self.budget.budget()?, self.cost.cost()?);
         let rules = FilterRule::ALL.into_iter().map(|rule| self.rule(rule, budget, &cost));
@@ -79,7 +79,7 @@ impl Plan {
         print(self.json, &document, || document.text(&budget))
     }
 
-    /// How many fit by one rule; a rule that cannot say is not a failure of the plan.
+    /// The number of queries by one rule. A rule without a number does not fail the plan.
     fn rule(&self, rule: FilterRule, budget: Budget, cost: &Cost) -> Result<RuleJson, Failure> {
         let spec = self.rules.filter(rule, budget)?;
         let count = || {
@@ -109,7 +109,7 @@ impl Plan {
 impl Document {
     fn text(&self, budget: &Budget) -> String {
         let show = |count: Option<u64>, at_least: bool| count.map(|count| show_count(Count { count, at_least }));
-        let mut table = Table::new(&["rule", ">queries", "guarantee, with costs chosen along the way"]);
+        let mut table = TextTable::new(&["rule", ">queries", "guarantee, with costs chosen along the way"]);
         for rule in &self.rules {
             let queries = show(rule.queries, rule.at_least).unwrap_or("–".to_string());
             let meaning = rule.guarantee.as_ref().or(rule.reason.as_ref()).cloned().unwrap_or_default();
@@ -126,7 +126,7 @@ impl Document {
     }
 }
 
-/// The optimum with everything fixed in advance; nothing where no theorem gives it.
+/// The optimum for costs fixed in advance, if a theorem gives it.
 fn optimal(cost: &Cost, budget: &Budget) -> Option<Count> {
     match cost {
         Cost::Gaussian { mu } => Some(GaussianRounds::optimal_count(*mu, budget)),

@@ -1,4 +1,4 @@
-//! Progress of long work: nothing for the first second, then a bar on standard error.
+//! A progress bar on standard error for work that takes longer than a second.
 
 use std::cell::OnceCell;
 use std::io::{self, Read};
@@ -19,7 +19,18 @@ impl Progress {
         Progress { what, started: Instant::now(), bar: OnceCell::new() }
     }
 
-    /// Told a share of the work that is done.
+    /// A function that sets the share of the work that is done. The bar disappears when it is dropped.
+    pub fn shares(self) -> impl Fn(f64) {
+        move |done| self.share(done)
+    }
+
+    /// Yields the items, and shows the share that is done.
+    pub fn over<T>(what: &'static str, items: impl ExactSizeIterator<Item = T>) -> impl Iterator<Item = T> {
+        let (progress, total) = (Progress::new(what), items.len() as f64);
+        items.enumerate().inspect(move |(done, _)| progress.share(*done as f64 / total)).map(|(_, item)| item)
+    }
+
+    /// Sets the share of the work that is done.
     pub fn share(&self, done: f64) {
         const PARTS: u64 = 1000;
         if let Some(bar) = self.bar(|| ProgressBar::new(PARTS), "{msg} {bar:40} {percent} %, {eta} left") {
@@ -27,14 +38,14 @@ impl Progress {
         }
     }
 
-    /// Told how much is done, where nobody knows of how much.
+    /// Sets how much is done, if the total is unknown.
     pub fn count(&self, done: u64) {
         if let Some(bar) = self.bar(ProgressBar::no_length, "{msg} {human_pos} so far, {elapsed}") {
             bar.set_position(done);
         }
     }
 
-    /// The bar, once it is time to show it.
+    /// The bar, after the first second.
     fn bar(&self, make: impl FnOnce() -> ProgressBar, template: &str) -> Option<&ProgressBar> {
         let is_time = self.started.elapsed() >= Duration::from_secs(1);
         is_time.then(|| {
@@ -45,7 +56,7 @@ impl Progress {
         })
     }
 
-    /// Prints something while the bar, if it is there, stands aside.
+    /// Prints something while the bar is hidden.
     pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
         match self.bar.get() {
             Some(bar) => bar.suspend(print),
@@ -62,25 +73,25 @@ impl Drop for Progress {
     }
 }
 
-/// What is read, with somebody who is told how many bytes it was so far.
-pub struct Watched<R, F> {
+/// A reader that reports the number of bytes read so far.
+pub struct CountingReader<R, F> {
     inner: R,
     read: u64,
-    told: F,
+    report: F,
 }
 
-impl<R: Read, F: FnMut(u64)> Watched<R, F> {
-    /// Watches what is read from now on.
-    pub fn new(inner: R, told: F) -> Watched<R, F> {
-        Watched { inner, read: 0, told }
+impl<R: Read, F: FnMut(u64)> CountingReader<R, F> {
+    /// Counts from the next byte on.
+    pub fn new(inner: R, report: F) -> CountingReader<R, F> {
+        CountingReader { inner, read: 0, report }
     }
 }
 
-impl<R: Read, F: FnMut(u64)> Read for Watched<R, F> {
+impl<R: Read, F: FnMut(u64)> Read for CountingReader<R, F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.read += count as u64;
-        (self.told)(self.read);
+        (self.report)(self.read);
         Ok(count)
     }
 }

@@ -9,53 +9,52 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use taximeter_gate::Gate;
 use taximeter_server::{App, Listener, Tls, runtime};
-use taximeter_service::{Code, Problem};
-use taximeter_service::{Log, LogForm, Service, Settings, TokenPlace, Tokens};
+use taximeter_service::{Code, Log, LogForm, Problem, Service, Settings, TokenPlace, Tokens};
 
 use crate::gate::GateArgs;
-use crate::output::{Failure, tell};
+use crate::output::{Failure, tell, usage};
 
 /// Serve the ledger and the gate to a team, over HTTP
 ///
-/// Everybody needs a token, which says who they are and what they may do: `taximeter token create` makes one. Programs find the API
-/// described at /openapi.json; every other command does the same work over the network with --server URL.
+/// Every user needs a token, which states who they are and what they may do: `taximeter token create` makes one. /openapi.json describes
+/// the API for programs; the other commands use the server with --server URL.
 ///
-/// It listens on this machine alone, unless it is told otherwise. On any other address tokens must not travel in the clear: give a
-/// certificate (--tls-cert, --tls-key), or put a proxy in front of it that has one, and say so (--behind-proxy).
+/// By default the server listens only on this machine. On any other address, tokens must be encrypted: give a certificate (--tls-cert,
+/// --tls-key), or use a proxy that has one (--behind-proxy).
 ///
-/// SIGTERM or Ctrl-C ends it when everything that was accepted is answered; a second one ends it at once.
+/// After SIGTERM or Ctrl-C, the server answers all accepted requests and ends; a second signal ends it at once.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   taximeter serve
   taximeter serve --ledger taximeter.db --listen 0.0.0.0:7070 --tls-cert server.pem --tls-key server.key
   taximeter serve --ledger postgres://taximeter@db/taximeter --listen 10.0.0.5:7070 --behind-proxy --tick 250ms")]
-pub struct Serve {
+pub struct ServeCommand {
     /// The address to listen on
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7070")]
     listen: String,
-    /// The certificate, and those above it, in PEM; read again when the file changes
+    /// The certificate chain, in PEM; read again when the file changes
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The certificate's private key, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// A proxy in front of it encrypts, so that it may listen beyond this machine without a certificate
+    /// A proxy in front of the server encrypts, so that it may listen on any address without a certificate
     #[arg(long, conflicts_with = "tls_cert")]
     behind_proxy: bool,
-    /// Release answers to questions on multiples of this time, such as 250ms, so that how long they take tells little; 0 for at once
+    /// Release answers to questions at multiples of this time, such as 250ms, so that their timing reveals little; 0 for at once
     #[arg(long, value_name = "TIME", default_value = "50ms")]
     tick: String,
-    /// Verify the whole journal at this interval, in hours, in the background; a fault raises the alarm. 0 for never
+    /// Verify the whole journal in the background at this interval, in hours; damage raises the alarm. 0 for never
     #[arg(long, value_name = "HOURS", default_value_t = 24)]
     verify_every: u32,
-    /// A PostgreSQL server that owners may register tables from over the network, such as db.example.org or 10.0.0.7:5433; may be given
-    /// several times. That of the ledger may always be used
+    /// A PostgreSQL server from which owners may register tables over the network, such as db.example.org or 10.0.0.7:5433 (may be
+    /// repeated). The server of the ledger is always allowed
     #[arg(long, value_name = "HOST[:PORT]")]
     allow_postgres: Vec<String>,
     #[command(flatten)]
     limits: Limits,
-    /// The lines about requests, on standard error [default: text at a terminal, json otherwise]
+    /// The format of the request log on standard error [default: text at a terminal, json otherwise]
     #[arg(long, value_name = "FORM")]
     log: Option<LogName>,
     #[command(flatten)]
@@ -65,16 +64,16 @@ pub struct Serve {
 #[derive(Args)]
 #[command(next_help_heading = "Limits")]
 struct Limits {
-    /// The most requests of one token in a second; 0 for no limit
+    /// The largest number of requests of one token per second; 0 for no limit
     #[arg(long, value_name = "NUMBER", default_value_t = Settings::default().requests_per_second)]
     requests_per_second: u32,
-    /// The most requests of one token that may be under way at the same time, event streams included; 0 for no limit
+    /// The largest number of concurrent requests of one token, including event streams; 0 for no limit
     #[arg(long, value_name = "NUMBER", default_value_t = Settings::default().requests_at_once)]
     requests_at_once: usize,
-    /// The most connections at the same time; others wait
+    /// The largest number of concurrent connections; others wait
     #[arg(long, value_name = "NUMBER", default_value_t = Settings::default().connections)]
     connections: usize,
-    /// The largest body of a request, such as 256KiB
+    /// The largest request body, such as 256KiB
     #[arg(long, value_name = "SIZE", default_value = "256KiB")]
     largest_body: String,
     /// The largest upload, such as 4GiB
@@ -82,26 +81,26 @@ struct Limits {
     largest_upload: String,
 }
 
-/// The form of the log.
+/// The format of the log.
 #[derive(Clone, Copy, ValueEnum)]
 enum LogName {
-    /// One JSON document a line
+    /// One JSON document per line
     Json,
-    /// Words
+    /// Text for people
     Text,
-    /// Nothing
+    /// No log
     Off,
 }
 
-impl Serve {
+impl ServeCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         if self.gate.ledger.json {
-            return Err(Failure::Usage("serve prints no document; `--log json` has its log as JSON".to_string()));
+            return Err(usage("serve prints no document; use `--log json` for a log in JSON"));
         }
         let (address, tls, settings) = (self.address()?, self.tls(), self.settings()?);
         let log = self.log();
         log.tell_panics();
-        // All of this blocks, and so is done before there is anything asynchronous.
+        // These calls block, so they are made before the asynchronous runtime starts.
         let gate = self.gate.open_or_make(false)?;
         let place = TokenPlace::of(gate.ledger().location());
         let tokens = Tokens::open(&place, gate.ledger().id())?;
@@ -109,30 +108,28 @@ impl Serve {
         serve(gate, tokens, log, settings, (address, tls), |listener| {
             tell(&format!("listening on {}://{}", listener.scheme(), listener.address()));
             if is_without_tokens {
-                tell(
-                    "there are no tokens yet, so nobody can use it; `taximeter token create NAME --role owner` makes the first",
-                );
+                tell("there are no tokens yet; `taximeter token create NAME --role owner` makes the first");
             }
             Ok(())
         })?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The address, if tokens are safe on the way to it.
+    /// The address, if tokens are encrypted on the way to it or stay on this machine.
     fn address(&self) -> Result<SocketAddr, Failure> {
         let text = &self.listen;
         let address: SocketAddr = text.parse().map_err(|_| {
-            Failure::Usage(format!(
+            usage(format!(
                 "--listen is {text:?}; write an IP address and a port, such as 127.0.0.1:7070, [::1]:7070, or 0.0.0.0:7070 for all"
             ))
         })?;
         if address.ip().is_loopback() || self.tls_cert.is_some() || self.behind_proxy {
             return Ok(address);
         }
-        Err(Failure::Usage(format!(
-            "--listen {address} can be reached from other machines, and without encryption anybody on the way could read tokens and \
-             answers. Give a certificate with --tls-cert and --tls-key; or listen on 127.0.0.1; or, if a proxy in front of it encrypts \
-             and nobody else can reach this address, say so with --behind-proxy"
+        Err(usage(format!(
+            "--listen {address} can be reached from other machines, and without encryption others could read tokens and answers. Give a \
+             certificate with --tls-cert and --tls-key; or listen on 127.0.0.1; or, if a proxy in front of the server encrypts and only \
+             the proxy can reach this address, give --behind-proxy"
         )))
     }
 
@@ -144,13 +141,13 @@ impl Serve {
     fn settings(&self) -> Result<Settings, Failure> {
         let Limits { requests_per_second, requests_at_once, connections, largest_body, largest_upload } = &self.limits;
         if !(1..=100_000).contains(connections) {
-            return Err(Failure::Usage(format!("--connections is {connections}; it must be between 1 and 100,000")));
+            return Err(usage(format!("--connections is {connections}; it must be between 1 and 100,000")));
         }
         let largest_body = size("--largest-body", largest_body)?;
         Ok(Settings {
             requests_per_second: *requests_per_second,
             requests_at_once: *requests_at_once,
-            // Behind a proxy all connections are the proxy's.
+            // Behind a proxy, all connections come from the proxy.
             connections_of_one: if self.behind_proxy { 0 } else { connections.div_ceil(4) },
             connections: *connections,
             largest_body: usize::try_from(largest_body).unwrap_or(usize::MAX),
@@ -175,7 +172,7 @@ impl Serve {
     }
 }
 
-/// Serves until a signal ends it. What `ready` returns, once it listens, is kept until then. Blocks.
+/// Serves until a signal ends it, and blocks. `ready` is called once the server listens; its result is dropped at the end.
 pub(crate) fn serve<T>(
     gate: Gate,
     tokens: Tokens,
@@ -193,9 +190,9 @@ pub(crate) fn serve<T>(
     let kept = ready(&listener)?;
     let result = runtime.block_on(listener.serve(App::new(&service)?, signals.first()));
     drop(kept);
-    // What still runs after the farewell is not waited for: it was told, and the caller is gone.
+    // Tasks that still run are not waited for: their callers are gone.
     runtime.shutdown_timeout(Duration::from_secs(1));
-    // Connections to databases may not end on a thread of the runtime, so this handle is the last one.
+    // Database connections must not be dropped on a thread of the runtime, so this handle is dropped last.
     drop(service);
     Ok(result?)
 }
@@ -227,7 +224,7 @@ impl Signals {
     }
 }
 
-/// Elsewhere there is Ctrl-C.
+/// On other systems, Ctrl-C ends the server.
 #[cfg(not(unix))]
 struct Signals;
 
@@ -245,10 +242,10 @@ impl Signals {
 }
 
 impl Signals {
-    /// Waits for the first signal. From then on the next one ends the process.
+    /// Waits for the first signal. The next one ends the process.
     async fn first(mut self) {
         self.next().await;
-        tell("ending when everything that was accepted is answered; another signal ends it at once");
+        tell("ending after all accepted requests are answered; another signal ends it at once");
         tokio::spawn(async move {
             self.next().await;
             std::process::exit(1);
@@ -274,9 +271,9 @@ fn tick(text: &str) -> Result<Option<Duration>, Failure> {
     });
     match time {
         Some(time) if (Duration::from_millis(1)..=Duration::from_secs(60)).contains(&time) => Ok(Some(time)),
-        _ => Err(Failure::Usage(format!(
-            "--tick is {text:?}; write a time from 1ms to 60s, such as 250ms or 1s, or 0 for none"
-        ))),
+        _ => {
+            Err(usage(format!("--tick is {text:?}; write a time from 1ms to 60s, such as 250ms or 1s, or 0 for none")))
+        }
     }
 }
 
@@ -294,7 +291,7 @@ fn size(flag: &str, text: &str) -> Result<u64, Failure> {
     });
     match bytes {
         Some(bytes @ 1..) => Ok(bytes),
-        _ => Err(Failure::Usage(format!("{flag} is {text:?}; write a size such as 65536, 256KiB, 10MiB or 4GiB"))),
+        _ => Err(usage(format!("{flag} is {text:?}; write a size such as 65536, 256KiB, 10MiB or 4GiB"))),
     }
 }
 
@@ -305,7 +302,7 @@ mod tests {
     #[derive(clap::Parser)]
     struct Arguments {
         #[command(flatten)]
-        serve: Serve,
+        serve: ServeCommand,
     }
 
     fn settings(arguments: &[&str]) -> Settings {

@@ -1,60 +1,77 @@
-//! The analyst of the paper's Example 2: looks round cheaply, looks closer and spends more where the last answer is interesting, and
-//! goes on until nothing fits any more. What comes next depends on what was answered before.
+//! The analyst of the paper's Example 2: asks cheap questions about everything, spends more where an answer is interesting, and stops
+//! when nothing fits any more. Every question depends on the earlier answers.
 
 use super::population::DISTRICTS;
 
-/// A question and what the analyst offers for it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ask {
-    pub sql: String,
-    pub epsilon: &'static str,
-    pub purpose: Purpose,
-}
-
+/// A question about the sick people. All but the first are about one district.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// How many are sick, everywhere.
+pub enum DemoQuestion {
+    /// Their number in every district.
     Glance,
-    /// How many are sick in a district that looked bad.
+    /// Their number in a suspicious district.
     Closer(usize),
-    /// The same with less noise.
+    /// Their number in that district with less noise.
     Measure(usize),
-    /// Who is hit in a district with an outbreak.
-    Who(usize),
-    /// How old they are.
+    /// Their occupations, after an outbreak was found.
+    Occupations(usize),
+    /// Their average age, after an outbreak was found.
     Age(usize),
 }
 
-impl Ask {
-    /// What is done, in few words.
-    pub fn text(&self) -> String {
-        match self.purpose {
-            Purpose::Glance => "glance at all districts".to_string(),
-            Purpose::Closer(district) => format!("look closer at district {district}"),
-            Purpose::Measure(district) => format!("measure district {district}"),
-            Purpose::Who(district) => format!("by occupation in district {district}"),
-            Purpose::Age(district) => format!("average age in district {district}"),
+impl DemoQuestion {
+    /// The question in a few words.
+    pub fn text(self) -> String {
+        match self {
+            DemoQuestion::Glance => "glance at all districts".to_string(),
+            DemoQuestion::Closer(district) => format!("look closer at district {district}"),
+            DemoQuestion::Measure(district) => format!("measure district {district}"),
+            DemoQuestion::Occupations(district) => format!("by occupation in district {district}"),
+            DemoQuestion::Age(district) => format!("average age in district {district}"),
         }
+    }
+
+    /// The ε that the analyst pays. A glance is cheap and has large noise; a suspicion is worth more.
+    pub fn epsilon(self) -> &'static str {
+        match self {
+            DemoQuestion::Glance => "0.01",
+            DemoQuestion::Closer(_) | DemoQuestion::Occupations(_) => "0.02",
+            DemoQuestion::Measure(_) | DemoQuestion::Age(_) => "0.05",
+        }
+    }
+
+    pub fn sql(self) -> String {
+        let select = |what: &str, district: usize, group: &str| {
+            format!("SELECT {what} FROM people WHERE sick = TRUE AND district = {district}{group}")
+        };
+        match self {
+            DemoQuestion::Glance => {
+                "SELECT district, COUNT(*) AS sick FROM people WHERE sick = TRUE GROUP BY district".to_string()
+            }
+            DemoQuestion::Closer(district) | DemoQuestion::Measure(district) => select("COUNT(*)", district, ""),
+            DemoQuestion::Occupations(district) => select("occupation, COUNT(*)", district, " GROUP BY occupation"),
+            DemoQuestion::Age(district) => select("AVG(age)", district, ""),
+        }
+    }
+
+    fn price(self) -> f64 {
+        self.epsilon().parse().unwrap_or(f64::INFINITY)
     }
 }
 
-/// A glance costs little, and its noise is large; a measurement is what an outbreak is worth.
-const GLANCE: &str = "0.01";
-const CLOSER: &str = "0.02";
-const MEASURE: &str = "0.05";
-
-/// More than twice the usual number: about 75 are sick in a district without an outbreak.
+/// A district without an outbreak has about 75 sick people; this is more than twice that number.
 const SUSPICIOUS: f64 = 200.0;
 
 #[derive(Default)]
 pub struct Analyst {
-    /// What comes before the next glance, the next one last.
-    plans: Vec<Ask>,
-    /// The dearest question that was refused; such are not asked again.
+    /// The questions to ask before the next glance; the last one is next.
+    plans: Vec<DemoQuestion>,
+    /// The cost of the last refused question. Equal or higher costs are not tried again.
     refused: Option<f64>,
+    /// The districts with an outbreak.
     pub found: Vec<usize>,
-    /// The sum of what was counted in a district at a glance, and how often.
+    /// The sum of all glances for each district.
     pub glances: Vec<f64>,
+    /// The number of glances.
     pub rounds: u32,
 }
 
@@ -63,81 +80,46 @@ impl Analyst {
         Analyst { glances: vec![0.0; DISTRICTS], ..Analyst::default() }
     }
 
-    /// The next question; nothing when not even a glance is admitted.
-    pub fn next(&mut self) -> Option<Ask> {
-        let glance = Ask {
-            sql: "SELECT district, COUNT(*) AS sick FROM people WHERE sick = TRUE GROUP BY district".to_string(),
-            epsilon: GLANCE,
-            purpose: Purpose::Glance,
-        };
-        let ask = self.plans.pop().unwrap_or(glance);
-        let affordable = |ask: &Ask| self.refused.is_none_or(|refused| price(ask) < refused);
-        match affordable(&ask) {
-            true => Some(ask),
-            false if price(&ask) <= price_of(GLANCE) => None,
-            false => self.next(),
+    /// The next question; none when even a glance is refused.
+    pub fn next(&mut self) -> Option<DemoQuestion> {
+        let question = self.plans.pop().unwrap_or(DemoQuestion::Glance);
+        match self.refused {
+            Some(refused) if question.price() >= refused && question == DemoQuestion::Glance => None,
+            Some(refused) if question.price() >= refused => self.next(),
+            _ => Some(question),
         }
     }
 
-    /// After a refusal: what costs as much is not asked again.
-    pub fn refused(&mut self, ask: &Ask) {
-        self.refused = Some(price(ask));
+    /// Notes a refusal.
+    pub fn refused(&mut self, question: DemoQuestion) {
+        self.refused = Some(question.price());
     }
 
-    /// Chooses what to do from a noisy answer; says so if it is news.
-    pub fn hear(&mut self, ask: &Ask, values: &[f64]) -> Option<String> {
-        match (ask.purpose, values) {
-            (Purpose::Glance, counts) => {
+    /// Chooses the next questions from a noisy answer. Returns whether it shows an outbreak.
+    pub fn hear(&mut self, question: DemoQuestion, values: &[f64]) -> bool {
+        match (question, values) {
+            (DemoQuestion::Glance, counts) => {
                 self.rounds += 1;
                 for (sum, count) in self.glances.iter_mut().zip(counts) {
                     *sum += count;
                 }
-                // The noise of the glances so far averages out: the more there were, the fewer false alarms.
-                let suspects = (0..DISTRICTS).filter(|district| {
-                    !self.found.contains(district) && self.glances[*district] / f64::from(self.rounds) > SUSPICIOUS
-                });
-                let suspects: Vec<usize> = suspects.collect();
-                self.plans.extend(
-                    suspects.iter().rev().map(|district| sick_in(*district, CLOSER, Purpose::Closer(*district))),
-                );
-                None
+                // The noise averages out over the glances: more glances give fewer false alarms.
+                let mean = |district: usize| self.glances[district] / f64::from(self.rounds);
+                let suspects = (0..DISTRICTS).rev().filter(|at| !self.found.contains(at) && mean(*at) > SUSPICIOUS);
+                self.plans.extend(suspects.map(DemoQuestion::Closer));
+                false
             }
-            (Purpose::Closer(district), [count]) => {
-                if *count > SUSPICIOUS {
-                    self.plans.push(sick_in(district, MEASURE, Purpose::Measure(district)));
-                }
-                None
+            (DemoQuestion::Closer(district), [count]) if *count > SUSPICIOUS => {
+                self.plans.push(DemoQuestion::Measure(district));
+                false
             }
-            (Purpose::Measure(district), [count]) if *count > SUSPICIOUS => {
+            (DemoQuestion::Measure(district), [count]) if *count > SUSPICIOUS => {
                 self.found.push(district);
                 self.found.sort_unstable();
-                self.plans.push(Ask {
-                    sql: format!("SELECT AVG(age) FROM people WHERE sick = TRUE AND district = {district}"),
-                    epsilon: MEASURE,
-                    purpose: Purpose::Age(district),
-                });
-                self.plans.push(Ask {
-                    sql: format!(
-                        "SELECT occupation, COUNT(*) FROM people WHERE sick = TRUE AND district = {district} GROUP BY occupation"
-                    ),
-                    epsilon: CLOSER,
-                    purpose: Purpose::Who(district),
-                });
-                Some("an outbreak!".to_string())
+                self.plans.extend([DemoQuestion::Age(district), DemoQuestion::Occupations(district)]);
+                true
             }
-            _ => None,
+            _ => false,
         }
     }
-}
-
-fn sick_in(district: usize, epsilon: &'static str, purpose: Purpose) -> Ask {
-    Ask { sql: format!("SELECT COUNT(*) FROM people WHERE sick = TRUE AND district = {district}"), epsilon, purpose }
-}
-
-fn price(ask: &Ask) -> f64 {
-    price_of(ask.epsilon)
-}
-
-fn price_of(epsilon: &str) -> f64 {
-    epsilon.parse().unwrap_or(f64::INFINITY)
 }

@@ -1,6 +1,6 @@
-//! `taximeter demo`: the paper's Example 2 for real. A made-up population behind the gate, a budget of (1, 1e-6) on a ledger, and an
-//! analyst who chooses the next question, what to spend on it and when to stop, after seeing the last answer. With `--serve` it is left
-//! running, with more accounts, for people to look at in a browser.
+//! `taximeter demo`: the paper's Example 2. A simulated population behind the gate, a budget of (1, 1e-6) on a ledger, and an analyst
+//! who chooses the next question, its cost and when to stop, after seeing the last answer. With `--serve`, a server with more accounts
+//! keeps running for visitors with a browser.
 
 mod analyst;
 mod population;
@@ -9,43 +9,44 @@ mod serving;
 mod surveys;
 mod team;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::Value as Json;
-use taximeter_accounting::{Budget, Cost, Filter, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
-use taximeter_gate::{Data, Declaration, Gate, Outcome, Registration, Rules, folder_beside};
+use taximeter_accounting::{Budget, Cost, Filter, FilterRule, FilterSpec};
+use taximeter_gate::{Data, Declaration, Gate, Outcome, Registration, folder_beside};
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 
-use crate::output::{Failure, print, print_line, show_number, show_share, tell, thousands};
-use analyst::{Analyst, Ask, Purpose};
+use crate::output::{Failure, print, print_line, show_number, show_share, tell, thousands, usage};
+use analyst::{Analyst, DemoQuestion};
 use population::{DISTRICTS, PEOPLE, Population};
+use report::Report;
 
-/// Ride along with an analyst who spends a budget of (1, 1e-6) on made-up people
+/// Watch an analyst spend a budget of (1, 1e-6) on a simulated population
 #[derive(Args)]
 #[command(after_help = "\
-Makes a folder with the people (people.csv, people.toml), the ledger and the gate's data, and figures as SVG. The people are the same \
-for the same seed; the noise is real, and so no two rides are the same.
+Creates a folder with the population (people.csv, people.toml), the ledger, the gate's data, and figures as SVG. The same seed gives \
+the same population; the noise is real, so no two runs are the same.
 
-With --serve the ride ends early, so that there is something left to ask for; other analysts and a second tree of accounts have a \
-history too, and a survey goes on being charged. Then the server runs with its dashboard, and its address and tokens are printed, until \
-Ctrl-C.
+With --serve the analyst stops early, so that some budget is left; other analysts and a second tree of accounts have a history too, \
+and a survey keeps charging. The server runs with its dashboard until Ctrl-C; its address and tokens are printed.
 
 Examples:
   taximeter demo
   taximeter demo --serve")]
-pub struct Demo {
-    /// The seed of the made-up population
+pub struct DemoCommand {
+    /// The seed of the population
     #[arg(long, default_value_t = 7)]
     seed: u64,
-    /// Where to put it all: a new folder [default: taximeter-demo, or the first of taximeter-demo-2, -3, … that is not there]
+    /// The folder to create [default: taximeter-demo, or the first of taximeter-demo-2, -3, … that does not exist]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Leave a populated server running, with a dashboard and tokens to sign in with
+    /// Run a server with data, a dashboard and tokens to sign in with
     #[arg(long)]
     serve: bool,
-    /// Where it listens, on this machine [default: 127.0.0.1:7070, or a free port if that is taken]
+    /// The address of the server, on this machine [default: 127.0.0.1:7070, or a free port if that is in use]
     #[arg(long, value_name = "ADDRESS:PORT", requires = "serve")]
     listen: Option<String>,
     /// Print one JSON document
@@ -53,7 +54,7 @@ pub struct Demo {
     json: bool,
 }
 
-/// The share of the budget at which a ride that is served ends: something is left for those who look at it.
+/// With `--serve`, the analyst stops when less than this share of the budget is left. The rest is for visitors.
 const LEFT_OVER: f64 = 0.35;
 
 /// What happened on a ride.
@@ -61,18 +62,18 @@ struct Ride {
     budget: Budget,
     /// The costs of every question that was answered, in order.
     charges: Vec<Vec<Cost>>,
-    /// After every answer: the share that is left, and the reading.
+    /// After every answer: the share of the budget that is left, and the reading.
     meter: Vec<(f64, f64)>,
     refusals: u32,
     analyst: Analyst,
-    /// What basic composition makes of the same questions, until it halts.
+    /// The filter by basic composition on the same questions, until it halts.
     adding_up: Option<Filter>,
 }
 
-impl Demo {
+impl DemoCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         if self.serve {
-            // Said before anything is made; looked for again when it is wanted.
+            // A wrong address is reported before anything is created.
             serving::address(self.listen.as_deref())?;
         }
         let folder = self.make_folder()?;
@@ -83,8 +84,8 @@ impl Demo {
         let budget = Budget::parse("1,1e-6")?;
         let gate = open(&folder, &location, &csv, budget)?;
         self.say(&format!(
-            "{} made-up people in {DISTRICTS} districts, a budget of {budget}, and an analyst looking for outbreaks.\n\
-             Every question is SQL; its cost is on the ledger before the data are touched, and its answer has noise.\n\n\
+            "{} simulated people in {DISTRICTS} districts, a budget of {budget}, and an analyst looking for outbreaks.\n\
+             Every question is SQL. Its cost is on the ledger before the data are read, and its answer has noise.\n\n\
              {}",
             thousands(PEOPLE as u64),
             heading()
@@ -98,12 +99,13 @@ impl Demo {
             let ride = self.ride(&gate, budget)?;
             // The report opens the ledger again, to verify it.
             drop(gate);
-            self.report(&ride, &population, &folder, &location)?;
+            let report = Report::new(&ride, &population, self.seed, &folder, &location)?;
+            print(self.json, &report, || report.text(&ride, &folder))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The ride: to its end, or if it is to be served, by the owner and not to the last.
+    /// Lets the analyst ask until nothing fits; with `--serve`, as the owner and until the budget is low.
     fn ride(&self, gate: &Gate, budget: Budget) -> Result<Ride, Failure> {
         let mut ride = Ride {
             budget,
@@ -115,14 +117,19 @@ impl Demo {
         };
         let people = AccountName::parse("people")?;
         let (who, least_left) = if self.serve { (Some(team::OWNER), LEFT_OVER) } else { (None, 0.0) };
-        while let Some(ask) = ride.analyst.next() {
-            match gate.ask(&team::request(&people, &ask.sql, ask.epsilon, who)?)? {
-                Outcome::Answered(answer) => self.hear(&mut ride, &ask, &answer.document)?,
+        while let Some(question) = ride.analyst.next() {
+            match gate.ask(&team::request(&people, &question.sql(), question.epsilon(), who)?)? {
+                Outcome::Answered(answer) => self.hear(&mut ride, question, &answer.document)?,
                 Outcome::Refused(refusal) => {
                     ride.refusals += 1;
                     let reason = refusal.refused().first().map_or(String::new(), |(_, reason)| reason.text());
-                    self.say(&format!("{:>6}  {:<34}  {:>5}  halt: {reason}", "", ask.text(), ask.epsilon))?;
-                    ride.analyst.refused(&ask);
+                    self.say(&format!(
+                        "{:>6}  {:<34}  {:>5}  halt: {reason}",
+                        "",
+                        question.text(),
+                        question.epsilon()
+                    ))?;
+                    ride.analyst.refused(question);
                 }
                 Outcome::NoAnswer(receipt) => return Err(team::no_answer(receipt.sequence())),
             }
@@ -133,8 +140,8 @@ impl Demo {
         Ok(ride)
     }
 
-    /// Notes an answer, lets the analyst think about it, and tells what is worth telling.
-    fn hear(&self, ride: &mut Ride, ask: &Ask, document: &str) -> Result<(), Failure> {
+    /// Records an answer, passes it to the analyst, and prints the line if it is of interest.
+    fn hear(&self, ride: &mut Ride, question: DemoQuestion, document: &str) -> Result<(), Failure> {
         let broken = |why: &dyn std::fmt::Display| Failure::Integrity(format!("an answer cannot be read: {why}"));
         let answer: Json = serde_json::from_str(document).map_err(|error| broken(&error))?;
         let parts = answer["columns"].as_array().into_iter().flatten().flat_map(|column| column["parts"].as_array());
@@ -149,7 +156,7 @@ impl Demo {
             }
             if !is_admitted {
                 ride.adding_up = None;
-                self.say(&format!("{:>6}  by adding up, the budget would be spent here; the ride goes on", ""))?;
+                self.say(&format!("{:>6}  by basic composition, the budget would be spent here", ""))?;
             }
         }
         ride.charges.push(costs);
@@ -159,47 +166,44 @@ impl Demo {
         ride.meter.push((left, reading));
         let rows = answer["rows"].as_array().into_iter().flatten();
         let values: Vec<f64> = rows.filter_map(|row| row.as_array()?.last()?["value"].as_f64()).collect();
-        let news = ride.analyst.hear(ask, &values);
+        let is_outbreak = ride.analyst.hear(question, &values);
         let round = ride.charges.len();
-        let is_early = round <= 12;
-        if is_early
-            || round.is_multiple_of(50)
-            || news.is_some()
-            || matches!(ask.purpose, Purpose::Who(_) | Purpose::Age(_))
-        {
+        let is_rare = matches!(question, DemoQuestion::Occupations(_) | DemoQuestion::Age(_));
+        if round <= 12 || round.is_multiple_of(50) || is_outbreak || is_rare {
             self.say(&format!(
                 "{round:>6}  {:<34}  {:>5}  {:<26}  {:>8}  {:>9}{}",
-                ask.text(),
-                ask.epsilon,
+                question.text(),
+                question.epsilon(),
                 shown(&answer),
                 show_share(left),
                 show_number(reading),
-                news.map_or(String::new(), |news| format!("  {news}"))
+                if is_outbreak { "  an outbreak!" } else { "" }
             ))?;
         }
         Ok(())
     }
 
-    /// A folder that was not there before.
+    /// Creates a new folder.
     fn make_folder(&self) -> Result<PathBuf, Failure> {
-        let numbered = (2..).map(|number| PathBuf::from(format!("taximeter-demo-{number}")));
-        let mut names: Box<dyn Iterator<Item = PathBuf>> = match &self.folder {
-            Some(folder) => Box::new(std::iter::once(folder.clone())),
-            None => Box::new(std::iter::once(PathBuf::from("taximeter-demo")).chain(numbered.take(10_000))),
+        let numbered = (2..=10_000).map(|number| PathBuf::from(format!("taximeter-demo-{number}")));
+        let names: Vec<PathBuf> = match &self.folder {
+            Some(folder) => vec![folder.clone()],
+            None => std::iter::once(PathBuf::from("taximeter-demo")).chain(numbered).collect(),
         };
-        names
-            .find_map(|name| match std::fs::create_dir(&name) {
-                Ok(()) => Some(Ok(name)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && self.folder.is_none() => None,
-                Err(error) => Some(Err(Failure::Usage(format!(
-                    "the folder {} cannot be made: {error}; name a new one with --folder",
-                    name.display()
-                )))),
-            })
-            .unwrap_or_else(|| Err(Failure::Usage("there are 10,000 demo folders here; delete some".to_string())))
+        for name in names {
+            match std::fs::create_dir(&name) {
+                Ok(()) => return Ok(name),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && self.folder.is_none() => {}
+                Err(error) => {
+                    let advice = "name a new one with --folder";
+                    return Err(usage(format!("the folder {} cannot be created: {error}; {advice}", name.display())));
+                }
+            }
+        }
+        Err(usage("there are 10,000 demo folders here; delete some"))
     }
 
-    /// Text for people: on standard output, unless a document goes there.
+    /// Prints text for people: to standard output, or with --json to standard error.
     fn say(&self, text: &str) -> Result<(), Failure> {
         if self.json {
             tell(text);
@@ -207,23 +211,15 @@ impl Demo {
         }
         print_line(text)
     }
-
-    fn report(&self, ride: &Ride, population: &Population, folder: &Path, location: &Location) -> Result<(), Failure> {
-        let report = report::Report::new(ride, population, self.seed, folder, location)?;
-        print(self.json, &report, || report.text(ride, folder)).map(|_| ())
-    }
 }
 
-/// The people behind the gate.
+/// Opens a new gate with the population.
 fn open(folder: &Path, location: &Location, csv: &Path, budget: Budget) -> Result<Gate, Failure> {
     let ledger = Ledger::open(location, Options { create: true, ..Options::default() })?;
     let gate = Gate::open(&folder_beside(&folder.join("taximeter.db")), ledger)?;
     let data = Data::csv(csv.to_path_buf());
     let registration = Registration {
-        rules: Some(Rules {
-            filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
-            odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
-        }),
+        rules: Some(team::rules(budget)),
         ..Registration::new(AccountName::parse("people")?, Declaration::parse(population::SCHEMA)?, data)
     };
     gate.register(&registration, &mut |_, _| {})?;
@@ -234,7 +230,7 @@ fn heading() -> String {
     format!("{:>6}  {:<34}  {:>5}  {:<26}  {:>8}  {:>9}", "answer", "question", "ε", "noisy answer", "left", "reading")
 }
 
-/// A noisy answer in few words: the number with its reach, or the largest of several.
+/// A noisy answer in one line: the number with its interval, or the largest of several.
 fn shown(answer: &Json) -> String {
     let rows = answer["rows"].as_array().map_or(&[] as &[Json], Vec::as_slice);
     let number = |cell: &Json| {

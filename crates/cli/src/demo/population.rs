@@ -1,4 +1,4 @@
-//! The made-up population: 100,000 people in 40 districts, some of which have an outbreak. A seed gives the same people every time.
+//! The simulated population: 100,000 people in 40 districts, some of which have an outbreak. The same seed gives the same people.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,15 +9,15 @@ use crate::output::Failure;
 
 pub const PEOPLE: usize = 100_000;
 pub const DISTRICTS: usize = 40;
-pub const OCCUPATIONS: [&str; 5] = ["care", "factory", "farm", "office", "school"];
+pub const OCCUPATIONS: [&str; 5] = ["care", "factory", "farm", "backend", "school"];
 
-/// Three in a hundred are sick; in a few districts it is six times as many.
+/// Three percent are sick; in a few districts six times more.
 const USUAL: f64 = 0.03;
 const OUTBREAK: f64 = 0.18;
 const OUTBREAKS: usize = 6;
 
 /// What the owner declares about the population.
-pub const SCHEMA: &str = r#"# Whose privacy is protected, and what may be asked about.
+pub const SCHEMA: &str = r#"# Whose privacy is protected, and the columns.
 unit = "row"
 neighbours = "add-remove"
 
@@ -33,7 +33,7 @@ type = "integer"
 bounds = [0, 100]
 
 [columns.occupation]
-categories = ["care", "factory", "farm", "office", "school"]
+categories = ["care", "factory", "farm", "backend", "school"]
 
 [columns.income]
 type = "integer"
@@ -45,7 +45,7 @@ type = "boolean"
 categories = [true, false]
 "#;
 
-/// The people, and what only the storyteller knows: who is sick where.
+/// The people, and the truth that the analyst does not see: the sick people and the outbreaks.
 pub struct Population {
     pub csv: String,
     pub sick: Vec<u64>,

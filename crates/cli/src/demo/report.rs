@@ -1,4 +1,4 @@
-//! What the ride shows: how far every rule would have gone, what the meters say, and whether the ledger holds.
+//! The report of a demo: how many questions each rule would have answered, the readings, and the verification of the ledger.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,11 @@ use taximeter_service::{BudgetDocument, Computed};
 
 use super::Ride;
 use super::population::{DISTRICTS, Population};
-use crate::figure::{Axis, Kind, Line, Panel, draw};
+use crate::figure::{FigureAxis, FigurePanel, FigureSeries, SeriesKind, draw, most_that_fit};
 use crate::output::{Failure, show_number, thousands};
-use crate::table::Table;
+use crate::table::TextTable;
 
-/// What the ride shows, as JSON.
+/// The report, as JSON.
 #[derive(Serialize)]
 pub struct Report {
     budget: BudgetDocument,
@@ -80,9 +80,9 @@ impl Report {
         })
     }
 
-    /// The same for people.
+    /// The report for people.
     pub fn text(&self, ride: &Ride, folder: &Path) -> String {
-        let mut rules = Table::new(&["rule", ">answers these questions", "guarantee"]);
+        let mut rules = TextTable::new(&["rule", ">answers these questions", "guarantee"]);
         for AnsweredJson { rule, answered, guarantee } in &self.answered {
             let stops = match *answered == self.questions {
                 true => format!("all {}", thousands(self.questions as u64)),
@@ -97,7 +97,7 @@ impl Report {
             format!("all, and {more} glances more"),
             "had every cost been known before the first answer".to_string(),
         ]);
-        let mut meters = Table::new(&["after the last answer", ">ε at δ = 1e-6", ""]);
+        let mut meters = TextTable::new(&["after the last answer", ">ε at δ = 1e-6", ""]);
         for (name, value, meaning) in [
             ("sum of all ε", self.spent_epsilon.approximate(), "basic composition"),
             ("odometer", self.reading.0, "valid at every moment, however the ride might have been stopped"),
@@ -141,7 +141,7 @@ fn value(bound: Option<FixedInAdvance>) -> f64 {
     bound.map_or(f64::INFINITY, FixedInAdvance::value)
 }
 
-/// What a rule has left, in percent, before the first question and after each that it admits until its first refusal.
+/// The share in percent that a rule has left: before the first question, and after each question until its first refusal.
 fn shares_left(rule: FilterRule, budget: Budget, charges: &[Vec<Cost>]) -> Result<Vec<f64>, Failure> {
     let mut filter = Filter::new(FilterSpec::new(rule, budget))?;
     let mut shares = vec![100.0];
@@ -156,7 +156,7 @@ fn shares_left(rule: FilterRule, budget: Budget, charges: &[Vec<Cost>]) -> Resul
     Ok(shares)
 }
 
-/// How many questions the optimum admits if all are fixed in advance: these, and then glances.
+/// The number of questions that the optimum admits for costs fixed in advance: these questions, and then glances.
 fn answered_in_advance(budget: Budget, charges: &[Vec<Cost>]) -> Result<usize, Failure> {
     let glance = Cost::parse_epsilon("0.01")?.cost;
     let admits = |count: usize| -> Result<bool, Failure> {
@@ -164,15 +164,10 @@ fn answered_in_advance(budget: Budget, charges: &[Vec<Cost>]) -> Result<usize, F
         costs.resize(costs.len() + count.saturating_sub(charges.len()), glance);
         Ok(value(MixedRounds::new(&costs)?.optimal_epsilon(budget.delta())) <= budget.epsilon().approximate())
     };
-    let (mut admitted, mut refused) = (0, 4 * charges.len() + 16);
-    while refused - admitted > 1 {
-        let middle = (admitted + refused) / 2;
-        if admits(middle)? { admitted = middle } else { refused = middle }
-    }
-    Ok(admitted)
+    most_that_fit(4 * charges.len() + 16, admits)
 }
 
-/// The meters along the ride, and what every rule had left.
+/// Draws the readings during the ride, and what every rule had left.
 fn ride_figure(ride: &Ride, folder: &Path) -> Result<PathBuf, Failure> {
     let rounds = ride.charges.len();
     let mut sum = 0.0;
@@ -180,13 +175,14 @@ fn ride_figure(ride: &Ride, folder: &Path) -> Result<PathBuf, Failure> {
         sum += costs.iter().map(|cost| cost.size().approximate()).sum::<f64>();
         (f64::from(round), sum)
     });
-    let sums = Line::new(Kind::Own, "sum of all ε").through(sums);
+    let sums = FigureSeries::new(SeriesKind::Own, "sum of all ε").through(sums);
     let readings = (1..).zip(&ride.meter).map(|(round, (_, reading))| (f64::from(round), *reading));
-    let readings = Line::new(Kind::Own, "odometer").through(readings);
+    let readings = FigureSeries::new(SeriesKind::Own, "odometer").through(readings);
     let epsilon = ride.budget.epsilon().approximate();
-    let budget = Line::new(Kind::Reference, "the budget").through([(0.0, epsilon), (rounds as f64, epsilon)]);
-    let mut optimal = Line::new(Kind::Reference, "fixed in advance, optimum");
-    let mut misused = Line::new(Kind::Reference, "advanced theorem, misused");
+    let budget =
+        FigureSeries::new(SeriesKind::Reference, "the budget").through([(0.0, epsilon), (rounds as f64, epsilon)]);
+    let mut optimal = FigureSeries::new(SeriesKind::Reference, "fixed in advance, optimum");
+    let mut misused = FigureSeries::new(SeriesKind::Reference, "advanced theorem, misused");
     for count in (1..=rounds).filter(|count| count.is_multiple_of((rounds / 40).max(1)) || *count == rounds) {
         let fixed = MixedRounds::new(&ride.charges[..count].concat())?;
         optimal.points.push((count as f64, value(fixed.optimal_epsilon(ride.budget.delta()))));
@@ -195,20 +191,20 @@ fn ride_figure(ride: &Ride, folder: &Path) -> Result<PathBuf, Failure> {
     let mut left = Vec::new();
     for rule in FilterRule::ALL {
         let shares = (0..).map(f64::from).zip(shares_left(rule, ride.budget, &ride.charges)?);
-        left.push(Line::new(Kind::Own, rule.name()).through(shares));
+        left.push(FigureSeries::new(SeriesKind::Own, rule.name()).through(shares));
     }
     let panels = [
-        Panel {
+        FigurePanel {
             title: "What the meters read",
-            x: Axis::linear("answered questions"),
-            y: Axis::linear("ε at δ = 1e-6").from(0.0, 3.0),
+            x: FigureAxis::linear("answered questions"),
+            y: FigureAxis::linear("ε at δ = 1e-6").from(0.0, 3.0),
             lines: vec![sums, readings, budget, optimal, misused],
             legend: SeriesLabelPosition::UpperLeft,
         },
-        Panel {
+        FigurePanel {
             title: "What every rule has left",
-            x: Axis::linear("answered questions").from(0.0, rounds as f64),
-            y: Axis::linear("% of its budget").from(0.0, 100.0),
+            x: FigureAxis::linear("answered questions").from(0.0, rounds as f64),
+            y: FigureAxis::linear("% of its budget").from(0.0, 100.0),
             lines: left,
             legend: SeriesLabelPosition::UpperRight,
         },
@@ -218,21 +214,21 @@ fn ride_figure(ride: &Ride, folder: &Path) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-/// What the analyst saw, beside what only the storyteller knows.
+/// Draws what the analyst saw, and the truth.
 fn districts_figure(ride: &Ride, population: &Population, folder: &Path) -> Result<PathBuf, Failure> {
     let glances = f64::from(ride.analyst.rounds.max(1));
     let by_district =
         |value: &dyn Fn(usize) -> f64| (0..DISTRICTS).map(|at| (at as f64, value(at))).collect::<Vec<_>>();
-    let truth = Line::new(Kind::Bars, "the truth").through(by_district(&|at| population.sick[at] as f64));
-    let seen =
-        Line::new(Kind::Dots, "seen through the noise").through(by_district(&|at| ride.analyst.glances[at] / glances));
-    // Room for the legend above, and for noise below 0.
+    let truth = FigureSeries::new(SeriesKind::Bars, "the truth").through(by_district(&|at| population.sick[at] as f64));
+    let seen = FigureSeries::new(SeriesKind::Dots, "seen through the noise")
+        .through(by_district(&|at| ride.analyst.glances[at] / glances));
+    // Leaves room for the legend at the top, and for noise below 0.
     let values = || truth.points.iter().chain(&seen.points).map(|(_, value)| *value);
     let (lowest, highest) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
-    let panel = Panel {
+    let panel = FigurePanel {
         title: "The mean of all glances, and the truth",
-        x: Axis::linear("district").from(-1.0, DISTRICTS as f64),
-        y: Axis::linear("people who are sick").from(lowest, 1.25 * highest),
+        x: FigureAxis::linear("district").from(-1.0, DISTRICTS as f64),
+        y: FigureAxis::linear("people who are sick").from(lowest, 1.25 * highest),
         lines: vec![truth, seen],
         legend: SeriesLabelPosition::UpperRight,
     };

@@ -1,4 +1,4 @@
-//! `taximeter demo --serve`: a populated server with its dashboard, and tokens to look at it with.
+//! `taximeter demo --serve`: a server with data and a dashboard, and tokens to sign in with.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -13,10 +13,10 @@ use taximeter_service::{Log, LogForm, Settings, TokenPlace, Tokens};
 
 use super::surveys::{JOB, LiveSurvey, THIS_YEAR};
 use super::team;
-use crate::output::{Failure, print};
+use crate::output::{Failure, print, usage};
 use crate::serve::serve;
 
-/// Where the demo is served, as JSON.
+/// The address of the demo and its tokens, as JSON.
 #[derive(Serialize)]
 struct Served {
     address: String,
@@ -24,36 +24,36 @@ struct Served {
     tokens: Vec<Holder>,
 }
 
-/// Whom one can be there.
+/// A role that a visitor can sign in with.
 #[derive(Serialize)]
 struct Holder {
     principal: String,
     role: Role,
-    /// Who it is, in words.
+    /// What the holder does.
     #[serde(skip)]
-    words: &'static str,
+    description: &'static str,
     expires: String,
     token: String,
 }
 
-/// How long the tokens last.
+/// The validity of the tokens.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// The port of `taximeter serve`.
 const PORT: u16 = 7070;
 
-/// Where to listen: where it was said, or at the usual port, or at a free one if that is taken.
-pub fn address(said: Option<&str>) -> Result<SocketAddr, Failure> {
-    let Some(text) = said else {
+/// The address to listen on: the given one, the usual port, or a free port if that is in use.
+pub fn address(given: Option<&str>) -> Result<SocketAddr, Failure> {
+    let Some(text) = given else {
         let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, PORT));
         let is_taken = TcpListener::bind(usual).is_err_and(|error| error.kind() == ErrorKind::AddrInUse);
         return Ok(if is_taken { SocketAddr::from((Ipv4Addr::LOCALHOST, 0)) } else { usual });
     };
-    let wrong = |why: &str| Failure::Usage(format!("--listen is {text:?}: {why}"));
+    let wrong = |why: &str| usage(format!("--listen is {text:?}: {why}"));
     let address: SocketAddr =
         text.parse().map_err(|_| wrong("write an address of this machine and a port, such as 127.0.0.1:7070"))?;
     if !address.ip().is_loopback() {
-        return Err(wrong("a demo is for this machine alone; use 127.0.0.1, or `taximeter serve` for others"));
+        return Err(wrong("a demo listens on this machine alone; use 127.0.0.1, or `taximeter serve`"));
     }
     match TcpListener::bind(address) {
         Ok(_) => Ok(address),
@@ -61,7 +61,7 @@ pub fn address(said: Option<&str>) -> Result<SocketAddr, Failure> {
     }
 }
 
-/// Serves the demo until a signal ends it, and says where and how to sign in.
+/// Serves the demo until a signal ends it. Prints the address and the tokens.
 pub fn run(gate: Gate, address: SocketAddr, folder: &Path, json: bool) -> Result<(), Failure> {
     let ledger = gate.ledger().clone();
     let tokens = Tokens::open(&TokenPlace::of(ledger.location()), ledger.id())?;
@@ -75,7 +75,7 @@ pub fn run(gate: Gate, address: SocketAddr, folder: &Path, json: bool) -> Result
     })
 }
 
-/// Makes the tokens of everybody; those that a visitor may use.
+/// Creates all tokens. Returns those that a visitor may use.
 fn issue(tokens: &Tokens) -> Result<Vec<Holder>, Failure> {
     let expires = Timestamp::now().checked_add(DAY).map_err(|error| Failure::Other(error.to_string()))?.to_string();
     let names = |names: &[&str]| names.iter().map(|name| AccountName::parse(name)).collect::<Result<Vec<_>, _>>();
@@ -85,20 +85,20 @@ fn issue(tokens: &Tokens) -> Result<Vec<Holder>, Failure> {
             role,
             accounts: names(accounts)?,
             datasets: names(datasets)?,
-            // One of the analysts knows what the others have left of the whole.
+            // One of the analysts sees what is left of the dataset's budget.
             sees_above: principal == team::names()[0],
             expires: Some(expires.clone()),
         })?)
     };
-    let holder = |words: &'static str, CreatedToken { secret, token, .. }: CreatedToken| Holder {
+    let holder = |description: &'static str, CreatedToken { secret, token, .. }: CreatedToken| Holder {
         principal: token.principal,
         role: token.role,
-        words,
+        description,
         expires: token.expires,
         token: secret,
     };
     make(JOB, Role::Analyst, &[THIS_YEAR], &[])?;
-    // One that somebody lost.
+    // A token that was lost.
     tokens.revoke(&make("carol", Role::Analyst, &["people"], &["people"])?.token.id)?;
     let mut holders = vec![
         holder("who may do everything", make(team::OWNER, Role::Owner, &[], &[])?),
@@ -112,18 +112,18 @@ fn issue(tokens: &Tokens) -> Result<Vec<Holder>, Failure> {
 }
 
 impl Served {
-    /// The same for people.
+    /// The address and the tokens for people.
     fn text(&self) -> String {
         let mut holders = String::new();
-        for Holder { principal, role, words, token, .. } in &self.tokens {
-            // A token stands alone in its line, to be copied.
-            holders += &format!("  {principal} ({}), {words}:\n    {token}\n", role.name());
+        for Holder { principal, role, description, token, .. } in &self.tokens {
+            // A token is alone on its line, so that it is easy to copy.
+            holders += &format!("  {principal} ({}), {description}:\n    {token}\n", role.name());
         }
         format!(
             "\nThe dashboard is at {}\n\
-             Open it in a browser and sign in with one of these tokens. They are for this demo, and end in a day.\n\n\
+             Open it in a browser and sign in with one of these tokens. They are only for this demo and expire in a day.\n\n\
              {holders}\n\
-             Meanwhile {JOB} charges {THIS_YEAR} every other second: see its meter run.\n\
+             Meanwhile {JOB} charges {THIS_YEAR} every two seconds: watch its meter.\n\
              Ctrl-C ends the server; the folder {} stays.",
             self.address, self.folder
         )

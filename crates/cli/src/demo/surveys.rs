@@ -1,5 +1,5 @@
-//! A second tree of accounts: surveys whose mechanisms run elsewhere, so that the ledger alone knows of them. Last year's is closed; this
-//! year's is charged on and on.
+//! A second tree of accounts: surveys whose mechanisms run elsewhere, so that only the ledger knows them. Last year's is closed; this
+//! year's keeps charging.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -11,7 +11,7 @@ use taximeter_ledger::{AccountName, AccountSpec, Charge, Key, Ledger, Neighbours
 use super::team::OWNER;
 use crate::output::{Failure, tell};
 
-/// What charges the surveys.
+/// The program that charges the surveys.
 pub const JOB: &str = "survey-job";
 
 /// This year's survey.
@@ -22,20 +22,20 @@ const LAST_YEAR: &str = "surveys/2025";
 /// The accounts with their budgets.
 const TREE: [(&str, &str); 3] = [("surveys", "3,1e-6"), (LAST_YEAR, "1,1e-6"), (THIS_YEAR, "1,1e-6")];
 
-/// What is published of every wave.
+/// The topics of every wave.
 const TOPICS: [&str; 4] = ["hours worked", "wages", "way to work", "size of households"];
 
 const WAVE: &str = r#"{"gaussian":{"sigma":"80","sensitivity":"1"}}"#;
 
-/// As above, with a little more noise: this year's budget lasts about ten minutes.
+/// As `WAVE`, with a little more noise: this year's budget lasts about ten minutes.
 const LIVE_WAVE: &str = r#"{"gaussian":{"sigma":"90","sensitivity":"1"}}"#;
 
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// How many waves there were before a visitor comes.
+/// The number of waves before a visitor comes.
 const WAVES_BEFORE: u32 = 6;
 
-/// Opens the accounts, and charges what was published so far.
+/// Opens the accounts and charges the earlier waves.
 pub fn publish(ledger: &Ledger) -> Result<(), Failure> {
     for (name, budget) in TREE {
         let budget = Budget::parse(budget)?;
@@ -60,7 +60,7 @@ pub fn publish(ledger: &Ledger) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Charges a cost; the reason if it is refused.
+/// Charges a cost. Returns the reason if it is refused.
 fn charge(ledger: &Ledger, account: &str, cost: &str, note: &str) -> Result<Option<String>, Failure> {
     let charge = Charge::new(Key::generate()?, vec![AccountName::parse(account)?], vec![Cost::from_json(cost)?.cost])?
         .by(Some(Who::parse("who", JOB)?))
@@ -71,9 +71,9 @@ fn charge(ledger: &Ledger, account: &str, cost: &str, note: &str) -> Result<Opti
     })
 }
 
-/// The survey as it goes on: one charge every other second, until one is refused or this is dropped.
+/// The running survey: one charge every two seconds, until a charge is refused or this is dropped.
 pub struct LiveSurvey {
-    // Present until it is dropped; that it is gone is what ends the thread.
+    // Dropping the sender ends the thread.
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -85,7 +85,7 @@ impl LiveSurvey {
         let waits = move || stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout);
         let thread = std::thread::spawn(move || {
             if let Err(failure) = run(&ledger, waits) {
-                tell(&format!("{JOB} charges no more: {}", failure.message()));
+                tell(&format!("{JOB} has stopped: {}", failure.message()));
             }
         });
         LiveSurvey { stop: Some(stop), thread: Some(thread) }
@@ -96,13 +96,13 @@ impl Drop for LiveSurvey {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // If it panicked, it said so.
+            // A panic has already been reported.
             let _ = thread.join();
         }
     }
 }
 
-/// Charges wave after wave for as long as `waits` says so.
+/// Charges wave after wave while `waits` returns true.
 fn run(ledger: &Ledger, waits: impl Fn() -> bool) -> Result<(), Failure> {
     for wave in WAVES_BEFORE + 1.. {
         for topic in TOPICS {
@@ -111,7 +111,7 @@ fn run(ledger: &Ledger, waits: impl Fn() -> bool) -> Result<(), Failure> {
             }
             let note = format!("wave {wave}: {topic}, Gaussian noise of σ = 90");
             if let Some(reason) = charge(ledger, THIS_YEAR, LIVE_WAVE, &note)? {
-                tell(&format!("{JOB} charges {THIS_YEAR} no more, and its meter stands still: {reason}"));
+                tell(&format!("{JOB} has stopped charging {THIS_YEAR}: {reason}"));
                 return Ok(());
             }
         }

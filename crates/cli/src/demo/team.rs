@@ -1,4 +1,4 @@
-//! The analysts whom the owner of the people let in: what they have asked before a visitor comes.
+//! The analysts of the dataset, and the questions they asked before a visitor comes.
 
 use taximeter_accounting::{Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec, Rounding};
 use taximeter_gate::{Gate, Outcome, Price, Request, Rules};
@@ -7,18 +7,18 @@ use taximeter_ledger::{AccountName, Who};
 use crate::args::flag;
 use crate::output::Failure;
 
-/// Who owns the people and the surveys.
+/// The owner of the dataset and the surveys.
 pub const OWNER: &str = "olga";
 
-/// An analyst with an account below that of the people.
+/// An analyst with an account below that of the dataset.
 struct Member {
     name: &'static str,
     budget: &'static str,
-    /// What was asked, and the ε that was offered. The last one is more than there is, and is refused.
+    /// The questions and their ε. The last one exceeds the budget and is refused.
     asked: &'static [(&'static str, &'static str)],
 }
 
-/// The analysts, in the order in which they came.
+/// The analysts, in the order in which they joined.
 const TEAM: [Member; 2] = [
     Member {
         name: "alice",
@@ -47,20 +47,23 @@ const TEAM: [Member; 2] = [
     },
 ];
 
-/// Their names.
+/// The names of the analysts.
 pub fn names() -> [&'static str; TEAM.len()] {
     TEAM.map(|member| member.name)
 }
 
-/// Opens their accounts, and asks what they asked.
+/// The rules of an account with a budget.
+pub fn rules(budget: Budget) -> Rules {
+    Rules {
+        filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
+        odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
+    }
+}
+
+/// Opens the accounts of the analysts and asks their questions.
 pub fn work(gate: &Gate, people: &AccountName) -> Result<(), Failure> {
     for Member { name, budget, asked } in TEAM {
-        let budget = Budget::parse(budget)?;
-        let rules = Rules {
-            filter: Some(FilterSpec::new(FilterRule::Residue, budget)),
-            odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
-        };
-        let account = gate.add_analyst(people, name, rules)?;
+        let account = gate.add_analyst(people, name, rules(Budget::parse(budget)?))?;
         for (sql, epsilon) in asked {
             let mut request = request(people, sql, epsilon, Some(name))?;
             request.account = Some(account.clone());
@@ -72,14 +75,14 @@ pub fn work(gate: &Gate, people: &AccountName) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A question at an ε, by somebody with a name or by whoever is at the machine.
+/// A question with its ε. Without a name, it is asked by the person at the machine.
 pub fn request(people: &AccountName, sql: &str, epsilon: &str, who: Option<&str>) -> Result<Request, Failure> {
     let price = Price::Epsilon(flag("epsilon", epsilon, Rounding::Up)?);
     let by = who.map(|who| Who::parse("who", who)).transpose()?;
     Ok(Request { by, principal: who.map(str::to_string), ..Request::new(people, sql, price)? })
 }
 
-/// That a question is charged and has no answer.
+/// The failure of a question that is charged and has no answer.
 pub fn no_answer(sequence: u64) -> Failure {
     Failure::Other(format!("record {sequence} is charged and has no answer; `dataset log` tells why"))
 }

@@ -1,16 +1,17 @@
-//! What would come of a question, for people.
+//! The explanation of a question, for people.
 
 use taximeter_ledger::AccountName;
 use taximeter_service::{ExpectedAverageDocument, Explanation};
 
 use super::render;
+use crate::key_values::KeyValues;
 use crate::ledger::receipt::what_fits;
-use crate::ledger::show::{self, Lines};
-use crate::table::Table;
+use crate::ledger::show;
+use crate::table::TextTable;
 
-/// What would happen.
+/// What a question would run and cost, and whether it would be answered.
 pub fn text(explanation: &Explanation) -> String {
-    let mut lines = Lines::default();
+    let mut lines = KeyValues::default();
     lines.add("question", &explanation.question);
     lines.add("runs", &explanation.sql);
     if !explanation.parameters.is_empty() {
@@ -27,19 +28,18 @@ pub fn text(explanation: &Explanation) -> String {
         }
     }
     let kind = |average: &ExpectedAverageDocument| if average.has_too_few_rows() { "warning" } else { "note" };
-    let needs = explanation.averages.iter().map(|average| format!("\n\n{}: {average}", kind(average)));
-    let needs: String = needs.collect();
-    format!("{lines}\n\n{}{needs}", parts(explanation))
+    let notes = explanation.averages.iter().map(|average| format!("\n\n{}: {average}", kind(average)));
+    format!("{lines}\n\n{}{}", parts(explanation), notes.collect::<String>())
 }
 
-fn parts(explanation: &Explanation) -> Table {
-    let mut table = Table::new(&["computed", ">sensitivity", "noise", ">scale", ">95% within ±", "cost"]);
+fn parts(explanation: &Explanation) -> TextTable {
+    let mut table = TextTable::new(&["computed", ">sensitivity", "noise", ">scale", ">95% within ±", "cost"]);
     for part in &explanation.parts {
         let sensitivity = part.sensitivity.as_str();
         table.row([
             part.measure.clone(),
             match sensitivity.parse() {
-                // The length of a vector, which may be the root of an integer.
+                // The length of a vector may be the square root of an integer.
                 Ok(length) if part.noise == "discrete-gaussian" => render::scale(length),
                 _ => render::grouped(sensitivity),
             },

@@ -1,19 +1,19 @@
-//! QuestionLines of a prompt or a pipe, put together to questions.
+//! Joins the lines of a prompt or a pipe to questions.
 
 use std::io::{self, BufRead, Read};
 
-/// The longest line that is read, in bytes: much longer than any question.
+/// The longest line that is read, in bytes. Any question is much shorter.
 const LONGEST: u64 = 64 * 1024;
 
-/// Words with which no question ends.
+/// Words that cannot end a question.
 const INNER: [&str; 14] = [
     "select", "distinct", "from", "where", "group", "order", "having", "by", "and", "or", "not", "in", "between",
     "like",
 ];
-/// Words with which a question goes on, besides those.
+/// Further words that continue a question.
 const LATER: [&str; 9] = ["limit", "offset", "as", "is", "null", "asc", "desc", "escape", "filter"];
 
-/// The next line without its end, or why it cannot be used; nothing after the last one.
+/// The next line, or why it cannot be used. None at the end of the input.
 pub fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, String>>> {
     let mut line = Vec::new();
     if input.by_ref().take(LONGEST + 1).read_until(b'\n', &mut line)? == 0 {
@@ -23,35 +23,35 @@ pub fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, S
         if !line.ends_with(b"\n") {
             input.skip_until(b'\n')?;
         }
-        return Ok(Some(Err(format!("the line is longer than {LONGEST} bytes, and so not a question: shorten it"))));
+        return Ok(Some(Err(format!("the line is longer than {LONGEST} bytes; shorten it"))));
     }
     Ok(Some(String::from_utf8(line).map_err(|_| "the line is not UTF-8; write the questions in UTF-8".to_string())))
 }
 
-/// A question or a command, or why there is none.
+/// A question or a command, or why a line cannot be used.
 #[derive(Debug, PartialEq)]
 pub struct PromptInput {
-    /// The line where it begins; where it is spoiled, the line that does it.
+    /// The first line of the question, or the line that cannot be used.
     pub line: u64,
     pub text: Result<String, String>,
 }
 
-/// The lines of a question, until it ends: with a semicolon, an empty line, or the beginning of the next one. A command is one line.
+/// Collects the lines of a question. A semicolon, an empty line or the start of another question ends it. A command is one line.
 #[derive(Default)]
 pub struct QuestionLines {
-    /// Whether nobody is there to end a question: what cannot go on with it begins another.
+    /// Whether the input is not a terminal: a line that cannot continue the question then starts another.
     is_piped: bool,
     question: String,
-    /// The line where the question begins.
+    /// The number of the question's first line.
     begins: u64,
-    /// The line that was added last.
+    /// The number of the last line that was added.
     number: u64,
-    /// Whether a line of the question cannot be used; its others are left out.
+    /// Whether a line of the question cannot be used; its other lines are then ignored.
     is_spoiled: bool,
 }
 
 impl QuestionLines {
-    /// Those of a pipe or a file.
+    /// For the lines of a pipe or a file.
     pub fn piped() -> QuestionLines {
         QuestionLines { is_piped: true, ..QuestionLines::default() }
     }
@@ -60,13 +60,13 @@ impl QuestionLines {
         self.question.is_empty()
     }
 
-    /// Adds a line; returns what ends with it.
+    /// Adds a line. Returns the questions and commands that it completes.
     pub fn add(&mut self, line: &str) -> Vec<PromptInput> {
         self.number += 1;
         let text = line.trim();
         let word = first_word(text);
         let is_command = text.starts_with('\\') || self.is_empty() && ["exit", "quit", "help"].contains(&word);
-        // There are no questions within questions.
+        // The language has no subqueries, so SELECT starts a question.
         let begins = is_command || word.eq_ignore_ascii_case("select") || self.is_piped && self.is_over(word);
         let mut ended: Vec<PromptInput> = Vec::new();
         if begins || text.is_empty() {
@@ -91,7 +91,7 @@ impl QuestionLines {
         ended
     }
 
-    /// Adds a line that cannot be used: an error of the question that it is in, unless that is over.
+    /// Adds a line that cannot be used. It spoils the question it is in, unless that may be complete.
     pub fn spoil(&mut self, why: String) -> Vec<PromptInput> {
         self.number += 1;
         let mut ended: Vec<PromptInput> = Vec::new();
@@ -106,19 +106,19 @@ impl QuestionLines {
         ended
     }
 
-    /// What is there without an end.
+    /// Ends the question, if there is one.
     pub fn end(&mut self) -> Option<PromptInput> {
         (!self.is_empty()).then(|| PromptInput { line: self.begins, text: Ok(std::mem::take(&mut self.question)) })
     }
 
-    /// Whether a line that begins with a word cannot go on with the question.
+    /// Whether a line that starts with this word cannot continue the question.
     fn is_over(&self, word: &str) -> bool {
         let goes_on = !word.starts_with(|first: char| first.is_alphabetic() || first == '_') || is_one_of(word, &LATER);
         !goes_on && !is_one_of(word, &INNER) && (self.is_spoiled || can_be_complete(&self.question))
     }
 }
 
-/// Whether nothing is missing in a question as far as it goes: it says where from, and what was opened is closed.
+/// Whether a question may be complete: it has a FROM with a name, and its quotes and parentheses are closed.
 fn can_be_complete(question: &str) -> bool {
     let count = |sign: char| question.matches(sign).count();
     let (mut words, is_closed) = (question.split_whitespace(), count('(') == count(')'));

@@ -4,14 +4,15 @@ use serde_json::{Number as Decimal, Value as Json};
 use taximeter_gate::{AnswerDocument, Estimate, Origin, PayingAccount};
 use taximeter_service::{Computed, Problem};
 
-use crate::ledger::show::{self, Lines};
+use crate::key_values::KeyValues;
+use crate::ledger::show;
 use crate::output::{Failure, show_number};
-use crate::table::Table;
+use crate::table::TextTable;
 
 /// An answer: the table, and what stands behind it.
 pub fn answer(document: &str) -> Result<String, Failure> {
     let answer = parse(document)?;
-    Ok(format!("{}\n\n{}\n\n{}", table(&answer)?, behind(&answer), accounts(&answer.accounts)))
+    Ok(format!("{}\n\n{}\n\n{}", table(&answer)?, details(&answer), accounts(&answer.accounts)))
 }
 
 /// An answer in few words: the table, and a line with the meter.
@@ -57,7 +58,7 @@ fn broken(error: serde_json::Error) -> Failure {
     Failure::Integrity(format!("a stored answer cannot be read: {error}"))
 }
 
-fn table(answer: &AnswerDocument) -> Result<Table, Failure> {
+fn table(answer: &AnswerDocument) -> Result<TextTable, Failure> {
     let mut headings = Vec::new();
     let mut columns = Vec::new();
     for (at, column) in answer.columns.iter().enumerate() {
@@ -71,14 +72,14 @@ fn table(answer: &AnswerDocument) -> Result<Table, Failure> {
         let estimates = cells.map(|cell| serde_json::from_value(cell.clone()).map_err(broken));
         columns.extend(estimate_columns(&estimates.collect::<Result<Vec<Estimate>, Failure>>()?));
     }
-    let mut table = Table::new(&headings);
+    let mut table = TextTable::new(&headings);
     for at in 0..answer.rows.len() {
         table.row(columns.iter().map(|column| column[at].clone()));
     }
     Ok(table)
 }
 
-/// The numbers of a column, and their intervals, with the points below each other.
+/// The numbers of a column and their intervals, with the decimal points aligned.
 fn estimate_columns(estimates: &[Estimate]) -> [Vec<String>; 2] {
     let numbers = estimates.iter().flat_map(|estimate| estimate.value.iter().chain(estimate.interval.iter().flatten()));
     let most = numbers.map(places).max().unwrap_or(0);
@@ -107,14 +108,14 @@ fn places(number: &Decimal) -> usize {
     number.as_str().split_once('.').map_or(0, |(_, fraction)| fraction.len())
 }
 
-/// A number with so many decimal places, or with its own if those are more.
-fn padded(number: &Decimal, most: usize) -> String {
-    let missing = most.saturating_sub(places(number));
+/// A number with at least this number of decimal places.
+fn padded(number: &Decimal, least: usize) -> String {
+    let missing = least.saturating_sub(places(number));
     let point = if places(number) == 0 && missing > 0 { "." } else { "" };
     format!("{}{point}{}", grouped(number.as_str()), "0".repeat(missing))
 }
 
-/// The scale of noise, with six digits.
+/// The scale of noise with six significant digits.
 pub fn scale(value: f64) -> String {
     if !(1e-4..1e15).contains(&value) {
         return show_number(value);
@@ -124,7 +125,7 @@ pub fn scale(value: f64) -> String {
     grouped(if shown.contains('.') { shown.trim_end_matches('0').trim_end_matches('.') } else { &shown })
 }
 
-/// A value without quotes, whole numbers with their thousands apart.
+/// A value without quotes; numbers are grouped by thousands.
 fn text(value: &Json) -> String {
     match value {
         Json::String(text) => text.clone(),
@@ -133,7 +134,7 @@ fn text(value: &Json) -> String {
     }
 }
 
-/// A number with its thousands apart.
+/// A number with its digits grouped by thousands.
 pub fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
     let (whole, fraction) =
@@ -151,8 +152,9 @@ pub fn grouped(number: &str) -> String {
     format!("{sign}{shown}{fraction}")
 }
 
-fn behind(answer: &AnswerDocument) -> Lines {
-    let mut lines = Lines::default();
+/// How the answer was made and paid for.
+fn details(answer: &AnswerDocument) -> KeyValues {
+    let mut lines = KeyValues::default();
     lines.add("charged", show::costs(&[answer.cost]));
     for part in answer.columns.iter().flat_map(|column| &column.parts) {
         let (scale, cost) = (scale(part.scale.0), show::costs(&[part.cost]));
@@ -167,8 +169,8 @@ fn behind(answer: &AnswerDocument) -> Lines {
     lines
 }
 
-fn accounts(accounts: &[PayingAccount]) -> Table {
-    let mut table = Table::new(&["account", ">left", "guarantee", ">reading"]);
+fn accounts(accounts: &[PayingAccount]) -> TextTable {
+    let mut table = TextTable::new(&["account", ">left", "guarantee", ">reading"]);
     for account in accounts {
         let filter = account.filter_guarantee.as_deref().unwrap_or("no budget");
         table.row([account.account.to_string(), left(account), filter.to_string(), reading(account)]);

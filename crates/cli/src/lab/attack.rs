@@ -1,4 +1,4 @@
-//! `taximeter lab attack`: the stopping-time adversary against an odometer, exactly.
+//! `taximeter lab attack`: the exact success of the stopping-time adversary against an odometer.
 
 use std::process::ExitCode;
 
@@ -11,26 +11,25 @@ use taximeter_lab::engine::stopping::stopping_time;
 use taximeter_lab::{Boundary, Sides};
 use taximeter_service::Computed;
 
-use crate::args::{Level, RuleArgs, flag};
-use crate::lab::usage;
-use crate::output::{Failure, print, show_number, thousands};
+use crate::args::{OdometerLevel, RuleArgs, flag};
+use crate::output::{Failure, print, show_number, thousands, usage};
 use crate::progress::Progress;
 
-/// How often the stopping-time adversary beats an odometer, exactly
+/// The exact probability that the stopping-time adversary beats an odometer
 ///
-/// The adversary plays randomized response of the same epsilon and stops at the first round in which the loss is outside of the
-/// reading. A valid odometer loses with a probability of at most delta. drv and drv-tanh are the advanced theorem for costs fixed
-/// in advance, misused as an odometer; they are not valid.
+/// The adversary plays randomized response with the same epsilon and stops at the first round in which the loss exceeds the reading. A
+/// valid odometer loses with a probability of at most delta. drv and drv-tanh misuse the advanced theorem for costs fixed in advance
+/// as an odometer; they are not valid.
 #[derive(Args)]
 #[command(after_help = "Example: taximeter lab attack --odometer drv --epsilon 0.01 --rounds 1000 --at-delta 1e-6")]
-pub struct Attack {
+pub struct AttackCommand {
     /// The odometer, or an invalid heuristic
     #[arg(long, value_name = "NAME", value_parser = names())]
     odometer: String,
     /// The epsilon of every round
     #[arg(long, value_name = "EPSILON")]
     epsilon: String,
-    /// How many rounds the adversary may play
+    /// The largest number of rounds
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     rounds: u32,
     /// The delta at which the odometer reads
@@ -64,14 +63,12 @@ struct Document<'a> {
     ratio_upper: Computed,
 }
 
-impl Attack {
+impl AttackCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let epsilon = flag("--epsilon", &self.epsilon, Rounding::Up)?;
         let at_delta = flag("--at-delta", &self.at_delta, Rounding::Down)?;
         if epsilon.is_zero() || at_delta.is_zero() || at_delta >= Amount::ONE {
-            return Err(Failure::Usage(
-                "an attack needs an epsilon above 0, and a delta above 0 and below 1".to_string(),
-            ));
+            return Err(usage("an attack needs an epsilon above 0, and a delta above 0 and below 1"));
         }
         let (readings, sides) = self.readings(epsilon, at_delta)?;
         let progress = Progress::new("attacking");
@@ -96,7 +93,7 @@ impl Attack {
         print(self.json, &document, || document.text())
     }
 
-    /// What the odometer reads after each round, and on which sides that is meant as a bound.
+    /// The reading after each round, and the sides of the loss that it bounds.
     fn readings(&self, epsilon: Amount, at_delta: Amount) -> Result<(Boundary, Sides), Failure> {
         let rounds = self.rounds as usize;
         if let Some(heuristic) = Heuristic::ALL.into_iter().find(|heuristic| heuristic.name() == self.odometer) {
@@ -105,10 +102,10 @@ impl Attack {
         }
         let rule = OdometerRule::from_name(&self.odometer)?;
         self.rules.refuse_foreign(None, Some(rule))?;
-        let level = Level { at_delta, mechanism_delta: Amount::ZERO, expected: Amount::ONE };
+        let level = OdometerLevel { at_delta, mechanism_delta: Amount::ZERO, expected: Amount::ONE };
         let odometer = Odometer::new(self.rules.odometer(rule, level)?)?;
         let sides = Sides::of(&odometer);
-        Ok((Boundary::of_odometer(odometer, &Cost::Pure { epsilon }, rounds).map_err(usage)?, sides))
+        Ok((Boundary::of_odometer(odometer, &Cost::Pure { epsilon }, rounds)?, sides))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `taximeter lab certify`: the battery over all rules.
+//! `taximeter lab certify`: attacks every rule.
 
 use std::process::ExitCode;
 
@@ -7,15 +7,14 @@ use serde::Serialize;
 use taximeter_lab::certify::{Check, Claim, Effort, battery};
 use taximeter_service::Computed;
 
-use crate::lab::usage;
 use crate::output::{Failure, INTEGRITY_BROKEN, print_json, print_line, show_number};
 use crate::progress::Progress;
 
 /// Attack every rule: the valid ones must hold, the invalid ones must be caught
 #[derive(Args)]
 #[command(after_help = "Exits with 4 if a valid rule exceeds its delta or an invalid one is not caught.")]
-pub struct Certify {
-    /// Less than a minute
+pub struct CertifyCommand {
+    /// Fewer checks, in less than a minute
     #[arg(long)]
     quick: bool,
     /// Print one JSON document
@@ -38,7 +37,7 @@ struct CheckJson {
     passed: bool,
 }
 
-impl Certify {
+impl CertifyCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let effort = if self.quick { Effort::Quick } else { Effort::Full };
         let progress = Progress::new("certifying");
@@ -48,7 +47,7 @@ impl Certify {
                 broken_pipe = progress.suspend(|| print_line(&line(check))).err();
             }
         };
-        let checks = battery(effort, &mut tell, &|done| progress.share(done)).map_err(usage)?;
+        let checks = battery(effort, &mut tell, &|done| progress.share(done))?;
         drop(progress);
         if let Some(failure) = broken_pipe {
             return Err(failure);
@@ -84,7 +83,7 @@ fn line(check: &Check) -> String {
         (false, Claim::Valid) => ("FAILED", "exceeds its delta"),
         (false, Claim::Invalid) => ("FAILED", "not caught"),
     };
-    // A valid rule is judged by its upper end, an invalid one by its lower end.
+    // The upper bound decides about a valid rule, the lower bound about an invalid one.
     let end = if check.claim == Claim::Valid { check.ratio().upper } else { check.ratio().lower };
     format!("{mark}  {:>11} of δ  {}: {verdict}", show_number(end), check.name)
 }

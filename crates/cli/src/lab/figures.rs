@@ -1,4 +1,4 @@
-//! `taximeter lab figure`: the evidence for a person to see.
+//! `taximeter lab figure`: the evidence as figures.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,22 +13,21 @@ use taximeter_lab::engine::heuristics::Heuristic;
 use taximeter_lab::engine::stopping::stopping_time;
 use taximeter_lab::{Boundary, Run, Sides};
 
-use crate::figure::{self, Axis, Kind, Line, Panel, spread};
-use crate::lab::usage;
-use crate::output::{Failure, tell};
+use crate::figure::{self, FigureAxis, FigurePanel, FigureSeries, SeriesKind, most_that_fit, spread};
+use crate::output::{Failure, tell, usage};
 use crate::progress::Progress;
 
 /// Draw the evidence as SVG
 ///
-/// separation: what the misused theorem claims against what it delivers, as the ride gets longer. tightness: every rule against
-/// the optimum with everything fixed in advance. queries: how many a budget answers. mixed: how many small ones it answers after a
-/// large one. ride: one ride with filter, odometer and the loss that really happened.
+/// separation: the claims and the actual violations of the misused theorem, over the number of rounds. tightness: every rule compared
+/// with the optimum for costs fixed in advance. queries: the number of questions that a budget answers. mixed: the number of small
+/// questions that it answers after a large one. ride: a single run with filter, odometer and the actual loss.
 #[derive(Args)]
-pub struct Figures {
+pub struct FigureCommand {
     /// Which figure
     #[arg(value_name = "NAME", value_parser = ["separation", "tightness", "queries", "mixed", "ride", "all"])]
     name: String,
-    /// The folder to write to; it is made if it is not there
+    /// The folder to write to, created if it does not exist
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
     /// The seed of the ride
@@ -39,7 +38,7 @@ pub struct Figures {
 /// Draws a figure into a file.
 type Drawing<'a> = &'a dyn Fn(&Path) -> Result<(), Failure>;
 
-impl Figures {
+impl FigureCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let drawings: [(&str, Drawing); 5] = [
             ("separation", &separation),
@@ -49,8 +48,7 @@ impl Figures {
             ("ride", &|path| ride(path, self.seed)),
         ];
         std::fs::create_dir_all(&self.out).map_err(|error| {
-            let folder = self.out.display();
-            Failure::Usage(format!("--out: the folder {folder} cannot be made: {error}; name another"))
+            usage(format!("--out: the folder {} cannot be created: {error}; name another", self.out.display()))
         })?;
         for (name, drawing) in drawings.into_iter().filter(|(name, _)| self.name == "all" || self.name == *name) {
             let path = self.out.join(format!("{name}.svg"));
@@ -65,8 +63,8 @@ fn amount(text: &str) -> Result<Amount, Failure> {
     Ok(Amount::parse_exact(text)?)
 }
 
-fn own(name: &str) -> Line {
-    Line::new(Kind::Own, name)
+fn own(name: &str) -> FigureSeries {
+    FigureSeries::new(SeriesKind::Own, name)
 }
 
 /// Rounds of ε = 0.001 at δ = 10⁻⁶, up to a hundred thousand: the exact probability of a violation, and the readings themselves.
@@ -83,13 +81,13 @@ fn separation(path: &Path) -> Result<(), Failure> {
     for rule in rules {
         let odometer = Odometer::new(OdometerSpec::new(rule, delta))?;
         let sides = Sides::of(&odometer);
-        let readings = Boundary::of_odometer(odometer, &Cost::Pure { epsilon }, ROUNDS).map_err(usage)?;
+        let readings = Boundary::of_odometer(odometer, &Cost::Pure { epsilon }, ROUNDS)?;
         attacked.push((rule.name().to_string(), readings, sides));
     }
     let points = spread(10.0, ROUNDS as f64, 60);
     let progress = Progress::new("attacking");
     let claimed = [(points[0] as f64, 1.0), (ROUNDS as f64, 1.0)];
-    let mut violations = vec![Line::new(Kind::Reference, "what is claimed").through(claimed)];
+    let mut violations = vec![FigureSeries::new(SeriesKind::Reference, "what is claimed").through(claimed)];
     let mut read = Vec::new();
     for (at, (name, readings, sides)) in attacked.iter().enumerate() {
         let mut ratios = own(name);
@@ -104,17 +102,17 @@ fn separation(path: &Path) -> Result<(), Failure> {
     }
     drop(progress);
     let panels = [
-        Panel {
+        FigurePanel {
             title: "What they deliver",
-            x: Axis::logarithmic("rounds that the adversary may play"),
-            y: Axis::logarithmic("probability of a violation ÷ δ").from(1e-4, 100.0),
+            x: FigureAxis::logarithmic("rounds that the adversary may play"),
+            y: FigureAxis::logarithmic("probability of a violation ÷ δ").from(1e-4, 100.0),
             lines: violations,
             legend: LowerRight,
         },
-        Panel {
+        FigurePanel {
             title: "What they read",
-            x: Axis::logarithmic("round"),
-            y: Axis::logarithmic("reading, ε"),
+            x: FigureAxis::logarithmic("round"),
+            y: FigureAxis::logarithmic("reading, ε"),
             lines: read,
             legend: LowerRight,
         },
@@ -122,15 +120,13 @@ fn separation(path: &Path) -> Result<(), Failure> {
     figure::draw(path, "An adversary who stops when it likes: ε = 0.001 a round, δ = 1e-6", &panels)
 }
 
-/// Every rule over the optimum with everything fixed in advance.
+/// Every rule divided by the optimum for costs fixed in advance.
 fn tightness(path: &Path) -> Result<(), Failure> {
     let (cost, delta) = (Cost::Pure { epsilon: amount("0.01")? }, amount("1e-6")?);
     let points = spread(20.0, 10_000.0, 40);
-    let progress = Progress::new("drawing");
-    let mut odometers: Vec<Line> = OdometerRule::ALL.map(|rule| own(rule.name())).into();
-    let mut filters: Vec<Line> = FilterRule::ALL.map(|rule| own(rule.name())).into();
-    for (done, &rounds) in points.iter().enumerate() {
-        progress.share(done as f64 / points.len() as f64);
+    let mut odometers: Vec<FigureSeries> = OdometerRule::ALL.map(|rule| own(rule.name())).into();
+    let mut filters: Vec<FigureSeries> = FilterRule::ALL.map(|rule| own(rule.name())).into();
+    for rounds in Progress::over("drawing", points.into_iter()) {
         let optimum = FixedRounds::new(&cost, rounds)?.optimal_epsilon(delta).map_or(f64::NAN, |bound| bound.value());
         for (rule, line) in OdometerRule::ALL.into_iter().zip(&mut odometers) {
             let mut odometer = Odometer::new(OdometerSpec::new(rule, delta))?;
@@ -144,11 +140,10 @@ fn tightness(path: &Path) -> Result<(), Failure> {
             }
         }
     }
-    drop(progress);
-    let panel = |title: &'static str, lines: Vec<Line>| Panel {
+    let panel = |title: &'static str, lines: Vec<FigureSeries>| FigurePanel {
         title,
-        x: Axis::logarithmic("number of costs"),
-        y: Axis::linear("ε ÷ the optimum fixed in advance").from(0.9, 3.4),
+        x: FigureAxis::logarithmic("number of costs"),
+        y: FigureAxis::linear("ε ÷ the optimum fixed in advance").from(0.9, 3.4),
         lines,
         legend: UpperRight,
     };
@@ -156,20 +151,24 @@ fn tightness(path: &Path) -> Result<(), Failure> {
     figure::draw(path, "How far from the optimum: costs of ε = 0.01 each, δ = 1e-6", &panels)
 }
 
-/// How many questions of ε = 0.01 each of some filters answers, beside the optimum: as numbers and as shares.
+/// The number of questions of ε = 0.01 that some filters answer, and their shares of the optimum.
 struct Answered {
-    optimum: Line,
-    counts: Vec<Line>,
-    shares: Vec<Line>,
+    optimum: FigureSeries,
+    counts: Vec<FigureSeries>,
+    shares: Vec<FigureSeries>,
 }
 
 impl Answered {
     fn new(names: &[&str]) -> Answered {
         let lines = || names.iter().map(|name| own(name)).collect();
-        Answered { optimum: Line::new(Kind::Reference, "optimum fixed in advance"), counts: lines(), shares: lines() }
+        Answered {
+            optimum: FigureSeries::new(SeriesKind::Reference, "optimum fixed in advance"),
+            counts: lines(),
+            shares: lines(),
+        }
     }
 
-    /// Adds what the optimum and the filters answer at one place.
+    /// Adds the counts of the optimum and the filters at one point.
     fn add(&mut self, x: f64, best: u64, filters: impl IntoIterator<Item = Filter>) -> Result<(), Failure> {
         let question = Cost::Pure { epsilon: amount("0.01")? };
         self.optimum.points.push((x, best as f64));
@@ -183,14 +182,20 @@ impl Answered {
         Ok(())
     }
 
-    /// Both as panels, each with its legend at one of two places.
-    fn panels(self, title: &'static str, x: fn() -> Axis, y: Axis, legends: [SeriesLabelPosition; 2]) -> [Panel; 2] {
+    /// A panel of the counts and one of the shares.
+    fn panels(
+        self,
+        title: &'static str,
+        x: fn() -> FigureAxis,
+        y: FigureAxis,
+        legends: [SeriesLabelPosition; 2],
+    ) -> [FigurePanel; 2] {
         let [first, second] = legends;
         let counts = std::iter::once(self.optimum).chain(self.counts).collect();
-        let share = Axis::linear("share").from(0.0, 1.4);
+        let share = FigureAxis::linear("share").from(0.0, 1.4);
         [
-            Panel { title, x: x(), y, lines: counts, legend: first },
-            Panel { title: "As a share of the optimum", x: x(), y: share, lines: self.shares, legend: second },
+            FigurePanel { title, x: x(), y, lines: counts, legend: first },
+            FigurePanel { title: "As a share of the optimum", x: x(), y: share, lines: self.shares, legend: second },
         ]
     }
 }
@@ -200,30 +205,25 @@ fn queries(path: &Path) -> Result<(), Failure> {
     const STEPS: u32 = 30;
     let (cost, delta) = (Cost::Pure { epsilon: amount("0.01")? }, amount("1e-6")?);
     let mut answered = Answered::new(&FilterRule::ALL.map(FilterRule::name));
-    let progress = Progress::new("drawing");
-    for step in 0..=STEPS {
-        progress.share(f64::from(step) / f64::from(STEPS));
+    for step in Progress::over("drawing", 0..STEPS + 1) {
         let epsilon = 0.1 * 100f64.powf(f64::from(step) / f64::from(STEPS));
         let budget = Budget::new(Amount::at_most(epsilon), delta)?;
         let filters = FilterRule::ALL.map(|rule| Filter::new(FilterSpec::new(rule, budget)));
         let filters = filters.into_iter().collect::<Result<Vec<_>, _>>()?;
         answered.add(epsilon, FixedRounds::optimal_count(&cost, &budget)?.count, filters)?;
     }
-    drop(progress);
-    let x = || Axis::logarithmic("budget, ε (δ = 1e-6)");
-    let y = Axis::logarithmic("questions of ε = 0.01");
+    let x = || FigureAxis::logarithmic("budget, ε (δ = 1e-6)");
+    let y = FigureAxis::logarithmic("questions of ε = 0.01");
     let panels = answered.panels("Questions answered", x, y, [UpperLeft, UpperRight]);
     figure::draw(path, "What a budget answers", &panels)
 }
 
-/// How many questions of ε = 0.01 still fit after one large one: nothing closes.
+/// How many questions of ε = 0.01 still fit after one large question.
 fn mixed(path: &Path) -> Result<(), Failure> {
     const STEPS: u32 = 50;
     let (budget, small) = (Budget::parse("1,1e-6")?, Cost::Pure { epsilon: amount("0.01")? });
     let mut answered = Answered::new(&["basic: adding up", "residue: reach"]);
-    let progress = Progress::new("drawing");
-    for step in 0..=STEPS {
-        progress.share(f64::from(step) / f64::from(STEPS));
+    for step in Progress::over("drawing", 0..STEPS + 1) {
         let epsilon = Amount::from_units(Amount::ONE.units() / u128::from(STEPS) * u128::from(step));
         let large = Cost::Pure { epsilon };
         let mut filters = Vec::new();
@@ -234,9 +234,8 @@ fn mixed(path: &Path) -> Result<(), Failure> {
         }
         answered.add(epsilon.approximate(), most_after(&large, &small, &budget)?, filters)?;
     }
-    drop(progress);
-    let x = || Axis::linear("ε of the large question");
-    let y = Axis::linear("questions of ε = 0.01");
+    let x = || FigureAxis::linear("ε of the large question");
+    let y = FigureAxis::linear("questions of ε = 0.01");
     let panels = answered.panels("Small questions still answered", x, y, [UpperRight, UpperLeft]);
     figure::draw(path, "One large question first: a budget of (1, 1e-6)", &panels)
 }
@@ -249,19 +248,10 @@ fn most_after(large: &Cost, small: &Cost, budget: &Budget) -> Result<u64, Failur
         let delta = MixedRounds::new(&costs)?.optimal_delta(budget.epsilon()).value();
         Ok(delta <= budget.delta().approximate())
     };
-    let (mut good, mut bad) = (0, 1024);
-    while bad - good > 1 {
-        let middle = (good + bad) / 2;
-        if fits(middle)? {
-            good = middle;
-        } else {
-            bad = middle;
-        }
-    }
-    Ok(good as u64)
+    Ok(most_that_fit(1024, fits)? as u64)
 }
 
-/// One ride: an analyst who plays randomized response, bolder after ⊤, until the filter halts.
+/// One ride: an analyst plays randomized response, with a larger ε after ⊤, until the filter halts.
 fn ride(path: &Path, seed: u64) -> Result<(), Failure> {
     let budget = Budget::parse("1,1e-6")?;
     let mut filter = Filter::new(FilterSpec::new(FilterRule::Residue, budget))?;
@@ -288,19 +278,20 @@ fn ride(path: &Path, seed: u64) -> Result<(), Failure> {
         sums.points.push((round, sum));
         left.points.push((round, 100.0 * filter.left().share));
     }
-    let promise = Line::new(Kind::Reference, "what the filter promises: 1").through([(1.0, 1.0), (round, 1.0)]);
+    let promise =
+        FigureSeries::new(SeriesKind::Reference, "what the filter promises: 1").through([(1.0, 1.0), (round, 1.0)]);
     let panels = [
-        Panel {
+        FigurePanel {
             title: "The loss and its bounds",
-            x: Axis::linear("question"),
-            y: Axis::linear("ε").from(-1.5, 2.5),
+            x: FigureAxis::linear("question"),
+            y: FigureAxis::linear("ε").from(-1.5, 2.5),
             lines: vec![promise, sums, losses, readings],
             legend: LowerLeft,
         },
-        Panel {
+        FigurePanel {
             title: "What the filter has left",
-            x: Axis::linear("question"),
-            y: Axis::linear("% of the residue").from(0.0, 100.0),
+            x: FigureAxis::linear("question"),
+            y: FigureAxis::linear("% of the residue").from(0.0, 100.0),
             lines: vec![left],
             legend: UpperRight,
         },

@@ -1,4 +1,4 @@
-//! `taximeter lab`: the evidence.
+//! `taximeter lab`: evidence that the rules hold.
 
 mod attack;
 mod certify;
@@ -8,39 +8,28 @@ mod worst;
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use crate::output::Failure;
 
-/// The evidence: exact attacks on the rules, games, figures
-#[derive(Args)]
-pub struct Lab {
-    #[command(subcommand)]
-    experiment: Experiment,
-}
-
+/// Evidence: exact attacks on the rules, games, figures
 #[derive(Subcommand)]
-enum Experiment {
-    Attack(attack::Attack),
-    Certify(certify::Certify),
-    Figure(figures::Figures),
-    Play(play::Play),
-    Worst(worst::Worst),
+pub enum LabCommand {
+    Attack(attack::AttackCommand),
+    Certify(certify::CertifyCommand),
+    Figure(figures::FigureCommand),
+    Play(play::PlayCommand),
+    Worst(worst::WorstCommand),
 }
 
-impl Lab {
+impl LabCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        match &self.experiment {
-            Experiment::Attack(attack) => attack.run(),
-            Experiment::Certify(certify) => certify.run(),
-            Experiment::Figure(figure) => figure.run(),
-            Experiment::Play(play) => play.run(),
-            Experiment::Worst(worst) => worst.run(),
+        match self {
+            LabCommand::Attack(attack) => attack.run(),
+            LabCommand::Certify(certify) => certify.run(),
+            LabCommand::Figure(figure) => figure.run(),
+            LabCommand::Play(play) => play.run(),
+            LabCommand::Worst(worst) => worst.run(),
         }
     }
-}
-
-/// What the lab could not do is a matter of what was asked of it.
-fn usage(error: taximeter_lab::Error) -> Failure {
-    Failure::Usage(error.to_string())
 }

@@ -17,21 +17,20 @@ use taximeter_lab::{
 use taximeter_service::Computed;
 
 use crate::args::flag;
-use crate::lab::usage;
-use crate::output::{Failure, print, show_number, thousands};
+use crate::output::{Failure, in_flag, print, show_number, thousands, usage};
 use crate::progress::Progress;
 
-/// Play a game of the paper many times over, with a confidence interval
+/// Play a game of the paper many times, with a confidence interval
 ///
-/// filter: PrivacyFilterComp, a filter against an adversary; the delta of all that it admits. adaptive: AdaptParamComp, an odometer
-/// against an adversary; the probability that the loss is ever outside of the reading. fixed: FixedParamComp, costs fixed in
-/// advance; their delta, beside the optimal composition theorem.
+/// filter: PrivacyFilterComp, a filter against an adversary; estimates the delta of everything it admits. adaptive: AdaptParamComp, an
+/// odometer against an adversary; estimates the probability that the loss ever exceeds the reading. fixed: FixedParamComp, costs fixed
+/// in advance; estimates their delta, to compare with the optimal composition theorem.
 #[derive(Args)]
 #[command(
     after_help = "Examples: taximeter lab play --game filter --adversary turning --rule residue --budget 1,0.01 --costs 0.1,0.3\n          \
                         taximeter lab play --game adaptive --adversary stopping-time --rule renyi-mixture --at-delta 1e-6 --rare"
 )]
-pub struct Play {
+pub struct PlayCommand {
     /// The game
     #[arg(long, value_name = "GAME", value_parser = ["filter", "adaptive", "fixed"])]
     game: String,
@@ -48,19 +47,20 @@ pub struct Play {
     /// The delta at which an odometer reads
     #[arg(long, value_name = "DELTA", default_value = "0.01")]
     at_delta: String,
-    /// The epsilons of randomized response that the adversary may play, from the smallest to the largest
+    /// The epsilons of randomized response for the adversary to choose from, in increasing order
     #[arg(long, value_name = "EPSILONS", value_delimiter = ',', default_value = "0.1,0.2")]
     costs: Vec<String>,
-    /// The most rounds of one run
+    /// The largest number of rounds in a run
     #[arg(long, value_name = "K", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     rounds: u32,
-    /// How many runs
-    #[arg(long, value_name = "RUNS", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
+    /// The number of runs
+    #[arg(long, value_name = "RUNS", default_value_t = 100_000,
+          value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
     runs: u64,
-    /// What all randomness follows from
+    /// The seed of the random numbers
     #[arg(long, default_value_t = 7)]
     seed: u64,
-    /// Sample tilted worlds, in which rare losses are frequent, and weigh them back
+    /// Importance sampling: sample tilted worlds, in which rare losses are frequent, and weight the runs accordingly
     #[arg(long)]
     rare: bool,
     /// Print one JSON document
@@ -83,7 +83,7 @@ struct Document<'a> {
     measures: Vec<MeasureJson>,
 }
 
-/// One estimate, beside what is promised or known.
+/// An estimate, and the promised or known value to compare it with.
 #[derive(Serialize)]
 struct MeasureJson {
     what: String,
@@ -109,19 +109,19 @@ impl Document<'_> {
     }
 }
 
-impl Play {
+impl PlayCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let mut menu = Vec::new();
         for text in &self.costs {
             let mechanism = Mechanism::randomized_response(flag("--costs", text, Rounding::Up)?);
-            menu.push(mechanism.map_err(|error| Failure::Usage(format!("--costs: {error}")))?);
+            menu.push(mechanism.map_err(in_flag("--costs"))?);
         }
         let (rule, measures) = match self.game.as_str() {
             "filter" => self.filter(&menu)?,
             "adaptive" => self.adaptive(&menu)?,
             _ => (None, self.fixed(&menu)?),
         };
-        let Play { game, runs, seed, .. } = self;
+        let PlayCommand { game, runs, seed, .. } = self;
         let adversary = self.adversary_name();
         let document = Document { game, adversary, rule, runs: *runs, seed: *seed, measures };
         print(self.json, &document, || document.text())
@@ -141,7 +141,7 @@ impl Play {
                 game.play(&mut adversary, nature, &mut filter.clone())
             };
             let experiment = Experiment { world, sampling: sampling.clone(), play };
-            let delta = self.told(|progress| experiment.delta(&self.plan(), epsilon, progress))?;
+            let delta = self.estimate(|progress| experiment.delta(&self.plan(), epsilon, progress))?;
             let what = if world == World::Zero { "δ in world 0" } else { "δ in world 1" };
             measures.push(measure(what.to_string(), delta, "promised", budget.delta().approximate()));
         }
@@ -158,10 +158,10 @@ impl Play {
         let (world, first) = (World::Zero, menu[0]);
         let exceeded = |view: &View| view.has_exceeded(sides);
         let estimate = if self.adversary_name() == "stopping-time" {
-            let boundary = Boundary::of_odometer(odometer, first.cost(), rounds).map_err(usage)?;
+            let boundary = Boundary::of_odometer(odometer, first.cost(), rounds)?;
             let sampling = match self.rare {
                 true => {
-                    let tilts = Tilts::for_crossing(&first, world, &boundary, sides).map_err(usage)?;
+                    let tilts = Tilts::for_crossing(&first, world, &boundary, sides)?;
                     let bound = tilts.crossing_bound(&first, world, &boundary, sides);
                     Sampling::Tilted { tilts, clip: bound, bound }
                 }
@@ -172,17 +172,17 @@ impl Play {
                 game.ride(&mut adversary, nature, &mut boundary.odometer(*first.cost()))
             };
             let experiment = Experiment { world, sampling, play };
-            self.told(|progress| experiment.probability(&self.plan(), exceeded, progress))?
+            self.estimate(|progress| experiment.probability(&self.plan(), exceeded, progress))?
         } else {
             if self.rare {
-                return Err(Failure::Usage("--rare in an adaptive game needs --adversary stopping-time".to_string()));
+                return Err(usage("--rare in an adaptive game needs --adversary stopping-time"));
             }
             let unlimited = Filter::new(FilterSpec::new(FilterRule::Basic, Budget::new(Amount::MAX, Amount::ZERO)?))?;
             let play = |run: Run, nature: &mut dyn Nature| {
                 game.ride(&mut self.adversary(menu, &unlimited, run)?, nature, &mut odometer.clone())
             };
             let experiment = Experiment { world, sampling: Sampling::Plain, play };
-            self.told(|progress| experiment.probability(&self.plan(), exceeded, progress))?
+            self.estimate(|progress| experiment.probability(&self.plan(), exceeded, progress))?
         };
         let what = "probability that the loss is ever outside of the reading".to_string();
         Ok((Some(rule.name()), vec![measure(what, estimate, "promised", at_delta.approximate())]))
@@ -190,10 +190,9 @@ impl Play {
 
     fn fixed(&self, menu: &[Mechanism]) -> Result<Vec<MeasureJson>, Failure> {
         if self.adversary_name() != "fixed" || self.rule.is_some() || self.rare {
-            let advice = "leave out --adversary, --rule and --rare";
-            return Err(Failure::Usage(format!(
-                "in a game of costs fixed in advance nothing is chosen and nothing decides; {advice}"
-            )));
+            return Err(usage(
+                "a game of costs fixed in advance has no choices and no filter; omit --adversary, --rule and --rare",
+            ));
         }
         let budget = Budget::parse(&self.budget)?;
         let mechanisms: Vec<Mechanism> = menu.iter().copied().cycle().take(self.rounds as usize).collect();
@@ -203,7 +202,7 @@ impl Play {
         let play = |_: Run, nature: &mut dyn Nature| game.play(&mut Fixed::new(mechanisms.clone()), nature);
         let experiment = Experiment { world: World::Zero, sampling: Sampling::Plain, play };
         let epsilon = budget.epsilon().approximate();
-        let delta = self.told(|progress| experiment.delta(&self.plan(), epsilon, progress))?;
+        let delta = self.estimate(|progress| experiment.delta(&self.plan(), epsilon, progress))?;
         Ok(vec![measure(format!("δ at ε = {}", budget.epsilon()), delta, "optimal composition", optimal)])
     }
 
@@ -237,23 +236,23 @@ impl Play {
         Plan::new(self.runs, self.seed)
     }
 
-    /// Runs an experiment under a progress bar.
-    fn told(
+    /// Runs an experiment with a progress bar.
+    fn estimate(
         &self,
         run: impl FnOnce(&mut dyn FnMut(u64)) -> Result<Estimate, taximeter_lab::Error>,
     ) -> Result<Estimate, Failure> {
         let progress = Progress::new("playing");
-        run(&mut |done| progress.share(done as f64 / self.runs as f64)).map_err(usage)
+        Ok(run(&mut |done| progress.share(done as f64 / self.runs as f64))?)
     }
 }
 
-/// Tilted worlds for losses above ε_g: the ρ of an ε-DP mechanism is at most ε²/2, and the filter bounds their sum.
+/// Tilted sampling for losses above ε_g: the ρ of an ε-DP mechanism is at most ε²/2, and the filter bounds the sum of all ρ.
 fn rare_losses(rule: FilterRule, budget: &Budget, menu: &[Mechanism]) -> Result<Sampling, Failure> {
     let costs: Vec<Amount> = menu.iter().map(|mechanism| mechanism.cost().size()).collect();
-    let grid = Grid::new(&costs).map_err(|error| Failure::Usage(format!("--costs: {error}")))?;
-    let rho = 0.5 * most_squares(rule, budget, &grid).map_err(usage)? * (1.0 + 1e-9);
+    let grid = Grid::new(&costs).map_err(in_flag("--costs"))?;
+    let rho = 0.5 * most_squares(rule, budget, &grid)? * (1.0 + 1e-9);
     let epsilon = budget.epsilon().approximate();
-    let tilts = Tilts::for_filter(epsilon, rho).map_err(usage)?;
+    let tilts = Tilts::for_filter(epsilon, rho)?;
     let bound = tilts.delta_bound(epsilon, rho);
     Ok(Sampling::Tilted { tilts, clip: bound, bound })
 }

@@ -10,30 +10,29 @@ use taximeter_lab::engine::filters::{Grid, Objective, Rule, WorstCase, worst};
 use taximeter_service::Computed;
 
 use crate::args::flag;
-use crate::lab::usage;
-use crate::output::{Failure, print, show_number};
+use crate::output::{Failure, in_flag, print, show_number};
 use crate::progress::Progress;
 
 /// The exact delta of the best adaptive adversary against a filter
 ///
-/// The adversary chooses every cost from a grid after seeing the last outcome. A valid filter keeps its delta at or below the
-/// budget's. Where the state of the filter is not a lattice, it is rounded in favour of the adversary for the upper end, and
-/// against it for the lower one. optimal and renyi-min are theorems for costs fixed in advance, misused; they are not valid.
+/// The adversary chooses every cost from a grid after seeing the last outcome. A valid filter keeps the adversary's delta at or below
+/// the budget's. If the state of the filter is not on a lattice, it is rounded in favour of the adversary for the upper bound, and
+/// against it for the lower bound. optimal and renyi-min misuse theorems for costs fixed in advance; they are not valid.
 #[derive(Args)]
 #[command(
     after_help = "Example: taximeter lab worst --rule optimal --budget 0.1,0.10425709561931122589 --grid 0.2,0.3"
 )]
-pub struct Worst {
+pub struct WorstCommand {
     /// The filter, or an invalid heuristic
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Rule::all().map(Rule::name)))]
     rule: String,
     /// The budget: epsilon and delta
     #[arg(long, value_name = "EPSILON,DELTA")]
     budget: String,
-    /// The costs that the adversary may declare, each an epsilon
+    /// The epsilons that the adversary may declare
     #[arg(long, value_name = "EPSILONS", value_delimiter = ',', required = true)]
     grid: Vec<String>,
-    /// What the adversary tries to break; pointwise by two-point steps on the lattice of the grid
+    /// The guarantee that the adversary tries to break; pointwise uses two-point steps on the lattice of the grid
     #[arg(long, value_name = "WHAT", default_value = "dp", value_parser = ["dp", "pointwise"])]
     objective: String,
     /// Print one JSON document
@@ -44,7 +43,7 @@ pub struct Worst {
 #[derive(Serialize)]
 struct Document {
     rule: &'static str,
-    /// Whether the rule promises what was attacked.
+    /// Whether the rule promises the attacked guarantee.
     claimed: bool,
     delta_lower: Computed,
     delta_upper: Computed,
@@ -60,16 +59,14 @@ struct MoveJson {
     play: Option<Amount>,
 }
 
-impl Worst {
+impl WorstCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let budget = Budget::parse(&self.budget).map_err(|error| Failure::Usage(format!("--budget: {error}")))?;
+        let budget = Budget::parse(&self.budget).map_err(in_flag("--budget"))?;
         let costs = self.grid.iter().map(|text| flag("--grid", text, Rounding::Up)).collect::<Result<Vec<_>, _>>()?;
-        let grid = Grid::new(&costs).map_err(|error| Failure::Usage(format!("--grid: {error}")))?;
+        let grid = Grid::new(&costs).map_err(in_flag("--grid"))?;
         let rule = Rule::all().find(|rule| rule.name() == self.rule).unwrap_or(Rule::Filter(FilterRule::default()));
         let objective = if self.objective == "dp" { Objective::Dp } else { Objective::Pointwise };
-        let progress = Progress::new("searching");
-        let case = worst(rule, &budget, &grid, objective, &|done| progress.share(done)).map_err(usage)?;
-        drop(progress);
+        let case = worst(rule, &budget, &grid, objective, &Progress::new("searching").shares())?;
         let ratio = case.delta.over(budget.delta().approximate());
         let document = Document {
             rule: rule.name(),
@@ -100,7 +97,7 @@ impl Document {
         } else if self.ratio_upper.0 <= 1.0 {
             "the filter holds on this grid"
         } else {
-            "too close to tell: the state is cut into cells"
+            "too close to tell: the state of the filter is rounded"
         };
         let play = |play: &MoveJson| {
             let what = play.play.map_or("stop".to_string(), |epsilon| format!("play {epsilon}"));

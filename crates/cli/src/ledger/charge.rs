@@ -1,4 +1,4 @@
-//! `taximeter charge`: costs, paid by accounts before the mechanism runs.
+//! `taximeter charge`: accounts pay costs before the mechanism runs.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -7,10 +7,10 @@ use clap::Args;
 use taximeter_ledger::Key;
 use taximeter_service::{ChargedOutcome, Refused};
 
-use crate::ledger::mechanism::Mechanism;
+use crate::backend::ChargeOutcome;
+use crate::ledger::mechanism::MechanismCommand;
 use crate::ledger::request::RequestArgs;
 use crate::ledger::{LedgerArgs, SignatureArgs, receipt};
-use crate::office::ChargeOutcome;
 use crate::output::{Failure, REFUSED, REPLAYED, print, tell};
 
 /// Charge costs to accounts, before the mechanism runs
@@ -26,21 +26,21 @@ Examples:
   taximeter charge census --epsilon 0.1 --json >> receipts.jsonl
   taximeter charge census --epsilon 0.1 --key report-17 --run -- python mean.py
 
-Run the mechanism only after \"charged\". A repeated key says \"charged before\" and charges nothing; do not run the mechanism again: \
-new noise for an old charge would not be paid for. --run sees to that: the command runs once, if it was charged now, with the \
-receipt as JSON in the variable TAXIMETER_RECEIPT; what is told about the charge goes to standard error, and the command's exit \
-status is passed on.
+Run the mechanism only after \"charged\". A repeated key prints \"charged before\" and charges nothing; do not run the mechanism again, \
+because its new noise would not be paid for. --run ensures this: the command runs once, only if it was charged now, with the \
+receipt as JSON in the variable TAXIMETER_RECEIPT. Messages about the charge go to standard error, and the exit status is the \
+command's.
 
-Exits with 0 if it was charged now, with 6 if it was charged before under the same key, and with 3 if an account refused; then \
+Exits with 0 if it was charged now, with 6 if it was charged earlier under the same key, and with 3 if an account refused and \
 nothing was charged. With --run, an exit status of 3 or 6 may also be the command's own."
 )]
 pub struct ChargeCommand {
     #[command(flatten)]
     request: RequestArgs,
-    /// A key of your own (at most 128 bytes): the same request with the same key is charged once, ever [default: a new one]
+    /// An idempotency key (at most 128 bytes): the same request with the same key is charged only once [default: a new key]
     #[arg(long, value_name = "KEY", help_heading = "For the journal")]
     key: Option<String>,
-    /// Run the command after --, once, if it was charged now and not before
+    /// Run the command after --, once, if it was charged now and not earlier
     #[arg(long, requires = "command", conflicts_with = "json")]
     run: bool,
     /// The mechanism to run, with its arguments
@@ -54,13 +54,10 @@ pub struct ChargeCommand {
 
 impl ChargeCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let key = match &self.key {
-            Some(text) => Key::parse("key", text)?,
-            None => Key::generate()?,
-        };
+        let key = key(self.key.as_deref())?;
         let request = self.request.request(self.signature.by()?, self.signature.note()?)?;
-        let mechanism = Mechanism::find(&self.command)?;
-        let mut charged = match self.ledger.office()?.charge(&request, &key)? {
+        let mechanism = MechanismCommand::find(&self.command)?;
+        let mut charged = match self.ledger.backend()?.charge(&request, &key)? {
             ChargeOutcome::Charged(charged) => charged,
             ChargeOutcome::Refused(refused) if self.run => {
                 tell(&receipt::refused(&refused).to_string());
@@ -68,7 +65,7 @@ impl ChargeCommand {
             }
             ChargeOutcome::Refused(refused) => return print_refusal(&refused, self.ledger.json),
         };
-        // No one else knows a key that was made here: it is this charge, asked for again after its answer was lost.
+        // A key that was generated here is known to no other request: a replay is this charge, sent again after a lost answer.
         if self.key.is_none() {
             charged.outcome = ChargedOutcome::Charged;
         }
@@ -88,6 +85,11 @@ impl ChargeCommand {
             ChargedOutcome::Replayed => ExitCode::from(REPLAYED),
         })
     }
+}
+
+/// The given key, or a new one.
+pub fn key(text: Option<&str>) -> Result<Key, Failure> {
+    Ok(text.map_or_else(Key::generate, |text| Key::parse("key", text))?)
 }
 
 /// Prints a refusal.

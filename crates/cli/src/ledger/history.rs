@@ -9,23 +9,24 @@ use taximeter_service::RecordDocument;
 use crate::ledger::LedgerArgs;
 use crate::ledger::show;
 use crate::output::{Failure, print, tell};
-use crate::table::Table;
+use crate::table::TextTable;
 
-/// What happened to an account, newest first
+/// The records of an account, newest first
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   taximeter history census/alice
   taximeter history census --limit 100 --from 731
 
-In JSON every record stands as it does in the journal.")]
+With --json, every record is printed as it is in the journal.")]
 pub struct HistoryCommand {
     /// The account
     name: String,
-    /// The most records
-    #[arg(long, value_name = "RECORDS", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// The largest number of records
+    #[arg(long, value_name = "RECORDS", default_value_t = 20,
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: u32,
-    /// The record to start with: one about this account, as the part before names it [default: the newest]
+    /// The record to start with, which must be about this account [default: the newest]
     #[arg(long, value_name = "SEQUENCE")]
     from: Option<u64>,
     #[command(flatten)]
@@ -35,9 +36,10 @@ pub struct HistoryCommand {
 impl HistoryCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let account = AccountName::parse(&self.name)?;
-        let history = self.ledger.office()?.history(&account, self.from, self.limit as usize)?;
+        let history = self.ledger.backend()?.history(&account, self.from, self.limit as usize)?;
         let done = print(self.ledger.json, &history, || {
-            let mut table = Table::new(&[">record", "time (UTC)", "what", "costs", ">left", ">reading", "by", "note"]);
+            let mut table =
+                TextTable::new(&[">record", "time (UTC)", "what", "costs", ">left", ">reading", "by", "note"]);
             history.records.iter().for_each(|record| table.row(row(&account, record)));
             table.to_string()
         })?;
@@ -62,7 +64,7 @@ fn row(account: &AccountName, record: &RecordDocument) -> [String; 8] {
     ]
 }
 
-/// What was charged and to which accounts, or the budget that the account was opened with.
+/// The costs and the charged accounts, or the budget of a new account.
 fn costs(account: &AccountName, record: &RecordDocument) -> String {
     match record.what.as_str() {
         "open" => match (&record.budget, &record.rule) {
@@ -78,13 +80,13 @@ fn costs(account: &AccountName, record: &RecordDocument) -> String {
     }
 }
 
-/// A note without the hash that the gate puts before a question, so that the question can be seen.
+/// A note without the hash that the gate puts before a question, which would hide the question.
 fn without_hash(note: &str) -> &str {
     let question = note.strip_prefix("question ").and_then(|rest| rest.split_once(": "));
     question.filter(|(hash, _)| Hash::parse(hash).is_some()).map_or(note, |(_, question)| question)
 }
 
-/// What fits in a column; the whole is in the JSON.
+/// Shortens a text to the width of a column; the JSON has all of it.
 fn shorten(text: &str) -> String {
     const SHOWN: usize = 40;
     match text.char_indices().nth(SHOWN) {

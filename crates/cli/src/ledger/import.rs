@@ -9,20 +9,21 @@ use clap::Args;
 use serde::Serialize;
 use taximeter_ledger::{Imported, LedgerId, Location, Position, import};
 
+use crate::key_values::KeyValues;
 use crate::ledger::LedgerArgs;
-use crate::ledger::show::{Lines, number};
-use crate::output::{Failure, print, tell};
-use crate::progress::{Progress, Watched};
+use crate::ledger::show::number;
+use crate::output::{Failure, print, tell, usage};
+use crate::progress::{CountingReader, Progress};
 
-/// Make a ledger from an export, where there is none
+/// Create a ledger from an export
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   taximeter import census.jsonl --ledger copy.db
   zstd -d < census.jsonl.zst | taximeter import - --ledger postgres://taximeter@db.example/budgets
 
-Every record is made again on its way in; if one does not come out as it stands there, nothing is imported. It is the same ledger, \
-not a new one: do not go on with the one that was exported, or its budgets are spent twice.")]
+Every record is recomputed during the import; if one differs, nothing is imported. The copy is the same ledger, not a new one: do \
+not continue to use the exported one, or its budgets are spent twice.")]
 pub struct ImportCommand {
     /// The export, or - for standard input
     #[arg(value_name = "FILE|-")]
@@ -42,7 +43,7 @@ struct Document {
 
 impl Document {
     fn text(&self) -> String {
-        let mut lines = Lines::default();
+        let mut lines = KeyValues::default();
         lines.add("ledger", self.ledger);
         lines.add("newest", format!("record {}, hash {}", self.newest.sequence, self.newest.hash));
         lines.add("witness", &self.witness);
@@ -58,8 +59,7 @@ impl ImportCommand {
         let imported = if self.input == "-" {
             self.import(&location, io::stdin().lock(), None)?
         } else {
-            let cannot =
-                |error: io::Error| Failure::Usage(format!("the export {:?} cannot be read: {error}", self.input));
+            let cannot = |error: io::Error| usage(format!("the export {:?} cannot be read: {error}", self.input));
             let file = File::open(&self.input).map_err(cannot)?;
             let bytes = file.metadata().map_err(cannot)?.len();
             self.import(&location, file, Some(bytes))?
@@ -70,16 +70,16 @@ impl ImportCommand {
         let done = print(self.ledger.json, &imported, || imported.text())?;
         if !self.ledger.json {
             tell(
-                "It is the same ledger, not a new one: do not go on with the one that was exported, or its budgets are spent twice.",
+                "This is the same ledger, not a new one: do not use the exported one any more, or its budgets are spent twice.",
             );
         }
         Ok(done)
     }
 
-    /// Imports with progress: a share of the bytes where their number is known.
+    /// Imports and shows the progress: as a share of the bytes if their number is known.
     fn import(&self, location: &Location, input: impl Read, bytes: Option<u64>) -> Result<Imported, Failure> {
         let read = Cell::new(0);
-        let mut input = BufReader::new(Watched::new(input, |bytes| read.set(bytes)));
+        let mut input = BufReader::new(CountingReader::new(input, |bytes| read.set(bytes)));
         let progress = Progress::new("importing");
         let mut tell = |records: u64| match bytes {
             Some(bytes) => progress.share(read.get() as f64 / bytes.max(1) as f64),

@@ -1,4 +1,4 @@
-//! A mechanism that runs after its charge: a command of one's own.
+//! Runs a mechanism after its charge: a command given by the user.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -6,24 +6,24 @@ use std::process::{Command, ExitCode, ExitStatus};
 
 use taximeter_service::Charged;
 
-use crate::output::{Failure, NO_ANSWER, tell};
+use crate::output::{Failure, NO_ANSWER, tell, usage};
 
-/// A command that is there to be run.
-pub struct Mechanism<'a> {
+/// A command that exists and can be executed.
+pub struct MechanismCommand<'a> {
     program: &'a OsString,
     arguments: &'a [OsString],
 }
 
-impl Mechanism<'_> {
-    /// The command, if one is given. A program that is not there or may not be run is noticed before anything is charged.
-    pub fn find(command: &[OsString]) -> Result<Option<Mechanism<'_>>, Failure> {
+impl MechanismCommand<'_> {
+    /// The command, if one is given. A missing or non-executable program is an error before anything is charged.
+    pub fn find(command: &[OsString]) -> Result<Option<MechanismCommand<'_>>, Failure> {
         let Some((program, arguments)) = command.split_first() else { return Ok(None) };
         let files = candidates(program);
         if files.iter().any(|file| is_executable(file)) {
-            return Ok(Some(Mechanism { program, arguments }));
+            return Ok(Some(MechanismCommand { program, arguments }));
         }
         let name = program.display();
-        Err(Failure::Usage(match files.iter().find(|file| file.is_file()) {
+        Err(usage(match files.iter().find(|file| file.is_file()) {
             Some(file) => format!(
                 "{} may not be executed, so nothing was charged; make it executable, or name the program that runs it",
                 file.display()
@@ -34,7 +34,7 @@ impl Mechanism<'_> {
         }))
     }
 
-    /// Runs it with its receipt, and passes its exit status on.
+    /// Runs the command with the receipt in its environment. Returns its exit status.
     pub fn run(&self, receipt: &Charged) -> Result<ExitCode, Failure> {
         let document = serde_json::to_string(receipt).map_err(|error| Failure::Other(error.to_string()))?;
         let status = Command::new(self.program).args(self.arguments).env("TAXIMETER_RECEIPT", document).status();
@@ -48,7 +48,7 @@ impl Mechanism<'_> {
     }
 }
 
-/// Where a program may be: at the path that is given, or in a folder of the variable PATH.
+/// The files that a program may be: the given path, or files in the folders of the variable PATH.
 fn candidates(program: &OsStr) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     match program.as_encoded_bytes().contains(&b'/') {
@@ -57,7 +57,7 @@ fn candidates(program: &OsStr) -> Vec<PathBuf> {
     }
 }
 
-/// Whether a file can be started by some user; the system decides for this one.
+/// Whether the file is executable for any user. The system decides later about this user.
 fn is_executable(file: &Path) -> bool {
     match file.metadata() {
         #[cfg(unix)]
@@ -70,7 +70,7 @@ fn is_executable(file: &Path) -> bool {
     }
 }
 
-/// The status of the command, or as a shell has it, 128 and the number of the signal that ended it.
+/// The exit status, or 128 plus the number of the signal that ended the command, as in a shell.
 fn passed_on(status: ExitStatus) -> ExitCode {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {

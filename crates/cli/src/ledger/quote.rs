@@ -1,4 +1,4 @@
-//! `taximeter quote`: what would come of a charge.
+//! `taximeter quote`: the effect of a charge, without charging.
 
 use std::process::ExitCode;
 
@@ -8,14 +8,15 @@ use taximeter_ledger::Standing;
 use taximeter_service::{Computed, QuoteDocument};
 
 use crate::advice;
+use crate::key_values::KeyValues;
 use crate::ledger::LedgerArgs;
 use crate::ledger::receipt::what_fits;
 use crate::ledger::request::RequestArgs;
-use crate::ledger::show::{self, Lines};
+use crate::ledger::show;
 use crate::output::{Failure, REFUSED, print, show_count};
-use crate::table::Table;
+use crate::table::TextTable;
 
-/// What would come of a charge; charges nothing
+/// Show the effect of a charge; charges nothing
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
@@ -36,14 +37,15 @@ pub struct QuoteCommand {
 impl QuoteCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let request = self.request.request(None, None)?;
-        let quote = self.ledger.office()?.quote(&request)?;
+        let quote = self.ledger.backend()?.quote(&request)?;
         print(self.ledger.json, &quote, || text(&quote))?;
         Ok(if quote.is_admitted() { ExitCode::SUCCESS } else { ExitCode::from(REFUSED) })
     }
 }
 
 fn text(quote: &QuoteDocument) -> String {
-    let mut table = Table::new(&["account", "verdict", ">fits", ">left", ">left after", ">reading", ">reading after"]);
+    let mut table =
+        TextTable::new(&["account", "verdict", ">fits", ">left", ">left after", ">reading", ">reading after"]);
     let share = |left: Option<Computed>| show::share(left.map(|left| left.0));
     for account in &quote.accounts {
         let after = |text: String| if account.is_admitted() { text } else { "–".to_string() };
@@ -61,8 +63,8 @@ fn text(quote: &QuoteDocument) -> String {
     format!("{}\n\n{table}", verdict(quote))
 }
 
-fn verdict(quote: &QuoteDocument) -> Lines {
-    let mut lines = Lines::default();
+fn verdict(quote: &QuoteDocument) -> KeyValues {
+    let mut lines = KeyValues::default();
     let asked = show::costs(&quote.asked);
     match quote.is_admitted() {
         true => {

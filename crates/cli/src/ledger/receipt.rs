@@ -1,18 +1,19 @@
-//! What came of a charge, in words: a receipt with the accounts that paid, or a refusal.
+//! The outcome of a charge for people: a receipt with the accounts that paid, or a refusal.
 
 use taximeter_accounting::Cost;
 use taximeter_ledger::Privacy;
 use taximeter_service::{ChargeRequest, Charged, ChargedOutcome, Paid, Refused};
 
 use crate::advice;
-use crate::ledger::show::{self, Lines};
-use crate::table::Table;
+use crate::key_values::KeyValues;
+use crate::ledger::show;
+use crate::table::TextTable;
 
 /// A charge that is on the ledger.
 pub fn charged(charged: &Charged, request: &ChargeRequest) -> String {
     let costs: Vec<Cost> = request.costs.iter().map(|cost| cost.0).collect();
     let costs = show::costs(&costs);
-    let mut lines = Lines::default();
+    let mut lines = KeyValues::default();
     match charged.outcome {
         ChargedOutcome::Replayed => lines.add("charged before", format!("{costs}; nothing was charged now")),
         ChargedOutcome::Charged => lines.add("charged", costs),
@@ -26,8 +27,8 @@ pub fn charged(charged: &Charged, request: &ChargeRequest) -> String {
 }
 
 /// A line for each account.
-fn table(accounts: &[Paid]) -> Table {
-    let mut table = Table::new(&["account", ">left", "guarantee", ">reading"]);
+fn table(accounts: &[Paid]) -> TextTable {
+    let mut table = TextTable::new(&["account", ">left", "guarantee", ">reading"]);
     for paid in accounts {
         table.row([
             paid.account.to_string(),
@@ -39,9 +40,9 @@ fn table(accounts: &[Paid]) -> Table {
     table
 }
 
-/// What the readings mean. Accounts that read in the same way are named together.
-fn meaning(accounts: &[Paid]) -> Lines {
-    let mut lines = Lines::default();
+/// The guarantees of the readings. Accounts with the same guarantee share a line.
+fn meaning(accounts: &[Paid]) -> KeyValues {
+    let mut lines = KeyValues::default();
     if let Some(Paid { unit, neighbours, .. }) = accounts.first() {
         lines.add("protects", Privacy { unit: unit.clone(), neighbours: *neighbours });
     }
@@ -63,8 +64,8 @@ fn meaning(accounts: &[Paid]) -> Lines {
 }
 
 /// A refusal.
-pub fn refused(refused: &Refused) -> Lines {
-    let mut lines = Lines::default();
+pub fn refused(refused: &Refused) -> KeyValues {
+    let mut lines = KeyValues::default();
     lines.add("refused", format!("{}; nothing was charged", show::costs(&refused.asked)));
     for account in &refused.refused {
         match &account.account {
@@ -72,20 +73,20 @@ pub fn refused(refused: &Refused) -> Lines {
                 let advice = advice::of_limit(account.parameter.as_deref());
                 lines.add("by", format!("{name}: {}{advice}", account.reason));
             }
-            // One above that may not be seen: the reason says so.
+            // An account above that the caller may not see; the reason says so.
             None => lines.add("by", &account.reason),
         }
     }
     for name in &refused.halted {
         let record = refused.sequence.map_or(String::new(), |sequence| format!(" (record {sequence})"));
-        lines.add("", format!("{name} is halted for good now, since it is set to stop{record}"));
+        lines.add("", format!("{name} is halted permanently now, since it is set to stop{record}"));
     }
     let is_all_seen = refused.refused.iter().all(|account| account.account.is_some());
     lines.add("fits", what_fits(&refused.asked, refused.fits.as_deref(), refused.not_open, is_all_seen));
     lines
 }
 
-/// What would still fit on all accounts, or on those that may be seen.
+/// The largest costs that fit on all accounts, or on those that the caller may see.
 pub fn what_fits(asked: &[Cost], fits: Option<&[Cost]>, is_not_open: bool, is_all_seen: bool) -> String {
     match fits {
         Some(fits) if is_all_seen => format!("{}, on all accounts", show::fitting(fits)),

@@ -1,37 +1,38 @@
-//! What is asked of which accounts: the same for a charge and a quote.
+//! The accounts and costs of a charge or a quote.
 
 use clap::Args;
 use taximeter_accounting::{Amount, Cost, Declared};
 use taximeter_ledger::{AccountName, Key, Neighbours, Note, Unit, Who};
 use taximeter_service::{ChargeRequest, DeclaredCost};
 
-use crate::args::CostArgs;
-use crate::output::{Failure, tell};
+use crate::args::{CostArgs, missing_cost};
+use crate::output::{Failure, in_flag, tell};
 
 /// Accounts and costs.
 #[derive(Args)]
 pub struct RequestArgs {
-    /// The accounts; each of them pays and all above it, each once, all or nothing
+    /// The accounts: they and all accounts above them pay, each once, all or none
     #[arg(value_name = "NAME", required = true)]
     accounts: Vec<String>,
     #[command(flatten)]
     cost: CostArgs,
-    /// A cost in JSON, such as {"epsilon":"0.1","delta":"1e-9"}; repeat it for a list of costs
+    /// A cost in JSON, such as {"epsilon":"0.1","delta":"1e-9"} (may be repeated)
     #[arg(long = "cost", value_name = "JSON")]
     costs: Vec<String>,
-    /// The unit that the costs are about; it must be the accounts' [default: the accounts']
+    /// The unit that the costs protect; must match the accounts [default: the unit of the accounts]
     #[arg(long, value_name = "UNIT", help_heading = "What the costs are about")]
     unit: Option<String>,
-    /// When two datasets count as neighbours; it must be the accounts' [default: the accounts']
-    #[arg(long, value_name = "RELATION", value_parser = ["add-remove", "substitute"], help_heading = "What the costs are about")]
+    /// When two datasets are neighbours; must match the accounts [default: the relation of the accounts]
+    #[arg(long, value_name = "RELATION", value_parser = ["add-remove", "substitute"],
+          help_heading = "What the costs are about")]
     neighbours: Option<String>,
 }
 
 impl RequestArgs {
-    /// What is asked, checked before anybody is asked.
+    /// The request, checked before it is sent.
     pub fn request(&self, by: Option<Who>, note: Option<Note>) -> Result<ChargeRequest, Failure> {
         let request = ChargeRequest {
-            accounts: self.accounts()?,
+            accounts: self.accounts.iter().map(|text| AccountName::parse(text)).collect::<Result<_, _>>()?,
             costs: self.costs()?.into_iter().map(DeclaredCost).collect(),
             unit: self.unit.as_deref().map(Unit::parse).transpose()?,
             neighbours: self.neighbours.as_deref().map(Neighbours::from_name).transpose()?,
@@ -42,24 +43,18 @@ impl RequestArgs {
         Ok(request)
     }
 
-    /// The accounts that are named.
-    fn accounts(&self) -> Result<Vec<AccountName>, Failure> {
-        self.accounts.iter().map(|text| Ok(AccountName::parse(text)?)).collect()
-    }
-
     /// The costs, in the order in which they are paid.
     fn costs(&self) -> Result<Vec<Cost>, Failure> {
         let mut costs: Vec<Cost> = self.cost.given()?.into_iter().collect();
         for text in &self.costs {
-            let Declared { cost, rounded } =
-                Cost::from_json(text).map_err(|error| Failure::Usage(format!("--cost: {error}")))?;
+            let Declared { cost, rounded } = Cost::from_json(text).map_err(in_flag("--cost"))?;
             if rounded {
                 tell(&format!("note: --cost has more than {} decimal places and counts as {cost}", Amount::PLACES));
             }
             costs.push(cost);
         }
         match costs.is_empty() {
-            true => Err(Failure::Usage("a cost is missing; give for instance --epsilon 0.01".to_string())),
+            true => Err(missing_cost()),
             false => Ok(costs),
         }
     }

@@ -1,4 +1,4 @@
-//! Accounts, what is left of them and what was charged, in words.
+//! Accounts for people: their rules, what is spent and what is left.
 
 use taximeter_accounting::{Amount, Cost, OnHalt};
 use taximeter_ledger::Standing;
@@ -8,16 +8,17 @@ use taximeter_service::{AccountDocument, BudgetDocument, Computed, FilterDocumen
 pub use taximeter_service::words::show_costs as costs;
 
 use crate::advice;
+use crate::key_values::KeyValues;
 use crate::output::{show_number, show_share, thousands};
 
-/// Whether what was charged to an account is not known.
+/// Whether the charges of an account are unknown.
 pub fn is_unknown(account: &AccountDocument) -> bool {
     account.standing == Standing::Exhausted
 }
 
-/// What was fixed about an account when it was opened, in lines.
-pub fn fixed_lines(account: &AccountDocument) -> Lines {
-    let mut lines = Lines::default();
+/// What was fixed when an account was opened.
+pub fn fixed_lines(account: &AccountDocument) -> KeyValues {
+    let mut lines = KeyValues::default();
     lines.add("account", &account.account);
     lines.add("protects", account.privacy());
     match &account.filter {
@@ -32,7 +33,7 @@ pub fn fixed_lines(account: &AccountDocument) -> Lines {
                 lines.add("", format!("a single cost may be at most {limit}"));
             }
             if filter.on_halt == OnHalt::Stop {
-                lines.add("", "its first halt is for good");
+                lines.add("", "its first halt is permanent");
             }
         }
         None => lines.add("budget", "none: it only reads"),
@@ -45,8 +46,8 @@ pub fn fixed_lines(account: &AccountDocument) -> Lines {
     lines
 }
 
-/// Everything about an account, in lines.
-pub fn account_lines(account: &AccountDocument) -> Lines {
+/// Everything about an account.
+pub fn account_lines(account: &AccountDocument) -> KeyValues {
     let mut lines = fixed_lines(account);
     lines.add("standing", standing(account));
     if let Some(filter) = &account.filter {
@@ -65,7 +66,7 @@ pub fn account_lines(account: &AccountDocument) -> Lines {
     lines
 }
 
-/// Whether an account takes charges, and if not, because of which.
+/// Whether an account takes charges, or the account above that does not.
 pub fn standing(account: &AccountDocument) -> String {
     match (&account.blocked_by, account.blocked_standing) {
         (Some(other), Some(standing)) if account.standing == Standing::Open => {
@@ -105,7 +106,7 @@ pub fn share(left: Option<f64>) -> String {
     left.map_or("–".to_string(), show_share)
 }
 
-/// A reading. Where there is none, there is no bound, or what was charged is not known.
+/// A reading. It is missing if there is no bound, or if the charges are unknown.
 pub fn reading(value: Option<Computed>, exhausted: bool) -> String {
     match value {
         Some(Computed(value)) => show_number(value),
@@ -114,35 +115,13 @@ pub fn reading(value: Option<Computed>, exhausted: bool) -> String {
     }
 }
 
-/// Costs that fit, rounded down to what people can read.
+/// Costs that fit, rounded down to six significant digits.
 pub fn fitting(fits: &[Cost]) -> String {
     let short: Vec<Cost> = fits.iter().map(|cost| cost.with_size(cost.size().significant(6))).collect();
     costs(&short)
 }
 
-/// A time of the journal to the second.
+/// A time of the journal without fractions of a second.
 pub fn to_the_second(time: &str) -> String {
     time.chars().take("2026-01-01T00:00:00".len()).collect::<String>().replace('T', " ")
-}
-
-/// Lines of a name and what stands behind it.
-#[derive(Default)]
-pub struct Lines(Vec<(&'static str, String)>);
-
-impl Lines {
-    /// Adds a line; one without a name goes on with the line before.
-    pub fn add(&mut self, name: &'static str, text: impl ToString) {
-        self.0.push((name, text.to_string()));
-    }
-}
-
-impl std::fmt::Display for Lines {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let width = self.0.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-        for (at, (name, text)) in self.0.iter().enumerate() {
-            let end = if at + 1 == self.0.len() { "" } else { "\n" };
-            write!(f, "{name:<width$}  {text}{end}")?;
-        }
-        Ok(())
-    }
 }

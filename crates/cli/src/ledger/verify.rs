@@ -1,22 +1,23 @@
-//! `taximeter verify`: the whole journal, made again.
+//! `taximeter verify`: recomputes the whole journal.
 
 use std::process::ExitCode;
 
 use clap::Args;
 use taximeter_service::{PositionDocument, VerifyDocument};
 
+use crate::key_values::KeyValues;
 use crate::ledger::LedgerArgs;
-use crate::ledger::show::{Lines, number};
-use crate::output::{Failure, INTEGRITY_BROKEN, print_json, print_line, tell};
+use crate::ledger::show::number;
+use crate::output::{Failure, INTEGRITY_BROKEN, print, warn};
 use crate::progress::Progress;
 
-/// Make the whole journal again: every hash, decision and state must come out as it is stored
+/// Recompute the whole journal: every hash, decision and state must match what is stored
 #[derive(Args)]
 #[command(after_help = "\
 Example: taximeter verify --ledger taximeter.db
 
-Works beside a running writer. Exits with 4 and names the first bad record if the ledger is not what was written, and raises the
-alarm: from then on the ledger takes no charges, until `taximeter ledger clear-alarm`.")]
+Other processes may write to the ledger meanwhile. If the ledger differs from what was written, exits with 4, names the first bad
+record, and raises the alarm: the ledger takes no charges until `taximeter ledger clear-alarm`.")]
 pub struct VerifyCommand {
     #[command(flatten)]
     ledger: LedgerArgs,
@@ -24,23 +25,15 @@ pub struct VerifyCommand {
 
 impl VerifyCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let office = self.ledger.office()?;
-        let progress = Progress::new("verifying");
-        let verified = office.verify(&|done| progress.share(done))?;
-        drop(progress);
-        if let Some(warning) = &verified.warning {
-            tell(&format!("warning: {warning}"));
-        }
+        let verified = self.ledger.backend()?.verify(&Progress::new("verifying").shares())?;
+        warn(verified.warning.as_slice());
         let Some(is_whole) = verified.whole else {
-            return Err(Failure::Other(
-                verified.reason.unwrap_or("the verification did not come to an end".to_string()),
-            ));
+            return Err(Failure::Other(verified.reason.unwrap_or("the verification did not finish".to_string())));
         };
-        match (self.ledger.json, is_whole) {
-            (true, _) => print_json(&verified)?,
-            (false, true) => print_line(&whole(&verified))?,
-            (false, false) => return Err(Failure::Integrity(explain(&verified))),
+        if !is_whole && !self.ledger.json {
+            return Err(Failure::Integrity(explain(&verified)));
         }
+        print(self.ledger.json, &verified, || whole(&verified))?;
         Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(INTEGRITY_BROKEN) })
     }
 }
@@ -48,7 +41,7 @@ impl VerifyCommand {
 fn whole(verified: &VerifyDocument) -> String {
     let [records, accounts] =
         [verified.records, verified.accounts.map(|count| count as u64)].map(|count| count.unwrap_or(0));
-    let mut lines = Lines::default();
+    let mut lines = KeyValues::default();
     if let Some(newest) = verified.newest {
         lines.add("newest", format!("record {}, hash {}", newest.sequence, newest.hash));
     }
@@ -62,11 +55,11 @@ fn whole(verified: &VerifyDocument) -> String {
     format!("{}, {accounts}: whole\n\n{lines}", number(records, "record", "records"))
 }
 
-/// What was found, and what to do about it.
+/// What is wrong, and what to do.
 fn explain(broken: &VerifyDocument) -> String {
     let reason = broken.reason.as_deref().unwrap_or("the journal is not whole");
     format!(
-        "{reason}. The ledger takes no charges until this is mended: keep this copy for inspection, put the newest good copy or the right \
-         witness in its place, and see `taximeter ledger restore --help`; or go on with it as it is, with `taximeter ledger clear-alarm`"
+        "{reason}. The ledger takes no charges until this is repaired: keep this copy for inspection, restore the newest good copy or the \
+         right witness, and see `taximeter ledger restore --help`; or continue with it as it is, with `taximeter ledger clear-alarm`"
     )
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use crate::desk::Desk;
+use crate::sandbox::Sandbox;
 use serde_json::Value;
 use taximeter_testing::{Connection, wait_until};
 
@@ -15,9 +15,9 @@ struct Served {
 }
 
 impl Served {
-    fn start(desk: &Desk, arguments: &[&str]) -> Served {
+    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Served {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("taximeter"));
-        command.args(["demo", "--serve"]).args(arguments).current_dir(desk.folder.path());
+        command.args(["demo", "--serve"]).args(arguments).current_dir(sandbox.folder.path());
         let mut process =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the demo starts");
         let output = BufReader::new(process.stdout.take().expect("it is piped"));
@@ -52,10 +52,10 @@ fn get(address: SocketAddr, token: &str, path: &str) -> String {
 }
 
 #[test]
-fn a_ride_shows_where_adding_up_would_have_ended_and_goes_on_for_long() {
-    let desk = Desk::new();
-    let ride = desk.done(&["demo"]);
-    let line = ride.lines().position(|line| line.contains("by adding up, the budget would be spent here"));
+fn a_ride_shows_where_basic_composition_would_have_ended_and_goes_on_for_long() {
+    let sandbox = Sandbox::new();
+    let ride = sandbox.done(&["demo"]);
+    let line = ride.lines().position(|line| line.contains("by basic composition, the budget would be spent here"));
     let line = line.unwrap_or_else(|| panic!("{ride}"));
     let answers = |text: &str| text.split_whitespace().next().and_then(|word| word.parse::<u32>().ok());
     let last = ride.lines().take_while(|line| !line.starts_with("The filter halted")).filter_map(answers).max();
@@ -65,8 +65,8 @@ fn a_ride_shows_where_adding_up_would_have_ended_and_goes_on_for_long() {
 
 #[test]
 fn a_served_demo_has_accounts_answers_refusals_and_a_meter_that_runs_and_ends_in_order() {
-    let desk = Desk::new();
-    let mut served = Served::start(&desk, &["--listen", "127.0.0.1:0", "--json"]);
+    let sandbox = Sandbox::new();
+    let mut served = Served::start(&sandbox, &["--listen", "127.0.0.1:0", "--json"]);
     let document: Value = serde_json::from_str(&served.line()).expect("one JSON document");
     let url = document["address"].as_str().unwrap();
     let address: SocketAddr =
@@ -101,14 +101,14 @@ fn a_served_demo_has_accounts_answers_refusals_and_a_meter_that_runs_and_ends_in
     let first = charges();
     wait_until("the meter goes on", || charges() >= first + 2);
     assert_eq!(served.signal("-INT"), Some(0));
-    let verified = desk.document(0, &["verify", "--ledger", "taximeter-demo/taximeter.db"]);
+    let verified = sandbox.document(0, &["verify", "--ledger", "taximeter-demo/taximeter.db"]);
     assert_eq!(verified["accounts"], 6, "{verified}");
 }
 
 #[test]
 fn a_served_demo_says_where_it_is_and_how_to_sign_in() {
-    let desk = Desk::new();
-    let mut served = Served::start(&desk, &["--folder", "shown"]);
+    let sandbox = Sandbox::new();
+    let mut served = Served::start(&sandbox, &["--folder", "shown"]);
     let mut shown = String::new();
     while !shown.contains("Ctrl-C ends") {
         let line = served.line();
@@ -117,7 +117,7 @@ fn a_served_demo_says_where_it_is_and_how_to_sign_in() {
     }
     for part in [
         "The dashboard is at http://127.0.0.1:",
-        "end in a day",
+        "expire in a day",
         "olga (owner)",
         "vera (auditor)",
         "alice (analyst)",
@@ -131,14 +131,47 @@ fn a_served_demo_says_where_it_is_and_how_to_sign_in() {
 
 #[test]
 fn what_a_demo_cannot_serve_is_said_before_anything_is_made() {
-    let desk = Desk::new();
+    let sandbox = Sandbox::new();
     for (arguments, part) in [
         (&["--serve", "--listen", "0.0.0.0:7070"][..], "this machine alone"),
         (&["--serve", "--listen", "here"], "127.0.0.1:7070"),
         (&["--listen", "127.0.0.1:0"], "--serve"),
     ] {
-        let message = desk.fails(2, &[&["demo"], arguments].concat());
+        let message = sandbox.fails(2, &[&["demo"], arguments].concat());
         assert!(message.contains(part), "{arguments:?}: {part:?} is not in {message}");
     }
-    assert!(!desk.path("taximeter-demo").exists());
+    assert!(!sandbox.path("taximeter-demo").exists());
+}
+
+#[test]
+fn demo_rides_until_the_filter_halts() {
+    let sandbox = Sandbox::new();
+    let demo = sandbox.document(0, &["demo"]);
+    let answered = |rule: &str| {
+        let rows = demo["answered"].as_array().unwrap();
+        rows.iter().find(|row| row["rule"] == rule).unwrap()["answered"].as_u64().unwrap()
+    };
+    let questions = demo["questions"].as_u64().unwrap();
+    assert_eq!(answered("residue"), questions);
+    assert!(answered("residue") > answered("whitehouse") && answered("whitehouse") > answered("basic"));
+    assert!(demo["fixed_in_advance_optimal"].as_f64().unwrap() <= 1.0);
+    assert!(demo["fixed_in_advance_answered"].as_u64().unwrap() >= questions);
+    // The noise is real: once in some thousand rides it makes an outbreak where there is none, and hides none for long.
+    let districts = |name: &str| demo[name].as_array().unwrap().clone();
+    assert!(districts("outbreaks").iter().all(|district| districts("found").contains(district)), "{demo}");
+    assert!(districts("found").len() <= districts("outbreaks").len() + 1, "{demo}");
+    assert!(demo["refusals"].as_u64().unwrap() > 0);
+    // The ledger, an account, a record for every answer.
+    assert_eq!(demo["records_verified"], questions + 2);
+    for figure in demo["figures"].as_array().unwrap() {
+        let drawn = std::fs::read_to_string(sandbox.path(figure.as_str().unwrap())).unwrap();
+        assert!(drawn.starts_with("<svg") && (drawn.contains("polyline") || drawn.contains("circle")), "{figure}");
+    }
+    let shown = sandbox.done(&["demo", "--seed", "8"]);
+    assert!(shown.contains("halt:") && shown.contains("taximeter-demo-2"), "{shown}");
+    assert!(sandbox.fails(2, &["demo", "--folder", "taximeter-demo"]).contains("--folder"));
+    let people = |folder: &str| std::fs::read(sandbox.path(folder).join("people.csv")).unwrap();
+    assert_ne!(people("taximeter-demo"), people("taximeter-demo-2"));
+    sandbox.done(&["demo", "--folder", "again"]);
+    assert_eq!(people("taximeter-demo"), people("again"), "a seed makes the people repeatable");
 }

@@ -1,23 +1,31 @@
 //! The program as one uses it: its commands, here and through a server, and its dashboard in a browser.
 
+mod charges;
 mod client;
-mod commands;
 #[cfg(feature = "server-tests")]
 mod dashboard;
+mod datasets;
 #[cfg(unix)]
 mod demo;
-mod desk;
-mod gate;
-mod ledger;
+mod input;
+mod journal;
+mod lab;
+mod meter;
+mod planning;
+mod program;
+mod prompt;
+mod questions;
 mod readme;
 mod responder;
 mod restore;
+mod sandbox;
 #[cfg(feature = "server-tests")]
 mod schemathesis;
 #[cfg(unix)]
 mod serve;
 mod server;
 mod trust;
+mod usage;
 
 #[cfg(feature = "server-tests")]
 use dashboard::{pages, visit};

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::desk::{Desk, Serving};
+use crate::sandbox::{Sandbox, Serving};
 use serde_json::Value;
 use taximeter_testing::random_inputs;
 
@@ -18,14 +18,14 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
 fn check(role: &str, more: &[&str], examples: u32, reached: &[(&str, &str, u16)]) {
     let program = std::env::var_os("TAXIMETER_SCHEMATHESIS")
         .expect("`cargo xtask test` installs schemathesis and says where it is in TAXIMETER_SCHEMATHESIS");
-    let desk = Desk::with_accounts();
-    desk.add_people();
-    desk.done(&["dataset", "add", "people", "--analyst", "alice", "--budget", "0.5,1e-6"]);
-    let secret = desk.token("someone", role, more);
-    spare_the_token(&desk);
-    let mut server = Serving::start(&desk, &["--requests-per-second", "0", "--log", "json"]);
+    let sandbox = Sandbox::with_accounts();
+    sandbox.add_people();
+    sandbox.done(&["dataset", "add", "people", "--analyst", "alice", "--budget", "0.5,1e-6"]);
+    let secret = sandbox.token("someone", role, more);
+    spare_the_token(&sandbox);
+    let mut server = Serving::start(&sandbox, &["--requests-per-second", "0", "--log", "json"]);
     let output = Command::new(program)
-        .current_dir(desk.folder.path())
+        .current_dir(sandbox.folder.path())
         .args(["run", &format!("http://{}/openapi.json", server.address)])
         .args(["--header", &format!("Authorization: Bearer {secret}"), "--checks", CHECKS])
         // A stream of events has no end.
@@ -50,12 +50,12 @@ fn check(role: &str, more: &[&str], examples: u32, reached: &[(&str, &str, u16)]
 }
 
 /// Has another token revoked than the one that is used.
-fn spare_the_token(desk: &Desk) {
-    let other = desk.document(0, &["token", "create", "other", "--role", "auditor"]);
+fn spare_the_token(sandbox: &Sandbox) {
+    let other = sandbox.document(0, &["token", "create", "other", "--role", "auditor"]);
     let id = other["token"]["id"].as_str().expect("an id");
     let settings =
         format!("[[operations]]\ninclude-path = \"/v1/tokens/{{id}}/revoke\"\nparameters = {{ id = \"{id}\" }}\n");
-    std::fs::write(desk.path("schemathesis.toml"), settings).unwrap();
+    std::fs::write(sandbox.path("schemathesis.toml"), settings).unwrap();
 }
 
 /// What everybody may do.

@@ -1,6 +1,6 @@
 //! The server and its tokens, as one uses them at the command line.
 
-use crate::desk::{Desk, Serving, text};
+use crate::sandbox::{Sandbox, Serving, text};
 
 /// Ends a server with a signal: the exit code, and what it told.
 fn end(mut server: Serving, signal: &str) -> (Option<i32>, String) {
@@ -10,18 +10,18 @@ fn end(mut server: Serving, signal: &str) -> (Option<i32>, String) {
 
 #[test]
 fn a_server_serves_tokens_that_are_made_and_revoked_beside_it_and_ends_in_order() {
-    let desk = Desk::with_accounts();
-    let server = Serving::start(&desk, &["--log", "json"]);
-    let made = desk.run(&["token", "create", "olga", "--role", "owner"]);
+    let sandbox = Sandbox::with_accounts();
+    let server = Serving::start(&sandbox, &["--log", "json"]);
+    let made = sandbox.run(&["token", "create", "olga", "--role", "owner"]);
     assert!(made.status.success(), "{}", text(&made));
     let told = String::from_utf8(made.stderr).unwrap();
-    for part in ["of olga: owner, until 20", "shown this once", "TAXIMETER_TOKEN"] {
+    for part in ["of olga: owner, until 20", "shown only once", "TAXIMETER_TOKEN"] {
         assert!(told.contains(part), "{part:?} is not in {told}");
     }
     let secret = String::from_utf8(made.stdout).unwrap().trim_end().to_string();
     assert_eq!(secret.len(), 85, "the token alone: {secret:?}");
     server.becomes(&secret, 200);
-    desk.done(&["token", "revoke", &secret[4..20]]);
+    sandbox.done(&["token", "revoke", &secret[4..20]]);
     server.becomes(&secret, 401);
     let (code, told) = end(server, "-TERM");
     assert_eq!(code, Some(0), "{told}");
@@ -31,24 +31,24 @@ fn a_server_serves_tokens_that_are_made_and_revoked_beside_it_and_ends_in_order(
     assert!(told.trim_end().ends_with("\"event\":\"end\",\"cut_off\":0}"), "{told}");
     assert!(!told.contains("txm_") && !told.contains(&secret[21..]), "{told}");
     // The ledger is free again.
-    desk.charge("census", "0.1");
+    sandbox.charge("census", "0.1");
 }
 
 #[test]
 fn an_interrupt_ends_it_too_and_the_log_may_be_words_or_nothing() {
-    let desk = Desk::with_accounts();
-    desk.done(&["token", "create", "olga", "--role", "owner"]);
-    let (code, told) = end(Serving::start(&desk, &["--log", "text", "--tick", "250ms"]), "-INT");
+    let sandbox = Sandbox::with_accounts();
+    sandbox.done(&["token", "create", "olga", "--role", "owner"]);
+    let (code, told) = end(Serving::start(&sandbox, &["--log", "text", "--tick", "250ms"]), "-INT");
     assert_eq!(code, Some(0), "{told}");
     assert!(told.contains("serves at http://127.0.0.1:") && told.contains("everything was answered"), "{told}");
     assert!(!told.contains("no tokens yet"), "{told}");
-    let (code, told) = end(Serving::start(&desk, &["--log", "off"]), "-INT");
+    let (code, told) = end(Serving::start(&sandbox, &["--log", "off"]), "-INT");
     assert_eq!((code, told.lines().count()), (Some(0), 2), "{told}");
 }
 
 #[test]
 fn what_cannot_be_served_is_said() {
-    let desk = Desk::with_accounts();
+    let sandbox = Sandbox::with_accounts();
     for (arguments, part) in [
         (&["--listen", "0.0.0.0:7070"][..], "--behind-proxy"),
         (&["--listen", "localhost"], "127.0.0.1:7070"),
@@ -60,16 +60,16 @@ fn what_cannot_be_served_is_said() {
         (&["--json"], "--log json"),
         (&["--ledger", "missing.db"], "there is no ledger at missing.db"),
     ] {
-        let message = desk.fails(2, &[&["serve"], arguments].concat());
+        let message = sandbox.fails(2, &[&["serve"], arguments].concat());
         assert!(message.contains(part), "{arguments:?}: {part:?} is not in {message}");
     }
 }
 
 #[test]
 fn tokens_are_made_listed_and_revoked() {
-    let desk = Desk::with_accounts();
-    assert!(desk.done(&["token", "list"]).contains("there are no tokens"));
-    let made = desk.document(
+    let sandbox = Sandbox::with_accounts();
+    assert!(sandbox.done(&["token", "list"]).contains("there are no tokens"));
+    let made = sandbox.document(
         0,
         &[
             "token",
@@ -88,12 +88,12 @@ fn tokens_are_made_listed_and_revoked() {
     );
     let id = made["token"]["id"].as_str().unwrap();
     assert_eq!(made["token"]["accounts"][0], "census/alice");
-    let list = desk.done(&["token", "list"]);
+    let list = sandbox.done(&["token", "list"]);
     assert!(list.contains(id) && list.contains("analyst of census/alice, asks about people, sees above"), "{list}");
     assert!(list.contains("valid") && !list.contains("txm_"), "{list}");
-    assert_eq!(desk.document(0, &["token", "revoke", id])["id"], id);
-    assert!(desk.done(&["token", "list"]).contains("revoked"));
-    assert_eq!(desk.document(0, &["token", "list"])["tokens"].as_array().unwrap().len(), 1);
+    assert_eq!(sandbox.document(0, &["token", "revoke", id])["id"], id);
+    assert!(sandbox.done(&["token", "list"]).contains("revoked"));
+    assert_eq!(sandbox.document(0, &["token", "list"])["tokens"].as_array().unwrap().len(), 1);
     for (arguments, part) in [
         (&["create", "a:b", "--role", "owner"][..], "':' in it"),
         (&["create", "alice", "--role", "analyst"], "no account and no dataset"),
@@ -104,7 +104,7 @@ fn tokens_are_made_listed_and_revoked() {
         (&["revoke", "0123456789abcdef"], "`token list`"),
         (&["revoke", made["secret"].as_str().unwrap()], "16 digits"),
     ] {
-        let message = desk.fails(2, &[&["token"], arguments].concat());
+        let message = sandbox.fails(2, &[&["token"], arguments].concat());
         assert!(message.contains(part), "{arguments:?}: {part:?} is not in {message}");
         assert!(!message.contains(made["secret"].as_str().unwrap()), "{message}");
     }

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use taximeter_testing::{Caller, Done, Load, wait_until};
 
-use crate::desk::{Desk, Serving};
+use crate::sandbox::{Sandbox, Serving};
 
 const CHARGE: &str = r#"{"accounts":["census"],"costs":[{"epsilon":"0.0001"}]}"#;
 
 /// Every charge of an account in the ledger, by its key: where it stands, and how often.
-fn charges(desk: &Desk, account: &str) -> HashMap<String, Vec<(u64, Option<String>)>> {
-    let document = desk.document(0, &["history", account, "--limit", "100000"]);
+fn charges(sandbox: &Sandbox, account: &str) -> HashMap<String, Vec<(u64, Option<String>)>> {
+    let document = sandbox.document(0, &["history", account, "--limit", "100000"]);
     assert!(document["next"].is_null(), "there are more charges than the test looks at");
     let mut charges: HashMap<String, Vec<(u64, Option<String>)>> = HashMap::new();
     for record in document["records"].as_array().unwrap() {
@@ -29,9 +29,9 @@ fn charges(desk: &Desk, account: &str) -> HashMap<String, Vec<(u64, Option<Strin
 }
 
 /// Every acknowledged charge is in the ledger once, as it was acknowledged; what is there besides was asked for.
-fn check(desk: &Desk, done: &Done) {
-    desk.done(&["verify"]);
-    let mut found = charges(desk, "census");
+fn check(sandbox: &Sandbox, done: &Done) {
+    sandbox.done(&["verify"]);
+    let mut found = charges(sandbox, "census");
     for acknowledged in &done.acknowledged {
         let places = found.remove(&format!("olga:{}", acknowledged.key));
         let expected = vec![(acknowledged.sequence, acknowledged.hash.clone())];
@@ -45,16 +45,16 @@ fn check(desk: &Desk, done: &Done) {
 
 #[test]
 fn a_server_that_is_killed_under_load_loses_nothing_that_it_acknowledged() {
-    let desk = Desk::new();
-    desk.done(&["account", "create", "census", "--budget", "100,1e-6"]);
-    let olga = desk.token("olga", "owner", &[]);
+    let sandbox = Sandbox::new();
+    sandbox.done(&["account", "create", "census", "--budget", "100,1e-6"]);
+    let olga = sandbox.token("olga", "owner", &[]);
     let mut all = Done::default();
     for kill in 0..8 {
-        let mut server = Serving::start(&desk, &["--requests-per-second", "0"]);
+        let mut server = Serving::start(&sandbox, &["--requests-per-second", "0"]);
         all = all.and(load_until(server.address, &olga, 60 + 37 * kill, || server.kill()).0);
     }
     assert!(all.acknowledged.len() > 100, "{all:?}");
-    check(&desk, &all);
+    check(&sandbox, &all);
 }
 
 /// Charges a server until it ends, and calls `end` once `asked` charges were asked for.
@@ -76,21 +76,21 @@ fn load_until<T: Send>(server: SocketAddr, token: &str, asked: u64, end: impl Fn
 
 #[test]
 fn a_server_that_is_told_to_end_answers_what_it_accepted() {
-    let desk = Desk::new();
-    desk.done(&["account", "create", "census", "--budget", "100,1e-6"]);
-    let olga = desk.token("olga", "owner", &[]);
+    let sandbox = Sandbox::new();
+    sandbox.done(&["account", "create", "census", "--budget", "100,1e-6"]);
+    let olga = sandbox.token("olga", "owner", &[]);
     for _ in 0..3 {
-        let mut server = Serving::start(&desk, &["--requests-per-second", "0"]);
+        let mut server = Serving::start(&sandbox, &["--requests-per-second", "0"]);
         let (done, status) = load_until(server.address, &olga, 200, || server.signal("-TERM"));
         assert_eq!(status, Some(0));
         assert!(!done.acknowledged.is_empty());
-        check_answered(&desk, &done);
+        check_answered(&sandbox, &done);
     }
 }
 
 /// A request that reached the server was answered: none of those that got no answer is in the ledger.
-fn check_answered(desk: &Desk, done: &Done) {
-    let found = charges(desk, "census");
+fn check_answered(sandbox: &Sandbox, done: &Done) {
+    let found = charges(sandbox, "census");
     for key in &done.unknown {
         assert!(!found.contains_key(&format!("olga:{key}")), "{key} was charged and not answered");
     }
@@ -98,10 +98,10 @@ fn check_answered(desk: &Desk, done: &Done) {
 
 #[test]
 fn events_tell_what_changed_at_most_once_a_second_and_only_what_may_be_seen() {
-    let desk = Desk::with_accounts();
-    let olga = desk.token("olga", "owner", &[]);
-    let alice = desk.token("alice", "analyst", &["--account", "census/alice"]);
-    let server = Serving::start(&desk, &[]);
+    let sandbox = Sandbox::with_accounts();
+    let olga = sandbox.token("olga", "owner", &[]);
+    let alice = sandbox.token("alice", "analyst", &["--account", "census/alice"]);
+    let server = Serving::start(&sandbox, &[]);
     let mut seen = Vec::new();
     for token in [&olga, &alice] {
         // From before the first message: however late each of them is read, no more than one a second can have come.
@@ -147,9 +147,9 @@ fn events_tell_what_changed_at_most_once_a_second_and_only_what_may_be_seen() {
 
 #[test]
 fn no_secret_and_no_value_is_in_the_log() {
-    let desk = Desk::with_accounts();
-    let olga = desk.token("olga", "owner", &[]);
-    let mut server = Serving::start(&desk, &["--log", "json"]);
+    let sandbox = Sandbox::with_accounts();
+    let olga = sandbox.token("olga", "owner", &[]);
+    let mut server = Serving::start(&sandbox, &["--log", "json"]);
     let mut connection = server.connect(&olga);
     let body = r#"{"accounts":["census/alice"],"costs":[{"epsilon":"0.0123"}],"note":"a secret note"}"#;
     assert_eq!(
@@ -174,11 +174,11 @@ fn no_secret_and_no_value_is_in_the_log() {
 
 #[test]
 fn a_server_whose_ledger_stops_for_good_ends_with_code_1_and_names_no_account() {
-    let desk = Desk::with_accounts();
-    let olga = desk.token("olga", "owner", &[]);
-    let mut server = Serving::start(&desk, &["--log", "json"]);
+    let sandbox = Sandbox::with_accounts();
+    let olga = sandbox.token("olga", "owner", &[]);
+    let mut server = Serving::start(&sandbox, &["--log", "json"]);
     // Without its witness a ledger must not go on.
-    std::fs::rename(desk.path("taximeter.db.witness"), desk.path("aside")).unwrap();
+    std::fs::rename(sandbox.path("taximeter.db.witness"), sandbox.path("aside")).unwrap();
     let answer = server.connect(&olga).request("POST", "/v1/charges", "", Some(CHARGE)).unwrap();
     assert_eq!(answer.status, 503, "{}", answer.body);
     assert_eq!(server.ends(), Some(1));
@@ -203,12 +203,12 @@ mod on_postgres {
     #[test]
     fn a_server_whose_database_hangs_is_not_ready_and_is_again_when_it_goes_on() {
         let postgres = PrivatePostgres::start().unwrap();
-        let mut desk = Desk::new();
+        let mut sandbox = Sandbox::new();
         let url = postgres.new_database().unwrap();
-        desk.ledger = Some(url.clone());
-        desk.done(&["account", "create", "census", "--budget", "1,1e-6"]);
-        let alice = desk.token("alice", "analyst", &["--account", "census"]);
-        let mut server = Serving::start(&desk, &["--log", "json"]);
+        sandbox.ledger = Some(url.clone());
+        sandbox.done(&["account", "create", "census", "--budget", "1,1e-6"]);
+        let alice = sandbox.token("alice", "analyst", &["--account", "census"]);
+        let mut server = Serving::start(&sandbox, &["--log", "json"]);
         server.is_ready(true);
         let directory = query(&url, "SHOW data_directory").unwrap();
         let first = std::fs::read_to_string(format!("{directory}/postmaster.pid")).unwrap();
@@ -243,11 +243,11 @@ mod on_postgres {
     #[test]
     fn a_witness_in_the_state_folder_is_for_its_owner_alone() {
         use std::os::unix::fs::MetadataExt;
-        let mut desk = Desk::new();
-        desk.ledger = Some(PrivatePostgres::shared().new_database().unwrap());
-        desk.done(&["account", "create", "census", "--budget", "1,1e-6"]);
+        let mut sandbox = Sandbox::new();
+        sandbox.ledger = Some(PrivatePostgres::shared().new_database().unwrap());
+        sandbox.done(&["account", "create", "census", "--budget", "1,1e-6"]);
         let mode = |path: &std::path::Path| path.metadata().unwrap().mode() & 0o777;
-        let folder = desk.path("taximeter");
+        let folder = sandbox.path("taximeter");
         assert_eq!(mode(&folder), 0o700);
         let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(files.iter().any(|path| path.extension().is_some_and(|end| end == "witness")), "{files:?}");
@@ -258,10 +258,10 @@ mod on_postgres {
     #[test]
     fn a_question_whose_server_is_killed_is_in_the_owners_log_and_two_servers_say_the_same_of_it() {
         let postgres = PrivatePostgres::shared();
-        let (mut desk, data) = (Desk::new(), postgres.new_database().unwrap());
-        desk.ledger = Some(postgres.new_database().unwrap());
+        let (mut sandbox, data) = (Sandbox::new(), postgres.new_database().unwrap());
+        sandbox.ledger = Some(postgres.new_database().unwrap());
         query(&data, "CREATE TABLE people AS SELECT 40 AS age").unwrap();
-        desk.done(&[
+        sandbox.done(&[
             "dataset",
             "add",
             "people",
@@ -274,8 +274,8 @@ mod on_postgres {
             "--budget",
             "1,1e-6",
         ]);
-        let olga = desk.token("olga", "owner", &[]);
-        let [mut one, other] = [Serving::start(&desk, &[]), Serving::start(&desk, &[])];
+        let olga = sandbox.token("olga", "owner", &[]);
+        let [mut one, other] = [Serving::start(&sandbox, &[]), Serving::start(&sandbox, &[])];
         let question = r#"{"dataset":"people","question":"SELECT COUNT(*) FROM people","price":{"epsilon":"0.1"}}"#;
         let ask = |server: &Serving| {
             server.connect(&olga).request("POST", "/v1/questions", "idempotency-key: k\r\n", Some(question))
@@ -298,8 +298,8 @@ mod on_postgres {
             query(&data, &format!("SELECT pg_terminate_backend(pid) {holder}")).unwrap();
             assert!(locker.join().unwrap().is_err());
         });
-        let log = || desk.document(0, &["dataset", "log"]).as_array().unwrap().len();
-        let again = Serving::start(&desk, &[]);
+        let log = || sandbox.document(0, &["dataset", "log"]).as_array().unwrap().len();
+        let again = Serving::start(&sandbox, &[]);
         assert_eq!(log(), 1, "although another server has the folder");
         let [one, other] = [ask(&again).unwrap(), ask(&other).unwrap()];
         assert_eq!((one.status, other.status), (424, 424), "{} {}", one.body, other.body);
@@ -309,13 +309,13 @@ mod on_postgres {
 
     #[test]
     fn two_servers_share_a_budget_and_neither_loses_nor_doubles_a_charge() {
-        let mut desk = Desk::new();
-        desk.ledger = Some(PrivatePostgres::shared().new_database().unwrap());
+        let mut sandbox = Sandbox::new();
+        sandbox.ledger = Some(PrivatePostgres::shared().new_database().unwrap());
         // Room for a thousand charges, and more are asked for.
-        desk.done(&["account", "create", "census", "--budget", "0.1", "--rule", "basic", "--odometer", "basic"]);
-        let olga = desk.token("olga", "owner", &[]);
-        let one = Serving::start(&desk, &["--requests-per-second", "0"]);
-        let other = Serving::start(&desk, &["--requests-per-second", "0"]);
+        sandbox.done(&["account", "create", "census", "--budget", "0.1", "--rule", "basic", "--odometer", "basic"]);
+        let olga = sandbox.token("olga", "owner", &[]);
+        let one = Serving::start(&sandbox, &["--requests-per-second", "0"]);
+        let other = Serving::start(&sandbox, &["--requests-per-second", "0"]);
         let servers = [one.address, other.address];
         let (callers, asked) = ([Caller { token: &olga, body: CHARGE }], AtomicU64::new(0));
         let load = Load { servers: &servers, callers: &callers, connections: 16 };
@@ -330,16 +330,16 @@ mod on_postgres {
             assert_eq!(account["charges"], 1000, "{account}");
         }
         drop((one, other));
-        check(&desk, &done);
+        check(&sandbox, &done);
     }
 
     #[test]
     fn a_token_that_is_revoked_at_one_server_is_refused_by_the_other() {
-        let mut desk = Desk::new();
-        desk.ledger = Some(PrivatePostgres::shared().new_database().unwrap());
-        desk.done(&["account", "create", "census", "--budget", "1,1e-6"]);
-        let olga = desk.token("olga", "owner", &[]);
-        let [one, other] = [Serving::start(&desk, &[]), Serving::start(&desk, &[])];
+        let mut sandbox = Sandbox::new();
+        sandbox.ledger = Some(PrivatePostgres::shared().new_database().unwrap());
+        sandbox.done(&["account", "create", "census", "--budget", "1,1e-6"]);
+        let olga = sandbox.token("olga", "owner", &[]);
+        let [one, other] = [Serving::start(&sandbox, &[]), Serving::start(&sandbox, &[])];
         let new = r#"{"principal":"alice","role":"analyst","accounts":["census"]}"#;
         let made = one.connect(&olga).request("POST", "/v1/tokens", "", Some(new)).unwrap();
         assert_eq!(made.status, 201, "{}", made.body);

@@ -4,7 +4,7 @@ use std::process::Output;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
 
-use crate::desk::{Desk, Serving, text};
+use crate::sandbox::{Sandbox, Serving, text};
 
 /// A certificate that someone signed for themselves, as `openssl req -x509` makes it: it says that it is an authority.
 fn certificate(name: &str, last_year: i32) -> (String, String) {
@@ -18,14 +18,14 @@ fn certificate(name: &str, last_year: i32) -> (String, String) {
 
 /// Asks a server that shows a certificate, with another or the same one in TAXIMETER_CA.
 fn ask(shown: &(String, String), trusted: &str) -> Output {
-    let desk = Desk::with_accounts();
+    let sandbox = Sandbox::with_accounts();
     for (file, pem) in [("server.pem", shown.0.as_str()), ("server.key", &shown.1), ("ca.pem", trusted)] {
-        std::fs::write(desk.path(file), pem).unwrap();
+        std::fs::write(sandbox.path(file), pem).unwrap();
     }
-    let token = desk.token("olga", "owner", &[]);
-    let serving = Serving::start(&desk, &["--tls-cert", "server.pem", "--tls-key", "server.key"]);
+    let token = sandbox.token("olga", "owner", &[]);
+    let serving = Serving::start(&sandbox, &["--tls-cert", "server.pem", "--tls-key", "server.key"]);
     let url = format!("https://localhost:{}", serving.address.port());
-    let mut command = desk.command(&["account", "list", "--server", &url]);
+    let mut command = sandbox.command(&["account", "list", "--server", &url]);
     command.env("TAXIMETER_TOKEN", token).env("TAXIMETER_CA", "ca.pem").output().unwrap()
 }
 

@@ -13,16 +13,16 @@ use super::declaration::DeclarationArgs;
 use super::registered;
 use crate::args::flag;
 use crate::gate::GateArgs;
-use crate::ledger::account::rules::AccountRulesArgs;
+use crate::ledger::account_rules::AccountRulesArgs;
 use crate::ledger::show::fixed_lines;
-use crate::output::{Failure, warn};
+use crate::output::{Failure, print, usage, warn};
 
-/// Register data with a budget, newer data of a dataset, or an analyst
+/// Register data with a budget, a new version of a dataset, or an analyst
 ///
-/// A CSV file is imported into the embedded engine: types are found in its first rows unless they are declared, an empty field is
-/// missing, and rows that cannot be read are listed with their lines. A PostgreSQL table stays where it is. The declaration is a file
-/// (--schema), flags, or both; a flag goes before the file. What is declared is public: take it from what is known about the subject,
-/// not from the rows.
+/// A CSV file is imported into the embedded engine: types that are not declared are inferred from its first rows, an empty field is a
+/// missing value, and rows that cannot be read are listed with their lines. A PostgreSQL table stays where it is. The declaration is a
+/// file (--schema), flags, or both; a flag overrides the file. The declaration is public: derive it from general knowledge, not from
+/// the rows.
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
@@ -47,35 +47,35 @@ Examples:
   taximeter dataset add people --analyst alice --budget 0.5,1e-6
   taximeter dataset add people people-2026.csv --new-version"
 )]
-pub struct Add {
+pub struct AddCommand {
     /// The name of the dataset, and of its account
     name: String,
     /// A CSV file with a header
     #[arg(conflicts_with_all = ["postgres", "analyst"])]
     file: Option<PathBuf>,
-    /// Leave the data in this PostgreSQL database; a URL with a password is stored in the gate's folder
+    /// Leave the data in this PostgreSQL database; the URL, with its password, is stored in the gate's folder
     #[arg(long, value_name = "URL", requires = "table", conflicts_with = "analyst")]
     postgres: Option<String>,
     /// The table, with or without its schema
     #[arg(long, value_name = "TABLE", requires = "postgres", conflicts_with = "file")]
     table: Option<String>,
-    /// Add an analyst to a dataset: an account below the dataset's, with a budget of its own
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["new_version", "skip_bad_rows", "allow_reuse", "timeout", "min_epsilon", "schema", "unit",
-          "neighbours", "bounds", "categories", "types", "delimiter", "encoding", "na"])]
+    /// Add an analyst to a dataset: an account below the dataset's, with its own budget
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["new_version", "skip_bad_rows", "allow_reuse", "timeout", "min_epsilon",
+          "schema", "unit", "neighbours", "bounds", "categories", "types", "delimiter", "encoding", "na"])]
     analyst: Option<String>,
-    /// Newer data of a dataset that is there already, paid for by the same account; what is not said again stays as it was
+    /// A new version of an existing dataset, paid for by the same account; settings that are not given stay as they were
     #[arg(long)]
     new_version: bool,
     /// Import the rows that can be read, and list the others
     #[arg(long, conflicts_with = "postgres")]
     skip_bad_rows: bool,
-    /// Let analysts have their own earlier answer to the same question again at no cost
+    /// Let analysts get their own earlier answer to the same question again at no cost
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     allow_reuse: Option<bool>,
     /// How long a question may take, in seconds [default: 60]
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
-    /// The least that a question must cost: its epsilon, or its mu [default: anything]
+    /// The smallest cost of a question: its epsilon, or its mu [default: any cost]
     #[arg(long, value_name = "EPSILON")]
     min_epsilon: Option<String>,
     #[command(flatten)]
@@ -92,27 +92,27 @@ pub struct Add {
 #[derive(Args)]
 #[command(next_help_heading = "The CSV file")]
 struct FormArgs {
-    /// What stands between two fields; tab is one word [default: what the first line has most often]
+    /// The delimiter: one character, or the word tab [default: the one that is most frequent in the first line]
     #[arg(long, value_name = "SIGN", value_parser = delimiter, conflicts_with = "postgres")]
     delimiter: Option<char>,
-    /// The encoding, such as latin1 [default: utf-8, or what a byte order mark says]
+    /// The encoding, such as latin1 [default: utf-8, or the encoding of the byte order mark]
     #[arg(long, value_name = "NAME", conflicts_with = "postgres")]
     encoding: Option<String>,
-    /// A text that stands for a missing value, besides an empty field; may be given several times
+    /// A text that means a missing value, besides an empty field (may be repeated)
     #[arg(long, value_name = "TEXT", conflicts_with = "postgres")]
     na: Vec<String>,
 }
 
 fn delimiter(text: &str) -> Result<char, String> {
-    let mut signs = text.chars();
-    match (text, signs.next(), signs.next()) {
+    let mut characters = text.chars();
+    match (text, characters.next(), characters.next()) {
         ("tab" | "\\t", ..) => Ok('\t'),
-        (_, Some(sign), None) => Ok(sign),
-        _ => Err("give one sign, such as ;, or the word tab".to_string()),
+        (_, Some(character), None) => Ok(character),
+        _ => Err("give one character, such as ;, or the word tab".to_string()),
     }
 }
 
-impl Add {
+impl AddCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let name = AccountName::parse(&self.name)?;
         match &self.analyst {
@@ -123,18 +123,18 @@ impl Add {
 
     fn add_analyst(&self, dataset: &AccountName, analyst: &str) -> Result<ExitCode, Failure> {
         if !self.rules.are_given() {
-            return Err(Failure::Usage(format!("{analyst} needs a budget; give for instance --budget 0.5,1e-6")));
+            return Err(usage(format!("{analyst} needs a budget; give for instance --budget 0.5,1e-6")));
         }
-        // What is wrong with the flags is said before a ledger is opened.
-        self.rules(FilterRule::default())?;
-        let office = self.gate.office()?;
-        // The same rule as the dataset's, so that the analyst may ask whatever the dataset takes.
-        let above = office.dataset(dataset)?.account.and_then(|account| account.filter);
+        // Wrong flags are reported before a ledger is opened.
+        self.rules()?;
+        let backend = self.gate.backend()?;
+        // The dataset's rule is the default, so that the analyst's account takes the same costs as the dataset.
+        let above = backend.dataset(dataset)?.account.and_then(|account| account.filter);
         let rule = above.map_or(Ok(FilterRule::default()), |filter| FilterRule::from_name(&filter.rule))?;
         let (filter, odometer) = self.rules.specs(rule)?;
-        let added = office.add_analyst(dataset, analyst, Rules { filter, odometer })?;
+        let added = backend.add_analyst(dataset, analyst, Rules { filter, odometer })?;
         warn(&added.warnings);
-        self.gate.print(&added, || {
+        print(self.gate.ledger.json, &added, || {
             format!(
                 "{analyst} may ask about {dataset}: `ask {dataset} --by {analyst}` is paid by both accounts\n\n{}",
                 fixed_lines(&added.account)
@@ -143,15 +143,16 @@ impl Add {
     }
 
     fn add_data(&self, name: AccountName) -> Result<ExitCode, Failure> {
-        let (data, rules, timeout) = (self.data()?, self.rules(FilterRule::default())?, self.timeout()?);
+        let (data, rules) = (self.data()?, self.rules()?);
+        let timeout = self.timeout.map(seconds).transpose()?;
         let min_epsilon =
             self.min_epsilon.as_ref().map(|text| flag("--min-epsilon", text, Rounding::Up)).transpose()?;
-        // What is wrong with a declaration is said before a ledger is made for it; that of newer data may be the one before.
+        // A wrong declaration is reported before a ledger is created. A new version may take it from the version before.
         let declaration = if self.new_version { None } else { Some(self.declaration.declaration(None)?) };
-        // And so is a file that is not there, is none, or lacks a column that is declared.
+        // So is a file that is missing, is not a CSV file, or lacks a declared column.
         data.check(declaration.as_ref())?;
-        let office = self.gate.office()?;
-        let before = if self.new_version { Some(office.dataset(&name)?) } else { None };
+        let backend = self.gate.backend()?;
+        let before = if self.new_version { Some(backend.dataset(&name)?) } else { None };
         let before_timeout =
             before.as_ref().map_or(Ok(Registration::TIMEOUT), |before| seconds(before.timeout_seconds))?;
         let registration = Registration {
@@ -168,14 +169,10 @@ impl Add {
             timeout: timeout.unwrap_or(before_timeout),
             name,
         };
-        let registered = office.register(&registration)?;
+        let registered = backend.register(&registration)?;
         registered::tell_about(&registered, self.file.is_some());
         let text = registered::text(&registered)?;
-        self.gate.print(&registered, || text)
-    }
-
-    fn timeout(&self) -> Result<Option<Duration>, Failure> {
-        self.timeout.map(seconds).transpose()
+        print(self.gate.ledger.json, &registered, || text)
     }
 
     fn data(&self) -> Result<Data, Failure> {
@@ -187,22 +184,20 @@ impl Add {
                 Ok(Data::Csv { path: path.clone(), form, bad_rows })
             }
             (None, Some(url), Some(table)) => Ok(Data::Postgres { url: url.clone(), table: table.clone() }),
-            _ => Err(Failure::Usage(
-                "the data are missing; give a CSV file, or --postgres URL --table TABLE".to_string(),
-            )),
+            _ => Err(usage("the data are missing; give a CSV file, or --postgres URL --table TABLE")),
         }
     }
 
-    fn rules(&self, default: FilterRule) -> Result<Option<Rules>, Failure> {
+    fn rules(&self) -> Result<Option<Rules>, Failure> {
         if !self.rules.are_given() {
             return Ok(None);
         }
-        let (filter, odometer) = self.rules.specs(default)?;
+        let (filter, odometer) = self.rules.specs(FilterRule::default())?;
         Ok(Some(Rules { filter, odometer }))
     }
 }
 
 fn seconds(seconds: f64) -> Result<Duration, Failure> {
     Duration::try_from_secs_f64(seconds)
-        .map_err(|error| Failure::Usage(format!("--timeout {seconds}: {error}; give for instance 60")))
+        .map_err(|error| usage(format!("--timeout {seconds}: {error}; give for instance 60")))
 }

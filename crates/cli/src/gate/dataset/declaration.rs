@@ -7,7 +7,7 @@ use taximeter_gate::{Declaration, PrivacyUnit};
 use taximeter_ledger::Neighbours;
 use taximeter_service::SchemaDocument;
 
-use crate::output::Failure;
+use crate::output::{Failure, in_flag, usage};
 
 /// What is declared about a dataset.
 #[derive(Args)]
@@ -16,13 +16,13 @@ pub struct DeclarationArgs {
     /// A file with the declaration, in TOML
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// Whose privacy is protected: row if every row is about another person, or the column that tells whose rows they are
+    /// The unit whose privacy is protected: row if every row is about a different person, or the column that identifies the person
     #[arg(long, value_name = "row|COLUMN")]
     unit: Option<String>,
-    /// The most rows of one unit that count
+    /// The largest number of rows of one unit that count
     #[arg(long, value_name = "ROWS", requires = "unit")]
     max_rows_per_unit: Option<u32>,
-    /// When two datasets count as neighbours [default: add-remove]
+    /// When two datasets are neighbours [default: add-remove]
     #[arg(long, value_name = "RELATION", value_parser = ["add-remove", "substitute"])]
     neighbours: Option<String>,
     /// Bounds of a column, with or without a grid
@@ -37,11 +37,12 @@ pub struct DeclarationArgs {
 }
 
 impl DeclarationArgs {
-    /// What was declared: a file, or else what was declared about the version before, and the flags on top of it.
+    /// The declaration: the file, or without one that of the version before, with the flags on top.
     pub fn declaration(&self, before: Option<&SchemaDocument>) -> Result<Declaration, Failure> {
         let mut declaration = match &self.schema {
-            Some(path) => Declaration::parse(&read(path)?)
-                .map_err(|error| Failure::Usage(format!("the schema {}: {error}", path.display())))?,
+            Some(path) => {
+                Declaration::parse(&read(path)?).map_err(in_flag(&format!("the schema {}", path.display())))?
+            }
             None => before.map_or_else(|| Ok(Declaration::default()), SchemaDocument::declaration)?,
         };
         if let (None, Some(before)) = (&declaration.unit, before) {
@@ -51,32 +52,32 @@ impl DeclarationArgs {
             (None, _) => {}
             (Some("row"), None) => declaration.unit = Some(PrivacyUnit::Row),
             (Some("row"), Some(_)) => {
-                return Err(Failure::Usage(
-                    "--max-rows-per-unit goes with a column as the unit, not with row".to_string(),
-                ));
+                return Err(usage("--max-rows-per-unit needs a column as the unit; with --unit row, omit it"));
             }
             (Some(column), Some(max_rows_per_unit)) => {
                 declaration.unit = Some(PrivacyUnit::Column { column: column.to_string(), max_rows_per_unit });
             }
             (Some(column), None) => {
-                return Err(Failure::Usage(format!(
-                    "with --unit {column}, say how many rows of one {column} may count: --max-rows-per-unit 1"
+                return Err(usage(format!(
+                    "with --unit {column}, limit the rows of one {column}, for instance --max-rows-per-unit 1"
                 )));
             }
         }
         if declaration.unit.is_none() {
-            return Err(Failure::Usage(
-                "say whose privacy is protected: --unit row if every row is about another person, or --unit COLUMN \
-                 --max-rows-per-unit ROWS with the column that tells whose rows they are"
-                    .to_string(),
+            return Err(usage(
+                "give the unit whose privacy is protected: --unit row if every row is about a different person, or --unit COLUMN \
+                 --max-rows-per-unit ROWS with the column that identifies the person",
             ));
         }
         if let Some(name) = &self.neighbours {
             declaration.neighbours = Neighbours::from_name(name)?;
         }
-        once("--type", &self.types)?;
-        once("--bounds", &self.bounds)?;
-        once("--categories", &self.categories)?;
+        for (flag, values) in [("--type", &self.types), ("--bounds", &self.bounds), ("--categories", &self.categories)]
+        {
+            if let Some(column) = Declaration::column_given_twice(values) {
+                return Err(usage(format!("{flag} is given twice for the column {column}; give it once")));
+            }
+        }
         self.types.iter().try_for_each(|text| declaration.add_type(text))?;
         self.bounds.iter().try_for_each(|text| declaration.add_bounds(text))?;
         self.categories.iter().try_for_each(|text| declaration.add_categories(text))?;
@@ -84,17 +85,9 @@ impl DeclarationArgs {
     }
 }
 
-/// A flag says one thing about a column: of two, one would be forgotten.
-fn once(flag: &str, values: &[String]) -> Result<(), Failure> {
-    match Declaration::column_given_twice(values) {
-        Some(column) => Err(Failure::Usage(format!("{flag} is there twice for the column {column}; give it once"))),
-        None => Ok(()),
-    }
-}
-
 fn read(path: &Path) -> Result<String, Failure> {
     let unreadable = |error: &dyn std::fmt::Display| {
-        Failure::Usage(format!("the schema {} cannot be read: {error}; name a file in TOML", path.display()))
+        usage(format!("the schema {} cannot be read: {error}; name a TOML file", path.display()))
     };
     let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
     if length > Declaration::LONGEST as u64 {

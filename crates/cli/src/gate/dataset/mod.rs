@@ -9,39 +9,61 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use crate::gate::GateArgs;
 use crate::output::Failure;
 
 pub use show::column_table;
 
 /// Data behind a budget: add, list, show, check, refresh, log
 ///
-/// A dataset is a table with a declaration: whose privacy is protected, the bounds of its numbers, and the categories that may be
-/// grouped by. Its account, of the same name, pays for every question about it.
-#[derive(Args)]
-pub struct DatasetCommand {
-    #[command(subcommand)]
-    verb: Verb,
+/// A dataset is a table with a declaration: the unit whose privacy is protected, the bounds of its numbers, and the categories for
+/// GROUP BY. Its account, of the same name, pays for every question about it.
+#[derive(Subcommand)]
+pub enum DatasetCommand {
+    Add(Box<add::AddCommand>),
+    /// List the datasets
+    #[command(after_help = "Example: taximeter dataset list")]
+    List(GateArgs),
+    /// Show a dataset, its columns and its account
+    #[command(after_help = "Example: taximeter dataset show people")]
+    Show(DatasetArgs),
+    /// Check that the data are where they were and match the declaration; reads no rows
+    #[command(after_help = "Example: taximeter dataset check people")]
+    Check(DatasetArgs),
+    /// Choose the rows of each unit again from a PostgreSQL table, as a new version
+    #[command(after_help = "Example: taximeter dataset refresh orders")]
+    Refresh(DatasetArgs),
+    /// Show why charged questions have no answer: only for the owner, since the reason may depend on the data
+    #[command(after_help = "Example: taximeter dataset log --limit 5")]
+    Log(LogArgs),
 }
 
-#[derive(Subcommand)]
-enum Verb {
-    Add(Box<add::Add>),
-    List(show::List),
-    Show(show::Show),
-    Check(show::Check),
-    Refresh(show::Refresh),
-    Log(show::Log),
+#[derive(Args)]
+pub struct DatasetArgs {
+    /// The dataset
+    name: String,
+    #[command(flatten)]
+    gate: GateArgs,
+}
+
+#[derive(Args)]
+pub struct LogArgs {
+    /// The largest number of entries, newest first
+    #[arg(long, default_value_t = 20)]
+    limit: u32,
+    #[command(flatten)]
+    gate: GateArgs,
 }
 
 impl DatasetCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        match &self.verb {
-            Verb::Add(add) => add.run(),
-            Verb::List(list) => list.run(),
-            Verb::Show(show) => show.run(),
-            Verb::Check(check) => check.run(),
-            Verb::Refresh(refresh) => refresh.run(),
-            Verb::Log(log) => log.run(),
+        match self {
+            DatasetCommand::Add(add) => add.run(),
+            DatasetCommand::List(gate) => show::list(gate),
+            DatasetCommand::Show(args) => show::show(args),
+            DatasetCommand::Check(args) => show::check(args),
+            DatasetCommand::Refresh(args) => show::refresh(args),
+            DatasetCommand::Log(args) => show::log(args),
         }
     }
 }

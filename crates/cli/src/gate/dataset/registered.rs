@@ -1,13 +1,14 @@
-//! What came of a registration, in words.
+//! The result of a registration, for people.
 
 use taximeter_gate::PrivacyUnit;
 use taximeter_service::{BadRowDocument, ImportedDocument, RegisteredDocument};
 
 use super::show::{LIVE, column_table};
-use crate::ledger::show::{Lines, fixed_lines, number};
+use crate::key_values::KeyValues;
+use crate::ledger::show::{fixed_lines, number};
 use crate::output::{Failure, tell, thousands, warn};
 
-/// What an owner should know beside the result.
+/// Prints warnings and notes for the owner.
 pub fn tell_about(registered: &RegisteredDocument, is_from_a_file: bool) {
     if let Some(imported) = &registered.imported {
         tell_about_rows(imported);
@@ -15,26 +16,28 @@ pub fn tell_about(registered: &RegisteredDocument, is_from_a_file: bool) {
     let columns = registered.schema.columns.iter().filter(|_| is_from_a_file);
     for column in columns.filter(|column| column.name.parse::<f64>().is_ok()) {
         tell(&format!(
-            "warning: a column is called {}; if the file has no header, put one before its first row and add it again with \
+            "warning: a column is called {}; if the file has no header, add one above the first row and register it again with \
              --new-version",
             column.name
         ));
     }
     for [column, kind] in &registered.left_out {
-        tell(&format!("note: the column {column} is of type {kind}, which cannot be asked about, and is left out"));
+        tell(&format!("note: the column {column} is of type {kind}, which questions cannot use, and is left out"));
     }
     for other in &registered.same_data {
         tell(&format!(
-            "warning: the same data are registered as {other}: what is learned through both adds up, so the people in them are \
-             protected by the sum of both budgets only"
+            "warning: the same data are registered as {other}: the losses of both datasets add up, so these people are protected only \
+             by the sum of both budgets"
         ));
     }
     if let Some(why) = &registered.not_dropped {
-        tell(&format!("warning: the gate's table of the version before is still there; drop it by hand: {why}"));
+        tell(&format!(
+            "warning: the gate's table of the previous version could not be dropped; drop it by hand: {why}"
+        ));
     }
     warn(&registered.warnings);
     if registered.unchanged {
-        tell(&format!("warning: version {} has the same data as the one before", registered.version));
+        tell(&format!("warning: version {} has the same data as the version before", registered.version));
     }
 }
 
@@ -50,14 +53,14 @@ fn tell_about_rows(imported: &ImportedDocument) {
         ));
     }
     if imported.kept == 0 {
-        tell("warning: no row counts, so that every answer is noise alone");
+        tell("warning: no row counts, so every answer is only noise");
     }
 }
 
 /// The dataset, its columns and its account.
 pub fn text(registered: &RegisteredDocument) -> Result<String, Failure> {
     let unit = registered.schema.privacy_unit()?;
-    let mut lines = Lines::default();
+    let mut lines = KeyValues::default();
     lines.add("dataset", format!("{}, version {}", registered.dataset, registered.version));
     lines.add(
         "rows",
@@ -70,27 +73,17 @@ pub fn text(registered: &RegisteredDocument) -> Result<String, Failure> {
     Ok(format!("{lines}\n\n{}\n\n{}", column_table(&registered.schema), fixed_lines(&registered.account)))
 }
 
-/// What came of the rows.
+/// How many rows were imported, and why others were left out.
 fn rows(imported: &ImportedDocument, unit: &PrivacyUnit) -> String {
     let ImportedDocument { rows, kept, without_unit, bad_rows, .. } = imported;
-    if *unit == PrivacyUnit::Row && *bad_rows == 0 {
-        return thousands(*rows);
-    }
-    if *unit == PrivacyUnit::Row {
-        return format!(
-            "{} of {}; left out: {} that cannot be read",
-            thousands(*kept),
-            thousands(*rows),
-            thousands(*bad_rows)
-        );
-    }
     let surplus = rows.saturating_sub(kept + without_unit + bad_rows);
-    format!(
-        "{} of {}; left out: {} without a unit, {} over the limit per unit, {} that cannot be read",
-        thousands(*kept),
-        thousands(*rows),
-        thousands(*without_unit),
-        thousands(surplus),
-        thousands(*bad_rows)
-    )
+    let [rows, kept, without_unit, bad_rows, surplus] =
+        [*rows, *kept, *without_unit, *bad_rows, surplus].map(thousands);
+    match unit {
+        PrivacyUnit::Row if imported.bad_rows == 0 => rows,
+        PrivacyUnit::Row => format!("{kept} of {rows}; left out: {bad_rows} that cannot be read"),
+        PrivacyUnit::Column { .. } => format!(
+            "{kept} of {rows}; left out: {without_unit} without a unit, {surplus} over the limit per unit, {bad_rows} that cannot be read"
+        ),
+    }
 }

@@ -5,7 +5,7 @@ use std::thread;
 use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_ledger::{AccountName, AccountSpec, Charge, Key, Ledger, Location, Options, Outcome, Privacy};
 
-use crate::desk::Desk;
+use crate::sandbox::Sandbox;
 use crate::visit::Visit;
 
 /// Small charges before the large one, and after it.
@@ -14,9 +14,9 @@ const AFTER: usize = 1700;
 
 #[test]
 fn among_thousands_of_charges_a_jump_is_drawn_at_its_very_charge() {
-    let desk = Desk::new();
-    charge_thousands(&desk);
-    let visit = Visit::new(desk);
+    let sandbox = Sandbox::new();
+    charge_thousands(&sandbox);
+    let visit = Visit::new(sandbox);
     visit.sign_in(&visit.olga);
     visit.go("/accounts/survey");
     visit.browser.wait_until("the journal is read", |browser| {
@@ -61,8 +61,8 @@ fn number(text: &str) -> f64 {
 }
 
 /// Opens an account whose reading is the sum of its charges, and charges it: a thousandth each, and once five.
-fn charge_thousands(desk: &Desk) {
-    let location = Location::File(desk.path("taximeter.db"));
+fn charge_thousands(sandbox: &Sandbox) {
+    let location = Location::File(sandbox.path("taximeter.db"));
     let ledger = Ledger::open(&location, Options { create: true, ..Options::default() }).unwrap();
     let budget = Budget::parse("100,1e-6").unwrap();
     ledger
@@ -78,7 +78,7 @@ fn charge_thousands(desk: &Desk) {
     charge(&ledger, "0.001", AFTER);
 }
 
-/// The same charge so many times, from several threads, whose charges share commits.
+/// Repeats a charge, from several threads, whose charges share commits.
 fn charge(ledger: &Ledger, epsilon: &str, times: usize) {
     const THREADS: usize = 50;
     let cost = Cost::parse_epsilon(epsilon).unwrap().cost;

@@ -5,12 +5,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::desk::Desk;
+use crate::sandbox::Sandbox;
 use crate::visit::Visit;
 
 #[test]
 fn a_token_that_is_wrong_or_ended_opens_nothing_and_one_that_ends_leads_to_the_door() {
-    let visit = Visit::new(Desk::with_accounts());
+    let visit = Visit::new(Sandbox::with_accounts());
     wrong_ones_are_told_from_right_ones(&visit);
     one_that_expires_leads_to_the_door(&visit);
     one_that_is_revoked_leads_to_the_door(&visit);
@@ -94,13 +94,13 @@ fn too_many_wrong_ones_are_not_even_tried(visit: &Visit) {
 
 #[test]
 fn an_analyst_who_reaches_for_what_is_not_theirs_sees_none_of_it() {
-    let desk = Desk::with_accounts();
-    desk.add_people();
+    let sandbox = Sandbox::with_accounts();
+    sandbox.add_people();
     for (account, epsilon) in [("census/bob", "0.125"), ("census/alice", "0.0625")] {
-        desk.done(&["charge", account, "--epsilon", epsilon, "--note", &format!("{account} asked")]);
+        sandbox.done(&["charge", account, "--epsilon", epsilon, "--note", &format!("{account} asked")]);
     }
-    let alice = desk.token("alice", "analyst", &["--account", "census/alice"]);
-    let visit = Visit::new(desk);
+    let alice = sandbox.token("alice", "analyst", &["--account", "census/alice"]);
+    let visit = Visit::new(sandbox);
     visit.sign_in(&alice);
     let text = visit.browser.text();
     assert!(text.contains("alice") && !text.contains("bob") && !text.contains("people"), "{text}");

@@ -64,7 +64,7 @@ fn one_signs_in_skips_charges_and_reads_a_chart_with_keys() {
     browser
         .wait_until("the field has the focus", |browser| browser.focused().attribute("id").as_deref() == Some("token"));
     browser.press(&[&visit.olga, keys::ENTER].concat());
-    browser.wait_until("somebody is signed in", |browser| browser.find_all("#theme").len() == 1);
+    browser.wait_until("a visitor is signed in", |browser| browser.find_all("#theme").len() == 1);
     skip_to_the_content(&visit);
     visit.go("/cost?account=census%2Falice");
     tab_to(&visit, "#epsilon");

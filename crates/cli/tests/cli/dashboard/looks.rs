@@ -1,4 +1,4 @@
-//! What every page looks like, in both themes, on a desk and on a phone; and what it is to a screen reader.
+//! What every page looks like, in both themes, on a sandbox and on a phone; and what it is to a screen reader.
 
 use taximeter_testing::Theme;
 

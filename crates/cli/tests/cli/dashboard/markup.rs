@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::desk::Desk;
+use crate::sandbox::Sandbox;
 use crate::visit::Visit;
 
 /// A text that ends an attribute or an element that it is put into as it is, and runs.
@@ -16,11 +16,11 @@ const COLUMN: &str = r#"'"><img src=x onerror=window.ran=1>"#;
 
 #[test]
 fn what_people_write_is_shown_and_never_run() {
-    let desk = Desk::with_accounts();
-    desk.done(&["charge", "census/alice", "--epsilon", "0.01", "--note", MARKUP, "--by", MARKUP]);
-    desk.done(&["account", "close", "census/bob", "--note", MARKUP]);
-    add_data(&desk);
-    let visit = Visit::new(desk);
+    let sandbox = Sandbox::with_accounts();
+    sandbox.done(&["charge", "census/alice", "--epsilon", "0.01", "--note", MARKUP, "--by", MARKUP]);
+    sandbox.done(&["account", "close", "census/bob", "--note", MARKUP]);
+    add_data(&sandbox);
+    let visit = Visit::new(sandbox);
     visit.sign_in(&visit.olga);
     written_in_the_journal(&visit);
     written_in_the_address(&visit);
@@ -30,16 +30,16 @@ fn what_people_write_is_shown_and_never_run() {
 }
 
 /// A dataset with a column and a category of such names.
-fn add_data(desk: &Desk) {
+fn add_data(sandbox: &Sandbox) {
     let rows: String = (0..100).map(|row| format!("{},{}\n", row % 90, quoted(["north", MARKUP][row % 2]))).collect();
-    std::fs::write(desk.path("odd.csv"), format!("age,{}\n{rows}", quoted(COLUMN))).unwrap();
+    std::fs::write(sandbox.path("odd.csv"), format!("age,{}\n{rows}", quoted(COLUMN))).unwrap();
     let schema = format!(
         "unit = \"row\"\n[columns.age]\nbounds = [0, 120]\n[columns.{}]\ncategories = [\"north\", {}]\n",
         json!(COLUMN),
         json!(MARKUP)
     );
-    std::fs::write(desk.path("odd.toml"), schema).unwrap();
-    desk.done(&["dataset", "add", "odd", "odd.csv", "--schema", "odd.toml", "--budget", "1,1e-6"]);
+    std::fs::write(sandbox.path("odd.toml"), schema).unwrap();
+    sandbox.done(&["dataset", "add", "odd", "odd.csv", "--schema", "odd.toml", "--budget", "1,1e-6"]);
 }
 
 /// A field of a CSV file.
@@ -147,7 +147,7 @@ fn written_in_questions(visit: &Visit) {
 }
 
 fn written_in_files(visit: &Visit) {
-    let file = visit.desk.path("bad.csv");
+    let file = visit.sandbox.path("bad.csv");
     std::fs::write(&file, format!("age,region\n1,north\n{},south\n", quoted(MARKUP))).unwrap();
     let fill_in = |skip: bool| {
         visit.go("/register");

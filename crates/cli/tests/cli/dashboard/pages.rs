@@ -1,6 +1,6 @@
-//! A desk on which something has happened, and all pages that tell of it, with what they look like when something is wrong.
+//! A sandbox on which something has happened, and all pages that tell of it, with what they look like when something is wrong.
 
-use crate::desk::Desk;
+use crate::sandbox::Sandbox;
 use crate::visit::Visit;
 
 /// A page, and how one gets there.
@@ -51,16 +51,16 @@ impl Page {
     }
 }
 
-/// A desk with accounts, data, answers, refusals and tokens, and its owner at the browser.
+/// A sandbox with accounts, data, answers, refusals and tokens, and its owner at the browser.
 pub fn furnished() -> (Visit, Vec<Page>) {
-    let desk = Desk::with_accounts();
-    desk.add_people();
-    desk.done(&["dataset", "add", "people", "--analyst", "alice", "--budget", "0.5,1e-6"]);
+    let sandbox = Sandbox::with_accounts();
+    sandbox.add_people();
+    sandbox.done(&["dataset", "add", "people", "--analyst", "alice", "--budget", "0.5,1e-6"]);
     let alice = ["--account", "census/alice", "--account", "people/alice", "--dataset", "people"];
-    let alice = desk.token("alice", "analyst", &alice);
-    let lost = desk.token("carol", "analyst", &["--account", "census/bob"]);
-    desk.done(&["token", "revoke", &lost[4..20]]);
-    let visit = Visit::new(desk);
+    let alice = sandbox.token("alice", "analyst", &alice);
+    let lost = sandbox.token("carol", "analyst", &["--account", "census/bob"]);
+    sandbox.done(&["token", "revoke", &lost[4..20]]);
+    let visit = Visit::new(sandbox);
     for at in 1..=30 {
         visit.charge_elsewhere(&alice, "census/alice", &format!("0.00{at}"), &format!("wave {at} of the survey"));
     }

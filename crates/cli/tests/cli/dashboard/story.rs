@@ -2,14 +2,14 @@
 
 use taximeter_testing::Browser;
 
-use crate::desk::Desk;
+use crate::sandbox::Sandbox;
 use crate::visit::Visit;
 
 #[test]
 fn an_owner_opens_charges_watches_asks_verifies_revokes_and_leaves() {
-    let desk = Desk::new();
-    desk.done(&["account", "create", "census", "--budget", "2,1e-6"]);
-    let visit = Visit::new(desk);
+    let sandbox = Sandbox::new();
+    sandbox.done(&["account", "create", "census", "--budget", "2,1e-6"]);
+    let visit = Visit::new(sandbox);
     visit.sign_in(&visit.olga);
     let session: Vec<_> = visit.browser.cookies().into_iter().filter(|cookie| cookie.name == "taximeter").collect();
     assert!(matches!(&session[..], [one] if one.http_only && one.same_site == "Strict"), "{session:?}");
@@ -70,7 +70,7 @@ fn charge_until_it_is_refused(visit: &Visit) {
 }
 
 fn watch_the_meter(visit: &Visit) {
-    let carol = visit.desk.token("carol", "analyst", &["--account", "census/alice"]);
+    let carol = visit.sandbox.token("carol", "analyst", &["--account", "census/alice"]);
     visit.server.becomes(&carol, 200);
     visit.go("/accounts/census%2Falice");
     // At once, since the page replaces the chart.
@@ -125,7 +125,7 @@ fn is_left(visit: &Visit, percent: f64) {
 
 fn register_data(visit: &Visit) {
     let rows: String = (0..300).map(|row| format!("{},{}\n", row % 90, ["north", "south"][row % 2])).collect();
-    let file = visit.desk.path("people.csv");
+    let file = visit.sandbox.path("people.csv");
     std::fs::write(&file, format!("age,region\n{rows}")).unwrap();
     visit.follow("Datasets");
     visit.follow("Register a dataset");

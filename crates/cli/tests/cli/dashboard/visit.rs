@@ -1,27 +1,27 @@
-//! Somebody at a browser, in front of a server.
+//! A visitor with a browser, at the dashboard of a server.
 
 use serde_json::Value;
 use taximeter_testing::{Browser, Element, Response, keys};
 
-use crate::desk::{Desk, Serving};
+use crate::sandbox::{Sandbox, Serving};
 
-/// A desk whose ledger is served, and somebody who looks at its dashboard.
+/// A sandbox whose ledger is served, and a visitor who looks at its dashboard.
 pub struct Visit {
     // Ended in this order: a server whose browser is gone has no streams left to end.
     pub browser: Browser,
     pub server: Serving,
-    pub desk: Desk,
+    pub sandbox: Sandbox,
     /// The token of the owner.
     pub olga: String,
 }
 
 impl Visit {
-    /// Serves a desk, and opens a browser.
-    pub fn new(desk: Desk) -> Visit {
+    /// Serves a sandbox, and opens a browser.
+    pub fn new(sandbox: Sandbox) -> Visit {
         let browser = Browser::start().unwrap_or_else(|why| panic!("{why}"));
-        let olga = desk.token("olga", "owner", &[]);
-        let server = Serving::start(&desk, &["--tick", "200ms", "--requests-per-second", "0"]);
-        Visit { browser, server, desk, olga }
+        let olga = sandbox.token("olga", "owner", &[]);
+        let server = Serving::start(&sandbox, &["--tick", "200ms", "--requests-per-second", "0"]);
+        Visit { browser, server, sandbox, olga }
     }
 
     /// Opens a page of the dashboard.
@@ -154,7 +154,7 @@ impl Visit {
         assert!(bad.is_empty(), "{}: {bad:#?}", self.path());
     }
 
-    /// Presses a key so many times.
+    /// Presses a key a number of times.
     #[track_caller]
     pub fn press_tab(&self, times: usize) {
         self.browser.press(&keys::TAB.repeat(times));

@@ -1,13 +1,13 @@
 //! The dashboard where no script runs.
 
-use crate::desk::Desk;
+use crate::sandbox::Sandbox;
 use crate::visit::Visit;
 
 #[test]
 fn one_signs_in_opens_quotes_charges_asks_and_verifies_without_scripts() {
-    let desk = Desk::with_accounts();
-    desk.add_people();
-    let visit = Visit::new(desk);
+    let sandbox = Sandbox::with_accounts();
+    sandbox.add_people();
+    let visit = Visit::new(sandbox);
     let browser = &visit.browser;
     browser.set_scripts_enabled(false);
     visit.sign_in(&visit.olga);

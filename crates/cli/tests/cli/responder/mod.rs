@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 
 /// What was asked.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ReceivedRequest {
     /// The method and the path.
     pub line: String,
     pub headers: Vec<(String, String)>,
     pub body: String,
 }
 
-impl Asked {
+impl ReceivedRequest {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
@@ -24,12 +24,12 @@ pub type Reply = Option<(u16, &'static str, String)>;
 
 pub struct Responder {
     pub url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Responder {
     /// Answers with what `reply` makes of the request and of how many there were before it.
-    pub fn new(reply: impl Fn(&Asked, usize) -> Reply + Send + 'static) -> Responder {
+    pub fn new(reply: impl Fn(&ReceivedRequest, usize) -> Reply + Send + 'static) -> Responder {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -48,7 +48,7 @@ impl Responder {
                     let text = format!(
                         "HTTP/1.1 {status} .\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n\r\n{body}"
                     );
-                    // Whoever asked may be gone.
+                    // The client may have closed the connection.
                     let _ = stream.write_all(text.as_bytes());
                 }
             }
@@ -57,12 +57,12 @@ impl Responder {
     }
 
     /// What was asked so far.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.asked.lock().unwrap().clone()
     }
 }
 
-fn read(stream: &TcpStream) -> Asked {
+fn read(stream: &TcpStream) -> ReceivedRequest {
     let mut reader = BufReader::new(stream);
     let mut line = || {
         let mut line = String::new();
@@ -76,7 +76,8 @@ fn read(stream: &TcpStream) -> Asked {
         let Some((name, value)) = header.split_once(": ") else { break };
         headers.push((name.to_ascii_lowercase(), value.to_string()));
     }
-    let mut asked = Asked { line: first.trim_end_matches(" HTTP/1.1").to_string(), headers, body: String::new() };
+    let mut asked =
+        ReceivedRequest { line: first.trim_end_matches(" HTTP/1.1").to_string(), headers, body: String::new() };
     match (asked.header("content-length"), asked.header("transfer-encoding")) {
         (Some(length), _) => {
             let mut body = vec![0; length.parse().unwrap()];

@@ -1,13 +1,13 @@
-//! Where a server is. A token never travels in the clear: without TLS, the server must be on this machine.
+//! The address of a server. Without TLS, the server must be on this machine, so that the token is never sent in the clear.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use ureq::http::Uri;
 
-use crate::output::Failure;
+use crate::output::{Failure, usage};
 
-/// The URL of a server, without a slash at its end.
+/// The URL of a server, without a trailing slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     url: String,
@@ -18,44 +18,42 @@ impl Address {
     /// Reads a URL.
     pub fn parse(text: &str) -> Result<Address, Failure> {
         let wrong = |why: &str| {
-            // What stands before an @ may be a password.
-            let shown = if text.contains('@') { "that was given" } else { text };
-            Failure::Usage(format!(
+            // The text before an @ may be a password.
+            let shown = if text.contains('@') { "URL" } else { text };
+            usage(format!(
                 "the server {shown}: {why}; write for instance https://budgets.example or http://127.0.0.1:7070"
             ))
         };
         let url = text.trim().trim_end_matches('/');
         let uri: Uri = url.parse().map_err(|error| wrong(&format!("it is not a URL: {error}")))?;
         let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
-            return Err(wrong("it is not a URL with https:// or http:// before it"));
+            return Err(wrong("it is not a URL that starts with https:// or http://"));
         };
         if authority.as_str().contains('@') {
-            return Err(wrong(
-                "it has a name or a password in it; the token alone says who you are, in TAXIMETER_TOKEN",
-            ));
+            return Err(wrong("it has a name or a password; use only the token in TAXIMETER_TOKEN"));
         }
         if uri.query().is_some() || url.contains('#') {
-            return Err(wrong("it has a ? or # in it; leave out what follows the path"));
+            return Err(wrong("it has a ? or #; omit everything after the path"));
         }
         let is_secure = match scheme {
             "https" => true,
             "http" if is_on_this_machine(authority.host()) => false,
             "http" => {
                 return Err(wrong(
-                    "over http:// your token would travel in the clear, so that is for a server on this machine alone; use https://",
+                    "http:// would send your token in the clear and is only for this machine; use https://",
                 ));
             }
-            other => return Err(wrong(&format!("{other}:// is not how a server is asked"))),
+            other => return Err(wrong(&format!("{other}:// is not supported"))),
         };
         Ok(Address { url: url.to_string(), is_secure })
     }
 
-    /// The URL of something at the server; the path starts with a slash.
+    /// The URL of a path, which starts with a slash.
     pub fn of(&self, path: &str) -> String {
         format!("{}{path}", self.url)
     }
 
-    /// Whether what is sent is encrypted.
+    /// Whether requests are encrypted.
     pub fn is_secure(&self) -> bool {
         self.is_secure
     }
@@ -69,8 +67,7 @@ impl fmt::Display for Address {
 
 fn is_on_this_machine(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let address = host.parse::<Ipv4Addr>().map(IpAddr::V4).or_else(|_| host.parse::<Ipv6Addr>().map(IpAddr::V6));
-    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -78,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_travels_encrypted_or_not_at_all() {
+    fn a_token_is_sent_encrypted_or_not_at_all() {
         for (text, url) in [
             ("https://budgets.example", "https://budgets.example/v1/me"),
             ("https://budgets.example:8443/team/", "https://budgets.example:8443/team/v1/me"),

@@ -12,26 +12,26 @@ use taximeter_service::{
 };
 
 use super::exchange::Call;
-use super::{Client, part};
-use crate::office::{Accounts, ChargeOutcome};
+use super::{Remote, segment};
+use crate::backend::{AccountBackend, ChargeOutcome};
 use crate::output::Failure;
 
-/// The most records that a server gives at once.
+/// The largest number of records in one answer of a server.
 const HISTORY_PART: usize = 1000;
 
-/// How often it is asked how far a verification is.
+/// The interval between requests for the state of a verification.
 const POLL: Duration = Duration::from_millis(100);
 
-/// The longest line of an export: much longer than any record.
+/// The longest line of an export, in bytes. Any record is much shorter.
 const LONGEST_LINE: u64 = 16 << 20;
 
-impl Accounts for Client {
+impl AccountBackend for Remote {
     fn accounts(&self) -> Result<AccountList, Failure> {
         self.document(&Call::get("/v1/accounts"))
     }
 
     fn account(&self, name: &AccountName) -> Result<AccountDocument, Failure> {
-        self.document(&Call::get(format!("/v1/accounts/{}", part(name))))
+        self.document(&Call::get(format!("/v1/accounts/{}", segment(name))))
     }
 
     fn open_account(&self, account: &NewAccount) -> Result<Opened, Failure> {
@@ -41,7 +41,7 @@ impl Accounts for Client {
     }
 
     fn close_account(&self, name: &AccountName, request: &CloseRequest) -> Result<Closed, Failure> {
-        self.document(&Call::post(format!("/v1/accounts/{}/close", part(name)), request)?)
+        self.document(&Call::post(format!("/v1/accounts/{}/close", segment(name)), request)?)
     }
 
     fn charge(&self, request: &ChargeRequest, key: &Key) -> Result<ChargeOutcome, Failure> {
@@ -60,14 +60,14 @@ impl Accounts for Client {
     fn history(&self, name: &AccountName, from: Option<u64>, most: usize) -> Result<HistoryDocument, Failure> {
         let path = |from: Option<u64>, limit: usize| {
             let from = from.map_or(String::new(), |from| format!("&from={from}"));
-            format!("/v1/accounts/{}/history?limit={limit}{from}", part(name))
+            format!("/v1/accounts/{}/history?limit={limit}{from}", segment(name))
         };
         let mut history: HistoryDocument = self.document(&Call::get(path(from, most.min(HISTORY_PART))))?;
         while let Some(next) = history.next.filter(|_| history.records.len() < most) {
             let limit = (most - history.records.len()).min(HISTORY_PART);
             let more: HistoryDocument = self.document(&Call::get(path(Some(next), limit)))?;
             history.records.extend(more.records);
-            // A server that gives nothing and promises more would be asked for ever.
+            // A server that always announces more must not cause an endless loop.
             history.next = more.next.filter(|more| *more < next);
         }
         Ok(history)
@@ -85,11 +85,11 @@ impl Accounts for Client {
             verified = self.document(&Call::get("/v1/verify"))?;
         }
         match verified.state {
-            VerifyState::None => Err(Failure::Other(
-                "the server has forgotten the verification, as if it had been started anew; try again".to_string(),
-            )),
+            VerifyState::None => {
+                Err(Failure::Other("the server has lost the verification, perhaps by a restart; try again".to_string()))
+            }
             VerifyState::Failed => {
-                let why = verified.reason.unwrap_or("it does not say why".to_string());
+                let why = verified.reason.unwrap_or("it gives no reason".to_string());
                 Err(Failure::Other(format!("the server could not verify the journal: {why}")))
             }
             _ => Ok(verified),
@@ -118,7 +118,7 @@ impl Accounts for Client {
     }
 }
 
-const CUT_OFF: &str = "the export was cut off, and what was written of it is not the whole journal";
+const CUT_OFF: &str = "the export was cut off: the journal is incomplete";
 
 /// The last line of an export.
 #[derive(Deserialize)]

@@ -11,12 +11,12 @@ use taximeter_service::{
 
 use super::Local;
 use super::accounts::share;
+use crate::backend::{DatasetBackend, QuestionOutcome};
 use crate::gate::render::with_position;
-use crate::office::{Asked, Datasets};
 use crate::output::{Failure, tell};
 use crate::progress::Progress;
 
-impl Datasets for Local {
+impl DatasetBackend for Local {
     fn datasets(&self) -> Result<DatasetList, Failure> {
         let (catalog, reader) = self.look()?;
         let datasets = catalog.datasets()?;
@@ -69,7 +69,7 @@ impl Datasets for Local {
         Ok(None)
     }
 
-    fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<Asked, Failure> {
+    fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<QuestionOutcome, Failure> {
         let gate = self.gate()?;
         let outcome = gate.ask(&question.clone().for_gate(key.clone(), by.cloned(), None)?).map_err(|error| {
             match error.is_unknown_outcome() {
@@ -79,9 +79,9 @@ impl Datasets for Local {
             }
         })?;
         Ok(match outcome {
-            Outcome::Answered(answer) => Asked::Answered { document: answer.document, origin: answer.origin },
-            Outcome::Refused(refusal) => Asked::Refused(Refused::new(&refusal, &Sight::All)),
-            Outcome::NoAnswer(receipt) => Asked::NoAnswer { sequence: receipt.sequence() },
+            Outcome::Answered(answer) => QuestionOutcome::Answered { document: answer.document, origin: answer.origin },
+            Outcome::Refused(refusal) => QuestionOutcome::Refused(Refused::new(&refusal, &Sight::All)),
+            Outcome::NoAnswer(receipt) => QuestionOutcome::NoAnswer { sequence: receipt.sequence() },
         })
     }
 

@@ -9,10 +9,10 @@ use taximeter_service::{
 };
 
 use super::Local;
-use crate::office::{Accounts, ChargeOutcome};
+use crate::backend::{AccountBackend, ChargeOutcome};
 use crate::output::Failure;
 
-impl Accounts for Local {
+impl AccountBackend for Local {
     fn accounts(&self) -> Result<AccountList, Failure> {
         let reader = self.read()?;
         Ok(AccountList::new(reader.id(), reader.accounts(), &Sight::All))

@@ -2,12 +2,12 @@
 
 use taximeter_service::{CreatedToken, NewToken, TokenDocument, TokenList};
 
-use super::Client;
+use super::Remote;
 use super::exchange::Call;
-use crate::office::Tokens;
-use crate::output::Failure;
+use crate::backend::TokenBackend;
+use crate::output::{Failure, usage};
 
-impl Tokens for Client {
+impl TokenBackend for Remote {
     fn tokens(&self) -> Result<TokenList, Failure> {
         self.document(&Call::get("/v1/tokens"))
     }
@@ -17,11 +17,9 @@ impl Tokens for Client {
     }
 
     fn revoke_token(&self, id: &str) -> Result<TokenDocument, Failure> {
-        // What is not an id may be the token itself, and is not sent.
+        // A text that is not an id may be the token itself, and is not sent.
         if id.len() != 16 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(Failure::Usage(
-                "a token's id has 16 digits, as `token list` shows them; this is none".to_string(),
-            ));
+            return Err(usage("this is not the id of a token: an id has 16 digits, as in `token list`"));
         }
         self.document(&Call::post_empty(format!("/v1/tokens/{id}/revoke")))
     }

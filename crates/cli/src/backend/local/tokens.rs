@@ -4,10 +4,10 @@ use taximeter_service::{CreatedToken, NewToken, TokenDocument, TokenList, warnin
 use taximeter_service::{TokenPlace, Tokens as Kept};
 
 use super::Local;
-use crate::office::Tokens;
+use crate::backend::TokenBackend;
 use crate::output::Failure;
 
-impl Tokens for Local {
+impl TokenBackend for Local {
     fn tokens(&self) -> Result<TokenList, Failure> {
         Ok(TokenList { tokens: self.kept()?.list()? })
     }

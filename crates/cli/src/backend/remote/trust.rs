@@ -1,4 +1,4 @@
-//! Whom to trust: the certificates that TAXIMETER_CA names, as authorities or as the server's own.
+//! Trusts the certificates in TAXIMETER_CA, as authorities or as the certificate of the server itself.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ use ureq::unversioned::transport::{
     Transport, TransportAdapter,
 };
 
-/// How an agent connects that trusts these certificates and no others.
+/// A connector that trusts only these certificates.
 pub fn connector(certificates: Vec<CertificateDer<'static>>) -> Result<impl Connector, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Verifier::new(certificates, Arc::clone(&provider))?;
@@ -31,8 +31,8 @@ pub fn connector(certificates: Vec<CertificateDer<'static>>) -> Result<impl Conn
     Ok(().chain(ConnectProxyConnector::default()).chain(TcpConnector::default()).chain(Tls(Arc::new(config))))
 }
 
-/// A certificate is good if an authority of the file vouches for it, or if it is itself in the file. A certificate that someone signed
-/// for themselves often says that it is an authority, which a server's own may not be otherwise.
+/// Accepts a certificate that an authority in the file has signed, or that is itself in the file. A self-signed certificate often
+/// claims to be an authority, which webpki refuses for the certificate of a server.
 #[derive(Debug)]
 struct Verifier {
     authorities: Arc<WebPkiServerVerifier>,
@@ -60,7 +60,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, TlsError> {
         let verified = self.authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match verified {
-            // Its time of validity was looked at before, and the handshake shows that the server has its key.
+            // Its validity period has been checked, and the handshake proves that the server has the key.
             Err(error) if is_an_authority(&error) && self.certificates.iter().any(|own| own == end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
@@ -92,13 +92,13 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether all that is wrong so far is that an authority's certificate is used as a server's own.
+/// Whether the only error so far is that the certificate of an authority is used for a server.
 fn is_an_authority(error: &TlsError) -> bool {
     let TlsError::InvalidCertificate(CertificateError::Other(OtherError(error))) = error else { return false };
     matches!(error.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
 }
 
-/// TLS on top of a connection.
+/// Adds TLS to a connection.
 #[derive(Debug)]
 struct Tls(Arc<ClientConfig>);
 

@@ -1,4 +1,4 @@
-//! One question to the server and its answer: asked again where that is safe, and never for ever.
+//! A request to the server and its answer. It is repeated if that is safe, a limited number of times.
 
 use std::io::Read;
 use std::thread::sleep;
@@ -12,51 +12,51 @@ use taximeter_service::{Code, Problem};
 use ureq::http::{HeaderMap, Method, Request, Response};
 use ureq::{AsSendBody, Body, Error, SendBody, Timeout};
 
-use super::Client;
-use crate::output::Failure;
+use super::Remote;
+use crate::output::{Failure, usage};
 
-/// The longest answer that is read, but for an export.
+/// The longest answer that is read, in bytes. An export may be longer.
 const LONGEST_ANSWER: u64 = 64 << 20;
 
-/// How often a server that is busy is asked.
+/// How often a request is sent to a busy server.
 const BUSY_TRIES: u32 = 5;
 
-/// How often a charge is asked for again after its answer was lost, and for how long at most.
+/// How often, and for how long, a repeatable request is sent if its answer is lost.
 const LOST_TRIES: u32 = 3;
 const LOST_TIME: Duration = Duration::from_secs(5);
 
-/// How long an answer may take: as long as a lookup, or as long as a question or an import.
+/// The time limits for an answer: of a lookup, and of a question or an import.
 const SHORT: Duration = Duration::from_secs(120);
 const LONG: Duration = LONGEST_TIMEOUT.saturating_add(SHORT);
 
-/// What is asked.
+/// A request.
 pub struct Call<'a> {
     method: Method,
     path: String,
     body: String,
     content_type: &'static str,
     key: Option<&'a Key>,
-    /// Whether it changes nothing, or the same however often it is asked.
+    /// Whether sending it again changes nothing more.
     is_repeatable: bool,
     patience: Duration,
-    /// Whether it is read as it comes, however long that takes.
+    /// Whether the answer is read as a stream, without a time limit.
     is_streamed: bool,
     busy_tries: u32,
 }
 
 impl<'a> Call<'a> {
-    /// Looks something up.
+    /// A GET request.
     pub fn get(path: impl Into<String>) -> Call<'a> {
         Call { method: Method::GET, is_repeatable: true, ..Call::post_empty(path) }
     }
 
-    /// Has something done.
+    /// A POST request with a JSON body.
     pub fn post(path: impl Into<String>, body: &impl Serialize) -> Result<Call<'a>, Failure> {
         let body = serde_json::to_string(body).map_err(|error| Failure::Other(error.to_string()))?;
         Ok(Call { body, content_type: "application/json", ..Call::post_empty(path) })
     }
 
-    /// Has something done that needs no words.
+    /// A POST request without a body.
     pub fn post_empty(path: impl Into<String>) -> Call<'a> {
         Call {
             method: Method::POST,
@@ -71,47 +71,47 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The same, asked a single time: what it needs is used up by it.
+    /// Sends the request only once, even if the server is busy.
     pub fn single(self) -> Call<'a> {
         Call { busy_tries: 1, ..self }
     }
 
-    /// The same, which may be asked again whatever came of it.
+    /// Allows to repeat the request if its answer is lost.
     pub fn repeatable(self) -> Call<'a> {
         Call { is_repeatable: true, ..self }
     }
 
-    /// The same under a key: it is done once, however often it is asked.
+    /// Adds an idempotency key, so that the request takes effect only once and can be repeated.
     pub fn under(self, key: &'a Key) -> Result<Call<'a>, Failure> {
         if key.as_str().trim() != key.as_str() {
-            return Err(Failure::Usage(format!(
-                "the key {:?} has a space before or behind it, which gets lost on the way to a server; leave it out",
+            return Err(usage(format!(
+                "the key {:?} starts or ends with a space, which HTTP removes; omit it",
                 key.as_str()
             )));
         }
         Ok(Call { key: Some(key), ..self.repeatable() })
     }
 
-    /// The same, which may take as long as a question or an import.
+    /// Allows the time of a question or an import.
     pub fn long(self) -> Call<'a> {
         Call { patience: LONG, ..self }
     }
 }
 
-/// What the server said.
-pub struct Answer {
+/// The answer of the server.
+pub struct HttpAnswer {
     status: u16,
     headers: HeaderMap,
     text: String,
 }
 
-impl Answer {
-    /// A header, if it is there.
+impl HttpAnswer {
+    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The text itself.
+    /// The body.
     pub fn into_text(self) -> String {
         self.text
     }
@@ -120,7 +120,7 @@ impl Answer {
         serde_json::from_str(&self.text).ok()
     }
 
-    /// How long to wait before asking again, if that is what the server wants.
+    /// The time to wait before the request is repeated, if the server is busy.
     fn wait(&self) -> Option<Duration> {
         let is_busy = matches!(self.status, 429 | 503)
             && self.problem().is_some_and(|problem| matches!(problem.code, Code::Busy | Code::TooManyRequests));
@@ -129,16 +129,17 @@ impl Answer {
     }
 }
 
-/// An exchange that did not come to an end.
+/// A request without an answer.
 struct Lost {
     why: String,
-    /// Whether the server may have read it.
+    /// Whether the server may have received the request.
     may_be_done: bool,
+    /// Whether the certificate of the server was refused.
     is_trust: bool,
 }
 
-impl Client {
-    /// A document of the server.
+impl Remote {
+    /// The document in the answer.
     pub fn document<T: DeserializeOwned>(&self, call: &Call<'_>) -> Result<T, Failure> {
         let answer = self.answered(call)?.map_err(|problem| self.failure(problem, call))?;
         self.parse(&answer.text)
@@ -148,26 +149,26 @@ impl Client {
     pub fn parse<T: DeserializeOwned>(&self, text: &str) -> Result<T, Failure> {
         serde_json::from_str(text).map_err(|error| {
             Failure::Other(format!(
-                "the server {} answers with a document that cannot be read ({error}); are it and this program of the same version?",
+                "the answer of the server {} cannot be read ({error}); are client and server of the same version?",
                 self.address
             ))
         })
     }
 
-    /// What the server answers, or what it says went wrong.
-    pub fn answered(&self, call: &Call<'_>) -> Result<Result<Answer, Problem>, Failure> {
-        self.judged(self.exchange(call)?)
+    /// The answer, or the problem that the server reports.
+    pub fn answered(&self, call: &Call<'_>) -> Result<Result<HttpAnswer, Problem>, Failure> {
+        self.classify(self.exchange(call)?)
     }
 
-    /// Tells an answer from a problem, and both from what is not ours.
-    fn judged(&self, answer: Answer) -> Result<Result<Answer, Problem>, Failure> {
+    /// Separates answers, problems, and responses of other servers.
+    fn classify(&self, answer: HttpAnswer) -> Result<Result<HttpAnswer, Problem>, Failure> {
         if (200..=299).contains(&answer.status) {
             return Ok(Ok(answer));
         }
-        answer.problem().map(Err).ok_or_else(|| self.not_ours(&answer))
+        answer.problem().map(Err).ok_or_else(|| self.foreign(&answer))
     }
 
-    /// What went wrong, with the key where it tells what came of a charge.
+    /// The failure for a problem. If the outcome is unknown, it names the key that resolves it.
     pub fn failure(&self, problem: Problem, call: &Call<'_>) -> Failure {
         match (problem.code, call.key) {
             (Code::UnknownOutcome, Some(key)) => Failure::Other(format!("{problem}: --key {key}")),
@@ -175,7 +176,7 @@ impl Client {
         }
     }
 
-    fn exchange(&self, call: &Call<'_>) -> Result<Answer, Failure> {
+    fn exchange(&self, call: &Call<'_>) -> Result<HttpAnswer, Failure> {
         let started = Instant::now();
         let (mut busy, mut lost, mut may_be_done) = (0, 0, false);
         loop {
@@ -199,7 +200,7 @@ impl Client {
         }
     }
 
-    fn once(&self, call: &Call<'_>) -> Result<Answer, Lost> {
+    fn once(&self, call: &Call<'_>) -> Result<HttpAnswer, Lost> {
         read(match call.method {
             Method::GET => self.send(call, ())?,
             _ => self.send(call, call.body.as_str())?,
@@ -222,14 +223,14 @@ impl Client {
         Ok(self.agent.run(request.build())?)
     }
 
-    /// Sends a file as it is read.
-    pub fn upload(&self, path: &str, content_type: &'static str, file: &mut dyn Read) -> Result<Answer, Failure> {
+    /// Uploads a file as a stream.
+    pub fn upload(&self, path: &str, content_type: &'static str, file: &mut dyn Read) -> Result<HttpAnswer, Failure> {
         let call = Call { content_type, ..Call::post_empty(path).long() };
         let sent = self.send(&call, SendBody::from_reader(file)).and_then(read);
-        Ok(self.judged(sent.map_err(|lost| self.lost(lost, &call))?)??)
+        Ok(self.classify(sent.map_err(|lost| self.lost(lost, &call))?)??)
     }
 
-    /// What is too long to hold: it is read as it comes.
+    /// The body of an answer as a stream.
     pub fn stream(&self, path: &str) -> Result<impl Read, Failure> {
         let call = Call { is_streamed: true, ..Call::get(path) };
         let response = self.send(&call, ()).map_err(|lost| self.lost(lost, &call))?;
@@ -237,39 +238,39 @@ impl Client {
             return Ok(response.into_body().into_with_config().limit(u64::MAX).reader());
         }
         let answer = read(response).map_err(|lost| self.lost(lost, &call))?;
-        Err(answer.problem().map_or_else(|| self.not_ours(&answer), Failure::from))
+        Err(answer.problem().map_or_else(|| self.foreign(&answer), Failure::from))
     }
 
-    fn not_ours(&self, answer: &Answer) -> Failure {
+    fn foreign(&self, answer: &HttpAnswer) -> Failure {
         let (server, header) = (&self.address, |name: &str| answer.header(name).unwrap_or("nothing"));
         Failure::Other(match answer.status {
             300..=399 => format!(
-                "the server {server} sends on to {}, where your token is not sent; if that is right, give that URL",
+                "the server {server} redirects to {}, and your token is not sent there; if that address is right, use it",
                 header("location")
             ),
             status => format!(
-                "what answers at {server} is not a Taximeter server: status {status}, {}; is the URL right?",
+                "{server} is not a Taximeter server: it answers with status {status}, {}; is the URL right?",
                 header("content-type")
             ),
         })
     }
 
-    /// What to tell of an exchange that did not come to an end.
+    /// The failure for a request without an answer.
     fn lost(&self, lost: Lost, call: &Call<'_>) -> Failure {
         let Lost { why, may_be_done, is_trust } = lost;
         let server = &self.address;
         Failure::Other(match (may_be_done, call.key) {
             _ if is_trust => format!(
-                "the server {server} cannot be trusted: {why}. If its certificate is from an authority of your own, name the file of \
-                 that in TAXIMETER_CA"
+                "the server {server} cannot be trusted: {why}. If its certificate is from your own authority, name the authority's \
+                 file in TAXIMETER_CA"
             ),
             (false, _) => {
                 format!(
-                    "the server {server} cannot be reached: {why}. Nothing was done; does it run, and is the URL right?"
+                    "the server {server} cannot be reached: {why}. Nothing was done; is it running, and is the URL right?"
                 )
             }
             (true, Some(key)) => format!(
-                "the connection to {server} was lost: {why}. Whether it was charged is not known; ask again with the same key, which \
+                "the connection to {server} was lost: {why}. Whether it was charged is not known; try again with the same key, which \
                  charges once: --key {key}"
             ),
             (true, None) if call.is_repeatable => format!("the connection to {server} was lost: {why}. Try again"),
@@ -280,12 +281,12 @@ impl Client {
     }
 }
 
-/// Reads an answer, if it is not too long.
-fn read(mut response: Response<Body>) -> Result<Answer, Lost> {
+/// Reads an answer, up to the longest length.
+fn read(mut response: Response<Body>) -> Result<HttpAnswer, Lost> {
     let bytes = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_vec()?;
     let (parts, _) = response.into_parts();
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, text })
+    Ok(HttpAnswer { status: parts.status.as_u16(), headers: parts.headers, text })
 }
 
 impl From<Error> for Lost {
@@ -293,12 +294,12 @@ impl From<Error> for Lost {
         let why = match &error {
             Error::Io(error) => error.to_string(),
             Error::Protocol(error) => {
-                format!("what comes back is not whole, or not HTTP ({error}); is it https:// that it speaks?")
+                format!("the answer is incomplete or not HTTP ({error}); does the URL need https://?")
             }
             Error::BodyExceedsLimit(_) => format!("the answer is longer than {LONGEST_ANSWER} bytes"),
             error => error.to_string(),
         };
-        // How TLS fails is told in words alone.
+        // rustls reports a failed handshake as an I/O error of this kind.
         let is_trust = matches!(error, Error::Tls(_) | Error::Rustls(_) | Error::Pem(_))
             || matches!(&error, Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData);
         let is_unreached = match &error {

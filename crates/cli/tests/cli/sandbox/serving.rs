@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use taximeter_testing::{Connection, wait_until};
 
-use super::Desk;
+use super::Sandbox;
 
 /// A server that runs, until it is dropped.
 pub struct Serving {
@@ -19,15 +19,15 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Starts a server on the desk's ledger, and waits until it listens.
-    pub fn start(desk: &Desk, arguments: &[&str]) -> Serving {
+    /// Starts a server on the sandbox's ledger, and waits until it listens.
+    pub fn start(sandbox: &Sandbox, arguments: &[&str]) -> Serving {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("taximeter"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
-        command.current_dir(desk.folder.path()).env("XDG_STATE_HOME", desk.folder.path());
+        command.current_dir(sandbox.folder.path()).env("XDG_STATE_HOME", sandbox.folder.path());
         for name in ["TAXIMETER_WITNESS", "TAXIMETER_DATA", "TAXIMETER_SERVER", "TAXIMETER_TOKEN", "TAXIMETER_LEDGER"] {
             command.env_remove(name);
         }
-        if let Some(ledger) = &desk.ledger {
+        if let Some(ledger) = &sandbox.ledger {
             command.env("TAXIMETER_LEDGER", ledger);
         }
         let mut process = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the server starts");

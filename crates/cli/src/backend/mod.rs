@@ -1,7 +1,7 @@
-//! Where a command is carried out: on a ledger of this machine, or by a server. Both give the same documents.
+//! Where a command runs: on a ledger of this machine, or at a server. Both return the same documents.
 
-mod client;
 mod local;
+mod remote;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,16 +17,16 @@ use taximeter_service::{
 
 use crate::output::Failure;
 
-pub use client::Client;
 pub use local::Local;
+pub use remote::Remote;
 
-/// All that is done about a ledger and a gate.
-pub trait Office: Accounts + Datasets + Tokens {}
+/// A ledger and a gate.
+pub trait Backend: AccountBackend + DatasetBackend + TokenBackend {}
 
-impl<T: Accounts + Datasets + Tokens> Office for T {}
+impl<T: AccountBackend + DatasetBackend + TokenBackend> Backend for T {}
 
-/// What is done about accounts and their journal.
-pub trait Accounts {
+/// Accounts and their journal.
+pub trait AccountBackend {
     /// All accounts.
     fn accounts(&self) -> Result<AccountList, Failure>;
 
@@ -42,40 +42,40 @@ pub trait Accounts {
     /// Charges costs, once for a key.
     fn charge(&self, request: &ChargeRequest, key: &Key) -> Result<ChargeOutcome, Failure>;
 
-    /// What would come of a charge.
+    /// The effect that a charge would have.
     fn quote(&self, request: &ChargeRequest) -> Result<QuoteDocument, Failure>;
 
-    /// At most so many records about an account, newest first.
+    /// Up to `most` records of an account, newest first.
     fn history(&self, name: &AccountName, from: Option<u64>, most: usize) -> Result<HistoryDocument, Failure>;
 
     /// Which ledger it is.
     fn ledger(&self) -> Result<LedgerDocument, Failure>;
 
-    /// Makes the whole journal again, and tells progress as a share of the work.
+    /// Recomputes the whole journal, and reports progress as a share of the work.
     fn verify(&self, progress: &dyn Fn(f64)) -> Result<VerifyDocument, Failure>;
 
-    /// Writes the journal; returns which ledger it is of and where it ends.
+    /// Writes the journal. Returns the ledger's id and the position of the last record.
     fn export(&self, out: &mut dyn Write, progress: &dyn Fn(f64)) -> Result<(LedgerId, Position), Failure>;
 }
 
-/// What is done about datasets and questions.
-pub trait Datasets {
+/// Datasets and questions.
+pub trait DatasetBackend {
     /// All datasets.
     fn datasets(&self) -> Result<DatasetList, Failure>;
 
     /// One dataset.
     fn dataset(&self, name: &AccountName) -> Result<DatasetDocument, Failure>;
 
-    /// A dataset, if its data are where they were and are what was declared.
+    /// A dataset, if its data are where they were and match the declaration.
     fn check(&self, name: &AccountName) -> Result<CheckedDataset, Failure>;
 
-    /// Chooses the rows of every unit anew.
+    /// Chooses the rows of every unit again.
     fn refresh(&self, name: &AccountName) -> Result<DatasetDocument, Failure>;
 
     /// Why charged questions have no answer, newest first.
     fn log(&self, most: u32) -> Result<FailedQuestionList, Failure>;
 
-    /// Registers a dataset, or newer data of one.
+    /// Registers a dataset, or a new version of one.
     fn register(&self, registration: &Registration) -> Result<RegisteredDocument, Failure>;
 
     /// Opens an analyst's account below that of a dataset.
@@ -84,46 +84,46 @@ pub trait Datasets {
     /// The account that pays for a question if none is named.
     fn payer(&self, dataset: &AccountName) -> Result<AccountName, Failure>;
 
-    /// The token that says who asks; without one, a name is a note where the dataset has no analysts.
+    /// The caller's token; none on this machine.
     fn own_token(&self) -> Result<Option<TokenDocument>, Failure>;
 
     /// Asks, once for a key.
-    fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<Asked, Failure>;
+    fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<QuestionOutcome, Failure>;
 
-    /// What would come of a question.
+    /// What a question would run and cost.
     fn explain(&self, question: &QuestionRequest) -> Result<Explanation, Failure>;
 
-    /// Where the lines that were typed at the prompt are remembered.
+    /// The file with the history of the prompt.
     fn typed_lines(&self) -> Result<PathBuf, Failure>;
 }
 
-/// What is done about tokens.
-pub trait Tokens {
-    /// All tokens, those that ended included.
+/// Tokens.
+pub trait TokenBackend {
+    /// All tokens, including expired and revoked ones.
     fn tokens(&self) -> Result<TokenList, Failure>;
 
-    /// Makes a token, and shows its secret this once.
+    /// Creates a token, and returns its secret this one time.
     fn create_token(&self, token: &NewToken) -> Result<CreatedToken, Failure>;
 
-    /// Ends a token.
+    /// Revokes a token.
     fn revoke_token(&self, id: &str) -> Result<TokenDocument, Failure>;
 }
 
-/// What came of a charge.
+/// The outcome of a charge.
 pub enum ChargeOutcome {
-    /// It is on the ledger, now or since before.
+    /// It is on the ledger, charged now or earlier.
     Charged(Charged),
     /// It was refused; nothing was charged.
     Refused(Refused),
 }
 
-/// What came of a question.
-pub enum Asked {
+/// The outcome of a question.
+pub enum QuestionOutcome {
     /// It was answered.
     Answered {
         /// The stored document, byte for byte.
         document: String,
-        /// Where it is from.
+        /// Whether it was made now or stored earlier.
         origin: Origin,
     },
     /// It was refused; nothing was charged.

@@ -16,50 +16,50 @@ use tempfile::TempDir;
 pub use serving::Serving;
 
 /// A folder with a ledger in it, which the commands find because they run there.
-pub struct Desk {
+pub struct Sandbox {
     pub folder: TempDir,
     pub ledger: Option<String>,
     /// Started as soon as there is a ledger to serve, if it is wanted.
     pub server: Option<OnceLock<(Serving, String)>>,
 }
 
-/// Tests of a desk that are run twice: where the ledger is, and with every command but those that make the ledger going to a server.
+/// Runs tests twice: on a ledger of this machine, and with all commands, except those that create the ledger, going to a server.
 #[allow(unused_macros, reason = "not every test file has such tests")]
-macro_rules! at_both_desks {
+macro_rules! here_and_at_a_server {
     ($($test:ident,)+) => {
         mod here {
             $(#[test]
             fn $test() {
-                super::$test(&super::Desk::new());
+                super::$test(&super::Sandbox::new());
             })+
         }
 
         mod at_a_server {
             $(#[test]
             fn $test() {
-                super::$test(&super::Desk::at_server());
+                super::$test(&super::Sandbox::at_server());
             })+
         }
     };
 }
 
 #[allow(unused_imports, reason = "not every test file has such tests")]
-pub(crate) use at_both_desks;
+pub(crate) use here_and_at_a_server;
 
-impl Desk {
-    pub fn new() -> Desk {
-        Desk { folder: tempfile::tempdir().unwrap(), ledger: None, server: None }
+impl Sandbox {
+    pub fn new() -> Sandbox {
+        Sandbox { folder: tempfile::tempdir().unwrap(), ledger: None, server: None }
     }
 
-    /// A desk whose commands go to a server, with an owner's token. The first one that makes a ledger is carried out here, since a
+    /// A sandbox whose commands go to a server, with an owner's token. The first one that makes a ledger is carried out here, since a
     /// server needs one.
-    pub fn at_server() -> Desk {
-        Desk { server: Some(OnceLock::new()), ..Desk::new() }
+    pub fn at_server() -> Sandbox {
+        Sandbox { server: Some(OnceLock::new()), ..Sandbox::new() }
     }
 
-    /// A server on the desk's ledger, and the token of its owner.
+    /// A server on the sandbox's ledger, and the token of its owner.
     fn serve(&self) -> (Serving, String) {
-        let here = Desk { folder: tempfile::tempdir().unwrap(), ledger: None, server: None };
+        let here = Sandbox { folder: tempfile::tempdir().unwrap(), ledger: None, server: None };
         let ledger = self.path("taximeter.db").display().to_string();
         let create = ["token", "create", "owner", "--role", "owner", "--ledger", &ledger];
         let token = here.document(0, &create)["secret"].as_str().expect("a secret").to_string();
@@ -77,11 +77,18 @@ impl Desk {
         self.server.is_some()
     }
 
-    /// A desk with an account `census` of (1, 1e-6) and two below it of (0.5, 1e-6).
-    pub fn with_accounts() -> Desk {
-        let desk = Desk::new();
-        desk.make_accounts();
-        desk
+    /// A sandbox with an account `census` of (1, 1e-6) and two below it of (0.5, 1e-6).
+    pub fn with_accounts() -> Sandbox {
+        let sandbox = Sandbox::new();
+        sandbox.make_accounts();
+        sandbox
+    }
+
+    /// A sandbox with the dataset `people`.
+    pub fn with_people() -> Sandbox {
+        let sandbox = Sandbox::new();
+        sandbox.add_people();
+        sandbox
     }
 
     pub fn make_accounts(&self) {

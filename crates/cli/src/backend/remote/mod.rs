@@ -1,4 +1,4 @@
-//! A server that is asked over HTTP, with a token.
+//! A server, used over HTTP with a token.
 
 mod accounts;
 mod address;
@@ -18,66 +18,60 @@ use ureq::unversioned::transport::Connector;
 
 use self::address::Address;
 use crate::ledger::variable;
-use crate::output::Failure;
+use crate::output::{Failure, usage};
 
-/// A server, and who one is for it.
-pub struct Client {
+/// A server and the token of the caller.
+pub struct Remote {
     address: Address,
-    /// `Bearer` and the token. It is never shown.
+    /// `Bearer` and the token. Never printed.
     authorization: String,
     agent: Agent,
 }
 
-/// How long a connection may take to come about.
+/// The time limit to connect.
 const CONNECT: Duration = Duration::from_secs(10);
 
-impl Client {
-    /// The server at a URL, with the token of the environment. Nothing is sent yet.
-    pub fn connect(url: &str) -> Result<Client, Failure> {
+impl Remote {
+    /// The server at a URL, with the token from the environment. Sends nothing yet.
+    pub fn connect(url: &str) -> Result<Remote, Failure> {
         let address = Address::parse(url)?;
         let config = Agent::config_builder()
             .http_status_as_error(false)
-            // The token goes to the server that was named, and to no other.
+            // The token is sent to the named server and to no other.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_resolve(Some(CONNECT))
             .timeout_connect(Some(CONNECT))
             .user_agent(concat!("taximeter/", env!("CARGO_PKG_VERSION")));
-        // What stays on this machine goes through no proxy, which would read the token.
+        // Unencrypted requests stay on this machine: a proxy could read the token.
         let config = if address.is_secure() { config } else { config.proxy(None) };
         let agent = match certificates()? {
             None => config.build().new_agent(),
             Some(connector) => Agent::with_parts(config.build(), connector, DefaultResolver::default()),
         };
-        Ok(Client { address, authorization: format!("Bearer {}", token()?), agent })
+        Ok(Remote { address, authorization: format!("Bearer {}", token()?), agent })
     }
 }
 
-/// The token of the environment.
+/// The token from the environment.
 fn token() -> Result<String, Failure> {
-    let missing = || {
-        Failure::Usage(
-            "a server wants to know who asks: put your token in the variable TAXIMETER_TOKEN. The person who runs the server \
-             can create one with `taximeter token create`"
-                .to_string(),
-        )
-    };
-    let token = variable("TAXIMETER_TOKEN").ok_or_else(missing)?;
+    let missing = "the server needs a token: put yours in the variable TAXIMETER_TOKEN. The person who runs the server can create one \
+                   with `taximeter token create`";
+    let token = variable("TAXIMETER_TOKEN").ok_or_else(|| usage(missing))?;
     match token.to_str().map(str::trim) {
         Some(token) if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(token.to_string()),
-        _ => Err(Failure::Usage(
-            "what is in TAXIMETER_TOKEN is not a token: it has characters that no token has; copy it again as a whole"
-                .to_string(),
+        _ => Err(usage(
+            "the value of TAXIMETER_TOKEN is not a token: it has other characters; copy the whole token again",
         )),
     }
 }
 
-/// How to connect with certificates of one's own; nothing, if the server has one that everybody trusts.
+/// The connector for the certificates in TAXIMETER_CA; none if the variable is not set.
 fn certificates() -> Result<Option<impl Connector>, Failure> {
     let Some(path) = variable("TAXIMETER_CA") else { return Ok(None) };
     let unusable = |why: &dyn std::fmt::Display| {
-        Failure::Usage(format!(
-            "the certificates that TAXIMETER_CA names cannot be used: {}: {why}; name a file with certificates in PEM",
+        usage(format!(
+            "the certificates in TAXIMETER_CA cannot be used: {}: {why}; name a file with certificates in PEM",
             path.display()
         ))
     };
@@ -89,13 +83,13 @@ fn certificates() -> Result<Option<impl Connector>, Failure> {
         }
     }
     match certificates.is_empty() {
-        true => Err(unusable(&"there is no certificate in it")),
+        true => Err(unusable(&"it has no certificate")),
         false => Ok(Some(trust::connector(certificates).map_err(|error| unusable(&error))?)),
     }
 }
 
-/// A name as one part of a path.
-fn part(name: &AccountName) -> String {
-    // Names have no other character that a path could not have.
+/// A name as one segment of a path.
+fn segment(name: &AccountName) -> String {
+    // The slash is the only character of a name that must be escaped.
     name.as_str().replace('/', "%2F")
 }

@@ -11,29 +11,29 @@ use taximeter_service::{
     Role, SchemaDocument, TokenDocument, Upload, WhoAmI,
 };
 
-use super::exchange::{Answer, Call};
-use super::{Client, part};
+use super::exchange::{Call, HttpAnswer};
+use super::{Remote, segment};
+use crate::backend::{DatasetBackend, QuestionOutcome};
 use crate::gate::render::with_position;
 use crate::ledger::variable;
-use crate::office::{Asked, Datasets};
-use crate::output::Failure;
-use crate::progress::{Progress, Watched};
+use crate::output::{Failure, usage};
+use crate::progress::{CountingReader, Progress};
 
-impl Datasets for Client {
+impl DatasetBackend for Remote {
     fn datasets(&self) -> Result<DatasetList, Failure> {
         self.document(&Call::get("/v1/datasets"))
     }
 
     fn dataset(&self, name: &AccountName) -> Result<DatasetDocument, Failure> {
-        self.document(&Call::get(format!("/v1/datasets/{}", part(name))))
+        self.document(&Call::get(format!("/v1/datasets/{}", segment(name))))
     }
 
     fn check(&self, name: &AccountName) -> Result<CheckedDataset, Failure> {
-        self.document(&Call::get(format!("/v1/datasets/{}/check", part(name))).long())
+        self.document(&Call::get(format!("/v1/datasets/{}/check", segment(name))).long())
     }
 
     fn refresh(&self, name: &AccountName) -> Result<DatasetDocument, Failure> {
-        self.document(&Call::post_empty(format!("/v1/datasets/{}/refresh", part(name))).long())
+        self.document(&Call::post_empty(format!("/v1/datasets/{}/refresh", segment(name))).long())
     }
 
     fn log(&self, most: u32) -> Result<FailedQuestionList, Failure> {
@@ -63,14 +63,14 @@ impl Datasets for Client {
             timeout_seconds: Some(registration.timeout.as_secs_f64()),
             min_epsilon: registration.min_epsilon.map(AmountDocument),
         };
-        // An upload is gone after it was named once.
+        // An upload can be used only once.
         self.document(&Call::post("/v1/datasets", &dataset)?.long().single())
     }
 
     fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<NewAnalystDocument, Failure> {
         let (filter, odometer) = requests(&rules);
         let analyst = NewAnalyst { analyst: analyst.to_string(), filter, odometer };
-        self.document(&Call::post(format!("/v1/datasets/{}/analysts", part(dataset)), &analyst)?)
+        self.document(&Call::post(format!("/v1/datasets/{}/analysts", segment(dataset)), &analyst)?)
     }
 
     fn payer(&self, dataset: &AccountName) -> Result<AccountName, Failure> {
@@ -79,8 +79,8 @@ impl Datasets for Client {
         let own: Vec<&AccountName> = token.accounts.iter().filter(is_below).collect();
         match (token.role, own.as_slice()) {
             (Role::Analyst, [account]) => Ok((*account).clone()),
-            (Role::Analyst, _) => Err(Failure::Usage(format!(
-                "{} of your token's accounts can pay for {dataset}; say with --by which of them does",
+            (Role::Analyst, _) => Err(usage(format!(
+                "{} of your token's accounts can pay for {dataset}; choose one with --by",
                 if own.is_empty() { "none" } else { "several" }
             ))),
             _ => Ok(dataset.clone()),
@@ -92,17 +92,19 @@ impl Datasets for Client {
         Ok(Some(token))
     }
 
-    fn ask(&self, question: &QuestionRequest, _by: Option<&Who>, key: &Key) -> Result<Asked, Failure> {
+    fn ask(&self, question: &QuestionRequest, _by: Option<&Who>, key: &Key) -> Result<QuestionOutcome, Failure> {
         let call = Call::post("/v1/questions", question)?.under(key)?.long();
         match self.answered(&call)? {
             Ok(answer) => {
                 let (origin, document) = (origin(&answer), answer.into_text());
-                // It is printed as it is, so it must be what it says.
+                // The answer is printed as received, so it must be valid JSON.
                 self.parse::<serde::de::IgnoredAny>(&document)?;
-                Ok(Asked::Answered { origin, document })
+                Ok(QuestionOutcome::Answered { origin, document })
             }
-            Err(Problem { code: Code::Refused, refusal: Some(refusal), .. }) => Ok(Asked::Refused(refusal)),
-            Err(Problem { code: Code::NoAnswer, sequence: Some(sequence), .. }) => Ok(Asked::NoAnswer { sequence }),
+            Err(Problem { code: Code::Refused, refusal: Some(refusal), .. }) => Ok(QuestionOutcome::Refused(refusal)),
+            Err(Problem { code: Code::NoAnswer, sequence: Some(sequence), .. }) => {
+                Ok(QuestionOutcome::NoAnswer { sequence })
+            }
             Err(problem) if problem.position.is_some() => Err(with_position(&question.question, problem)),
             Err(problem) => Err(self.failure(problem, &call)),
         }
@@ -119,34 +121,33 @@ impl Datasets for Client {
         let state = variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let home = || variable("HOME").map(|home| PathBuf::from(home).join(".local/state"));
         let folder = state.or_else(home).unwrap_or_else(std::env::temp_dir).join("taximeter");
-        make_private(&folder)
-            .map_err(|error| Failure::Other(format!("the folder {} cannot be made: {error}", folder.display())))?;
+        create_private(&folder)
+            .map_err(|error| Failure::Other(format!("the folder {} cannot be created: {error}", folder.display())))?;
         Ok(folder.join("history.txt"))
     }
 }
 
-impl Client {
-    /// Sends a file before it is registered, with progress. Returns what names it.
+impl Remote {
+    /// Uploads a file before it is registered, and shows the progress. Returns the id of the upload.
     fn upload_file(&self, path: &Path) -> Result<String, Failure> {
-        let unreadable =
-            |error: std::io::Error| Failure::Usage(format!("the file {} cannot be read: {error}", path.display()));
+        let unreadable = |error: std::io::Error| usage(format!("the file {} cannot be read: {error}", path.display()));
         let file = File::open(path).map_err(unreadable)?;
         let bytes = file.metadata().map_err(unreadable)?.len();
         let progress = Progress::new("uploading");
-        let mut watched = Watched::new(file, |read| progress.share(read as f64 / bytes.max(1) as f64));
+        let mut watched = CountingReader::new(file, |read| progress.share(read as f64 / bytes.max(1) as f64));
         let answer = self.upload("/v1/uploads", "text/csv", &mut watched)?;
         let Upload { upload, .. } = self.parse(&answer.into_text())?;
         Ok(upload)
     }
 }
 
-/// The rules of an account, as they are asked for.
+/// The requests for the rules of an account.
 fn requests(rules: &Rules) -> (Option<FilterRequest>, Option<OdometerRequest>) {
     (rules.filter.as_ref().map(FilterRequest::from), Some(OdometerRequest::from(&rules.odometer)))
 }
 
-/// Where an answer is from, as its header says.
-fn origin(answer: &Answer) -> Origin {
+/// The origin of an answer, from its header.
+fn origin(answer: &HttpAnswer) -> Origin {
     match answer.header("taximeter-answer") {
         Some("replayed") => Origin::Replayed,
         Some("reused") => Origin::Reused,
@@ -154,8 +155,8 @@ fn origin(answer: &Answer) -> Origin {
     }
 }
 
-/// Makes a folder that others may not look into.
-fn make_private(folder: &Path) -> std::io::Result<()> {
+/// Creates a folder that other users cannot read.
+fn create_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
