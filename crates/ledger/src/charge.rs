@@ -298,8 +298,8 @@ impl Refusal {
         self.fits_on(|_| true)
     }
 
-    /// The same of those accounts alone that somebody may see: it tells nothing about the others. Nothing if none of them has a
-    /// filter.
+    /// The largest costs that fit on the accounts that may be seen. They tell nothing about the others. Nothing if none of them
+    /// has a filter.
     pub fn fits_on(&self, sees: impl Fn(&AccountName) -> bool) -> Option<Vec<Cost>> {
         if self.is_not_open_on(&sees) {
             return None;
