@@ -7,12 +7,12 @@ use serde::Serialize;
 use taximeter_accounting::Rounding;
 use taximeter_gate::{NoiseKind, Origin, Price};
 use taximeter_ledger::{AccountName, Key, Who};
-use taximeter_service::{Code, Explanation, QuestionRequest, Role, TokenDocument};
+use taximeter_service::{Code, Explanation, QuestionOutcome, QuestionRequest, Role, TokenDocument};
 
 use super::{GateArgs, explain, prompt, render};
 use crate::args::flag;
 use crate::ledger::charge::print_refusal;
-use crate::office::{Asked, Office};
+use crate::office::Office;
 use crate::output::{Failure, NO_ANSWER, REFUSED, print_document, print_json, print_line, tell};
 
 /// Ask a dataset a question in SQL; without one, open a prompt
@@ -109,7 +109,7 @@ impl Asker {
         QuestionRequest {
             dataset: self.dataset.clone(),
             question: question.to_string(),
-            price: price.into(),
+            price,
             clamp: self.clamp,
             account: self.account.clone(),
             reuse: self.reuse,
@@ -137,7 +137,7 @@ impl Ask {
         if self.explain {
             return print_explanation(&office.explain(&request)?, json);
         }
-        print_asked(office.ask(&request, asker.by.as_ref(), &key)?, &key, json)
+        print_outcome(office.ask(&request, asker.by.as_ref(), &key)?, &key, json)
     }
 
     /// Who pays: an analyst of the dataset, if it has any. Otherwise who asks is a note, but for a server, which knows who asks.
@@ -178,9 +178,9 @@ fn analyst(office: &dyn Office, dataset: &AccountName, who: &Who) -> Result<Opti
 }
 
 /// Prints what came of a question.
-pub fn print_asked(asked: Asked, key: &Key, json: bool) -> Result<ExitCode, Failure> {
-    match asked {
-        Asked::Answered { document, origin } => {
+pub fn print_outcome(outcome: QuestionOutcome, key: &Key, json: bool) -> Result<ExitCode, Failure> {
+    match outcome {
+        QuestionOutcome::Answered { document, origin } => {
             tell_about(origin);
             let printed = if json { print_document(&document) } else { print_line(&render::answer(&document)?) };
             printed.map_err(|failure| match failure {
@@ -190,8 +190,8 @@ pub fn print_asked(asked: Asked, key: &Key, json: bool) -> Result<ExitCode, Fail
             })?;
             Ok(ExitCode::SUCCESS)
         }
-        Asked::Refused(refused) => print_refusal(&refused, json),
-        Asked::NoAnswer { sequence } => {
+        QuestionOutcome::Refused(refused) => print_refusal(&refused, json),
+        QuestionOutcome::NoAnswer { sequence } => {
             let code = Code::NoAnswer.name();
             if json {
                 print_json(&NoAnswerJson { outcome: code, code, key: key.as_str(), sequence })?;

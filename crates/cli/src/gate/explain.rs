@@ -1,7 +1,8 @@
 //! What would come of a question, for people.
 
+use taximeter_gate::ExpectedAverage;
 use taximeter_ledger::AccountName;
-use taximeter_service::{ExpectedAverageDocument, Explanation};
+use taximeter_service::{Explanation, about_average};
 
 use super::render;
 use crate::ledger::receipt::what_fits;
@@ -26,8 +27,8 @@ pub fn text(explanation: &Explanation) -> String {
             lines.add("fits", what_fits(&[explanation.cost], explanation.fits.as_deref(), explanation.not_open, true));
         }
     }
-    let kind = |average: &ExpectedAverageDocument| if average.has_too_few_rows() { "warning" } else { "note" };
-    let needs = explanation.averages.iter().map(|average| format!("\n\n{}: {average}", kind(average)));
+    let kind = |average: &ExpectedAverage| if average.has_too_few_rows() { "warning" } else { "note" };
+    let needs = explanation.averages.iter().map(|average| format!("\n\n{}: {}", kind(average), about_average(average)));
     let needs: String = needs.collect();
     format!("{lines}\n\n{}{needs}", parts(explanation))
 }

@@ -9,14 +9,15 @@ use rustyline::{DefaultEditor, history::History};
 use taximeter_accounting::Rounding;
 use taximeter_gate::{NoiseKind, Number, Price};
 use taximeter_ledger::Key;
+use taximeter_service::QuestionOutcome;
 
-use super::ask::{Asker, print_asked, print_explanation, tell_about};
+use super::ask::{Asker, print_explanation, print_outcome, tell_about};
 use super::dataset::column_table;
 use super::lines::{PromptInput, QuestionLines, read_line};
 use super::render;
 use crate::args::flag;
 use crate::ledger::show::account_lines;
-use crate::office::{Asked, Office};
+use crate::office::Office;
 use crate::output::{Failure, INTEGRITY_BROKEN, print_json, print_line, tell};
 
 const HELP: &str = "\
@@ -163,12 +164,12 @@ impl Session<'_> {
     fn ask(&self, question: &str) -> Result<ExitCode, Failure> {
         let (request, key) = (self.asker.request(question, self.price()?), Key::generate()?);
         match self.office.ask(&request, self.asker.by.as_ref(), &key)? {
-            Asked::Answered { document, origin } if !self.json => {
+            QuestionOutcome::Answered { document, origin } if !self.json => {
                 tell_about(origin);
                 print_line(&render::short_answer(&document)?)?;
                 Ok(ExitCode::SUCCESS)
             }
-            asked => print_asked(asked, &key, self.json),
+            asked => print_outcome(asked, &key, self.json),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Answers for people. They are read from the stored document, so that a repeated one looks the same.
 
-use serde_json::{Number as Decimal, Value as Json};
-use taximeter_gate::{AnswerDocument, Estimate, Origin, PayingAccount};
-use taximeter_service::{Computed, Problem};
+use serde_json::Number as Decimal;
+use taximeter_gate::{AnswerDocument, Cell, Estimate, Origin, PayingAccount, Value};
+use taximeter_service::Problem;
 
 use crate::ledger::show::{self, Lines};
 use crate::output::{Failure, show_number};
@@ -10,14 +10,14 @@ use crate::table::Table;
 
 /// An answer: the table, and what stands behind it.
 pub fn answer(document: &str) -> Result<String, Failure> {
-    let answer = parse(document)?;
-    Ok(format!("{}\n\n{}\n\n{}", table(&answer)?, behind(&answer), accounts(&answer.accounts)))
+    let answer = AnswerDocument::read(document)?;
+    Ok(format!("{}\n\n{}\n\n{}", table(&answer), behind(&answer), accounts(&answer.accounts)))
 }
 
 /// An answer in few words: the table, and a line with the meter.
 pub fn short_answer(document: &str) -> Result<String, Failure> {
-    let answer = parse(document)?;
-    Ok(format!("{}\n{}", table(&answer)?, meter(&answer)))
+    let answer = AnswerDocument::read(document)?;
+    Ok(format!("{}\n{}", table(&answer), meter(&answer)))
 }
 
 /// What to say about an answer that was not made just now.
@@ -49,41 +49,32 @@ pub fn with_position(question: &str, problem: Problem) -> Failure {
     Failure::Question { message, line: before.matches('\n').count() as u64 }
 }
 
-fn parse(document: &str) -> Result<AnswerDocument, Failure> {
-    serde_json::from_str(document).map_err(broken)
-}
-
-fn broken(error: serde_json::Error) -> Failure {
-    Failure::Integrity(format!("a stored answer cannot be read: {error}"))
-}
-
-fn table(answer: &AnswerDocument) -> Result<Table, Failure> {
+fn table(answer: &AnswerDocument) -> Table {
     let mut headings = Vec::new();
     let mut columns = Vec::new();
     for (at, column) in answer.columns.iter().enumerate() {
-        let cells = answer.rows.iter().map(|row| row.get(at).unwrap_or(&Json::Null));
+        let cells = answer.rows.iter().filter_map(|row| row.get(at));
         if column.aggregate.is_none() {
             headings.push(column.name.clone());
-            columns.push(cells.map(text).collect());
+            columns.push(cells.map(group).collect());
             continue;
         }
         headings.extend([format!(">{}", column.name), ">95% interval".to_string()]);
-        let estimates = cells.map(|cell| serde_json::from_value(cell.clone()).map_err(broken));
-        columns.extend(estimate_columns(&estimates.collect::<Result<Vec<Estimate>, Failure>>()?));
+        columns.extend(estimate_columns(&cells.filter_map(Cell::estimate).collect::<Vec<_>>()));
     }
     let mut table = Table::new(&headings);
     for at in 0..answer.rows.len() {
-        table.row(columns.iter().map(|column| column[at].clone()));
+        table.row(columns.iter().map(|column| column.get(at).cloned().unwrap_or_default()));
     }
-    Ok(table)
+    table
 }
 
 /// The numbers of a column, and their intervals, with the points below each other.
-fn estimate_columns(estimates: &[Estimate]) -> [Vec<String>; 2] {
+fn estimate_columns(estimates: &[&Estimate]) -> [Vec<String>; 2] {
     let numbers = estimates.iter().flat_map(|estimate| estimate.value.iter().chain(estimate.interval.iter().flatten()));
     let most = numbers.map(places).max().unwrap_or(0);
-    let value = |estimate: &Estimate| estimate.value.as_ref().map_or("–".to_string(), |value| padded(value, most));
-    let interval = |estimate: &Estimate| match &estimate.interval {
+    let value = |estimate: &&Estimate| estimate.value.as_ref().map_or("–".to_string(), |value| padded(value, most));
+    let interval = |estimate: &&Estimate| match &estimate.interval {
         Some([low, high]) => format!("{} to {}", padded(low, most), padded(high, most)),
         None => too_few(estimate),
     };
@@ -124,12 +115,12 @@ pub fn scale(value: f64) -> String {
     grouped(if shown.contains('.') { shown.trim_end_matches('0').trim_end_matches('.') } else { &shown })
 }
 
-/// A value without quotes, whole numbers with their thousands apart.
-fn text(value: &Json) -> String {
-    match value {
-        Json::String(text) => text.clone(),
-        Json::Number(number) => grouped(number.as_str()),
-        other => other.to_string(),
+/// The value of a group without quotes, whole numbers with their thousands apart.
+fn group(cell: &Cell) -> String {
+    match cell {
+        Cell::Group(Value::Text(text)) => text.clone(),
+        Cell::Group(value) => grouped(&value.json().to_string()),
+        Cell::Estimate(_) => String::new(),
     }
 }
 
@@ -190,7 +181,7 @@ fn left(account: &PayingAccount) -> String {
 }
 
 fn reading(account: &PayingAccount) -> String {
-    show::reading(account.reading.map(Computed::from), false)
+    show::reading(account.reading, false)
 }
 
 #[cfg(test)]

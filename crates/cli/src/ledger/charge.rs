@@ -5,12 +5,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use taximeter_ledger::Key;
-use taximeter_service::{ChargedOutcome, Refused};
+use taximeter_service::{ChargeOutcome, Committed, Refused};
 
 use crate::ledger::mechanism::Mechanism;
 use crate::ledger::request::RequestArgs;
 use crate::ledger::{LedgerArgs, SignatureArgs, receipt};
-use crate::office::ChargeOutcome;
 use crate::output::{Failure, REFUSED, REPLAYED, print, tell};
 
 /// Charge costs to accounts, before the mechanism runs
@@ -70,22 +69,22 @@ impl ChargeCommand {
         };
         // No one else knows a key that was made here: it is this charge, asked for again after its answer was lost.
         if self.key.is_none() {
-            charged.outcome = ChargedOutcome::Charged;
+            charged.outcome = Committed::Now;
         }
         let text = || receipt::charged(&charged, &request);
         match (&mechanism, charged.outcome) {
             (None, _) => {
                 print(self.ledger.json, &charged, text)?;
             }
-            (Some(_), ChargedOutcome::Replayed) => tell(&format!("{}\n\nthe command was not run", text())),
-            (Some(mechanism), ChargedOutcome::Charged) => {
+            (Some(_), Committed::Before) => tell(&format!("{}\n\nthe command was not run", text())),
+            (Some(mechanism), Committed::Now) => {
                 tell(&text());
                 return mechanism.run(&charged);
             }
         }
         Ok(match charged.outcome {
-            ChargedOutcome::Charged => ExitCode::SUCCESS,
-            ChargedOutcome::Replayed => ExitCode::from(REPLAYED),
+            Committed::Now => ExitCode::SUCCESS,
+            Committed::Before => ExitCode::from(REPLAYED),
         })
     }
 }

@@ -6,13 +6,13 @@ mod local;
 use std::io::Write;
 use std::path::PathBuf;
 
-use taximeter_gate::{Origin, Registration, Rules};
+use taximeter_gate::{Registration, Rules};
 use taximeter_ledger::{AccountName, Key, LedgerId, Position, Who};
 use taximeter_service::{
-    AccountDocument, AccountList, ChargeRequest, Charged, CheckedDataset, CloseRequest, Closed, CreatedToken,
+    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CheckedDataset, CloseRequest, Closed, CreatedToken,
     DatasetDocument, DatasetList, Explanation, FailedQuestionList, HistoryDocument, LedgerDocument, NewAccount,
-    NewAnalystDocument, NewToken, Opened, QuestionRequest, QuoteDocument, Refused, RegisteredDocument, TokenDocument,
-    TokenList, VerifyDocument,
+    NewAnalystDocument, NewToken, Opened, QuestionOutcome, QuestionRequest, QuoteDocument, RegisteredDocument,
+    TokenDocument, TokenList, VerifyDocument,
 };
 
 use crate::output::Failure;
@@ -88,7 +88,7 @@ pub trait Datasets {
     fn own_token(&self) -> Result<Option<TokenDocument>, Failure>;
 
     /// Asks, once for a key.
-    fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<Asked, Failure>;
+    fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<QuestionOutcome, Failure>;
 
     /// What would come of a question.
     fn explain(&self, question: &QuestionRequest) -> Result<Explanation, Failure>;
@@ -107,30 +107,4 @@ pub trait Tokens {
 
     /// Ends a token.
     fn revoke_token(&self, id: &str) -> Result<TokenDocument, Failure>;
-}
-
-/// What came of a charge.
-pub enum ChargeOutcome {
-    /// It is on the ledger, now or since before.
-    Charged(Charged),
-    /// It was refused; nothing was charged.
-    Refused(Refused),
-}
-
-/// What came of a question.
-pub enum Asked {
-    /// It was answered.
-    Answered {
-        /// The stored document, byte for byte.
-        document: String,
-        /// Where it is from.
-        origin: Origin,
-    },
-    /// It was refused; nothing was charged.
-    Refused(Refused),
-    /// It is charged, and there is no answer.
-    NoAnswer {
-        /// The record of the charge.
-        sequence: u64,
-    },
 }

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::StatusCode;
 use taximeter_ledger::{Charge, Error, ErrorKind, Key, Outcome, Refusal};
-use taximeter_service::{ChargeRequest, Charged, ChargedOutcome, Code, Problem, QuoteDocument, Refused, Sight};
+use taximeter_service::{ChargeRequest, Charged, Code, Committed, Problem, QuoteDocument, Refused, Sight};
 
 use crate::access::{Action, Caller, to_the_end};
 use crate::extract::{Body, IdempotencyKey};
@@ -40,8 +40,8 @@ async fn charged(
     let ledger = caller.ledger();
     let outcome = ledger.charge_async(charge).await.map_err(|error| of_key(error, &caller.sight, &key))?;
     let (status, outcome, receipt) = match &outcome {
-        Outcome::Charged(fresh) => (StatusCode::CREATED, ChargedOutcome::Charged, fresh.receipt()),
-        Outcome::Replayed(receipt) => (StatusCode::OK, ChargedOutcome::Replayed, receipt),
+        Outcome::Charged(fresh) => (StatusCode::CREATED, Committed::Now, fresh.receipt()),
+        Outcome::Replayed(receipt) => (StatusCode::OK, Committed::Before, receipt),
         // What fits takes a while to work out.
         Outcome::Refused(refusal) => {
             let refusal = refusal.clone();

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use taximeter_gate::{BadRows, Data, Dataset, Registration};
 use taximeter_ledger::AccountName;
 use taximeter_service::{
-    AccountDocument, CheckedDataset, DatasetDocument, DatasetList, FailedQuestionDocument, FailedQuestionList,
-    NameSchema, NewAnalyst, NewAnalystDocument, NewData, NewDataset, Problem, RegisteredDocument, warning,
+    AccountDocument, CheckedDataset, DatasetDocument, DatasetList, FailedQuestionList, NewAnalyst, NewAnalystDocument,
+    NewData, NewDataset, Problem, RegisteredDocument, warning,
 };
 use utoipa::IntoParams;
 
@@ -44,7 +44,7 @@ pub(crate) async fn list(caller: Caller) -> Result<Json<DatasetList>, Failure> {
 
 /// Show a dataset, as far as it may be seen.
 #[utoipa::path(get, path = "/v1/datasets/{name}", tag = "datasets", security(("token" = [])),
-    params(("name" = NameSchema, Path, example = "people", description = "Its name, with slashes as %2F")),
+    params(("name" = AccountName, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset", body = DatasetDocument), responses::Dataset))]
 pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<DatasetDocument>, Failure> {
     caller.require(Action::SeeDatasets)?;
@@ -55,7 +55,7 @@ pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<Datase
 
 /// Check that the data are where they were, and what was declared.
 #[utoipa::path(get, path = "/v1/datasets/{name}/check", tag = "datasets", security(("token" = [])),
-    params(("name" = NameSchema, Path, example = "people", description = "Its name, with slashes as %2F")),
+    params(("name" = AccountName, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset, which is as it was registered", body = CheckedDataset),
         responses::Dataset))]
 pub(crate) async fn check(caller: Caller, Name(name): Name) -> Result<Json<CheckedDataset>, Failure> {
@@ -71,7 +71,7 @@ pub(crate) async fn check(caller: Caller, Name(name): Name) -> Result<Json<Check
 
 /// Choose the rows of every unit anew among those that are in the PostgreSQL table now.
 #[utoipa::path(post, path = "/v1/datasets/{name}/refresh", tag = "datasets", security(("token" = [])),
-    params(("name" = NameSchema, Path, example = "people", description = "Its name, with slashes as %2F")),
+    params(("name" = AccountName, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset in its newest version", body = DatasetDocument),
         responses::Dataset))]
 pub(crate) async fn refresh(caller: Caller, Name(name): Name) -> Result<Json<DatasetDocument>, Failure> {
@@ -88,7 +88,7 @@ pub(crate) async fn refresh(caller: Caller, Name(name): Name) -> Result<Json<Dat
 
 /// Add an analyst to a dataset: an account below the dataset's.
 #[utoipa::path(post, path = "/v1/datasets/{name}/analysts", tag = "datasets", security(("token" = [])), request_body = NewAnalyst,
-    params(("name" = NameSchema, Path, example = "people", description = "The dataset's name, with slashes as %2F")),
+    params(("name" = AccountName, Path, example = "people", description = "The dataset's name, with slashes as %2F")),
     responses((status = 201, description = "The account is open", body = NewAnalystDocument), DatasetBody))]
 pub(crate) async fn add_analyst(
     caller: Caller,
@@ -129,7 +129,7 @@ fn registered(caller: &Caller, new: &NewDataset) -> Result<RegisteredDocument, P
         NewData::Upload { id, skip_bad_rows, form } => {
             let bad_rows = if *skip_bad_rows { BadRows::Skip } else { BadRows::Refuse };
             let upload = caller.state.uploads.take(id)?;
-            (Data::Csv { path: upload.path(), form: form.clone().into(), bad_rows }, Some(upload))
+            (Data::Csv { path: upload.path(), form: form.clone(), bad_rows }, Some(upload))
         }
         NewData::Postgres { url, table } => {
             databases::require_listed(&caller.state, url)?;
@@ -144,7 +144,7 @@ fn registered(caller: &Caller, new: &NewDataset) -> Result<RegisteredDocument, P
         new_version: new.new_version,
         reuse: new.reuse.unwrap_or(before.as_ref().is_some_and(|before| before.reuse)),
         timeout: timeout.unwrap_or(before.as_ref().map_or(Registration::TIMEOUT, |before| before.timeout)),
-        min_epsilon: new.min_epsilon.as_ref().map(|least| least.0).or(before.and_then(|before| before.min_epsilon)),
+        min_epsilon: new.min_epsilon.or(before.and_then(|before| before.min_epsilon)),
     };
     // Where an upload is kept is not told: its owner knows it by another name.
     let registered = caller.gate().register(&registration, &mut |_, _| {}).map_err(|error| match &upload {
@@ -181,5 +181,5 @@ pub(crate) async fn log(
     caller.require(Action::ReadLog)?;
     let limit = super::at_most(limit)?;
     let failures = caller.blocking(move |caller| Ok(caller.gate().catalog().failures(limit)?)).await?;
-    Ok(Json(FailedQuestionList(failures.into_iter().map(FailedQuestionDocument::from).collect())))
+    Ok(Json(FailedQuestionList(failures)))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use taximeter_gate::{Answer, ErrorKind, Origin, Outcome, Prepared, Request};
+use taximeter_gate::{Answer, ErrorKind, GateOutcome, Origin, Prepared, Request};
 use taximeter_ledger::{AccountName, Key};
 use taximeter_service::{AnswerDocument, Code, Explanation, Problem, QuestionRequest, Role};
 
@@ -73,9 +73,9 @@ pub(crate) async fn answered(caller: Caller, key: Key, request: QuestionRequest)
 fn answer(caller: &Caller, request: &Request) -> Result<(String, Origin), Problem> {
     let sight = &caller.sight;
     match caller.gate().ask(request) {
-        Ok(Outcome::Answered(Answer { document, origin })) => Ok((AnswerDocument::seen(document, sight)?, origin)),
-        Ok(Outcome::Refused(refusal)) => Err(refused(&refusal, sight)),
-        Ok(Outcome::NoAnswer(receipt)) => Err(no_answer(request, receipt.sequence())),
+        Ok(GateOutcome::Answered(Answer { document, origin })) => Ok((AnswerDocument::seen(document, sight)?, origin)),
+        Ok(GateOutcome::Refused(refusal)) => Err(refused(&refusal, sight)),
+        Ok(GateOutcome::NoAnswer(receipt)) => Err(no_answer(request, receipt.sequence())),
         Err(error) => Err(match error.kind() {
             ErrorKind::Ledger(error) => of_key(error.clone(), sight, &request.key),
             // Where the data are, and what is wrong with them, is for owners.
@@ -127,7 +127,7 @@ fn gate_request(caller: &Caller, request: QuestionRequest, key: Key) -> Result<R
     Ok(Request {
         dataset,
         question,
-        price: price.price()?,
+        price,
         clamp,
         account,
         by: Some(caller.signature(None)?),

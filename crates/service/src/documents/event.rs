@@ -1,11 +1,8 @@
 //! Events: what changed, at most once a second.
 
 use serde::{Deserialize, Serialize};
-use taximeter_ledger::{Account, AccountName, RefusedCharge, Standing};
+use taximeter_ledger::{Account, AccountName, Computed, RefusedCharge, Sight, Standing};
 use utoipa::ToSchema;
-
-use crate::documents::number::Computed;
-use crate::documents::sight::Sight;
 
 /// What changed since the event before, as far as it may be seen: accounts as they are now, and charges that were refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -1,7 +1,7 @@
 //! What came of a registration, in words.
 
-use taximeter_gate::PrivacyUnit;
-use taximeter_service::{BadRowDocument, ImportedDocument, RegisteredDocument};
+use taximeter_gate::{BadRow, ImportedRows, PrivacyUnit};
+use taximeter_service::RegisteredDocument;
 
 use super::show::{LIVE, column_table};
 use crate::ledger::show::{Lines, fixed_lines, number};
@@ -38,8 +38,8 @@ pub fn tell_about(registered: &RegisteredDocument, is_from_a_file: bool) {
     }
 }
 
-fn tell_about_rows(imported: &ImportedDocument) {
-    for BadRowDocument { line, why } in &imported.first_bad_rows {
+fn tell_about_rows(imported: &ImportedRows) {
+    for BadRow { line, why, .. } in &imported.first_bad_rows {
         tell(&format!("line {line}: {why}"));
     }
     if imported.bad_rows > 0 {
@@ -71,8 +71,8 @@ pub fn text(registered: &RegisteredDocument) -> Result<String, Failure> {
 }
 
 /// What came of the rows.
-fn rows(imported: &ImportedDocument, unit: &PrivacyUnit) -> String {
-    let ImportedDocument { rows, kept, without_unit, bad_rows, .. } = imported;
+fn rows(imported: &ImportedRows, unit: &PrivacyUnit) -> String {
+    let ImportedRows { rows, kept, without_unit, bad_rows, .. } = imported;
     if *unit == PrivacyUnit::Row && *bad_rows == 0 {
         return thousands(*rows);
     }

@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use taximeter_ledger::{AccountName, Key, LedgerId, Position};
 use taximeter_service::{
-    AccountDocument, AccountList, ChargeRequest, CloseRequest, Closed, Code, HistoryDocument, LedgerDocument,
-    NewAccount, Opened, PositionDocument, Problem, QuoteDocument, VerifyDocument, VerifyState,
+    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CloseRequest, Closed, Code, HistoryDocument,
+    LedgerDocument, NewAccount, Opened, Problem, QuoteDocument, VerifyDocument, VerifyState,
 };
 
 use super::exchange::Call;
 use super::{Client, part};
-use crate::office::{Accounts, ChargeOutcome};
+use crate::office::Accounts;
 use crate::output::Failure;
 
 /// The most records that a server gives at once.
@@ -112,9 +112,8 @@ impl Accounts for Client {
             progress(count as f64 / records.max(1) as f64);
         }
         out.flush()?;
-        let End { end: PositionDocument { sequence, hash } } =
-            serde_json::from_slice(&last).map_err(|_| Failure::Other(format!("{CUT_OFF}; try again")))?;
-        Ok((ledger, Position { sequence, hash }))
+        let End { end } = serde_json::from_slice(&last).map_err(|_| Failure::Other(format!("{CUT_OFF}; try again")))?;
+        Ok((ledger, end))
     }
 }
 
@@ -124,5 +123,5 @@ const CUT_OFF: &str = "the export was cut off, and what was written of it is not
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct End {
-    end: PositionDocument,
+    end: Position,
 }

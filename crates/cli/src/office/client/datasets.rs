@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use taximeter_gate::{BadRows, Data, Origin, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
-    AmountDocument, CheckedDataset, Code, DatasetDocument, DatasetList, Explanation, FailedQuestionList, FilterRequest,
-    NewAnalyst, NewAnalystDocument, NewData, NewDataset, OdometerRequest, Problem, QuestionRequest, RegisteredDocument,
-    Role, SchemaDocument, TokenDocument, Upload, WhoAmI,
+    CheckedDataset, Code, DatasetDocument, DatasetList, Explanation, FailedQuestionList, FilterRequest, NewAnalyst,
+    NewAnalystDocument, NewData, NewDataset, OdometerRequest, Problem, QuestionOutcome, QuestionRequest,
+    RegisteredDocument, Role, SchemaDocument, TokenDocument, Upload, WhoAmI,
 };
 
 use super::exchange::{Answer, Call};
 use super::{Client, part};
 use crate::gate::render::with_position;
 use crate::ledger::variable;
-use crate::office::{Asked, Datasets};
+use crate::office::Datasets;
 use crate::output::Failure;
 use crate::progress::{Progress, Watched};
 
@@ -51,7 +51,7 @@ impl Datasets for Client {
                 Data::Csv { path, form, bad_rows } => NewData::Upload {
                     id: self.upload_file(path)?,
                     skip_bad_rows: *bad_rows == BadRows::Skip,
-                    form: form.clone().into(),
+                    form: form.clone(),
                 },
                 Data::Postgres { url, table } => NewData::Postgres { url: url.clone(), table: table.clone() },
             },
@@ -61,7 +61,7 @@ impl Datasets for Client {
             new_version: registration.new_version,
             reuse: Some(registration.reuse),
             timeout_seconds: Some(registration.timeout.as_secs_f64()),
-            min_epsilon: registration.min_epsilon.map(AmountDocument),
+            min_epsilon: registration.min_epsilon,
         };
         // An upload is gone after it was named once.
         self.document(&Call::post("/v1/datasets", &dataset)?.long().single())
@@ -92,17 +92,19 @@ impl Datasets for Client {
         Ok(Some(token))
     }
 
-    fn ask(&self, question: &QuestionRequest, _by: Option<&Who>, key: &Key) -> Result<Asked, Failure> {
+    fn ask(&self, question: &QuestionRequest, _by: Option<&Who>, key: &Key) -> Result<QuestionOutcome, Failure> {
         let call = Call::post("/v1/questions", question)?.under(key)?.long();
         match self.answered(&call)? {
             Ok(answer) => {
                 let (origin, document) = (origin(&answer), answer.into_text());
                 // It is printed as it is, so it must be what it says.
                 self.parse::<serde::de::IgnoredAny>(&document)?;
-                Ok(Asked::Answered { origin, document })
+                Ok(QuestionOutcome::Answered { origin, document })
             }
-            Err(Problem { code: Code::Refused, refusal: Some(refusal), .. }) => Ok(Asked::Refused(refusal)),
-            Err(Problem { code: Code::NoAnswer, sequence: Some(sequence), .. }) => Ok(Asked::NoAnswer { sequence }),
+            Err(Problem { code: Code::Refused, refusal: Some(refusal), .. }) => Ok(QuestionOutcome::Refused(refusal)),
+            Err(Problem { code: Code::NoAnswer, sequence: Some(sequence), .. }) => {
+                Ok(QuestionOutcome::NoAnswer { sequence })
+            }
             Err(problem) if problem.position.is_some() => Err(with_position(&question.question, problem)),
             Err(problem) => Err(self.failure(problem, &call)),
         }

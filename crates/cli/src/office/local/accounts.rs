@@ -2,15 +2,14 @@
 
 use std::io::Write;
 
-use taximeter_ledger::{AccountName, Error, ErrorKind, Key, Ledger, LedgerId, Outcome, Position, verify};
+use taximeter_ledger::{AccountName, Error, ErrorKind, Key, Ledger, LedgerId, Position, verify};
 use taximeter_service::{
-    AccountDocument, AccountList, ChargeRequest, Charged, ChargedOutcome, CloseRequest, Closed, HistoryDocument,
-    LedgerDocument, NewAccount, Opened, QuoteDocument, Refused, Sight, VerifyDocument, WitnessDocument, blocked_by,
-    warning,
+    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CloseRequest, Closed, HistoryDocument, LedgerDocument,
+    NewAccount, Opened, QuoteDocument, Sight, VerifyDocument, WitnessDocument, blocked_by, warning,
 };
 
 use super::Local;
-use crate::office::{Accounts, ChargeOutcome};
+use crate::office::Accounts;
 use crate::output::Failure;
 
 impl Accounts for Local {
@@ -56,12 +55,8 @@ impl Accounts for Local {
             true => Failure::Other(format!("{error}: --key {key}")),
             false => error.into(),
         };
-        let (outcome, receipt) = match ledger.charge(charge).map_err(with_key)? {
-            Outcome::Charged(fresh) => (ChargedOutcome::Charged, fresh.into_receipt()),
-            Outcome::Replayed(receipt) => (ChargedOutcome::Replayed, receipt),
-            Outcome::Refused(refusal) => return Ok(ChargeOutcome::Refused(Refused::new(&refusal, &Sight::All))),
-        };
-        Ok(ChargeOutcome::Charged(Charged::new(outcome, key.as_str(), &receipt, &ledger, &Sight::All)?))
+        let outcome = ledger.charge(charge).map_err(with_key)?;
+        Ok(ChargeOutcome::new(&outcome, key.as_str(), &ledger, &Sight::All)?)
     }
 
     fn quote(&self, request: &ChargeRequest) -> Result<QuoteDocument, Failure> {

@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use taximeter_gate::{Catalog, Dataset, Outcome, Prepared, Registered, Registration, Request, Rules};
+use taximeter_gate::{Catalog, Dataset, Prepared, Registered, Registration, Request, Rules};
 use taximeter_ledger::{Account, AccountName, Key, Who};
 use taximeter_service::{
     AccountDocument, CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument,
-    Problem, QuestionRequest, Refused, RegisteredDocument, Sight, TokenDocument, warning,
+    QuestionOutcome, QuestionRequest, RegisteredDocument, Sight, TokenDocument, warning,
 };
 
 use super::Local;
 use super::accounts::share;
 use crate::gate::render::with_position;
-use crate::office::{Asked, Datasets};
+use crate::office::Datasets;
 use crate::output::{Failure, tell};
 use crate::progress::Progress;
 
@@ -47,7 +47,7 @@ impl Datasets for Local {
 
     fn log(&self, most: u32) -> Result<FailedQuestionList, Failure> {
         let (catalog, _) = self.look()?;
-        Ok(FailedQuestionList(catalog.failures(most)?.into_iter().map(Into::into).collect()))
+        Ok(FailedQuestionList(catalog.failures(most)?))
     }
 
     fn register(&self, registration: &Registration) -> Result<RegisteredDocument, Failure> {
@@ -79,23 +79,19 @@ impl Datasets for Local {
         Ok(None)
     }
 
-    fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<Asked, Failure> {
+    fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<QuestionOutcome, Failure> {
         let gate = self.gate()?;
-        let outcome = gate.ask(&request(question, by, key)?).map_err(|error| match error.is_unknown_outcome() {
+        let outcome = gate.ask(&request(question, by, key)).map_err(|error| match error.is_unknown_outcome() {
             // Whoever does not know what came of a charge needs its key to find out.
             true => Failure::Other(format!("{error}: --key {key}")),
             false => with_position(&question.question, error.into()),
         })?;
-        Ok(match outcome {
-            Outcome::Answered(answer) => Asked::Answered { document: answer.document, origin: answer.origin },
-            Outcome::Refused(refusal) => Asked::Refused(Refused::new(&refusal, &Sight::All)),
-            Outcome::NoAnswer(receipt) => Asked::NoAnswer { sequence: receipt.sequence() },
-        })
+        Ok(QuestionOutcome::new(outcome, &Sight::All)?)
     }
 
     fn explain(&self, question: &QuestionRequest) -> Result<Explanation, Failure> {
         let (catalog, reader) = self.look()?;
-        let prepared = Prepared::new(&catalog, &request(question, None, &Key::generate()?)?)
+        let prepared = Prepared::new(&catalog, &request(question, None, &Key::generate()?))
             .map_err(|error| with_position(&question.question, error.into()))?;
         let quote = reader.quote(prepared.charge())?;
         Ok(Explanation::new(&prepared, quote, &Sight::All))
@@ -106,10 +102,10 @@ impl Datasets for Local {
     }
 }
 
-fn request(question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<Request, Problem> {
+fn request(question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Request {
     let QuestionRequest { dataset, question, price, clamp, account, reuse } = question.clone();
-    let (price, by, principal, key) = (price.price()?, by.cloned(), None, key.clone());
-    Ok(Request { dataset, question, price, clamp, account, by, principal, key, reuse })
+    let (by, principal, key) = (by.cloned(), None, key.clone());
+    Request { dataset, question, price, clamp, account, by, principal, key, reuse }
 }
 
 fn document(catalog: &Catalog, dataset: &Dataset, accounts: &[Account]) -> Result<DatasetDocument, Failure> {

@@ -7,8 +7,9 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use taximeter_ledger::Position;
 use taximeter_service::words::thousands;
-use taximeter_service::{LedgerDocument, PositionDocument, VerifyDocument, VerifyState};
+use taximeter_service::{LedgerDocument, VerifyDocument, VerifyState};
 
 use crate::dashboard::fields::Fields;
 use crate::dashboard::page::Section;
@@ -59,7 +60,7 @@ fn ledger_panel(ledger: &LedgerDocument) -> Markup {
     }
 }
 
-fn record(position: &PositionDocument) -> Markup {
+fn record(position: &Position) -> Markup {
     html! { "record " (thousands(position.sequence)) ", hash " code { (position.hash) } }
 }
 

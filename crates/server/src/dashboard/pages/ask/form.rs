@@ -2,8 +2,9 @@
 
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, CostKind, FilterRule};
+use taximeter_gate::{NoiseKind, Number, Price};
 use taximeter_ledger::{AccountName, Key};
-use taximeter_service::{NoiseName, OfferedAmount, PriceDocument, QuestionRequest};
+use taximeter_service::QuestionRequest;
 
 use super::{Desk, schema};
 use crate::dashboard::fields::Fields;
@@ -44,16 +45,15 @@ pub(super) fn request(fields: &Fields) -> Result<QuestionRequest, Failure> {
     })
 }
 
-fn price(fields: &Fields) -> Result<PriceDocument, Failure> {
+fn price(fields: &Fields) -> Result<Price, Failure> {
     let text = fields.required("amount", "the price, or the error")?;
-    let amount = || Ok::<_, Failure>(OfferedAmount(Amount::parse_exact(text)?));
-    let error = |noise| PriceDocument::Error { width: text.to_string(), noise };
-    Ok(match fields.get("offer") {
-        Some("gaussian") => PriceDocument::Gaussian(amount()?),
-        Some("error") => error(NoiseName::Laplace),
-        Some("error-gaussian") => error(NoiseName::Gaussian),
-        _ => PriceDocument::Epsilon(amount()?),
-    })
+    let error = |noise| Ok::<_, Failure>(Price::Error { width: Number::parse(text)?, noise });
+    match fields.get("offer") {
+        Some("gaussian") => Ok(Price::Gaussian(Amount::parse_exact(text)?)),
+        Some("error") => error(NoiseKind::Laplace),
+        Some("error-gaussian") => error(NoiseKind::Gaussian),
+        _ => Ok(Price::Epsilon(Amount::parse_exact(text)?)),
+    }
 }
 
 /// The rules that take the gate's Gaussian noise.

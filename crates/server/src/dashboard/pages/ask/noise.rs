@@ -1,17 +1,17 @@
 //! The noise on each number, of an answer or before one.
 
 use maud::{Markup, html};
-use taximeter_service::ExplainedPartDocument;
+use taximeter_gate::MeasuredPart;
 use taximeter_service::words::show_cost;
 
 use super::stored::{grouped, scale};
 use crate::dashboard::table::Table;
 
 /// A table of the noise; `within` heads the column of how far it reaches.
-pub(super) fn noise<'a>(within: &str, parts: impl IntoIterator<Item = &'a ExplainedPartDocument>) -> Markup {
+pub(super) fn noise<'a>(within: &str, parts: impl IntoIterator<Item = &'a MeasuredPart>) -> Markup {
     Table::new("Noise", "The noise, in the units of the answer")
         .class("numbers")
-        .row_head("Computed", "wrap", |part: &ExplainedPartDocument| html! { (part.measure) })
+        .row_head("Computed", "wrap", |part: &MeasuredPart| html! { (part.measure) })
         .column(within, "number", |part| html! { strong { (grouped(part.half_width.as_str())) } })
         .column("Noise", "", |part| html! { (part.noise.replace('-', " ")) })
         .column("Scale", "number", |part| html! { (scale(part.scale.0)) })

@@ -14,7 +14,7 @@ use axum::{Json, Router};
 use maud::{Markup, html};
 use taximeter_ledger::{AccountName, Key};
 use taximeter_service::words::show_costs;
-use taximeter_service::{AccountDocument, ChargedOutcome, Code};
+use taximeter_service::{AccountDocument, Code, Committed};
 
 use self::form::Asked;
 pub(super) use self::form::payer;
@@ -156,8 +156,8 @@ async fn charged(visitor: &Visitor, fields: &Fields) -> Result<(String, AccountN
     let (_, Json(charged)) = charges::charge(visitor.caller.clone(), key, Body(request)).await?;
     let record = charged.sequence;
     let notice = match charged.outcome {
-        ChargedOutcome::Charged => format!("Charged {} to {}: record {record}.", show_costs(&costs), named.join(", ")),
-        ChargedOutcome::Replayed => {
+        Committed::Now => format!("Charged {} to {}: record {record}.", show_costs(&costs), named.join(", ")),
+        Committed::Before => {
             format!("This had been charged before, as record {record}; nothing was charged again.")
         }
     };

@@ -4,8 +4,9 @@ use axum::Json;
 use axum::extract::Request;
 use axum::response::Response;
 use maud::{Markup, html};
+use taximeter_gate::CsvForm;
 use taximeter_ledger::AccountName;
-use taximeter_service::{Code, CsvFormDocument, NewData, NewDataset};
+use taximeter_service::{Code, NewData, NewDataset};
 
 use super::dataset::file_fields;
 use super::declare::{budget_fields, declaration_fields, filter, rule_field, schema};
@@ -127,7 +128,7 @@ pub(super) async fn uploaded(state: &State, request: Request) -> Result<(Fields,
 }
 
 /// How the file is written, as far as it is said.
-fn csv_form(fields: &Fields) -> Result<CsvFormDocument, Failure> {
+fn csv_form(fields: &Fields) -> Result<CsvForm, Failure> {
     let delimiter = match fields.get("delimiter") {
         None => None,
         Some("tab") => Some('\t'),
@@ -140,7 +141,7 @@ fn csv_form(fields: &Fields) -> Result<CsvFormDocument, Failure> {
         },
     };
     let missing = fields.get("missing").map(str::to_string).into_iter().collect();
-    Ok(CsvFormDocument { delimiter, encoding: fields.get("encoding").map(str::to_string), missing })
+    Ok(CsvForm { delimiter, encoding: fields.get("encoding").map(str::to_string), missing })
 }
 
 pub(super) async fn register_postgres(visitor: Visitor, fields: Fields) -> Response {
