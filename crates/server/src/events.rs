@@ -13,7 +13,7 @@ use futures_util::Stream;
 use futures_util::stream::unfold;
 use jiff::Timestamp;
 use taximeter_ledger::Ledger;
-use taximeter_service::{AccountEvent, EventDocument, RefusedEvent, Sight};
+use taximeter_service::{AccountEvent, EventDocument, Sight};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::broadcast::{self, Receiver, Sender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -93,7 +93,7 @@ impl Events {
         let document = EventDocument {
             time: Timestamp::now().to_string(),
             accounts: changed.iter().map(AccountEvent::from).collect(),
-            refused: newest[newest.len() - new..].iter().map(RefusedEvent::from).collect(),
+            refused: newest[newest.len() - new..].to_vec(),
         };
         let all = document.seen(&Sight::All).map(|document| message(&document));
         Tick { document, all }

@@ -2,9 +2,9 @@
 
 use taximeter_gate::ExpectedAverage;
 use taximeter_ledger::AccountName;
+use taximeter_service::words::{grouped, show_scale};
 use taximeter_service::{Explanation, about_average};
 
-use super::render;
 use crate::ledger::receipt::what_fits;
 use crate::ledger::show::{self, Lines};
 use crate::table::Table;
@@ -41,12 +41,12 @@ fn parts(explanation: &Explanation) -> Table {
             part.measure.clone(),
             match sensitivity.parse() {
                 // The length of a vector, which may be the root of an integer.
-                Ok(length) if part.noise == "discrete-gaussian" => render::scale(length),
-                _ => render::grouped(sensitivity),
+                Ok(length) if part.noise == "discrete-gaussian" => show_scale(length),
+                _ => grouped(sensitivity),
             },
             part.noise.clone(),
-            render::scale(part.scale.0),
-            render::grouped(part.half_width.as_str()),
+            show_scale(part.scale.0),
+            grouped(part.half_width.as_str()),
             show::costs(&[part.cost]),
         ]);
     }

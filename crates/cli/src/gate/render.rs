@@ -3,9 +3,10 @@
 use serde_json::Number as Decimal;
 use taximeter_gate::{AnswerDocument, Cell, Estimate, Origin, PayingAccount, Value};
 use taximeter_service::Problem;
+use taximeter_service::words::{grouped, show_scale};
 
 use crate::ledger::show::{self, Lines};
-use crate::output::{Failure, show_number};
+use crate::output::Failure;
 use crate::table::Table;
 
 /// An answer: the table, and what stands behind it.
@@ -105,16 +106,6 @@ fn padded(number: &Decimal, most: usize) -> String {
     format!("{}{point}{}", grouped(number.as_str()), "0".repeat(missing))
 }
 
-/// The scale of noise, with six digits.
-pub fn scale(value: f64) -> String {
-    if !(1e-4..1e15).contains(&value) {
-        return show_number(value);
-    }
-    let places = (5.0 - value.log10().floor()).max(0.0) as usize;
-    let shown = format!("{value:.places$}");
-    grouped(if shown.contains('.') { shown.trim_end_matches('0').trim_end_matches('.') } else { &shown })
-}
-
 /// The value of a group without quotes, whole numbers with their thousands apart.
 fn group(cell: &Cell) -> String {
     match cell {
@@ -124,29 +115,11 @@ fn group(cell: &Cell) -> String {
     }
 }
 
-/// A number with its thousands apart.
-pub fn grouped(number: &str) -> String {
-    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
-    let (whole, fraction) =
-        digits.split_once('.').map_or((digits, String::new()), |(whole, rest)| (whole, format!(".{rest}")));
-    if !whole.bytes().all(|byte| byte.is_ascii_digit()) {
-        return number.to_string();
-    }
-    let mut shown = String::new();
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    format!("{sign}{shown}{fraction}")
-}
-
 fn behind(answer: &AnswerDocument) -> Lines {
     let mut lines = Lines::default();
     lines.add("charged", show::costs(&[answer.cost]));
     for part in answer.columns.iter().flat_map(|column| &column.parts) {
-        let (scale, cost) = (scale(part.scale.0), show::costs(&[part.cost]));
+        let (scale, cost) = (show_scale(part.scale.0), show::costs(&[part.cost]));
         lines.add("noise", format!("{}: {} of scale {scale}, paid with {cost}", part.measure, part.noise));
     }
     for step in &answer.post_processing {
@@ -187,26 +160,6 @@ fn reading(account: &PayingAccount) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        for (number, shown) in [("1234567", "1,234,567"), ("-1234.5", "-1,234.5"), ("12", "12"), ("1e30", "1e30")] {
-            assert_eq!(grouped(number), shown);
-        }
-    }
-
-    #[test]
-    fn scales_have_six_digits() {
-        for (value, shown) in [
-            (100.0, "100"),
-            (8571428.571428573, "8,571,429"),
-            (42.857142857142854, "42.8571"),
-            (0.008345274, "0.00834527"),
-            (1e30, "1e30"),
-        ] {
-            assert_eq!(scale(value), shown);
-        }
-    }
 
     #[test]
     fn the_numbers_of_a_column_have_the_same_places() {

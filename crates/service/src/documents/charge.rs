@@ -5,7 +5,7 @@ use serde_with::skip_serializing_none;
 use taximeter_accounting::Cost;
 use taximeter_ledger::{
     Account, AccountName, After, Charge, Computed, Error, Hash, Key, Ledger, LedgerId, Neighbours, Note, Outcome,
-    RawRecord, Reason, Receipt, ReceiptDocument, Refusal, Sight, Unit, Who,
+    RawRecord, Receipt, ReceiptDocument, Refusal, Sight, Unit, Who,
 };
 use utoipa::ToSchema;
 
@@ -214,16 +214,13 @@ impl Refused {
         let after = refusal.halt().into_iter().flat_map(|halt| halt.after());
         let halted: Vec<AccountName> =
             after.map(|after| after.account.clone()).filter(|name| sight.sees(name)).collect();
-        let fits = refusal.fits_on(|name| sight.sees(name));
         let halt = refusal.halt().filter(|_| !halted.is_empty()).map(|halt| ReceiptDocument::new(halt, sight));
-        let not_open = |reason: &Reason| matches!(reason, Reason::NotOpen(_));
         Refused {
             outcome: "refused".to_string(),
             refused: hidden.into_iter().chain(seen).collect(),
             asked: refusal.costs().to_vec(),
-            fits,
-            not_open: !halted.is_empty()
-                || refusal.refused().iter().any(|(name, reason)| sight.sees(name) && not_open(reason)),
+            fits: refusal.fits_on(|name| sight.sees(name)),
+            not_open: refusal.is_not_open_on(|name| sight.sees(name)),
             ledger: halt.as_ref().map(|halt| halt.ledger),
             sequence: halt.as_ref().map(|halt| halt.sequence),
             hash: halt.as_ref().and_then(|halt| halt.hash),

@@ -27,7 +27,7 @@ pub use dataset::{
     CheckedDataset, DatasetDocument, DatasetList, FailedQuestionList, NewAnalyst, NewAnalystDocument, NewData,
     NewDataset, RegisteredDocument, SchemaDocument, Upload, analysts,
 };
-pub use event::{AccountEvent, EventDocument, RefusedEvent};
+pub use event::{AccountEvent, EventDocument};
 pub use history::{HistoryDocument, RecordDocument};
 pub use journal::{DAMAGED_WITNESS, LedgerDocument, VerifyDocument, VerifyState, WitnessDocument};
 pub use problem::{Code, Problem};

@@ -4,13 +4,13 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use taximeter_gate::{AnswerDocument, PayingAccount};
-use taximeter_service::words::show_cost;
+use taximeter_service::words::{show_cost, show_scale};
 use taximeter_service::{Code, Problem};
 
 use super::bars::bars;
 use super::kept::{self, Asked};
 use super::noise::noise;
-use super::stored::{Point, Series, ShownEstimate, groups, scale, series};
+use super::stored::{Point, Series, ShownEstimate, groups, series};
 use crate::dashboard::gauge::gauge;
 use crate::dashboard::page::Section;
 use crate::dashboard::table::Table;
@@ -102,7 +102,7 @@ fn content(asked: &Asked, answer: &AnswerDocument) -> Markup {
 
 /// A share as so many of a hundred.
 fn percent(share: f64) -> String {
-    scale(share * 100.0)
+    show_scale(share * 100.0)
 }
 
 fn dataset_query(answer: &AnswerDocument) -> String {

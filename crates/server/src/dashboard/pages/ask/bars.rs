@@ -1,8 +1,9 @@
 //! Bars with error bars, drawn in percent of the width: they fit a phone and a wide page without a script.
 
 use maud::{Markup, html};
+use taximeter_service::words::{grouped, without_zeros};
 
-use super::stored::{Point, ShownEstimate, grouped, without_zeros};
+use super::stored::{Point, ShownEstimate};
 
 /// The most bars of a chart; the table has all numbers.
 pub(super) const MOST: usize = 40;

@@ -2,7 +2,7 @@
 
 use serde_json::Number as Decimal;
 use taximeter_gate::{AnswerColumn, AnswerDocument, Cell, Estimate, Value};
-use taximeter_service::words::show_number;
+use taximeter_service::words::{grouped, without_zeros};
 
 /// The numbers of one column, one for every group.
 pub(super) struct Series<'a> {
@@ -93,55 +93,12 @@ impl Shown {
 fn half(low: &Shown, high: &Shown) -> String {
     let places = |shown: &Shown| shown.text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
     let places = places(low).max(places(high)) + 1;
-    grouped(&without_zeros(&format!("{:.places$}", (high.nearest - low.nearest) / 2.0)))
-}
-
-/// A number with its thousands apart; other text as it is.
-pub(super) fn grouped(number: &str) -> String {
-    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
-    let (whole, fraction) =
-        digits.split_once('.').map_or((digits, String::new()), |(whole, rest)| (whole, format!(".{rest}")));
-    match whole.parse() {
-        Ok(whole) => format!("{sign}{}{fraction}", taximeter_service::words::thousands(whole)),
-        Err(_) => number.to_string(),
-    }
-}
-
-/// The scale of noise, with six digits.
-pub(super) fn scale(value: f64) -> String {
-    if !(1e-4..1e15).contains(&value) {
-        return show_number(value);
-    }
-    let places = (5.0 - value.log10().floor()).max(0.0) as usize;
-    grouped(&without_zeros(&format!("{value:.places$}")))
-}
-
-/// A number without the zeros at the end of its fraction.
-pub(super) fn without_zeros(number: &str) -> String {
-    match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => number.to_string(),
-    }
+    grouped(without_zeros(&format!("{:.places$}", (high.nearest - low.nearest) / 2.0)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_shown_with_their_thousands_apart() {
-        for (number, shown) in [
-            ("0", "0"),
-            ("-1234567", "-1,234,567"),
-            ("1234.5000", "1,234.5000"),
-            ("-0.25", "-0.25"),
-            ("123456789012345678901234567890", "123456789012345678901234567890"),
-            ("1e300", "1e300"),
-            ("north", "north"),
-        ] {
-            assert_eq!(grouped(number), shown);
-        }
-    }
 
     #[test]
     fn an_answer_is_read_with_its_groups_and_intervals() {

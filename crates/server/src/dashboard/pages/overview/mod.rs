@@ -11,8 +11,8 @@ use axum::routing::get;
 use maud::{Markup, html};
 use serde::Deserialize;
 use taximeter_ledger::RefusedCharge;
+use taximeter_service::Sight;
 use taximeter_service::words::thousands;
-use taximeter_service::{RefusedEvent, Sight};
 
 use self::tree::Tree;
 use crate::access::Action;
@@ -104,7 +104,7 @@ fn nothing_yet(visitor: &Visitor, may_open: bool) -> Markup {
 struct Refusals {
     count: u64,
     since: &'static str,
-    newest: Vec<RefusedEvent>,
+    newest: Vec<RefusedCharge>,
 }
 
 impl Refusals {
@@ -112,12 +112,12 @@ impl Refusals {
     fn seen(visitor: &Visitor) -> Refusals {
         let (count, newest) = visitor.caller.ledger().refusals();
         let sight = &visitor.caller.sight;
-        let own: Vec<&RefusedCharge> = newest.iter().rev().filter(|refused| sight.owns(&refused.account)).collect();
+        let own: Vec<RefusedCharge> = newest.into_iter().rev().filter(|refused| sight.owns(&refused.account)).collect();
         let (count, since) = match sight {
             Sight::All => (count, "since the server started"),
             Sight::Own { .. } => (own.len() as u64, "lately"),
         };
-        Refusals { count, since, newest: own.into_iter().take(REFUSALS).map(RefusedEvent::from).collect() }
+        Refusals { count, since, newest: own.into_iter().take(REFUSALS).collect() }
     }
 
     fn panel(&self) -> Markup {
@@ -135,10 +135,10 @@ impl Refusals {
 
     fn table(&self) -> Markup {
         Table::new("Recent refusals", "Charges that were refused, newest first")
-            .column("Time", "whole", |refused: &RefusedEvent| time(&refused.time))
+            .column("Time", "whole", |refused: &RefusedCharge| time(&refused.time.to_string()))
             .column("Account that refused", "whole", |refused| account_link(&refused.account))
             .column("Why", "wrap", |refused| html! { (refused.reason) })
-            .column("Who asked", "wrap", |refused| html! { (refused.by.as_deref().unwrap_or("–")) })
+            .column("Who asked", "wrap", |refused| html! { (refused.by.as_ref().map_or("–", |by| by.as_str())) })
             .rows(&self.newest)
     }
 }
