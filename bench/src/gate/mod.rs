@@ -11,7 +11,7 @@ use clap::Args;
 use serde::Serialize;
 use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_gate::{
-    Data, Declaration, Gate, Outcome, Price, PrivacyUnit, Registration, Request, Rules, folder_beside,
+    Data, Declaration, Gate, GateOutcome, Price, PrivacyUnit, Registration, Request, Rules, folder_beside,
 };
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use taximeter_testing::PrivatePostgres;
@@ -185,7 +185,7 @@ impl GateBench {
             for _ in 0..self.turns {
                 let request = Request::new(&name, &question.replace('_', &format!("\"{dataset}\"")), price)?;
                 let started = Instant::now();
-                let Outcome::Answered(answer) = gate.ask(&request)? else {
+                let GateOutcome::Answered(answer) = gate.ask(&request)? else {
                     return Err(format!("{question} was not answered").into());
                 };
                 fastest[0] = fastest[0].min(started.elapsed().as_secs_f64());

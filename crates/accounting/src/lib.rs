@@ -9,6 +9,8 @@ mod filter;
 mod lemma;
 mod numeric;
 mod odometer;
+#[cfg(feature = "openapi")]
+mod openapi;
 mod parameter;
 mod price;
 pub mod reference;

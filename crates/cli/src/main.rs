@@ -24,7 +24,6 @@ mod token;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-
 use output::{Failure, tell};
 
 /// Privacy odometers and filters: a budget for people who choose the next question after seeing the last answer.

@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use dashu::integer::IBig;
-use serde_json::{Number as Decimal, Value as Json};
+use serde_json::Number as Decimal;
 use taximeter_accounting::Cost;
 use taximeter_ledger::Computed;
 
-use crate::document::{AnswerColumn, Estimate, ExpectedAverage, MeasuredPart};
+use crate::document::{AnswerColumn, Cell, Estimate, ExpectedAverage, MeasuredPart};
 use crate::engine::ExactRow;
 use crate::number::Number;
 use crate::plan::{MISS, Part, Plan};
@@ -21,12 +21,6 @@ pub(crate) struct Noisy {
     pub(crate) rows: Vec<Vec<Cell>>,
     /// What was done to the noisy numbers afterwards, in words.
     pub(crate) post_processing: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cell {
-    Group(Value),
-    Estimate(Estimate),
 }
 
 impl Noisy {
@@ -201,13 +195,6 @@ impl Cell {
         };
         if descending { ordering.reverse() } else { ordering }
     }
-
-    pub(crate) fn json(&self) -> Json {
-        match self {
-            Cell::Group(value) => value.json(),
-            Cell::Estimate(estimate) => serde_json::json!(estimate),
-        }
-    }
 }
 
 /// The columns of an answer.
@@ -240,7 +227,8 @@ pub(crate) fn averages(question: &Question, plan: &Plan, schema: &Schema) -> Vec
         let (bounds, [sum, count]) = (schema.columns[at].bounds?, column.parts.as_slice()) else { return None };
         let (low, high) = (bounds.low(), bounds.high());
         let rows = nearest(&count.half_width) + 2.0 * nearest(&sum.half_width) / (high.to_f64() - low.to_f64());
-        Some(ExpectedAverage { column: column.name, low, high, needed_rows: rows.ceil() as u64 })
+        let needed_rows = rows.ceil() as u64;
+        Some(ExpectedAverage { column: column.name, bounds: [low, high], needed_rows, expected_rows: None })
     });
     expected.collect()
 }

@@ -1,7 +1,10 @@
 //! What an owner writes about a dataset before its data are seen: a schema in which types may be left out.
 
+use std::fmt;
+
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value as Json;
 use taximeter_ledger::{Neighbours, Privacy};
 
 use crate::error::Error;
@@ -35,27 +38,32 @@ pub struct Declaration {
 }
 
 /// What is declared about a column.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DeclaredColumn {
     /// Its name.
-    #[serde(skip)]
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schema(required))]
     pub name: String,
     /// Its type; found in the data if it is left out.
-    #[serde(rename = "type")]
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<ColumnType>,
-    /// The lowest and the highest value.
-    #[serde(default, deserialize_with = "two_numbers")]
-    pub bounds: Option<(Number, Number)>,
-    /// The grid that values are put on.
+    /// The bounds that its values are clamped to.
+    #[serde(default, deserialize_with = "two_numbers", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<Number>>, min_items = 2, max_items = 2))]
+    pub bounds: Option<[Number; 2]>,
+    /// The grid that its values are put on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub grid: Option<Number>,
     /// The categories that may be grouped by.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub categories: Option<Vec<Category>>,
 }
 
-/// A category as it is written: text on the command line, which is read by the type of its column.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(from = "CategoryEntry")]
+/// A category as it is declared: text, a whole number, or true or false.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Json", into = "Json")]
 pub enum Category {
     /// A value of a type.
     Typed(Value),
@@ -100,7 +108,7 @@ impl Declaration {
             }
         };
         let neighbours = file.neighbours.as_deref().map_or(Ok(Neighbours::AddRemove), Neighbours::from_name)?;
-        let columns = file.columns.into_iter().map(|(name, column)| DeclaredColumn { name, ..column }).collect();
+        let columns = file.columns.into_iter().map(|(name, column)| column.of_file(name)).collect::<Result<_, _>>()?;
         Ok(Declaration { unit, neighbours, columns })
     }
 
@@ -111,6 +119,9 @@ impl Declaration {
 
     /// Declares a column, once.
     pub fn declare(&mut self, column: DeclaredColumn) -> Result<(), Error> {
+        if column.name.is_empty() {
+            return Err(Error::schema("a column has no name; give one"));
+        }
         if self.columns.iter().any(|other| other.name == column.name) {
             return Err(Error::column(&column.name, "it is declared twice; declare it once"));
         }
@@ -123,7 +134,7 @@ impl Declaration {
         let column = |column: &Column| DeclaredColumn {
             name: column.name.clone(),
             kind: Some(column.kind),
-            bounds: column.bounds.map(|bounds| (bounds.low(), bounds.high())),
+            bounds: column.bounds.map(|bounds| [bounds.low(), bounds.high()]),
             grid: column.bounds.map(|bounds| bounds.grid()),
             categories: column.categories.as_ref().map(|values| values.iter().cloned().map(Category::Typed).collect()),
         };
@@ -141,7 +152,7 @@ impl Declaration {
         let (range, grid) = range.split_once('/').map_or((range, None), |(range, grid)| (range, Some(grid)));
         let (low, high) = range.split_once("..").ok_or_else(form)?;
         let column = self.column(name.trim());
-        column.bounds = Some((Number::parse(low.trim())?, Number::parse(high.trim())?));
+        column.bounds = Some([Number::parse(low.trim())?, Number::parse(high.trim())?]);
         column.grid = grid.map(|grid| Number::parse(grid.trim())).transpose()?.or(column.grid);
         Ok(())
     }
@@ -215,7 +226,7 @@ impl Declaration {
         match &self.unit {
             Some(PrivacyUnit::Column { column, .. }) if !names.contains(&column.as_str()) => {
                 Err(Error::schema(format!(
-                    "the privacy unit is the column {column:?}, but there is no such column; they are {}",
+                    "the privacy unit is the column {column:?}, which the data do not have; they have {}",
                     names.join(", ")
                 )))
             }
@@ -234,12 +245,25 @@ impl Declaration {
 }
 
 impl DeclaredColumn {
+    /// A column of a file, which is named by its table. Text in a file is text, whatever the column holds.
+    fn of_file(self, name: String) -> Result<DeclaredColumn, Error> {
+        if !self.name.is_empty() {
+            return Err(Error::column(&name, "the name of its table is its name; leave \"name\" out"));
+        }
+        let typed = |category| match category {
+            Category::Written(text) => Category::Typed(Value::Text(text)),
+            typed => typed,
+        };
+        let categories = self.categories.map(|categories| categories.into_iter().map(typed).collect());
+        Ok(DeclaredColumn { name, categories, ..self })
+    }
+
     fn column(&self, kind: ColumnType) -> Result<Column, Error> {
         let bounds = match (self.bounds, self.grid) {
             (None, None) => None,
             (None, Some(_)) => return Err(Error::schema("a grid needs bounds: declare both, or leave the grid out")),
-            (Some((low, high)), Some(grid)) => Some(Bounds::new(low, high, grid)?),
-            (Some((low, high)), None) => Some(Bounds::with_default_grid(low, high, kind)?),
+            (Some([low, high]), Some(grid)) => Some(Bounds::new(low, high, grid)?),
+            (Some([low, high]), None) => Some(Bounds::with_default_grid(low, high, kind)?),
         };
         let category = |category: &Category| match category {
             Category::Typed(value) => Ok(value.clone()),
@@ -271,30 +295,52 @@ enum UnitEntry {
     },
 }
 
-fn two_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<(Number, Number)>, D::Error> {
-    match Vec::deserialize(deserializer)?.as_slice() {
-        [low, high] => Ok(Some((*low, *high))),
-        other => {
-            Err(D::Error::custom(format!("bounds are two numbers, such as [0, 120], and here are {}", other.len())))
+fn two_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<[Number; 2]>, D::Error> {
+    let Some(numbers) = Option::<Vec<Number>>::deserialize(deserializer)? else { return Ok(None) };
+    let two = <[Number; 2]>::try_from(numbers).map_err(|numbers| {
+        D::Error::custom(format!("bounds are two numbers, such as [0, 120], and here are {}", numbers.len()))
+    })?;
+    Ok(Some(two))
+}
+
+impl Category {
+    /// The category without quotes.
+    pub fn plain(&self) -> String {
+        match self {
+            Category::Written(text) | Category::Typed(Value::Text(text)) => text.clone(),
+            Category::Typed(value) => value.json().to_string(),
         }
     }
 }
 
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "categories are whole numbers, text or booleans")]
-enum CategoryEntry {
-    Integer(i64),
-    Boolean(bool),
-    Text(String),
+impl TryFrom<Json> for Category {
+    type Error = String;
+    fn try_from(json: Json) -> Result<Category, String> {
+        let wrong = format!("{json} cannot be a category; categories are whole numbers, text or booleans");
+        match Value::from_json(json) {
+            Some(Value::Text(text)) => Ok(Category::Written(text)),
+            None | Some(Value::Real(_)) => Err(wrong),
+            Some(value) => Ok(Category::Typed(value)),
+        }
+    }
 }
 
-impl From<CategoryEntry> for Category {
-    fn from(entry: CategoryEntry) -> Category {
-        Category::Typed(match entry {
-            CategoryEntry::Integer(value) => Value::Integer(value),
-            CategoryEntry::Boolean(value) => Value::Boolean(value),
-            CategoryEntry::Text(text) => Value::Text(text),
-        })
+impl From<Category> for Json {
+    fn from(category: Category) -> Json {
+        match category {
+            Category::Typed(value) => value.json(),
+            Category::Written(text) => Json::String(text),
+        }
+    }
+}
+
+impl fmt::Display for Category {
+    /// As a question writes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Category::Typed(value) => value.fmt(f),
+            Category::Written(text) => Value::Text(text.clone()).fmt(f),
+        }
     }
 }
 
@@ -358,6 +404,22 @@ mod tests {
     }
 
     #[test]
+    fn categories_are_shown_as_they_are_written_in_a_question() {
+        for (category, written) in [("\"o'clock\"", "'o''clock'"), ("7", "7"), ("true", "TRUE")] {
+            assert_eq!(serde_json::from_str::<Category>(category).unwrap().to_string(), written);
+        }
+    }
+
+    #[test]
+    fn a_column_reads_back_as_it_was_written() {
+        let text = r#"{"name":"age","type":"integer","bounds":["0","120"],"grid":"10","categories":[1,true,"north"]}"#;
+        let column: DeclaredColumn = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&column).unwrap(), text);
+        assert_eq!(serde_json::to_string(&DeclaredColumn::default()).unwrap(), r#"{"name":""}"#);
+        assert!(Declaration::default().declare(DeclaredColumn::default()).unwrap_err().is_input());
+    }
+
+    #[test]
     fn what_cannot_be_declared_is_refused() {
         for text in [
             "[columns.wages]\nbounds = [0, 1]",
@@ -365,6 +427,7 @@ mod tests {
             "[columns.age]\nbounds = [0]",
             "[columns.age]\nbounds = [0, 1, 2]",
             "[columns.age]\nbound = [0, 1]",
+            "[columns.age]\nname = \"age\"",
             "[columns.age]\ncategories = [1.5]",
             "[columns.age]\ncategories = [\"1\"]",
             "unit = \"person\"",

@@ -1,15 +1,17 @@
 //! The document of an answer: stored before it is released, and returned byte for byte to every request with the same key.
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use serde_json::{Number as Decimal, Value as Json};
+use serde_json::Number as Decimal;
 use taximeter_accounting::Cost;
-use taximeter_ledger::{AccountName, Computed, Hash, LedgerId};
+use taximeter_ledger::{AccountName, Computed, ReceiptDocument, Sight};
 
+use crate::error::Error;
 use crate::number::Number;
+use crate::schema::{Value, plain};
 
-/// An answer, with all that stands behind it.
+/// An answer, with all that stands behind it. A caller who may not see all accounts gets it without those, and without the record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AnswerDocument {
     /// The dataset.
     pub dataset: AccountName,
@@ -25,33 +27,80 @@ pub struct AnswerDocument {
     pub confidence: Computed,
     /// The columns, each with how its noise was made.
     pub columns: Vec<AnswerColumn>,
-    /// The rows: the value of a group, or an [`Estimate`].
-    pub rows: Vec<Vec<Json>>,
+    /// The rows: a group's value, or a number with its interval.
+    pub rows: Vec<Vec<Cell>>,
     /// What was done to the noisy numbers afterwards, in words.
     pub post_processing: Vec<String>,
     /// What was paid.
     pub cost: Cost,
-    /// The accounts that paid, from the root down.
+    /// The accounts that paid and may be seen, from the root down.
     pub accounts: Vec<PayingAccount>,
     /// The receipt.
-    pub receipt: AnswerReceipt,
+    pub receipt: ReceiptDocument,
+}
+
+impl AnswerDocument {
+    /// Reads what is stored.
+    pub fn read(document: &str) -> Result<AnswerDocument, Error> {
+        serde_json::from_str(document).map_err(unreadable)
+    }
+
+    /// A stored answer without the accounts that may not be seen. If all may be seen, the same bytes.
+    pub fn seen(document: String, sight: &Sight) -> Result<String, Error> {
+        if *sight == Sight::All {
+            return Ok(document);
+        }
+        let mut answer = AnswerDocument::read(&document)?;
+        if answer.accounts.iter().all(|account| sight.sees(&account.account)) {
+            return Ok(document);
+        }
+        answer.accounts.retain(|account| sight.sees(&account.account));
+        (answer.receipt.record, answer.receipt.hash) = (None, None);
+        serde_json::to_string(&answer).map_err(unreadable)
+    }
+}
+
+fn unreadable(error: serde_json::Error) -> Error {
+    Error::integrity(format!("a stored answer cannot be read: {error}"))
+}
+
+/// A cell of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// The value of a group.
+    Group(#[serde(with = "plain")] Value),
+    /// A noisy number.
+    Estimate(Estimate),
+}
+
+impl Cell {
+    /// The noisy number; nothing for a group.
+    pub fn estimate(&self) -> Option<&Estimate> {
+        match self {
+            Cell::Group(_) => None,
+            Cell::Estimate(estimate) => Some(estimate),
+        }
+    }
 }
 
 /// A column of an answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AnswerColumn {
     /// Its name.
     pub name: String,
-    /// What is counted or summed; nothing for a group.
+    /// What is counted or summed; left out for a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<String>,
-    /// The numbers that it is made of; nothing for a group.
+    /// The numbers that it is made of, and the noise on each; left out for a group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<MeasuredPart>,
 }
 
 /// A number that an engine computes, and the noise on it. Sensitivity, scale and half width are in the units of the answer.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MeasuredPart {
     /// What is computed.
     pub measure: String,
@@ -60,49 +109,74 @@ pub struct MeasuredPart {
     /// The distribution of the noise.
     pub noise: String,
     /// How far one unit can move it, over all groups.
+    #[cfg_attr(feature = "openapi", schema(value_type = f64))]
     pub sensitivity: Decimal,
     /// The scale, or standard deviation, of the noise.
     pub scale: Computed,
     /// How far the noise reaches in 95 of 100 answers; in 97.5 for each part of an average.
+    #[cfg_attr(feature = "openapi", schema(value_type = f64))]
     pub half_width: Decimal,
 }
 
 /// A noisy number.
+// Answers are stored with the fields in this order, and read back byte for byte.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", schema(no_recursion))]
 pub struct Estimate {
-    /// The number; nothing for an average of rows of which there may be none.
-    pub value: Option<Decimal>,
-    /// Where the truth is, in 95 of 100 answers.
-    pub interval: Option<[Decimal; 2]>,
-    /// The sum of which an average is made. It is paid for, and so always there; the three intervals hold together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sum: Option<Box<Estimate>>,
-    /// The number of rows of which an average is made, likewise.
+    /// The number of rows of which an average is made. It is paid for, and so always there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Box<Estimate>>,
+    /// Where the truth is, in 95 of 100 answers.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<f64>>, min_items = 2, max_items = 2))]
+    pub interval: Option<[Decimal; 2]>,
+    /// The sum of which an average is made, likewise; the three intervals hold together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sum: Option<Box<Estimate>>,
+    /// The number; null for an average of rows of which there may be none.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
+    pub value: Option<Decimal>,
+}
+
+impl Estimate {
+    /// The nearest binary number.
+    pub fn nearest(&self) -> Option<f64> {
+        self.value.as_ref()?.as_f64()
+    }
 }
 
 /// What can be said about an average before it is paid for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ExpectedAverage {
     /// Its column in the answer.
     pub column: String,
-    /// The lower bound of its values.
-    pub low: Number,
-    /// The upper bound of its values.
-    pub high: Number,
+    /// The bounds of its values.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Number>, min_items = 2, max_items = 2))]
+    pub bounds: [Number; 2],
     /// With fewer rows in a group its interval is wider than the bounds, if it has one at all.
     pub needed_rows: u64,
+    /// How many rows a group has on average, at most; only for those who may know the number of rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_rows: Option<u64>,
+}
+
+impl ExpectedAverage {
+    /// Whether its groups are known to have fewer rows than it needs.
+    pub fn has_too_few_rows(&self) -> bool {
+        self.expected_rows.is_some_and(|rows| rows < self.needed_rows)
+    }
 }
 
 /// An account that paid, after the charge.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PayingAccount {
     /// The account.
     pub account: AccountName,
-    /// The reading of its odometer; nothing if there is no bound.
+    /// The odometer's bound; null where there is none.
     pub reading: Option<Computed>,
-    /// The share of its budget that is left; nothing without a budget.
+    /// The share of the budget that is left; null without a budget.
     pub left: Option<Computed>,
     /// What the reading guarantees.
     pub guarantee: String,
@@ -111,15 +185,41 @@ pub struct PayingAccount {
     pub filter_guarantee: Option<String>,
 }
 
-/// The receipt of an answer. A caller who may not see all accounts of the record gets neither its hash nor the record.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct AnswerReceipt {
-    /// The ledger.
-    pub ledger: LedgerId,
-    /// The place of the record in its journal.
-    pub sequence: u64,
-    /// The hash of the record.
-    pub hash: Option<Hash>,
-    /// The record as it stands in the journal.
-    pub record: Option<Box<RawValue>>,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an earlier version of this program stored.
+    const STORED: &str = include_str!("../tests/data/answer.json");
+
+    #[test]
+    fn a_stored_answer_is_written_again_byte_for_byte() {
+        let answer = AnswerDocument::read(STORED).unwrap();
+        assert_eq!(serde_json::to_string(&answer).unwrap(), STORED);
+        assert_eq!(answer.rows[1][1], Cell::Group(Value::Boolean(false)));
+        let average = answer.rows[3][3].estimate().unwrap();
+        assert_eq!((average.value.as_ref(), average.interval.as_ref()), (None, None));
+        assert_eq!(average.count.as_ref().unwrap().value, Some(4.into()));
+    }
+
+    #[test]
+    fn a_caller_who_may_not_see_an_account_gets_neither_it_nor_the_record() {
+        let own = |name: &str| Sight::Own { accounts: vec![AccountName::parse(name).unwrap()], above: false };
+        for sight in [Sight::All, own("people")] {
+            assert_eq!(AnswerDocument::seen(STORED.to_string(), &sight).unwrap(), STORED);
+        }
+        let seen = AnswerDocument::seen(STORED.to_string(), &own("people/alice")).unwrap();
+        let (whole, seen) = (AnswerDocument::read(STORED).unwrap(), AnswerDocument::read(&seen).unwrap());
+        assert_eq!((seen.rows, seen.accounts.len()), (whole.rows, 0));
+        assert!(seen.receipt.hash.is_none() && seen.receipt.record.is_none());
+    }
+
+    #[test]
+    fn what_is_not_an_answer_is_an_error_of_integrity() {
+        assert!(AnswerDocument::read("{}").unwrap_err().is_integrity());
+        let cell = |text: &str| serde_json::from_str::<Cell>(text);
+        assert_eq!(cell("-7").unwrap(), Cell::Group(Value::Integer(-7)));
+        assert_eq!(cell("\"north\"").unwrap(), Cell::Group(Value::Text("north".to_string())));
+        assert!(cell("[1]").is_err() && cell("null").is_err());
+    }
 }

@@ -9,7 +9,7 @@ use crate::import::BadRow;
 ///
 /// It prints as a sentence that says what was wrong, with the value, and what would do. The [`kind`](Error::kind) holds the same as
 /// data. A refusal by a filter is not an error, and neither is a charged question without an answer: see
-/// [`Outcome`](crate::Outcome).
+/// [`GateOutcome`](crate::GateOutcome).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct Error(Box<ErrorKind>);

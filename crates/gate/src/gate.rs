@@ -9,12 +9,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use serde_json::value::RawValue;
-use taximeter_ledger::{Computed, FreshReceipt, Key, Ledger, Outcome as Charged, Receipt, Refusal};
+use taximeter_ledger::{Computed, FreshReceipt, Key, Ledger, Outcome, Receipt, ReceiptDocument, Refusal, Sight};
 
-use crate::answer::{self, Cell, Noisy};
+use crate::answer::{self, Noisy};
 use crate::catalog::{AskingProcess, Catalog, Interrupted, StoredAnswer};
-use crate::document::{AnswerDocument, AnswerReceipt, Estimate, PayingAccount};
+use crate::document::{AnswerDocument, PayingAccount};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
 use crate::plan::MISS;
@@ -25,19 +24,19 @@ pub struct Gate {
     pub(crate) ledger: Ledger,
     pub(crate) catalog: Catalog,
     /// Keys whose questions are under way.
-    under_way: Turns,
+    under_way: KeyLocks,
     /// Connections that wait for the next question, by dataset and version.
-    idle: Mutex<HashMap<Place, Vec<Box<dyn Engine>>>>,
+    idle: Mutex<HashMap<DatasetVersion, Vec<Box<dyn Engine>>>>,
     /// Says that this process asks, so that another one does not take its questions for interrupted ones.
     asking: AskingProcess,
 }
 
 /// A dataset's name, and a version of it.
-type Place = (String, u32);
+type DatasetVersion = (String, u32);
 
 /// What came of a question.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum GateOutcome {
     /// It was answered.
     Answered(Answer),
     /// The filter of an account said halt. Nothing was charged, and no data were touched.
@@ -70,9 +69,8 @@ impl Answer {
     /// A number of the answer, by row and column, both from 0. Nothing where there is no number: a group, or an average of too few
     /// rows.
     pub fn value(&self, row: usize, column: usize) -> Option<f64> {
-        let document: AnswerDocument = serde_json::from_str(&self.document).ok()?;
-        let estimate: Estimate = serde_json::from_value(document.rows.get(row)?.get(column)?.clone()).ok()?;
-        estimate.value?.as_f64()
+        let document = AnswerDocument::read(&self.document).ok()?;
+        document.rows.get(row)?.get(column)?.estimate()?.nearest()
     }
 }
 
@@ -81,7 +79,7 @@ impl Gate {
     pub fn open(folder: &Path, ledger: Ledger) -> Result<Gate, Error> {
         let catalog = Catalog::open(folder, ledger.id())?;
         let asking = catalog.asking()?;
-        let gate = Gate { ledger, catalog, under_way: Turns::default(), idle: Mutex::default(), asking };
+        let gate = Gate { ledger, catalog, under_way: KeyLocks::default(), idle: Mutex::default(), asking };
         gate.settle()?;
         Ok(gate)
     }
@@ -122,23 +120,23 @@ impl Gate {
     /// Answers a question, if the budget says so.
     ///
     /// An error means that nothing was charged by this call, unless it is one of the ledger's that says that it does not know: then the
-    /// same key tells. Whatever goes wrong after the charge is [`Outcome::NoAnswer`].
-    pub fn ask(&self, request: &Request) -> Result<Outcome, Error> {
-        // Whoever asks again while the answer is being made waits for it.
-        let _turn = self.under_way.take(request.ledger_key()?.as_str());
+    /// same key tells. Whatever goes wrong after the charge is [`GateOutcome::NoAnswer`].
+    pub fn ask(&self, request: &Request) -> Result<GateOutcome, Error> {
+        // A caller who asks again while the answer is being made waits for it.
+        let _lock = self.under_way.take(request.ledger_key()?.as_str());
         let prepared = Prepared::new(&self.catalog, request)?;
         if let Some(answer) = self.stored(&prepared)? {
-            return Ok(Outcome::Answered(answer));
+            return Ok(GateOutcome::Answered(answer));
         }
         if let Some(document) = self.reusable(&prepared)? {
-            return Ok(Outcome::Answered(Answer { document, origin: Origin::Reused }));
+            return Ok(GateOutcome::Answered(Answer { document, origin: Origin::Reused }));
         }
-        // A database that is down is found out before anybody pays. What that takes is part of the question's time.
+        // A database that is down is noticed before the charge. The time that this takes is part of the question's.
         let (started, timeout) = (Instant::now(), prepared.dataset.timeout);
         let engine = self.checked_engine(&prepared, timeout / 2)?;
         if let Some(answer) = self.begin(&prepared, started + timeout)? {
             self.give_back(&prepared, engine);
-            return Ok(Outcome::Answered(answer));
+            return Ok(GateOutcome::Answered(answer));
         }
         let left = timeout.saturating_sub(started.elapsed());
         let (key, asker) = (prepared.charge.key().as_str(), self.asking.name());
@@ -152,16 +150,16 @@ impl Gate {
                 self.catalog.forget(key, asker)?;
                 Err(prepared.of_ledger(error))
             }
-            Ok(Charged::Refused(refusal)) => {
+            Ok(Outcome::Refused(refusal)) => {
                 self.catalog.forget(key, asker)?;
                 self.give_back(&prepared, engine);
-                Ok(Outcome::Refused(refusal))
+                Ok(GateOutcome::Refused(refusal))
             }
-            Ok(Charged::Replayed(receipt)) => {
+            Ok(Outcome::Replayed(receipt)) => {
                 self.give_back(&prepared, engine);
-                Ok(self.replay(&prepared).map_or(Outcome::NoAnswer(receipt), Outcome::Answered))
+                Ok(self.replay(&prepared).map_or(GateOutcome::NoAnswer(receipt), GateOutcome::Answered))
             }
-            Ok(Charged::Charged(fresh)) => Ok(self.answer(fresh, &prepared, engine, left)),
+            Ok(Outcome::Charged(fresh)) => Ok(self.answer(fresh, &prepared, engine, left)),
         }
     }
 
@@ -180,7 +178,7 @@ impl Gate {
         Ok(None)
     }
 
-    /// The answer to a question that was charged before, which no other process is at. If it is lost, nobody makes it again, and the
+    /// The answer to a question that was charged before, which no other process is at. If it is lost, it is not made again, and the
     /// owner is told.
     fn replay(&self, prepared: &Prepared) -> Option<Answer> {
         let (key, asker) = (prepared.charge.key().as_str(), self.asking.name());
@@ -222,7 +220,13 @@ impl Gate {
     }
 
     /// Executes a question that was charged just now. The receipt is consumed: nothing can be executed on it again.
-    fn answer(&self, fresh: FreshReceipt, prepared: &Prepared, mut engine: Box<dyn Engine>, most: Duration) -> Outcome {
+    fn answer(
+        &self,
+        fresh: FreshReceipt,
+        prepared: &Prepared,
+        mut engine: Box<dyn Engine>,
+        most: Duration,
+    ) -> GateOutcome {
         let receipt = fresh.into_receipt();
         // Whatever goes wrong has one outcome, a defect of this program included.
         let make = AssertUnwindSafe(|| self.make(&receipt, prepared, &mut *engine, most));
@@ -234,12 +238,12 @@ impl Gate {
         match made {
             Ok(document) => {
                 self.give_back(prepared, engine);
-                Outcome::Answered(Answer { document, origin: Origin::Fresh })
+                GateOutcome::Answered(Answer { document, origin: Origin::Fresh })
             }
             Err(why) => {
                 // That there is no answer holds whether or not this can be written: the receipt is used up.
                 let _ = self.catalog.lose(&prepared.stored(None), self.asking.name(), &why);
-                Outcome::NoAnswer(receipt)
+                GateOutcome::NoAnswer(receipt)
             }
         }
     }
@@ -274,16 +278,11 @@ impl Gate {
             protects: schema.privacy().map_err(|error| error.to_string())?.to_string(),
             confidence: Computed(1.0 - MISS),
             columns: answer::columns(question, plan, schema),
-            rows: noisy.rows.iter().map(|row| row.iter().map(Cell::json).collect()).collect(),
+            rows: noisy.rows,
             post_processing: noisy.post_processing,
             cost: plan.total,
             accounts: accounts.collect::<Result<_, String>>()?,
-            receipt: AnswerReceipt {
-                ledger: receipt.ledger(),
-                sequence: receipt.sequence(),
-                hash: Some(receipt.hash()),
-                record: Some(RawValue::from_string(receipt.line().to_string()).map_err(|error| error.to_string())?),
-            },
+            receipt: ReceiptDocument::new(receipt, &Sight::All),
         };
         serde_json::to_string(&document).map_err(|error| error.to_string())
     }
@@ -305,9 +304,9 @@ impl Gate {
 
     /// A connection to the data of a dataset: one that waits, or a new one.
     fn engine(&self, prepared: &Prepared, most: Duration) -> Result<Box<dyn Engine>, Error> {
-        let place = (prepared.dataset.name.to_string(), prepared.dataset.version);
+        let version = (prepared.dataset.name.to_string(), prepared.dataset.version);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(engine) = idle.get_mut(&place).and_then(Vec::pop) {
+        if let Some(engine) = idle.get_mut(&version).and_then(Vec::pop) {
             return Ok(engine);
         }
         drop(idle);
@@ -317,45 +316,45 @@ impl Gate {
     /// Keeps a connection for the next question. One on which a question failed is not kept.
     fn give_back(&self, prepared: &Prepared, engine: Box<dyn Engine>) {
         const MOST: usize = 16;
-        let place = (prepared.dataset.name.to_string(), prepared.dataset.version);
+        let newest = (prepared.dataset.name.to_string(), prepared.dataset.version);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // Older versions are not asked again.
-        idle.retain(|(name, version), _| *name != place.0 || *version == place.1);
-        let waiting = idle.entry(place).or_default();
+        idle.retain(|(name, version), _| *name != newest.0 || *version == newest.1);
+        let waiting = idle.entry(newest).or_default();
         if waiting.len() < MOST {
             waiting.push(engine);
         }
     }
 }
 
-/// One at a time for each key.
+/// Lets one question at a time have a key.
 #[derive(Default)]
-struct Turns {
+struct KeyLocks {
     taken: Mutex<HashSet<String>>,
-    given_up: Condvar,
+    released: Condvar,
 }
 
-/// A turn, until it is dropped.
-struct Turn<'a> {
-    turns: &'a Turns,
+/// A key that a question has, until this is dropped.
+struct KeyLock<'a> {
+    locks: &'a KeyLocks,
     key: String,
 }
 
-impl Turns {
-    /// Waits until nobody else has the key's turn, and takes it.
-    fn take(&self, key: &str) -> Turn<'_> {
+impl KeyLocks {
+    /// Waits until no other question has the key, and takes it.
+    fn take(&self, key: &str) -> KeyLock<'_> {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let mut free =
-            self.given_up.wait_while(taken, |taken| taken.contains(key)).unwrap_or_else(PoisonError::into_inner);
+            self.released.wait_while(taken, |taken| taken.contains(key)).unwrap_or_else(PoisonError::into_inner);
         free.insert(key.to_string());
-        Turn { turns: self, key: key.to_string() }
+        KeyLock { locks: self, key: key.to_string() }
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for KeyLock<'_> {
     fn drop(&mut self) {
-        self.turns.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
-        self.turns.given_up.notify_all();
+        self.locks.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.locks.released.notify_all();
     }
 }
 

@@ -17,6 +17,8 @@ mod import;
 mod measure;
 mod noise;
 mod number;
+#[cfg(feature = "openapi")]
+mod openapi;
 mod plan;
 mod question;
 mod register;
@@ -31,15 +33,13 @@ mod examples {}
 
 pub use catalog::{Catalog, Dataset, FailedQuestion, StoredAnswer};
 pub use declaration::{Category, Declaration, DeclaredColumn};
-pub use document::{
-    AnswerColumn, AnswerDocument, AnswerReceipt, Estimate, ExpectedAverage, MeasuredPart, PayingAccount,
-};
+pub use document::{AnswerColumn, AnswerDocument, Cell, Estimate, ExpectedAverage, MeasuredPart, PayingAccount};
 pub use error::{Error, ErrorKind};
-pub use gate::{Answer, Gate, Origin, Outcome, folder_beside};
+pub use gate::{Answer, Gate, GateOutcome, Origin, folder_beside};
 pub use import::{BadRow, BadRows, CsvForm};
 pub use number::Number;
 pub use plan::{NoiseKind, Price};
 pub use question::Question;
-pub use register::{Counted, Data, LONGEST_TIMEOUT, Registered, Registration, Rules};
+pub use register::{Data, ImportedRows, LONGEST_TIMEOUT, Registered, Registration, Rules};
 pub use request::{Prepared, Request};
 pub use schema::{Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};

@@ -6,8 +6,8 @@
 //!
 //! Both engines give the same answer: text is compared by its bytes, `_` in a pattern is one character, nothing in it is an escape,
 //! and −0 equals 0. The exception is NaN, which only PostgreSQL can store: there it is a number above every other, infinity
-//! included, and equal to itself. It is not null, `x > 5` finds it, and a sum takes it for the upper bound. Whoever wants it to be
-//! null stores null.
+//! included, and equal to itself. It is not null, `x > 5` finds it, and a sum takes it for the upper bound. To treat it as
+//! null, store null.
 
 use crate::question::{Comparison, Predicate, Question, commas, quoted};
 use crate::schema::{ColumnType, Schema, Value};
@@ -72,7 +72,7 @@ impl Statement {
         let mut sql = format!("SELECT {} FROM {table}", commas(groups.iter().chain(&measured)));
         let mut conditions = Vec::new();
         for at in &question.groups {
-            // Rows outside the declared categories are left out here, not by whoever reads the answer.
+            // Rows outside the declared categories are left out here, not by the reader of the answer.
             let categories = schema.columns[*at].categories.as_deref().unwrap_or_default();
             conditions.push(writer.any_of(*at, categories, false));
         }

@@ -28,7 +28,7 @@ impl Number {
     /// How many decimal places there are.
     pub const PLACES: u32 = 18;
     /// The longest text that is read.
-    const LONGEST: usize = 64;
+    pub(crate) const LONGEST: usize = 64;
     pub(crate) const ZERO: Number = Number(0);
     pub(crate) const ONE: Number = Number(WHOLE);
 
@@ -106,7 +106,7 @@ impl Number {
         (step.0 > 0 && self.0 % step.0 == 0).then(|| i64::try_from(self.0 / step.0).ok()).flatten()
     }
 
-    /// So many steps of this size, if that fits.
+    /// A number of steps of this size, if that fits.
     pub(crate) fn times(self, steps: i128) -> Option<Number> {
         self.0.checked_mul(steps).map(Number)
     }

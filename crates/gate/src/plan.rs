@@ -2,6 +2,9 @@
 
 use dashu::base::SquareRoot;
 use dashu::integer::UBig;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value as Json;
 use taximeter_accounting::{Amount, Cost};
 
 use crate::error::Error;
@@ -16,28 +19,52 @@ use crate::sensitivity::Sensitivity;
 pub(crate) const MISS: f64 = 0.05;
 
 /// What an analyst offers for an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Price {
-    /// So much ε, for discrete Laplace noise.
-    Epsilon(Amount),
-    /// So much μ, for discrete Gaussian noise: ρ-zCDP with ρ = μ²/2. Only accounts with the rules `zcdp` and `renyi` take it.
-    Gaussian(Amount),
+    /// A fixed ε, for discrete Laplace noise.
+    Epsilon(#[serde(deserialize_with = "offered")] Amount),
+    /// A fixed μ, for discrete Gaussian noise: ρ-zCDP with ρ = μ²/2. Only accounts with the rules `zcdp` and `renyi` take it.
+    Gaussian(#[serde(deserialize_with = "offered")] Amount),
     /// The smallest cost for which every 95% interval is at most ± the width.
     Error {
         /// The half width, in the units of the answer.
+        #[serde(deserialize_with = "offered_width")]
         width: Number,
         /// Which noise.
+        #[serde(default)]
         noise: NoiseKind,
     },
 }
 
 /// Which noise an answer gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum NoiseKind {
     /// The discrete Laplace distribution, paid with ε.
+    #[default]
     Laplace,
     /// The discrete Gaussian distribution, paid with μ.
     Gaussian,
+}
+
+fn offered<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amount, D::Error> {
+    Amount::parse_exact(&digits(deserializer)?).map_err(D::Error::custom)
+}
+
+fn offered_width<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Number, D::Error> {
+    Number::parse(&digits(deserializer)?).map_err(D::Error::custom)
+}
+
+/// The digits of a JSON number, with or without quotes.
+fn digits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Json::deserialize(deserializer)? {
+        Json::String(text) => Ok(text),
+        Json::Number(number) => Ok(number.as_str().to_string()),
+        other => Err(D::Error::custom(format!("{other} is not a number; write for instance 0.1 or \"0.1\""))),
+    }
 }
 
 /// A question with its costs.

@@ -1,10 +1,11 @@
-//! Registering data: what an owner does before anybody may ask.
+//! Registering data: what an owner does before the first question.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use taximeter_accounting::{Amount, FilterSpec, OdometerSpec};
 use taximeter_ledger::{Account, AccountName, AccountSpec, Privacy};
 
@@ -119,9 +120,7 @@ pub struct Registered {
     /// The dataset.
     pub dataset: Dataset,
     /// What came of the rows; nothing for a table that is asked as it is.
-    pub counted: Option<Counted>,
-    /// Rows of a file that cannot be read, the first ones.
-    pub bad: Vec<BadRow>,
+    pub imported: Option<ImportedRows>,
     /// Columns of a table that cannot be asked about, and their types.
     pub left_out: Vec<(String, String)>,
     /// Other datasets that were made from the same data: what is learned through both adds up.
@@ -133,16 +132,19 @@ pub struct Registered {
 }
 
 /// What came of the rows of a dataset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ImportedRows {
     /// Rows of the file or table.
     pub rows: u64,
-    /// Rows that count: with a unit, at most so many of each.
+    /// Rows that count.
     pub kept: u64,
     /// Rows without a unit, which are left out.
     pub without_unit: u64,
     /// Rows that cannot be read.
     pub bad_rows: u64,
+    /// The first of those.
+    pub first_bad_rows: Vec<BadRow>,
 }
 
 /// The shortest time that an owner may give a question: what it is stored with. With none at all, nothing would be answered.
@@ -178,8 +180,8 @@ impl Gate {
             None => random_key()?,
         };
         let version = before.as_ref().map_or(1, |dataset| dataset.version + 1);
-        let Placed { schema, source, fingerprint, counted, bad, left_out } =
-            self.place(registration, version, &key, progress)?;
+        let PreparedData { schema, source, fingerprint, imported, left_out } =
+            self.prepare_data(registration, version, &key, progress)?;
         if let Some(Rules { filter, odometer }) = &registration.rules {
             let (filter, odometer) = (filter.clone(), odometer.clone());
             self.ledger.open_account(AccountSpec { name: name.clone(), privacy, filter, odometer })?;
@@ -192,12 +194,12 @@ impl Gate {
             timeout: registration.timeout,
             min_epsilon: registration.min_epsilon,
             registered: Timestamp::now(),
-            rows: counted.map(|counted| counted.kept),
+            rows: imported.as_ref().map(|imported| imported.kept),
             source,
             fingerprint,
             key,
         };
-        Ok(Registered { counted, bad, left_out, ..self.put(dataset, before.as_ref())? })
+        Ok(Registered { imported, left_out, ..self.put(dataset, before.as_ref())? })
     }
 
     /// Reads a PostgreSQL table again: of every unit its rows are chosen anew among those that are there now.
@@ -212,18 +214,17 @@ impl Gate {
             let needs = "it is asked as it is at every question, since a row is its unit: there is nothing to refresh";
             return Err(Error::value("table", format_args!("of {name}"), needs));
         }
-        let (source, counted) = keep(url, origin, &before.schema, name, version, &before.key)?;
-        let rows = counted.map(|counted| counted.kept);
+        let (source, imported) = keep(url, origin, &before.schema, name, version, &before.key)?;
+        let rows = imported.as_ref().map(|imported| imported.kept);
         let dataset = Dataset { version, source, rows, registered: Timestamp::now(), ..before.clone() };
-        Ok(Registered { counted, ..self.put(dataset, Some(&before))? })
+        Ok(Registered { imported, ..self.put(dataset, Some(&before))? })
     }
 
     /// Writes down a dataset whose data are in their place, and drops what the gate made for the version before.
     fn put(&self, dataset: Dataset, before: Option<&Dataset>) -> Result<Registered, Error> {
         self.catalog.put(&dataset)?;
         Ok(Registered {
-            counted: None,
-            bad: Vec::new(),
+            imported: None,
             left_out: Vec::new(),
             same_data: self.catalog.same_data(&dataset.fingerprint, &dataset.name)?,
             unchanged: before.is_some_and(|before| before.fingerprint == dataset.fingerprint),
@@ -254,36 +255,35 @@ impl Gate {
         }
     }
 
-    fn place(
+    fn prepare_data(
         &self,
         registration: &Registration,
         version: u32,
         key: &[u8; 32],
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Placed, Error> {
+    ) -> Result<PreparedData, Error> {
         let Registration { name, declaration, data, .. } = registration;
         match data {
             Data::Csv { path, form, bad_rows } => {
                 let file = PathBuf::from(file_name(name, version));
                 let target = self.catalog.folder().join(&file);
                 clear_leftovers(&target)?;
-                let Imported { schema, counted, bad, fingerprint } =
+                let Imported { schema, rows, fingerprint } =
                     import(path, form, declaration, &target, key, *bad_rows, progress)?;
-                Ok(Placed {
+                Ok(PreparedData {
                     schema,
                     source: Source::Embedded { file },
                     fingerprint: fingerprint.to_hex().to_string(),
-                    counted: Some(counted),
-                    bad,
+                    imported: Some(rows),
                     left_out: Vec::new(),
                 })
             }
             Data::Postgres { url, table } => {
                 let found = find_table(url, table)?;
                 let schema = declaration.schema(&found.columns)?;
-                let (source, counted) = keep(url, &found.table, &schema, name, version, key)?;
+                let (source, imported) = keep(url, &found.table, &schema, name, version, key)?;
                 let (fingerprint, left_out) = (found.fingerprint, found.left_out);
-                Ok(Placed { schema, source, fingerprint, counted, bad: Vec::new(), left_out })
+                Ok(PreparedData { schema, source, fingerprint, imported, left_out })
             }
         }
     }
@@ -325,12 +325,11 @@ fn file_name(name: &AccountName, version: u32) -> String {
 }
 
 /// Data that are where they will be asked.
-struct Placed {
+struct PreparedData {
     schema: Schema,
     source: Source,
     fingerprint: String,
-    counted: Option<Counted>,
-    bad: Vec<BadRow>,
+    imported: Option<ImportedRows>,
     left_out: Vec<(String, String)>,
 }
 
@@ -342,7 +341,7 @@ fn keep(
     name: &AccountName,
     version: u32,
     key: &[u8; 32],
-) -> Result<(Source, Option<Counted>), Error> {
+) -> Result<(Source, Option<ImportedRows>), Error> {
     let source = |table| Source::Postgres { url: url.to_string(), table, origin: origin.clone() };
     if *schema.unit() == PrivacyUnit::Row {
         return Ok((source(origin.clone()), None));
@@ -350,8 +349,8 @@ fn keep(
     // A name that PostgreSQL takes, and that no other dataset or version has.
     let hash = blake3::keyed_hash(key, name.as_str().as_bytes()).to_hex();
     let table = format!("kept_{}_v{version}", &hash[..16]);
-    let (table, counted) = keep_rows(url, origin, schema, key, &table)?;
-    Ok((source(table), Some(counted)))
+    let (table, imported) = keep_rows(url, origin, schema, key, &table)?;
+    Ok((source(table), Some(imported)))
 }
 
 /// Drops the gate's own table of a version that is no longer asked. The newer version stands whether or not that is possible, so what

@@ -27,7 +27,7 @@ pub struct Request {
     pub account: Option<AccountName>,
     /// Who asks. A note, not a proof.
     pub by: Option<Who>,
-    /// Whose the key and the stored answers are; nothing for whoever is at the machine.
+    /// Whose the key and the stored answers are; nothing for a person at the machine.
     pub principal: Option<String>,
     /// The idempotency key: the same one gives the same answer.
     pub key: Key,
@@ -82,7 +82,7 @@ impl Prepared {
     /// Parses, checks and prices a request.
     pub fn new(catalog: &Catalog, request: &Request) -> Result<Prepared, Error> {
         let ledger_key = request.ledger_key()?;
-        let dataset = catalog.asked(&request.dataset, ledger_key.as_str())?;
+        let dataset = catalog.dataset_for_key(&request.dataset, ledger_key.as_str())?;
         let question = Question::parse(&request.question, dataset.name.as_str(), &dataset.schema)?;
         let canonical = question.canonical(dataset.name.as_str(), &dataset.schema);
         let mut plan = Plan::new(&question, &dataset.schema, request.price)?;

@@ -180,7 +180,7 @@ impl Load {
         Ok(true)
     }
 
-    /// One to three accounts that overlap with everybody else's, and a cost.
+    /// One to three accounts that overlap with those of other threads, and a cost.
     fn request(&self, key: &str) -> Result<Charge, taximeter_ledger::Error> {
         let mut random = key.bytes().fold(mix(self.seed), |state, byte| mix(state ^ u64::from(byte)));
         let mut below = |limit: usize| {
@@ -216,10 +216,10 @@ fn open_account(ledger: &Ledger, name: AccountName, budget: Budget) -> Result<()
     }
 }
 
-/// Writes a line, all of it at once, so that whoever kills this program finds every answer that was given.
+/// Writes a line, all of it at once, so that a test that kills this program finds every answer that was given.
 fn say(line: std::fmt::Arguments<'_>) {
     let mut out = io::stdout().lock();
-    // Whoever listened is gone if this fails; the ledger knows all the same.
+    // If this fails the listener is gone; the ledger knows all the same.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 

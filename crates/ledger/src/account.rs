@@ -74,10 +74,12 @@ impl TryFrom<String> for Unit {
 }
 
 /// When two datasets count as neighbours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Neighbours {
     /// One has a unit more than the other.
+    #[default]
     AddRemove,
     /// One unit differs.
     Substitute,
@@ -102,6 +104,7 @@ impl Neighbours {
 
 /// Whether an account still takes charges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// It does.

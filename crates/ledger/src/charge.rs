@@ -285,7 +285,8 @@ impl Refusal {
         self.is_not_open_on(|_| true)
     }
 
-    fn is_not_open_on(&self, sees: impl Fn(&AccountName) -> bool) -> bool {
+    /// Whether one of the accounts that may be seen is no longer open.
+    pub fn is_not_open_on(&self, sees: impl Fn(&AccountName) -> bool) -> bool {
         let refused = self.refused.iter().filter(|(_, reason)| matches!(reason, Reason::NotOpen(_)));
         let halted = self.halt.iter().flat_map(|halt| halt.after().iter().map(|after| &after.account));
         refused.map(|(account, _)| account).chain(halted).any(sees)
@@ -298,8 +299,8 @@ impl Refusal {
         self.fits_on(|_| true)
     }
 
-    /// The same of those accounts alone that somebody may see: it tells nothing about the others. Nothing if none of them has a
-    /// filter.
+    /// The largest costs that fit on the accounts that may be seen. They tell nothing about the others. Nothing if none of them
+    /// has a filter.
     pub fn fits_on(&self, sees: impl Fn(&AccountName) -> bool) -> Option<Vec<Cost>> {
         if self.is_not_open_on(&sees) {
             return None;

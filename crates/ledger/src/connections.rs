@@ -8,7 +8,7 @@ use crate::journal::LedgerId;
 use crate::reader::origin;
 use crate::store::{self, Access, Location, Store};
 
-/// The connections that nobody uses now.
+/// The connections that are free now.
 pub(crate) struct Connections {
     location: Location,
     ledger: LedgerId,

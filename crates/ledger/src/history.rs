@@ -19,7 +19,7 @@ pub struct History {
     pub next: Option<u64>,
 }
 
-/// The journal of a ledger up to a record. What comes after it is not looked at: nobody may have been told of it yet.
+/// The journal of a ledger up to a record. What comes after it is not looked at: it may not be acknowledged yet.
 pub(crate) struct Journal<'a> {
     pub(crate) store: &'a mut dyn Store,
     pub(crate) ledger: LedgerId,
@@ -28,7 +28,7 @@ pub(crate) struct Journal<'a> {
 }
 
 impl Journal<'_> {
-    /// What happened to an account, newest first, at most so many records; `from` is where the part before left off.
+    /// What happened to an account, newest first, at most `most` records; `from` is where the previous part ended.
     pub(crate) fn history(&mut self, account: &Account, from: Option<u64>, most: usize) -> Result<History, Error> {
         let (name, newest) = (account.name(), account.sequence());
         let foreign = |record| ErrorKind::NotInHistory { account: name.clone(), record, newest };
@@ -61,7 +61,7 @@ impl Journal<'_> {
         stored.map(|stored| Receipt::from_stored(self.ledger, &stored)).transpose()
     }
 
-    /// The records from a number on, in order, at most so many.
+    /// The records from a number on, in order, at most `most`.
     pub(crate) fn records(&mut self, from: u64, most: usize) -> Result<Vec<Receipt>, Error> {
         if from > self.end || most == 0 {
             return Ok(Vec::new());

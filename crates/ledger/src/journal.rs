@@ -64,6 +64,7 @@ impl Origin {
 
 /// A place in the journal: a record and its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Position {
     /// The number of the record, from 0.
@@ -161,15 +162,17 @@ pub struct After {
     pub left: Option<Computed>,
 }
 
-/// A computed number in the journal. Written with as many digits as it takes to read back the same number.
+/// A computed number. Written with the fewest digits that read back as the same number, and as null where it is not finite.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Computed(pub f64);
 
 impl<'de> Deserialize<'de> for Computed {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // From the text of the number, which the standard library reads correctly rounded.
-        let number = Number::deserialize(deserializer)?;
-        number.as_str().parse().map(Computed).map_err(serde::de::Error::custom)
+        match Option::<Number>::deserialize(deserializer)? {
+            None => Ok(Computed(f64::INFINITY)),
+            Some(number) => number.as_str().parse().map(Computed).map_err(serde::de::Error::custom),
+        }
     }
 }
 
@@ -192,5 +195,20 @@ impl<E: Serialize> Record<E> {
     /// The record in canonical JSON.
     pub fn line(&self) -> String {
         serde_json::to_string(self).expect("a record can be written as JSON")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_back_as_they_were() {
+        for value in [0.0, 0.1, 1.0 / 3.0, 1e-300, 1e300, 5e-324, 123456789.0, 1.7976931348623157e308] {
+            let text = serde_json::to_string(&Computed(value)).unwrap();
+            assert_eq!(serde_json::from_str::<Computed>(&text).unwrap(), Computed(value), "{text}");
+        }
+        assert_eq!(serde_json::to_string(&Computed(f64::INFINITY)).unwrap(), "null");
+        assert_eq!(serde_json::from_str::<Computed>("null").unwrap(), Computed(f64::INFINITY));
     }
 }

@@ -139,7 +139,7 @@ impl Key {
         Ok(ShortText(format!("{milliseconds:012x}-{random:020x}").into()))
     }
 
-    /// A principal's key, which is nobody else's: its name, a colon, and the key that it chose. A principal has no colon in its
+    /// A key that belongs to one principal: its name, a colon, and the key that it chose. A principal has no colon in its
     /// name, so that the first one in the key tells whose it is.
     pub fn belonging_to(principal: &str, key: &str) -> Result<Key, Error> {
         if principal.is_empty() || principal.contains(':') {
@@ -166,7 +166,7 @@ impl<const LONGEST: usize> TryFrom<String> for ShortText<LONGEST> {
     }
 }
 
-/// Shows at most the first characters of what somebody typed, so that a message stays readable.
+/// Shows at most the first characters of a text, so that a message stays readable.
 pub(crate) fn excerpt(text: &str) -> String {
     const SHOWN: usize = 40;
     let mut chars = text.chars();

@@ -1,4 +1,4 @@
-//! Quotes: what would come of a charge.
+//! Quotes: what a charge would do.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::charge::{Charge, largest_on_all, priced};
 use crate::error::Error;
 use crate::name::AccountName;
 
-/// What would come of a charge, account by account.
+/// What a charge would do, account by account.
 #[derive(Clone, Debug)]
 pub struct Quote {
     accounts: Vec<QuotedAccount>,
@@ -18,7 +18,7 @@ pub struct Quote {
     fits: Option<Vec<Cost>>,
 }
 
-/// What would come of a charge on one of the accounts that would pay.
+/// What a charge would do to one of the accounts that would pay.
 #[derive(Clone, Debug)]
 pub struct QuotedAccount {
     /// The account as it is.
@@ -40,7 +40,7 @@ impl Quote {
         Ok(Quote { accounts, costs: costs.to_vec(), fits })
     }
 
-    /// The same of those accounts alone that somebody may see: it tells nothing about the others.
+    /// The part of the quote about the accounts that may be seen. It tells nothing about the others.
     pub fn seen_by(self, sees: impl Fn(&AccountName) -> bool) -> Quote {
         let Quote { mut accounts, costs, .. } = self;
         accounts.retain(|account| sees(account.before.name()));

@@ -1,4 +1,4 @@
-//! Reading a ledger beside whoever writes to it.
+//! Reading a ledger while another process may write to it.
 
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ impl Reader {
         Quote::new(self.books.payers(charge.accounts())?.into_iter().cloned().collect(), charge)
     }
 
-    /// What happened to an account, newest first, at most so many records; `from` is where the part before left off.
+    /// What happened to an account, newest first, at most `most` records; `from` is where the previous part ended.
     pub fn history(&mut self, name: &AccountName, from: Option<u64>, most: usize) -> Result<History, Error> {
         let account = self.books.account(name)?;
         journal(&mut *self.store, &self.books).history(account, from, most)
@@ -119,7 +119,7 @@ pub(crate) struct Loaded {
 
 /// Reads the accounts, not the journal, and checks them against the newest record. Nothing if there is no ledger.
 ///
-/// The witness is read first: whoever writes meanwhile moves the journal before the witness, so the journal that is read
+/// The witness is read first: a writer moves the journal before the witness, so the journal that is read
 /// afterwards is never behind it.
 pub(crate) fn load(
     store: &mut dyn Store,

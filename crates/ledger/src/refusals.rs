@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use crate::charge::{PreparedCharge, Refusal};
 use crate::name::{AccountName, Who};
@@ -18,16 +19,19 @@ pub(crate) struct Refusals {
     pub(crate) newest: VecDeque<RefusedCharge>,
 }
 
-/// A refusal as it is remembered, for as long as the process lives.
-#[derive(Clone, Debug)]
+/// A charge that was refused, remembered as long as the process lives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RefusedCharge {
-    /// When it was refused.
+    /// When, in UTC.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub time: Timestamp,
-    /// The account that refused, the first one from the root.
+    /// The first account from the root that refused.
     pub account: AccountName,
     /// Why.
     pub reason: String,
     /// Who asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Who>,
 }
 

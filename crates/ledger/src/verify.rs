@@ -244,7 +244,7 @@ impl Replay {
             if format != FORMAT {
                 return Err(ErrorKind::OtherFormat { found: format.into() }.into());
             }
-            let (books, tree, changes) = Books::found(Origin { id, secret }, record.time);
+            let (books, tree, changes) = Books::create(Origin { id, secret }, record.time);
             compare(&record, line, changes.entries().first().map_or("", |entry| entry.receipt.line()))?;
             store(&changes)?;
             self.state = Some((books, tree));

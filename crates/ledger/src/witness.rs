@@ -45,7 +45,7 @@ pub(crate) struct Witness {
 /// Who else writes to the ledger, and so to the witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// Nobody: a witness that knows more is that of another copy which goes on.
+    /// No other process: a witness that knows more is that of another copy which goes on.
     Alone,
     /// Other processes: they may have got further.
     Shared,
@@ -75,7 +75,7 @@ impl Witness {
         bytes.resize(PLACE, b' ');
         file.write_all(&bytes.repeat(2)).map_err(failed)?;
         file.sync_all().map_err(failed)?;
-        // A link, not a new name: it does not take the place of a file that somebody holds open.
+        // A link, not a new name: it does not take the place of a file that another process holds open.
         let linked = std::fs::hard_link(&new, path);
         std::fs::remove_file(&new).map_err(failed)?;
         match linked {
@@ -165,7 +165,7 @@ impl Witness {
             )));
         }
         let done = action(&mut self.file);
-        // Whoever gets the lock next finds what is written on disk, and may rely on it.
+        // The next process that gets the lock finds what is written on disk, and may rely on it.
         self.file.unlock()?;
         done
     }

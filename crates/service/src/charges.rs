@@ -4,7 +4,7 @@ use taximeter_ledger::{Charge, Error, ErrorKind, Key, Outcome, Receipt, Refusal}
 
 use crate::caller::{Action, Caller, to_the_end};
 use crate::limits::Permit;
-use crate::{ChargeRequest, Charged, ChargedOutcome, Code, Problem, QuoteDocument, ReceiptDocument, Refused, Sight};
+use crate::{ChargeRequest, Charged, Code, Committed, Problem, QuoteDocument, ReceiptDocument, Refused, Sight};
 
 impl Caller {
     /// Charges accounts, together with all above them. Repeated with the same key, it charges once. A refusal is a problem that
@@ -24,8 +24,8 @@ impl Caller {
         let outcome = ledger.charge_async(charge).await;
         let outcome = outcome.map_err(|error| self.redact(with_key(error, self.sight(), &key)))?;
         let (outcome, receipt) = match &outcome {
-            Outcome::Charged(fresh) => (ChargedOutcome::Charged, fresh.receipt()),
-            Outcome::Replayed(receipt) => (ChargedOutcome::Replayed, receipt),
+            Outcome::Charged(fresh) => (Committed::Now, fresh.receipt()),
+            Outcome::Replayed(receipt) => (Committed::Before, receipt),
             // What fits takes a while to work out.
             Outcome::Refused(refusal) => {
                 let refusal = refusal.clone();
@@ -208,7 +208,7 @@ mod tests {
         let quotes: Vec<_> = (0..Settings::default().quotes_at_once).map(|_| quote()).collect();
         until("they wait for her own work", || service.work.waiting() == quotes.len()).await;
         assert_eq!(quote().await.unwrap().unwrap_err().code, Code::TooManyRequests);
-        assert_eq!(bob.charge(key(), request()).await.unwrap().outcome, ChargedOutcome::Charged);
+        assert_eq!(bob.charge(key(), request()).await.unwrap().outcome, Committed::Now);
         assert!(bob.quote(request()).await.is_ok());
         assert!(quotes.iter().all(|quote| !quote.is_finished()), "they wait for their own work alone");
         drop(busy);

@@ -8,8 +8,8 @@ use crate::caller::{Action, Caller};
 use crate::databases;
 use crate::documents::warning;
 use crate::{
-    AccountDocument, CheckedDataset, DatasetDocument, DatasetList, FailedQuestionDocument, FailedQuestionList,
-    NewAnalyst, NewAnalystDocument, NewData, NewDataset, Problem, RegisteredDocument, Sight,
+    AccountDocument, CheckedDataset, DatasetDocument, DatasetList, FailedQuestionList, NewAnalyst, NewAnalystDocument,
+    NewData, NewDataset, Problem, RegisteredDocument, Sight,
 };
 
 /// A dataset with what its accounts have left, for an owner or an auditor who sees all of them.
@@ -121,7 +121,7 @@ impl Caller {
             NewData::Upload { id, skip_bad_rows, form } => {
                 let bad_rows = if *skip_bad_rows { BadRows::Skip } else { BadRows::Refuse };
                 let upload = self.service.uploads.take(id)?;
-                (Data::Csv { path: upload.path(), form: form.clone().into(), bad_rows }, Some(upload))
+                (Data::Csv { path: upload.path(), form: form.clone(), bad_rows }, Some(upload))
             }
             NewData::Postgres { url, table } => {
                 databases::require_listed(&self.service, url)?;
@@ -136,7 +136,7 @@ impl Caller {
             new_version: new.new_version,
             reuse: new.reuse.unwrap_or(before.as_ref().is_some_and(|before| before.reuse)),
             timeout: timeout.unwrap_or(before.as_ref().map_or(Registration::TIMEOUT, |before| before.timeout)),
-            min_epsilon: new.min_epsilon.as_ref().map(|least| least.0).or(before.and_then(|before| before.min_epsilon)),
+            min_epsilon: new.min_epsilon.or(before.and_then(|before| before.min_epsilon)),
         };
         // The path of an upload is not told: its owner knows it by its id.
         let document = register(self.gate(), &registration, &mut |_, _| {}).map_err(|error| match &upload {
@@ -154,6 +154,6 @@ impl Caller {
         self.require(Action::ReadLog)?;
         let limit = limit_within(limit)?;
         let failures = self.blocking(move |caller| Ok(caller.gate().catalog().failures(limit)?)).await?;
-        Ok(FailedQuestionList(failures.into_iter().map(FailedQuestionDocument::from).collect()))
+        Ok(FailedQuestionList(failures))
     }
 }

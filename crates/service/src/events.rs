@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::caller::{Action, Caller};
 use crate::service::Service;
-use crate::{AccountEvent, Code, EventDocument, Problem, RefusedEvent, Sight};
+use crate::{AccountEvent, Code, EventDocument, Problem, Sight};
 
 /// How often streams are told.
 const EVERY: Duration = Duration::from_secs(1);
@@ -88,7 +88,7 @@ impl Events {
         let document = EventDocument {
             time: Timestamp::now().to_string(),
             accounts: changed.iter().map(AccountEvent::from).collect(),
-            refused: newest[newest.len() - new..].iter().map(RefusedEvent::from).collect(),
+            refused: newest[newest.len() - new..].to_vec(),
         };
         let all = document.seen(&Sight::All).map(|document| message(&document));
         Tick { document, all }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use taximeter_ledger::{Account, AccountName, Error, Ledger, RefusedCharge};
 
 use crate::caller::{Action, Caller};
-use crate::{AccountDocument, AccountEvent, AccountList, Problem, RefusedEvent, Sight};
+use crate::{AccountDocument, AccountEvent, AccountList, Problem, Sight};
 
 /// Which accounts are wanted.
 #[derive(Clone, Debug, Default)]
@@ -72,12 +72,13 @@ impl Caller {
     }
 
     /// The newest refusals by the caller's own accounts, and how many there were: in all for those who see all.
-    pub fn refusals(&self, most: usize) -> (u64, Vec<RefusedEvent>) {
+    pub fn refusals(&self, most: usize) -> (u64, Vec<RefusedCharge>) {
         let (count, newest) = self.ledger().refusals();
-        let own: Vec<&RefusedCharge> =
-            newest.iter().rev().filter(|refused| self.sight().owns(&refused.account)).collect();
+        let mut own: Vec<RefusedCharge> =
+            newest.into_iter().rev().filter(|refused| self.sight().owns(&refused.account)).collect();
         let count = if *self.sight() == Sight::All { count } else { own.len() as u64 };
-        (count, own.into_iter().take(most).map(RefusedEvent::from).collect())
+        own.truncate(most);
+        (count, own)
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use taximeter_gate::{Answer, ErrorKind, Origin, Outcome, Prepared, Request};
+use taximeter_gate::{Answer, AnswerDocument, ErrorKind, GateOutcome, Origin, Prepared, Request};
 use taximeter_ledger::{AccountName, Key};
 
 use crate::caller::{Action, Caller};
 use crate::charges::{hide_unseen, refused, with_key};
 use crate::limits::QuestionPermit;
-use crate::{AnswerDocument, Code, Explanation, Problem, QuestionRequest, Role};
+use crate::{Code, Explanation, Problem, QuestionRequest, Role};
 
 /// How much work an explanation is: as much as a quote of a question with many parts.
 const EXPLANATION: u64 = 32;
@@ -39,9 +39,11 @@ impl Caller {
     fn answer(&self, request: &Request) -> Result<(String, Origin), Problem> {
         let sight = self.sight();
         match self.gate().ask(request) {
-            Ok(Outcome::Answered(Answer { document, origin })) => Ok((AnswerDocument::seen(document, sight)?, origin)),
-            Ok(Outcome::Refused(refusal)) => Err(refused(&refusal, sight)),
-            Ok(Outcome::NoAnswer(receipt)) => Err(no_answer(request, receipt.sequence())),
+            Ok(GateOutcome::Answered(Answer { document, origin })) => {
+                Ok((AnswerDocument::seen(document, sight)?, origin))
+            }
+            Ok(GateOutcome::Refused(refusal)) => Err(refused(&refusal, sight)),
+            Ok(GateOutcome::NoAnswer(receipt)) => Err(no_answer(request, receipt.sequence())),
             Err(error) => Err(match error.kind() {
                 ErrorKind::Ledger(error) => with_key(error.clone(), sight, &request.key),
                 // Where the data are, and what is wrong with them, is for owners.
@@ -91,7 +93,7 @@ impl Caller {
             request.account = self.default_account(&request.dataset)?;
         }
         self.require_own(request.account.as_slice())?;
-        request.for_gate(key, Some(self.signature(None)?), Some(self.token().principal.clone()))
+        Ok(request.for_gate(key, Some(self.signature(None)?), Some(self.token().principal.clone())))
     }
 
     /// The account that pays if none is named: the dataset's own, or of an analyst the one account that can.

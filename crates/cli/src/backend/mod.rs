@@ -6,13 +6,13 @@ mod remote;
 use std::io::Write;
 use std::path::PathBuf;
 
-use taximeter_gate::{Origin, Registration, Rules};
+use taximeter_gate::{Registration, Rules};
 use taximeter_ledger::{AccountName, Key, LedgerId, Position, Who};
 use taximeter_service::{
-    AccountDocument, AccountList, ChargeRequest, Charged, CheckedDataset, CloseRequest, Closed, CreatedToken,
+    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CheckedDataset, CloseRequest, Closed, CreatedToken,
     DatasetDocument, DatasetList, Explanation, FailedQuestionList, HistoryDocument, LedgerDocument, NewAccount,
-    NewAnalystDocument, NewToken, Opened, QuestionRequest, QuoteDocument, Refused, RegisteredDocument, TokenDocument,
-    TokenList, VerifyDocument,
+    NewAnalystDocument, NewToken, Opened, QuestionOutcome, QuestionRequest, QuoteDocument, RegisteredDocument,
+    TokenDocument, TokenList, VerifyDocument,
 };
 
 use crate::output::Failure;
@@ -107,30 +107,4 @@ pub trait TokenBackend {
 
     /// Revokes a token.
     fn revoke_token(&self, id: &str) -> Result<TokenDocument, Failure>;
-}
-
-/// The outcome of a charge.
-pub enum ChargeOutcome {
-    /// It is on the ledger, charged now or earlier.
-    Charged(Charged),
-    /// It was refused; nothing was charged.
-    Refused(Refused),
-}
-
-/// The outcome of a question.
-pub enum QuestionOutcome {
-    /// It was answered.
-    Answered {
-        /// The stored document, byte for byte.
-        document: String,
-        /// Whether it was made now or stored earlier.
-        origin: Origin,
-    },
-    /// It was refused; nothing was charged.
-    Refused(Refused),
-    /// It is charged, and there is no answer.
-    NoAnswer {
-        /// The record of the charge.
-        sequence: u64,
-    },
 }

@@ -13,16 +13,17 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use analyst::{Analyst, DemoQuestion};
 use clap::Args;
-use serde_json::Value as Json;
+use population::{DISTRICTS, PEOPLE, Population};
+use report::Report;
 use taximeter_accounting::{Budget, Cost, Filter, FilterRule, FilterSpec};
-use taximeter_gate::{Data, Declaration, Gate, Outcome, Registration, folder_beside};
+use taximeter_gate::{
+    AnswerDocument, Cell, Data, Declaration, Estimate, Gate, GateOutcome, Registration, Value, folder_beside,
+};
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 
 use crate::output::{Failure, print, print_line, show_number, show_share, tell, thousands, usage};
-use analyst::{Analyst, DemoQuestion};
-use population::{DISTRICTS, PEOPLE, Population};
-use report::Report;
 
 /// Watch an analyst spend a budget of (1, 1e-6) on a simulated population
 #[derive(Args)]
@@ -119,8 +120,8 @@ impl DemoCommand {
         let (who, least_left) = if self.serve { (Some(team::OWNER), LEFT_OVER) } else { (None, 0.0) };
         while let Some(question) = ride.analyst.next() {
             match gate.ask(&team::request(&people, &question.sql(), question.epsilon(), who)?)? {
-                Outcome::Answered(answer) => self.hear(&mut ride, question, &answer.document)?,
-                Outcome::Refused(refusal) => {
+                GateOutcome::Answered(answer) => self.hear(&mut ride, question, &answer.document)?,
+                GateOutcome::Refused(refusal) => {
                     ride.refusals += 1;
                     let reason = refusal.refused().first().map_or(String::new(), |(_, reason)| reason.text());
                     self.say(&format!(
@@ -131,7 +132,7 @@ impl DemoCommand {
                     ))?;
                     ride.analyst.refused(question);
                 }
-                Outcome::NoAnswer(receipt) => return Err(team::no_answer(receipt.sequence())),
+                GateOutcome::NoAnswer(receipt) => return Err(team::no_answer(receipt.sequence())),
             }
             if ride.meter.last().is_some_and(|(left, _)| *left < least_left) {
                 break;
@@ -142,13 +143,8 @@ impl DemoCommand {
 
     /// Records an answer, passes it to the analyst, and prints the line if it is of interest.
     fn hear(&self, ride: &mut Ride, question: DemoQuestion, document: &str) -> Result<(), Failure> {
-        let broken = |why: &dyn std::fmt::Display| Failure::Integrity(format!("an answer cannot be read: {why}"));
-        let answer: Json = serde_json::from_str(document).map_err(|error| broken(&error))?;
-        let parts = answer["columns"].as_array().into_iter().flatten().flat_map(|column| column["parts"].as_array());
-        let mut costs = Vec::new();
-        for part in parts.flatten() {
-            costs.push(Cost::from_json(&part["cost"].to_string()).map_err(|error| broken(&error))?.cost);
-        }
+        let answer = AnswerDocument::read(document)?;
+        let costs: Vec<Cost> = answer.columns.iter().flat_map(|column| &column.parts).map(|part| part.cost).collect();
         if let Some(filter) = &mut ride.adding_up {
             let mut is_admitted = true;
             for cost in &costs {
@@ -160,12 +156,11 @@ impl DemoCommand {
             }
         }
         ride.charges.push(costs);
-        let account = &answer["accounts"][0];
-        let (left, reading) =
-            (account["left"].as_f64().unwrap_or(0.0), account["reading"].as_f64().unwrap_or(f64::INFINITY));
+        let account = answer.accounts.first();
+        let left = account.and_then(|account| account.left).map_or(0.0, |left| left.0);
+        let reading = account.and_then(|account| account.reading).map_or(f64::INFINITY, |reading| reading.0);
         ride.meter.push((left, reading));
-        let rows = answer["rows"].as_array().into_iter().flatten();
-        let values: Vec<f64> = rows.filter_map(|row| row.as_array()?.last()?["value"].as_f64()).collect();
+        let values: Vec<f64> = answer.rows.iter().filter_map(|row| last(row)?.nearest()).collect();
         let is_outbreak = ride.analyst.hear(question, &values);
         let round = ride.charges.len();
         let is_rare = matches!(question, DemoQuestion::Occupations(_) | DemoQuestion::Age(_));
@@ -174,7 +169,7 @@ impl DemoCommand {
                 "{round:>6}  {:<34}  {:>5}  {:<26}  {:>8}  {:>9}{}",
                 question.text(),
                 question.epsilon(),
-                shown(&answer),
+                shown(&answer.rows),
                 show_share(left),
                 show_number(reading),
                 if is_outbreak { "  an outbreak!" } else { "" }
@@ -230,29 +225,31 @@ fn heading() -> String {
     format!("{:>6}  {:<34}  {:>5}  {:<26}  {:>8}  {:>9}", "answer", "question", "ε", "noisy answer", "left", "reading")
 }
 
+/// The number of a row: its last cell.
+fn last(row: &[Cell]) -> Option<&Estimate> {
+    row.last().and_then(Cell::estimate)
+}
+
 /// A noisy answer in one line: the number with its interval, or the largest of several.
-fn shown(answer: &Json) -> String {
-    let rows = answer["rows"].as_array().map_or(&[] as &[Json], Vec::as_slice);
-    let number = |cell: &Json| {
-        let (Some(value), Some(low)) = (cell["value"].as_f64(), cell["interval"][0].as_f64()) else {
-            let noisy =
-                |part: &str| cell[part]["value"].as_f64().map_or("–".to_string(), |value| format!("{value:.0}"));
-            return format!("sum {}, count {}", noisy("sum"), noisy("count"));
+fn shown(rows: &[Vec<Cell>]) -> String {
+    let number = |estimate: &Estimate| {
+        let low = estimate.interval.as_ref().and_then(|[low, _]| low.as_f64());
+        let (Some(value), Some(low)) = (estimate.nearest(), low) else {
+            let noisy = |part: &Option<Box<Estimate>>| {
+                part.as_ref().and_then(|part| part.nearest()).map_or("–".to_string(), |value| format!("{value:.0}"))
+            };
+            return format!("sum {}, count {}", noisy(&estimate.sum), noisy(&estimate.count));
         };
         format!("{:.0} ± {:.0}", value, value - low)
     };
-    let last = |row: &Json| row.as_array().and_then(|cells| cells.last()).cloned().unwrap_or_default();
-    match rows {
-        [row] => number(&last(row)),
-        rows => {
-            let largest = rows.iter().max_by(|one, other| {
-                let value = |row: &Json| last(row)["value"].as_f64().unwrap_or(f64::NEG_INFINITY);
-                value(one).total_cmp(&value(other))
-            });
-            largest.map_or(String::new(), |row| {
-                let group = row[0].as_str().map_or_else(|| row[0].to_string(), str::to_string);
-                format!("most in {group}: {}", number(&last(row)))
-            })
+    let nearest = |row: &[Cell]| last(row).and_then(Estimate::nearest).unwrap_or(f64::NEG_INFINITY);
+    let largest = rows.iter().max_by(|one, other| nearest(one).total_cmp(&nearest(other)));
+    match largest.map(Vec::as_slice) {
+        Some([Cell::Group(group), .., Cell::Estimate(estimate)]) if rows.len() > 1 => {
+            let group = if let Value::Text(text) = group { text.clone() } else { group.to_string() };
+            format!("most in {group}: {}", number(estimate))
         }
+        Some([.., Cell::Estimate(estimate)]) => number(estimate),
+        _ => String::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! The analysts of the dataset, and the questions they asked before a visitor comes.
 
 use taximeter_accounting::{Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec, Rounding};
-use taximeter_gate::{Gate, Outcome, Price, Request, Rules};
+use taximeter_gate::{Gate, GateOutcome, Price, Request, Rules};
 use taximeter_ledger::{AccountName, Who};
 
 use crate::args::flag;
@@ -67,7 +67,7 @@ pub fn work(gate: &Gate, people: &AccountName) -> Result<(), Failure> {
         for (sql, epsilon) in asked {
             let mut request = request(people, sql, epsilon, Some(name))?;
             request.account = Some(account.clone());
-            if let Outcome::NoAnswer(receipt) = gate.ask(&request)? {
+            if let GateOutcome::NoAnswer(receipt) = gate.ask(&request)? {
                 return Err(no_answer(receipt.sequence()));
             }
         }

@@ -7,11 +7,11 @@ use serde::Serialize;
 use taximeter_accounting::Rounding;
 use taximeter_gate::{NoiseKind, Number, Origin, Price};
 use taximeter_ledger::{AccountName, Key, Who};
-use taximeter_service::{Code, Explanation, QuestionRequest, Role, TokenDocument};
+use taximeter_service::{Code, Explanation, QuestionOutcome, QuestionRequest, Role, TokenDocument};
 
 use super::{GateArgs, explain, prompt, render};
 use crate::args::flag;
-use crate::backend::{Backend, QuestionOutcome};
+use crate::backend::Backend;
 use crate::ledger::charge::{key, print_refusal};
 use crate::output::{Failure, NO_ANSWER, REFUSED, in_flag, print, print_document, print_line, tell, usage};
 
@@ -115,7 +115,7 @@ impl Asker {
         QuestionRequest {
             dataset: self.dataset.clone(),
             question: question.to_string(),
-            price: price.into(),
+            price,
             clamp: self.clamp,
             account: self.account.clone(),
             reuse: self.reuse,

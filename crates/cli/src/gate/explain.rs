@@ -1,9 +1,10 @@
 //! The explanation of a question, for people.
 
+use taximeter_gate::ExpectedAverage;
 use taximeter_ledger::AccountName;
-use taximeter_service::{ExpectedAverageDocument, Explanation};
+use taximeter_service::words::{grouped, show_scale};
+use taximeter_service::{Explanation, about_average};
 
-use super::render;
 use crate::key_values::KeyValues;
 use crate::ledger::receipt::what_fits;
 use crate::ledger::show;
@@ -27,8 +28,8 @@ pub fn text(explanation: &Explanation) -> String {
             lines.add("fits", what_fits(&[explanation.cost], explanation.fits.as_deref(), explanation.not_open, true));
         }
     }
-    let kind = |average: &ExpectedAverageDocument| if average.has_too_few_rows() { "warning" } else { "note" };
-    let notes = explanation.averages.iter().map(|average| format!("\n\n{}: {average}", kind(average)));
+    let kind = |average: &ExpectedAverage| if average.has_too_few_rows() { "warning" } else { "note" };
+    let notes = explanation.averages.iter().map(|average| format!("\n\n{}: {}", kind(average), about_average(average)));
     format!("{lines}\n\n{}{}", parts(explanation), notes.collect::<String>())
 }
 
@@ -40,12 +41,12 @@ fn parts(explanation: &Explanation) -> TextTable {
             part.measure.clone(),
             match sensitivity.parse() {
                 // The length of a vector may be the square root of an integer.
-                Ok(length) if part.noise == "discrete-gaussian" => render::scale(length),
-                _ => render::grouped(sensitivity),
+                Ok(length) if part.noise == "discrete-gaussian" => show_scale(length),
+                _ => grouped(sensitivity),
             },
             part.noise.clone(),
-            render::scale(part.scale.0),
-            render::grouped(part.half_width.as_str()),
+            show_scale(part.scale.0),
+            grouped(part.half_width.as_str()),
             show::costs(&[part.cost]),
         ]);
     }

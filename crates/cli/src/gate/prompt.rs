@@ -8,12 +8,13 @@ use rustyline::error::ReadlineError;
 use rustyline::{DefaultEditor, history::History};
 use taximeter_gate::Price;
 use taximeter_ledger::Key;
+use taximeter_service::QuestionOutcome;
 
 use super::ask::{Asker, price, print_explanation, print_outcome, tell_origin};
 use super::dataset::column_table;
 use super::lines::{PromptInput, QuestionLines, read_line};
 use super::render;
-use crate::backend::{Backend, QuestionOutcome};
+use crate::backend::Backend;
 use crate::ledger::show::account_lines;
 use crate::output::{Failure, print, print_line, tell, usage};
 

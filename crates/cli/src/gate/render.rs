@@ -1,24 +1,25 @@
 //! Answers for people. They are read from the stored document, so that a repeated one looks the same.
 
-use serde_json::{Number as Decimal, Value as Json};
-use taximeter_gate::{AnswerDocument, Estimate, Origin, PayingAccount};
-use taximeter_service::{Computed, Problem};
+use serde_json::Number as Decimal;
+use taximeter_gate::{AnswerDocument, Cell, Estimate, Origin, PayingAccount, Value};
+use taximeter_service::Problem;
+use taximeter_service::words::{grouped, show_scale};
 
 use crate::key_values::KeyValues;
 use crate::ledger::show;
-use crate::output::{Failure, show_number};
+use crate::output::Failure;
 use crate::table::TextTable;
 
 /// An answer: the table, and what stands behind it.
 pub fn answer(document: &str) -> Result<String, Failure> {
-    let answer = parse(document)?;
-    Ok(format!("{}\n\n{}\n\n{}", table(&answer)?, details(&answer), accounts(&answer.accounts)))
+    let answer = AnswerDocument::read(document)?;
+    Ok(format!("{}\n\n{}\n\n{}", table(&answer), details(&answer), accounts(&answer.accounts)))
 }
 
 /// An answer in few words: the table, and a line with the meter.
 pub fn short_answer(document: &str) -> Result<String, Failure> {
-    let answer = parse(document)?;
-    Ok(format!("{}\n{}", table(&answer)?, meter(&answer)))
+    let answer = AnswerDocument::read(document)?;
+    Ok(format!("{}\n{}", table(&answer), meter(&answer)))
 }
 
 /// What to say about an answer that was not made just now.
@@ -50,41 +51,32 @@ pub fn with_position(question: &str, problem: Problem) -> Failure {
     Failure::Question { message, line: before.matches('\n').count() as u64 }
 }
 
-fn parse(document: &str) -> Result<AnswerDocument, Failure> {
-    serde_json::from_str(document).map_err(broken)
-}
-
-fn broken(error: serde_json::Error) -> Failure {
-    Failure::Integrity(format!("a stored answer cannot be read: {error}"))
-}
-
-fn table(answer: &AnswerDocument) -> Result<TextTable, Failure> {
+fn table(answer: &AnswerDocument) -> TextTable {
     let mut headings = Vec::new();
     let mut columns = Vec::new();
     for (at, column) in answer.columns.iter().enumerate() {
-        let cells = answer.rows.iter().map(|row| row.get(at).unwrap_or(&Json::Null));
+        let cells = answer.rows.iter().filter_map(|row| row.get(at));
         if column.aggregate.is_none() {
             headings.push(column.name.clone());
-            columns.push(cells.map(text).collect());
+            columns.push(cells.map(group).collect());
             continue;
         }
         headings.extend([format!(">{}", column.name), ">95% interval".to_string()]);
-        let estimates = cells.map(|cell| serde_json::from_value(cell.clone()).map_err(broken));
-        columns.extend(estimate_columns(&estimates.collect::<Result<Vec<Estimate>, Failure>>()?));
+        columns.extend(estimate_columns(&cells.filter_map(Cell::estimate).collect::<Vec<_>>()));
     }
     let mut table = TextTable::new(&headings);
     for at in 0..answer.rows.len() {
-        table.row(columns.iter().map(|column| column[at].clone()));
+        table.row(columns.iter().map(|column| column.get(at).cloned().unwrap_or_default()));
     }
-    Ok(table)
+    table
 }
 
 /// The numbers of a column and their intervals, with the decimal points aligned.
-fn estimate_columns(estimates: &[Estimate]) -> [Vec<String>; 2] {
+fn estimate_columns(estimates: &[&Estimate]) -> [Vec<String>; 2] {
     let numbers = estimates.iter().flat_map(|estimate| estimate.value.iter().chain(estimate.interval.iter().flatten()));
     let most = numbers.map(places).max().unwrap_or(0);
-    let value = |estimate: &Estimate| estimate.value.as_ref().map_or("–".to_string(), |value| padded(value, most));
-    let interval = |estimate: &Estimate| match &estimate.interval {
+    let value = |estimate: &&Estimate| estimate.value.as_ref().map_or("–".to_string(), |value| padded(value, most));
+    let interval = |estimate: &&Estimate| match &estimate.interval {
         Some([low, high]) => format!("{} to {}", padded(low, most), padded(high, most)),
         None => too_few(estimate),
     };
@@ -115,41 +107,13 @@ fn padded(number: &Decimal, least: usize) -> String {
     format!("{}{point}{}", grouped(number.as_str()), "0".repeat(missing))
 }
 
-/// The scale of noise with six significant digits.
-pub fn scale(value: f64) -> String {
-    if !(1e-4..1e15).contains(&value) {
-        return show_number(value);
+/// The value of a group without quotes; numbers are grouped by thousands.
+fn group(cell: &Cell) -> String {
+    match cell {
+        Cell::Group(Value::Text(text)) => text.clone(),
+        Cell::Group(value) => grouped(&value.json().to_string()),
+        Cell::Estimate(_) => String::new(),
     }
-    let places = (5.0 - value.log10().floor()).max(0.0) as usize;
-    let shown = format!("{value:.places$}");
-    grouped(if shown.contains('.') { shown.trim_end_matches('0').trim_end_matches('.') } else { &shown })
-}
-
-/// A value without quotes; numbers are grouped by thousands.
-fn text(value: &Json) -> String {
-    match value {
-        Json::String(text) => text.clone(),
-        Json::Number(number) => grouped(number.as_str()),
-        other => other.to_string(),
-    }
-}
-
-/// A number with its digits grouped by thousands.
-pub fn grouped(number: &str) -> String {
-    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
-    let (whole, fraction) =
-        digits.split_once('.').map_or((digits, String::new()), |(whole, rest)| (whole, format!(".{rest}")));
-    if !whole.bytes().all(|byte| byte.is_ascii_digit()) {
-        return number.to_string();
-    }
-    let mut shown = String::new();
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    format!("{sign}{shown}{fraction}")
 }
 
 /// How the answer was made and paid for.
@@ -157,7 +121,7 @@ fn details(answer: &AnswerDocument) -> KeyValues {
     let mut lines = KeyValues::default();
     lines.add("charged", show::costs(&[answer.cost]));
     for part in answer.columns.iter().flat_map(|column| &column.parts) {
-        let (scale, cost) = (scale(part.scale.0), show::costs(&[part.cost]));
+        let (scale, cost) = (show_scale(part.scale.0), show::costs(&[part.cost]));
         lines.add("noise", format!("{}: {} of scale {scale}, paid with {cost}", part.measure, part.noise));
     }
     for step in &answer.post_processing {
@@ -192,32 +156,12 @@ fn left(account: &PayingAccount) -> String {
 }
 
 fn reading(account: &PayingAccount) -> String {
-    show::reading(account.reading.map(Computed::from), false)
+    show::reading(account.reading, false)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        for (number, shown) in [("1234567", "1,234,567"), ("-1234.5", "-1,234.5"), ("12", "12"), ("1e30", "1e30")] {
-            assert_eq!(grouped(number), shown);
-        }
-    }
-
-    #[test]
-    fn scales_have_six_digits() {
-        for (value, shown) in [
-            (100.0, "100"),
-            (8571428.571428573, "8,571,429"),
-            (42.857142857142854, "42.8571"),
-            (0.008345274, "0.00834527"),
-            (1e30, "1e30"),
-        ] {
-            assert_eq!(scale(value), shown);
-        }
-    }
 
     #[test]
     fn the_numbers_of_a_column_have_the_same_places() {

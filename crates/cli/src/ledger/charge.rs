@@ -5,9 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use taximeter_ledger::Key;
-use taximeter_service::{ChargedOutcome, Refused};
+use taximeter_service::{ChargeOutcome, Committed, Refused};
 
-use crate::backend::ChargeOutcome;
 use crate::ledger::mechanism::MechanismCommand;
 use crate::ledger::request::RequestArgs;
 use crate::ledger::{LedgerArgs, SignatureArgs, receipt};
@@ -67,22 +66,22 @@ impl ChargeCommand {
         };
         // A key that was generated here is known to no other request: a replay is this charge, sent again after a lost answer.
         if self.key.is_none() {
-            charged.outcome = ChargedOutcome::Charged;
+            charged.outcome = Committed::Now;
         }
         let text = || receipt::charged(&charged, &request);
         match (&mechanism, charged.outcome) {
             (None, _) => {
                 print(self.ledger.json, &charged, text)?;
             }
-            (Some(_), ChargedOutcome::Replayed) => tell(&format!("{}\n\nthe command was not run", text())),
-            (Some(mechanism), ChargedOutcome::Charged) => {
+            (Some(_), Committed::Before) => tell(&format!("{}\n\nthe command was not run", text())),
+            (Some(mechanism), Committed::Now) => {
                 tell(&text());
                 return mechanism.run(&charged);
             }
         }
         Ok(match charged.outcome {
-            ChargedOutcome::Charged => ExitCode::SUCCESS,
-            ChargedOutcome::Replayed => ExitCode::from(REPLAYED),
+            Committed::Now => ExitCode::SUCCESS,
+            Committed::Before => ExitCode::from(REPLAYED),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use taximeter_accounting::Cost;
 use taximeter_ledger::Privacy;
-use taximeter_service::{ChargeRequest, Charged, ChargedOutcome, Paid, Refused};
+use taximeter_service::{ChargeRequest, Charged, Committed, Paid, Refused};
 
 use crate::advice;
 use crate::key_values::KeyValues;
@@ -15,8 +15,8 @@ pub fn charged(charged: &Charged, request: &ChargeRequest) -> String {
     let costs = show::costs(&costs);
     let mut lines = KeyValues::default();
     match charged.outcome {
-        ChargedOutcome::Replayed => lines.add("charged before", format!("{costs}; nothing was charged now")),
-        ChargedOutcome::Charged => lines.add("charged", costs),
+        Committed::Before => lines.add("charged before", format!("{costs}; nothing was charged now")),
+        Committed::Now => lines.add("charged", costs),
     }
     lines.add("record", charged.sequence);
     if let Some(hash) = charged.hash {

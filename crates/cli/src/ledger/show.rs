@@ -2,6 +2,7 @@
 
 use taximeter_accounting::{Amount, Cost, OnHalt};
 use taximeter_ledger::Standing;
+
 pub use taximeter_service::words::counted as number;
 use taximeter_service::{AccountDocument, BudgetDocument, Computed, FilterDocument};
 

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use taximeter_service::{PositionDocument, VerifyDocument};
+use taximeter_ledger::Position;
+use taximeter_service::VerifyDocument;
 
 use crate::key_values::KeyValues;
 use crate::ledger::LedgerArgs;
@@ -46,7 +47,7 @@ fn whole(verified: &VerifyDocument) -> String {
         lines.add("newest", format!("record {}, hash {}", newest.sequence, newest.hash));
     }
     match verified.witness {
-        Some(PositionDocument { sequence, .. }) => {
+        Some(Position { sequence, .. }) => {
             lines.add("witness", format!("remembers record {sequence}, and it is there"))
         }
         None => lines.add("witness", "not yet written: nothing was charged"),

@@ -183,7 +183,7 @@ fn what_cannot_be_declared_is_refused_with_what_to_do(sandbox: &Sandbox) {
         (vec!["--type", "age=real", "--type", "age=integer"], "--type is given twice"),
         (vec!["--min-epsilon", "little"], "--min-epsilon"),
         (vec!["--unit", "age"], "--max-rows-per-unit 1"),
-        (vec!["--unit", "wage", "--max-rows-per-unit", "1"], "no such column"),
+        (vec!["--unit", "wage", "--max-rows-per-unit", "1"], "which the data do not have"),
         (vec!["--unit", "age", "--max-rows-per-unit", "0"], "between 1"),
         (vec!["--timeout", "-1"], "--timeout"),
         (vec!["--timeout", "NaN"], "--timeout"),

@@ -6,8 +6,9 @@ use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use taximeter_ledger::Position;
 use taximeter_service::words::thousands;
-use taximeter_service::{LedgerDocument, PositionDocument, Problem, VerifyDocument, VerifyState};
+use taximeter_service::{LedgerDocument, Problem, VerifyDocument, VerifyState};
 
 use crate::Dashboard;
 use crate::fields::Fields;
@@ -56,7 +57,7 @@ fn ledger_panel(ledger: &LedgerDocument) -> Markup {
     }
 }
 
-fn record(position: &PositionDocument) -> Markup {
+fn record(position: &Position) -> Markup {
     html! { "record " (thousands(position.sequence)) ", hash " code { (position.hash) } }
 }
 

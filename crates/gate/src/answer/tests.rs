@@ -66,7 +66,7 @@ impl Paid {
             cells(&self.question, &self.plan, &self.schema, &keys, noisy, false)
         };
         let noisy = Noisy { rows: rows.iter().map(row).collect(), post_processing: Vec::new() };
-        let name = |row: &Vec<Cell>| row[0].json().as_str().unwrap().to_string();
+        let name = |row: &Vec<Cell>| group(&row[0]).as_str().unwrap().to_string();
         noisy.post_processed(&self.question, false).rows.iter().map(name).collect()
     }
 
@@ -74,6 +74,11 @@ impl Paid {
     fn widths(&self, miss: f64) -> Vec<i128> {
         self.plan.parts.iter().map(|part| part.noise.half_width(miss)).collect()
     }
+}
+
+fn group(cell: &Cell) -> serde_json::Value {
+    let Cell::Group(value) = cell else { panic!("{cell:?} is not a group") };
+    value.json()
 }
 
 fn value(cell: &Cell) -> f64 {
@@ -107,7 +112,7 @@ fn every_group_has_its_own_numbers() {
     // At ε = 100 there is no noise to speak of.
     let paid = Paid::new("SELECT floor, ward, COUNT(*) FROM people GROUP BY ward, floor", "100");
     let rows = paid.answer(vec![counted(&[1, 11], &[7]), counted(&[11, 1], &[9])]).unwrap();
-    let shown: Vec<_> = rows.iter().map(|row| (row[0].json(), row[1].json(), value(&row[2]))).collect();
+    let shown: Vec<_> = rows.iter().map(|row| (group(&row[0]), group(&row[1]), value(&row[2]))).collect();
     assert_eq!(
         shown,
         [

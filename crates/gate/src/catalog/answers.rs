@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use serde::{Deserialize, Serialize};
 use taximeter_ledger::{AccountName, Key};
 
 use super::locks::is_asking;
@@ -25,16 +26,18 @@ pub struct StoredAnswer {
     pub(crate) version: u32,
     /// The document; nothing if there is no answer, and never will be.
     pub document: Option<String>,
-    /// When it was stored. How long a question took may depend on the data, so this is not for whoever asked.
+    /// When it was stored. How long a question took may depend on the data, so it is not shown to the analyst.
     pub stored: Timestamp,
 }
 
 /// A line of the owner's log: why a charged question has no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FailedQuestion {
-    /// When.
+    /// When, in UTC.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub time: Timestamp,
-    /// The key of the charge.
+    /// The ledger's key of the charge.
     pub key: String,
     /// The dataset.
     pub dataset: String,
@@ -57,7 +60,7 @@ impl Catalog {
         statement.query_and_then([key], read_answer)?.next().transpose()
     }
 
-    /// An account's newest answer to the same request on the same version: a principal's own, or anybody's for whoever is at the
+    /// An account's newest answer to the same request on the same version: a principal's own, or any for a person at the
     /// machine.
     pub(crate) fn same_answer(&self, wanted: &StoredAnswer, principal: Option<&str>) -> Result<Option<String>, Error> {
         // The start of every key that is the principal's.
@@ -82,7 +85,7 @@ impl Catalog {
     ///
     /// They are in the order of their keys, and not in that in which they were stored: of two that ran at the same time that would tell
     /// which took longer. A key that this program made begins with the time, so these come first, the newest at the beginning;
-    /// keys that somebody chose follow. The keys are read from their index, and the documents only of those that are given.
+    /// keys that a person chose follow. The keys are read from their index, and the documents only of those that are given.
     pub fn answers_of(&self, principal: &str, before: Option<&str>, most: u32) -> Result<Vec<StoredAnswer>, Error> {
         let connection = self.lock();
         let mut statement = connection.prepare_cached(&answers_of())?;

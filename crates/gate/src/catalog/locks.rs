@@ -38,7 +38,7 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<File> {
     Ok(opening)
 }
 
-/// Keeps everybody else from opening the records, and from making or removing a file that is locked, until the result is dropped.
+/// Keeps all others from opening the records, and from making or removing a file that is locked, until the result is dropped.
 fn lock_folder(folder: &Path) -> io::Result<File> {
     let path = folder.join("gate.db.lock");
     let opening = lock_file(&path)?;

@@ -1,7 +1,7 @@
 //! The gate's own records: datasets and their versions, the answers that were given, and the owner's log.
 //!
-//! One SQLite file in the gate's folder. An answer is synced to the disk before anybody sees it. If the file is lost or is an old
-//! copy, answers are missing, and whoever asks again with an old key is told *charged, no answer*: the ledger alone decides whether
+//! One SQLite file in the gate's folder. An answer is synced to the disk before it is released. If the file is lost or is an old
+//! copy, answers are missing, and a question with an old key gets *charged, no answer*: the ledger alone decides whether
 //! a charge is fresh, so there is never new noise for an old charge.
 
 mod answers;
@@ -105,7 +105,7 @@ impl Catalog {
     pub fn open(folder: &Path, ledger: LedgerId) -> Result<Catalog, Error> {
         let unusable =
             |error: &dyn Display| ErrorKind::Records { folder: folder.to_path_buf(), why: error.to_string() };
-        // One after the other: SQLite does not wait for whoever makes the file at the same time, it says that it is locked.
+        // One after the other: where two processes make the file at the same time, SQLite does not wait but fails.
         let _opening = make_folder(folder).map_err(|error| unusable(&error))?;
         let mut connection = Connection::open(folder.join(FILE)).map_err(|error| unusable(&error))?;
         let (application, format, pays) = prepare(&mut connection, ledger).map_err(|error| unusable(&error))?;
@@ -149,7 +149,7 @@ impl Catalog {
 
     /// A dataset as a question under this key is about it: in its newest version, or in the one that the key was answered from. In
     /// another version the columns may be others, and the same question would not be the same.
-    pub(crate) fn asked(&self, name: &AccountName, key: &str) -> Result<Dataset, Error> {
+    pub(crate) fn dataset_for_key(&self, name: &AccountName, key: &str) -> Result<Dataset, Error> {
         if let Some(StoredAnswer { dataset, version, document: Some(_), .. }) = self.answer(key)?
             && dataset == *name
         {
@@ -226,7 +226,7 @@ impl Catalog {
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
-        // Whoever panicked with it left no transaction behind: those are rolled back when they are dropped.
+        // A thread that panicked left no transaction behind: a dropped transaction is rolled back.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

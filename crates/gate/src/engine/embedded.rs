@@ -1,4 +1,4 @@
-//! The embedded engine: a SQLite file that [`import`](crate::import) made and nobody changes.
+//! The embedded engine: a SQLite file that [`import`](crate::import) made and nothing changes.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

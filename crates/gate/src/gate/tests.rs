@@ -58,7 +58,7 @@ fn a_question_that_was_interrupted_after_its_charge_is_in_the_owners_log_after_t
         assert!(gate.catalog.begin(&prepared.stored(None), &gate.asking).unwrap());
     }
     let prepared = Prepared::new(&gate.catalog, &charged).unwrap();
-    assert!(matches!(gate.ledger.charge(prepared.charge.clone()), Ok(Charged::Charged(_))));
+    assert!(matches!(gate.ledger.charge(prepared.charge.clone()), Ok(Outcome::Charged(_))));
     // As if the process had been killed here.
     drop(gate);
     let gate = open(folder.path());
@@ -66,8 +66,8 @@ fn a_question_that_was_interrupted_after_its_charge_is_in_the_owners_log_after_t
     assert_eq!(failures.len(), 1, "{failures:?}");
     assert_eq!(failures[0].key, charged.key.as_str());
     assert!(failures[0].why.contains("the program ended"), "{failures:?}");
-    assert!(matches!(gate.ask(&charged).unwrap(), Outcome::NoAnswer(_)));
-    assert!(matches!(gate.ask(&uncharged).unwrap(), Outcome::Answered(_)));
+    assert!(matches!(gate.ask(&charged).unwrap(), GateOutcome::NoAnswer(_)));
+    assert!(matches!(gate.ask(&uncharged).unwrap(), GateOutcome::Answered(_)));
     drop(gate);
     assert_eq!(open(folder.path()).catalog.failures(10).unwrap().len(), 1, "it is told once");
 }
@@ -78,12 +78,12 @@ fn questions_of_a_process_that_is_alive_are_not_taken_for_interrupted_ones() {
     let (gate, request) = gate_with_people(folder.path());
     let prepared = Prepared::new(&gate.catalog, &request).unwrap();
     gate.catalog.begin(&prepared.stored(None), &gate.asking).unwrap();
-    let Ok(Charged::Charged(fresh)) = gate.ledger.charge(prepared.charge.clone()) else { panic!("0.1 fits 1") };
+    let Ok(Outcome::Charged(fresh)) = gate.ledger.charge(prepared.charge.clone()) else { panic!("0.1 fits 1") };
     let other = Gate::open(&folder.path().join("gate"), gate.ledger.clone()).unwrap();
     assert!(other.catalog.failures(10).unwrap().is_empty());
     let engine = gate.engine(&prepared, Duration::from_secs(60)).unwrap();
     let outcome = gate.answer(fresh, &prepared, engine, Duration::from_secs(60));
-    assert!(matches!(outcome, Outcome::Answered(_)), "{outcome:?}");
+    assert!(matches!(outcome, GateOutcome::Answered(_)), "{outcome:?}");
     assert!(gate.catalog.interrupted().unwrap().is_empty());
 }
 
@@ -95,7 +95,7 @@ fn a_question_that_a_process_left_is_in_the_owners_log_while_others_live() {
     let other = Gate::open(&folder.path().join("gate"), one.ledger.clone()).unwrap();
     let prepared = Prepared::new(&one.catalog, &request).unwrap();
     assert!(one.catalog.begin(&prepared.stored(None), &one.asking).unwrap());
-    assert!(matches!(one.ledger.charge(prepared.charge.clone()), Ok(Charged::Charged(_))));
+    assert!(matches!(one.ledger.charge(prepared.charge.clone()), Ok(Outcome::Charged(_))));
     other.settle().unwrap();
     assert!(other.catalog.failures(10).unwrap().is_empty(), "it is still under way");
     drop(one);
@@ -103,7 +103,7 @@ fn a_question_that_a_process_left_is_in_the_owners_log_while_others_live() {
     let failures = other.catalog.failures(10).unwrap();
     assert_eq!(failures.len(), 1, "{failures:?}");
     assert!(failures[0].why.contains("the program ended"), "{failures:?}");
-    assert!(matches!(other.ask(&request).unwrap(), Outcome::NoAnswer(_)));
+    assert!(matches!(other.ask(&request).unwrap(), GateOutcome::NoAnswer(_)));
     other.settle().unwrap();
     assert_eq!(other.catalog.failures(10).unwrap().len(), 1, "it is told once");
 }
@@ -112,12 +112,12 @@ fn a_question_that_a_process_left_is_in_the_owners_log_while_others_live() {
 fn a_replay_that_finds_no_answer_is_in_the_owners_log_once() {
     let folder = tempfile::tempdir().unwrap();
     let (gate, request) = gate_with_people(folder.path());
-    assert!(matches!(gate.ask(&request).unwrap(), Outcome::Answered(_)));
+    assert!(matches!(gate.ask(&request).unwrap(), GateOutcome::Answered(_)));
     // As if an older copy of the records had been put back.
     let records = rusqlite::Connection::open(folder.path().join("gate").join("gate.db")).unwrap();
     assert_eq!(records.execute("DELETE FROM answers", []).unwrap(), 1);
     for _ in 0..2 {
-        assert!(matches!(gate.ask(&request).unwrap(), Outcome::NoAnswer(_)));
+        assert!(matches!(gate.ask(&request).unwrap(), GateOutcome::NoAnswer(_)));
         let failures = gate.catalog.failures(10).unwrap();
         assert_eq!(failures.len(), 1, "{failures:?}");
         assert!(failures[0].why.contains("charged before"), "{failures:?}");
@@ -151,16 +151,16 @@ fn a_question_that_another_process_works_on_waits_for_its_answer() {
     assert!(one.catalog.begin(&prepared.stored(None), &one.asking).unwrap());
     let asked = std::thread::scope(|scope| {
         let asking = scope.spawn(|| other.ask(&request));
-        let Ok(Charged::Charged(fresh)) = one.ledger.charge(prepared.charge.clone()) else {
+        let Ok(Outcome::Charged(fresh)) = one.ledger.charge(prepared.charge.clone()) else {
             panic!("it is charged here")
         };
         let engine = one.engine(&prepared, Duration::from_secs(60)).unwrap();
         let outcome = one.answer(fresh, &prepared, engine, Duration::from_secs(60));
-        let Outcome::Answered(answer) = outcome else { panic!("{outcome:?}") };
+        let GateOutcome::Answered(answer) = outcome else { panic!("{outcome:?}") };
         assert_eq!(answer.origin, Origin::Fresh);
         asking.join().unwrap().unwrap()
     });
-    assert!(matches!(asked, Outcome::Answered(Answer { origin: Origin::Replayed, .. })), "{asked:?}");
+    assert!(matches!(asked, GateOutcome::Answered(Answer { origin: Origin::Replayed, .. })), "{asked:?}");
     assert!(one.catalog.failures(10).unwrap().is_empty());
     // While it is at it for longer than the question may take, nothing is charged by another.
     let again = Request { key: Key::parse("key", "again").unwrap(), ..request };
@@ -179,7 +179,7 @@ fn an_answer_that_cannot_be_stored_is_in_the_owners_log_once_and_asking_again_do
     let full = "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END";
     records.execute_batch(full).unwrap();
     for _ in 0..2 {
-        assert!(matches!(gate.ask(&request).unwrap(), Outcome::NoAnswer(_)));
+        assert!(matches!(gate.ask(&request).unwrap(), GateOutcome::NoAnswer(_)));
         let failures = gate.catalog.failures(10).unwrap();
         assert_eq!(failures.len(), 1, "{failures:?}");
         assert!(failures[0].why.contains("no room"), "{failures:?}");
@@ -190,7 +190,7 @@ fn an_answer_that_cannot_be_stored_is_in_the_owners_log_once_and_asking_again_do
         .unwrap();
     let again = Request { key: Key::parse("key", "again").unwrap(), ..request };
     for _ in 0..2 {
-        assert!(matches!(gate.ask(&again).unwrap(), Outcome::NoAnswer(_)));
+        assert!(matches!(gate.ask(&again).unwrap(), GateOutcome::NoAnswer(_)));
     }
 }
 
@@ -200,9 +200,9 @@ fn a_panic_after_the_charge_is_a_question_without_an_answer() {
     let (gate, request) = gate_with_people(folder.path());
     let prepared = Prepared::new(&gate.catalog, &request).unwrap();
     assert!(gate.catalog.begin(&prepared.stored(None), &gate.asking).unwrap());
-    let Ok(Charged::Charged(fresh)) = gate.ledger.charge(prepared.charge.clone()) else { panic!("0.1 fits 1") };
+    let Ok(Outcome::Charged(fresh)) = gate.ledger.charge(prepared.charge.clone()) else { panic!("0.1 fits 1") };
     let outcome = gate.answer(fresh, &prepared, Box::new(Defective), Duration::from_secs(60));
-    assert!(matches!(outcome, Outcome::NoAnswer(_)), "{outcome:?}");
-    assert!(matches!(gate.ask(&request).unwrap(), Outcome::NoAnswer(_)), "and it is not made later");
+    assert!(matches!(outcome, GateOutcome::NoAnswer(_)), "{outcome:?}");
+    assert!(matches!(gate.ask(&request).unwrap(), GateOutcome::NoAnswer(_)), "and it is not made later");
     assert_eq!(gate.catalog.failures(1).unwrap()[0].why, "the program panicked");
 }

@@ -69,7 +69,7 @@ impl NewFile {
         insert().map_err(|error| cannot_write(&error))
     }
 
-    /// Moves the file to its place, once all of it is on disk and it has so many rows.
+    /// Moves the file to its place, once all of it is on disk and it has this number of rows.
     pub(super) fn finish(self, schema: &Schema, rows: u64) -> Result<(), Error> {
         let NewFile { connection, path, target } = self;
         let marks = format!(

@@ -10,7 +10,7 @@ use super::file::{NewFile, cannot_write};
 use super::values::{self, LONGEST_TEXT, Misfit, Shown, Value};
 use super::{BadRow, BadRows, Imported};
 use crate::error::{Error, ErrorKind};
-use crate::register::Counted;
+use crate::register::ImportedRows;
 use crate::schema::{Column, ColumnType, Schema};
 
 /// More rows than this might overflow a sum, which is of steps within 2³¹.
@@ -25,13 +25,7 @@ pub(super) struct Load<'a> {
     insert: Statement<'a>,
     /// The values of the current row.
     values: Vec<Value>,
-    loaded: Loaded,
-}
-
-/// What came of the rows.
-pub(super) struct Loaded {
-    pub(super) counted: Counted,
-    pub(super) bad: Vec<BadRow>,
+    imported: ImportedRows,
 }
 
 impl<'a> Load<'a> {
@@ -42,43 +36,47 @@ impl<'a> Load<'a> {
             bad_rows,
             insert: file.insert(schema)?,
             values: vec![Value::Null; schema.columns.len()],
-            loaded: Loaded { counted: Counted::default(), bad: Vec::new() },
+            imported: ImportedRows::default(),
         })
     }
 
     /// The rows so far.
     pub(super) fn rows(&self) -> u64 {
-        self.loaded.counted.rows
+        self.imported.rows
     }
 
     /// Adds a row, which starts at this line.
     pub(super) fn add(&mut self, row: &ByteRecord, line: impl FnOnce() -> u64) -> Result<(), Error> {
-        self.loaded.counted.rows += 1;
-        if self.loaded.counted.rows > MOST_ROWS {
+        self.imported.rows += 1;
+        if self.imported.rows > MOST_ROWS {
             return Err(Error::input(
                 "file",
                 format!("the file has more than {MOST_ROWS} rows; divide it into several datasets"),
             ));
         }
         if let Err(reason) = self.read(row) {
-            self.loaded.counted.bad_rows += 1;
-            if self.loaded.bad.len() < Imported::SHOWN {
+            self.imported.bad_rows += 1;
+            if self.imported.first_bad_rows.len() < Imported::SHOWN {
                 let is_not_utf8 = reason.is_not_utf8(row);
-                self.loaded.bad.push(BadRow { line: line(), why: reason.explain(self.columns, row), is_not_utf8 });
+                self.imported.first_bad_rows.push(BadRow {
+                    line: line(),
+                    why: reason.explain(self.columns, row),
+                    is_not_utf8,
+                });
             }
             return Ok(());
         }
         if let Some(at) = self.unit
             && self.values[at] == Value::Null
         {
-            self.loaded.counted.without_unit += 1;
+            self.imported.without_unit += 1;
             return Ok(());
         }
-        if self.loaded.counted.bad_rows > 0 && self.bad_rows == BadRows::Refuse {
+        if self.imported.bad_rows > 0 && self.bad_rows == BadRows::Refuse {
             // Nothing will be imported: the rest is only read to tell the owner what is wrong with it.
             return Ok(());
         }
-        self.loaded.counted.kept += 1;
+        self.imported.kept += 1;
         self.insert(row).map_err(|error| cannot_write(&error))
     }
 
@@ -100,11 +98,11 @@ impl<'a> Load<'a> {
     }
 
     /// All rows are there: whether they are good enough.
-    pub(super) fn finish(self, csv: &Path) -> Result<Loaded, Error> {
-        if self.loaded.counted.bad_rows == 0 || self.bad_rows == BadRows::Skip {
-            return Ok(self.loaded);
+    pub(super) fn finish(self, csv: &Path) -> Result<ImportedRows, Error> {
+        if self.imported.bad_rows == 0 || self.bad_rows == BadRows::Skip {
+            return Ok(self.imported);
         }
-        let Loaded { counted: Counted { rows, bad_rows, .. }, bad } = self.loaded;
+        let ImportedRows { rows, bad_rows, first_bad_rows: bad, .. } = self.imported;
         Err(ErrorKind::BadRows { path: csv.to_path_buf(), rows, bad_rows, bad }.into())
     }
 }

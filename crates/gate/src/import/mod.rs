@@ -20,25 +20,32 @@ pub(crate) use self::keep::kept;
 use std::path::Path;
 
 use csv::ByteRecord;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::file::{clear_leftovers, sync_folder};
 
 use self::file::NewFile;
-use self::load::{Load, Loaded};
+use self::load::Load;
 use self::rows::Rows;
 use crate::declaration::Declaration;
 use crate::error::Error;
-use crate::register::Counted;
+use crate::register::ImportedRows;
 use crate::schema::Schema;
 
 /// How a CSV file is written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
 pub struct CsvForm {
-    /// What stands between two fields; found in the first line if it is left out.
+    /// What stands between two fields [default: what the first line has most often].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, min_length = 1, max_length = 1))]
     pub delimiter: Option<char>,
-    /// The encoding, by a name of the Web such as `latin1`; if it is left out UTF-8, or what a byte order mark says.
+    /// The encoding, by a name of the Web such as latin1 [default: utf-8, or what a byte order mark says].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
     /// Texts that stand for a missing value, besides an empty field.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
 
@@ -53,13 +60,15 @@ pub enum BadRows {
 }
 
 /// A row that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BadRow {
     /// The line of the file where it starts, counted from 1.
     pub line: u64,
     /// What is wrong with it, and what to do.
     pub why: String,
     /// Whether it is in another encoding than it was read in.
+    #[serde(skip)]
     pub is_not_utf8: bool,
 }
 
@@ -69,9 +78,7 @@ pub(crate) struct Imported {
     /// The declaration with all types.
     pub schema: Schema,
     /// What came of the rows.
-    pub counted: Counted,
-    /// Rows that cannot be read, the first ones.
-    pub bad: Vec<BadRow>,
+    pub rows: ImportedRows,
     /// The BLAKE3 hash of the file.
     pub fingerprint: blake3::Hash,
 }
@@ -81,7 +88,7 @@ impl Imported {
     pub const SHOWN: usize = 20;
 }
 
-/// So many rows pass between two calls of `progress`.
+/// The number of rows between two calls of `progress`.
 const ROWS_PER_PROGRESS: u64 = 4096;
 
 /// Whether a file can be opened and its header has the columns that are declared, if that is known yet. What comes out of a pipe can be
@@ -127,10 +134,10 @@ pub(crate) fn import(
     let (done, total) = rows.progress();
     progress(done, total);
 
-    let Loaded { mut counted, bad } = load.finish(csv)?;
+    let mut imported = load.finish(csv)?;
     if let Some(unit) = schema.unit_column() {
-        counted.kept = file.keep(&schema, unit, key)?;
+        imported.kept = file.keep(&schema, unit, key)?;
     }
-    file.finish(&schema, counted.kept)?;
-    Ok(Imported { schema, counted, bad, fingerprint: rows.fingerprint() })
+    file.finish(&schema, imported.kept)?;
+    Ok(Imported { schema, rows: imported, fingerprint: rows.fingerprint() })
 }

@@ -71,7 +71,7 @@ impl Rows {
             row: 0,
             last: Vec::with_capacity(BUFFER),
         };
-        // Rows of another length than the header are found by whoever reads them, who goes on.
+        // Rows of another length than the header are found by the caller, who goes on.
         let mut reader = ReaderBuilder::new();
         reader.delimiter(delimiter).has_headers(false).flexible(true).buffer_capacity(BUFFER);
         let missing = form.missing.iter().map(|text| text.as_bytes().to_vec()).collect();

@@ -73,7 +73,7 @@ fn values_are_kept_in_the_types_that_are_declared_or_found() {
     let kinds: Vec<_> = imported.schema.columns().iter().map(|column| column.kind().to_string()).collect();
     assert_eq!(kinds, ["integer", "real", "text", "boolean", "real"]);
     assert_eq!(
-        (imported.counted.rows, imported.counted.kept, imported.counted.without_unit, imported.counted.bad_rows),
+        (imported.rows.rows, imported.rows.kept, imported.rows.without_unit, imported.rows.bad_rows),
         (3, 3, 0, 0)
     );
     let expected = [
@@ -91,12 +91,12 @@ fn rows_that_cannot_be_read_are_reported_with_the_lines_where_they_start() {
         let declaration = "[columns.age]\ntype = \"integer\"\n[columns.name]\ntype = \"text\"";
         let shown = String::from_utf8_lossy(csv);
         let imported = place.import(declaration, BadRows::Skip).unwrap();
-        assert_eq!(imported.bad.len(), expected.len(), "{shown:?} {:?}", imported.bad);
-        assert_eq!(imported.counted.bad_rows, expected.len() as u64, "{shown:?}");
-        assert_eq!(imported.counted.kept, imported.counted.rows - imported.counted.bad_rows, "{shown:?}");
-        assert_eq!(imported.counted.kept, place.rows().len() as u64, "{shown:?}");
-        for (bad, (line, part)) in imported.bad.iter().zip(expected) {
-            assert_eq!(bad.line, *line, "{shown:?} {:?}", imported.bad);
+        assert_eq!(imported.rows.first_bad_rows.len(), expected.len(), "{shown:?} {:?}", imported.rows.first_bad_rows);
+        assert_eq!(imported.rows.bad_rows, expected.len() as u64, "{shown:?}");
+        assert_eq!(imported.rows.kept, imported.rows.rows - imported.rows.bad_rows, "{shown:?}");
+        assert_eq!(imported.rows.kept, place.rows().len() as u64, "{shown:?}");
+        for (bad, (line, part)) in imported.rows.first_bad_rows.iter().zip(expected) {
+            assert_eq!(bad.line, *line, "{shown:?} {:?}", imported.rows.first_bad_rows);
             assert!(bad.why.contains(part), "{shown:?}: {:?} does not say {part:?}", bad.why);
         }
     };
@@ -127,7 +127,7 @@ fn a_row_after_the_first_ones_must_fit_the_types_found_in_them() {
     let place = Place::new(format!("age\n{many}1.5\n"));
     let message = place.import("", BadRows::Refuse).unwrap_err().to_string();
     assert!(message.contains("line 10002") && message.contains("declare the column's type as real"), "{message}");
-    assert_eq!(place.import("[columns.age]\ntype = \"real\"", BadRows::Refuse).unwrap().counted.kept, 10_001);
+    assert_eq!(place.import("[columns.age]\ntype = \"real\"", BadRows::Refuse).unwrap().rows.kept, 10_001);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn one_bad_row_is_enough_to_import_nothing_unless_bad_rows_are_skipped() {
 
     let imported = place.import(declaration, BadRows::Skip).unwrap();
     assert_eq!(
-        (imported.counted.rows, imported.counted.kept, imported.counted.bad_rows, imported.bad.len()),
+        (imported.rows.rows, imported.rows.kept, imported.rows.bad_rows, imported.rows.first_bad_rows.len()),
         (27, 2, 25, 20)
     );
     assert_eq!(place.rows(), [["1"], ["2"]]);
@@ -168,7 +168,7 @@ fn a_quote_that_is_never_closed_swallows_no_rows() {
         }
         assert_eq!(place.names(), ["people.csv"], "{csv:?}");
     }
-    assert_eq!(Place::new("age,name\n1,\"a\"").import("", BadRows::Refuse).unwrap().counted.kept, 1);
+    assert_eq!(Place::new("age,name\n1,\"a\"").import("", BadRows::Refuse).unwrap().rows.kept, 1);
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn rows_without_a_unit_are_left_out_and_counted() {
     let declaration = "unit = { column = \"person\", max_rows_per_unit = 5 }\n[columns.age]\ntype = \"integer\"";
     let imported = place.import(declaration, BadRows::Skip).unwrap();
     assert_eq!(
-        (imported.counted.rows, imported.counted.kept, imported.counted.without_unit, imported.counted.bad_rows),
+        (imported.rows.rows, imported.rows.kept, imported.rows.without_unit, imported.rows.bad_rows),
         (5, 2, 2, 1)
     );
     assert_eq!(place.rows(), [["'a'", "1"], ["'b'", "3"]]);
@@ -336,7 +336,7 @@ fn columns_may_have_the_names_that_sqlite_and_the_import_use() {
     let unit = "unit = { column = \"person\", max_rows_per_unit = 1 }";
     for names in ["rowid,oid,_ROWID_", "c0,c1,place", "read,data,contents"] {
         let place = Place::new(format!("person,{names}\n1,5,5,5\n1,5,5,5\n2,6,6,6\n"));
-        assert_eq!(place.import(unit, BadRows::Refuse).unwrap().counted.kept, 2, "{names}");
+        assert_eq!(place.import(unit, BadRows::Refuse).unwrap().rows.kept, 2, "{names}");
     }
 }
 
@@ -440,7 +440,7 @@ fn kept(rows: &[Contents], most: u32, unit_type: &str) -> BTreeMap<String, Vec<V
     for row in place.rows() {
         units.entry(row[1].trim_matches('\'').to_string()).or_default().push(row);
     }
-    assert_eq!(imported.counted.kept, units.values().map(|rows| rows.len() as u64).sum::<u64>());
+    assert_eq!(imported.rows.kept, units.values().map(|rows| rows.len() as u64).sum::<u64>());
     units
 }
 

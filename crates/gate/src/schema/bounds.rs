@@ -18,7 +18,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// No value on the grid is further from 0 than so many steps, so that no sum overflows.
+    /// The most steps between 0 and a value on the grid, so that no sum overflows.
     pub const STEPS: i64 = 1 << 30;
 
     /// The bounds of a column, both on the grid.

@@ -96,6 +96,7 @@ impl Column {
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ColumnType {
     /// Whole numbers of 64 bits.
@@ -109,22 +110,27 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
+    /// The name in declarations and documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            ColumnType::Integer => "integer",
+            ColumnType::Real => "real",
+            ColumnType::Text => "text",
+            ColumnType::Boolean => "boolean",
+        }
+    }
+
     /// The type of a name.
     pub fn from_name(name: &str) -> Result<ColumnType, Error> {
         let types = [ColumnType::Integer, ColumnType::Real, ColumnType::Text, ColumnType::Boolean];
-        types.into_iter().find(|kind| kind.to_string() == name).ok_or_else(|| {
-            Error::schema(format!("there is no type {name:?}; the types are integer, real, text and boolean"))
+        types.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            Error::schema(format!("unknown type {name:?}; the types are integer, real, text and boolean"))
         })
     }
 }
 
 impl fmt::Display for ColumnType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ColumnType::Integer => "integer",
-            ColumnType::Real => "real",
-            ColumnType::Text => "text",
-            ColumnType::Boolean => "boolean",
-        })
+        f.write_str(self.name())
     }
 }

@@ -14,6 +14,7 @@ use taximeter_ledger::{Neighbours, Privacy, Unit};
 pub use self::bounds::Bounds;
 pub use self::column::{Column, ColumnType};
 pub use self::value::Value;
+pub(crate) use self::value::plain;
 use crate::error::Error;
 
 /// What an owner declares about a dataset. All sensitivities follow from this alone.
@@ -31,7 +32,7 @@ pub struct Schema {
 pub enum PrivacyUnit {
     /// A row.
     Row,
-    /// All rows with the same value in a column, of which so many are kept.
+    /// All rows with the same value in a column, of which at most a given number are kept.
     Column {
         /// The name of the column.
         column: String,
@@ -67,7 +68,7 @@ impl Schema {
             match columns.iter().find(|other| other.name == *column) {
                 None => {
                     return Err(Error::schema(format!(
-                        "the privacy unit is the column {column:?}, but there is no such column; they are {}",
+                        "the privacy unit is the column {column:?}, which does not exist; the columns are {}",
                         names(&columns)
                     )));
                 }

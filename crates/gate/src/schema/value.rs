@@ -46,6 +46,19 @@ impl Value {
         }
     }
 
+    /// The value of a JSON string, number or boolean; nothing for anything else.
+    pub(crate) fn from_json(json: Json) -> Option<Value> {
+        match json {
+            Json::Bool(value) => Some(Value::Boolean(value)),
+            Json::Number(number) => {
+                let real = || number.as_str().parse().ok().map(Value::Real);
+                number.as_str().parse().ok().map(Value::Integer).or_else(real)
+            }
+            Json::String(text) => Some(Value::Text(text)),
+            Json::Null | Json::Array(_) | Json::Object(_) => None,
+        }
+    }
+
     /// Whether every engine can hold it.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
@@ -90,5 +103,21 @@ impl fmt::Display for Value {
             Value::Real(value) => write!(f, "{value:?}"),
             Value::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
         }
+    }
+}
+
+/// A value in JSON without its type.
+pub(crate) mod plain {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Json, Value};
+
+    pub(crate) fn serialize<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+        value.json().serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+        Value::from_json(Json::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("not a value of a group"))
     }
 }

@@ -3,7 +3,7 @@
 //! Every question is asked of two datasets that differ in one person. Whether there is an error, and which, must be the same.
 
 use crate::common::{House, request};
-use taximeter_gate::Outcome;
+use taximeter_gate::GateOutcome;
 
 /// What must come of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ fn check(house: &House, datasets: [&str; 2]) {
             let before = house.charges(dataset);
             let request = request(dataset, &question.replace("_T_", dataset), "0.001");
             let came = match house.gate.ask(&request) {
-                Ok(Outcome::Answered(_)) => Answered,
+                Ok(GateOutcome::Answered(_)) => Answered,
                 Ok(other) => panic!("{question} of {dataset}: {other:?}; {:?}", house.gate.catalog().failures(1)),
                 Err(error) => {
                     assert!(error.is_input() && error.position().is_some(), "{question}: {error}");

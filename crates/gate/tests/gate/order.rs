@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{House, account, amount, answered, document, request, rules};
 use taximeter_accounting::{Cost, FilterRule};
-use taximeter_gate::{Answer, ErrorKind, Gate, Origin, Outcome, Prepared, Price, Request};
+use taximeter_gate::{Answer, ErrorKind, Gate, GateOutcome, Origin, Prepared, Price, Request};
 use taximeter_ledger::{Event, Key, Ledger, Location, Options, Who};
 
 const PEOPLE: &str = "name,age,region\nann,30,north\nbob,40,south\ncyd,50,north\ndan,,south\n";
@@ -97,7 +97,7 @@ fn a_lost_answer_is_never_made_again() {
     tamper(&house, "DELETE FROM answers");
     for _ in 0..2 {
         let outcome = house.ask(&request);
-        assert!(matches!(outcome, Outcome::NoAnswer(_)), "{outcome:?}");
+        assert!(matches!(outcome, GateOutcome::NoAnswer(_)), "{outcome:?}");
     }
     assert_eq!(house.charges("people"), 1);
 }
@@ -116,7 +116,7 @@ fn a_question_that_fails_after_its_charge_stays_charged_and_says_why_to_the_owne
     let request = request("people", "SELECT SUM(age) FROM people", "0.1");
     for _ in 0..2 {
         let outcome = house.ask(&request);
-        assert!(matches!(outcome, Outcome::NoAnswer(_)), "{outcome:?}");
+        assert!(matches!(outcome, GateOutcome::NoAnswer(_)), "{outcome:?}");
     }
     assert_eq!(house.charges("people"), 1);
     let log = house.gate.catalog().failures(10).unwrap();
@@ -130,9 +130,9 @@ fn an_answer_that_cannot_be_stored_is_not_given() {
     let house = house();
     tamper(&house, "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END");
     let request = request("people", COUNT, "0.1");
-    assert!(matches!(house.ask(&request), Outcome::NoAnswer(_)));
+    assert!(matches!(house.ask(&request), GateOutcome::NoAnswer(_)));
     tamper(&house, "DROP TRIGGER full");
-    assert!(matches!(house.ask(&request), Outcome::NoAnswer(_)));
+    assert!(matches!(house.ask(&request), GateOutcome::NoAnswer(_)));
     assert_eq!(house.charges("people"), 1);
     assert!(house.gate.catalog().failures(1).unwrap()[0].why.contains("no room"));
 }
@@ -152,8 +152,8 @@ fn a_question_that_takes_too_long_is_charged_and_has_no_answer() {
     // Thirty million comparisons take longer than the clock can be looked at late.
     let conditions: String = (100..200).map(|age| format!(" AND age <> {age}")).collect();
     let request = request("people", &format!("SELECT SUM(age) FROM people WHERE age <> 3{conditions}"), "0.1");
-    assert!(matches!(house.ask(&request), Outcome::NoAnswer(_)));
-    assert!(matches!(house.ask(&request), Outcome::NoAnswer(_)));
+    assert!(matches!(house.ask(&request), GateOutcome::NoAnswer(_)));
+    assert!(matches!(house.ask(&request), GateOutcome::NoAnswer(_)));
     assert_eq!(house.charges("people"), 1);
     assert_eq!(house.gate.catalog().failures(10).unwrap().len(), 1);
 }
@@ -196,11 +196,11 @@ fn a_question_is_asked_of_its_own_dataset_in_the_newest_version() {
 #[test]
 fn a_question_beyond_the_budget_is_refused_and_changes_nothing() {
     let house = house();
-    let Outcome::Refused(refusal) = house.ask(&request("people", COUNT, "1.5")) else { panic!("1.5 fits 1") };
+    let GateOutcome::Refused(refusal) = house.ask(&request("people", COUNT, "1.5")) else { panic!("1.5 fits 1") };
     assert_eq!(refusal.fits().map(|fits| fits.len()), Some(1));
     assert_eq!(house.charges("people"), 0);
     answered(house.ask(&request("people", COUNT, "1")));
-    assert!(matches!(house.ask(&request("people", COUNT, "0.1")), Outcome::Refused(_)));
+    assert!(matches!(house.ask(&request("people", COUNT, "0.1")), GateOutcome::Refused(_)));
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn an_analyst_pays_beside_the_dataset() {
     let ask = |epsilon| house.ask(&Request { account: Some(alice.clone()), ..request("people", COUNT, epsilon) });
     answered(ask("0.2"));
     assert_eq!((house.charges("people"), house.charges("people/alice")), (1, 1));
-    let Outcome::Refused(refusal) = ask("0.2") else { panic!("0.4 fits 0.3") };
+    let GateOutcome::Refused(refusal) = ask("0.2") else { panic!("0.4 fits 0.3") };
     assert_eq!(refusal.refused()[0].0, alice);
     let bob = house.gate.add_analyst(&account("people"), "bob", rules(FilterRule::Residue, "0.3,1e-6")).unwrap();
     let hers = Request { account: Some(alice.clone()), ..request("people", COUNT, "0.01") };
@@ -484,7 +484,7 @@ fn a_principal_uses_only_its_own_earlier_answers_again() {
 fn a_failed_question_is_logged_under_the_ledgers_key() {
     let house = house();
     tamper(&house, "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END");
-    assert!(matches!(house.ask(&asked_by(Some("alice"), "k")), Outcome::NoAnswer(_)));
+    assert!(matches!(house.ask(&asked_by(Some("alice"), "k")), GateOutcome::NoAnswer(_)));
     assert_eq!(house.gate.catalog().failures(1).unwrap()[0].key, "alice:k");
 }
 
@@ -536,14 +536,14 @@ fn many_analysts_at_once_stay_within_the_budget() {
             .map(|_| {
                 scope.spawn(|| {
                     let asked = (0..20).map(|_| house.ask(&request("people", COUNT, "0.05")));
-                    asked.filter(|outcome| matches!(outcome, Outcome::Answered(_))).count()
+                    asked.filter(|outcome| matches!(outcome, GateOutcome::Answered(_))).count()
                 })
             })
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
     assert_eq!(answered as u64, house.charges("people"));
-    assert!(answered < 160 && matches!(house.ask(&request("people", COUNT, "0.05")), Outcome::Refused(_)));
+    assert!(answered < 160 && matches!(house.ask(&request("people", COUNT, "0.05")), GateOutcome::Refused(_)));
 }
 
 #[test]

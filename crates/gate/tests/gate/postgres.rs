@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{House, account, answered, declaration, document, request, rules};
 use taximeter_accounting::FilterRule;
-use taximeter_gate::{Counted, Data, Error, ErrorKind, Outcome, Registration};
+use taximeter_gate::{Data, Error, ErrorKind, GateOutcome, ImportedRows, Registration};
 use taximeter_ledger::Location;
 use taximeter_testing::{PrivatePostgres, query, wait_until};
 
@@ -44,8 +44,8 @@ fn questions_are_charged_in_one_database_and_answered_from_another() {
     let (house, url) = house();
     query(&url, VISITS).unwrap();
     let registered = house.register(registration(&url, "visits", "visits", SCHEMA)).unwrap();
-    let counted = Counted { rows: 5001, kept: 1500, without_unit: 1, bad_rows: 0 };
-    assert_eq!((registered.dataset.rows, registered.counted), (Some(1500), Some(counted)));
+    let counted = ImportedRows { rows: 5001, kept: 1500, without_unit: 1, ..ImportedRows::default() };
+    assert_eq!((registered.dataset.rows, registered.imported), (Some(1500), Some(counted)));
     let question = "SELECT urgent, COUNT(*), COUNT(DISTINCT person), AVG(age) FROM visits GROUP BY urgent";
     let first = request("visits", question, "100");
     let answer = answered(house.ask(&first));
@@ -127,12 +127,12 @@ fn a_question_that_takes_too_long_is_charged_and_leaves_nothing_running() {
     wait_until("the table is locked", || query(&url, locked).unwrap() == "1");
     let request = request("people", "SELECT SUM(age) FROM people", "0.1");
     let outcome = house.ask(&request);
-    assert!(matches!(outcome, Outcome::NoAnswer(_)), "{outcome:?}");
+    assert!(matches!(outcome, GateOutcome::NoAnswer(_)), "{outcome:?}");
     changing.join().unwrap();
     // Other tests use other databases of the same server.
     let running = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()";
     wait_until("nothing runs", || query(&url, running).unwrap() == "0");
-    assert!(matches!(house.ask(&request), Outcome::NoAnswer(_)));
+    assert!(matches!(house.ask(&request), GateOutcome::NoAnswer(_)));
     assert_eq!(house.charges("people"), 1);
 }
 

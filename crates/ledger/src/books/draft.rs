@@ -110,7 +110,7 @@ impl<'a> Draft<'a> {
     }
 
     /// What makes a ledger: its first record, and nothing else.
-    pub(super) fn found(books: &'a Books, tree: &'a mut StateTree, time: Timestamp) -> Changes {
+    pub(super) fn create(books: &'a Books, tree: &'a mut StateTree, time: Timestamp) -> Changes {
         let mut draft = Draft { is_first: true, ..Draft::new(books, tree, time) };
         let Origin { id, secret } = books.origin;
         draft.record(&Event::Ledger { id, format: FORMAT, secret }.json(), &[], None);
@@ -151,7 +151,7 @@ impl<'a> Draft<'a> {
     /// Closes an account.
     pub(crate) fn close(&mut self, name: AccountName, by: Option<Who>, note: Option<Note>) -> Result<Receipt, Error> {
         let number = self.number(name.as_str()).ok_or_else(|| ErrorKind::NoAccount(name.clone()))?;
-        // What is exhausted stays so: closed, it would show a reading again that nobody knows.
+        // What is exhausted stays so: closed, it would show a reading again, which is not known.
         if let standing @ (Standing::Closed | Standing::Exhausted) = self.account(number).standing() {
             return Err(ErrorKind::NotOpen { account: name, standing }.into());
         }
@@ -170,8 +170,8 @@ impl<'a> Draft<'a> {
         self.record(&event.json(), &numbers, None)
     }
 
-    /// Decides about a charge whose key is not in the journal. If all accounts take it, it is paid; otherwise nothing changes, unless an account is set to stop and
-    /// its own rule halted.
+    /// Decides about a charge whose key is not in the journal. If all accounts take it, it is paid; otherwise nothing changes,
+    /// unless an account is set to stop and its own rule halted.
     pub(crate) fn charge(&mut self, prepared: &PreparedCharge) -> Result<Outcome, Error> {
         let PreparedCharge { charge, costs, event } = prepared;
         if let Some(at) = self.by_key.get(charge.key()) {

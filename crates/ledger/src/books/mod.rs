@@ -48,10 +48,10 @@ impl Books {
     }
 
     /// A new ledger: its books and the changes with its first record.
-    pub(crate) fn found(origin: Origin, time: Timestamp) -> (Books, StateTree, Changes) {
+    pub(crate) fn create(origin: Origin, time: Timestamp) -> (Books, StateTree, Changes) {
         let mut tree = StateTree::default();
         let mut books = Books::empty(origin);
-        let changes = Draft::found(&books, &mut tree, time);
+        let changes = Draft::create(&books, &mut tree, time);
         books.head = changes.head;
         (books, tree, changes)
     }

@@ -1,6 +1,6 @@
 //! The handle: what a program holds to charge and to ask.
 
-mod looking;
+mod queries;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use crate::reader::{self, Loaded};
 use crate::refusals::Refusals;
 use crate::store::{self, Access, Location, Store};
 use crate::witness::{Sharing, Testimony, Witness};
-use crate::writer::{Command, Reply, Shared, Writer, now, waiting};
+use crate::writer::{Command, ReplyTo, Shared, Writer, now, waiting};
 
 /// How a ledger is opened.
 #[derive(Clone, Debug)]
@@ -95,19 +95,19 @@ impl Drop for Inner {
         self.shared.queue.close();
         // A task that is woken on the writer's own thread may hold the last handle; it cannot wait for itself.
         if let Some(writer) = self.writer.take().filter(|writer| writer.thread().id() != thread::current().id()) {
-            // A writer that panicked has told everybody who waited.
+            // A writer that panicked has told all callers who waited.
             let _ = writer.join();
         }
     }
 }
 
-/// Closes the queue when the writer ends, however it ends, so that nobody waits for it.
+/// Closes the queue when the writer ends, however it ends, so that no caller waits for it.
 struct Ending(Receiver<Command>);
 
 impl Drop for Ending {
     fn drop(&mut self) {
         self.0.close();
-        // Whoever still waits is told so by the dropped reply.
+        // Dropping a reply tells its caller.
         waiting(&self.0).for_each(drop);
     }
 }
@@ -126,7 +126,7 @@ impl Ledger {
                     }
                     trusted(&mut *store, loaded, location.sharing())?
                 }
-                None if options.create => found(&mut *store, location, &options)?,
+                None if options.create => create(&mut *store, location, &options)?,
                 None => return Err(ErrorKind::NoLedger(location.clone()).into()),
             };
         let path = witness.path().to_path_buf();
@@ -230,7 +230,7 @@ impl Ledger {
         self.ask(|reply| Command::Close(name, by, note, reply))
     }
 
-    fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, Error> {
+    fn ask<T>(&self, command: impl FnOnce(ReplyTo<T>) -> Command) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         self.inner.shared.queue.send_blocking(command(reply)).map_err(|_| self.inner.shared.stopped())?;
         answer.recv().unwrap_or_else(gone)
@@ -238,7 +238,7 @@ impl Ledger {
 
     fn ask_async<T: Send + 'static>(
         &self,
-        command: impl FnOnce(Reply<T>) -> Command,
+        command: impl FnOnce(ReplyTo<T>) -> Command,
     ) -> impl Future<Output = Result<T, Error>> + Send + 'static {
         let (reply, answer) = oneshot::channel();
         let command = command(reply);
@@ -267,7 +267,7 @@ struct Opened {
 }
 
 /// Makes a ledger where there is none.
-fn found(store: &mut dyn Store, location: &Location, options: &Options) -> Result<Opened, Error> {
+fn create(store: &mut dyn Store, location: &Location, options: &Options) -> Result<Opened, Error> {
     let origin = Origin::generate()?;
     let path = reader::witness_path(location, options.witness.as_deref(), origin.id)?;
     if let Some(remembered) = Witness::read(&path)? {
@@ -275,7 +275,7 @@ fn found(store: &mut dyn Store, location: &Location, options: &Options) -> Resul
         let (location, remembered) = (location.clone(), position.sequence);
         return Err(ErrorKind::LostLedger { location, witness: path, of: ledger, remembered }.into());
     }
-    let (books, tree, changes) = Books::found(origin, now());
+    let (books, tree, changes) = Books::create(origin, now());
     if store.begin()?.is_some() {
         store.rollback();
         return Err(Error::busy(format!("another process is making the ledger {location}; try again")));

@@ -118,7 +118,7 @@ pub(crate) trait Store: Send {
         Ok(self.records(sequence, 1)?.into_iter().next().filter(|record| record.sequence == sequence))
     }
 
-    /// Records from a number on, in order, at most so many.
+    /// Records from a number on, in order, at most `most`.
     fn records(&mut self, from: u64, most: usize) -> Result<Vec<StoredRecord>, StoreError>;
 
     /// The records of those keys that are there.
@@ -218,7 +218,7 @@ pub(crate) enum Access {
     Read { patience: Duration },
     /// To raise or clear the alarm beside a writer.
     Mark,
-    /// To write, waiting so long for whoever writes now; and to make a ledger where there is none, if so wished.
+    /// To write, after waiting at most this long for another writer, and to create the ledger if asked to.
     Write { create: bool, wait: Duration },
 }
 

@@ -3,8 +3,9 @@
 use axum::Json;
 use axum::http::StatusCode;
 use serde::Deserialize;
+use taximeter_ledger::AccountName;
 use taximeter_service::{
-    AccountDocument, AccountList, Caller, CloseRequest, Closed, HistoryDocument, NameSchema, NewAccount, Opened,
+    AccountDocument, AccountList, Caller, CloseRequest, Closed, HistoryDocument, NewAccount, Opened,
 };
 use utoipa::IntoParams;
 
@@ -21,7 +22,7 @@ pub(crate) async fn list(caller: Caller) -> Result<Json<AccountList>, Failure> {
 
 /// Show everything about an account.
 #[utoipa::path(get, path = "/v1/accounts/{name}", tag = "accounts", security(("token" = [])),
-    params(("name" = NameSchema, Path, example = "census/alice", description = "Its name, with slashes as %2F")),
+    params(("name" = AccountName, Path, example = "census/alice", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The account", body = AccountDocument), responses::Account))]
 pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<AccountDocument>, Failure> {
     Ok(Json(caller.account(&name).await?))
@@ -36,7 +37,7 @@ pub(crate) async fn open(caller: Caller, Body(new): Body<NewAccount>) -> Result<
 
 /// Close an account for good: it takes no more charges, nor does any account below it.
 #[utoipa::path(post, path = "/v1/accounts/{name}/close", tag = "accounts", security(("token" = [])), request_body = CloseRequest,
-    params(("name" = NameSchema, Path, example = "census/bob", description = "Its name, with slashes as %2F")),
+    params(("name" = AccountName, Path, example = "census/bob", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "It is closed", body = Closed), AccountBody))]
 pub(crate) async fn close(
     caller: Caller,
@@ -59,7 +60,7 @@ pub(crate) struct HistoryParameters {
 
 /// What happened to an account, newest first.
 #[utoipa::path(get, path = "/v1/accounts/{name}/history", tag = "accounts", security(("token" = [])),
-    params(("name" = NameSchema, Path, example = "census/alice", description = "Its name, with slashes as %2F"), HistoryParameters),
+    params(("name" = AccountName, Path, example = "census/alice", description = "Its name, with slashes as %2F"), HistoryParameters),
     responses((status = 200, description = "A part of its history", body = HistoryDocument), responses::Account))]
 pub(crate) async fn history(
     caller: Caller,

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use taximeter_service::{Caller, ChargeRequest, Charged, ChargedOutcome, QuoteDocument};
+use taximeter_service::{Caller, ChargeRequest, Charged, Committed, QuoteDocument};
 
 use crate::extract::{Body, IdempotencyKey};
 use crate::failure::Failure;
@@ -21,8 +21,8 @@ pub(crate) async fn charge(
 ) -> Result<(StatusCode, Json<Charged>), Failure> {
     let charged = caller.charge(key, request).await?;
     let status = match charged.outcome {
-        ChargedOutcome::Charged => StatusCode::CREATED,
-        ChargedOutcome::Replayed => StatusCode::OK,
+        Committed::Now => StatusCode::CREATED,
+        Committed::Before => StatusCode::OK,
     };
     Ok((status, Json(charged)))
 }

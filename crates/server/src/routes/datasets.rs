@@ -3,9 +3,10 @@
 use axum::Json;
 use axum::http::StatusCode;
 use serde::Deserialize;
+use taximeter_ledger::AccountName;
 use taximeter_service::{
-    Caller, CheckedDataset, DatasetDocument, DatasetList, FailedQuestionList, NameSchema, NewAnalyst,
-    NewAnalystDocument, NewDataset, RegisteredDocument,
+    Caller, CheckedDataset, DatasetDocument, DatasetList, FailedQuestionList, NewAnalyst, NewAnalystDocument,
+    NewDataset, RegisteredDocument,
 };
 use utoipa::IntoParams;
 
@@ -22,7 +23,7 @@ pub(crate) async fn list(caller: Caller) -> Result<Json<DatasetList>, Failure> {
 
 /// Show a dataset, as far as it may be seen.
 #[utoipa::path(get, path = "/v1/datasets/{name}", tag = "datasets", security(("token" = [])),
-    params(("name" = NameSchema, Path, example = "people", description = "Its name, with slashes as %2F")),
+    params(("name" = AccountName, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset", body = DatasetDocument), responses::Dataset))]
 pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<DatasetDocument>, Failure> {
     Ok(Json(caller.dataset(name).await?))
@@ -30,7 +31,7 @@ pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<Datase
 
 /// Check that the data are where they were, and what was declared.
 #[utoipa::path(get, path = "/v1/datasets/{name}/check", tag = "datasets", security(("token" = [])),
-    params(("name" = NameSchema, Path, example = "people", description = "Its name, with slashes as %2F")),
+    params(("name" = AccountName, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset, which is as it was registered", body = CheckedDataset),
         responses::Dataset))]
 pub(crate) async fn check(caller: Caller, Name(name): Name) -> Result<Json<CheckedDataset>, Failure> {
@@ -39,7 +40,7 @@ pub(crate) async fn check(caller: Caller, Name(name): Name) -> Result<Json<Check
 
 /// Choose the rows of every unit anew among those that are in the PostgreSQL table now.
 #[utoipa::path(post, path = "/v1/datasets/{name}/refresh", tag = "datasets", security(("token" = [])),
-    params(("name" = NameSchema, Path, example = "people", description = "Its name, with slashes as %2F")),
+    params(("name" = AccountName, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset in its newest version", body = DatasetDocument),
         responses::Dataset))]
 pub(crate) async fn refresh(caller: Caller, Name(name): Name) -> Result<Json<DatasetDocument>, Failure> {
@@ -48,7 +49,7 @@ pub(crate) async fn refresh(caller: Caller, Name(name): Name) -> Result<Json<Dat
 
 /// Add an analyst to a dataset: an account below the dataset's.
 #[utoipa::path(post, path = "/v1/datasets/{name}/analysts", tag = "datasets", security(("token" = [])), request_body = NewAnalyst,
-    params(("name" = NameSchema, Path, example = "people", description = "The dataset's name, with slashes as %2F")),
+    params(("name" = AccountName, Path, example = "people", description = "The dataset's name, with slashes as %2F")),
     responses((status = 201, description = "The account is open", body = NewAnalystDocument), DatasetBody))]
 pub(crate) async fn add_analyst(
     caller: Caller,

@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use taximeter_gate::Origin;
-use taximeter_service::{AnswerDocument, Caller, Explanation, QuestionRequest};
+use taximeter_gate::{AnswerDocument, Origin};
+use taximeter_service::{Caller, Explanation, QuestionRequest};
 
 use crate::extract::{Body, IdempotencyKey};
 use crate::failure::Failure;

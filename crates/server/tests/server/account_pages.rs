@@ -441,7 +441,7 @@ async fn receipts_and_the_history_can_be_taken_away() {
     assert_eq!(own.json()["record"], Value::Null);
     for file in [format!("{}.json", newest("census/bob")), "999999.json".to_string()] {
         let reply = alice.get(&format!("/accounts/census%2Falice/receipts/{file}")).await.expect(404);
-        check_says(&reply.text(), &["There is no such thing"]);
+        check_says(&reply.text(), &["Not found"]);
     }
     alice.get("/accounts/census%2Falice/receipts/x.json").await.expect(400);
     let reply = owner.get("/accounts/census/history.jsonl").await.expect(200);

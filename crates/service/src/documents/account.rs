@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
-use taximeter_accounting::{Amount, Balance, Budget, FilterRule, OnHalt};
+use taximeter_accounting::{Amount, Balance, Budget, FilterParameters, FilterRule, OdometerParameters, OnHalt};
 use taximeter_ledger::{
-    Account, AccountName, AccountSpec, Hash, LedgerId, Neighbours, Note, Privacy, Receipt, Standing, Unit, Who,
+    Account, AccountName, AccountSpec, Computed, Hash, LedgerId, Neighbours, Note, Privacy, RawRecord, Receipt, Sight,
+    Standing, Unit, Who,
 };
-use utoipa::ToSchema;
+use utoipa::{PartialSchema, ToSchema};
 
-use crate::documents::journal::{RawRecord, raw_record};
-use crate::documents::number::Computed;
 use crate::documents::problem::Problem;
-use crate::documents::rules::{FilterRequest, OdometerRequest, filter_parameters, named, odometer_parameters};
-use crate::documents::sight::Sight;
+use crate::documents::rules::{FilterRequest, OdometerRequest, named};
 
 /// Everything about an account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -55,7 +53,7 @@ pub struct FilterDocument {
     /// The budget.
     pub budget: BudgetDocument,
     /// The rule's own parameters.
-    #[schema(schema_with = filter_parameters)]
+    #[schema(schema_with = FilterParameters::schema)]
     pub parameters: BTreeMap<String, String>,
     /// The largest single cost.
     pub max_cost: Option<Amount>,
@@ -111,7 +109,6 @@ pub struct BalanceDocument {
     /// Σδ.
     pub delta: Amount,
     /// The share of the filter's own budget.
-    #[schema(value_type = Option<f64>)]
     pub share: Computed,
 }
 
@@ -131,7 +128,7 @@ pub struct OdometerDocument {
     /// The part of it that is set aside for the mechanisms' own deltas.
     pub mechanism_delta: Amount,
     /// The rule's own parameters.
-    #[schema(schema_with = odometer_parameters)]
+    #[schema(schema_with = OdometerParameters::schema)]
     pub parameters: BTreeMap<String, String>,
     /// What a reading means.
     pub guarantee: String,
@@ -260,16 +257,6 @@ pub struct NewAccount {
     pub odometer: Option<OdometerRequest>,
 }
 
-/// The names of the neighbouring relations.
-#[skip_serializing_none]
-#[derive(ToSchema)]
-#[schema(as = Neighbours, rename_all = "kebab-case")]
-#[allow(dead_code, reason = "only its schema is used")]
-pub(crate) enum NeighboursSchema {
-    AddRemove,
-    Substitute,
-}
-
 impl NewAccount {
     /// An account with everything said.
     pub fn new(spec: &AccountSpec, unit: Option<Unit>, neighbours: Option<Neighbours>) -> NewAccount {
@@ -330,10 +317,8 @@ pub struct Opened {
 #[schema(examples(json!({"note": "the study has ended"})))]
 pub struct CloseRequest {
     /// Who closes it, if it is not said by a token.
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 128)]
     pub by: Option<Who>,
     /// Why.
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 1024)]
     pub note: Option<Note>,
 }
 
@@ -362,7 +347,7 @@ impl Opened {
             ledger: receipt.ledger(),
             sequence: receipt.sequence(),
             hash: receipt.hash(),
-            record: raw_record(receipt),
+            record: receipt.raw_record(),
             ledger_created: None,
             witness: None,
             account: AccountDocument::new(account, None, &Sight::All),
@@ -379,7 +364,7 @@ impl Closed {
             ledger: receipt.ledger(),
             sequence: receipt.sequence(),
             hash: receipt.hash(),
-            record: raw_record(receipt),
+            record: receipt.raw_record(),
             account: AccountDocument::new(account, Some(account), &Sight::All),
         }
     }

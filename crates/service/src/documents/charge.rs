@@ -4,17 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use taximeter_accounting::Cost;
 use taximeter_ledger::{
-    Account, AccountName, After, Charge, Error, Hash, Key, Ledger, LedgerId, Neighbours, Note, Receipt, Refusal, Unit,
-    Who,
+    Account, AccountName, After, Charge, Computed, Error, Hash, Key, Ledger, LedgerId, Neighbours, Note, Outcome,
+    RawRecord, Receipt, ReceiptDocument, Refusal, Sight, Unit, Who,
 };
 use utoipa::ToSchema;
 
 use crate::documents::account::unbounded;
-use crate::documents::cost::{DeclaredCost, DeclaredCostSchema};
-use crate::documents::journal::{RawRecord, seen_record};
-use crate::documents::number::Computed;
-use crate::documents::sight::Sight;
-use crate::documents::text::NameSchema;
+use crate::documents::cost::DeclaredCost;
 
 /// A charge, or a quote of one: a list of costs on one or more accounts, which pay together with all accounts above them.
 #[skip_serializing_none]
@@ -26,20 +22,18 @@ use crate::documents::text::NameSchema;
 ))]
 pub struct ChargeRequest {
     /// The accounts, at most 16.
-    #[schema(value_type = Vec<NameSchema>, min_items = 1, max_items = 16)]
+    #[schema(min_items = 1, max_items = 16)]
     pub accounts: Vec<AccountName>,
     /// The costs, at most 64.
-    #[schema(value_type = Vec<DeclaredCostSchema>, min_items = 1, max_items = 64)]
+    #[schema(min_items = 1, max_items = 64)]
     pub costs: Vec<DeclaredCost>,
     /// The unit that the costs are about; it must be the accounts'.
     pub unit: Option<Unit>,
     /// The neighbouring relation that the costs are about; it must be the accounts'.
     pub neighbours: Option<Neighbours>,
     /// Who asks. A server knows it from the token, and takes no other name.
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 128)]
     pub by: Option<Who>,
     /// What it is for.
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 1024)]
     pub note: Option<Note>,
 }
 
@@ -55,21 +49,43 @@ impl ChargeRequest {
     }
 }
 
+/// What came of a charge, as far as it may be seen.
+#[derive(Clone, Debug)]
+pub enum ChargeOutcome {
+    /// It is on the ledger, now or since before.
+    Charged(Charged),
+    /// It was refused; nothing was charged.
+    Refused(Refused),
+}
+
+impl ChargeOutcome {
+    /// What came of a charge under a key, which the caller knows by this name.
+    pub fn new(outcome: &Outcome, key: &str, ledger: &Ledger, sight: &Sight) -> Result<ChargeOutcome, Error> {
+        let charged = |when, receipt| Charged::new(when, key, receipt, ledger, sight).map(ChargeOutcome::Charged);
+        match outcome {
+            Outcome::Charged(fresh) => charged(Committed::Now, fresh.receipt()),
+            Outcome::Replayed(receipt) => charged(Committed::Before, receipt),
+            Outcome::Refused(refusal) => Ok(ChargeOutcome::Refused(Refused::new(refusal, sight))),
+        }
+    }
+}
+
 /// Whether a charge was made now or before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ChargedOutcome {
+pub enum Committed {
     /// It was committed just now.
-    Charged,
+    #[serde(rename = "charged")]
+    Now,
     /// It had been committed before, under the same key; nothing was charged again.
-    Replayed,
+    #[serde(rename = "replayed")]
+    Before,
 }
 
 /// A charge that is on the ledger.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Charged {
     /// Whether it was made now or before.
-    pub outcome: ChargedOutcome,
+    pub outcome: Committed,
     /// The ledger.
     pub ledger: LedgerId,
     /// The place of the record in the journal.
@@ -112,9 +128,9 @@ impl Paid {
         let reason = if after.reading.is_none() { unbounded(account) } else { None };
         Paid {
             account: after.account.clone(),
-            reading: after.reading.map(Computed::from),
+            reading: after.reading,
             reading_reason: reason.map(str::to_string),
-            left: after.left.map(Computed::from),
+            left: after.left,
             guarantee: account.odometer().guarantee().to_string(),
             filter_guarantee: account.filter().map(|filter| filter.guarantee()),
             unit: account.privacy().unit.clone(),
@@ -126,7 +142,7 @@ impl Paid {
 impl Charged {
     /// A receipt with the accounts that paid.
     pub fn new(
-        outcome: ChargedOutcome,
+        outcome: Committed,
         key: &str,
         receipt: &Receipt,
         ledger: &Ledger,
@@ -135,16 +151,8 @@ impl Charged {
         let seen = receipt.after().iter().filter(|after| sight.sees(&after.account));
         let paid = |after: &After| ledger.look(&after.account, |account| Paid::new(after, account));
         let accounts = seen.map(paid).collect::<Result<_, Error>>()?;
-        let record = seen_record(receipt, sight);
-        Ok(Charged {
-            outcome,
-            ledger: receipt.ledger(),
-            sequence: receipt.sequence(),
-            hash: record.is_some().then(|| receipt.hash()),
-            key: key.to_string(),
-            record,
-            accounts,
-        })
+        let ReceiptDocument { ledger, sequence, hash, record } = ReceiptDocument::new(receipt, sight);
+        Ok(Charged { outcome, ledger, sequence, hash, key: key.to_string(), record, accounts })
     }
 }
 
@@ -206,21 +214,17 @@ impl Refused {
         let after = refusal.halt().into_iter().flat_map(|halt| halt.after());
         let halted: Vec<AccountName> =
             after.map(|after| after.account.clone()).filter(|name| sight.sees(name)).collect();
-        let fits = refusal.fits_on(|name| sight.sees(name));
-        let halt = refusal.halt().filter(|_| !halted.is_empty());
-        let record = halt.and_then(|halt| seen_record(halt, sight));
-        let not_open = |reason: &taximeter_ledger::Reason| matches!(reason, taximeter_ledger::Reason::NotOpen(_));
+        let halt = refusal.halt().filter(|_| !halted.is_empty()).map(|halt| ReceiptDocument::new(halt, sight));
         Refused {
             outcome: "refused".to_string(),
             refused: hidden.into_iter().chain(seen).collect(),
             asked: refusal.costs().to_vec(),
-            fits,
-            not_open: !halted.is_empty()
-                || refusal.refused().iter().any(|(name, reason)| sight.sees(name) && not_open(reason)),
-            ledger: halt.map(Receipt::ledger),
-            sequence: halt.map(Receipt::sequence),
-            hash: halt.filter(|_| record.is_some()).map(Receipt::hash),
-            record,
+            fits: refusal.fits_on(|name| sight.sees(name)),
+            not_open: refusal.is_not_open_on(|name| sight.sees(name)),
+            ledger: halt.as_ref().map(|halt| halt.ledger),
+            sequence: halt.as_ref().map(|halt| halt.sequence),
+            hash: halt.as_ref().and_then(|halt| halt.hash),
+            record: halt.and_then(|halt| halt.record),
             halted,
         }
     }

@@ -3,22 +3,17 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 use serde_with::skip_serializing_none;
-use taximeter_accounting::FilterRule;
+use taximeter_accounting::{Amount, FilterRule};
 use taximeter_gate::{
-    BadRow, Category, Column, ColumnType, Counted, CsvForm, Dataset, Declaration, DeclaredColumn, FailedQuestion,
-    Number, PrivacyUnit, Registered, Rules, Schema, Value,
+    CsvForm, Dataset, Declaration, DeclaredColumn, FailedQuestion, ImportedRows, PrivacyUnit, Registered, Rules, Schema,
 };
-use taximeter_ledger::{Account, AccountName, Neighbours};
+use taximeter_ledger::{Account, AccountName, Neighbours, Sight};
 use utoipa::ToSchema;
 
 use crate::documents::account::AccountDocument;
-use crate::documents::cost::AmountDocument;
 use crate::documents::problem::Problem;
 use crate::documents::rules::{FilterRequest, OdometerRequest, specs};
-use crate::documents::sight::Sight;
-use crate::documents::text::{NumberSchema, PartSchema};
 
 /// A dataset, as far as it may be seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -37,7 +32,7 @@ pub struct DatasetDocument {
     pub timeout_seconds: f64,
     /// The least that a question must cost, if there is a floor: its ε, or its μ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_epsilon: Option<AmountDocument>,
+    pub min_epsilon: Option<Amount>,
     /// Where the data are, without passwords; for the owner alone.
     pub data: Option<String>,
     /// What the owner declared.
@@ -68,92 +63,32 @@ pub struct SchemaDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rows_per_unit: Option<u32>,
     /// When two datasets count as neighbours.
-    #[serde(default = "add_remove")]
+    #[serde(default)]
     pub neighbours: Neighbours,
     /// The columns.
     #[serde(default)]
-    pub columns: Vec<ColumnDocument>,
-}
-
-fn add_remove() -> Neighbours {
-    Neighbours::AddRemove
-}
-
-/// What is declared about a column.
-#[skip_serializing_none]
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ColumnDocument {
-    /// Its name.
-    pub name: String,
-    /// Its type; found in the data if it is left out.
-    #[serde(rename = "type")]
-    #[schema(value_type = Option<ColumnTypeSchema>)]
-    pub kind: Option<String>,
-    /// The bounds that its values are clamped to.
-    #[schema(value_type = Option<Vec<NumberSchema>>, min_items = 2, max_items = 2)]
-    pub bounds: Option<[String; 2]>,
-    /// The grid that its values are put on.
-    #[schema(value_type = Option<NumberSchema>)]
-    pub grid: Option<String>,
-    /// The categories that may be grouped by.
-    #[schema(value_type = Option<Vec<CategorySchema>>)]
-    pub categories: Option<Vec<Json>>,
-}
-
-#[skip_serializing_none]
-#[derive(ToSchema)]
-#[schema(as = ColumnType, rename_all = "kebab-case")]
-#[allow(dead_code, reason = "only its schema is used")]
-enum ColumnTypeSchema {
-    Integer,
-    Real,
-    Text,
-    Boolean,
-}
-
-/// A category: text, a whole number, or true or false.
-#[derive(ToSchema)]
-#[schema(as = Category)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "only its schema is used")]
-enum CategorySchema {
-    Text(String),
-    Integer(i64),
-    Boolean(bool),
+    pub columns: Vec<DeclaredColumn>,
 }
 
 impl SchemaDocument {
-    /// What was declared, with all types.
+    /// What is declared about data that are there, with all types.
     pub fn new(schema: &Schema) -> SchemaDocument {
-        let (unit, max_rows_per_unit) = unit_parts(schema.unit());
-        let column = |column: &Column| ColumnDocument {
-            name: column.name().to_string(),
-            kind: Some(column.kind().to_string()),
-            bounds: column.bounds().map(|bounds| [bounds.low().to_string(), bounds.high().to_string()]),
-            grid: column.bounds().map(|bounds| bounds.grid().to_string()),
-            categories: column.categories().map(|categories| categories.iter().map(Value::json).collect()),
-        };
-        let columns = schema.columns().iter().map(column).collect();
-        SchemaDocument { unit, max_rows_per_unit, neighbours: schema.neighbours(), columns }
+        SchemaDocument::with_unit(schema.unit(), &Declaration::of(schema))
     }
 
     /// What is declared before the data are seen.
     pub fn of(declaration: &Declaration) -> Result<SchemaDocument, Problem> {
-        let (unit, max_rows_per_unit) = unit_parts(declaration.unit.as_ref().ok_or_else(unit_missing)?);
-        let category = |category: &Category| match category {
-            Category::Typed(value) => value.json(),
-            Category::Written(text) => Json::String(text.clone()),
+        let unit = declaration.unit.as_ref().ok_or_else(unit_missing)?;
+        Ok(SchemaDocument::with_unit(unit, declaration))
+    }
+
+    fn with_unit(unit: &PrivacyUnit, declaration: &Declaration) -> SchemaDocument {
+        let (unit, max_rows_per_unit) = match unit {
+            PrivacyUnit::Row => ("row".to_string(), None),
+            PrivacyUnit::Column { column, max_rows_per_unit } => (column.clone(), Some(*max_rows_per_unit)),
         };
-        let column = |column: &DeclaredColumn| ColumnDocument {
-            name: column.name.clone(),
-            kind: column.kind.map(|kind| kind.to_string()),
-            bounds: column.bounds.map(|(low, high)| [low.to_string(), high.to_string()]),
-            grid: column.grid.map(|grid| grid.to_string()),
-            categories: column.categories.as_ref().map(|categories| categories.iter().map(category).collect()),
-        };
-        let columns = declaration.columns().iter().map(column).collect();
-        Ok(SchemaDocument { unit, max_rows_per_unit, neighbours: declaration.neighbours, columns })
+        let (neighbours, columns) = (declaration.neighbours, declaration.columns().to_vec());
+        SchemaDocument { unit, max_rows_per_unit, neighbours, columns }
     }
 
     /// Whose privacy is protected.
@@ -178,57 +113,17 @@ impl SchemaDocument {
         declaration.unit = Some(self.privacy_unit()?);
         declaration.neighbours = self.neighbours;
         for column in &self.columns {
-            declaration.declare(column.declared().map_err(|problem| {
-                Problem::bad_request(format!("the column {:?}: {}", column.name, problem.detail))
-            })?)?;
+            declaration.declare(column.clone())?;
         }
         Ok(declaration)
     }
 }
 
-/// There is no default: for data in which a person has several rows, a row as the unit would protect nobody.
+/// There is no default: for data in which a person has several rows, a row as the unit would protect no one.
 fn unit_missing() -> Problem {
     let detail = "the schema's unit is missing: say whose privacy is protected, row if every row is about another person, or the \
                   column that tells whose rows they are";
     Problem { parameter: Some("unit".to_string()), ..Problem::bad_request(detail) }
-}
-
-fn unit_parts(unit: &PrivacyUnit) -> (String, Option<u32>) {
-    match unit {
-        PrivacyUnit::Row => ("row".to_string(), None),
-        PrivacyUnit::Column { column, max_rows_per_unit } => (column.clone(), Some(*max_rows_per_unit)),
-    }
-}
-
-impl ColumnDocument {
-    fn declared(&self) -> Result<DeclaredColumn, Problem> {
-        let number = |text: &String| Number::parse(text).map_err(Problem::from);
-        let category = |value: &Json| match value {
-            Json::String(text) => Ok(Category::Written(text.clone())),
-            Json::Bool(value) => Ok(Category::Typed(Value::Boolean(*value))),
-            Json::Number(number) => match number.as_str().parse() {
-                Ok(value) => Ok(Category::Typed(Value::Integer(value))),
-                Err(_) => Err(Problem::bad_request(format!(
-                    "{number} cannot be a category; categories are whole numbers, text or booleans"
-                ))),
-            },
-            other => Err(Problem::bad_request(format!(
-                "{other} cannot be a category; categories are whole numbers, text or booleans"
-            ))),
-        };
-        let bounds = match &self.bounds {
-            Some([low, high]) => Some((number(low)?, number(high)?)),
-            None => None,
-        };
-        let categories = self.categories.as_ref().map(|values| values.iter().map(category).collect::<Result<_, _>>());
-        Ok(DeclaredColumn {
-            name: self.name.clone(),
-            kind: self.kind.as_deref().map(ColumnType::from_name).transpose()?,
-            bounds,
-            grid: self.grid.as_ref().map(number).transpose()?,
-            categories: categories.transpose()?,
-        })
-    }
 }
 
 /// The accounts right below a dataset's, but for those of other datasets.
@@ -259,7 +154,7 @@ impl DatasetDocument {
             rows: dataset.rows.filter(|_| is_owner),
             reuse: dataset.reuse,
             timeout_seconds: dataset.timeout.as_secs_f64(),
-            min_epsilon: dataset.min_epsilon.map(AmountDocument),
+            min_epsilon: dataset.min_epsilon,
             data: is_owner.then(|| dataset.data()),
             schema: SchemaDocument::new(&dataset.schema),
             account: account.filter(|_| sight.sees(&dataset.name)).map(|account| {
@@ -302,7 +197,7 @@ pub struct NewDataset {
     /// How long a question may take, in seconds [default: 60, or as before].
     pub timeout_seconds: Option<f64>,
     /// The least that a question must cost: its ε, or its μ [default: anything, or as before].
-    pub min_epsilon: Option<AmountDocument>,
+    pub min_epsilon: Option<Amount>,
 }
 
 impl NewDataset {
@@ -347,7 +242,7 @@ pub enum NewData {
         skip_bad_rows: bool,
         /// How the file is written [default: found in its first line, in UTF-8].
         #[serde(default)]
-        form: CsvFormDocument,
+        form: CsvForm,
     },
     /// A table of PostgreSQL, which stays where it is.
     Postgres {
@@ -356,34 +251,6 @@ pub enum NewData {
         /// The table, with or without its schema.
         table: String,
     },
-}
-
-/// How a CSV file is written.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CsvFormDocument {
-    /// What stands between two fields [default: what the first line has most often].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, min_length = 1, max_length = 1)]
-    pub delimiter: Option<char>,
-    /// The encoding, by a name of the Web such as latin1 [default: utf-8, or what a byte order mark says].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub encoding: Option<String>,
-    /// Texts that stand for a missing value, besides an empty field.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<String>,
-}
-
-impl From<CsvFormDocument> for CsvForm {
-    fn from(CsvFormDocument { delimiter, encoding, missing }: CsvFormDocument) -> CsvForm {
-        CsvForm { delimiter, encoding, missing }
-    }
-}
-
-impl From<CsvForm> for CsvFormDocument {
-    fn from(CsvForm { delimiter, encoding, missing }: CsvForm) -> CsvFormDocument {
-        CsvFormDocument { delimiter, encoding, missing }
-    }
 }
 
 impl std::fmt::Debug for NewData {
@@ -416,7 +283,7 @@ pub struct RegisteredDocument {
     /// What is declared, with all types.
     pub schema: SchemaDocument,
     /// What came of the rows; left out for a table that is asked as it is.
-    pub imported: Option<ImportedDocument>,
+    pub imported: Option<ImportedRows>,
     /// Columns of a table that cannot be asked about, and their types.
     pub left_out: Vec<[String; 2]>,
     /// Other datasets that were made from the same data: what is learned through both adds up.
@@ -433,47 +300,15 @@ pub struct RegisteredDocument {
     pub warnings: Vec<String>,
 }
 
-/// What came of the rows of a dataset.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct ImportedDocument {
-    /// Rows of the file or table.
-    pub rows: u64,
-    /// Rows that count.
-    pub kept: u64,
-    /// Rows without a unit, which are left out.
-    pub without_unit: u64,
-    /// Rows that cannot be read.
-    pub bad_rows: u64,
-    /// The first of those.
-    pub first_bad_rows: Vec<BadRowDocument>,
-}
-
-/// A row that cannot be read.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct BadRowDocument {
-    /// Its line in the file.
-    pub line: u64,
-    /// Why.
-    pub why: String,
-}
-
 impl RegisteredDocument {
     /// What came of a registration, with the account that pays.
     pub fn new(registered: &Registered, account: &Account, warnings: Vec<String>) -> RegisteredDocument {
-        let Registered { dataset, counted, bad, left_out, same_data, unchanged, not_dropped } = registered;
-        let bad_row = |row: &BadRow| BadRowDocument { line: row.line, why: row.why.clone() };
-        let imported = counted.map(|Counted { rows, kept, without_unit, bad_rows }| ImportedDocument {
-            rows,
-            kept,
-            without_unit,
-            bad_rows,
-            first_bad_rows: bad.iter().map(bad_row).collect(),
-        });
+        let Registered { dataset, imported, left_out, same_data, unchanged, not_dropped } = registered;
         RegisteredDocument {
             dataset: dataset.name.clone(),
             version: dataset.version,
             schema: SchemaDocument::new(&dataset.schema),
-            imported,
+            imported: imported.clone(),
             left_out: left_out.iter().map(|(column, kind)| [column.clone(), kind.clone()]).collect(),
             same_data: same_data.clone(),
             unchanged: *unchanged,
@@ -491,7 +326,7 @@ impl RegisteredDocument {
 #[schema(examples(json!({"analyst": "carol", "filter": {"budget": {"epsilon": "0.1", "delta": "1e-7"}}})))]
 pub struct NewAnalyst {
     /// The last part of the account's name.
-    #[schema(value_type = PartSchema)]
+    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     pub analyst: String,
     /// The filter with the budget; without one the account only reads.
     pub filter: Option<FilterRequest>,
@@ -530,24 +365,4 @@ pub struct NewAnalystDocument {
 /// The newest lines of the owner's log: why charged questions have no answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
-pub struct FailedQuestionList(pub Vec<FailedQuestionDocument>);
-
-/// Why a charged question has no answer. For the owner alone: it may depend on the data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct FailedQuestionDocument {
-    /// When, in UTC.
-    pub time: String,
-    /// The ledger's key of the charge.
-    pub key: String,
-    /// The dataset.
-    pub dataset: String,
-    /// What went wrong.
-    pub why: String,
-}
-
-impl From<FailedQuestion> for FailedQuestionDocument {
-    fn from(failure: FailedQuestion) -> FailedQuestionDocument {
-        let FailedQuestion { time, key, dataset, why } = failure;
-        FailedQuestionDocument { time: time.to_string(), key, dataset, why }
-    }
-}
+pub struct FailedQuestionList(pub Vec<FailedQuestion>);

@@ -1,11 +1,8 @@
 //! Events: what changed, at most once a second.
 
 use serde::{Deserialize, Serialize};
-use taximeter_ledger::{Account, AccountName, RefusedCharge, Standing};
+use taximeter_ledger::{Account, AccountName, Computed, RefusedCharge, Sight, Standing};
 use utoipa::ToSchema;
-
-use crate::documents::number::Computed;
-use crate::documents::sight::Sight;
 
 /// What changed since the event before, as far as it may be seen: accounts as they are now, and charges that were refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -15,7 +12,7 @@ pub struct EventDocument {
     /// Accounts that changed, as they are now.
     pub accounts: Vec<AccountEvent>,
     /// Charges that were refused, oldest first; at most the newest hundred.
-    pub refused: Vec<RefusedEvent>,
+    pub refused: Vec<RefusedCharge>,
 }
 
 /// An account that changed.
@@ -35,20 +32,6 @@ pub struct AccountEvent {
     pub newest_record: u64,
 }
 
-/// A charge that was refused.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct RefusedEvent {
-    /// When, in UTC.
-    pub time: String,
-    /// The first account that refused.
-    pub account: AccountName,
-    /// Why.
-    pub reason: String,
-    /// Who asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-}
-
 impl From<&Account> for AccountEvent {
     fn from(account: &Account) -> AccountEvent {
         AccountEvent {
@@ -62,23 +45,12 @@ impl From<&Account> for AccountEvent {
     }
 }
 
-impl From<&RefusedCharge> for RefusedEvent {
-    fn from(refused: &RefusedCharge) -> RefusedEvent {
-        RefusedEvent {
-            time: refused.time.to_string(),
-            account: refused.account.clone(),
-            reason: refused.reason.clone(),
-            by: refused.by.as_ref().map(ToString::to_string),
-        }
-    }
-}
-
 impl EventDocument {
     /// The part of an event that may be seen; nothing if nothing of it may.
     pub fn seen(&self, sight: &Sight) -> Option<EventDocument> {
         let accounts: Vec<AccountEvent> =
             self.accounts.iter().filter(|event| sight.sees(&event.account)).cloned().collect();
-        let refused: Vec<RefusedEvent> =
+        let refused: Vec<RefusedCharge> =
             self.refused.iter().filter(|event| sight.owns(&event.account)).cloned().collect();
         let is_empty = accounts.is_empty() && refused.is_empty();
         (!is_empty).then(|| EventDocument { time: self.time.clone(), accounts, refused })

@@ -2,13 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use taximeter_accounting::{Budget, Cost};
-use taximeter_ledger::{AccountName, Error, Event, Hash, History, Note, Receipt, Who};
+use taximeter_ledger::{
+    AccountName, Computed, Error, Event, Hash, History, Note, RawRecord, Receipt, ReceiptDocument, Sight, Who,
+};
 use utoipa::ToSchema;
 
 use crate::documents::account::BudgetDocument;
-use crate::documents::journal::{RawRecord, seen_record};
-use crate::documents::number::Computed;
-use crate::documents::sight::Sight;
 
 /// A part of an account's history, newest first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -69,11 +68,12 @@ impl HistoryDocument {
 
 impl RecordDocument {
     fn new(account: &AccountName, receipt: &Receipt, sight: &Sight) -> Result<RecordDocument, Error> {
-        let (record, seen) = (receipt.record()?, seen_record(receipt, sight));
+        let record = receipt.record()?;
+        let ReceiptDocument { sequence, hash, record: raw, .. } = ReceiptDocument::new(receipt, sight);
         let after = receipt.after().iter().find(|after| after.account == *account);
         let mut document = RecordDocument {
-            sequence: receipt.sequence(),
-            hash: seen.is_some().then(|| receipt.hash()),
+            sequence,
+            hash,
             what: what(&record.event).to_string(),
             time: record.time.to_string(),
             accounts: Vec::new(),
@@ -82,9 +82,9 @@ impl RecordDocument {
             rule: None,
             by: None,
             note: None,
-            reading: after.and_then(|after| after.reading).map(Computed::from),
-            left: after.and_then(|after| after.left).map(Computed::from),
-            record: seen,
+            reading: after.and_then(|after| after.reading),
+            left: after.and_then(|after| after.left),
+            record: raw,
         };
         match record.event {
             Event::Charge(charge) | Event::Halt(charge) => {

@@ -1,75 +1,8 @@
-//! The ledger and its journal: where it is, receipts, and whether it is whole.
+//! The ledger and its journal: where it is, and whether it is whole.
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use taximeter_ledger::{Event, Hash, LedgerId, Position, Receipt, Verified};
+use taximeter_ledger::{LedgerId, Position, Verified};
 use utoipa::ToSchema;
-
-use crate::documents::sight::Sight;
-
-/// A journal record, in the bytes that its hash is of.
-pub type RawRecord = Box<RawValue>;
-
-/// The record of a receipt as it stands in the journal.
-pub(crate) fn raw_record(receipt: &Receipt) -> RawRecord {
-    RawValue::from_string(receipt.line().to_string()).expect("a receipt's line was read as JSON before")
-}
-
-/// The same, if all accounts in it may be seen: it says what each of them reads and has left.
-pub(crate) fn seen_record(receipt: &Receipt, sight: &Sight) -> Option<RawRecord> {
-    let is_seen = receipt.after().iter().all(|after| sight.sees(&after.account)) && sees_named(receipt, sight);
-    is_seen.then(|| raw_record(receipt))
-}
-
-/// Whether all accounts that a record names may be seen. A charge that was refused changes those that it closed, and names others.
-fn sees_named(receipt: &Receipt, sight: &Sight) -> bool {
-    if *sight == Sight::All {
-        return true;
-    }
-    match receipt.record().map(|record| record.event) {
-        Ok(Event::Charge(charge) | Event::Halt(charge)) => charge.accounts().iter().all(|name| sight.sees(name)),
-        // The secret in the first record opens the digests in all of them.
-        Ok(Event::Ledger { .. }) | Err(_) => false,
-        Ok(_) => true,
-    }
-}
-
-/// A place in the journal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct PositionDocument {
-    /// The record's number.
-    pub sequence: u64,
-    /// Its hash.
-    pub hash: Hash,
-}
-
-impl From<Position> for PositionDocument {
-    fn from(Position { sequence, hash }: Position) -> PositionDocument {
-        PositionDocument { sequence, hash }
-    }
-}
-
-/// A record of the journal, from which a ledger can be restored.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct ReceiptDocument {
-    /// The ledger.
-    pub ledger: LedgerId,
-    /// The place of the record in the journal.
-    pub sequence: u64,
-    /// The hash of the record; null with the record, without which there is nothing to check it against.
-    pub hash: Option<Hash>,
-    /// The record as it stands in the journal; null if it is about accounts that may not be seen.
-    pub record: Option<RawRecord>,
-}
-
-impl ReceiptDocument {
-    /// A receipt, as far as it may be seen.
-    pub fn new(receipt: &Receipt, sight: &Sight) -> ReceiptDocument {
-        let record = seen_record(receipt, sight);
-        let hash = record.is_some().then(|| receipt.hash());
-        ReceiptDocument { ledger: receipt.ledger(), sequence: receipt.sequence(), hash, record }
-    }
-}
 
 /// Which ledger it is and how far it got.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -83,7 +16,7 @@ pub struct LedgerDocument {
     /// How many accounts it has.
     pub accounts: usize,
     /// The newest record.
-    pub newest: PositionDocument,
+    pub newest: Position,
     /// The witness.
     pub witness: WitnessDocument,
 }
@@ -94,7 +27,7 @@ pub struct WitnessDocument {
     /// Where it is.
     pub path: String,
     /// The newest record that it remembers.
-    pub remembers: PositionDocument,
+    pub remembers: Position,
 }
 
 /// How far a verification is.
@@ -132,10 +65,10 @@ pub struct VerifyDocument {
     pub accounts: Option<usize>,
     /// The newest record.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub newest: Option<PositionDocument>,
+    pub newest: Option<Position>,
     /// The record that the witness remembers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub witness: Option<PositionDocument>,
+    pub witness: Option<Position>,
     /// What is wrong, with the first bad record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -163,8 +96,8 @@ impl VerifyDocument {
                 whole: Some(true),
                 records: Some(*records),
                 accounts: Some(*accounts),
-                newest: Some((*head).into()),
-                witness: witness.map(PositionDocument::from),
+                newest: Some(*head),
+                witness: *witness,
                 warning: (!is_witness_whole).then(|| DAMAGED_WITNESS.to_string()),
                 ..VerifyDocument::at(VerifyState::Whole, *records, *records)
             },

@@ -3,20 +3,16 @@
 //! Every document about accounts is made for a [`Sight`], so that it never holds what its reader may not see.
 
 pub(crate) mod account;
-pub(crate) mod answer;
 pub(crate) mod charge;
 pub(crate) mod cost;
 pub(crate) mod dataset;
 pub(crate) mod event;
 pub(crate) mod history;
 pub(crate) mod journal;
-pub(crate) mod number;
 pub(crate) mod problem;
 pub(crate) mod question;
 pub(crate) mod quote;
 pub(crate) mod rules;
-pub(crate) mod sight;
-pub(crate) mod text;
 pub(crate) mod token;
 pub mod warning;
 pub mod words;
@@ -25,26 +21,20 @@ pub use account::{
     AccountDocument, AccountList, BalanceDocument, BudgetDocument, CloseRequest, Closed, FilterDocument, NewAccount,
     OdometerDocument, Opened, blocked_by, unbounded,
 };
-pub use answer::{AnswerAccount, AnswerColumn, AnswerDocument};
-pub use charge::{ChargeRequest, Charged, ChargedOutcome, Paid, Refused, RefusedAccount};
-pub use cost::{AmountDocument, CostSchema, DeclaredCost, OfferedAmount};
+pub use charge::{ChargeOutcome, ChargeRequest, Charged, Committed, Paid, Refused, RefusedAccount};
+pub use cost::DeclaredCost;
 pub use dataset::{
-    BadRowDocument, CheckedDataset, ColumnDocument, CsvFormDocument, DatasetDocument, DatasetList,
-    FailedQuestionDocument, FailedQuestionList, ImportedDocument, NewAnalyst, NewAnalystDocument, NewData, NewDataset,
-    RegisteredDocument, SchemaDocument, Upload, analysts,
+    CheckedDataset, DatasetDocument, DatasetList, FailedQuestionList, NewAnalyst, NewAnalystDocument, NewData,
+    NewDataset, RegisteredDocument, SchemaDocument, Upload, analysts,
 };
-pub use event::{AccountEvent, EventDocument, RefusedEvent};
+pub use event::{AccountEvent, EventDocument};
 pub use history::{HistoryDocument, RecordDocument};
-pub use journal::{
-    DAMAGED_WITNESS, LedgerDocument, PositionDocument, ReceiptDocument, VerifyDocument, VerifyState, WitnessDocument,
-};
-pub use number::Computed;
+pub use journal::{DAMAGED_WITNESS, LedgerDocument, VerifyDocument, VerifyState, WitnessDocument};
 pub use problem::{Code, Problem};
-pub use question::{
-    ExpectedAverageDocument, ExplainedPartDocument, Explanation, NoiseName, PriceDocument, QuestionRequest,
-};
+pub use question::{Explanation, QuestionOutcome, QuestionRequest, about_average};
 pub use quote::{QuoteDocument, QuotedAccountDocument};
 pub use rules::{FilterRequest, OdometerRequest, specs};
-pub use sight::Sight;
-pub use text::NameSchema;
 pub use token::{CreatedToken, NewToken, Role, TokenDocument, TokenList, WhoAmI};
+
+pub use taximeter_gate::AnswerDocument;
+pub use taximeter_ledger::{Computed, ReceiptDocument, Sight};

@@ -74,12 +74,12 @@ codes! {
     Unauthorized = 401, "unauthorized", "A valid token is needed";
     /// The token's role does not allow it, or it is about what the token may not see.
     Forbidden = 403, "forbidden", "The token does not allow this";
-    /// There is no such account.
-    NoAccount = 404, "no-account", "There is no such account";
-    /// There is no such dataset.
-    NoDataset = 404, "no-dataset", "There is no such dataset";
+    /// The account does not exist, or may not be seen.
+    NoAccount = 404, "no-account", "Account not found";
+    /// The dataset does not exist, or may not be seen.
+    NoDataset = 404, "no-dataset", "Dataset not found";
     /// There is nothing at this path, or no such record, token or upload.
-    NotFound = 404, "not-found", "There is no such thing";
+    NotFound = 404, "not-found", "Not found";
     /// The path is right, the method is not.
     MethodNotAllowed = 405, "method-not-allowed", "The method is not allowed here";
     /// The request did not arrive in time. Nothing was charged.

@@ -2,12 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use taximeter_accounting::{Cost, Count};
-use taximeter_ledger::{AccountName, Quote, QuotedAccount, Reason, Standing};
+use taximeter_ledger::{AccountName, Computed, Quote, QuotedAccount, Reason, Sight, Standing};
 use utoipa::ToSchema;
 
 use crate::documents::account::unbounded;
-use crate::documents::number::Computed;
-use crate::documents::sight::Sight;
 
 /// What would come of a charge on the accounts that may be seen. Charges nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -5,17 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use taximeter_accounting::{
-    Amount, Filter, FilterParameters, FilterRule, FilterSpec, Number, Odometer, OdometerParameters, OdometerRule,
-    OdometerSpec, OnHalt,
+    Amount, Filter, FilterParameters, FilterRule, FilterSpec, Odometer, OdometerParameters, OdometerRule, OdometerSpec,
+    OnHalt,
 };
-use utoipa::openapi::schema::{Object, ObjectBuilder};
-use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::documents::account::{BudgetDocument, zero};
-use crate::documents::cost::{AMOUNT, DeclaredCost, closed, in_range};
+use crate::documents::cost::DeclaredCost;
 use crate::documents::problem::Problem;
-use crate::documents::text::{one_of, text};
 
 /// A filter to decide with.
 #[skip_serializing_none]
@@ -28,7 +25,7 @@ pub struct FilterRequest {
     pub budget: BudgetDocument,
     /// The rule's own parameters, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schema(schema_with = filter_parameters)]
+    #[schema(schema_with = FilterParameters::schema)]
     pub parameters: BTreeMap<String, String>,
     /// A cost that is expected: parameters that are left out are chosen for it.
     #[serde(rename = "for")]
@@ -54,77 +51,12 @@ pub struct OdometerRequest {
     pub mechanism_delta: Amount,
     /// The rule's own parameters, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schema(schema_with = odometer_parameters)]
+    #[schema(schema_with = OdometerParameters::schema)]
     pub parameters: BTreeMap<String, String>,
 }
 
-/// A whole number in text.
-const WHOLE: &str = r"^\s*\+?[0-9]+\s*$";
-
 fn refuse() -> OnHalt {
     OnHalt::Refuse
-}
-
-/// The names of the filter rules, from their table.
-pub(crate) struct FilterRuleSchema;
-
-/// The names of the odometer rules, from their table.
-pub(crate) struct OdometerRuleSchema;
-
-impl ToSchema for FilterRuleSchema {
-    fn name() -> std::borrow::Cow<'static, str> {
-        "FilterRule".into()
-    }
-}
-
-impl PartialSchema for FilterRuleSchema {
-    fn schema() -> RefOr<Schema> {
-        one_of(FilterRule::ALL.map(|rule| (rule.name(), rule.short())))
-    }
-}
-
-impl ToSchema for OdometerRuleSchema {
-    fn name() -> std::borrow::Cow<'static, str> {
-        "OdometerRule".into()
-    }
-}
-
-impl PartialSchema for OdometerRuleSchema {
-    fn schema() -> RefOr<Schema> {
-        one_of(OdometerRule::ALL.map(|rule| (rule.name(), rule.short())))
-    }
-}
-
-/// The parameters of the filter rules, from their table.
-pub(crate) fn filter_parameters() -> Object {
-    parameters(FilterRule::ALL.map(|rule| (rule.name(), rule.parameters())))
-}
-
-/// The parameters of the odometer rules, from their table.
-pub(crate) fn odometer_parameters() -> Object {
-    parameters(OdometerRule::ALL.map(|rule| (rule.name(), rule.parameters())))
-}
-
-/// An object with the parameters of all rules; which rule has which is in its description.
-fn parameters<const N: usize>(rules: [(&str, &'static [Number]); N]) -> Object {
-    let names = |numbers: &[Number]| numbers.iter().map(|number| number.name).collect::<Vec<_>>().join(", ");
-    let with_parameters = rules.iter().filter(|(_, numbers)| !numbers.is_empty());
-    let described = with_parameters.map(|(rule, numbers)| format!("`{rule}`: {}", names(numbers))).collect::<Vec<_>>();
-    let object = ObjectBuilder::new().description(Some(format!("The rule's own parameters. {}", described.join("; "))));
-    let numbers = rules.iter().flat_map(|(_, numbers)| numbers.iter());
-    let property = |object: ObjectBuilder, number: &Number| {
-        let pattern = if number.whole { WHOLE } else { AMOUNT };
-        object.property(number.name, in_range(text(&number.help(), pattern, None), number))
-    };
-    closed(numbers.fold(object, property)).build()
-}
-
-#[derive(ToSchema)]
-#[schema(as = OnHalt, rename_all = "snake_case")]
-#[allow(dead_code, reason = "only its schema is used")]
-pub(crate) enum OnHaltSchema {
-    Refuse,
-    Stop,
 }
 
 impl FilterRequest {

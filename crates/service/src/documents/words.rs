@@ -13,15 +13,38 @@ pub fn show_count(count: Count) -> String {
 
 /// A number with its thousands apart.
 pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut shown = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+    grouped(&number.to_string())
+}
+
+/// A decimal number in its own digits, with its thousands apart; other text as it is.
+pub fn grouped(number: &str) -> String {
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
+    let (whole, fraction) = digits.find('.').map_or((digits, ""), |point| digits.split_at(point));
+    if !whole.bytes().all(|byte| byte.is_ascii_digit()) {
+        return number.to_string();
+    }
+    let mut shown = sign.to_string();
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
             shown.push(',');
         }
         shown.push(digit);
     }
-    shown
+    shown + fraction
+}
+
+/// The scale of noise: the nearest six digits.
+pub fn show_scale(value: f64) -> String {
+    if !(1e-4..1e15).contains(&value) {
+        return show_number(value);
+    }
+    let places = (5.0 - value.log10().floor()).max(0.0) as usize;
+    grouped(without_zeros(&format!("{value:.places$}")))
+}
+
+/// A number without the zeros at the end of its fraction.
+pub fn without_zeros(number: &str) -> &str {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
 /// How many there are of something: 1 row, 1,500 rows.
@@ -45,8 +68,7 @@ pub fn show_number(value: f64) -> String {
     let number = |digits: u64| format!("{digits}e{}", exponent - 5).parse::<f64>().unwrap_or(value);
     digits += u64::from(number(digits) < value);
     if (-4..6).contains(&exponent) {
-        let text = format!("{:.*}", (5 - exponent).max(0) as usize, number(digits));
-        return if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text };
+        return without_zeros(&format!("{:.*}", (5 - exponent).max(0) as usize, number(digits))).to_string();
     }
     format!("{:e}", number(digits))
 }
@@ -136,6 +158,30 @@ mod tests {
     #[test]
     fn thousands_stand_apart() {
         assert_eq!([0, 999, 1000, 1234567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+        for (number, shown) in [
+            ("0", "0"),
+            ("-1234567", "-1,234,567"),
+            ("1234.5000", "1,234.5000"),
+            ("-0.25", "-0.25"),
+            ("1234567890123456789012", "1,234,567,890,123,456,789,012"),
+            ("1e300", "1e300"),
+            ("north", "north"),
+        ] {
+            assert_eq!(grouped(number), shown);
+        }
+    }
+
+    #[test]
+    fn scales_have_six_digits() {
+        for (value, shown) in [
+            (100.0, "100"),
+            (8571428.571428573, "8,571,429"),
+            (42.857142857142854, "42.8571"),
+            (0.008345274, "0.00834527"),
+            (1e30, "1e30"),
+        ] {
+            assert_eq!(show_scale(value), shown);
+        }
     }
 
     #[test]

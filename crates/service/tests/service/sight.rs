@@ -4,8 +4,8 @@ use serde::Serialize;
 use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt};
 use taximeter_ledger::{AccountName, AccountSpec, Charge, Key, Ledger, Location, Options, Outcome, Privacy};
 use taximeter_service::{
-    AccountList, AnswerDocument, Charged, ChargedOutcome, Code, HistoryDocument, Problem, QuoteDocument,
-    ReceiptDocument, Refused, Sight,
+    AccountList, AnswerDocument, Charged, Code, Committed, HistoryDocument, Problem, QuoteDocument, ReceiptDocument,
+    Refused, Sight,
 };
 
 fn name(text: &str) -> AccountName {
@@ -66,8 +66,7 @@ fn a_charge_on_two_accounts_is_told_to_each_without_the_other() {
         ("\"left\":0.96875", [false, false, true]),
         ("census/bob", [false, false, true]),
     ];
-    let outcome = ChargedOutcome::Charged;
-    check("charge", |sight| Charged::new(outcome, "k", receipt, &ledger, sight).unwrap(), &texts);
+    check("charge", |sight| Charged::new(Committed::Now, "k", receipt, &ledger, sight).unwrap(), &texts);
     let history = ledger.history(&name("census/alice"), None, 1).unwrap();
     let beside = [texts[0], ("\"left\":0.95", [false, false, true]), texts[2], texts[3]];
     check("history", |sight| HistoryDocument::new(&name("census/alice"), &history, sight).unwrap(), &beside);
@@ -116,9 +115,9 @@ fn an_answer_is_the_stored_bytes_or_has_no_account_that_may_not_be_seen() {
     let account = |name: &str, left: &str| {
         format!(r#"{{"account":"{name}","reading":0.10,"left":{left},"guarantee":"g","filter_guarantee":"f"}}"#)
     };
-    let accounts = [account("census", "0.8125"), account("census/alice", "0.70")].join(",");
+    let accounts = [account("census", "0.8125"), account("census/alice", "0.7")].join(",");
     let stored = format!(
-        r#"{{"dataset":"census","version":1,"key":"k","question":"q","protects":"p","confidence":0.95,"columns":[],"rows":[[1.50]],
+        r#"{{"dataset":"census","version":1,"key":"k","question":"q","protects":"p","confidence":0.95,"columns":[],"rows":[[{{"interval":[1.50,2],"value":1.75}}]],
         "post_processing":[],"cost":{{"epsilon":"0.1"}},"accounts":[{accounts}],
         "receipt":{{"ledger":"{}","sequence":3,"hash":"{hash}","record":{{"after":"0.8125"}}}}}}"#,
         "1".repeat(32)
@@ -130,7 +129,7 @@ fn an_answer_is_the_stored_bytes_or_has_no_account_that_may_not_be_seen() {
                 assert!(!seen.contains("0.8125") && !seen.contains(r#""account":"census","#), "{seen}");
                 // Numbers keep their digits.
                 assert!(
-                    seen.contains("[[1.50]]") && seen.contains("0.70") && seen.contains(r#""record":null"#),
+                    seen.contains("[1.50,2]") && seen.contains("0.7") && seen.contains(r#""record":null"#),
                     "{seen}"
                 );
             }

@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use taximeter_ledger::{AccountName, Error, ErrorKind, Key, Ledger, LedgerId, Outcome, Position, verify};
+use taximeter_ledger::{AccountName, Error, ErrorKind, Key, Ledger, LedgerId, Position, verify};
 use taximeter_service::{
-    AccountDocument, AccountList, ChargeRequest, Charged, ChargedOutcome, CloseRequest, Closed, HistoryDocument,
-    LedgerDocument, NewAccount, Opened, QuoteDocument, Refused, Sight, VerifyDocument, accounts, blocked_by, journal,
+    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CloseRequest, Closed, HistoryDocument, LedgerDocument,
+    NewAccount, Opened, QuoteDocument, Sight, VerifyDocument, accounts, blocked_by, journal,
 };
 
 use super::Local;
-use crate::backend::{AccountBackend, ChargeOutcome};
+use crate::backend::AccountBackend;
 use crate::output::Failure;
 
 impl AccountBackend for Local {
@@ -46,17 +46,13 @@ impl AccountBackend for Local {
     fn charge(&self, request: &ChargeRequest, key: &Key) -> Result<ChargeOutcome, Failure> {
         let charge = request.charge(key.clone())?;
         let ledger = self.write(false)?;
-        // Whoever does not know what came of a charge needs its key to find out.
+        // The key tells later whether the charge was made.
         let with_key = |error: Error| match error.is_unknown_outcome() {
             true => Failure::Other(format!("{error}: --key {key}")),
             false => error.into(),
         };
-        let (outcome, receipt) = match ledger.charge(charge).map_err(with_key)? {
-            Outcome::Charged(fresh) => (ChargedOutcome::Charged, fresh.into_receipt()),
-            Outcome::Replayed(receipt) => (ChargedOutcome::Replayed, receipt),
-            Outcome::Refused(refusal) => return Ok(ChargeOutcome::Refused(Refused::new(&refusal, &Sight::All))),
-        };
-        Ok(ChargeOutcome::Charged(Charged::new(outcome, key.as_str(), &receipt, &ledger, &Sight::All)?))
+        let outcome = ledger.charge(charge).map_err(with_key)?;
+        Ok(ChargeOutcome::new(&outcome, key.as_str(), &ledger, &Sight::All)?)
     }
 
     fn quote(&self, request: &ChargeRequest) -> Result<QuoteDocument, Failure> {

@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-use taximeter_gate::{Outcome, Prepared, Registered, Registration, Rules};
+use taximeter_gate::{Prepared, Registered, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
-    CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument, QuestionRequest,
-    Refused, RegisteredDocument, Sight, TokenDocument, datasets,
+    CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument, QuestionOutcome,
+    QuestionRequest, RegisteredDocument, Sight, TokenDocument, datasets,
 };
 
 use super::Local;
 use super::accounts::share;
-use crate::backend::{DatasetBackend, QuestionOutcome};
+use crate::backend::DatasetBackend;
 use crate::gate::render::with_position;
 use crate::output::{Failure, tell};
 use crate::progress::Progress;
@@ -47,7 +47,7 @@ impl DatasetBackend for Local {
 
     fn log(&self, most: u32) -> Result<FailedQuestionList, Failure> {
         let (catalog, _) = self.look()?;
-        Ok(FailedQuestionList(catalog.failures(most)?.into_iter().map(Into::into).collect()))
+        Ok(FailedQuestionList(catalog.failures(most)?))
     }
 
     fn register(&self, registration: &Registration) -> Result<RegisteredDocument, Failure> {
@@ -71,23 +71,19 @@ impl DatasetBackend for Local {
 
     fn ask(&self, question: &QuestionRequest, by: Option<&Who>, key: &Key) -> Result<QuestionOutcome, Failure> {
         let gate = self.gate()?;
-        let outcome = gate.ask(&question.clone().for_gate(key.clone(), by.cloned(), None)?).map_err(|error| {
+        let outcome = gate.ask(&question.clone().for_gate(key.clone(), by.cloned(), None)).map_err(|error| {
             match error.is_unknown_outcome() {
-                // Whoever does not know what came of a charge needs its key to find out.
+                // The key tells later whether the charge was made.
                 true => Failure::Other(format!("{error}: --key {key}")),
                 false => with_position(&question.question, error.into()),
             }
         })?;
-        Ok(match outcome {
-            Outcome::Answered(answer) => QuestionOutcome::Answered { document: answer.document, origin: answer.origin },
-            Outcome::Refused(refusal) => QuestionOutcome::Refused(Refused::new(&refusal, &Sight::All)),
-            Outcome::NoAnswer(receipt) => QuestionOutcome::NoAnswer { sequence: receipt.sequence() },
-        })
+        Ok(QuestionOutcome::new(outcome, &Sight::All)?)
     }
 
     fn explain(&self, question: &QuestionRequest) -> Result<Explanation, Failure> {
         let (catalog, reader) = self.look()?;
-        let prepared = Prepared::new(&catalog, &question.clone().for_gate(Key::generate()?, None, None)?)
+        let prepared = Prepared::new(&catalog, &question.clone().for_gate(Key::generate()?, None, None))
             .map_err(|error| with_position(&question.question, error.into()))?;
         let quote = reader.quote(prepared.charge())?;
         Ok(Explanation::new(&prepared, quote, &Sight::All))

@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use taximeter_ledger::{AccountName, Key, LedgerId, Position};
 use taximeter_service::{
-    AccountDocument, AccountList, ChargeRequest, CloseRequest, Closed, Code, HistoryDocument, LedgerDocument,
-    NewAccount, Opened, PositionDocument, Problem, QuoteDocument, VerifyDocument, VerifyState,
+    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CloseRequest, Closed, Code, HistoryDocument,
+    LedgerDocument, NewAccount, Opened, Problem, QuoteDocument, VerifyDocument, VerifyState,
 };
 
 use super::exchange::Call;
 use super::{Remote, segment};
-use crate::backend::{AccountBackend, ChargeOutcome};
+use crate::backend::AccountBackend;
 use crate::output::Failure;
 
 /// The largest number of records in one answer of a server.
@@ -112,9 +112,8 @@ impl AccountBackend for Remote {
             progress(count as f64 / records.max(1) as f64);
         }
         out.flush()?;
-        let End { end: PositionDocument { sequence, hash } } =
-            serde_json::from_slice(&last).map_err(|_| Failure::Other(format!("{CUT_OFF}; try again")))?;
-        Ok((ledger, Position { sequence, hash }))
+        let End { end } = serde_json::from_slice(&last).map_err(|_| Failure::Other(format!("{CUT_OFF}; try again")))?;
+        Ok((ledger, end))
     }
 }
 
@@ -124,5 +123,5 @@ const CUT_OFF: &str = "the export was cut off: the journal is incomplete";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct End {
-    end: PositionDocument,
+    end: Position,
 }

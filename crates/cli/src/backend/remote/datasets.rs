@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use taximeter_gate::{BadRows, Data, Origin, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
-    AmountDocument, CheckedDataset, Code, DatasetDocument, DatasetList, Explanation, FailedQuestionList, FilterRequest,
-    NewAnalyst, NewAnalystDocument, NewData, NewDataset, OdometerRequest, Problem, QuestionRequest, RegisteredDocument,
-    Role, SchemaDocument, TokenDocument, Upload, WhoAmI,
+    CheckedDataset, Code, DatasetDocument, DatasetList, Explanation, FailedQuestionList, FilterRequest, NewAnalyst,
+    NewAnalystDocument, NewData, NewDataset, OdometerRequest, Problem, QuestionOutcome, QuestionRequest,
+    RegisteredDocument, Role, SchemaDocument, TokenDocument, Upload, WhoAmI,
 };
 
 use super::exchange::{Call, HttpAnswer};
 use super::{Remote, segment};
-use crate::backend::{DatasetBackend, QuestionOutcome};
+use crate::backend::DatasetBackend;
 use crate::gate::render::with_position;
 use crate::ledger::variable;
 use crate::output::{Failure, usage};
@@ -51,7 +51,7 @@ impl DatasetBackend for Remote {
                 Data::Csv { path, form, bad_rows } => NewData::Upload {
                     id: self.upload_file(path)?,
                     skip_bad_rows: *bad_rows == BadRows::Skip,
-                    form: form.clone().into(),
+                    form: form.clone(),
                 },
                 Data::Postgres { url, table } => NewData::Postgres { url: url.clone(), table: table.clone() },
             },
@@ -61,7 +61,7 @@ impl DatasetBackend for Remote {
             new_version: registration.new_version,
             reuse: Some(registration.reuse),
             timeout_seconds: Some(registration.timeout.as_secs_f64()),
-            min_epsilon: registration.min_epsilon.map(AmountDocument),
+            min_epsilon: registration.min_epsilon,
         };
         // An upload can be used only once.
         self.document(&Call::post("/v1/datasets", &dataset)?.long().single())

@@ -163,8 +163,7 @@ impl AddCommand {
             data,
             rules,
             new_version: self.new_version,
-            min_epsilon: min_epsilon
-                .or(before.as_ref().and_then(|before| before.min_epsilon.as_ref()).map(|least| least.0)),
+            min_epsilon: min_epsilon.or(before.as_ref().and_then(|before| before.min_epsilon)),
             reuse: self.allow_reuse.unwrap_or(before.is_some_and(|before| before.reuse)),
             timeout: timeout.unwrap_or(before_timeout),
             name,

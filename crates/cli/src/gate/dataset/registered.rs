@@ -1,7 +1,7 @@
 //! The result of a registration, for people.
 
-use taximeter_gate::PrivacyUnit;
-use taximeter_service::{BadRowDocument, ImportedDocument, RegisteredDocument};
+use taximeter_gate::{BadRow, ImportedRows, PrivacyUnit};
+use taximeter_service::RegisteredDocument;
 
 use super::show::{LIVE, column_table};
 use crate::key_values::KeyValues;
@@ -41,8 +41,8 @@ pub fn tell_about(registered: &RegisteredDocument, is_from_a_file: bool) {
     }
 }
 
-fn tell_about_rows(imported: &ImportedDocument) {
-    for BadRowDocument { line, why } in &imported.first_bad_rows {
+fn tell_about_rows(imported: &ImportedRows) {
+    for BadRow { line, why, .. } in &imported.first_bad_rows {
         tell(&format!("line {line}: {why}"));
     }
     if imported.bad_rows > 0 {
@@ -74,8 +74,8 @@ pub fn text(registered: &RegisteredDocument) -> Result<String, Failure> {
 }
 
 /// How many rows were imported, and why others were left out.
-fn rows(imported: &ImportedDocument, unit: &PrivacyUnit) -> String {
-    let ImportedDocument { rows, kept, without_unit, bad_rows, .. } = imported;
+fn rows(imported: &ImportedRows, unit: &PrivacyUnit) -> String {
+    let ImportedRows { rows, kept, without_unit, bad_rows, .. } = imported;
     let surplus = rows.saturating_sub(kept + without_unit + bad_rows);
     let [rows, kept, without_unit, bad_rows, surplus] =
         [*rows, *kept, *without_unit, *bad_rows, surplus].map(thousands);

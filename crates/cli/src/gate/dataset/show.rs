@@ -2,10 +2,9 @@
 
 use std::process::ExitCode;
 
-use serde_json::Value as Json;
-use taximeter_gate::Value;
+use taximeter_gate::{Category, FailedQuestion};
 use taximeter_ledger::AccountName;
-use taximeter_service::{AccountDocument, CheckedDataset, DatasetDocument, FailedQuestionDocument, SchemaDocument};
+use taximeter_service::{AccountDocument, CheckedDataset, DatasetDocument, SchemaDocument};
 
 use super::{DatasetArgs, LogArgs};
 use crate::gate::GateArgs;
@@ -67,8 +66,8 @@ pub fn refresh(DatasetArgs { name, gate }: &DatasetArgs) -> Result<ExitCode, Fai
 pub fn log(LogArgs { limit, gate }: &LogArgs) -> Result<ExitCode, Failure> {
     let log = gate.backend()?.log(*limit)?;
     let mut table = TextTable::new(&["time (UTC)", "dataset", "key", "why there is no answer"]);
-    for FailedQuestionDocument { time, key, dataset, why } in &log.0 {
-        table.row([&to_the_second(time), dataset, key, why]);
+    for FailedQuestion { time, key, dataset, why } in log.0.clone() {
+        table.row([to_the_second(&time.to_string()), dataset, key, why]);
     }
     print(gate.ledger.json, &log, || match log.0.is_empty() {
         true => "the log is empty".to_string(),
@@ -92,7 +91,7 @@ fn lines(dataset: &DatasetDocument) -> Result<KeyValues, Failure> {
     lines.add("neighbours", dataset.schema.neighbours.name());
     lines.add("timeout", format!("{} s a question", dataset.timeout_seconds));
     if let Some(least) = &dataset.min_epsilon {
-        lines.add("floor", format!("a question costs at least ε = {}, or μ = {0}", least.0));
+        lines.add("floor", format!("a question costs at least ε = {}, or μ = {0}", least));
     }
     lines.add("reuse", if dataset.reuse { "earlier answers may be given again" } else { "not allowed" });
     Ok(lines)
@@ -105,7 +104,7 @@ pub fn column_table(schema: &SchemaDocument) -> TextTable {
         let bounds = column.bounds.as_ref().zip(column.grid.as_ref());
         table.row([
             column.name.clone(),
-            column.kind.clone().unwrap_or_default(),
+            column.kind.map_or(String::new(), |kind| kind.to_string()),
             bounds.map_or("–".to_string(), |([low, high], grid)| format!("{low} to {high} in steps of {grid}")),
             column.categories.as_deref().map_or("–".to_string(), short_list),
         ]);
@@ -114,20 +113,11 @@ pub fn column_table(schema: &SchemaDocument) -> TextTable {
 }
 
 /// The first categories, and the number of the others.
-fn short_list(categories: &[Json]) -> String {
+fn short_list(categories: &[Category]) -> String {
     const SHOWN: usize = 5;
-    let shown: Vec<String> = categories.iter().take(SHOWN).map(category).collect();
+    let shown: Vec<String> = categories.iter().take(SHOWN).map(ToString::to_string).collect();
     match categories.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
-/// A category as it is written in a question.
-fn category(category: &Json) -> String {
-    match category {
-        Json::String(text) => Value::Text(text.clone()).to_string(),
-        Json::Bool(value) => Value::Boolean(*value).to_string(),
-        other => other.to_string(),
     }
 }

@@ -3,13 +3,13 @@
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use serde_json::Number as JsonNumber;
-use taximeter_service::words::show_cost;
-use taximeter_service::{AnswerAccount, AnswerDocument, Code, OwnAnswer, Problem};
+use taximeter_gate::{AnswerDocument, PayingAccount};
+use taximeter_service::words::{show_cost, show_scale};
+use taximeter_service::{Code, OwnAnswer, Problem};
 
 use super::bars::bars;
 use super::noise::noise;
-use super::stored::{Estimate, Point, Series, groups, scale, series};
+use super::stored::{Point, Series, ShownEstimate, groups, series};
 use crate::extract::Segment;
 use crate::gauge::gauge;
 use crate::page::Section;
@@ -82,7 +82,7 @@ fn content(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
             h2 #numbers-heading { "The answer" }
             p {
                 "Every number has noise on it. In "
-                (percent(answer.confidence.as_f64().unwrap_or_default()))
+                (percent(answer.confidence.0))
                 " of 100 answers the interval holds the number \
                  without its noise. It says nothing about how well the data stand for anything else."
             }
@@ -100,7 +100,7 @@ fn content(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
 
 /// A share as so many of a hundred.
 fn percent(share: f64) -> String {
-    scale(share * 100.0)
+    show_scale(share * 100.0)
 }
 
 fn dataset_query(answer: &AnswerDocument) -> String {
@@ -113,7 +113,7 @@ fn numbers(series: &Series<'_>, groups: &[&str]) -> Markup {
     html! {
         h3 { (name) }
         @match series.points.as_slice() {
-            [Point { estimate: Some(Estimate { value, half_width, .. }), .. }] if groups.is_empty() => {
+            [Point { estimate: Some(ShownEstimate { value, half_width, .. }), .. }] if groups.is_empty() => {
                 div.figures {
                     div { span.label { "Value" } span.value { (value.text) } }
                     div { span.label { "Within" } span.value { "± " (half_width) } }
@@ -133,7 +133,7 @@ fn numbers_table(series: &Series<'_>, groups: &[&str]) -> Markup {
     for (at, group) in groups.iter().enumerate() {
         table = table.row_head(group, "wrap", move |point: &Point| html! { (point.group[at]) });
     }
-    let shown = |of: fn(&Estimate) -> String| {
+    let shown = |of: fn(&ShownEstimate) -> String| {
         let text = move |point: &Point| point.estimate.as_ref().map_or_else(|| "not known".to_string(), of);
         move |point: &Point| html! { (text(point)) }
     };
@@ -161,7 +161,7 @@ fn sums_and_counts(series: &Series<'_>, groups: &[&str]) -> Markup {
         table = table.row_head(group, "wrap", move |point: &Point| html! { (point.group[at]) });
     }
     for (head, at) in [("Sum", 0), ("Count", 1)] {
-        let shown = move |of: fn(&Estimate) -> &str| move |point: &Point| html! { (point.sum_and_count.as_ref().map_or("not known", |parts| of(&parts[at]))) };
+        let shown = move |of: fn(&ShownEstimate) -> &str| move |point: &Point| html! { (point.sum_and_count.as_ref().map_or("not known", |parts| of(&parts[at]))) };
         table = table
             .column(head, "number", shown(|estimate| &estimate.value.text))
             .column("From", "number", shown(|estimate| &estimate.interval[0].text))
@@ -179,11 +179,6 @@ fn sums_and_counts(series: &Series<'_>, groups: &[&str]) -> Markup {
             (table.rows(unknown.into_iter().take(MOST)))
         }
     }
-}
-
-/// A number as it is drawn and rounded.
-fn nearest(number: &Option<JsonNumber>) -> Option<f64> {
-    number.as_ref()?.as_f64()
 }
 
 /// What was paid, by whom, and the receipt.
@@ -204,12 +199,12 @@ fn paid(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
     }
 }
 
-fn of_account(account: &AnswerAccount) -> Markup {
+fn of_account(account: &PayingAccount) -> Markup {
     html! {
         p.head { (words::account_link(&account.account)) }
-        p { (gauge(&account.account, nearest(&account.left))) }
+        p { (gauge(&account.account, account.left.map(|left| left.0))) }
         dl.facts {
-            dt { "Reading, ε" } dd { (words::reading(nearest(&account.reading))) }
+            dt { "Reading, ε" } dd { (words::reading(account.reading.map(|reading| reading.0))) }
             dt { "It means" } dd { (account.guarantee) }
             @if let Some(guarantee) = &account.filter_guarantee { dt { "Budget" } dd { (guarantee) } }
         }

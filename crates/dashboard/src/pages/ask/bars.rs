@@ -1,8 +1,9 @@
 //! Bars with error bars, drawn in percent of the width: they fit a phone and a wide page without a script.
 
 use maud::{Markup, html};
+use taximeter_service::words::{grouped, without_zeros};
 
-use super::stored::{Estimate, Point, grouped, without_zeros};
+use super::stored::{Point, ShownEstimate};
 
 /// The most bars of a chart; the table has all numbers.
 pub(super) const MOST: usize = 40;
@@ -50,7 +51,7 @@ fn bar(axis: &Axis, point: &Point, top: usize) -> Markup {
         text.label x="6" y=(top + 16) { (label(point)) }
         @match &point.estimate {
             None => text.value x="100%" y=(top + 16) text-anchor="end" { "not known" },
-            Some(Estimate { value, interval: [low, high], .. }) => {
+            Some(ShownEstimate { value, interval: [low, high], .. }) => {
                 @let [zero, end] = [0.0, value.nearest].map(|value| axis.place(value));
                 @let [low, high] = [low, high].map(|end| percent(axis.place(end.nearest)));
                 text.value x="100%" y=(top + 16) text-anchor="end" { (value.text) }
@@ -165,7 +166,8 @@ mod tests {
 
     fn point(group: &str, value: f64, low: f64, high: f64) -> Point {
         let shown = |nearest: f64| Shown { text: nearest.to_string(), nearest };
-        let estimate = Estimate { value: shown(value), interval: [low, high].map(shown), half_width: String::new() };
+        let estimate =
+            ShownEstimate { value: shown(value), interval: [low, high].map(shown), half_width: String::new() };
         Point { group: vec![group.to_string()], estimate: Some(estimate), sum_and_count: None }
     }
 

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, Cost};
 use taximeter_service::words::show_cost;
-use taximeter_service::{Action, ChargeRequest, DeclaredCost, Explanation, Problem, Refused};
+use taximeter_service::{Action, ChargeRequest, DeclaredCost, Explanation, Problem, Refused, about_average};
 
 use super::form;
 use crate::fields::Fields;
@@ -53,8 +53,8 @@ fn noise(explanation: &Explanation) -> Markup {
         }
         @for average in &explanation.averages {
             @match average.has_too_few_rows() {
-                true => p.caution { strong { "Warning: " } (average) "." },
-                false => p.help { (average) "." },
+                true => p.caution { strong { "Warning: " } (about_average(average)) "." },
+                false => p.help { (about_average(average)) "." },
             }
         }
     }

@@ -2,8 +2,9 @@
 
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, CostKind, FilterRule};
+use taximeter_gate::{NoiseKind, Number, Price};
 use taximeter_ledger::{AccountName, Key};
-use taximeter_service::{NoiseName, OfferedAmount, PriceDocument, Problem, QuestionRequest};
+use taximeter_service::{Problem, QuestionRequest};
 
 use super::{QuestionForm, schema};
 use crate::fields::Fields;
@@ -43,16 +44,15 @@ pub(super) fn request(fields: &Fields) -> Result<QuestionRequest, Problem> {
     })
 }
 
-fn price(fields: &Fields) -> Result<PriceDocument, Problem> {
+fn price(fields: &Fields) -> Result<Price, Problem> {
     let text = fields.required("amount", "the price, or the error")?;
-    let amount = || Ok::<_, Problem>(OfferedAmount(Amount::parse_exact(text)?));
-    let error = |noise| PriceDocument::Error { width: text.to_string(), noise };
-    Ok(match fields.get("offer") {
-        Some("gaussian") => PriceDocument::Gaussian(amount()?),
-        Some("error") => error(NoiseName::Laplace),
-        Some("error-gaussian") => error(NoiseName::Gaussian),
-        _ => PriceDocument::Epsilon(amount()?),
-    })
+    let error = |noise| Ok::<_, Problem>(Price::Error { width: Number::parse(text)?, noise });
+    match fields.get("offer") {
+        Some("gaussian") => Ok(Price::Gaussian(Amount::parse_exact(text)?)),
+        Some("error") => error(NoiseKind::Laplace),
+        Some("error-gaussian") => error(NoiseKind::Gaussian),
+        _ => Ok(Price::Epsilon(Amount::parse_exact(text)?)),
+    }
 }
 
 /// The rules that take the gate's Gaussian noise.

@@ -1,23 +1,22 @@
 //! The noise on each number, of an answer or before one.
 
 use maud::{Markup, html};
-use taximeter_service::ExplainedPartDocument;
-use taximeter_service::words::show_cost;
+use taximeter_gate::MeasuredPart;
+use taximeter_service::words::{grouped, show_cost, show_scale};
 
-use super::stored::{grouped, scale};
 use crate::table::Table;
 
 /// A table of the noise; `within` heads the column of how far it reaches.
-pub(super) fn noise<'a>(within: &str, parts: impl IntoIterator<Item = &'a ExplainedPartDocument>) -> Markup {
+pub(super) fn noise<'a>(within: &str, parts: impl IntoIterator<Item = &'a MeasuredPart>) -> Markup {
     Table::new("Noise", "The noise, in the units of the answer")
         .class("numbers")
-        .row_head("Computed", "wrap", |part: &ExplainedPartDocument| html! { (part.measure) })
+        .row_head("Computed", "wrap", |part: &MeasuredPart| html! { (part.measure) })
         .column(within, "number", |part| html! { strong { (grouped(part.half_width.as_str())) } })
         .column("Noise", "", |part| html! { (part.noise.replace('-', " ")) })
-        .column("Scale", "number", |part| html! { (scale(part.scale.0)) })
+        .column("Scale", "number", |part| html! { (show_scale(part.scale.0)) })
         .column("Sensitivity", "number", |part| match part.sensitivity.as_str().parse() {
             // The length of a vector, which may be the root of an integer.
-            Ok(length) if part.noise == "discrete-gaussian" => html! { (scale(length)) },
+            Ok(length) if part.noise == "discrete-gaussian" => html! { (show_scale(length)) },
             _ => html! { (grouped(part.sensitivity.as_str())) },
         })
         .column("Cost", "nowrap", |part| html! { (show_cost(&part.cost)) })

@@ -1,8 +1,8 @@
 //! A stored answer, read for people: its numbers are shown in the digits that they were released with.
 
-use serde_json::Value as Json;
-use taximeter_service::words::show_number;
-use taximeter_service::{AnswerColumn, AnswerDocument};
+use serde_json::Number as Decimal;
+use taximeter_gate::{AnswerColumn, AnswerDocument, Cell, Estimate, Value};
+use taximeter_service::words::{grouped, without_zeros};
 
 /// The numbers of one column, one for every group.
 pub(super) struct Series<'a> {
@@ -14,13 +14,13 @@ pub(super) struct Series<'a> {
 pub(super) struct Point {
     /// The group, by the values of its columns.
     pub(super) group: Vec<String>,
-    pub(super) estimate: Option<Estimate>,
+    pub(super) estimate: Option<ShownEstimate>,
     /// The noisy sum and count of an average.
-    pub(super) sum_and_count: Option<[Estimate; 2]>,
+    pub(super) sum_and_count: Option<[ShownEstimate; 2]>,
 }
 
 /// A noisy value, and the interval for the noise on it.
-pub(super) struct Estimate {
+pub(super) struct ShownEstimate {
     pub(super) value: Shown,
     pub(super) interval: [Shown; 2],
     /// Half of the interval, before anything was clamped.
@@ -46,39 +46,44 @@ pub(super) fn series(answer: &AnswerDocument) -> Vec<Series<'_>> {
 }
 
 fn points(answer: &AnswerDocument, at: usize, column: &AnswerColumn) -> Vec<Point> {
-    let group = |row: &[Json]| {
-        let cells = answer.columns.iter().zip(row).filter(|(column, _)| column.aggregate.is_none());
-        cells.map(|(_, cell)| text(cell)).collect()
+    let group = |row: &[Cell]| {
+        let groups = row.iter().filter_map(|cell| match cell {
+            Cell::Group(Value::Text(text)) => Some(text.clone()),
+            Cell::Group(value) => Some(value.json().to_string()),
+            Cell::Estimate(_) => None,
+        });
+        groups.collect()
     };
     // Half of the interval is as it was before it was clamped, where it is of one number.
     let half_width = match column.parts.as_slice() {
         [part] => Some(grouped(part.half_width.as_str())),
         _ => None,
     };
-    let point = |row: &Vec<Json>| {
-        let cell = row.get(at).unwrap_or(&Json::Null);
-        let estimate = Estimate::read(cell).map(|estimate| match &half_width {
-            Some(half_width) => Estimate { half_width: half_width.clone(), ..estimate },
+    let point = |row: &Vec<Cell>| {
+        let cell = row.get(at).and_then(Cell::estimate);
+        let estimate = cell.and_then(ShownEstimate::new).map(|estimate| match &half_width {
+            Some(half_width) => ShownEstimate { half_width: half_width.clone(), ..estimate },
             None => estimate,
         });
-        let sum_and_count = Estimate::read(&cell["sum"]).zip(Estimate::read(&cell["count"]));
-        Point { group: group(row), estimate, sum_and_count: sum_and_count.map(<[Estimate; 2]>::from) }
+        let part = |part: &Option<Box<Estimate>>| part.as_deref().and_then(ShownEstimate::new);
+        let sum_and_count = cell.and_then(|average| Some([part(&average.sum)?, part(&average.count)?]));
+        Point { group: group(row), estimate, sum_and_count }
     };
     answer.rows.iter().map(point).collect()
 }
 
-impl Estimate {
-    fn read(cell: &Json) -> Option<Estimate> {
-        let [low, high] = [0, 1].map(|end| Shown::read(&cell["interval"][end]));
-        let (value, low, high) = (Shown::read(&cell["value"])?, low?, high?);
+impl ShownEstimate {
+    fn new(estimate: &Estimate) -> Option<ShownEstimate> {
+        let [low, high] = estimate.interval.as_ref()?.each_ref().map(Shown::new);
+        let (value, low, high) = (Shown::new(estimate.value.as_ref()?)?, low?, high?);
         let half_width = half(&low, &high);
-        Some(Estimate { value, interval: [low, high], half_width })
+        Some(ShownEstimate { value, interval: [low, high], half_width })
     }
 }
 
 impl Shown {
-    fn read(number: &Json) -> Option<Shown> {
-        let digits = number.as_number()?.as_str();
+    fn new(number: &Decimal) -> Option<Shown> {
+        let digits = number.as_str();
         let nearest = digits.parse().ok().filter(|nearest: &f64| nearest.is_finite())?;
         Some(Shown { text: grouped(digits), nearest })
     }
@@ -88,64 +93,12 @@ impl Shown {
 fn half(low: &Shown, high: &Shown) -> String {
     let places = |shown: &Shown| shown.text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
     let places = places(low).max(places(high)) + 1;
-    grouped(&without_zeros(&format!("{:.places$}", (high.nearest - low.nearest) / 2.0)))
-}
-
-/// A value without quotes.
-fn text(value: &Json) -> String {
-    match value {
-        Json::String(text) => text.clone(),
-        Json::Number(number) => number.as_str().to_string(),
-        other => other.to_string(),
-    }
-}
-
-/// A number with its thousands apart; other text as it is.
-pub(super) fn grouped(number: &str) -> String {
-    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
-    let (whole, fraction) =
-        digits.split_once('.').map_or((digits, String::new()), |(whole, rest)| (whole, format!(".{rest}")));
-    match whole.parse() {
-        Ok(whole) => format!("{sign}{}{fraction}", taximeter_service::words::thousands(whole)),
-        Err(_) => number.to_string(),
-    }
-}
-
-/// The scale of noise, with six digits.
-pub(super) fn scale(value: f64) -> String {
-    if !(1e-4..1e15).contains(&value) {
-        return show_number(value);
-    }
-    let places = (5.0 - value.log10().floor()).max(0.0) as usize;
-    grouped(&without_zeros(&format!("{value:.places$}")))
-}
-
-/// A number without the zeros at the end of its fraction.
-pub(super) fn without_zeros(number: &str) -> String {
-    match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => number.to_string(),
-    }
+    grouped(without_zeros(&format!("{:.places$}", (high.nearest - low.nearest) / 2.0)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_shown_with_their_thousands_apart() {
-        for (number, shown) in [
-            ("0", "0"),
-            ("-1234567", "-1,234,567"),
-            ("1234.5000", "1,234.5000"),
-            ("-0.25", "-0.25"),
-            ("123456789012345678901234567890", "123456789012345678901234567890"),
-            ("1e300", "1e300"),
-            ("north", "north"),
-        ] {
-            assert_eq!(grouped(number), shown);
-        }
-    }
 
     #[test]
     fn an_answer_is_read_with_its_groups_and_intervals() {
@@ -166,7 +119,7 @@ mod tests {
             .map(|series| {
                 let point = |point: &Point| match &point.estimate {
                     None => format!("{}: nothing", point.group.join(" ")),
-                    Some(Estimate { value, interval: [low, high], half_width }) => {
+                    Some(ShownEstimate { value, interval: [low, high], half_width }) => {
                         format!(
                             "{}: {} in {} to {}, ± {half_width}",
                             point.group.join(" "),

@@ -12,7 +12,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use taximeter_ledger::{AccountName, Key};
 use taximeter_service::words::show_costs;
-use taximeter_service::{AccountDocument, Action, ChargedOutcome, Code, Problem};
+use taximeter_service::{AccountDocument, Action, Code, Committed, Problem};
 
 use self::form::CostForm;
 
@@ -147,8 +147,8 @@ async fn charged(visitor: &Visitor, fields: &Fields) -> Result<(String, AccountN
     let charged = visitor.caller.charge(sent_key(fields)?, request).await?;
     let record = charged.sequence;
     let notice = match charged.outcome {
-        ChargedOutcome::Charged => format!("Charged {} to {}: record {record}.", show_costs(&costs), named.join(", ")),
-        ChargedOutcome::Replayed => {
+        Committed::Now => format!("Charged {} to {}: record {record}.", show_costs(&costs), named.join(", ")),
+        Committed::Before => {
             format!("This had been charged before, as record {record}; nothing was charged again.")
         }
     };

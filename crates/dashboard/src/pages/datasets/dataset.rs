@@ -2,8 +2,9 @@
 
 use axum::response::Response;
 use maud::{Markup, html};
+use taximeter_gate::{Category, ColumnType, DeclaredColumn};
 use taximeter_ledger::AccountName;
-use taximeter_service::{Action, ColumnDocument, DatasetDocument, Problem, SchemaDocument};
+use taximeter_service::{Action, DatasetDocument, Problem, SchemaDocument};
 
 use super::declare::budget_fields;
 use super::{analysts, left, path, protects, rows, who_asks};
@@ -53,21 +54,19 @@ fn facts(visitor: &Visitor, dataset: &DatasetDocument) -> Markup {
 }
 
 fn columns(schema: &SchemaDocument) -> Markup {
-    let end =
-        |column: &ColumnDocument, at: usize| column.bounds.as_ref().map_or("–", |ends| ends[at].as_str()).to_string();
-    let category = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
-    let categories = |column: &ColumnDocument| match &column.categories {
-        Some(values) => values.iter().map(category).collect::<Vec<_>>().join(", "),
+    let end = |column: &DeclaredColumn, at: usize| column.bounds.map_or("–".to_string(), |ends| ends[at].to_string());
+    let categories = |column: &DeclaredColumn| match &column.categories {
+        Some(categories) => categories.iter().map(Category::plain).collect::<Vec<_>>().join(", "),
         None => "–".to_string(),
     };
     let table = Table::new("Columns", "Columns and what is declared about them")
-        .row_head("Column", "", |column: &ColumnDocument| {
+        .row_head("Column", "", |column: &DeclaredColumn| {
             html! { (column.name) @if column.name == schema.unit { " " span.standing { "unit" } } }
         })
-        .column("Type", "", |column| html! { (column.kind.as_deref().unwrap_or("–")) })
+        .column("Type", "", |column| html! { (column.kind.map_or("–", ColumnType::name)) })
         .column("Lowest", "number", |column| html! { (end(column, 0)) })
         .column("Highest", "number", |column| html! { (end(column, 1)) })
-        .column("Grid", "number", |column| html! { (column.grid.as_deref().unwrap_or("–")) })
+        .column("Grid", "number", |column| html! { (column.grid.map_or("–".to_string(), |grid| grid.to_string())) })
         .column("Categories", "wrap whole", |column| html! { (categories(column)) });
     html! {
         section.panel aria-labelledby="columns" {

@@ -10,9 +10,10 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use taximeter_gate::FailedQuestion;
 use taximeter_ledger::AccountName;
 use taximeter_service::words::thousands;
-use taximeter_service::{AccountDocument, Action, DatasetDocument, FailedQuestionDocument, Problem, Role};
+use taximeter_service::{AccountDocument, Action, DatasetDocument, Problem, Role};
 
 use crate::Dashboard;
 use crate::gauge::gauge;
@@ -134,9 +135,9 @@ async fn log(visitor: &Visitor) -> Result<Markup, Problem> {
     })
 }
 
-fn log_table(lines: &[FailedQuestionDocument]) -> Markup {
+fn log_table(lines: &[FailedQuestion]) -> Markup {
     Table::new("Questions without an answer", "Charged questions without an answer, newest first")
-        .column("When", "whole", |line: &FailedQuestionDocument| time(&line.time))
+        .column("When", "whole", |line: &FailedQuestion| time(&line.time.to_string()))
         .column("Dataset", "wrap", |line| html! { (line.dataset) })
         .column("Key of the charge", "wrap", |line| html! { code { (line.key) } })
         .column("What went wrong", "wrap whole", |line| html! { (line.why) })

@@ -1,7 +1,8 @@
 //! What came of a registration, in words for its owner.
 
+use taximeter_gate::ImportedRows;
+use taximeter_service::RegisteredDocument;
 use taximeter_service::words::thousands;
-use taximeter_service::{ImportedDocument, RegisteredDocument};
 
 use crate::words::warnings;
 
@@ -40,8 +41,8 @@ pub(super) fn words(registered: &RegisteredDocument, is_from_a_file: bool) -> St
     sentences.join(" ") + &warnings(&registered.warnings)
 }
 
-fn about_rows(imported: &ImportedDocument) -> Vec<String> {
-    let ImportedDocument { rows, kept, without_unit, bad_rows, first_bad_rows } = imported;
+fn about_rows(imported: &ImportedRows) -> Vec<String> {
+    let ImportedRows { rows, kept, without_unit, bad_rows, first_bad_rows } = imported;
     let mut sentences = vec![match rows == kept {
         true => format!("All of its {} rows count.", thousands(*rows)),
         false => format!("{} of its {} rows count.", thousands(*kept), thousands(*rows)),

@@ -3,8 +3,9 @@
 use axum::extract::Request;
 use axum::response::Response;
 use maud::{Markup, html};
+use taximeter_gate::CsvForm;
 use taximeter_ledger::AccountName;
-use taximeter_service::{Action, Code, CsvFormDocument, NewData, NewDataset, Problem};
+use taximeter_service::{Action, Code, NewData, NewDataset, Problem};
 
 use super::dataset::file_fields;
 use super::declare::{budget_fields, declaration_fields, filter, rule_field, schema};
@@ -124,7 +125,7 @@ pub(super) async fn uploaded(
 }
 
 /// How the file is written, as far as it is said.
-fn csv_form(fields: &Fields) -> Result<CsvFormDocument, Problem> {
+fn csv_form(fields: &Fields) -> Result<CsvForm, Problem> {
     let delimiter = match fields.get("delimiter") {
         None => None,
         Some("tab") => Some('\t'),
@@ -137,7 +138,7 @@ fn csv_form(fields: &Fields) -> Result<CsvFormDocument, Problem> {
         },
     };
     let missing = fields.get("missing").map(str::to_string).into_iter().collect();
-    Ok(CsvFormDocument { delimiter, encoding: fields.get("encoding").map(str::to_string), missing })
+    Ok(CsvForm { delimiter, encoding: fields.get("encoding").map(str::to_string), missing })
 }
 
 pub(super) async fn register_postgres(visitor: Visitor, fields: Fields) -> Response {

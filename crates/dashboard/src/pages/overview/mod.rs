@@ -8,8 +8,9 @@ use axum::response::{Redirect, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use serde::Deserialize;
+use taximeter_ledger::RefusedCharge;
 use taximeter_service::words::thousands;
-use taximeter_service::{Action, Problem, RefusedEvent, Sight, TreePage, TreeQuery};
+use taximeter_service::{Action, Problem, Sight, TreePage, TreeQuery};
 
 use self::tree::Tree;
 use crate::Dashboard;
@@ -98,7 +99,7 @@ fn nothing_yet(visitor: &Visitor, may_open: bool) -> Markup {
 struct Refusals {
     count: u64,
     since: &'static str,
-    newest: Vec<RefusedEvent>,
+    newest: Vec<RefusedCharge>,
 }
 
 impl Refusals {
@@ -124,10 +125,10 @@ impl Refusals {
 
     fn table(&self) -> Markup {
         Table::new("Recent refusals", "Charges that were refused, newest first")
-            .column("Time", "whole", |refused: &RefusedEvent| time(&refused.time))
+            .column("Time", "whole", |refused: &RefusedCharge| time(&refused.time.to_string()))
             .column("Account that refused", "whole", |refused| account_link(&refused.account))
             .column("Why", "wrap", |refused| html! { (refused.reason) })
-            .column("Who asked", "wrap", |refused| html! { (refused.by.as_deref().unwrap_or("–")) })
+            .column("Who asked", "wrap", |refused| html! { (refused.by.as_ref().map_or("–", |by| by.as_str())) })
             .rows(&self.newest)
     }
 }

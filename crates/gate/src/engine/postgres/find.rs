@@ -15,7 +15,7 @@ use crate::schema::ColumnType;
 
 /// A table that may be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct SourceTable {
     pub(crate) table: Table,
     /// The columns that may be asked about.
     pub(crate) columns: Vec<(String, ColumnType)>,
@@ -30,7 +30,7 @@ const FINGERPRINT: &str = "
     FROM pg_control_system()";
 
 /// Finds a table by its name: `table`, or `schema.table`, each in double quotes if it has capitals or points.
-pub(crate) fn find_table(url: &str, name: &str) -> Result<Found, Error> {
+pub(crate) fn find_table(url: &str, name: &str) -> Result<SourceTable, Error> {
     let (schema, name) = parse_name(name)?;
     let mut connection = open(url, ASK, ANSWER)?;
     let found = connection.ask(ANSWER, async |client| {
@@ -69,7 +69,7 @@ pub(crate) fn find_table(url: &str, name: &str) -> Result<Found, Error> {
         );
         return Err(Error::input("table", why));
     }
-    Ok(Found { table, columns, left_out, fingerprint })
+    Ok(SourceTable { table, columns, left_out, fingerprint })
 }
 
 /// The schema and the table of a name, read as PostgreSQL reads it: what is not in quotes is in small letters.

@@ -1,7 +1,7 @@
 //! The gate's own tables: the rows that are kept of every unit.
 //!
 //! Which rows are kept depends on the unit's own rows alone, and among them on nothing but their contents: the smallest hashes, under
-//! a key that nobody outside knows, of an encoding that differs wherever two rows differ in a column of the schema. Rows that are
+//! a secret key, of an encoding that differs wherever two rows differ in a column of the schema. Rows that are
 //! equal there are interchangeable, since nothing else is copied.
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::session::{ANSWER, KEEP, explain, open};
 use crate::engine::Table;
 use crate::error::Error;
 use crate::question::{commas, quoted};
-use crate::register::Counted;
+use crate::register::ImportedRows;
 use crate::schema::{Column, ColumnType, Schema};
 
 /// The schema of the gate's own tables.
@@ -37,7 +37,7 @@ pub(crate) fn keep_rows(
     schema: &Schema,
     key: &[u8; 32],
     name: &str,
-) -> Result<(Table, Counted), Error> {
+) -> Result<(Table, ImportedRows), Error> {
     let Some(unit) = schema.unit_column() else {
         return Err(Error::input("table", "only data whose unit is a column are copied"));
     };
@@ -81,7 +81,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    async fn keep(&self, transaction: &Transaction<'_>) -> Result<(Table, Counted), SessionError> {
+    async fn keep(&self, transaction: &Transaction<'_>) -> Result<(Table, ImportedRows), SessionError> {
         make_schema(transaction).await?;
         let source = Relation::lock(transaction, self.source, &kinds(self.schema)).await?;
         let target = format!("{}.{}", quoted(SCHEMA), quoted(self.name));
@@ -96,7 +96,7 @@ impl Work<'_> {
         };
         let number = |row: &Row, at: usize| Ok::<_, SessionError>(row.try_get::<_, i64>(at)?.unsigned_abs());
         let (rows, without_unit) = (number(&counted, 0)?, number(&counted, 1)?);
-        Ok((made.table, Counted { rows, kept: number(&kept, 0)?, without_unit, bad_rows: 0 }))
+        Ok((made.table, ImportedRows { rows, kept: number(&kept, 0)?, without_unit, ..ImportedRows::default() }))
     }
 
     /// Makes the table, with the types of the source. Default privileges might let others read it.

@@ -59,7 +59,7 @@ static TYPES: [(Type, ColumnType); 8] = [
 ];
 
 impl Relation {
-    /// Looks a name up; nothing, if there is no such table.
+    /// Looks a name up; nothing if no table has it.
     pub(super) async fn find(
         client: &impl GenericClient,
         schema: &str,

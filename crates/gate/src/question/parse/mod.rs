@@ -6,6 +6,7 @@
 //! a part that a later version of the parser adds does not compile until someone has looked at it.
 
 mod clauses;
+mod keywords;
 mod limits;
 mod literal;
 mod outputs;
@@ -13,7 +14,6 @@ mod predicate;
 mod reader;
 mod screen;
 mod tokens;
-mod words;
 
 #[cfg(test)]
 mod tests;

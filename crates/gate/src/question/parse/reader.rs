@@ -4,8 +4,8 @@ use sqlparser::ast::{Expr, Ident, ObjectNamePart};
 use sqlparser::tokenizer::Location;
 
 use super::super::quoted;
+use super::keywords;
 use super::tokens::Tokens;
-use super::words;
 use crate::error::Error;
 use crate::schema::{Column, Schema};
 
@@ -19,7 +19,7 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     /// The column of a name.
     pub(super) fn column(&self, name: &Ident) -> Result<usize, Error> {
-        if name.quote_style.is_none() && words::is_word(&name.value) {
+        if name.quote_style.is_none() && keywords::is_word(&name.value) {
             let message = format!(
                 "{} is a word of the language, and something is missing before it; a column of that name is written in \
                  double quotes",

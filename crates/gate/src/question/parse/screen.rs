@@ -4,8 +4,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, Whitespace, Word};
 
 use super::super::quoted;
+use super::keywords;
 use super::tokens::Tokens;
-use super::words;
 use crate::error::Error;
 use crate::schema::Schema;
 
@@ -26,7 +26,7 @@ impl Tokens {
                 || schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(word))
         };
         (0..self.len()).try_for_each(|index| self.check(index, dataset, &is_name))?;
-        Ok(self.with_keywords(words::is_ours))
+        Ok(self.with_keywords(keywords::is_ours))
     }
 
     /// A refusal of what begins with a token.
@@ -50,7 +50,9 @@ impl Tokens {
                 | Token::Gt
                 | Token::GtEq,
             ) => Ok(()),
-            Some(Token::Word(word)) if words::is_ours(word.keyword) => self.check_keyword(index, word.keyword, dataset),
+            Some(Token::Word(word)) if keywords::is_ours(word.keyword) => {
+                self.check_keyword(index, word.keyword, dataset)
+            }
             Some(Token::Word(word)) => self.check_word(index, word, is_name),
             Some(Token::SingleQuotedString(_)) => self.check_text(index),
             Some(Token::Plus | Token::Minus) => self.check_sign(index),
@@ -100,7 +102,7 @@ impl Tokens {
         if self.is(before, Keyword::SELECT) || self.get(before) == Some(&Token::Comma) {
             return self.refuse(index, "nothing is asked for before FROM: add COUNT(*), SUM(column) or AVG(column)");
         }
-        let is_name = |token: &Token| matches!(token, Token::Word(word) if !words::is_ours(word.keyword));
+        let is_name = |token: &Token| matches!(token, Token::Word(word) if !keywords::is_ours(word.keyword));
         if !self.get(index + 1).is_some_and(is_name) {
             let why =
                 format!("FROM is followed by the name of the dataset, and by nothing else: write {}", quoted(dataset));
@@ -112,7 +114,7 @@ impl Tokens {
             return Ok(());
         }
         if let Some(why) = self.get(index + 2).and_then(|token| match token {
-            Token::Word(word) if word.quote_style.is_none() => words::refusal(&word.value),
+            Token::Word(word) if word.quote_style.is_none() => keywords::refusal(&word.value),
             _ => None,
         }) {
             return self.refuse(index + 2, why);
@@ -139,11 +141,11 @@ impl Tokens {
         let named = index.checked_sub(1).is_some_and(|before| self.is(before, Keyword::AS)) || is_name(&word.value);
         if plain
             && (called || !named)
-            && let Some(why) = words::refusal(&word.value)
+            && let Some(why) = keywords::refusal(&word.value)
         {
             return self.refuse(index, why);
         }
-        if called && !(plain && words::is_aggregate(&word.value)) {
+        if called && !(plain && keywords::is_aggregate(&word.value)) {
             let shown: String = word.value.chars().take(40).collect();
             let why = format!("{shown}(…) is not answered: the functions are COUNT, SUM and AVG, and WHERE has none");
             return self.refuse(index, why);
@@ -158,7 +160,7 @@ impl Tokens {
             Some(Token::Word(word)) if word.keyword == Keyword::AS => {
                 self.refuse(index, "names are written in double quotes, text in single ones")
             }
-            Some(Token::Word(word)) if !words::is_ours(word.keyword) => {
+            Some(Token::Word(word)) if !keywords::is_ours(word.keyword) => {
                 let why = "text is written in single quotes with nothing before them: leave the type or the prefix out";
                 self.refuse(before, why)
             }
@@ -172,7 +174,7 @@ impl Tokens {
     /// A sign belongs to a number and follows no other operand.
     fn check_sign(&self, index: usize) -> Result<(), Error> {
         let operand = match index.checked_sub(1).and_then(|before| self.get(before)) {
-            Some(Token::Word(word)) => !words::is_ours(word.keyword) || is_literal(word.keyword),
+            Some(Token::Word(word)) => !keywords::is_ours(word.keyword) || is_literal(word.keyword),
             Some(Token::Number(..) | Token::SingleQuotedString(_) | Token::RParen) => true,
             _ => false,
         };

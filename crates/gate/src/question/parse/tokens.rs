@@ -6,7 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Whitespace};
 
-use super::{limits, words};
+use super::{keywords, limits};
 use crate::error::Error;
 
 /// The tokens of a question, without the space between them.
@@ -203,7 +203,7 @@ impl Dialect for Language {
 
     /// The parser would otherwise take NOT for a name when what follows is nested too deeply.
     fn is_reserved_for_identifier(&self, keyword: Keyword) -> bool {
-        words::is_ours(keyword)
+        keywords::is_ours(keyword)
     }
 }
 

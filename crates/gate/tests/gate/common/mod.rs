@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_gate::{
-    Answer, Data, Declaration, Error, Gate, Outcome, Price, PrivacyUnit, Registered, Registration, Request, Rules,
+    Answer, Data, Declaration, Error, Gate, GateOutcome, Price, PrivacyUnit, Registered, Registration, Request, Rules,
 };
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use tempfile::TempDir;
@@ -51,7 +51,7 @@ impl House {
         self.gate.register(&registration, &mut |_, _| {})
     }
 
-    pub fn ask(&self, request: &Request) -> Outcome {
+    pub fn ask(&self, request: &Request) -> GateOutcome {
         self.gate.ask(request).unwrap_or_else(|error| panic!("{}: {error}", request.question))
     }
 
@@ -96,9 +96,9 @@ pub fn request(dataset: &str, question: &str, epsilon: &str) -> Request {
     Request::new(&account(dataset), question, Price::Epsilon(amount(epsilon))).unwrap()
 }
 
-pub fn answered(outcome: Outcome) -> Answer {
+pub fn answered(outcome: GateOutcome) -> Answer {
     match outcome {
-        Outcome::Answered(answer) => answer,
+        GateOutcome::Answered(answer) => answer,
         other => panic!("there is no answer: {other:?}"),
     }
 }

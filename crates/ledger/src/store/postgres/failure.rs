@@ -27,7 +27,7 @@ fn kind(code: &str, constraint: Option<&str>) -> Failure {
         // Not serializable, a deadlock, a lock that was not to be had in time.
         "40001" | "40P01" | "55P03" => Failure::Again,
         "23505" if constraint == Some(UNIQUE_KEY) => Failure::KeyTaken,
-        // A number or a name that is there already, though nobody else can have written since the head was locked; damaged data.
+        // A number or a name that is there already, though no other process can have written since the head was locked; damaged data.
         "23505" | "XX001" | "XX002" => Failure::Broken,
         _ => Failure::Failed,
     }

@@ -2,38 +2,43 @@
 //!
 //! Writers take turns: a writing transaction first locks the one row of `head`, and has the ledger to itself until it ends. A commit
 //! counts only when the server has answered it; the connection's settings say that it is on disk then. What got no answer is
-//! [`Lost`](Failure::Lost): the lock tells later, because nobody gets it before that transaction has ended one way or the other.
+//! [`Lost`](Failure::Lost): the lock tells later, because no process gets it before that transaction has ended one way or the other.
 //!
 //! The calls block, and must not be made from within an asynchronous runtime: each store has a small one of its own.
 
 mod failure;
+mod read;
 mod rows;
 mod schema;
 mod session;
+mod statements;
 #[cfg(all(test, feature = "server-tests"))]
 mod tests;
 
 use std::future::{poll_fn, ready};
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use futures_util::future::join;
-use taximeter_postgres::{DURABLE_COLUMNS, PostgresAddress, check_durable};
+use taximeter_postgres::PostgresAddress;
 use tokio::runtime::Runtime;
 use tokio::task::yield_now;
 use tokio::time::timeout;
-use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
+use tokio_postgres::Row;
 
+use self::read::{account, broken, column, only_row, position, shown, stored_record};
 use self::rows::{APPEND, Rows};
-use self::schema::Found;
+use self::schema::Tables;
 use self::session::{Parameter, StoreSession};
+use self::statements::{
+    ACCOUNTS, ALARM, BEGIN_READING, BY_KEY, CHANGED_ACCOUNTS, CHECKS, COMMIT, FROM_ON, LOCK_HEAD, NEWEST, SET_ALARM,
+    committed, lock,
+};
 use super::{Access, Failure, Location, Store, StoreError, StoredRecord};
 use crate::books::{AccountRow, ChangedAccount, Entry};
 use crate::error::{Error, ErrorKind};
-use crate::hash::Hash;
 use crate::journal::Position;
 
 pub(super) struct Postgres {
@@ -58,53 +63,6 @@ type Started<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
 /// How long the end of a transaction that wrote nothing may take.
 const ROLLBACK: Duration = Duration::from_secs(5);
 
-/// Each statement must see what was committed while the first one waited for the lock, so every one looks at the ledger as it is
-/// when that statement starts: READ COMMITTED. Stricter levels would fix the view before the lock is there, and fail.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
-
-const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-
-const LOCK_HEAD: &str = "SELECT sequence, hash, alarm FROM taximeter.head FOR UPDATE";
-
-const ALARM: &str = "SELECT alarm FROM taximeter.head";
-
-const SET_ALARM: &str = "UPDATE taximeter.head SET alarm = $1 RETURNING sequence";
-
-const NEWEST: &str = "
-    SELECT newest.sequence, newest.hash, newest.key, newest.line, head.sequence, head.hash
-    FROM taximeter.head
-    LEFT JOIN LATERAL (SELECT * FROM taximeter.journal ORDER BY sequence DESC LIMIT 1) AS newest ON true";
-
-const FROM_ON: &str =
-    "SELECT sequence, hash, key, line FROM taximeter.journal WHERE sequence >= $1 ORDER BY sequence LIMIT $2";
-
-const BY_KEY: &str = "SELECT sequence, hash, key, line FROM taximeter.journal WHERE key = ANY($1)";
-
-const ACCOUNTS: &str = "SELECT number, name, sequence, state FROM taximeter.accounts ORDER BY number";
-
-const CHANGED_ACCOUNTS: &str =
-    "SELECT number, name, sequence, state FROM taximeter.accounts WHERE sequence > $1 ORDER BY number";
-
-/// Whether a key is still taken only once, and whether there is a record outside of the journal's numbers.
-const CHECKS: &str = "
-    SELECT EXISTS (
-               SELECT FROM pg_constraint
-               WHERE conname = 'journal_key' AND conrelid = 'taximeter.journal'::regclass AND contype = 'u' AND convalidated
-           ),
-           (SELECT sequence FROM taximeter.journal WHERE sequence < 0 LIMIT 1)";
-
-/// COMMIT alone proves nothing: where the transaction has failed it answers ROLLBACK, and where there is none it only warns; neither
-/// is an error. So a question goes first. In a failed transaction the question is an error, and COMMIT is not reached; the answer
-/// says whether there is a transaction that can write, and whether the settings are still those that were checked.
-///
-/// The commit itself has no time limit on the server: one would also end the wait for a synchronous standby, with a mere warning.
-static COMMIT: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "SELECT set_config('statement_timeout', '0', true), pg_current_xact_id_if_assigned() IS NOT NULL, {}; COMMIT",
-        *DURABLE_COLUMNS
-    )
-});
-
 impl Postgres {
     pub(super) fn open(url: &str, access: Access) -> Result<Postgres, Error> {
         let address = PostgresAddress::parse(url)?;
@@ -116,8 +74,8 @@ impl Postgres {
         let opened = runtime.block_on(async {
             let session = StoreSession::connect(&address, access, access.patience()).await?;
             match (schema::find(&session.client).await?, access) {
-                (Found::Nothing, Access::Write { create: true, .. }) => schema::create(&session.client).await?,
-                (Found::Ledger, _) | (Found::Empty, Access::Write { create: true, .. }) => {}
+                (Tables::Missing, Access::Write { create: true, .. }) => schema::create(&session.client).await?,
+                (Tables::Ledger, _) | (Tables::Empty, Access::Write { create: true, .. }) => {}
                 _ => return Ok(None),
             }
             Ok(Some(session))
@@ -261,8 +219,8 @@ impl Store for Postgres {
                 true => newest.map(|_| stored_record(row)).transpose(),
                 false => Err(broken(format!(
                     "the newest record of the journal is {}, but the table taximeter.head says {}",
-                    place(newest),
-                    place(head)
+                    shown(newest),
+                    shown(head)
                 ))),
             }
         })
@@ -367,10 +325,10 @@ impl Store for Postgres {
                 let left = until.saturating_duration_since(Instant::now());
                 let session = StoreSession::connect(&self.address, self.access, left).await?;
                 match schema::find(&session.client).await? {
-                    Found::Nothing => {
+                    Tables::Missing => {
                         Err(StoreError::new(Failure::Failed, format!("there is no ledger at {}", self.address)))
                     }
-                    Found::Empty | Found::Ledger => Ok(session),
+                    Tables::Empty | Tables::Ledger => Ok(session),
                 }
             });
             match connected {
@@ -386,93 +344,4 @@ impl Store for Postgres {
             }
         }
     }
-}
-
-/// Starts a transaction that has the ledger to itself.
-async fn lock(client: &Client, lock_head: &Statement) -> Result<Option<Position>, StoreError> {
-    let (begun, locked) = join(client.batch_execute(BEGIN), client.query(lock_head, &[])).await;
-    begun?;
-    let rows = locked?;
-    let head = only_row(&rows)?;
-    match column::<Option<String>>(head, 2)? {
-        Some(why) => Err(StoreError::new(Failure::Alarm, why)),
-        None => position(head, 0),
-    }
-}
-
-/// Whether the answer to [`COMMIT`] says that the transaction is on disk.
-fn committed(answer: &[SimpleQueryMessage]) -> Result<(), StoreError> {
-    let fatal = |why: String| StoreError::new(Failure::Fatal, why);
-    let [
-        SimpleQueryMessage::RowDescription(_),
-        SimpleQueryMessage::Row(row),
-        SimpleQueryMessage::CommandComplete(_),
-        SimpleQueryMessage::CommandComplete(_),
-    ] = answer
-    else {
-        return Err(fatal("PostgreSQL answered a commit with something else".to_string()));
-    };
-    if row.get(1) != Some("t") {
-        return Err(fatal(
-            "PostgreSQL had no transaction to commit; does something between here and the server end transactions?"
-                .to_string(),
-        ));
-    }
-    check_durable(row, 2).map_err(|why| fatal(format!("the settings of the server changed while it was in use: {why}")))
-}
-
-fn only_row(rows: &[Row]) -> Result<&Row, StoreError> {
-    match rows {
-        [row] => Ok(row),
-        _ => Err(broken(format!("the table taximeter.head has {} rows instead of one", rows.len()))),
-    }
-}
-
-fn stored_record(row: &Row) -> Result<StoredRecord, StoreError> {
-    Ok(StoredRecord {
-        sequence: unsigned(column(row, 0)?)?,
-        hash: hash(column(row, 1)?),
-        key: column(row, 2)?,
-        line: column(row, 3)?,
-    })
-}
-
-fn account(row: &Row) -> Result<AccountRow, StoreError> {
-    let number: i32 = column(row, 0)?;
-    Ok(AccountRow {
-        number: u32::try_from(number).map_err(|_| broken(format!("there is an account with number {number}")))?,
-        name: column(row, 1)?,
-        sequence: unsigned(column(row, 2)?)?,
-        state: column(row, 3)?,
-    })
-}
-
-/// A number and a hash, from a column on; nothing if there is no record.
-fn position(row: &Row, from: usize) -> Result<Option<Position>, StoreError> {
-    match (column::<Option<i64>>(row, from)?, column::<Option<&[u8]>>(row, from + 1)?) {
-        (None, None) => Ok(None),
-        (Some(sequence), Some(bytes)) => Ok(Some(Position { sequence: unsigned(sequence)?, hash: hash(bytes) })),
-        _ => Err(broken("the table taximeter.head has half a row".to_string())),
-    }
-}
-
-fn place(position: Option<Position>) -> String {
-    position.map_or("missing".to_string(), |position| format!("record {}, hash {}", position.sequence, position.hash))
-}
-
-fn column<'a, T: tokio_postgres::types::FromSql<'a>>(row: &'a Row, at: usize) -> Result<T, StoreError> {
-    row.try_get(at).map_err(|error| broken(format!("column {at} of a row in PostgreSQL: {error}")))
-}
-
-fn unsigned(number: i64) -> Result<u64, StoreError> {
-    u64::try_from(number).map_err(|_| broken(format!("there is a record with number {number}")))
-}
-
-fn hash(bytes: &[u8]) -> Hash {
-    // A hash of another length is a damaged one: it equals no hash.
-    Hash::from_bytes(bytes).unwrap_or(Hash::NONE)
-}
-
-fn broken(what: String) -> StoreError {
-    StoreError::new(Failure::Broken, what)
 }

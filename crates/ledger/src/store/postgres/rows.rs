@@ -39,7 +39,7 @@ struct AccountState {
     state: Vec<u8>,
 }
 
-/// So many records or bytes are sent without waiting for more.
+/// The number of records, and of bytes, that are sent without waiting for more.
 const MOST_RECORDS: usize = 2048;
 const MOST_BYTES: usize = 16 << 20;
 

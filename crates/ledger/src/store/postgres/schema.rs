@@ -60,23 +60,23 @@ const EXISTS: &str = "
 
 /// What is in a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    Nothing,
+pub(super) enum Tables {
+    Missing,
     /// Tables without a record.
     Empty,
     Ledger,
 }
 
 /// Looks for a ledger.
-pub(super) async fn find(client: &Client) -> Result<Found, StoreError> {
+pub(super) async fn find(client: &Client) -> Result<Tables, StoreError> {
     if !client.query_typed_one(EXISTS, &[]).await?.try_get::<_, bool>(0)? {
-        return Ok(Found::Nothing);
+        return Ok(Tables::Missing);
     }
     let state = "SELECT version, EXISTS (SELECT FROM taximeter.head WHERE sequence IS NOT NULL) FROM taximeter.meta";
     let row = client.query_typed_one(state, &[]).await?;
     match (row.try_get(0)?, row.try_get(1)?) {
-        (VERSION, true) => Ok(Found::Ledger),
-        (VERSION, false) => Ok(Found::Empty),
+        (VERSION, true) => Ok(Tables::Ledger),
+        (VERSION, false) => Ok(Tables::Empty),
         (other, _) => Err(StoreError::new(
             Failure::OtherFormat(other),
             ErrorKind::OtherFormat { found: other.into() }.to_string(),
@@ -87,7 +87,7 @@ pub(super) async fn find(client: &Client) -> Result<Found, StoreError> {
 /// Makes the tables, unless another process does so at the same time.
 pub(super) async fn create(client: &Client) -> Result<(), StoreError> {
     client.batch_execute(LOCK).await?;
-    if find(client).await? == Found::Nothing {
+    if find(client).await? == Tables::Missing {
         client.batch_execute(TABLES).await?;
         client.batch_execute(&format!("INSERT INTO taximeter.meta (version) VALUES ({VERSION})")).await?;
     }

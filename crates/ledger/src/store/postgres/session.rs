@@ -30,7 +30,7 @@ const ALWAYS: &str = "
 ";
 
 /// Nothing waits forever: not for another writer, not for a statement, and not for a client that stopped in the middle of a
-/// transaction while everybody else waits for its lock. A lock is given up before the statement that asks for it.
+/// transaction while all others wait for its lock. A lock is given up before the statement that asks for it.
 const WRITING: &str = "
     SET lock_timeout = '15s';
     SET idle_in_transaction_session_timeout = '60s';

@@ -29,7 +29,7 @@ impl Bookkeeper {
     /// Makes a ledger with an account.
     fn found(store: &mut Postgres) -> Bookkeeper {
         assert_eq!(store.begin().unwrap(), None);
-        let (books, tree, changes) = Books::found(Origin::generate().unwrap(), Timestamp::UNIX_EPOCH);
+        let (books, tree, changes) = Books::create(Origin::generate().unwrap(), Timestamp::UNIX_EPOCH);
         store.write(&changes).unwrap();
         store.commit().unwrap();
         let mut bookkeeper = Bookkeeper { books, tree };
@@ -222,7 +222,7 @@ fn several_processes_may_start_at_once() {
             store.rollback();
             return 0;
         }
-        let (_, _, changes) = Books::found(Origin::generate().unwrap(), Timestamp::UNIX_EPOCH);
+        let (_, _, changes) = Books::create(Origin::generate().unwrap(), Timestamp::UNIX_EPOCH);
         store.write(&changes).unwrap();
         store.commit().unwrap();
         1

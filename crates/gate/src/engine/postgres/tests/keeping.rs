@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::postgres::keep::encoded;
-use crate::register::Counted;
+use crate::register::ImportedRows;
 
 const KEY: [u8; 32] = [7; 32];
 
@@ -34,12 +34,12 @@ fn orders_schema(most: u32) -> Schema {
 }
 
 /// Keeps rows of a table of this name.
-fn keep(url: &str, name: &str, schema: &Schema, key: &[u8; 32]) -> (Table, Counted) {
+fn keep(url: &str, name: &str, schema: &Schema, key: &[u8; 32]) -> (Table, ImportedRows) {
     keep_rows(url, &find_table(url, name).unwrap().table, schema, key, "kept").unwrap()
 }
 
 /// What is kept of the orders, sorted.
-fn kept_orders(statements: &str, most: u32, key: &[u8; 32]) -> (Counted, Vec<String>) {
+fn kept_orders(statements: &str, most: u32, key: &[u8; 32]) -> (ImportedRows, Vec<String>) {
     let url = database(statements);
     let (_, kept) = keep(&url, "orders", &orders_schema(most), key);
     let mut rows = lines(&url, "SET extra_float_digits = 1; SELECT * FROM taximeter_gate.kept");

@@ -5,7 +5,7 @@ mod finding;
 mod keeping;
 mod same_answers;
 
-use crate::engine::postgres::find::Found;
+use crate::engine::postgres::find::SourceTable;
 use std::time::Duration;
 
 use taximeter_ledger::Neighbours;
@@ -52,7 +52,7 @@ fn schema(unit: Option<(&str, u32)>, columns: Vec<Column>) -> Schema {
 }
 
 /// The schema of a table as it is found, with nothing declared about it.
-fn found_schema(found: &Found) -> Schema {
+fn found_schema(found: &SourceTable) -> Schema {
     schema(None, found.columns.iter().map(|(name, kind)| column(name, *kind)).collect())
 }
 

@@ -71,7 +71,7 @@ impl Ledger {
 /// The journal, up to the newest record that this handle knows. These block: within an asynchronous runtime, call them on a thread
 /// for blocking work.
 impl Ledger {
-    /// What happened to an account, newest first, at most so many records; `from` is where the part before left off.
+    /// What happened to an account, newest first, at most `most` records; `from` is where the previous part ended.
     pub fn history(&self, name: &AccountName, from: Option<u64>, most: usize) -> Result<History, Error> {
         let account = self.account(name)?;
         self.journal(|journal| journal.history(&account, from, most))
@@ -82,7 +82,7 @@ impl Ledger {
         self.journal(|journal| journal.receipt(sequence))
     }
 
-    /// The records from a number on, in order, at most so many; none if there are none yet.
+    /// The records from a number on, in order, at most `most`; none if there are none yet.
     pub fn records(&self, from: u64, most: usize) -> Result<Vec<Receipt>, Error> {
         self.journal(|journal| journal.records(from, most))
     }

@@ -1,0 +1,51 @@
+//! How numbers and categories look in an OpenAPI document.
+
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFormat, SchemaType, Type};
+use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::declaration::Category;
+use crate::document::{Cell, Estimate};
+use crate::number::Number;
+
+impl ToSchema for Number {}
+
+impl PartialSchema for Number {
+    fn schema() -> RefOr<Schema> {
+        let exactly = "A decimal number in text, read exactly: up to 18 digits before the point and 18 after it.";
+        of_type(Type::String)
+            .description(Some(exactly))
+            .pattern(Some(r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"))
+            .max_length(Some(Number::LONGEST))
+            .into()
+    }
+}
+
+impl ToSchema for Category {}
+
+impl PartialSchema for Category {
+    fn schema() -> RefOr<Schema> {
+        let integer = of_type(Type::Integer).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)));
+        let types = [of_type(Type::String), integer, of_type(Type::Boolean)];
+        let kinds = types.into_iter().fold(OneOfBuilder::new(), OneOfBuilder::item);
+        kinds.description(Some("A category: text, a whole number, or true or false.")).into()
+    }
+}
+
+impl ToSchema for Cell {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.extend([(Category::name().into(), Category::schema()), (Estimate::name().into(), Estimate::schema())]);
+    }
+}
+
+impl PartialSchema for Cell {
+    fn schema() -> RefOr<Schema> {
+        let cells = [Category::name(), Estimate::name()].map(Ref::from_schema_name);
+        let cells = cells.into_iter().fold(OneOfBuilder::new(), OneOfBuilder::item);
+        cells.description(Some("A cell of an answer: the value of a group, or a noisy number.")).into()
+    }
+}
+
+fn of_type(kind: Type) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(SchemaType::Type(kind))
+}

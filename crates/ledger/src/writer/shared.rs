@@ -1,0 +1,51 @@
+//! What the writer shares with the handles.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Instant;
+
+use async_channel::Sender;
+
+use super::command::Command;
+use crate::books::Books;
+use crate::commit_times::CommitClock;
+use crate::connections::Connections;
+use crate::error::{Error, ErrorKind};
+use crate::refusals::Refusals;
+
+/// What the writer shares with the handles.
+pub(crate) struct Shared {
+    pub(crate) queue: Sender<Command>,
+    pub(crate) books: RwLock<Books>,
+    pub(crate) refusals: Mutex<Refusals>,
+    /// Charges that were committed.
+    pub(crate) charges: AtomicU64,
+    /// How long commits take.
+    pub(crate) commit_clock: CommitClock,
+    /// For reading the journal.
+    pub(crate) connections: Connections,
+    /// Why the writer stopped, if it did.
+    pub(crate) cause: OnceLock<Error>,
+    /// Since when the writer is at the transaction that it is at, if it is.
+    pub(crate) busy_since: Mutex<Option<Instant>>,
+}
+
+impl Shared {
+    /// The books, to read. No code that can panic holds them, so a poisoned lock guards a sound state.
+    pub(crate) fn books(&self) -> RwLockReadGuard<'_, Books> {
+        self.books.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn books_mut(&self) -> RwLockWriteGuard<'_, Books> {
+        self.books.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set_busy_since(&self, since: Option<Instant>) {
+        *self.busy_since.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
+    /// The error for a caller who asks after the writer stopped.
+    pub(crate) fn stopped(&self) -> Error {
+        ErrorKind::Stopped(self.cause.get().cloned()).into()
+    }
+}
