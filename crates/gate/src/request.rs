@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use taximeter_accounting::Cost;
-use taximeter_ledger::{AccountName, Charge, Key, Note, Who};
+use taximeter_ledger::{AccountName, Charge, Hash, Key, Note, Who};
 
 use crate::answer;
 use crate::catalog::{Catalog, Dataset, StoredAnswer};
@@ -192,6 +192,12 @@ impl Prepared {
 fn request_hash(canonical: &str, costs: &[Cost], clamp: bool) -> String {
     let text = serde_json::json!({ "question": canonical, "costs": costs, "clamp": clamp }).to_string();
     blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+/// The hash and the SQL in the note of a question's charge; nothing for the note of another charge.
+pub fn question_in_note(note: &str) -> Option<(&str, &str)> {
+    let (hash, question) = note.strip_prefix("question ")?.split_once(": ")?;
+    Hash::parse(hash).map(|_| (hash, question))
 }
 
 /// What the journal says about it: the hash, which ties the key to the question, and as much of the question as fits.

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use taximeter_ledger::{AccountName, Hash};
+use taximeter_gate::question_in_note;
+use taximeter_ledger::AccountName;
 use taximeter_service::RecordDocument;
 
 use crate::ledger::LedgerArgs;
@@ -60,7 +61,12 @@ fn row(account: &AccountName, record: &RecordDocument) -> [String; 8] {
         show::share(record.left.map(|left| left.0)),
         show::reading(record.reading, record.what == "restore"),
         text(record.by.as_ref().map(|by| by.as_str())),
-        text(record.note.as_ref().map(|note| without_hash(note.as_str()))),
+        text(
+            record
+                .note
+                .as_ref()
+                .map(|note| question_in_note(note.as_str()).map_or(note.as_str(), |(_, question)| question)),
+        ),
     ]
 }
 
@@ -78,12 +84,6 @@ fn costs(account: &AccountName, record: &RecordDocument) -> String {
         }
         _ => String::new(),
     }
-}
-
-/// A note without the hash that the gate puts before a question, which would hide the question.
-fn without_hash(note: &str) -> &str {
-    let question = note.strip_prefix("question ").and_then(|rest| rest.split_once(": "));
-    question.filter(|(hash, _)| Hash::parse(hash).is_some()).map_or(note, |(_, question)| question)
 }
 
 /// Shortens a text to the width of a column; the JSON has all of it.

@@ -1,6 +1,7 @@
 //! One's own earlier answers, newest first.
 
 use maud::{Markup, html};
+use taximeter_gate::question_in_note;
 use taximeter_ledger::Charge;
 use taximeter_service::words::show_costs;
 use taximeter_service::{AnswerDocument, OwnAnswer, Problem};
@@ -56,7 +57,7 @@ fn question(asked: &OwnAnswer) -> String {
     let answer = asked.document.as_ref().and_then(|document| AnswerDocument::read(document).ok());
     let note = asked.charge.as_ref().and_then(|charge| charge.note()).map_or("–", |note| note.as_str());
     answer.map_or_else(
-        || note.split_once(": ").map_or(note, |(_, question)| question).to_string(),
+        || question_in_note(note).map_or(note, |(_, question)| question).to_string(),
         |answer| answer.question,
     )
 }

@@ -4,6 +4,7 @@ mod filter;
 mod search;
 
 use maud::{Markup, html};
+use taximeter_gate::question_in_note;
 use taximeter_ledger::AccountName;
 use taximeter_service::timelines::Timeline;
 use taximeter_service::words::{show_costs, thousands};
@@ -83,11 +84,22 @@ fn table(name: &AccountName, part: &Part) -> Markup {
         .column("Time", "whole", |record| time(&record.time))
         .column("What", "wrap whole", |record| what(name, record))
         .column("By", "wrap", by)
-        .column("Note", "wrap", |record| html! { (record.note.as_ref().map_or("–", |note| note.as_str())) })
+        .column("Note", "wrap", |record| note(record.note.as_ref().map_or("–", |note| note.as_str())))
         .column("Reading, ε", "number", |record| html! { (reading(record.reading.map(|reading| reading.0))) })
         .column("Left", "number", |record| html! { (left(record)) })
         .column("Receipt", "", receipt);
     html! { @if !part.records.is_empty() { (table.rows(&part.records)) } }
+}
+
+/// A note. Of a question it shows the SQL, with the hash that ties the charge to it behind a detail.
+fn note(text: &str) -> Markup {
+    match question_in_note(text) {
+        Some((hash, question)) => html! {
+            code { (question) }
+            details { summary { "Hash" } code { (hash) } }
+        },
+        None => html! { (text) },
+    }
 }
 
 /// What a record says that happened, with what was asked for.
@@ -127,6 +139,29 @@ fn pages(name: &AccountName, filter: &Filter, part: &Part, is_later_page: bool) 
             @if let Some(next) = part.next {
                 a.button.quiet href=(filter.path(name, Some(next))) { @if filter.is_set() { "Look further back" } @else { "Older" } }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_shows_its_sql_and_its_hash_behind_a_detail() {
+        let hash = "0123456789abcdef".repeat(4);
+        for (text, expected) in [
+            (
+                format!("question {hash}: SELECT COUNT(*) FROM t WHERE a < 3"),
+                format!(
+                    "<code>SELECT COUNT(*) FROM t WHERE a &lt; 3</code>\
+                     <details><summary>Hash</summary><code>{hash}</code></details>"
+                ),
+            ),
+            ("question 17: why?".to_string(), "question 17: why?".to_string()),
+            ("mean income".to_string(), "mean income".to_string()),
+        ] {
+            assert_eq!(note(&text).into_string(), expected);
         }
     }
 }
