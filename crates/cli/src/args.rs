@@ -224,11 +224,10 @@ impl RuleArgs {
         Ok(FilterSpec { parameters, ..FilterSpec::new(rule, budget) })
     }
 
-    /// An odometer with these parameters, without those of other rules.
-    pub fn odometer(&self, rule: OdometerRule, level: OdometerLevel) -> Result<OdometerSpec, Failure> {
-        let OdometerLevel { at_delta, mechanism_delta, expected } = level;
+    /// An odometer like `base`, by a rule with these parameters, without those of other rules.
+    pub fn odometer(&self, rule: OdometerRule, base: &OdometerSpec) -> Result<OdometerSpec, Failure> {
         let parameters = OdometerParameters::read(rule, self.of(rule.parameters()))?;
-        Ok(OdometerSpec { parameters, at_delta, mechanism_delta, expected })
+        Ok(OdometerSpec { parameters, ..base.clone() })
     }
 
     /// Whether a slack was given.
@@ -333,14 +332,6 @@ impl FilterAndOdometerArgs {
             ..FilterRequest::new(Some(rule), (&budget).into())
         })
     }
-}
-
-/// The δ at which an odometer reads, and the reading that its defaults are chosen for.
-#[derive(Clone, Copy)]
-pub struct OdometerLevel {
-    pub at_delta: Amount,
-    pub mechanism_delta: Amount,
-    pub expected: Amount,
 }
 
 /// The filter rules, each with a short description.

@@ -12,7 +12,7 @@ use taximeter_accounting::{
 };
 use taximeter_service::Computed;
 
-use crate::args::{CostArgs, MechanismDelta, OdometerLevel, RuleArgs, flag};
+use crate::args::{CostArgs, MechanismDelta, RuleArgs, flag};
 use crate::figure::{self, FigureAxis, FigurePanel, FigureSeries, SeriesKind, spread};
 use crate::output::{Failure, print, show_cost, show_number, tell, thousands, usage};
 use crate::progress::Progress;
@@ -77,10 +77,11 @@ impl CompareCommand {
         if self.rules.has_slack() && mechanism_delta.is_zero() {
             return Err(usage("--slack needs a part of delta set aside with --mechanism-delta"));
         }
-        let level = OdometerLevel { at_delta, mechanism_delta, expected: expected(&cost, self.rounds, at_delta) };
-        let comparison = self.compare(&cost, self.rounds, level, &Progress::new("comparing").shares())?;
+        let expected = expected(&cost, self.rounds, at_delta);
+        let base = &OdometerSpec { mechanism_delta, expected, ..OdometerSpec::new(OdometerRule::default(), at_delta) };
+        let comparison = self.compare(&cost, self.rounds, base, &Progress::new("comparing").shares())?;
         if let Some(path) = &self.figure {
-            self.draw(&cost, level, path)?;
+            self.draw(&cost, base, path)?;
         }
         let document = document(cost, self.rounds, at_delta, &comparison);
         print(self.json, &document, || text(&cost, self.rounds, at_delta, &comparison))
@@ -90,24 +91,24 @@ impl CompareCommand {
         &self,
         cost: &Cost,
         rounds: u64,
-        level: OdometerLevel,
+        base: &OdometerSpec,
         progress: &dyn Fn(f64),
     ) -> Result<Comparison, Failure> {
         let total = (OdometerRule::ALL.len() + FilterRule::ALL.len()) as f64;
         let mut odometers = Vec::new();
         for rule in OdometerRule::ALL {
-            odometers.push(self.reading(rule, cost, rounds, level)?);
+            odometers.push(self.reading(rule, cost, rounds, base)?);
         }
         let mut filters = Vec::new();
         for rule in FilterRule::ALL {
             progress((odometers.len() + filters.len()) as f64 / total);
-            filters.push(Row { name: rule.name(), value: self.smallest(rule, cost, rounds, level)?, detail: None });
+            filters.push(Row { name: rule.name(), value: self.smallest(rule, cost, rounds, base)?, detail: None });
         }
-        Ok(Comparison { odometers, filters, theorems: theorems(cost, rounds, level.at_delta) })
+        Ok(Comparison { odometers, filters, theorems: theorems(cost, rounds, base.at_delta) })
     }
 
-    fn reading(&self, rule: OdometerRule, cost: &Cost, rounds: u64, level: OdometerLevel) -> Result<Row, Failure> {
-        let spec = self.rules.odometer(rule, level)?;
+    fn reading(&self, rule: OdometerRule, cost: &Cost, rounds: u64, base: &OdometerSpec) -> Result<Row, Failure> {
+        let spec = self.rules.odometer(rule, base)?;
         let read = || {
             let mut odometer = Odometer::new(spec)?;
             odometer.charge_times(cost, rounds)?;
@@ -123,8 +124,8 @@ impl CompareCommand {
         })
     }
 
-    fn smallest(&self, rule: FilterRule, cost: &Cost, rounds: u64, level: OdometerLevel) -> Result<Value, Failure> {
-        let budget = Budget::new(Amount::ONE, level.at_delta)?.with_mechanism_delta(level.mechanism_delta)?;
+    fn smallest(&self, rule: FilterRule, cost: &Cost, rounds: u64, base: &OdometerSpec) -> Result<Value, Failure> {
+        let budget = Budget::new(Amount::ONE, base.at_delta)?.with_mechanism_delta(base.mechanism_delta)?;
         let spec = self.rules.filter(rule, budget)?;
         Ok(match Filter::smallest_epsilon(&spec, cost, rounds) {
             Ok(Some(epsilon)) => Ok(epsilon),
@@ -135,10 +136,10 @@ impl CompareCommand {
     }
 
     /// Everything over the number of rounds.
-    fn draw(&self, cost: &Cost, level: OdometerLevel, path: &std::path::Path) -> Result<(), Failure> {
+    fn draw(&self, cost: &Cost, base: &OdometerSpec, path: &std::path::Path) -> Result<(), Failure> {
         let mut comparisons = Vec::new();
         for rounds in Progress::over("drawing", spread(1.0, self.rounds as f64, 40).into_iter()) {
-            comparisons.push((rounds, self.compare(cost, rounds, level, &|_| {})?));
+            comparisons.push((rounds, self.compare(cost, rounds, base, &|_| {})?));
         }
         let lines = |rows: fn(&Comparison) -> &[Row], kind: SeriesKind| -> Vec<FigureSeries> {
             let line = |at: usize| {
@@ -174,7 +175,7 @@ impl CompareCommand {
             panel("Odometers: what they read", |comparison| &comparison.odometers),
             panel("Filters: the smallest budget that admits them", |comparison| &comparison.filters),
         ];
-        let title = format!("Costs of {} each, at δ = {}", show_cost(cost), level.at_delta);
+        let title = format!("Costs of {} each, at δ = {}", show_cost(cost), base.at_delta);
         figure::draw(path, &title, &panels)?;
         tell(&format!("wrote {}", path.display()));
         Ok(())

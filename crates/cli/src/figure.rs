@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
 use crate::output::Failure;
@@ -138,45 +140,9 @@ fn draw_panel(panel: &FigurePanel, area: &DrawingArea<SVGBackend, Shift>) -> Res
         .x_label_formatter(&|value| panel.x.tick(*value))
         .y_label_formatter(&|value| panel.y.tick(*value))
         .draw()?;
-    let (mut own, mut references) = (0, 0);
-    for line in panel.lines.iter().filter(|line| !line.points.is_empty()) {
-        let (style, (dash, gap)) = match line.kind {
-            SeriesKind::Bars => {
-                let style = BLACK.mix(0.25).filled();
-                let bar = |(x, y): &(f64, f64)| Rectangle::new([(x - 0.4, y_low.max(0.0)), (x + 0.4, *y)], style);
-                chart.draw_series(line.points.iter().map(bar))?.label(&line.name).legend(move |(x, y)| {
-                    let (width, half) = (px(26) as i32, px(4) as i32);
-                    Rectangle::new([(x, y - half), (x + width, y + half)], style)
-                });
-                continue;
-            }
-            SeriesKind::Dots => {
-                let style = COLOURS[5].filled();
-                let dot = |point: &(f64, f64)| Circle::new(*point, px(3), style);
-                chart
-                    .draw_series(line.points.iter().map(dot))?
-                    .label(&line.name)
-                    .legend(move |(x, y)| Circle::new((x + px(13) as i32, y), px(3), style));
-                continue;
-            }
-            SeriesKind::Own => {
-                own += 1;
-                (COLOURS[(own - 1) % COLOURS.len()].stroke_width(px(2)), DASHES[(own - 1) % DASHES.len()])
-            }
-            SeriesKind::Reference => {
-                references += 1;
-                let (grey, dash) = REFERENCES[(references - 1) % REFERENCES.len()];
-                (BLACK.mix(grey).stroke_width(px(1)), dash)
-            }
-        };
-        let (dash, gap) = (dash * FINER as i32, gap * FINER as i32);
-        // Points outside of the chart are left out; otherwise they would be drawn along its edge.
-        let inside = |point: &(f64, f64)| (x_low..=x_high).contains(&point.0) && (y_low..=y_high).contains(&point.1);
-        let points = line.points.iter().map(|point| (panel.x.place(point.0), panel.y.place(point.1))).filter(inside);
-        let points: Vec<_> = points.collect();
-        chart.draw_series(DashedLineSeries::new(points, dash, gap, style))?.label(&line.name).legend(move |(x, y)| {
-            plotters::element::DashedPathElement::new([(x, y), (x + px(26) as i32, y)], dash, gap, style)
-        });
+    for (at, series) in panel.lines.iter().enumerate().filter(|(_, series)| !series.points.is_empty()) {
+        let is_alike = |other: &&FigureSeries| other.kind == series.kind && !other.points.is_empty();
+        draw_series(&mut chart, panel, series, panel.lines[..at].iter().filter(is_alike).count())?;
     }
     chart
         .configure_series_labels()
@@ -187,6 +153,48 @@ fn draw_panel(panel: &FigurePanel, area: &DrawingArea<SVGBackend, Shift>) -> Res
         .background_style(WHITE.mix(0.9))
         .border_style(BLACK.mix(0.3))
         .draw()?;
+    Ok(())
+}
+
+/// Draws a series. `index` counts the series of the same kind before it.
+fn draw_series<DB: DrawingBackend>(
+    chart: &mut ChartContext<'_, DB, Cartesian2d<RangedCoordf64, RangedCoordf64>>,
+    panel: &FigurePanel,
+    series: &FigureSeries,
+    index: usize,
+) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+    let points = series.points.iter().map(|point| (panel.x.place(point.0), panel.y.place(point.1)));
+    let [x_range, y_range] = [chart.x_range(), chart.y_range()].map(|range| range.start..=range.end);
+    let (width, half) = (px(26) as i32, px(4) as i32);
+    let (style, (dash, gap)) = match series.kind {
+        SeriesKind::Bars => {
+            let (style, base) = (BLACK.mix(0.25).filled(), y_range.start().max(0.0));
+            let bar = |(x, y): (f64, f64)| Rectangle::new([(x - 0.4, base), (x + 0.4, y)], style);
+            let legend = move |(x, y)| Rectangle::new([(x, y - half), (x + width, y + half)], style);
+            chart.draw_series(points.map(bar))?.label(&series.name).legend(legend);
+            return Ok(());
+        }
+        SeriesKind::Dots => {
+            let style = COLOURS[5].filled();
+            let legend = move |(x, y)| Circle::new((x + width / 2, y), px(3), style);
+            let dots = points.map(|point| Circle::new(point, px(3), style));
+            chart.draw_series(dots)?.label(&series.name).legend(legend);
+            return Ok(());
+        }
+        SeriesKind::Own => (COLOURS[index % COLOURS.len()].stroke_width(px(2)), DASHES[index % DASHES.len()]),
+        SeriesKind::Reference => {
+            let (grey, dash) = REFERENCES[index % REFERENCES.len()];
+            (BLACK.mix(grey).stroke_width(px(1)), dash)
+        }
+    };
+    let (dash, gap) = (dash * FINER as i32, gap * FINER as i32);
+    // Points outside of the chart are left out; otherwise they would be drawn along its edge.
+    let inside = points.filter(|(x, y)| x_range.contains(x) && y_range.contains(y));
+    let line = DashedLineSeries::new(inside.collect::<Vec<_>>(), dash, gap, style);
+    chart
+        .draw_series(line)?
+        .label(&series.name)
+        .legend(move |(x, y)| DashedPathElement::new([(x, y), (x + width, y)], dash, gap, style));
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use taximeter_service::{BalanceDocument, Computed};
 
 use crate::advice;
 use crate::args::{BudgetArgs, FilterAndOdometerArgs};
-use crate::kinds::ways;
+use crate::cost_examples::cost_examples;
 use crate::output::{Failure, REFUSED, print, print_line, show_cost, show_count, show_number, show_share, tell};
 
 /// Read costs from standard input and print a decision and a reading for each
@@ -30,7 +30,10 @@ pub struct MeterCommand {
 }
 
 fn after_help() -> String {
-    let costs = ways().map(|way| format!("  {}  {}", way.json(), way.title)).collect::<Vec<_>>().join("\n");
+    let costs = cost_examples()
+        .map(|example| format!("  {}  {}", example.json(), example.title))
+        .collect::<Vec<_>>()
+        .join("\n");
     format!("Costs:\n{costs}\n\nExample: printf '0.05\\n? 0.9\\n0.02\\n' | taximeter meter --budget 1,1e-6")
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use taximeter_gate::Gate;
 use taximeter_server::{App, Listener, Tls, runtime};
 use taximeter_service::{Code, Log, LogForm, Problem, Service, Settings, TokenPlace, Tokens};
@@ -54,9 +54,9 @@ pub struct ServeCommand {
     allow_postgres: Vec<String>,
     #[command(flatten)]
     limits: Limits,
-    /// The format of the request log on standard error [default: text at a terminal, json otherwise]
-    #[arg(long, value_name = "FORM")]
-    log: Option<LogName>,
+    /// The request log on standard error: one JSON document per line, text, or none [default: text at a terminal, json otherwise]
+    #[arg(long, value_name = "FORM", value_parser = ["json", "text", "off"])]
+    log: Option<String>,
     #[command(flatten)]
     gate: GateArgs,
 }
@@ -79,17 +79,6 @@ struct Limits {
     /// The largest upload, such as 4GiB
     #[arg(long, value_name = "SIZE", default_value = "4GiB")]
     largest_upload: String,
-}
-
-/// The format of the log.
-#[derive(Clone, Copy, ValueEnum)]
-enum LogName {
-    /// One JSON document per line
-    Json,
-    /// Text for people
-    Text,
-    /// No log
-    Off,
 }
 
 impl ServeCommand {
@@ -162,12 +151,11 @@ impl ServeCommand {
     }
 
     fn log(&self) -> Log {
-        Log::new(match self.log {
-            Some(LogName::Json) => LogForm::Json,
-            Some(LogName::Text) => LogForm::Text,
-            Some(LogName::Off) => LogForm::Off,
-            None if stderr().is_terminal() => LogForm::Text,
-            None => LogForm::Json,
+        let default = if stderr().is_terminal() { "text" } else { "json" };
+        Log::new(match self.log.as_deref().unwrap_or(default) {
+            "json" => LogForm::Json,
+            "text" => LogForm::Text,
+            _ => LogForm::Off,
         })
     }
 }

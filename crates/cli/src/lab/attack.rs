@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
-use taximeter_accounting::{Amount, Cost, Odometer, OdometerRule, Rounding};
+use taximeter_accounting::{Amount, Cost, Odometer, OdometerRule, OdometerSpec, Rounding};
 use taximeter_lab::engine::heuristics::Heuristic;
 use taximeter_lab::engine::stopping::stopping_time;
 use taximeter_lab::{Boundary, Sides};
 use taximeter_service::Computed;
 
-use crate::args::{OdometerLevel, RuleArgs, flag};
+use crate::args::{RuleArgs, flag};
 use crate::output::{Failure, print, show_number, thousands, usage};
 use crate::progress::Progress;
 
@@ -102,8 +102,7 @@ impl AttackCommand {
         }
         let rule = OdometerRule::from_name(&self.odometer)?;
         self.rules.refuse_foreign(None, Some(rule))?;
-        let level = OdometerLevel { at_delta, mechanism_delta: Amount::ZERO, expected: Amount::ONE };
-        let odometer = Odometer::new(self.rules.odometer(rule, level)?)?;
+        let odometer = Odometer::new(self.rules.odometer(rule, &OdometerSpec::new(rule, at_delta))?)?;
         let sides = Sides::of(&odometer);
         Ok((Boundary::of_odometer(odometer, &Cost::Pure { epsilon }, rounds)?, sides))
     }

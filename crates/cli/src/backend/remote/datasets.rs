@@ -1,9 +1,10 @@
 //! Datasets and questions at a server.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use taximeter_gate::{BadRows, Data, Origin, Registration, Rules};
+use taximeter_ledger::files::make_private_folder;
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
     CheckedDataset, Code, DatasetDocument, DatasetList, Explanation, FailedQuestionList, FilterRequest, NewAnalyst,
@@ -121,7 +122,7 @@ impl DatasetBackend for Remote {
         let state = variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let home = || variable("HOME").map(|home| PathBuf::from(home).join(".local/state"));
         let folder = state.or_else(home).unwrap_or_else(std::env::temp_dir).join("taximeter");
-        create_private(&folder)
+        make_private_folder(&folder)
             .map_err(|error| Failure::Other(format!("the folder {} cannot be created: {error}", folder.display())))?;
         Ok(folder.join("history.txt"))
     }
@@ -153,13 +154,4 @@ fn origin(answer: &HttpAnswer) -> Origin {
         Some("reused") => Origin::Reused,
         _ => Origin::Fresh,
     }
-}
-
-/// Creates a folder that other users cannot read.
-fn create_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }

@@ -10,9 +10,9 @@ mod trust;
 use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use taximeter_ledger::AccountName;
 use ureq::Agent;
-use ureq::tls::{PemItem, parse_pem};
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::Connector;
 
@@ -75,13 +75,8 @@ fn certificates() -> Result<Option<impl Connector>, Failure> {
             path.display()
         ))
     };
-    let text = std::fs::read(&path).map_err(|error| unusable(&error))?;
-    let mut certificates = Vec::new();
-    for item in parse_pem(&text) {
-        if let PemItem::Certificate(certificate) = item.map_err(|error| unusable(&error))? {
-            certificates.push(CertificateDer::from(certificate.der().to_vec()));
-        }
-    }
+    let items = CertificateDer::pem_file_iter(&path).and_then(|items| items.collect::<Result<Vec<_>, _>>());
+    let certificates = items.map_err(|error| unusable(&error))?;
     match certificates.is_empty() {
         true => Err(unusable(&"it has no certificate")),
         false => Ok(Some(trust::connector(certificates).map_err(|error| unusable(&error))?)),

@@ -1,11 +1,11 @@
-//! The ways to declare a cost, as a flag and as JSON, with the examples of the table of kinds.
+//! An example of each way to declare a cost, with the numbers of the table of kinds.
 
 use taximeter_accounting::{CostForm, CostKind, Number};
 
 use crate::args::forms;
 
-/// A way to declare a cost: a form of a kind, with all or only the required of its numbers.
-pub struct Way {
+/// An example of a cost: a form of a kind, with all or only the required of its numbers.
+pub struct CostExample {
     /// What the cost describes.
     pub title: String,
     kind: CostKind,
@@ -13,22 +13,23 @@ pub struct Way {
     numbers: Vec<&'static Number>,
 }
 
-/// All ways, in the order of the table: with the required numbers, and again with the optional ones.
-pub fn ways() -> impl Iterator<Item = Way> {
+/// All examples, in the order of the table: with the required numbers, and again with the optional ones.
+pub fn cost_examples() -> impl Iterator<Item = CostExample> {
     forms().flat_map(|(kind, form)| {
-        let way = |title: String, numbers: &[&'static Number]| Way { title, kind, form, numbers: numbers.to_vec() };
+        let example =
+            |title: String, numbers: &[&'static Number]| CostExample { title, kind, form, numbers: numbers.to_vec() };
         let (required, optional) = form.numbers.split_at(form.required().count());
-        let all = way(form.title.to_string(), form.numbers);
+        let all = example(form.title.to_string(), form.numbers);
         // Only the direct form may omit numbers in JSON.
         if !all.is_direct() || optional.is_empty() {
             return vec![all];
         }
         let labels = optional.iter().map(|number| number.label).collect::<Vec<_>>().join(", ");
-        vec![way(form.title.to_string(), required), way(format!("… with {labels}"), form.numbers)]
+        vec![example(form.title.to_string(), required), example(format!("… with {labels}"), form.numbers)]
     })
 }
 
-impl Way {
+impl CostExample {
     /// The cost as JSON, with the examples of the numbers.
     pub fn json(&self) -> String {
         let quoted = |number: &&Number| format!(r#""{}":"{}""#, number.name, number.example);
@@ -57,15 +58,15 @@ mod tests {
     const COSTS: &str = include_str!("../../../docs/costs.md");
 
     #[test]
-    fn every_way_is_a_cost_of_its_kind() {
-        for way in ways() {
-            let json = way.json();
-            Cost::from_json(&json).unwrap_or_else(|error| panic!("{}: {json}: {error}", way.title));
+    fn every_example_is_a_cost() {
+        for example in cost_examples() {
+            let json = example.json();
+            Cost::from_json(&json).unwrap_or_else(|error| panic!("{}: {json}: {error}", example.title));
         }
     }
 
     /// The cost as flags, with the examples of the numbers.
-    fn flags(Way { form, numbers, .. }: &Way) -> String {
+    fn flags(CostExample { form, numbers, .. }: &CostExample) -> String {
         let (required, optional): (Vec<&Number>, Vec<&Number>) =
             numbers.iter().partition(|number| number.default.is_none());
         let value = match required.as_slice() {
@@ -80,9 +81,10 @@ mod tests {
     }
 
     #[test]
-    fn the_document_has_every_way_to_declare_a_cost() {
-        let rows: Vec<String> =
-            ways().map(|way| format!("| {} | `{}` | `{}` |", way.title, flags(&way), way.json())).collect();
+    fn the_document_has_every_example_of_a_cost() {
+        let rows: Vec<String> = cost_examples()
+            .map(|example| format!("| {} | `{}` | `{}` |", example.title, flags(&example), example.json()))
+            .collect();
         let table = format!("| cost | flag | JSON |\n|---|---|---|\n{}\n\n", rows.join("\n"));
         assert!(COSTS.contains(&table), "docs/costs.md needs this table:\n{table}");
     }
