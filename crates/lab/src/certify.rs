@@ -229,7 +229,7 @@ fn readings(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
                 readings.push(odometer.reading().value);
             }
             let reading = |v: f64| readings[((v / square).round() as usize).min(states)];
-            let worst = odometers::worst(&grid, largest, sides, Steps::TwoPoint, &reading, &|_| {});
+            let worst = odometers::worst(&grid, largest, sides, Steps::TwoPoint, &reading);
             Ok(Check { name, claim: Claim::Valid, worst, delta: odometer.spec().at_delta.approximate() })
         }));
     }
