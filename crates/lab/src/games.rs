@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use crate::adversary::Fixed;
     use crate::random::Run;
-    use crate::world::Output;
+    use crate::world::MechanismOutput;
     use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 
     fn response(epsilon: &str) -> Mechanism {
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn the_loss_of_a_view_is_the_sum_of_its_rounds() {
         let view = AdaptParamComp::new(50).play(&mut Fixed::repeated(response("0.1"), 100), &mut nature(3));
-        let tops = view.rounds().filter(|round| round.outcome.unwrap().answer == Output::Top).count();
+        let tops = view.rounds().filter(|round| round.outcome.unwrap().answer == MechanismOutput::Top).count();
         assert_eq!(view.answered(), 50);
         assert!((view.loss().value() - 0.1 * (2.0 * tops as f64 - 50.0)).abs() < 1e-12);
         let epsilon = view.loss().value() - 0.5;

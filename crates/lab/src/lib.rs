@@ -25,4 +25,4 @@ pub use loss::Loss;
 pub use mechanism::Mechanism;
 pub use random::{Generator, Run};
 pub use view::{Round, View};
-pub use world::{Observation, Output, World};
+pub use world::{MechanismOutput, Observation, World};

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::law::{Step, laplace, laplace_masses, log_add, log_odds, logistic, softplus};
 use crate::loss::Loss;
 use crate::random::Generator;
-use crate::world::{Observation, Output, World};
+use crate::world::{MechanismOutput, Observation, World};
 
 /// A mechanism on one bit with the cost that it declares.
 ///
@@ -123,28 +123,28 @@ impl Mechanism {
         match self.law {
             Law::TwoPoint { rise, fall, log_odds, leak } => {
                 if leak > 0.0 && noise.happens(leak) {
-                    let answer = if world == World::Zero { Output::Zero } else { Output::One };
+                    let answer = if world == World::Zero { MechanismOutput::Zero } else { MechanismOutput::One };
                     return Observation { answer, loss: Loss::revealing(world) };
                 }
                 // A tilt multiplies the odds by e^{s(rise + fall)}.
                 let log_odds = log_odds[world as usize] + tilt * (rise.value + fall.value);
                 let gained = noise.happens(logistic(log_odds));
                 if gained == (world == World::Zero) {
-                    Observation { answer: Output::Top, loss: Loss::from_units(rise.units) }
+                    Observation { answer: MechanismOutput::Top, loss: Loss::from_units(rise.units) }
                 } else {
-                    Observation { answer: Output::Bottom, loss: Loss::from_units(-fall.units) }
+                    Observation { answer: MechanismOutput::Bottom, loss: Loss::from_units(-fall.units) }
                 }
             }
             Law::Laplace { epsilon } => {
                 // Drawn as in world 0; world 1 is its mirror image about ½.
                 let (answer, loss) = laplace(epsilon, tilt, noise);
                 let answer = if world == World::Zero { answer } else { 1.0 - answer };
-                Observation { answer: Output::Noisy(answer), loss: loss.towards(world) }
+                Observation { answer: MechanismOutput::Noisy(answer), loss: loss.towards(world) }
             }
             Law::Gaussian { mu } => {
                 let answer = noise.normal() / mu - tilt;
                 let answer = if world == World::Zero { answer } else { 1.0 - answer };
-                Observation { answer: Output::Noisy(answer), loss: Loss::from_real(mu * mu * (0.5 - answer)) }
+                Observation { answer: MechanismOutput::Noisy(answer), loss: Loss::from_real(mu * mu * (0.5 - answer)) }
             }
         }
     }
@@ -305,9 +305,9 @@ mod tests {
     /// Some bounded function of what is seen.
     fn seen(outcome: Observation) -> f64 {
         match outcome.answer {
-            Output::Top | Output::Zero => 1.0,
-            Output::Bottom | Output::One => 0.25,
-            Output::Noisy(value) => 1.0 / (1.0 + (value - 0.3).abs()),
+            MechanismOutput::Top | MechanismOutput::Zero => 1.0,
+            MechanismOutput::Bottom | MechanismOutput::One => 0.25,
+            MechanismOutput::Noisy(value) => 1.0 / (1.0 + (value - 0.3).abs()),
         }
     }
 
@@ -318,7 +318,7 @@ mod tests {
             let laplace = Mechanism::laplace(amount("0.7")).unwrap();
             for (world, tilt) in [(World::Zero, 0.0), (World::One, 0.0), (World::One, 2.0), (World::Zero, -0.5)] {
                 let outcome = laplace.sample_tilted(world, tilt, noise);
-                let Output::Noisy(x) = outcome.answer else { panic!("Laplace noise answers with a number") };
+                let MechanismOutput::Noisy(x) = outcome.answer else { panic!("Laplace noise answers with a number") };
                 assert!((outcome.loss.value() - 0.7 * ((x - 1.0).abs() - x.abs())).abs() < 1e-12);
             }
         }
@@ -328,7 +328,7 @@ mod tests {
     fn leaks_come_with_their_probability_and_give_the_world_away() {
         let mechanism = Mechanism::leaking_response(amount("0.5"), amount("0.1")).unwrap();
         assert_eq!(mechanism.cost(), &Cost::Approximate { epsilon: amount("0.5"), delta: amount("0.1") });
-        for (world, answer) in [(World::Zero, Output::Zero), (World::One, Output::One)] {
+        for (world, answer) in [(World::Zero, MechanismOutput::Zero), (World::One, MechanismOutput::One)] {
             let (share, error) = mean(40_000, |noise| {
                 let outcome = mechanism.sample(world, noise);
                 let leaked = outcome.loss.towards(world).value() == f64::INFINITY;

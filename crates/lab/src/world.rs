@@ -26,7 +26,7 @@ impl World {
 
 /// What a mechanism answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Output {
+pub enum MechanismOutput {
     /// 0, outright: the world is given away.
     Zero,
     /// ⊤, which speaks for world 0.
@@ -43,7 +43,7 @@ pub enum Output {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
     /// What the adversary sees.
-    pub answer: Output,
+    pub answer: MechanismOutput,
     /// ln P[answer in world 0]/P[answer in world 1].
     pub loss: Loss,
 }

@@ -69,11 +69,6 @@ impl FineAmount {
         self.0
     }
 
-    /// Half of this, rounded down.
-    pub(crate) fn half_down(self) -> FineAmount {
-        FineAmount(self.0 >> 1)
-    }
-
     /// Half of this, rounded up.
     pub(crate) fn half(self) -> FineAmount {
         FineAmount((self.0 >> 1) + (self.0 & U256::ONE))

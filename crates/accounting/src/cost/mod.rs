@@ -211,7 +211,7 @@ impl Cost {
     pub(crate) fn is_within(&self, limit: Amount) -> bool {
         match *self {
             // 2ρ ≤ μ².
-            Cost::Zcdp { rho } => FineAmount::from(rho) <= limit.square().half_down(),
+            Cost::Zcdp { rho } => FineAmount::from(rho).checked_times(2).is_some_and(|twice| twice <= limit.square()),
             // Without sampling it would be a Gaussian of μ = √steps/σ.
             Cost::SampledGaussian { sigma, steps, .. } => {
                 (limit.interval() * sigma.interval()).square().lo() >= steps as f64

@@ -102,7 +102,7 @@ pub enum OnHalt {
 /// # Ok::<(), taximeter_accounting::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "stored::Stored"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "stored::StoredFilter"))]
 pub struct Filter {
     version: StateVersion,
     spec: FilterSpec,

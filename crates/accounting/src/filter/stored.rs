@@ -10,7 +10,7 @@ use crate::version::StateVersion;
 /// The fields of a stored [`Filter`], before they are checked. Sums and limits are integers, equal on every machine.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Stored {
+pub(super) struct StoredFilter {
     version: StateVersion,
     spec: FilterSpec,
     state: RuleState,
@@ -19,12 +19,12 @@ pub(super) struct Stored {
     closed: bool,
 }
 
-impl TryFrom<Stored> for Filter {
+impl TryFrom<StoredFilter> for Filter {
     type Error = Error;
 
     /// Limits that were computed when the filter was made are kept as they were.
-    fn try_from(stored: Stored) -> Result<Filter, Error> {
-        let Stored { version, spec, state, epsilon_spent, delta_spent, closed } = stored;
+    fn try_from(stored: StoredFilter) -> Result<Filter, Error> {
+        let StoredFilter { version, spec, state, epsilon_spent, delta_spent, closed } = stored;
         let fresh = Filter::beside(spec, Some(&state))?;
         if !state.follows(&fresh.state, epsilon_spent) || delta_spent > fresh.delta_limit() {
             return Err(Error::text("the stored filter state does not belong to its budget and rule"));

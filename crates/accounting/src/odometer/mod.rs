@@ -47,7 +47,7 @@ pub use spec::{OdometerParameters, OdometerSpec};
 /// # Ok::<(), taximeter_accounting::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "stored::Stored"))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "stored::StoredOdometer"))]
 pub struct Odometer {
     version: StateVersion,
     spec: OdometerSpec,

@@ -11,16 +11,16 @@ use crate::version::StateVersion;
 /// The fields of a stored [`Odometer`], before they are checked. Its sums are integers, equal on every machine.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Stored {
+pub(super) struct StoredOdometer {
     version: StateVersion,
     spec: OdometerSpec,
     sums: Sums,
 }
 
-impl TryFrom<Stored> for Odometer {
+impl TryFrom<StoredOdometer> for Odometer {
     type Error = Error;
 
-    fn try_from(Stored { version, spec, sums }: Stored) -> Result<Odometer, Error> {
+    fn try_from(StoredOdometer { version, spec, sums }: StoredOdometer) -> Result<Odometer, Error> {
         let fresh = Odometer::new(spec)?;
         let alike = match (&sums.moments, &fresh.sums.moments) {
             (Moments::None, Moments::None) => true,

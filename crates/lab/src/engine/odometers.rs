@@ -17,7 +17,6 @@ pub fn worst(
     sides: Sides,
     steps: Steps,
     reading: &(dyn Fn(f64) -> f64 + Sync),
-    progress: &dyn Fn(usize),
 ) -> Bracket {
     let h = grid.step.approximate();
     let capacity = (largest.approximate() / (h * h) * (1.0 + 1e-12)).floor() as usize;
@@ -36,6 +35,6 @@ pub fn worst(
     let high = within.iter().copied().max().unwrap_or(0) + 2 * largest_move;
     let range = Range { low: -high, high };
     let problem = Problem { graph: &graph, step: h, payoff: Payoff::ByState(&payoff), steps, range };
-    let end = |end: End| widened(&problem, solve(&problem, end, progress).value);
+    let end = |end: End| widened(&problem, solve(&problem, end, &|_| {}).value);
     Bracket { lower: end(End::Lower).lower, upper: end(End::Upper).upper.min(1.0) }
 }

@@ -97,7 +97,7 @@ fn adaptive_odometer_probabilities_agree_with_the_reference_values() {
             other => panic!("{id}: an odometer {other} that is not known"),
         };
         let sides = if vector["two_sided"].as_bool().unwrap() { Sides::Both } else { Sides::Above };
-        let worst = odometers::worst(&grid, amount("4"), sides, Steps::RandomizedResponse, &*reading, &|_| {});
+        let worst = odometers::worst(&grid, amount("4"), sides, Steps::RandomizedResponse, &*reading);
         close(id, worst.lower, number(&vector["prob"]), 1e-8);
         close(id, worst.upper, number(&vector["prob"]), 1e-8);
     }
