@@ -87,7 +87,7 @@ fn ten_tenths_fit_and_the_eleventh_of_any_size_does_not() {
     let rounds = lines(&meter(&["--rule", "basic", "--odometer", "basic"], "0.1\n".repeat(10) + "1e-30\n"));
     assert!(rounds[..10].iter().all(|round| round["verdict"] == "continue"));
     assert_eq!(rounds[9]["left"]["epsilon"], "0");
-    assert_eq!(rounds[9]["reading"].to_string(), "1");
+    assert_eq!(rounds[9]["reading"].to_string(), "1.0");
     assert_eq!(rounds[10]["verdict"], "halt");
     assert!(rounds[10]["fits"].is_null());
 }
