@@ -29,8 +29,8 @@ pub(crate) async fn show(caller: Caller) -> Result<Json<LedgerDocument>, Failure
             location: caller.ledger().location().to_string(),
             records: reader.position().sequence + 1,
             accounts: reader.accounts().len(),
-            newest: reader.position().into(),
-            witness: WitnessDocument { path: path.display().to_string(), remembers: remembers.into() },
+            newest: reader.position(),
+            witness: WitnessDocument { path: path.display().to_string(), remembers },
         })
     });
     Ok(Json(document.await?))

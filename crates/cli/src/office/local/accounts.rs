@@ -78,8 +78,8 @@ impl Accounts for Local {
             location: self.location.to_string(),
             records: newest.sequence + 1,
             accounts: reader.accounts().len(),
-            newest: newest.into(),
-            witness: WitnessDocument { path: path.display().to_string(), remembers: remembers.into() },
+            newest,
+            witness: WitnessDocument { path: path.display().to_string(), remembers },
         })
     }
 
