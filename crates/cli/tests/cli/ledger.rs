@@ -471,7 +471,7 @@ fn an_export_is_a_ledger_again(desk: &Desk) {
     assert_eq!(list(&copy), list(&[]));
     check_contains(
         &desk.fails(2, &["import", "export.jsonl", "--ledger", "copy.db"]),
-        &["there is a ledger at copy.db already"],
+        &["a ledger already exists at copy.db"],
     );
 
     let mut piped = desk.command(&["import", "-", "--ledger", "piped.db"]);

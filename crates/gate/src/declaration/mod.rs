@@ -94,7 +94,7 @@ impl Declaration {
         Ok(())
     }
 
-    /// The declaration of data that are there already, with all types: for newer data of the same kind.
+    /// The declaration of registered data, with all types: for newer data of the same kind.
     pub fn of(schema: &Schema) -> Declaration {
         let column = |column: &Column| DeclaredColumn {
             name: column.name.clone(),
