@@ -103,7 +103,7 @@ fn accepting_a_loss_exhausts_every_account() {
     assert_eq!(shown["standing"], "exhausted");
     assert!(shown["reading"].is_null());
     assert!(shown["reading_reason"].as_str().unwrap().contains("not known"));
-    assert_eq!(shown["filter"]["left"]["share"], 0);
+    assert_eq!(shown["filter"]["left"]["share"], 0.0);
     check_contains(&desk.done(&["history", "census"]), &["restore", "disk failed", "unknown"]);
     check_contains(&desk.done(&["account", "list"]), &["unknown", "exhausted"]);
     desk.done(&["verify"]);
