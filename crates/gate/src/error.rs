@@ -161,7 +161,7 @@ pub enum ErrorKind {
     #[error("the question under the key {0:?} is being answered by another process; ask again later with the same key")]
     UnderWay(Key),
     /// Data of a dataset are being registered already.
-    #[error("data of the dataset {0} are being registered; wait until that has ended")]
+    #[error("data of the dataset {0} are being registered already; wait until that has ended")]
     Busy(AccountName),
     /// Records or data are not what was written.
     #[error("{0}")]
