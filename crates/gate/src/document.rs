@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::number::Number;
 use crate::schema::{Value, plain};
 
-/// An answer, with all that stands behind it. A caller who may not see all accounts gets it without those, and without the record.
+/// An answer with its noise, cost and receipt. A caller who may not see all accounts gets it without those, and without the record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AnswerDocument {

@@ -85,7 +85,7 @@ pub enum ErrorKind {
     #[error("dataset {0} already exists; newer data can take its place as a new version, paid for by the same account")]
     DatasetExists(AccountName),
     /// A new version of a dataset that does not exist yet.
-    #[error("there is no dataset {0} yet, so these data cannot be a new version of it")]
+    #[error("dataset {0} does not exist, so these data cannot be a new version of it")]
     NoEarlierVersion(AccountName),
     /// A dataset that was imported from a file has no table to read again.
     #[error(
@@ -157,7 +157,7 @@ pub enum ErrorKind {
         /// Why: where the data are, and what their database says.
         why: String,
     },
-    /// Another process is at the same question.
+    /// Another process answers the same question.
     #[error("the question under the key {0:?} is being answered by another process; ask again later with the same key")]
     UnderWay(Key),
     /// Data of a dataset are being registered already.

@@ -85,7 +85,7 @@ impl Gate {
     }
 
     /// Finds out what came of questions that a process had under way when it ended, or of which it did not know whether they were
-    /// charged. One that is charged has no answer, and the owner is told. To be called again and again where others ask as well. Blocks.
+    /// charged. One that is charged has no answer, and the owner is told. Call it regularly where other processes ask as well. Blocks.
     pub fn settle(&self) -> Result<(), Error> {
         let interrupted = self.catalog.interrupted()?;
         if interrupted.is_empty() {
@@ -117,7 +117,7 @@ impl Gate {
         &self.catalog
     }
 
-    /// Answers a question, if the budget says so.
+    /// Answers a question, if the budget allows it.
     ///
     /// An error means that nothing was charged by this call, unless it is one of the ledger's that says that it does not know: then the
     /// same key tells. Whatever goes wrong after the charge is [`GateOutcome::NoAnswer`].
@@ -163,7 +163,7 @@ impl Gate {
         }
     }
 
-    /// Notes that the question is under way. While another process is at the same one, waits for its answer, until so long.
+    /// Notes that the question is under way. While another process answers the same one, waits for its answer, until a deadline.
     fn begin(&self, prepared: &Prepared, until: Instant) -> Result<Option<Answer>, Error> {
         const PAUSE: Duration = Duration::from_millis(20);
         while !self.catalog.begin(&prepared.stored(None), &self.asking)? {

@@ -26,9 +26,9 @@ pub struct Registration {
     pub declaration: Declaration,
     /// Where the data are.
     pub data: Data,
-    /// The rules of its account; nothing if the account is there already.
+    /// The rules of its account; nothing if the account exists.
     pub rules: Option<Rules>,
-    /// Whether these are newer data of a dataset that is there already, paid for by the same account.
+    /// Whether these are newer data of a dataset that exists, paid for by the same account.
     pub new_version: bool,
     /// Whether an analyst's own earlier answer may be given again at no cost.
     pub reuse: bool,
@@ -42,7 +42,7 @@ impl Registration {
     /// How long a question may take, unless it is said.
     pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-    /// New data of an account that is there already, with nothing else said.
+    /// New data of an account that exists, with all defaults.
     pub fn new(name: AccountName, declaration: Declaration, data: Data) -> Registration {
         let timeout = Registration::TIMEOUT;
         Registration {

@@ -314,7 +314,7 @@ impl Account {
             postcard::take_from_bytes::<(u8, _, _, _, _, _, _, _)>(bytes).map_err(|error| error.to_string())?;
         match rest.len() {
             0 => Ok(Account { name, privacy, filter, odometer, standing, charges, sequence }),
-            more => Err(format!("{more} bytes stand behind its end")),
+            more => Err(format!("{more} bytes follow its end")),
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct History {
     pub next: Option<u64>,
 }
 
-/// The journal of a ledger up to a record. What comes after it is not looked at: it may not be acknowledged yet.
+/// The journal of a ledger up to a record. Later records are left out: they may not be acknowledged yet.
 pub(crate) struct Journal<'a> {
     pub(crate) store: &'a mut dyn Store,
     pub(crate) ledger: LedgerId,

@@ -135,7 +135,7 @@ fn import_all(
     let (mut rest, after_end) = (String::new(), replay.next() + 2);
     Read::take(&mut *input, 1024).read_to_string(&mut rest).map_err(|error| bad_line(after_end, error.to_string()))?;
     if !rest.trim().is_empty() {
-        let why = format!("{} stands behind the end of the export; import one export", excerpt(rest.trim()));
+        let why = format!("{} follows the end of the export; import one export", excerpt(rest.trim()));
         return Err(bad_line(after_end, why));
     }
     let books = replay.books().ok_or_else(|| bad_line(1, "the export has no records".to_string()))?;

@@ -83,7 +83,7 @@ fn verify_reading(
     Ok(Verified { witness: testimony.map(|testimony| testimony.position), is_witness_whole, ..verified })
 }
 
-/// Raises the alarm about what is broken, and says so if it cannot.
+/// Raises the alarm about what is broken; if that fails, the error says so.
 fn alarmed(location: &Location, error: Error) -> Error {
     let ErrorKind::Integrity { record, why } = error.kind() else { return error };
     let raised = store::open(location, Access::Mark).and_then(|mut store| match store.alarm()? {

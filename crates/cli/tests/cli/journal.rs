@@ -26,7 +26,7 @@ fn an_export_is_a_ledger_again(sandbox: &Sandbox) {
     assert_eq!(list(&copy), list(&[]));
     check_contains(
         &sandbox.fails(2, &["import", "export.jsonl", "--ledger", "copy.db"]),
-        &["there is a ledger at copy.db already"],
+        &["a ledger already exists at copy.db"],
     );
 
     let mut piped = sandbox.command(&["import", "-", "--ledger", "piped.db"]);

@@ -157,7 +157,7 @@ impl Catalog {
     }
 
     /// Stores for good that a question has no answer, and writes to the owner's log why, unless that was done before. Nothing is done if
-    /// another process is at the question by now.
+    /// another process answers the question by now.
     pub(crate) fn lose(&self, question: &StoredAnswer, asker: &str, why: &str) -> Result<(), Error> {
         let mut connection = self.lock();
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -8,7 +8,7 @@ use crate::declaration::Declaration;
 use crate::error::Error;
 use crate::schema::ColumnType;
 
-/// The number of rows that are looked at.
+/// The number of rows from which types are inferred.
 const SAMPLE: usize = 10_000;
 
 /// And no more bytes of them, about.

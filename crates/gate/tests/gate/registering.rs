@@ -165,7 +165,7 @@ fn what_is_wrong_with_an_account_is_said_before_anything_is_imported() {
     let good = schema(1);
     for (name, schema, rules, new_version, says) in [
         ("visits", good.as_str(), None, false, "dataset visits already exists"),
-        ("others", &good, rules(), true, "there is no dataset others yet"),
+        ("others", &good, rules(), true, "dataset others does not exist"),
         ("others", &good, None, false, "no account named others exists"),
         ("visits/alice", &good, rules(), false, "account visits/alice already exists"),
         ("visits/rows", "", rules(), false, "protects one person added or removed"),

@@ -79,7 +79,7 @@ pub enum ErrorKind {
     #[error(
         "account {account} is about {privacy}, and account {other} about {others}; {}",
         match account.path().any(|above| above == other.as_str()) {
-            true => "they are the same in a whole tree",
+            true => "both must be the same in a whole tree",
             false => "charge them separately",
         }
     )]
@@ -95,7 +95,7 @@ pub enum ErrorKind {
     },
     /// A record that is not about an account, so that a history cannot go on there.
     #[error(
-        "record {record} is not about account {account}, whose newest record is {newest}; start where the part before left off"
+        "record {record} is not about account {account}, whose newest record is {newest}; start where the previous part ended"
     )]
     NotInHistory {
         /// The account.
@@ -133,7 +133,7 @@ pub enum ErrorKind {
     #[error("account {0} already exists; accounts are never replaced: choose another name")]
     AccountExists(AccountName),
     /// An account cannot be opened, because the one above it does not exist.
-    #[error("account {account} stands below {parent}, which does not exist; create {parent} first")]
+    #[error("account {account} is below {parent}, which does not exist; create {parent} first")]
     NoParent {
         /// The account.
         account: AccountName,
@@ -174,7 +174,7 @@ pub enum ErrorKind {
     #[error("the file {} is not a ledger", .0.display())]
     NotALedger(PathBuf),
     /// An import into a ledger that exists already.
-    #[error("there is a ledger at {0} already; import into a new one")]
+    #[error("a ledger already exists at {0}; import into a new one")]
     LedgerExists(Location),
     /// A restore from receipts, without a witness that says where they end.
     #[error(
@@ -221,9 +221,7 @@ pub enum ErrorKind {
         why: String,
     },
     /// A verification found that the ledger is not what was written, and raised the alarm: nothing is written until its owner clears it.
-    #[error(
-        "a verification raised the alarm: {0}. The ledger takes nothing until its owner has seen to it and cleared the alarm"
-    )]
+    #[error("a verification raised the alarm: {0}. The ledger takes no charges until its owner clears the alarm")]
     Alarm(String),
     /// An export or receipts whose records do not hold.
     #[error("{}{why}", place(record))]
@@ -321,7 +319,7 @@ pub enum ErrorKind {
     Storage(String),
     /// The ledger stopped after a failure and takes nothing more.
     #[error(
-        "the ledger has stopped{} and takes nothing more; nothing was charged. Mend the cause and open the ledger again",
+        "the ledger has stopped{} and takes nothing more; nothing was charged. Fix the cause and open the ledger again",
         .0.iter().map(|cause| format!(" ({cause})")).collect::<String>()
     )]
     Stopped(#[source] Option<Error>),

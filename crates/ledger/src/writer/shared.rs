@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     pub(crate) connections: Connections,
     /// Why the writer stopped, if it did.
     pub(crate) cause: OnceLock<Error>,
-    /// Since when the writer is at the transaction that it is at, if it is.
+    /// When the current transaction of the writer began, if it has one.
     pub(crate) busy_since: Mutex<Option<Instant>>,
 }
 

@@ -96,7 +96,7 @@ impl Tokens {
         }
     }
 
-    /// One name stands behind FROM, and then a clause or nothing. The parser itself would look much further.
+    /// One name follows FROM, and then a clause or nothing. The parser itself would look much further.
     fn check_table(&self, index: usize, dataset: &str) -> Result<(), Error> {
         let before = index.saturating_sub(1);
         if self.is(before, Keyword::SELECT) || self.get(before) == Some(&Token::Comma) {

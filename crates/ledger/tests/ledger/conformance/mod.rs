@@ -6,9 +6,9 @@ mod concurrency;
 mod history;
 mod idempotency;
 mod limits;
-mod looking;
 mod model;
 mod place;
+mod queries;
 mod receipts;
 mod restoring;
 mod transfer;
@@ -85,7 +85,7 @@ on_every_store! {
         accounts_are_never_replaced,
         odd_texts_come_back_as_they_were,
     }
-    looking {
+    queries {
         a_record_is_found_by_its_number_and_a_charge_by_its_key,
         records_are_read_in_order_from_a_number_on,
         a_running_ledger_and_a_reader_tell_the_same_history,
