@@ -43,6 +43,11 @@ impl Leaks {
         }
     }
 
+    /// Whether no mechanism had a δ of its own.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.deltas.is_zero() && self.kappas == Some(FineAmount::ZERO)
+    }
+
     /// Whether Σκ_i ≤ δ′.
     pub(crate) fn within(&self) -> bool {
         self.kappas.is_some_and(|kappas| kappas.is_zero() || kappas <= self.limit.into())

@@ -12,16 +12,25 @@ use crate::budget::Budget;
 use crate::cost::Cost;
 use crate::error::Error;
 use crate::lemma::Leaks;
-use crate::numeric::Interval;
+use crate::numeric::{Interval, largest_float_where};
 use crate::price;
 
 /// The state of Theorem 5.1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(from = "Stored", into = "Stored"))]
 pub(crate) struct Advanced {
     epsilon: Amount,
     delta: Amount,
     sums: Sums,
+    /// ε_g, rounded down.
+    limit: f64,
+    /// ln(1/δ_g).
+    log: Interval,
+    /// x, which follows from ε_g and δ_g.
+    x: Interval,
+    /// K rises in both of its sums, so below these two it needs no evaluation.
+    safe_mean: FineAmount,
+    safe_squares: FineAmount,
 }
 
 /// What is added up.
@@ -35,30 +44,74 @@ struct Sums {
     leaks: Leaks,
 }
 
+/// What is stored: the budget and the sums.
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+struct Stored {
+    epsilon: Amount,
+    delta: Amount,
+    sums: Sums,
+}
+
+impl From<Advanced> for Stored {
+    fn from(Advanced { epsilon, delta, sums, .. }: Advanced) -> Stored {
+        Stored { epsilon, delta, sums }
+    }
+}
+
+impl From<Stored> for Advanced {
+    fn from(Stored { epsilon, delta, sums }: Stored) -> Advanced {
+        let log = -delta.interval().ln();
+        let x = epsilon.interval().square() / (Interval::around(28.04, 1) * log);
+        let (safe_mean, safe_squares) = (FineAmount::ZERO, FineAmount::ZERO);
+        let fresh = Advanced { epsilon, delta, sums, limit: epsilon.interval().lo(), log, x, safe_mean, safe_squares };
+        // For ε below 0.7 the mean is less than three quarters of the square.
+        let at = |squares: f64| {
+            let (mean, squares) = (FineAmount::at_most(0.75 * squares)?, FineAmount::at_most(squares)?);
+            Some(Sums { mean, squares, leaks: Leaks::new(Amount::ZERO) })
+        };
+        let safe =
+            largest_float_where(1e9, |squares| at(squares).is_some_and(|sums| fresh.loss_of(&sums) <= fresh.limit));
+        match at(safe) {
+            Some(Sums { mean, squares, .. }) => Advanced { safe_mean: mean, safe_squares: squares, ..fresh },
+            None => fresh,
+        }
+    }
+}
+
 impl Advanced {
     pub(crate) fn new(budget: &Budget) -> Result<Advanced, Error> {
-        let (epsilon, delta) = (budget.epsilon(), budget.composition_delta());
         let rule = FilterRule::Advanced.name();
-        if epsilon.is_zero() {
+        if budget.epsilon().is_zero() {
             return Err(Error::budget(rule, "needs an epsilon above 0; use basic for a budget of 0"));
         }
-        require_delta_below_one_over_e(delta, rule)?;
-        let leaks = Leaks::new(budget.mechanism_delta());
-        Ok(Advanced { epsilon, delta, sums: Sums { mean: FineAmount::ZERO, squares: FineAmount::ZERO, leaks } })
+        require_delta_below_one_over_e(budget.composition_delta(), rule)?;
+        Ok(Advanced::from(Stored {
+            epsilon: budget.epsilon(),
+            delta: budget.composition_delta(),
+            sums: Sums {
+                mean: FineAmount::ZERO,
+                squares: FineAmount::ZERO,
+                leaks: Leaks::new(budget.mechanism_delta()),
+            },
+        }))
     }
 
     /// Counts `times` charges, if the filter continues; nothing, and no change, if it halts.
     pub(crate) fn charge(&mut self, cost: &Cost, times: u64) -> Option<()> {
         let sums = self.sums_after(cost, times)?;
-        (self.is_within(&sums) && sums.leaks.within()).then(|| self.sums = sums)
+        let surely = sums.mean <= self.safe_mean && sums.squares <= self.safe_squares && sums.leaks.is_empty();
+        let continues = surely || (self.loss_of(&sums) <= self.limit && sums.leaks.within());
+        continues.then(|| self.sums = sums)
     }
 
     /// The largest size of a cost that fits `times` times; zero if none does.
     ///
     /// K rises in ε and Σκ_i falls: the largest is where K ends, if Σκ_i allows anything there.
     pub(crate) fn largest(&self, cost: &Cost, times: u64) -> Amount {
-        let within =
-            |size: Amount| self.sums_after(&cost.with_size(size), times).is_some_and(|sums| self.is_within(&sums));
+        let within = |size: Amount| {
+            let sums = self.sums_after(&cost.with_size(size), times);
+            sums.is_some_and(|sums| self.loss_of(&sums) <= self.limit)
+        };
         let largest = largest_size(Amount::MAX, within);
         if { *self }.charge(&cost.with_size(largest), times).is_some() { largest } else { Amount::ZERO }
     }
@@ -91,14 +144,8 @@ impl Advanced {
     }
 
     fn loss_of(&self, sums: &Sums) -> f64 {
-        let log = -self.delta.interval().ln();
-        let x = self.epsilon.interval().square() / (Interval::around(28.04, 1) * log);
+        let Advanced { log, x, .. } = *self;
         (sums.mean.interval() + deviation(sums.squares.interval(), x, log) + sums.leaks.shift()).hi()
-    }
-
-    /// Whether K is at most ε_g.
-    fn is_within(&self, sums: &Sums) -> bool {
-        self.loss_of(sums) <= self.epsilon.interval().lo()
     }
 
     /// How far K has come from where it starts to ε_g, for showing.
@@ -112,7 +159,7 @@ impl Advanced {
     pub(crate) fn follows(&self, fresh: &Advanced) -> bool {
         let same =
             (self.epsilon, self.delta) == (fresh.epsilon, fresh.delta) && self.sums.leaks.follows(&fresh.sums.leaks);
-        same && self.is_within(&self.sums)
+        same && self.loss() <= self.limit
     }
 }
 

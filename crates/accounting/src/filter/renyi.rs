@@ -27,9 +27,37 @@ pub(crate) fn limit(order: Amount, epsilon: Interval, delta: Interval) -> Result
     Err(Error::parameter(ORDER.name, order, format!("the budget admits nothing at this order; use {best}")))
 }
 
-/// D_α of a cost, rounded up; nothing if it is too large to hold.
-pub(crate) fn price(order: Amount, cost: &Cost) -> Option<FineAmount> {
-    price::renyi(&self::order(order).ok()?, cost)
+/// An order that was chosen for an account: the amount that is stored, and what the formulas need of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "Amount", into = "Amount")
+)]
+pub(crate) struct ChosenOrder {
+    /// α as it is stored.
+    pub(crate) amount: Amount,
+    order: Order,
+}
+
+impl ChosenOrder {
+    /// D_α of a cost, rounded up.
+    pub(crate) fn price(&self, cost: &Cost) -> Option<FineAmount> {
+        price::renyi(&self.order, cost)
+    }
+}
+
+impl TryFrom<Amount> for ChosenOrder {
+    type Error = Error;
+    fn try_from(amount: Amount) -> Result<ChosenOrder, Error> {
+        Ok(ChosenOrder { amount, order: order(amount)? })
+    }
+}
+
+impl From<ChosenOrder> for Amount {
+    fn from(chosen: ChosenOrder) -> Amount {
+        chosen.amount
+    }
 }
 
 /// An order read as an amount: above 1.

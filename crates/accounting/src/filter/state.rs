@@ -3,6 +3,7 @@
 use super::additive::Additive;
 use super::advanced::Advanced;
 use super::basic::Basic;
+use super::renyi::ChosenOrder;
 use super::residue::Residue;
 use super::{Count, FilterParameters, largest_size, renyi, rule, share, whitehouse, zcdp};
 use crate::amount::{Amount, FineAmount};
@@ -22,7 +23,7 @@ pub(crate) enum RuleState {
     Whitehouse(Additive),
     Zcdp(Additive),
     Renyi {
-        order: Amount,
+        order: ChosenOrder,
         sum: Additive,
     },
     Residue(Residue),
@@ -61,7 +62,7 @@ impl RuleState {
                     || Error::budget(rule.name(), "admits nothing from this budget at any order; use another rule");
                 let order = order.ok_or_else(none)?;
                 let sum = additive(renyi::limit(order, levels.0, levels.1)?)?;
-                RuleState::Renyi { order, sum }
+                RuleState::Renyi { order: order.try_into()?, sum }
             }
         })
     }
@@ -84,7 +85,7 @@ impl RuleState {
         match self {
             RuleState::Whitehouse(_) => cost.epsilon().map(Amount::square),
             RuleState::Zcdp(_) => price::zcdp(cost),
-            RuleState::Renyi { order, .. } => renyi::price(*order, cost),
+            RuleState::Renyi { order, .. } => order.price(cost),
             RuleState::Basic(_) | RuleState::Advanced(_) | RuleState::Residue(_) => None,
         }
     }
@@ -141,7 +142,7 @@ impl RuleState {
             RuleState::Whitehouse(squares) => sum(["squares", "squares_limit"], squares),
             RuleState::Zcdp(rho) => sum(["rho", "rho_limit"], rho),
             RuleState::Renyi { order, sum: divergence } => {
-                let order = ("order", order.approximate());
+                let order = ("order", order.amount.approximate());
                 [vec![order], sum(["divergence", "divergence_limit"], divergence)].concat()
             }
             RuleState::Residue(residue) => residue.shown(),
