@@ -179,7 +179,11 @@ proptest! {
 
     /// The parts of the interface agree with each other, whatever was charged before.
     #[test]
-    fn counts_and_largest_costs_agree_with_charging(mut filter in any_filter(), charged in prop::collection::vec(costs(), 0..12), cost in costs()) {
+    fn counts_and_largest_costs_agree_with_charging(
+        mut filter in any_filter(),
+        charged in prop::collection::vec(costs(), 0..12),
+        cost in costs(),
+    ) {
         for cost in &charged {
             let (before, decided) = (filter.clone(), filter.decide(cost));
             match filter.charge(cost) {
@@ -229,7 +233,10 @@ proptest! {
 
     /// The sums do not depend on the order of the charges.
     #[test]
-    fn additive_rules_do_not_depend_on_the_order(mut charged in prop::collection::vec(sizes().prop_map(|epsilon| Cost::Pure { epsilon }), 1..20), seed in any::<u64>()) {
+    fn additive_rules_do_not_depend_on_the_order(
+        mut charged in prop::collection::vec(sizes().prop_map(|epsilon| Cost::Pure { epsilon }), 1..20),
+        seed in any::<u64>(),
+    ) {
         for rule in [FilterRule::Basic, FilterRule::Advanced, FilterRule::Whitehouse, FilterRule::Zcdp, FilterRule::Renyi] {
             let run = |costs: &[Cost]| {
                 let mut filter = filter(rule, "1000,1e-6");

@@ -122,7 +122,7 @@ fn every_amount_is_read_back_as_it_was_from_text_and_from_bytes() {
     }
 }
 
-/// A length, then so many bytes with the lowest first.
+/// A length, then that number of bytes with the lowest first.
 #[test]
 fn a_fine_amount_has_one_binary_form() {
     let check = |bytes: &[u8], expected: Option<&str>| {

@@ -63,6 +63,11 @@ impl Dataset {
     pub fn data(&self) -> String {
         format!("{:?}", self.source)
     }
+
+    /// Whether the data stay in a PostgreSQL database.
+    pub fn is_in_postgres(&self) -> bool {
+        self.source.is_elsewhere()
+    }
 }
 
 const FILE: &str = "gate.db";

@@ -35,6 +35,9 @@ pub struct DatasetDocument {
     pub min_epsilon: Option<Amount>,
     /// Where the data are, without passwords; for the owner alone.
     pub data: Option<String>,
+    /// Whether the data stay in a PostgreSQL database; for the owner alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_postgres: Option<bool>,
     /// What the owner declared.
     pub schema: SchemaDocument,
     /// Its account, if it may be seen.
@@ -156,6 +159,7 @@ impl DatasetDocument {
             timeout_seconds: dataset.timeout.as_secs_f64(),
             min_epsilon: dataset.min_epsilon,
             data: is_owner.then(|| dataset.data()),
+            in_postgres: is_owner.then(|| dataset.is_in_postgres()),
             schema: SchemaDocument::new(&dataset.schema),
             account: account.filter(|_| sight.sees(&dataset.name)).map(|account| {
                 let find = |name: &AccountName| accounts.iter().find(|account| account.name() == name);

@@ -109,7 +109,7 @@ fn data_forms(visitor: &Visitor, dataset: &DatasetDocument, filled: &Fields) -> 
             p { "Checking looks at no rows: whether the data are where they were, and are what was declared." }
             form method="post" action={ (path) "/check" } { (visitor.form_key()) button { "Check" } }
             @if visitor.may(Action::ChangeDatasets) {
-                @if is_in_postgres(dataset) {
+                @if dataset.in_postgres == Some(true) {
                     @if dataset.schema.unit == "row" {
                         p.help { "The table is asked as it is at every question; there is nothing to refresh." }
                     } @else {
@@ -158,9 +158,4 @@ pub(super) fn file_fields(filled: &Fields) -> Markup {
             input #file name="file" type="file" accept=".csv,text/csv" required[filled.get("upload").is_none()];
         }
     }
-}
-
-/// Whether the data are a table, as far as an owner is told where they are. The name of a file of the gate has no spaces in it.
-fn is_in_postgres(dataset: &DatasetDocument) -> bool {
-    dataset.data.as_deref().is_some_and(|data| data.contains(" of "))
 }
