@@ -195,8 +195,8 @@ pub(super) fn line(form: LogForm, entry: &Entry, dropped: u64) -> String {
 fn text(event: &Event) -> String {
     match event {
         Event::Start { listens, version } => format!("taximeter {version} serves at {listens}"),
-        Event::End { cut_off: 0 } => "stopped: every request was answered".to_string(),
-        Event::End { cut_off } => format!("stopped: {cut_off} connections took too long and were cut off"),
+        Event::End { cut_off: 0 } => "the end: everything was answered".to_string(),
+        Event::End { cut_off } => format!("the end: {cut_off} connections took too long and were cut off"),
         Event::NotAccepted { why } => format!("connections cannot be accepted: {why}"),
         Event::TokensNotRead { why } => format!("changes to tokens by other processes cannot be read: {why}"),
         Event::TokensReadAgain => "changes to tokens by other processes are read again".to_string(),
