@@ -1,5 +1,5 @@
-//! Connections without a valid token so far. Where connections run out, the one that came first is closed for a newer one
-//! after a second: many idle connections keep out neither health checks nor those with a token.
+//! Connections that have not yet shown a valid token. At the limit of connections, the oldest of them is closed after a second to make
+//! room, so that idle connections lock out neither health checks nor clients with a token.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -9,18 +9,18 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
-/// The newcomers, by the order in which they came.
+/// The connections without a token, in the order of arrival.
 #[derive(Default)]
-pub(crate) struct Newcomers(Mutex<Open>);
+pub(crate) struct UnauthenticatedConnections(Mutex<OpenConnections>);
 
 #[derive(Default)]
-struct Open {
-    came: u64,
-    connections: BTreeMap<u64, Silent>,
+struct OpenConnections {
+    count: u64,
+    connections: BTreeMap<u64, PendingConnection>,
 }
 
-/// A connection that has shown nothing yet.
-struct Silent {
+/// A connection that has not shown a token yet.
+struct PendingConnection {
     since: Instant,
     close: oneshot::Sender<()>,
 }
@@ -28,53 +28,53 @@ struct Silent {
 /// How long a connection may take to show a token before it makes room.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A connection that is a newcomer until it is proven or ends.
-pub(crate) struct Newcomer {
-    all: Arc<Newcomers>,
+/// A connection that counts as unauthenticated until it shows a token or ends.
+pub(crate) struct UnauthenticatedConnection {
+    all: Arc<UnauthenticatedConnections>,
     number: u64,
 }
 
-impl Newcomers {
-    /// One more, and what tells it to close.
-    pub(crate) fn add(self: &Arc<Newcomers>) -> (Newcomer, oneshot::Receiver<()>) {
+impl UnauthenticatedConnections {
+    /// Adds a connection, and returns the signal that closes it.
+    pub(crate) fn add(self: &Arc<UnauthenticatedConnections>) -> (UnauthenticatedConnection, oneshot::Receiver<()>) {
         let (close, closed) = oneshot::channel();
         let mut open = self.open();
-        open.came += 1;
-        let number = open.came;
-        open.connections.insert(number, Silent { since: Instant::now(), close });
-        (Newcomer { all: Arc::clone(self), number }, closed)
+        open.count += 1;
+        let number = open.count;
+        open.connections.insert(number, PendingConnection { since: Instant::now(), close });
+        (UnauthenticatedConnection { all: Arc::clone(self), number }, closed)
     }
 
-    /// Closes the one that came first, as soon as it has had its time; waits for ever where there is none.
-    pub(crate) async fn close_first(&self) {
+    /// Closes the oldest connection, after its grace period; waits forever if there is none.
+    pub(crate) async fn close_oldest(&self) {
         let since = self.open().connections.values().next().map(|first| first.since);
         match since {
             Some(since) => sleep_until(since + GRACE).await,
             None => pending().await,
         }
         let mut open = self.open();
-        // It may have been proven, or have ended, meanwhile.
+        // It may have shown a token, or have ended, meanwhile.
         if open.connections.first_entry().is_some_and(|first| first.get().since.elapsed() >= GRACE)
-            && let Some((_, Silent { close, .. })) = open.connections.pop_first()
+            && let Some((_, PendingConnection { close, .. })) = open.connections.pop_first()
         {
             let _ = close.send(());
         }
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenConnections> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Newcomer {
-    /// A valid token was shown: the connection is no longer closed for others.
-    pub(crate) fn prove(&self) {
+impl UnauthenticatedConnection {
+    /// Marks the connection as authenticated: it is no longer closed to make room.
+    pub(crate) fn authenticate(&self) {
         self.all.open().connections.remove(&self.number);
     }
 }
 
-impl Drop for Newcomer {
+impl Drop for UnauthenticatedConnection {
     fn drop(&mut self) {
-        self.prove();
+        self.authenticate();
     }
 }
