@@ -1,4 +1,4 @@
-//! The style, the script and the icon, which are part of the program.
+//! The style sheet, the script and the icon, embedded in the program.
 
 use std::sync::LazyLock;
 
@@ -25,7 +25,7 @@ static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
         include_str!("assets/owner.css"),
         &cost_numbers(),
     ];
-    // Made once, and kept for as long as the program runs.
+    // Built once, and used as long as the program runs.
     let style = Box::leak(style.concat().into_boxed_str());
     [
         Asset { name: "style.css", kind: "text/css; charset=utf-8", text: style },
@@ -38,7 +38,7 @@ static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
     ]
 });
 
-/// Shows the numbers of the form of cost that is chosen, and no others, where the style can tell.
+/// Style rules that show only the numbers of the chosen kind of cost, for browsers with `:has`.
 fn cost_numbers() -> String {
     let forms = CostKind::ALL.into_iter().flat_map(|kind| kind.forms());
     let selectors = forms
@@ -49,7 +49,7 @@ fn cost_numbers() -> String {
     )
 }
 
-/// What the path of an asset has in it, so that a newer program's are not taken for an older one's.
+/// A hash in the path of every asset, so that caches do not mix versions.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let mut hasher = blake3::Hasher::new();
     for asset in ASSETS.iter() {
@@ -63,7 +63,7 @@ pub(super) fn path(name: &str) -> String {
     format!("/assets/{}/{name}", *VERSION)
 }
 
-/// Sends an asset. It has no secrets, and may be kept for as long as anybody likes.
+/// Sends an asset. It has no secrets and may be cached forever.
 pub(super) async fn asset(Path((version, file)): Path<(String, String)>) -> Response {
     match ASSETS.iter().find(|asset| asset.name == file && version == *VERSION) {
         Some(asset) => {

@@ -1,21 +1,21 @@
-//! How often somebody may try to sign in.
+//! The limit on failed sign-ins.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// So many wrong tokens may come from one place in [`WINDOW`].
+/// The most failed sign-ins from one network per [`WINDOW`].
 const MOST: u32 = 10;
 
-/// How long wrong tokens are remembered.
+/// How long failed sign-ins count.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// How many places are remembered. When there are more, the one that began longest ago is forgotten: a token cannot be guessed in any
-/// number of tries, and whoever comes from many places must not keep the others out.
+/// How many networks are remembered. Beyond that the oldest is forgotten: tokens cannot be guessed anyway, and an attacker with many
+/// addresses must not lock others out.
 const PLACES: usize = 4096;
 
-/// Wrong tokens by where they came from.
+/// Failed sign-ins by network.
 #[derive(Default)]
 pub(crate) struct Attempts(Mutex<HashMap<IpAddr, Window>>);
 
@@ -25,7 +25,7 @@ struct Window {
 }
 
 impl Attempts {
-    /// One more try from there, unless there were too many. It counts until it is [forgiven](Attempts::forgive).
+    /// Counts an attempt, and returns whether it is within the limit. A successful one is [forgiven](Attempts::forgive).
     pub(super) fn take(&self, from: IpAddr, now: Instant) -> bool {
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_over = |window: &Window| now.saturating_duration_since(window.began) >= WINDOW;
@@ -44,7 +44,7 @@ impl Attempts {
         window.count <= MOST
     }
 
-    /// The try was right, and does not count.
+    /// Takes back a successful attempt.
     pub(super) fn forgive(&self, from: IpAddr) {
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(window) = places.get_mut(&network(from)) {
@@ -53,7 +53,7 @@ impl Attempts {
     }
 }
 
-/// One place: of IPv6 addresses a household has 2^64. An IPv4 address is one also where it is written as one of IPv6.
+/// The network of an address: a household has 2^64 IPv6 addresses. An IPv4 address in IPv6 notation counts as IPv4.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         address @ IpAddr::V4(_) => address,
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_has_so_many_tries_in_a_minute_and_the_others_their_own() {
+    fn each_network_has_ten_attempts_a_minute() {
         let (attempts, start) = (Attempts::default(), Instant::now());
         let [one, other]: [IpAddr; 2] = ["192.0.2.1", "192.0.2.2"].map(|text| text.parse().unwrap());
         let taken = |from, now| (0..25).filter(|_| attempts.take(from, now)).count();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_right_try_does_not_count() {
+    fn a_successful_attempt_does_not_count() {
         let (attempts, start) = (Attempts::default(), Instant::now());
         let from = "192.0.2.1".parse().unwrap();
         for _ in 0..100 {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_one_household_are_one_place() {
+    fn addresses_of_one_household_are_one_network() {
         let (attempts, start) = (Attempts::default(), Instant::now());
         let taken = (0..25).filter(|at| attempts.take(format!("2001:db8:1:2::{at}").parse().unwrap(), start)).count();
         assert_eq!(taken, 10);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_ipv4_are_places_of_their_own_however_they_are_written() {
+    fn ipv4_addresses_count_separately_in_any_notation() {
         let (attempts, start) = (Attempts::default(), Instant::now());
         let taken = |from: &str| (0..25).filter(|_| attempts.take(from.parse().unwrap(), start)).count();
         assert_eq!(taken("::ffff:192.0.2.1"), 10);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_from_many_places_does_not_keep_the_others_out() {
+    fn an_attacker_with_many_addresses_does_not_lock_others_out() {
         let (attempts, start) = (Attempts::default(), Instant::now());
         let place = |at: usize| IpAddr::from(u32::try_from(at).unwrap().to_be_bytes());
         for at in 0..2 * PLACES {

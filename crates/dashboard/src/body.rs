@@ -1,4 +1,4 @@
-//! The body of a request, for pages and API alike: it has to arrive in time and must not be too large.
+//! Reads the body of a request, for pages and API alike, with limits on time and size.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use axum::http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use taximeter_service::{Code, Problem};
 
-/// What kept a body from being read.
+/// Why a body could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
     /// It did not arrive in time.
     Late,
-    /// It is larger than may be.
+    /// It is too large.
     TooLarge,
-    /// The connection broke, or what came is not a body.
+    /// The connection broke, or the body is malformed.
     Broken,
 }
 
-/// Reads a whole body. Only reading has a limit in time: what is done with it may take its own.
+/// Reads a whole body. The time limit covers reading only.
 pub async fn read_whole(body: Body, largest: usize, patience: Duration) -> Result<Bytes, Unread> {
-    // One that says so itself need not be waited for.
+    // A declared size is checked before anything is read.
     if body.size_hint().lower() > largest as u64 {
         return Err(Unread::TooLarge);
     }
@@ -38,13 +38,13 @@ impl From<Unread> for Problem {
             Unread::Late => {
                 Problem::new(Code::RequestTimeout, "the body took too long to arrive; nothing was done, send it again")
             }
-            Unread::TooLarge => Problem::new(Code::TooLarge, "the body is larger than this server takes; send less"),
+            Unread::TooLarge => Problem::new(Code::TooLarge, "the body is larger than this server accepts; send less"),
             Unread::Broken => Problem::new(Code::BadRequest, "the body did not arrive whole; send it again"),
         }
     }
 }
 
-/// Whether a body is declared to be of a type, with or without parameters.
+/// Whether the content type of a body is `wanted`, with or without parameters.
 pub fn is_of_type(headers: &HeaderMap, wanted: &str) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(wanted)
@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// So many parts of four bytes, with a pause before each.
+    /// A body of `parts` parts of four bytes, with a pause before each.
     fn trickle(parts: usize, milliseconds: u64) -> Body {
         Body::from_stream(stream::unfold(0, move |at| async move {
             (at < parts).then_some(())?;
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_body_has_to_arrive_in_time_and_not_be_too_large() {
-        // Its clock goes on only while everything waits for it, so that no machine is too slow.
+        // A paused clock, which advances only while all tasks wait: no machine is too slow for the test.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         let broken = Body::from_stream(stream::once(async { Err::<&str, _>(std::io::Error::other("cut")) }));
         for (body, expected) in [

@@ -1,7 +1,7 @@
-//! The cookies by which a browser is known: one of a session, and one of the form to sign in.
+//! The cookies: one for the session, and one for the sign-in form.
 //!
-//! The sign-in cookie opens nothing: it ties the form to the browser that asked for it. It is not the cookie of the session: a browser
-//! that follows a link from another site keeps that back, and must not lose it to a new one.
+//! The sign-in cookie grants nothing: it binds the form to the browser that loaded it. It is separate from the session cookie, which a
+//! browser withholds when it follows a link from another site and must not be overwritten then.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use cookie::{CookieBuilder, SameSite, time};
@@ -11,21 +11,21 @@ use super::sessions::Ticket;
 
 /// A cookie that holds a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cookie {
-    /// Of a person who is signed in.
+pub(super) enum TicketCookie {
+    /// For a user who is signed in.
     Session,
-    /// Of a browser that shows the form to sign in.
+    /// For a browser that shows the sign-in form.
     SignIn,
 }
 
-impl Cookie {
-    /// Its name. Where everything is encrypted, the prefix tells browsers to take it from this very host alone.
+impl TicketCookie {
+    /// Its name. With TLS, the prefix tells browsers to accept it from this host only.
     fn name(self, settings: &Settings) -> &'static str {
         match (self, settings.is_encrypted) {
-            (Cookie::Session, false) => "taximeter",
-            (Cookie::Session, true) => "__Host-taximeter",
-            (Cookie::SignIn, false) => "taximeter-sign-in",
-            (Cookie::SignIn, true) => "__Host-taximeter-sign-in",
+            (TicketCookie::Session, false) => "taximeter",
+            (TicketCookie::Session, true) => "__Host-taximeter",
+            (TicketCookie::SignIn, false) => "taximeter-sign-in",
+            (TicketCookie::SignIn, true) => "__Host-taximeter-sign-in",
         }
     }
 
@@ -34,12 +34,12 @@ impl Cookie {
         cookie(headers, self.name(settings)).and_then(|value| Ticket::parse(&value))
     }
 
-    /// The header that gives it to a browser.
+    /// The header that sets it.
     pub(super) fn set(self, settings: &Settings, ticket: &Ticket) -> HeaderValue {
         self.header(settings, ticket.to_string(), |cookie| cookie)
     }
 
-    /// The header that takes it from a browser.
+    /// The header that removes it.
     pub(super) fn clear(self, settings: &Settings) -> HeaderValue {
         self.header(settings, String::new(), |cookie| cookie.max_age(time::Duration::ZERO))
     }
@@ -52,12 +52,12 @@ impl Cookie {
     ) -> HeaderValue {
         let cookie = cookie::Cookie::build((self.name(settings), value)).path("/").http_only(true);
         let cookie = finish(cookie.same_site(SameSite::Strict).secure(settings.is_encrypted));
-        // Letters, digits and signs that a header may have.
+        // All characters are valid in a header.
         HeaderValue::try_from(cookie.build().to_string()).unwrap_or(HeaderValue::from_static(""))
     }
 }
 
-/// A cookie by its name, if it is there once: of two, it is unknown which is ours.
+/// A cookie by its name, if it is sent exactly once: of two, one may not be ours.
 pub(super) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let cookies = lines.flat_map(cookie::Cookie::split_parse).filter_map(Result::ok);
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cookie_is_found_if_it_is_there_once() {
+    fn a_cookie_is_found_if_it_is_sent_once() {
         for (lines, expected) in [
             (vec!["taximeter=1"], Some("1")),
             (vec!["a=2; taximeter=1;b=3"], Some("1")),
@@ -99,7 +99,7 @@ mod tests {
         let ticket = Ticket::generate().unwrap();
         for (is_encrypted, prefix, suffix) in [(false, "", ""), (true, "__Host-", "; Secure")] {
             let settings = Settings { is_encrypted, ..Settings::default() };
-            for (cookie, name) in [(Cookie::Session, "taximeter"), (Cookie::SignIn, "taximeter-sign-in")] {
+            for (cookie, name) in [(TicketCookie::Session, "taximeter"), (TicketCookie::SignIn, "taximeter-sign-in")] {
                 let expected = format!("{prefix}{name}={ticket}; HttpOnly; SameSite=Strict{suffix}; Path=/");
                 assert_eq!(cookie.set(&settings, &ticket), expected);
                 let expected = format!("{prefix}{name}=; HttpOnly; SameSite=Strict{suffix}; Path=/; Max-Age=0");

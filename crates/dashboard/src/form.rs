@@ -1,11 +1,12 @@
-//! The fields of forms, each with its label and what to know about it, filled in as they were.
+//! Form controls with label, help and the value that was entered.
 
 use maud::{Markup, Render, html};
+use taximeter_accounting::FilterRule;
 
-use super::fields::Fields;
+use super::form_data::FormData;
 
-/// A field to write in.
-pub(super) struct Input<'a> {
+/// A field for text.
+pub(super) struct TextField<'a> {
     name: &'a str,
     label: &'a str,
     value: &'a str,
@@ -17,53 +18,53 @@ pub(super) struct Input<'a> {
     help: &'a str,
 }
 
-impl<'a> Input<'a> {
-    pub(super) fn new(name: &'a str, label: &'a str, filled: &'a Fields) -> Input<'a> {
+impl<'a> TextField<'a> {
+    pub(super) fn new(name: &'a str, label: &'a str, filled: &'a FormData) -> TextField<'a> {
         let value = filled.get(name).unwrap_or_default();
         let (kind, mode, placeholder, longest) = (None, None, None, None);
-        Input { name, label, value, kind, mode, placeholder, longest, is_required: false, help: "" }
+        TextField { name, label, value, kind, mode, placeholder, longest, is_required: false, help: "" }
     }
 
-    /// One for a decimal number.
-    pub(super) fn amount(name: &'a str, label: &'a str, filled: &'a Fields) -> Input<'a> {
-        Input { mode: Some("decimal"), ..Input::new(name, label, filled) }
+    /// A field for a decimal number.
+    pub(super) fn amount(name: &'a str, label: &'a str, filled: &'a FormData) -> TextField<'a> {
+        TextField { mode: Some("decimal"), ..TextField::new(name, label, filled) }
     }
 
-    /// What stands in it if it is empty.
-    pub(super) fn or(self, value: &'a str) -> Input<'a> {
-        Input { value: if self.value.is_empty() { value } else { self.value }, ..self }
+    /// The value of an empty field.
+    pub(super) fn or(self, value: &'a str) -> TextField<'a> {
+        TextField { value: if self.value.is_empty() { value } else { self.value }, ..self }
     }
 
-    pub(super) fn help(self, help: &'a str) -> Input<'a> {
-        Input { help, ..self }
+    pub(super) fn help(self, help: &'a str) -> TextField<'a> {
+        TextField { help, ..self }
     }
 
-    pub(super) fn placeholder(self, example: &'a str) -> Input<'a> {
-        Input { placeholder: Some(example), ..self }
+    pub(super) fn placeholder(self, example: &'a str) -> TextField<'a> {
+        TextField { placeholder: Some(example), ..self }
     }
 
-    pub(super) fn required(self, is_required: bool) -> Input<'a> {
-        Input { is_required, ..self }
+    pub(super) fn required(self, is_required: bool) -> TextField<'a> {
+        TextField { is_required, ..self }
     }
 
-    pub(super) fn longest(self, characters: usize) -> Input<'a> {
-        Input { longest: Some(characters), ..self }
+    pub(super) fn longest(self, characters: usize) -> TextField<'a> {
+        TextField { longest: Some(characters), ..self }
     }
 
-    /// One for a date.
-    pub(super) fn date(self) -> Input<'a> {
-        Input { kind: Some("date"), ..self }
+    /// A field for a date.
+    pub(super) fn date(self) -> TextField<'a> {
+        TextField { kind: Some("date"), ..self }
     }
 
     /// A password field: its text is hidden and is not filled in again.
-    pub(super) fn secret(self) -> Input<'a> {
-        Input { kind: Some("password"), value: "", ..self }
+    pub(super) fn secret(self) -> TextField<'a> {
+        TextField { kind: Some("password"), value: "", ..self }
     }
 }
 
-impl Render for Input<'_> {
+impl Render for TextField<'_> {
     fn render(&self) -> Markup {
-        let Input { name, label, value, kind, mode, placeholder, longest, is_required, help } = self;
+        let TextField { name, label, value, kind, mode, placeholder, longest, is_required, help } = self;
         html! {
             div.field {
                 label for=(name) { (label) }
@@ -76,7 +77,7 @@ impl Render for Input<'_> {
 }
 
 /// A field for lines of text.
-pub(super) fn lines(name: &str, label: &str, rows: usize, example: &str, help: &str, filled: &Fields) -> Markup {
+pub(super) fn lines(name: &str, label: &str, rows: usize, example: &str, help: &str, filled: &FormData) -> Markup {
     html! {
         div.field {
             label for=(name) { (label) }
@@ -88,7 +89,7 @@ pub(super) fn lines(name: &str, label: &str, rows: usize, example: &str, help: &
     }
 }
 
-/// A list to choose one of: values, and the words for them.
+/// A list to choose from: values and their labels.
 pub(super) fn choice<W: Render>(
     name: &str,
     label: &str,
@@ -107,15 +108,21 @@ pub(super) fn choice<W: Render>(
     }
 }
 
-/// Rules to choose one of, with what to choose them by. The default stands last in the tables of rules, and first here.
+/// The choices of rules, with a short description each. The default is last in the table of rules and first here.
 pub(super) fn rule_choices<const N: usize>(
     rules: [(&'static str, &'static str); N],
 ) -> impl Iterator<Item = (&'static str, String)> {
     rules.into_iter().rev().map(|(name, short)| (name, format!("{name}: {short}")))
 }
 
-/// A box to tick.
-pub(super) fn check(name: &str, label: &str, filled: &Fields) -> Markup {
+/// The list of filter rules.
+pub(super) fn filter_rule(label: &str, filled: &FormData, help: &str) -> Markup {
+    let choices = rule_choices(FilterRule::ALL.map(|rule| (rule.name(), rule.short())));
+    choice("rule", label, choices, filled.get("rule"), help)
+}
+
+/// A checkbox.
+pub(super) fn check(name: &str, label: &str, filled: &FormData) -> Markup {
     html! {
         label.check {
             input type="checkbox" name=(name) value="yes" checked[filled.is_ticked(name)];

@@ -1,14 +1,14 @@
-//! A gauge of what is left.
+//! A gauge of the share that is left.
 
 use maud::{Markup, html};
 use taximeter_ledger::AccountName;
 
-use super::words::{percent, tenths};
+use super::display::{percent, tenths};
 
-/// Below this share little is left.
+/// The share below which the gauge warns.
 const LITTLE: f64 = 0.2;
 
-/// A bar that is as long as what is left, with the share in words; a dash for an account without a budget.
+/// A bar of the share that is left, with its percentage; "no budget" for an account without one.
 pub(super) fn gauge(name: &AccountName, left: Option<f64>) -> Markup {
     let Some(left) = left.map(|left| left.clamp(0.0, 1.0)) else {
         return html! { span.gauge.none { "no budget" } };
@@ -18,7 +18,7 @@ pub(super) fn gauge(name: &AccountName, left: Option<f64>) -> Markup {
         left if left < LITTLE => "little",
         _ => "enough",
     };
-    // Rounded down: a bar does not look longer than what is left.
+    // Rounded down: the bar is never longer than the share.
     let width = tenths(left) / 10.0;
     html! {
         span class={ "gauge " (level) } role="meter" aria-label={ "left of " (name) } aria-valuemin="0" aria-valuemax="100"

@@ -1,32 +1,32 @@
-//! How far the journal was read for what a page shows of the past.
+//! A note about the progress of reading the journal, for pages that show the past.
 
 use maud::{Markup, html};
 
+use super::display::percent;
 use super::visitor::Visitor;
-use super::words::percent;
 
-/// A page that misses fewer records than this says nothing about it: they are there when it looks again.
+/// Below this number of missing records the note is left out: they appear at the next reload.
 const FEW: u64 = 1000;
 
-/// What is said while the journal is being read, and when it cannot be. `is_behind` is whether the page misses something for it.
+/// The note while the journal is being read, or if it cannot be read. `is_behind` is whether records are missing on the page.
 pub(super) fn journal_note(visitor: &Visitor, is_behind: bool) -> Markup {
     if let Some(problem) = visitor.service().timelines.problem() {
-        // It may be about the inside, like other problems of the store.
+        // Problems of the store may have internal details.
         let problem = if visitor.is_owner() { problem } else { "tell the owner".to_string() };
         return html! {
-            div.caution data-again="5000" { p { "The journal cannot be read, so this is not all: " (problem) "." } }
+            div.caution data-again="5000" { p { "The journal cannot be read, so this page is incomplete: " (problem) "." } }
         };
     }
     let (done, of) = visitor.service().timelines.progress();
-    // How many records there are is for those who may see all of them; a share tells nobody.
+    // The number of records is only for callers who see all accounts, so a share is shown.
     let share = done as f64 / of.max(1) as f64;
     html! {
         @if is_behind {
             div data-again="500" {
                 @if of.saturating_sub(done) > FEW {
                     p.quiet-text {
-                        "The journal is being read: " (percent(share)) " of it so far. "
-                        progress max="1" value=(format!("{share:.3}")) aria-label="read of the journal" {}
+                        "Reading the journal: " (percent(share)) " done. "
+                        progress max="1" value=(format!("{share:.3}")) aria-label="Progress of reading the journal" {}
                     }
                 }
             }

@@ -1,7 +1,7 @@
-//! The dashboard: pages for people who would rather look than read.
+//! The dashboard: web pages for data owners, auditors and analysts.
 //!
-//! A page calls the service as the caller of its session, and so shows nobody more than the API would. It is whole without its
-//! script; the script looks at the page again when something changed, and puts what is new in its place.
+//! A page calls the service as the caller of its session, so it never shows more than the API would. Pages work without their script;
+//! the script reloads a page when something changed and replaces the parts that are new.
 
 #![forbid(unsafe_code)]
 
@@ -10,19 +10,19 @@ mod attempts;
 pub mod body;
 mod chart;
 mod cookies;
+mod display;
 mod extract;
-mod fields;
 mod form;
+mod form_data;
 mod gauge;
 mod journal_note;
+mod multipart;
 mod page;
 mod pages;
-mod parts;
 mod rules;
 mod sessions;
 mod table;
 mod visitor;
-mod words;
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ use self::attempts::Attempts;
 use self::page::ProblemPage;
 use self::sessions::Sessions;
 
-/// What all pages share. Cheap to clone.
+/// The state of all pages. Cheap to clone.
 #[derive(Clone)]
 pub struct Dashboard {
     service: Arc<Service>,
@@ -63,19 +63,19 @@ pub fn pages(dashboard: Dashboard) -> Router {
         .with_state(dashboard)
 }
 
-/// Whether a request comes from a browser that shows pages, and not from a program that uses the API.
+/// Whether a request comes from a browser, and not from a program that uses the API.
 pub fn is_for_people(request: &Request) -> bool {
     let path = request.uri().path();
     let kinds = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     kinds.contains("text/html") && path != "/v1" && !path.starts_with("/v1/")
 }
 
-/// A page that says what went wrong with a request to none of the pages.
+/// A problem page for a path that is not one of the pages.
 pub async fn page_about(problem: Problem) -> Response {
     with_headers(ProblemPage(problem).into_response()).await
 }
 
-/// What a browser may do with our pages: load what is ours, and nothing else.
+/// Security headers: a browser loads nothing but our own files.
 const HEADERS: [(&str, &str); 6] = [
     (
         "content-security-policy",
@@ -84,7 +84,7 @@ const HEADERS: [(&str, &str); 6] = [
     ),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
-    // Not `no-referrer`: a browser would then not say that a form comes from a page of ours.
+    // Not `no-referrer`: then a browser would not send the origin of a form.
     ("referrer-policy", "same-origin"),
     ("cross-origin-opener-policy", "same-origin"),
     ("permissions-policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),

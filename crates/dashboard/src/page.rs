@@ -1,4 +1,4 @@
-//! The frame around every page: who one is, where one may go, and what went wrong.
+//! The frame of every page: navigation, the signed-in user, notices and problems.
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -6,10 +6,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use taximeter_service::{Action, Code, Problem};
 
 use super::assets;
-use super::fields::FORM_KEY;
+use super::form_data::FORM_KEY;
 use super::visitor::{Theme, Visitor};
 
-/// A part of the dashboard that the navigation leads to.
+/// A section of the dashboard, with a link in the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     Accounts,
@@ -24,8 +24,8 @@ impl Section {
     const ALL: [Section; 6] =
         [Section::Accounts, Section::Cost, Section::Ask, Section::Datasets, Section::Audit, Section::Tokens];
 
-    /// Where it is, what it is called, and what one must be allowed to do there.
-    fn parts(self) -> (&'static str, &'static str, Action) {
+    /// Its path, its title, and the action that the user must be allowed.
+    fn link(self) -> (&'static str, &'static str, Action) {
         match self {
             Section::Accounts => ("/", "Accounts", Action::SeeAccounts),
             Section::Cost => ("/cost", "What would it cost?", Action::SeeAccounts),
@@ -38,7 +38,7 @@ impl Section {
 }
 
 impl Visitor {
-    /// A page of a section, or what went wrong with it, in the same frame.
+    /// A page of a section, or the problem in the same frame.
     pub(super) fn page(&self, section: Section, title: &str, content: Result<Markup, Problem>) -> Response {
         match content {
             Ok(content) => self.page_with(section, title, StatusCode::OK, content).into_response(),
@@ -49,7 +49,7 @@ impl Visitor {
         }
     }
 
-    /// A page with a form that was not taken: what is wrong with it, and the form as it was filled in.
+    /// The page of a form that was rejected: the problem, and the form as it was filled in.
     pub(super) fn page_again(&self, section: Section, title: &str, failure: Problem, form: Markup) -> Response {
         let content = html! { (problem(&failure)) (form) };
         with_code(self.page_with(section, title, status(&failure), content).into_response(), failure.code)
@@ -63,7 +63,7 @@ impl Visitor {
                 nav aria-label="Pages" {
                     ul {
                         @for other in Section::ALL {
-                            @let (path, name, action) = other.parts();
+                            @let (path, name, action) = other.link();
                             @if self.may(action) {
                                 li { a href=(path) aria-current=[(other == section).then_some("page")] { (name) } }
                             }
@@ -85,7 +85,7 @@ impl Visitor {
         (status, Document(frame(self.theme, title, content)))
     }
 
-    /// Goes on to a page, which begins with what came of a form.
+    /// Redirects to a page, which shows a notice about the form that was sent.
     pub(super) fn done(&self, notice: impl Into<String>, path: &str) -> Response {
         self.sessions().leave_notice(&self.session(), notice.into());
         Redirect::to(path).into_response()
@@ -106,7 +106,7 @@ impl IntoResponse for Document {
     }
 }
 
-/// A page for somebody who is not signed in.
+/// A page for a visitor who is not signed in.
 pub(super) fn outside(theme: Theme, status: StatusCode, title: &str, content: Markup) -> Response {
     let content = html! {
         header.top { span.brand { (icon()) span { "Taximeter" } } }
@@ -115,7 +115,7 @@ pub(super) fn outside(theme: Theme, status: StatusCode, title: &str, content: Ma
     (status, Document(frame(theme, title, content))).into_response()
 }
 
-/// What went wrong with a request of which nothing more is known, as a page.
+/// A problem as a page of its own.
 pub(crate) struct ProblemPage(pub(super) Problem);
 
 impl IntoResponse for ProblemPage {
@@ -126,7 +126,7 @@ impl IntoResponse for ProblemPage {
     }
 }
 
-/// What went wrong, and what to do.
+/// A problem, with what to do.
 pub(super) fn problem(failure: &Problem) -> Markup {
     html! {
         div.problem role="alert" {
@@ -136,12 +136,12 @@ pub(super) fn problem(failure: &Problem) -> Markup {
     }
 }
 
-/// The status that says it.
+/// The HTTP status of a problem.
 pub(super) fn status(failure: &Problem) -> StatusCode {
     StatusCode::from_u16(failure.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// Notes the code for the log, which has codes and no details.
+/// Adds the code for the log, which has codes and no details.
 pub(super) fn with_code(mut response: Response, code: Code) -> Response {
     response.extensions_mut().insert(code);
     response
@@ -168,7 +168,7 @@ fn frame(theme: Theme, title: &str, content: Markup) -> Markup {
     }
 }
 
-/// The icon, drawn into the page: it takes the colours of the text around it.
+/// The icon, inline so that it takes the colours of the text.
 fn icon() -> Markup {
     html! { (PreEscaped(include_str!("assets/mark.svg"))) }
 }

@@ -1,12 +1,12 @@
-//! What is protected, for people who have not read the papers.
+//! What is protected, in plain language.
 
 use taximeter_ledger::Neighbours;
 
-/// What is protected, in a sentence.
+/// A sentence about what is protected.
 pub(super) fn of_privacy(unit: &str, neighbours: Neighbours) -> String {
     let what = match neighbours {
         Neighbours::AddRemove => format!("whether any one {unit} is in the data or not"),
-        Neighbours::Substitute => format!("whether any one {unit} in the data was exchanged for another"),
+        Neighbours::Substitute => format!("whether any one {unit} in the data was replaced by another"),
     };
-    format!("From all answers together, nobody can tell {what}, but for what ε and δ allow.")
+    format!("All answers together do not reveal {what}, beyond what ε and δ allow.")
 }

@@ -1,43 +1,51 @@
-//! Tables: with a caption for screen readers, and in a frame that is moved sideways where the table is too wide for it. On a phone
-//! their rows are cards, so cells say what they are (`data-label`).
+//! Tables with a caption for screen readers. Wide tables scroll sideways; on a phone their rows are cards, so cells have a `data-label`.
 
 use maud::{Markup, html};
 
-/// A table of rows of a kind, column by column.
-pub(super) struct Table<'a, R: ?Sized> {
+/// A table, defined by its columns.
+pub(super) struct DataTable<'a, R: ?Sized> {
     class: &'a str,
     label: &'a str,
     caption: &'a str,
-    columns: Vec<Column<'a, R>>,
+    columns: Vec<TableColumn<'a, R>>,
 }
 
-struct Column<'a, R: ?Sized> {
+struct TableColumn<'a, R: ?Sized> {
     head: &'a str,
-    /// The class of its cells; numbers stand on the right.
+    /// The class of its cells; numbers are right-aligned.
     class: &'a str,
     is_row_head: bool,
     cell: Box<dyn Fn(&R) -> Markup + 'a>,
 }
 
-impl<'a, R: ?Sized> Table<'a, R> {
-    /// A table. Its label is for those who move through a page, and says that it is a table, since the panel around it has the same
-    /// name; its caption is for those who are at it.
-    pub(super) fn new(label: &'a str, caption: &'a str) -> Table<'a, R> {
-        Table { class: "cards", label, caption, columns: Vec::new() }
+impl<'a, R: ?Sized> DataTable<'a, R> {
+    /// A table. The label names its region for page navigation; the caption describes the table itself.
+    pub(super) fn new(label: &'a str, caption: &'a str) -> DataTable<'a, R> {
+        DataTable { class: "cards", label, caption, columns: Vec::new() }
     }
 
-    pub(super) fn class(self, class: &'a str) -> Table<'a, R> {
-        Table { class, ..self }
+    pub(super) fn class(self, class: &'a str) -> DataTable<'a, R> {
+        DataTable { class, ..self }
     }
 
-    /// The column that says what a row is about.
-    pub(super) fn row_head(mut self, head: &'a str, class: &'a str, cell: impl Fn(&R) -> Markup + 'a) -> Table<'a, R> {
-        self.columns.push(Column { head, class, is_row_head: true, cell: Box::new(cell) });
+    /// A column that heads its rows.
+    pub(super) fn row_head(
+        mut self,
+        head: &'a str,
+        class: &'a str,
+        cell: impl Fn(&R) -> Markup + 'a,
+    ) -> DataTable<'a, R> {
+        self.columns.push(TableColumn { head, class, is_row_head: true, cell: Box::new(cell) });
         self
     }
 
-    pub(super) fn column(mut self, head: &'a str, class: &'a str, cell: impl Fn(&R) -> Markup + 'a) -> Table<'a, R> {
-        self.columns.push(Column { head, class, is_row_head: false, cell: Box::new(cell) });
+    pub(super) fn column(
+        mut self,
+        head: &'a str,
+        class: &'a str,
+        cell: impl Fn(&R) -> Markup + 'a,
+    ) -> DataTable<'a, R> {
+        self.columns.push(TableColumn { head, class, is_row_head: false, cell: Box::new(cell) });
         self
     }
 
@@ -61,7 +69,7 @@ impl<'a, R: ?Sized> Table<'a, R> {
     }
 }
 
-impl<R: ?Sized> Column<'_, R> {
+impl<R: ?Sized> TableColumn<'_, R> {
     fn number(&self) -> Option<&'static str> {
         (self.class == "number").then_some("number")
     }

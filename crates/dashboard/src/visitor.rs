@@ -1,4 +1,4 @@
-//! A person who looks at pages: known by a cookie, or sent to sign in.
+//! The user of a page: known by a session cookie, or sent to sign in.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use taximeter_service::{Action, Caller, Code, Problem, Role, Service, Settings, Trace};
 
-use super::cookies::{Cookie, cookie};
-use super::fields::not_ours;
+use super::cookies::{TicketCookie, cookie};
+use super::form_data::not_ours;
 use super::page::{ProblemPage, outside};
 use super::sessions::{SessionId, Sessions, Ticket, UsedBy};
 use crate::Dashboard;
 
-/// A person who is signed in.
+/// A user who is signed in.
 pub(crate) struct Visitor {
     pub(super) caller: Caller,
     dashboard: Dashboard,
     pub(super) ticket: Ticket,
     pub(super) theme: Theme,
-    /// What the form before left for this page to say.
+    /// The notice of the form that was sent before.
     pub(super) notice: Option<String>,
-    /// What every form must have in it.
+    /// The key that every form must contain.
     pub(super) form_key: String,
 }
 
@@ -51,10 +51,10 @@ impl Visitor {
     }
 }
 
-/// The colours somebody chose.
+/// The colour theme that the user chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Theme {
-    /// Those of the system.
+    /// That of the system.
     #[default]
     System,
     Light,
@@ -72,7 +72,7 @@ impl Theme {
         }
     }
 
-    /// Its name in the page; nothing for that of the system.
+    /// Its name in the page; `None` for that of the system.
     pub(super) fn name(self) -> Option<&'static str> {
         match self {
             Theme::System => None,
@@ -82,20 +82,20 @@ impl Theme {
     }
 }
 
-/// Why a request is not answered with a page.
+/// Why a request has no session.
 pub(crate) enum Rejected {
-    /// The person has to sign in, and is led back to this path.
+    /// The user has to sign in, and returns to this path.
     SignIn(String),
-    /// The request comes from another site, so that the browser keeps the cookie back: it is sent again from a page of ours.
+    /// The browser withheld the cookie because the link is on another site: the request is repeated from our own page.
     Reload(String),
-    /// The script of a page asked, which cannot sign in.
+    /// The request comes from a script, which cannot sign in.
     Script,
     /// The request failed.
     Failed(Problem),
 }
 
 impl Rejected {
-    /// The answer to a request without a session.
+    /// The reaction to a request without a session.
     fn without_session(parts: &Parts) -> Rejected {
         let back = || own_path(parts.uri.path_and_query().map(|path| path.as_str())).to_string();
         let is = |name: &str, value: &str| parts.headers.get(name).is_some_and(|found| found == value);
@@ -107,7 +107,7 @@ impl Rejected {
             &Method::GET | &Method::HEAD => Rejected::SignIn(back()),
             _ => Rejected::Failed(Problem::new(
                 Code::Unauthorized,
-                "you are not signed in any more, and nothing was done; sign in, and send the form again",
+                "you are no longer signed in, and nothing was done; sign in, and send the form again",
             )),
         }
     }
@@ -137,7 +137,7 @@ impl FromRequestParts<Dashboard> for Visitor {
     async fn from_request_parts(parts: &mut Parts, dashboard: &Dashboard) -> Result<Visitor, Rejected> {
         let by = used_by(parts);
         let Dashboard { service, sessions, .. } = dashboard;
-        let ticket = Cookie::Session.ticket(&parts.headers, &service.settings);
+        let ticket = TicketCookie::Session.ticket(&parts.headers, &service.settings);
         let found = ticket.and_then(|ticket| {
             let token = sessions.token(&ticket.id(), &service.tokens, by, Instant::now())?;
             Some((token, ticket))
@@ -149,7 +149,7 @@ impl FromRequestParts<Dashboard> for Visitor {
             caller: caller.admitted_while(move || open.is_open(&id, Instant::now())),
             dashboard: dashboard.clone(),
             theme: Theme::of(&parts.headers),
-            // A notice is for the person, and not for a page that looks again by itself.
+            // A notice is for the person, and not for a page that reloads by itself.
             notice: if by == UsedBy::Page { None } else { sessions.take_notice(&ticket.id()) },
             form_key: sessions.form_key(&ticket),
             ticket,
@@ -157,17 +157,17 @@ impl FromRequestParts<Dashboard> for Visitor {
     }
 }
 
-/// The header by which the script of a page says that it asks.
+/// The header that a page's script sends.
 pub(super) const SCRIPT: &str = "taximeter-script";
 
-/// Whether somebody asked, or the script of a page that is open: it looks again, listens to events, and says what would come of a form,
-/// with or without anybody there.
+/// Whether a person or the script of an open page sent a request. The script reloads, listens to events and previews forms, even when
+/// the user is away.
 fn used_by(parts: &Parts) -> UsedBy {
     let listens = parts.headers.get(header::ACCEPT).is_some_and(|kind| kind == "text/event-stream");
     if listens || parts.headers.contains_key(SCRIPT) { UsedBy::Page } else { UsedBy::Person }
 }
 
-/// A path of ours to go to, and not somebody else's site.
+/// A path to redirect to, if it is on this site.
 pub(super) fn own_path(to: Option<&str>) -> &str {
     const LONGEST: usize = 2000;
     let is_own = |path: &&str| {
@@ -181,21 +181,21 @@ pub(super) fn own_path(to: Option<&str>) -> &str {
     to.filter(is_own).unwrap_or("/")
 }
 
-/// Where a request comes from: the other end of the connection, or behind a proxy whom that names last.
+/// The client's address: the other end of the connection, or behind a proxy the last address that it names.
 pub(super) fn origin_address(headers: &HeaderMap, trace: Option<&Trace>, settings: &Settings) -> IpAddr {
     let forwarded = headers.get_all("x-forwarded-for").iter().next_back().filter(|_| settings.is_behind_proxy);
     let forwarded = forwarded.and_then(|value| {
         let last = value.to_str().ok()?.rsplit(',').next()?.trim();
-        // Some proxies name the port too.
+        // Some proxies add the port.
         last.parse().ok().or_else(|| Some(last.parse::<SocketAddr>().ok()?.ip()))
     });
     forwarded.or_else(|| trace?.peer()).unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
 }
 
-/// A form must come from one of our own pages, as far as the browser says: newer ones do so in one word, which no page can forge and
-/// no proxy changes, and all of them name the origin.
+/// Rejects a form that the browser says comes from another site. Newer browsers say so in `Sec-Fetch-Site`, which pages cannot forge
+/// and proxies do not change; all browsers send the origin.
 pub(super) fn require_own_page(headers: &HeaderMap) -> Result<(), Problem> {
-    // What cannot be read is no word that we know.
+    // An unreadable header is an unknown value.
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let is_own = match (text("sec-fetch-site"), text("origin")) {
         (Some(site), _) => matches!(site, "same-origin" | "none"),
@@ -208,8 +208,8 @@ pub(super) fn require_own_page(headers: &HeaderMap) -> Result<(), Problem> {
     match is_own {
         true => Ok(()),
         false => Err(not_ours(
-            "this form was sent from another site, and nothing was done; open the page here and send it again. Behind a proxy, let it \
-             pass on the Host",
+            "this form was sent from another site, and nothing was done; open the page here and send it again. A proxy must pass on the \
+             Host header",
         )),
     }
 }
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_led_to_our_own_pages_alone() {
+    fn redirects_go_to_our_own_pages_only() {
         let long = format!("/{}", "a".repeat(2000));
         for (to, expected) in [
             (None, "/"),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_from_another_site_is_none_of_ours() {
+    fn a_form_from_another_site_is_rejected() {
         const HOST: (&str, &str) = ("host", "meter.example:7070");
         for (lines, is_own) in [
             (vec![HOST], true),
@@ -266,7 +266,7 @@ mod tests {
             (vec![HOST, ("sec-fetch-site", "same-site")], false),
             (vec![HOST, ("sec-fetch-site", "cross-site")], false),
             (vec![HOST, ("sec-fetch-site", "cross-site"), ("origin", "http://meter.example:7070")], false),
-            // A proxy gave it another Host.
+            // A proxy changed the Host.
             (vec![HOST, ("sec-fetch-site", "same-origin"), ("origin", "https://public.example")], true),
         ] {
             assert_eq!(require_own_page(&headers(&lines)).is_ok(), is_own, "{lines:?}");
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_says_who_is_behind_it_and_nobody_else_does() {
+    fn only_a_configured_proxy_names_the_client() {
         let peer: IpAddr = "10.0.0.1".parse().unwrap();
         let trace = Trace::new(Some(peer), || ());
         let forwarded = headers(&[("x-forwarded-for", "192.0.2.1, 192.0.2.2")]);

@@ -1,5 +1,5 @@
-//! One request, from its arrival to its answer: a defect is an answer too, nothing is stored on the way, and the log and the metrics
-//! learn of it.
+//! One request, from its arrival to its answer: a panic is answered too, answers are not cached, and the log and the metrics record
+//! them.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -22,25 +22,25 @@ use taximeter_service::{Caller, Code, Problem, Service, Trace};
 use tower::Service as _;
 
 use crate::failure::Failure;
-use crate::listen::Newcomer;
+use crate::listen::UnauthenticatedConnection;
 use crate::metrics::Metrics;
 use crate::routes;
 
-/// What all requests to the API share. Cheap to clone.
+/// The state of the API. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct AppState {
     pub(crate) service: Arc<Service>,
     pub(crate) metrics: Arc<Metrics>,
 }
 
-/// What answers requests. Cheap to clone.
+/// The application, which answers requests. Cheap to clone.
 #[derive(Clone)]
 pub struct App {
     router: Router,
     state: AppState,
-    /// The machine at the other end of the connection, and the connection itself.
+    /// The peer of the connection, and the connection until it is authenticated.
     peer: Option<IpAddr>,
-    newcomer: Option<Arc<Newcomer>>,
+    connection: Option<Arc<UnauthenticatedConnection>>,
 }
 
 impl App {
@@ -48,69 +48,71 @@ impl App {
     pub fn new(service: &Arc<Service>) -> Result<App, Problem> {
         let state = AppState { service: Arc::clone(service), metrics: Arc::default() };
         let router = routes::router(state.clone(), Dashboard::new(service)?);
-        Ok(App { router, state, peer: None, newcomer: None })
+        Ok(App { router, state, peer: None, connection: None })
     }
 
-    /// The service that it is an edge of.
+    /// The service.
     pub(crate) fn service(&self) -> &Arc<Service> {
         &self.state.service
     }
 
-    /// The same, for a connection from a machine.
-    pub(crate) fn for_connection(&self, peer: IpAddr, newcomer: Newcomer) -> App {
-        App { peer: Some(peer), newcomer: Some(Arc::new(newcomer)), ..self.clone() }
+    /// The application for one connection.
+    pub(crate) fn for_connection(&self, peer: IpAddr, connection: UnauthenticatedConnection) -> App {
+        App { peer: Some(peer), connection: Some(Arc::new(connection)), ..self.clone() }
     }
 
     /// Answers a request.
     pub async fn answer(&self, request: Request) -> Response {
         let (start, method) = (Instant::now(), known_method(request.method()));
-        let (trace, route) = (self.trace(), Route::default());
+        let (trace, route) = (self.trace(), RouteTemplate::default());
         let response = self.route(request, &trace, &route).await;
         self.finish(response, start, method, &trace, &route)
     }
 
-    /// Answers a request that does not say which host it is for.
+    /// Rejects a request without exactly one host.
     fn refuse_host(&self, request: &hyper::Request<Incoming>) -> Response {
         let (start, method) = (Instant::now(), known_method(request.method()));
-        let failure = Failure::new(Code::BadRequest, "a request names its host once; send one Host header");
-        self.finish(failure.into_response(), start, method, &self.trace(), &Route::default())
+        let failure = Failure::new(Code::BadRequest, "a request must have one Host header; send it once");
+        self.finish(failure.into_response(), start, method, &self.trace(), &RouteTemplate::default())
     }
 
     /// A connection that shows a valid token is not closed to make room for others.
     fn trace(&self) -> Trace {
-        let newcomer = self.newcomer.clone();
-        Trace::new(self.peer, move || newcomer.iter().for_each(|newcomer| newcomer.prove()))
+        let connection = self.connection.clone();
+        Trace::new(self.peer, move || connection.iter().for_each(|connection| connection.authenticate()))
     }
 
-    async fn route(&self, mut request: Request, trace: &Trace, route: &Route) -> Response {
+    async fn route(&self, mut request: Request, trace: &Trace, route: &RouteTemplate) -> Response {
         request.extensions_mut().insert(trace.clone());
         request.extensions_mut().insert(route.clone());
         let mut router = self.router.clone();
         match AssertUnwindSafe(router.call(request)).catch_unwind().await {
             Ok(Ok(response)) => response,
-            // The message of a panic may have data values in it, so it is not passed on.
-            Err(_) => Failure::new(Code::Storage, "the server failed at this; tell its owner").into_response(),
+            // The message of a panic may contain data values, so it is not shown.
+            Err(_) => {
+                Failure::new(Code::Storage, "the server failed because of a defect; tell its owner").into_response()
+            }
         }
     }
 
-    /// Adds the headers that every answer has, and tells the log and the metrics of it.
+    /// Adds the common headers, and records the answer in the log and the metrics.
     fn finish(
         &self,
         mut response: Response,
         start: Instant,
         method: &'static str,
         trace: &Trace,
-        route: &Route,
+        route: &RouteTemplate,
     ) -> Response {
         let AppState { service, metrics } = &self.state;
         let (status, headers) = (response.status(), response.headers_mut());
-        // Answers are for the holder of the token, and not for a cache on the way.
+        // Answers are for the holder of the token, and not for caches.
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         if service.settings.is_encrypted {
             headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
         }
         if matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE) {
-            // The rest of the body is not waited for.
+            // The rest of the body is not read.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         let took = start.elapsed();
@@ -121,7 +123,8 @@ impl App {
                 route: route.template().map(str::to_string),
                 status: status.as_u16(),
                 code: response.extensions().get().copied(),
-                token: trace.token().cloned(),
+                principal: trace.token().map(|token| token.principal.clone()),
+                token: trace.token().map(|token| token.id.clone()),
                 took,
                 bytes: response.body().size_hint().exact(),
             }));
@@ -130,21 +133,21 @@ impl App {
     }
 }
 
-/// The template of a request's path, noted for the log: what is put into the request itself is gone when it is answered.
+/// The template of a request's path, for the log: the request itself is gone when it is answered.
 #[derive(Clone, Default)]
-struct Route(Arc<OnceLock<MatchedPath>>);
+struct RouteTemplate(Arc<OnceLock<MatchedPath>>);
 
-impl Route {
-    /// The template, if the path is one of ours.
+impl RouteTemplate {
+    /// The template, if the path is known.
     fn template(&self) -> Option<&str> {
         self.0.get().map(MatchedPath::as_str)
     }
 }
 
-/// Notes the template of the path.
+/// Stores the template of the path.
 pub(crate) async fn note_route(request: Request) -> Request {
     let extensions = request.extensions();
-    if let (Some(route), Some(path)) = (extensions.get::<Route>(), extensions.get::<MatchedPath>()) {
+    if let (Some(route), Some(path)) = (extensions.get::<RouteTemplate>(), extensions.get::<MatchedPath>()) {
         route.0.get_or_init(|| path.clone());
     }
     request
@@ -159,7 +162,7 @@ impl FromRequestParts<AppState> for Caller {
         let value = match (values.next(), values.next()) {
             (Some(value), None) => value,
             (None, _) => return Err(unauthorized("the token is missing; send it as `Authorization: Bearer TOKEN`")),
-            (Some(_), Some(_)) => return Err(unauthorized("there are two Authorization headers; send one")),
+            (Some(_), Some(_)) => return Err(unauthorized("the Authorization header is sent twice; send it once")),
         };
         let secret = value.to_str().ok().and_then(|text| {
             let (scheme, secret) = text.split_once(' ')?;
@@ -182,7 +185,7 @@ impl hyper::service::Service<hyper::Request<Incoming>> for App {
         let service = self.clone();
         Box::pin(async move {
             let hosts = request.headers().get_all(header::HOST).iter().count();
-            // Which host is meant is not for the server to guess (RFC 9112, section 3.2).
+            // A server must reject a request without exactly one host (RFC 9112, section 3.2).
             if hosts > 1 || (hosts == 0 && request.version() != Version::HTTP_10) {
                 return Ok(service.refuse_host(&request));
             }
@@ -191,7 +194,7 @@ impl hyper::service::Service<hyper::Request<Incoming>> for App {
     }
 }
 
-/// The method, if it is one that anybody uses: another is whatever somebody liked to send.
+/// The method for the log: an unknown one may be any text, so it is not logged.
 fn known_method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -229,7 +232,7 @@ mod tests {
         }
         let router = Router::new().route("/panics", get(panics)).route("/fine", get(async || "fine"));
         let state = AppState { service, metrics: Arc::default() };
-        let app = App { router, state, peer: None, newcomer: None };
+        let app = App { router, state, peer: None, connection: None };
         let ask = |path: &str| {
             let request = Request::get(path).body(Body::empty()).unwrap();
             runtime.block_on(async {

@@ -1,4 +1,4 @@
-//! What is taken out of a request, with problems that say what was wrong.
+//! Extractors for the parts of a request, with problem documents as errors.
 
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::HeaderMap;
@@ -12,9 +12,9 @@ use crate::app::AppState;
 use crate::failure::Failure;
 
 /// A JSON body.
-pub(crate) struct Body<T>(pub(crate) T);
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<AppState> for Body<T> {
+impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, Failure> {
@@ -32,18 +32,18 @@ impl<T: DeserializeOwned> FromRequest<AppState> for Body<T> {
             None => unreadable("", error.inner()),
         })?;
         reader.end().map_err(|error| unreadable("", &error))?;
-        Ok(Body(body))
+        Ok(JsonBody(body))
     }
 }
 
-/// What is wrong with a body, and where in it. Both may be as long as the body.
+/// An error in a body, with its location. Both are shortened: they may be as long as the body.
 fn unreadable(at: &str, why: &serde_json::Error) -> Failure {
     let short = |text: &str| text.chars().take(300).collect::<String>();
     let (at, why) = (short(at), short(&why.to_string()));
     Failure::new(Code::BadRequest, format!("the body{at}: {why}; /openapi.json describes it"))
 }
 
-/// The one part of the path that is not fixed.
+/// The variable part of a path.
 pub(crate) struct Segment(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Segment {
@@ -69,7 +69,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
     }
 }
 
-/// The parameters behind the question mark.
+/// The query parameters.
 pub(crate) struct Parameters<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
@@ -97,7 +97,7 @@ impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {
     }
 }
 
-/// A header that may stand once.
+/// A header that may be sent once.
 fn one_header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Failure> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -106,7 +106,7 @@ fn one_header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>,
             .map(Some)
             .map_err(|_| Failure::new(Code::BadRequest, format!("the header {name} is not UTF-8 text"))),
         (Some(_), Some(_)) => {
-            Err(Failure::new(Code::BadRequest, format!("the header {name} stands twice; send it once")))
+            Err(Failure::new(Code::BadRequest, format!("the header {name} is sent twice; send it once")))
         }
     }
 }

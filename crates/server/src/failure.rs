@@ -35,7 +35,7 @@ impl IntoResponse for Failure {
             }
             _ => {}
         }
-        // For the log, which has codes and no details.
+        // For the log, which records codes and no details.
         response.extensions_mut().insert(self.0.code);
         response
     }

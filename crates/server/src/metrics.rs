@@ -1,4 +1,4 @@
-//! What the server counts, for Prometheus.
+//! Metrics for Prometheus.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,25 +9,25 @@ use taximeter_ledger::{Account, CommitTimes, Standing};
 
 use crate::app::AppState;
 
-/// What is counted about requests.
+/// The counts of requests, by route.
 #[derive(Default)]
 pub(crate) struct Metrics {
-    routes: Mutex<BTreeMap<String, Route>>,
+    routes: Mutex<BTreeMap<String, RouteCounts>>,
 }
 
-/// The upper bounds of how long requests take, in seconds.
+/// The upper bounds of the histogram of durations, in seconds.
 const BOUNDS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5, 10.0];
 
-/// What is counted about the requests for one path.
+/// The counts of one route.
 #[derive(Default)]
-struct Route {
+struct RouteCounts {
     statuses: BTreeMap<u16, u64>,
-    /// Those that took longer than the bound before and at most this one.
+    /// By bucket, not cumulative.
     times: [u64; BOUNDS.len() + 1],
     seconds: f64,
 }
 
-impl Route {
+impl RouteCounts {
     fn add(&mut self, status: u16, took: Duration) {
         *self.statuses.entry(status).or_default() += 1;
         self.times[BOUNDS.partition_point(|bound| *bound < took.as_secs_f64())] += 1;
@@ -36,7 +36,7 @@ impl Route {
 }
 
 impl Metrics {
-    /// Counts a request. `route` is a template such as `/v1/accounts/{name}`, of which there are few.
+    /// Counts a request. `route` is a template such as `/v1/accounts/{name}`.
     pub(crate) fn request(&self, route: &str, status: u16, took: Duration) {
         let mut routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
         match routes.get_mut(route) {
@@ -45,7 +45,7 @@ impl Metrics {
         }
     }
 
-    fn write(&self, page: &mut Page) {
+    fn write(&self, page: &mut MetricsPage) {
         let routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
         page.metric("taximeter_http_requests_total", "counter", "Requests by path and status.");
         for (route, counted) in routes.iter() {
@@ -69,11 +69,11 @@ impl Metrics {
     }
 }
 
-/// Everything that is counted, in the text format of Prometheus.
+/// All metrics, in the text format of Prometheus.
 pub(crate) fn page(AppState { service, metrics }: &AppState) -> String {
-    let mut page = Page::default();
+    let mut page = MetricsPage::default();
     let ledger = service.ledger();
-    let single = |page: &mut Page, name: &str, kind: &str, help: &str, value: f64| {
+    let single = |page: &mut MetricsPage, name: &str, kind: &str, help: &str, value: f64| {
         page.metric(name, kind, help);
         page.line(name, "", value);
     };
@@ -105,8 +105,8 @@ pub(crate) fn page(AppState { service, metrics }: &AppState) -> String {
     page.0
 }
 
-/// What the root accounts spent and have left.
-fn write_accounts(page: &mut Page, roots: &[Account]) {
+/// The balances of the root accounts.
+fn write_accounts(page: &mut MetricsPage, roots: &[Account]) {
     type Read = fn(&Account) -> Option<f64>;
     let gauges: [(&str, &str, Read); 5] =
         [
@@ -132,14 +132,14 @@ fn write_accounts(page: &mut Page, roots: &[Account]) {
         page.metric(name, "gauge", help);
         for account in roots {
             if let Some(value) = read(account) {
-                // A name has nothing in it that would need an escape.
+                // Names need no escapes.
                 page.line(name, &format!("account=\"{}\"", account.name()), value);
             }
         }
     }
 }
 
-/// How much memory the process has, where the system says it.
+/// The resident memory of the process, if the system reports it.
 fn resident_bytes() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -149,9 +149,9 @@ fn resident_bytes() -> Option<f64> {
 
 /// A page in the text format of Prometheus.
 #[derive(Default)]
-struct Page(String);
+struct MetricsPage(String);
 
-impl Page {
+impl MetricsPage {
     fn metric(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a string cannot fail.
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
@@ -185,7 +185,7 @@ mod tests {
         for (status, milliseconds) in [(201, 1), (201, 2), (409, 30), (201, 20_000)] {
             metrics.request("/v1/charges", status, Duration::from_millis(milliseconds));
         }
-        let mut page = Page::default();
+        let mut page = MetricsPage::default();
         metrics.write(&mut page);
         for line in [
             "taximeter_http_requests_total{route=\"/v1/charges\",status=\"201\"} 3",

@@ -1,4 +1,4 @@
-//! The document that describes the API, made from the code.
+//! The OpenAPI document, generated from the code.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use taximeter_service::{Code, Problem};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-/// What the paths have in common.
+/// The parts that all paths share.
 #[derive(OpenApi)]
 #[openapi(
     components(schemas(Problem)),
@@ -16,11 +16,11 @@ use utoipa::{Modify, OpenApi};
     tags(
         (name = "accounts", description = "Accounts with their budgets, and their history"),
         (name = "charges", description = "Charges, quotes and receipts"),
-        (name = "datasets", description = "Data that may be asked about, and the owner's log"),
-        (name = "questions", description = "Questions, paid for before the data are touched"),
+        (name = "datasets", description = "Datasets, and the owner's log"),
+        (name = "questions", description = "Questions, charged before the data are touched"),
         (name = "ledger", description = "The ledger as a whole: verify and export"),
-        (name = "tokens", description = "Who may do what"),
-        (name = "server", description = "Whether the server lives, and this document"),
+        (name = "tokens", description = "Tokens and roles"),
+        (name = "server", description = "Health checks, and this document"),
     )
 )]
 pub(crate) struct Api;
@@ -37,12 +37,12 @@ impl Modify for Common {
 }
 
 fn description() -> String {
-    let mut text = "One privacy budget, many analysts. Exact amounts are text. The names of accounts and datasets stand in one part \
-                    of a path, with their slashes as %2F. Whatever goes wrong is a problem document (RFC 9457) with one of these codes, \
-                    which do not change:\n\n| code | status | meaning |\n|---|---|---|\n"
+    let mut text = "One privacy budget, many analysts. Exact amounts are strings. The name of an account or a dataset is one segment of \
+                    a path, with its slashes as %2F. Every error is a problem document (RFC 9457) with one of these stable \
+                    codes:\n\n| code | status | meaning |\n|---|---|---|\n"
         .to_string();
     for code in Code::ALL {
-        // Writing to text does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "| `{}` | {} | {} |", code.name(), code.status(), code.title());
     }
     text

@@ -10,7 +10,7 @@ use crate::{
 
 /// Opens an account.
 pub fn open(ledger: &Ledger, new: &NewAccount) -> Result<Opened, Problem> {
-    // A missing account above is an error of the account, which names it.
+    // If the account above is missing, opening the account reports it.
     let above = new.account.parent().and_then(|parent| ledger.account(&parent).ok());
     let receipt = ledger.open_account(new.spec(above.as_ref())?)?;
     Ok(Opened::new(&receipt, &ledger.account(&new.account)?, warning::about_budget(ledger, &new.account)))
@@ -23,7 +23,7 @@ pub fn close(ledger: &Ledger, name: &AccountName, by: Option<Who>, note: Option<
 }
 
 impl Caller {
-    /// The accounts that may be seen.
+    /// The accounts that the caller may see.
     pub async fn accounts(&self) -> Result<AccountList, Problem> {
         self.require(Action::SeeAccounts)?;
         self.refresh().await?;
@@ -60,7 +60,7 @@ impl Caller {
         self.blocking(move |caller| close(caller.ledger(), &name, Some(by), request.note)).await
     }
 
-    /// A part of what happened to an account, newest first: at most `limit` records, from `from` on if it is given.
+    /// A page of an account's history, newest first: at most `limit` records, starting at `from`.
     pub async fn history(
         &self,
         name: &AccountName,
@@ -80,7 +80,7 @@ impl Caller {
     }
 }
 
-/// How many lines or records are wanted, if one answer may have that many.
+/// The number of records in an answer: the default, or a number within the limit.
 pub(crate) fn limit_within(limit: Option<u32>) -> Result<u32, Problem> {
     const DEFAULT: u32 = 20;
     const MOST: u32 = 1000;

@@ -1,4 +1,4 @@
-//! The caller's own stored answers, as far as they were released.
+//! The caller's own stored answers that were released.
 
 use jiff::Timestamp;
 use taximeter_gate::StoredAnswer;
@@ -10,34 +10,34 @@ use crate::{AnswerDocument, Code, Problem};
 
 /// A question of the caller's own that was charged.
 pub struct OwnAnswer {
-    /// The key that it was asked with.
+    /// Its idempotency key.
     pub key: String,
     /// The dataset.
     pub dataset: String,
-    /// When it was charged, by the journal. When it was answered is not told: how long that took may depend on the data.
+    /// When it was charged, by the journal. The time of the answer is secret: how long it took may depend on the data.
     pub time: Option<String>,
     /// The number of the charge in the journal.
     pub sequence: Option<u64>,
     /// What was charged.
     pub charge: Option<Charge>,
-    /// The answer as far as it may be seen; nothing if there is none.
+    /// The answer without what the caller may not see; `None` if there is none.
     pub document: Option<String>,
 }
 
-/// How many answers are listed at once.
-const PART: u32 = 20;
+/// The most answers on one page.
+const PAGE: u32 = 20;
 
 impl Caller {
-    /// A part of the caller's own answers, newest first, and the key that the next part starts behind.
+    /// A page of the caller's own answers, newest first, and the key after which the next page starts.
     pub async fn answers(&self, before: Option<&str>) -> Result<(Vec<OwnAnswer>, Option<String>), Problem> {
         self.require(Action::Ask)?;
         self.refresh().await?;
         let (before, now) = (before.map(str::to_string), Moment::now(&self.service));
         let read = move |caller: &Caller| {
             let principal = &caller.token().principal;
-            let mut answers = caller.gate().catalog().answers_of(principal, before.as_deref(), PART + 1)?;
-            let is_more = answers.len() > PART as usize;
-            answers.truncate(PART as usize);
+            let mut answers = caller.gate().catalog().answers_of(principal, before.as_deref(), PAGE + 1)?;
+            let is_more = answers.len() > PAGE as usize;
+            answers.truncate(PAGE as usize);
             let next = answers.last().map(|last| last.key.clone()).filter(|_| is_more);
             let released = answers.into_iter().filter(|answer| caller.is_shown(answer, now));
             Ok((released.map(|answer| caller.own_answer(answer)).collect::<Result<_, Problem>>()?, next))
@@ -45,8 +45,8 @@ impl Caller {
         self.blocking(read).await
     }
 
-    /// The caller's own answer under a key. The words are the same whether the key is another's, the answer is still being made, or
-    /// the key was never used.
+    /// The caller's own answer under a key. The error is the same whether the key belongs to someone else, the question is still
+    /// running, or the key was never used.
     pub async fn own_answer_of(&self, key: &str) -> Result<OwnAnswer, Problem> {
         self.require(Action::Ask)?;
         let key = Key::parse("key", key).map_err(|_| not_found())?;
@@ -92,12 +92,12 @@ fn not_found() -> Problem {
     )
 }
 
-/// Now, and the newest tick: what was stored since is not released yet. Looking again and again tells no more about how long a
-/// question took than waiting for its answer does.
+/// Now, and the newest tick: answers stored since then are not released yet. So polling tells no more about how long a question took
+/// than waiting for its answer does.
 #[derive(Clone, Copy)]
 struct Moment {
     now: Timestamp,
-    /// Nothing if answers are released at once.
+    /// `None` if answers are released at once.
     tick: Option<Timestamp>,
 }
 
@@ -108,7 +108,7 @@ impl Moment {
         Moment { now, tick }
     }
 
-    /// An answer that seems to be stored later than now was stored before the clock was set back.
+    /// An answer stored later than now dates from before the clock was set back.
     fn is_released(self, stored: Timestamp) -> bool {
         self.tick.is_none_or(|tick| stored <= tick || stored > self.now)
     }
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_stored_since_the_newest_tick_is_not_released() {
+    fn answers_stored_since_the_newest_tick_are_not_released() {
         let at = |second: i64| Timestamp::from_second(1_800_000_000 + second).unwrap();
         for (tick, stored, is_released) in [
             (None, 0, true),

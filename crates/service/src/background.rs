@@ -1,4 +1,4 @@
-//! What a server does by itself, again and again.
+//! Background tasks of a server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use crate::log::Event;
 use crate::service::Service;
 use crate::{Code, Problem, VerifyState};
 
-/// How long the first verification waits, so that it does not take from a start what a start needs.
+/// The delay of the first verification, so that it does not slow down the start.
 const FIRST_VERIFICATION: Duration = Duration::from_secs(600);
 
-/// How often questions are looked for that a process left without an answer.
+/// How often questions that a process left without an answer are settled.
 const SETTLE: Duration = Duration::from_secs(60);
 
-/// Verifies the whole journal, at most so often. What is found raises the alarm, as with any verification.
+/// Verifies the whole journal at the given interval. A fault raises the alarm, as with any verification.
 pub async fn verify_journal(service: Arc<Service>, every: Duration) {
     let mut clock = interval_at(Instant::now() + every.min(FIRST_VERIFICATION), every);
     clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -27,7 +27,7 @@ pub async fn verify_journal(service: Arc<Service>, every: Duration) {
     }
 }
 
-/// Looks for questions that a process left without an answer, and tells the owner's log. When that fails, the server's log says so once
+/// Settles questions that a process left without an answer: the owner's log records them. If that fails, the server's log says so once,
 /// until it works again.
 pub async fn settle_questions(service: Arc<Service>) {
     let mut clock = interval(SETTLE);

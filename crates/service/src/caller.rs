@@ -1,4 +1,4 @@
-//! Who asks, and what they may do: the one place that decides it.
+//! Callers and what they may do: the one place that decides it.
 
 use std::sync::Arc;
 
@@ -10,26 +10,26 @@ use crate::service::Service;
 use crate::trace::Trace;
 use crate::{Code, Problem, Role, Sight, TokenDocument};
 
-/// Something that a request does.
+/// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Look at accounts, their history, receipts and quotes, as far as they are one's own.
+    /// View one's own accounts, their history, receipts and quotes.
     SeeAccounts,
     /// Open or close an account.
     ChangeAccounts,
-    /// Charge accounts that are one's own.
+    /// Charge one's own accounts.
     Charge,
-    /// Look at datasets that are one's own, and what a question would cost.
+    /// View one's own datasets, and what a question would cost.
     SeeDatasets,
-    /// Register data, upload them, choose rows anew, add analysts.
+    /// Register, upload and refresh data, and add analysts.
     ChangeDatasets,
-    /// Ask a question about a dataset that is one's own.
+    /// Ask a question about one's own dataset.
     Ask,
-    /// Look at the ledger as a whole: verify, export, metrics, whether data are where they were.
+    /// View the ledger as a whole: verify, export, metrics, and checks of the data.
     Audit,
     /// Read why charged questions have no answer, which may depend on the data.
     ReadLog,
-    /// Make, list and revoke tokens.
+    /// Create, list and revoke tokens.
     ChangeTokens,
 }
 
@@ -60,22 +60,22 @@ impl Action {
     }
 }
 
-/// A principal that makes a request, known by a token. What can be done with the service are methods of it: they check the role and the
-/// accounts, keep the limits, and return documents made for what the token may see. A problem that they return names nothing that is
-/// for owners alone, unless the caller is an owner.
+/// A principal that makes a request, authenticated by a token. Its methods are the operations of the service: they check the role and
+/// the accounts, apply the limits, and return documents without what the token may not see. Problems have internal details for owners
+/// only.
 #[derive(Clone)]
 pub struct Caller {
     pub(crate) service: Arc<Service>,
     token: Arc<TokenDocument>,
     sight: Sight,
-    /// Whether what the caller was admitted with, besides the token, has not ended.
+    /// Whether the session, or another condition besides the token, still holds.
     is_admitted: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
-    /// One of the requests that the token may have under way; a stream keeps it to its end.
+    /// A slot of the token's concurrent requests; a stream holds it to its end.
     _slot: Arc<Slot<String>>,
 }
 
 impl Caller {
-    /// The holder of a valid token, if it may make one more request.
+    /// Admits the holder of a valid token, within its rate limit and its limit of concurrent requests.
     pub fn admit(service: &Arc<Service>, token: Arc<TokenDocument>, trace: Option<&Trace>) -> Result<Caller, Problem> {
         if let Some(trace) = trace {
             trace.identify(&token);
@@ -84,8 +84,7 @@ impl Caller {
         let slot = service.requests.take(&token.id).ok_or_else(|| {
             Problem::new(
                 Code::TooManyRequests,
-                "this token has the most requests under way that it may have; wait for their answers, or ask for a token for each \
-                 program",
+                "this token has too many requests under way; wait for their answers, or ask for one token per program",
             )
         })?;
         let sight = match token.role {
@@ -100,7 +99,7 @@ impl Caller {
         Caller { is_admitted: Some(Arc::new(condition)), ..self }
     }
 
-    /// Whether the token, and what else the caller was admitted with, has not ended since.
+    /// Whether the token is still valid, and the condition of admission still holds.
     pub fn is_valid(&self) -> bool {
         self.service.tokens.is_valid(&self.token.id) && self.is_admitted.as_ref().is_none_or(|holds| holds())
     }
@@ -123,26 +122,26 @@ impl Caller {
         self.service.ledger()
     }
 
-    /// Reads what other servers wrote to the same ledger, so that no reading is below the truth.
+    /// Reads what other servers wrote to the same ledger, so that no reading is too low.
     pub async fn refresh(&self) -> Result<(), Problem> {
         self.ledger().refresh_async().await.map_err(|error| self.redact(error.into()))
     }
 
-    /// Waits for the principal's turn to do an amount of work.
+    /// Waits in the queue for a permit to do an amount of work.
     pub(crate) async fn turn(&self, work: u64) -> Permit {
         self.service.work.take(&self.token.principal, work).await
     }
 
-    /// One of the quotes that the principal may have under way.
+    /// A slot of the principal's concurrent quotes.
     pub(crate) fn quote_slot(&self) -> Result<Slot<String>, Problem> {
         self.service.quotes.take(&self.token.principal).ok_or_else(|| {
             let principal = &self.token.principal;
-            let detail = format!("{principal} has the most quotes under way that one may have; wait for their answers");
+            let detail = format!("{principal} has too many quotes under way; wait for their answers");
             Problem::new(Code::TooManyRequests, detail)
         })
     }
 
-    /// Does blocking work on a thread for it.
+    /// Runs blocking work on a thread for it.
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Caller) -> Result<T, Problem> + Send + 'static,
@@ -154,17 +153,17 @@ impl Caller {
         }
     }
 
-    /// Details of a failure inside are for owners; others learn that it failed, and what to do.
+    /// Removes internal details, unless the caller is an owner.
     pub(crate) fn redact(&self, problem: Problem) -> Problem {
         if self.is_owner() { problem } else { problem.redacted() }
     }
 
-    /// Whether the role allows it.
+    /// Whether the role allows an action.
     pub fn may(&self, action: Action) -> bool {
         action.is_allowed(self.token.role)
     }
 
-    /// The role must allow it.
+    /// Rejects an action that the role does not allow.
     pub fn require(&self, action: Action) -> Result<(), Problem> {
         match self.may(action) {
             true => Ok(()),
@@ -185,7 +184,7 @@ impl Caller {
         self.token.role == Role::Owner
     }
 
-    /// The account must be one that may be seen. The words are the same whether or not the account exists.
+    /// Rejects an account that the caller may not see. The error is the same whether or not the account exists.
     pub(crate) fn require_sight(&self, name: &AccountName) -> Result<(), Problem> {
         match self.sight.sees(name) {
             true => Ok(()),
@@ -193,7 +192,7 @@ impl Caller {
         }
     }
 
-    /// The accounts must be one's own: to charge them, or to read their history.
+    /// Rejects accounts that are not the caller's own: only those may be charged, and have a history.
     pub(crate) fn require_own(&self, names: &[AccountName]) -> Result<(), Problem> {
         match names.iter().find(|name| !self.sight.owns(name)) {
             None => Ok(()),
@@ -201,7 +200,7 @@ impl Caller {
         }
     }
 
-    /// The dataset must be one that may be asked about.
+    /// Rejects a dataset that the caller may not ask about.
     pub(crate) fn require_dataset(&self, name: &AccountName) -> Result<(), Problem> {
         match self.sees_dataset(name) {
             true => Ok(()),
@@ -220,12 +219,12 @@ impl Caller {
         Problem::new(Code::Forbidden, detail)
     }
 
-    /// The ledger's key for a key of the caller's own.
+    /// The ledger's key for one of the caller's keys.
     pub(crate) fn key(&self, key: &Key) -> Result<Key, Error> {
         Key::belonging_to(&self.token.principal, key.as_str())
     }
 
-    /// The name that the journal records. A request may repeat it, but not give another.
+    /// The name that the journal records: the principal's. A request may repeat it, but not give another.
     pub(crate) fn signature(&self, given: Option<&Who>) -> Result<Who, Problem> {
         let principal = &self.token.principal;
         match given.filter(|given| given.as_str() != principal) {
@@ -240,14 +239,14 @@ impl Caller {
     }
 }
 
-/// Does work to its end, even if the caller hangs up meanwhile: what was begun takes its time anyway.
+/// Completes work even if the caller hangs up, so that its permit is held until the work has ended.
 pub(crate) async fn to_the_end<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Result<T, Problem> {
     tokio::spawn(work).await.unwrap_or_else(|_| Err(defect()))
 }
 
-/// What a defect says is for the log of the process, not for the caller.
+/// A panic. Its message goes to the log of the process only.
 fn defect() -> Problem {
-    Problem::new(Code::Storage, "the server failed at this; tell its owner")
+    Problem::new(Code::Storage, "the server failed because of a defect; tell its owner")
 }

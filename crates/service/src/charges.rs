@@ -1,4 +1,4 @@
-//! Charges, quotes of them, and their receipts.
+//! Charges, quotes and receipts.
 
 use taximeter_ledger::{Charge, Error, ErrorKind, Key, Outcome, Receipt, Refusal};
 
@@ -26,7 +26,7 @@ impl Caller {
         let (outcome, receipt) = match &outcome {
             Outcome::Charged(fresh) => (Committed::Now, fresh.receipt()),
             Outcome::Replayed(receipt) => (Committed::Before, receipt),
-            // What fits takes a while to work out.
+            // Computing the largest cost that fits is slow.
             Outcome::Refused(refusal) => {
                 let refusal = refusal.clone();
                 return Err(self.blocking(move |caller| Ok(refused(&refusal, caller.sight()))).await?);
@@ -45,7 +45,7 @@ impl Caller {
         let turn = self.turn(work(&request)).await;
         self.refresh().await?;
         let quote = move |caller: &Caller| {
-            // Held to the end of the work: a quote whose asker has gone away still counts.
+            // Held to the end of the work: a quote counts even if its caller hangs up.
             let _held = (slot, turn);
             let quote = caller.ledger().quote(&charge).map_err(|error| hide_unseen(error, caller.sight()))?;
             Ok(QuoteDocument::new(quote, caller.sight()))
@@ -53,12 +53,12 @@ impl Caller {
         self.blocking(quote).await
     }
 
-    /// A record of the journal by its number, as far as it may be seen.
+    /// A record of the journal by its number, without what the caller may not see.
     pub async fn receipt(&self, sequence: u64) -> Result<ReceiptDocument, Problem> {
         self.require(Action::SeeAccounts)?;
         self.refresh().await?;
         let receipt = self.blocking(move |caller| Ok(caller.ledger().receipt(sequence)?)).await?;
-        // That a record of others exists is not told either.
+        // The same error whether or not the record exists.
         let is_own = |receipt: &Receipt| receipt.after().iter().any(|after| self.sight().owns(&after.account));
         let is_seen = |receipt: &Receipt| *self.sight() == Sight::All || is_own(receipt);
         let receipt = receipt.filter(is_seen).ok_or_else(|| {
@@ -68,7 +68,7 @@ impl Caller {
         Ok(ReceiptDocument::new(&receipt, self.sight()))
     }
 
-    /// The record of a charge of the caller's own, by its key.
+    /// The record of one of the caller's own charges, by its key.
     pub async fn receipt_of(&self, key: &Key) -> Result<ReceiptDocument, Problem> {
         self.require(Action::SeeAccounts)?;
         let key = self.key(key)?;
@@ -82,7 +82,7 @@ impl Caller {
     }
 }
 
-/// How much work a charge or a quote is: every cost is priced for every account.
+/// The work of a charge or a quote: every cost is priced for every account.
 fn work(request: &ChargeRequest) -> u64 {
     (request.accounts.len() * request.costs.len()) as u64
 }
@@ -98,7 +98,7 @@ pub(crate) fn refused(refusal: &Refusal, sight: &Sight) -> Problem {
     Problem { refusal: Some(refusal), ..Problem::new(Code::Refused, detail) }
 }
 
-/// An error of a charge, with the key as the caller knows it where asking again with it tells more.
+/// An error of a charge. It has the caller's own key if a retry with that key tells the outcome.
 pub(crate) fn with_key(error: Error, sight: &Sight, key: &Key) -> Problem {
     let problem = match error.kind() {
         ErrorKind::KeyTaken { record, .. } => {
@@ -110,7 +110,7 @@ pub(crate) fn with_key(error: Error, sight: &Sight, key: &Key) -> Problem {
     Problem { key: tells.then(|| key.to_string()), ..problem }
 }
 
-/// An error about an account that may not be seen names neither the account nor its rule.
+/// An error about an account that the caller may not see names neither the account nor its rule.
 pub(crate) fn hide_unseen(error: Error, sight: &Sight) -> Problem {
     match error.kind() {
         ErrorKind::UnsupportedCost { account, .. } if !sight.sees(account) => Problem::bad_request(
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_charge_whose_caller_hangs_up_counts_as_hers_until_its_work_has_ended() {
+    async fn a_charge_counts_until_its_work_has_ended_even_if_its_caller_hangs_up() {
         let (_folder, service, [mallory, _]) = callers();
         let ledger = service.ledger().clone();
         let before = ledger.position().sequence;
@@ -197,20 +197,20 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_flood_of_quotes_keeps_nobody_else_from_charging() {
+    async fn a_flood_of_quotes_does_not_block_the_charges_of_others() {
         let (_folder, service, [mallory, bob]) = callers();
-        // The most work that one may have under way is, and the most quotes that one may have wait for it.
+        // Mallory has the most work under way, and the most quotes waiting for it.
         let busy = service.work.take("mallory", u64::MAX).await;
         let quote = || {
             let mallory = mallory.clone();
             tokio::spawn(async move { mallory.quote(request()).await.map(|_| ()) })
         };
         let quotes: Vec<_> = (0..Settings::default().quotes_at_once).map(|_| quote()).collect();
-        until("they wait for her own work", || service.work.waiting() == quotes.len()).await;
+        until("the quotes wait for her own work", || service.work.waiting() == quotes.len()).await;
         assert_eq!(quote().await.unwrap().unwrap_err().code, Code::TooManyRequests);
         assert_eq!(bob.charge(key(), request()).await.unwrap().outcome, Committed::Now);
         assert!(bob.quote(request()).await.is_ok());
-        assert!(quotes.iter().all(|quote| !quote.is_finished()), "they wait for their own work alone");
+        assert!(quotes.iter().all(|quote| !quote.is_finished()), "the quotes wait for her own work alone");
         drop(busy);
         for quote in quotes {
             assert!(quote.await.unwrap().is_ok());

@@ -1,7 +1,6 @@
-//! The databases that a server connects to because an owner asks for it over the network.
+//! The list of databases that an owner may register data from over the network.
 //!
-//! Without a list, the holder of an owner's token could have the server try every address and port of its network, and learn from the
-//! errors what is there.
+//! Without a list, the holder of an owner's token could make the server probe every address and port of its network.
 
 use taximeter_gate::{Error, ErrorKind};
 use taximeter_ledger::Location;
@@ -12,14 +11,14 @@ use crate::log::Event;
 use crate::service::Service;
 use crate::{Code, Problem};
 
-/// A URL must be about servers of the list, or that of the ledger.
+/// A URL must name servers of the list, or the ledger's own.
 pub(crate) fn require_listed(service: &Service, url: &str) -> Result<(), Problem> {
     let listed = &service.settings.postgres_hosts;
     let own = match service.ledger().location() {
         Location::Postgres(url) => servers(url)?,
         Location::File(_) => Vec::new(),
     };
-    let is_listed = |server: &Server| {
+    let is_listed = |server: &DatabaseServer| {
         own.contains(server) || listed.iter().any(|entry| *entry == server.host || *entry == server.with_port())
     };
     match servers(url)?.iter().find(|server| !is_listed(server)) {
@@ -37,34 +36,34 @@ pub(crate) fn require_listed(service: &Service, url: &str) -> Result<(), Problem
     }
 }
 
-/// What went wrong with a database: which of it is for the log of the server alone.
+/// An error of a database. Its details go to the server's log alone.
 pub(crate) fn unreached(service: &Service, error: Error) -> Problem {
     match error.kind() {
         ErrorKind::Storage(why) => {
             service.log.write(Event::DatabaseFailed { why: why.clone() });
-            let detail = "the database cannot be used from here: check its URL, that it runs, and that it lets this server in; the \
-                          server's log says what went wrong";
+            let detail = "the database cannot be used from here: check its URL, that it runs, and that it accepts this server; the \
+                          server's log has the reason";
             Problem { parameter: Some("url".to_string()), ..Problem::bad_request(detail) }
         }
         _ => error.into(),
     }
 }
 
-/// A server, as a URL names it.
+/// A PostgreSQL server, as a URL names it.
 #[derive(PartialEq, Eq)]
-struct Server {
+struct DatabaseServer {
     host: String,
     port: u16,
 }
 
-impl Server {
+impl DatabaseServer {
     fn with_port(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 }
 
-/// The servers that a URL leads to. An address beside a name is where the connection goes.
-fn servers(url: &str) -> Result<Vec<Server>, Problem> {
+/// The servers that a URL names, with the addresses that it gives for them.
+fn servers(url: &str) -> Result<Vec<DatabaseServer>, Problem> {
     const PORT: u16 = 5432;
     let address = PostgresAddress::parse(url).map_err(taximeter_ledger::Error::from)?;
     let config = address.config();
@@ -76,5 +75,5 @@ fn servers(url: &str) -> Result<Vec<Server>, Problem> {
     let ports = config.get_ports();
     let port = |at: usize| ports.get(at).or(ports.first()).copied().unwrap_or(PORT);
     let named = names.enumerate().chain(addresses.enumerate());
-    Ok(named.map(|(at, host)| Server { host, port: port(at) }).collect())
+    Ok(named.map(|(at, host)| DatabaseServer { host, port: port(at) }).collect())
 }

@@ -12,12 +12,12 @@ use crate::{
     NewData, NewDataset, Problem, RegisteredDocument, Sight,
 };
 
-/// A dataset with what its accounts have left, for an owner or an auditor who sees all of them.
+/// A dataset with the balances of its accounts, for an owner or an auditor, who sees all of them.
 pub fn describe(catalog: &Catalog, dataset: &Dataset, accounts: &[Account]) -> Result<DatasetDocument, Problem> {
     Ok(DatasetDocument::new(dataset, &catalog.datasets()?, accounts, &Sight::All, true))
 }
 
-/// Registers data, and tells progress as records done and of all.
+/// Registers data, and reports progress as records done and in all.
 pub fn register(
     gate: &Gate,
     registration: &Registration,
@@ -42,7 +42,7 @@ pub fn add_analyst(
 }
 
 impl Caller {
-    /// The datasets that may be seen.
+    /// The datasets that the caller may see.
     pub async fn datasets(&self) -> Result<DatasetList, Problem> {
         self.require(Action::SeeDatasets)?;
         self.refresh().await?;
@@ -56,7 +56,7 @@ impl Caller {
         self.blocking(list).await
     }
 
-    /// A dataset, as far as it may be seen.
+    /// A dataset, without what the caller may not see.
     pub async fn dataset(&self, name: AccountName) -> Result<DatasetDocument, Problem> {
         self.require(Action::SeeDatasets)?;
         self.require_dataset(&name)?;
@@ -69,7 +69,7 @@ impl Caller {
         Ok(DatasetDocument::new(dataset, &datasets, &accounts, self.sight(), self.is_owner()))
     }
 
-    /// A dataset, if its data are where they were and are what was declared.
+    /// Checks that a dataset's data are unchanged and match its declaration.
     pub async fn check_dataset(&self, name: AccountName) -> Result<CheckedDataset, Problem> {
         self.require(Action::Audit)?;
         self.refresh().await?;
@@ -81,7 +81,7 @@ impl Caller {
         Ok(CheckedDataset(self.blocking(checked).await?))
     }
 
-    /// Chooses the rows of every unit anew among those that are in the PostgreSQL table now.
+    /// Selects the rows of every unit again from the current PostgreSQL table.
     pub async fn refresh_dataset(&self, name: AccountName) -> Result<DatasetDocument, Problem> {
         self.require(Action::ChangeDatasets)?;
         self.refresh().await?;
@@ -138,9 +138,9 @@ impl Caller {
             timeout: timeout.unwrap_or(before.as_ref().map_or(Registration::TIMEOUT, |before| before.timeout)),
             min_epsilon: new.min_epsilon.or(before.and_then(|before| before.min_epsilon)),
         };
-        // The path of an upload is not told: its owner knows it by its id.
+        // The path of an upload is internal: its owner knows it by its id.
         let document = register(self.gate(), &registration, &mut |_, _| {}).map_err(|error| match &upload {
-            Some(upload) => error.with_file_name(upload.shown()).into(),
+            Some(upload) => error.with_file_name(upload.display_name()).into(),
             None => databases::unreached(&self.service, error),
         })?;
         if let Some(upload) = upload {

@@ -1,8 +1,7 @@
-//! Events: what changed, told to all streams once a second.
+//! Events: changes, sent to all streams once a second.
 //!
-//! One task looks at the books every second and tells all streams the same: which accounts changed, as they are now, and which
-//! charges were refused. A stream starts with everything that it may see, and does so again if it fell behind, so that no
-//! reader has to count what it missed.
+//! One task reads the books every second and sends every stream the accounts that changed, as they are now, and the charges that were
+//! refused. A stream starts with all accounts that it may see, and starts over if it falls behind, so that no client misses a change.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,13 +20,13 @@ use crate::caller::{Action, Caller};
 use crate::service::Service;
 use crate::{AccountEvent, Code, EventDocument, Problem, Sight};
 
-/// How often streams are told.
+/// How often changes are sent.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// How many seconds a stream says nothing before it shows that it is alive.
+/// After how many silent seconds a stream sends a keep-alive.
 const SILENCE: u32 = 15;
 
-/// What is told to all streams.
+/// The event streams.
 pub struct Events {
     sender: Sender<Arc<Tick>>,
     seen: Mutex<Seen>,
@@ -35,33 +34,33 @@ pub struct Events {
     most: usize,
 }
 
-/// How far the books have been looked at.
+/// How far the books have been read.
 struct Seen {
     sequence: u64,
     refusals: u64,
 }
 
-/// What changed in a second.
+/// The changes of one second.
 struct Tick {
     document: EventDocument,
-    /// The message for whoever sees everything; nothing if nothing changed.
+    /// The message for callers who see everything; `None` if nothing changed.
     all: Option<Bytes>,
 }
 
 impl Events {
-    /// Nothing has happened yet. At most so many streams may listen.
+    /// Starts without events. At most `streams` streams may be open.
     pub(crate) fn new(ledger: &Ledger, streams: usize) -> Events {
         let seen = Seen { sequence: ledger.position().sequence, refusals: ledger.refusals().0 };
         let (sender, _) = broadcast::channel(4);
         Events { sender, seen: Mutex::new(seen), permits: Arc::new(Semaphore::new(streams)), most: streams }
     }
 
-    /// How many streams listen.
+    /// How many streams are open.
     pub fn streams(&self) -> usize {
         self.most - self.permits.available_permits()
     }
 
-    /// Tells the streams every second what changed. Never ends.
+    /// Sends the changes every second. Never ends.
     pub async fn run(service: Arc<Service>) {
         let mut clock = tokio::time::interval(EVERY);
         clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -70,10 +69,10 @@ impl Events {
             if service.events.sender.receiver_count() == 0 {
                 continue;
             }
-            // Whoever else writes to the ledger is not heard of otherwise. If it cannot be reached, charges say so.
+            // Finds what other servers wrote. If the store cannot be reached, charges report it.
             let _ = service.ledger().refresh_async().await;
             let tick = service.events.look(service.ledger());
-            // Nobody may listen any more.
+            // Fails if the last stream has just closed.
             let _ = service.events.sender.send(Arc::new(tick));
         }
     }
@@ -96,34 +95,35 @@ impl Events {
 }
 
 impl Caller {
-    /// Charges and refusals as they are committed, as server-sent events: at most one message a second, until the server ends or the
-    /// token does. The first message has every account that may be seen.
+    /// Charges and refusals as they are committed, as server-sent events: at most one message a second, until the server shuts down or
+    /// the token ends. The first message has every account that the caller may see.
     pub fn watch(&self) -> Result<impl Stream<Item = Result<Bytes, Infallible>> + Send + use<>, Problem> {
         self.require(Action::SeeAccounts)?;
         let events = &self.service.events;
         let permit = Arc::clone(&events.permits).try_acquire_owned().map_err(|_| {
-            Problem::new(Code::Busy, "the most event streams that this server takes are open; try again later")
+            let detail = format!("{} event streams are open, which is the limit; try again later", events.most);
+            Problem::new(Code::Busy, detail)
         })?;
         let (ticks, caller) = (events.sender.subscribe(), self.clone());
-        let listener = Listener { caller, ticks, knows_nothing: true, silent: SILENCE, _permit: permit };
-        Ok(unfold(listener, |mut listener| async move { listener.next().await.map(|bytes| (Ok(bytes), listener)) }))
+        let stream = EventStream { caller, ticks, starts_over: true, silent: SILENCE, _permit: permit };
+        Ok(unfold(stream, |mut stream| async move { stream.next().await.map(|bytes| (Ok(bytes), stream)) }))
     }
 }
 
 /// One stream.
-struct Listener {
+struct EventStream {
     caller: Caller,
     ticks: Receiver<Arc<Tick>>,
-    /// Whether everything must be told, since it is new or fell behind.
-    knows_nothing: bool,
+    /// Whether the next message has all accounts, because the stream is new or fell behind.
+    starts_over: bool,
     silent: u32,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Listener {
+impl EventStream {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            // At once, so that whoever connects knows that it works.
+            // Also sent first, so that a client knows that it is connected.
             if self.silent >= SILENCE {
                 self.silent = 0;
                 return Some(Bytes::from_static(b": alive\n\n"));
@@ -135,16 +135,16 @@ impl Listener {
             if !self.caller.is_valid() {
                 return None;
             }
-            let told = match received {
-                Ok(_) if self.knows_nothing => self.everything(),
+            let message = match received {
+                Ok(_) if self.starts_over => self.everything(),
                 Ok(tick) => self.changes(&tick),
                 Err(RecvError::Lagged(_)) => {
-                    self.knows_nothing = true;
+                    self.starts_over = true;
                     continue;
                 }
                 Err(RecvError::Closed) => return None,
             };
-            match told {
+            match message {
                 Some(bytes) => {
                     self.silent = 0;
                     return Some(bytes);
@@ -155,7 +155,7 @@ impl Listener {
     }
 
     fn everything(&mut self) -> Option<Bytes> {
-        self.knows_nothing = false;
+        self.starts_over = false;
         let accounts = self.caller.ledger().accounts();
         let accounts = accounts.iter().filter(|account| self.caller.sight().sees(account.name()));
         let accounts = accounts.map(AccountEvent::from).collect();
@@ -172,7 +172,7 @@ impl Listener {
 
 /// A server-sent event.
 fn message(document: &EventDocument) -> Bytes {
-    // An event's document is made of text and numbers only, and JSON has no line breaks.
+    // Text and numbers always serialize, and without line breaks.
     let json = serde_json::to_string(document).unwrap_or_default();
     Bytes::from(format!("event: accounts\ndata: {json}\n\n"))
 }

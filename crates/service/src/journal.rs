@@ -1,4 +1,4 @@
-//! The ledger as a whole: where it is, whether it is intact, and all of it.
+//! The ledger as a whole: its identity, verification and export.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -11,9 +11,10 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::caller::{Action, Caller};
+use crate::service::EXPORTS;
 use crate::{Code, LedgerDocument, Problem, VerifyDocument, WitnessDocument};
 
-/// Which ledger it is, and how far it got.
+/// The identity, location and newest record of a ledger.
 pub fn describe(reader: &Reader, location: &Location) -> LedgerDocument {
     let (path, remembers) = reader.witness();
     LedgerDocument {
@@ -27,7 +28,7 @@ pub fn describe(reader: &Reader, location: &Location) -> LedgerDocument {
 }
 
 impl Caller {
-    /// Which ledger it is, and how far it got.
+    /// The identity, location and newest record of the ledger.
     pub async fn ledger_document(&self) -> Result<LedgerDocument, Problem> {
         self.require(Action::Audit)?;
         let document = |caller: &Caller| Ok(describe(&caller.ledger().reader()?, caller.ledger().location()));
@@ -44,10 +45,10 @@ impl Caller {
     /// The progress of a verification, or the result of the last one.
     pub fn verification(&self) -> Result<VerifyDocument, Problem> {
         self.require(Action::Audit)?;
-        Ok(self.service.verification.look())
+        Ok(self.service.verification.status())
     }
 
-    /// The journal as lines of JSON. The last line says where it ends, so that a cut is noticed; an error breaks the stream off.
+    /// The journal as lines of JSON. The last line says where it ends, so that truncation is noticed; an error breaks the stream off.
     pub async fn export(&self) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + use<>, Problem> {
         self.require(Action::Audit)?;
         let permit = self.export_permit()?;
@@ -58,7 +59,7 @@ impl Caller {
         tokio::task::spawn_blocking(move || {
             let _permit = permit;
             if let Err(error) = reader.export(&mut chunks, &mut |_, _| {}) {
-                // An end in good order would be taken for the end of the journal.
+                // A clean end of the stream would look like the end of the journal.
                 chunks.send(Err(io::Error::other(error.to_string()))).ok();
             }
         });
@@ -68,12 +69,12 @@ impl Caller {
     /// A permit to read a whole journal or history.
     pub fn export_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.service.exports).try_acquire_owned().map_err(|_| {
-            Problem::new(Code::Busy, "the most exports that may run are under way; try again when one has ended")
+            Problem::new(Code::Busy, format!("{EXPORTS} exports are running, which is the limit; try again later"))
         })
     }
 }
 
-/// Sends what is written in chunks, and fails when the reader has gone away, has stopped reading, or may read no more.
+/// Sends what is written in chunks. Fails when the client hangs up, stops reading, or its token ends.
 struct Chunks {
     caller: Caller,
     sender: mpsc::Sender<io::Result<Bytes>>,
@@ -83,7 +84,7 @@ struct Chunks {
 
 impl Chunks {
     const LENGTH: usize = 64 * 1024;
-    /// A reader that stands still would keep the journal's view, and with it the store from tidying up.
+    /// A client that stops reading would hold a view of the journal and keep the store from cleaning up.
     const PATIENCE: Duration = Duration::from_secs(60);
 
     fn send(&mut self, chunk: io::Result<Bytes>) -> io::Result<()> {

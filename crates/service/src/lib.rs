@@ -1,6 +1,6 @@
-//! What can be done with a ledger and a gate, once, for commands, server and pages alike.
+//! The operations on a ledger and a gate, shared by commands, server and pages.
 //!
-//! A [`Caller`] is admitted to a [`Service`] with a token; what it can do are its methods, with typed requests and typed results. The
+//! A [`Caller`] is admitted to a [`Service`] with a token; its methods are the operations, with typed requests and results. The
 //! functions of [`accounts`], [`datasets`] and [`journal`] do the same for an owner at the machine, who needs no token.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Many accounts at a glance: a page of the tree, the accounts below one, and what was refused lately.
+//! Overviews of many accounts: a page of the tree, the accounts below one, and recent refusals.
 
 use std::collections::HashSet;
 
@@ -7,24 +7,24 @@ use taximeter_ledger::{Account, AccountName, Error, Ledger, RefusedCharge};
 use crate::caller::{Action, Caller};
 use crate::{AccountDocument, AccountEvent, AccountList, Problem, Sight};
 
-/// Which accounts are wanted.
+/// Which accounts to list.
 #[derive(Clone, Debug, Default)]
 pub struct TreeQuery {
-    /// How their names start.
+    /// A prefix of their names.
     pub starts: String,
-    /// Which page of a long list, counted from 1.
+    /// The page, counted from 1.
     pub page: usize,
 }
 
-/// A page of the accounts that may be seen, as a tree: what is below an account follows it.
+/// A page of the accounts that the caller may see, as a tree: the accounts below one follow it.
 pub struct TreePage {
-    /// How many accounts may be seen.
+    /// How many accounts the caller may see.
     pub accounts: u64,
-    /// What they were charged: the sum over those at the top.
+    /// How many charges they paid: the sum over the topmost ones.
     pub charges: u64,
-    /// How many of the accounts are wanted.
+    /// How many accounts match the query.
     pub found: usize,
-    /// Which page of them this is, counted from 1.
+    /// The page, counted from 1.
     pub page: usize,
     /// The accounts of the page.
     pub rows: Vec<AccountDocument>,
@@ -47,7 +47,7 @@ impl TreePage {
         let page = query.page.clamp(1, found.div_ceil(TreePage::LENGTH).max(1));
         let shown = names.into_iter().skip((page - 1) * TreePage::LENGTH).take(TreePage::LENGTH);
         let names: HashSet<&AccountName> = shown.collect();
-        // Reading the meters of all would take a while. An account that blocks one of these may stand above it, on another page.
+        // Reading all meters would be slow. An account that blocks one of these may be above it, on another page.
         let paths: HashSet<&str> = names.iter().flat_map(|name| name.path()).collect();
         let chosen = ledger.survey(|account| paths.contains(account.name().as_str()).then(|| account.clone()));
         let mut rows = AccountList::new(ledger.id(), &chosen, sight).accounts;
@@ -57,21 +57,21 @@ impl TreePage {
 }
 
 impl Caller {
-    /// A page of the accounts that may be seen.
+    /// A page of the accounts that the caller may see.
     pub async fn tree(&self, query: TreeQuery) -> Result<TreePage, Problem> {
         self.require(Action::SeeAccounts)?;
         self.refresh().await?;
         self.blocking(move |caller| Ok(TreePage::new(caller.ledger(), caller.sight(), &query))).await
     }
 
-    /// The first accounts right below one that may be seen, by their names, and how many there are.
+    /// The first accounts directly below one, by name, and how many there are; only those that the caller may see.
     pub async fn accounts_below(&self, name: &AccountName, most: usize) -> Result<(Vec<AccountEvent>, usize), Problem> {
         self.require(Action::SeeAccounts)?;
         let start = format!("{name}/");
         self.blocking(move |caller| Ok(below(caller.ledger(), caller.sight(), &start, most)?)).await
     }
 
-    /// The newest refusals by the caller's own accounts, and how many there were: in all for those who see all.
+    /// The newest refusals by the caller's own accounts, and how many there were.
     pub fn refusals(&self, most: usize) -> (u64, Vec<RefusedCharge>) {
         let (count, newest) = self.ledger().refusals();
         let mut own: Vec<RefusedCharge> =

@@ -1,4 +1,4 @@
-//! Questions: asked of the gate, and explained.
+//! Questions: asking the gate, and explaining the cost.
 
 use std::time::Duration;
 
@@ -10,32 +10,32 @@ use crate::charges::{hide_unseen, refused, with_key};
 use crate::limits::QuestionPermit;
 use crate::{Code, Explanation, Problem, QuestionRequest, Role};
 
-/// How much work an explanation is: as much as a quote of a question with many parts.
+/// The work of an explanation: that of a quote with many costs.
 const EXPLANATION: u64 = 32;
 
-/// How long a question waits for its turn.
+/// How long a question waits in the queue.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Caller {
-    /// Asks a question. It is paid for before the data are touched; the same key gives the same answer. Returns the answer's document,
-    /// byte for byte as it is stored or without what the caller may not see, and where it comes from.
+    /// Asks a question. It is charged before the data are touched; the same key gives the same answer. Returns the stored document, byte
+    /// for byte or without what the caller may not see, and its origin.
     pub async fn ask(&self, key: Key, request: QuestionRequest) -> Result<(String, Origin), Problem> {
         self.require(Action::Ask)?;
         let request = self.gate_request(request, key)?;
         let permit = self.question_permit().await?;
         let answer = self.blocking(move |caller| {
-            // Held to the end: a question whose asker has gone away still counts as one that runs.
+            // Held to the end: a question counts as running even if its caller hangs up.
             let _held: QuestionPermit = permit;
             caller.gate().catalog().dataset(&request.dataset)?;
             caller.answer(&request)
         });
-        // An error waited for its turn as well, and so tells when other questions ended: it is released on a tick too.
+        // Errors are released on a tick too: after the queue, their time would tell when other questions ended.
         let answer = answer.await;
         self.service.until_tick().await;
         answer
     }
 
-    /// Asks the gate, and returns what may be seen of the result.
+    /// Asks the gate, and returns what the caller may see of the answer.
     fn answer(&self, request: &Request) -> Result<(String, Origin), Problem> {
         let sight = self.sight();
         match self.gate().ask(request) {
@@ -46,7 +46,7 @@ impl Caller {
             Ok(GateOutcome::NoAnswer(receipt)) => Err(no_answer(request, receipt.sequence())),
             Err(error) => Err(match error.kind() {
                 ErrorKind::Ledger(error) => with_key(error.clone(), sight, &request.key),
-                // Where the data are, and what is wrong with them, is for owners.
+                // The location of the data, and the reason, are for owners.
                 ErrorKind::DataAway { why, .. } if self.is_owner() => {
                     let detail = format!("{error}: {why}");
                     Problem { detail, ..error.into() }
@@ -75,7 +75,7 @@ impl Caller {
         self.blocking(explanation).await
     }
 
-    /// A permit to ask, unless that takes too long.
+    /// Waits in the queue for a permit to ask.
     async fn question_permit(&self) -> Result<QuestionPermit, Problem> {
         match tokio::time::timeout(PATIENCE, self.service.questions.take(&self.token().principal)).await {
             Ok(Ok(permit)) => Ok(permit),
@@ -86,7 +86,7 @@ impl Caller {
         }
     }
 
-    /// The question as the gate takes it, about a dataset and on an account that are the caller's.
+    /// The request to the gate. The dataset and the account must be the caller's.
     fn gate_request(&self, mut request: QuestionRequest, key: Key) -> Result<Request, Problem> {
         self.require_dataset(&request.dataset)?;
         if request.account.is_none() {
@@ -96,7 +96,7 @@ impl Caller {
         Ok(request.for_gate(key, Some(self.signature(None)?), Some(self.token().principal.clone())))
     }
 
-    /// The account that pays if none is named: the dataset's own, or of an analyst the one account that can.
+    /// The account that pays if the request names none: the dataset's own, or an analyst's only account below it.
     fn default_account(&self, dataset: &AccountName) -> Result<Option<AccountName>, Problem> {
         if self.token().role != Role::Analyst {
             return Ok(None);
@@ -106,18 +106,18 @@ impl Caller {
         match (own.next(), own.next()) {
             (Some(account), None) => Ok(Some(account.clone())),
             (None, _) => Err(Problem::bad_request(format!(
-                "no account of the token is {dataset}'s or below it; say with account who pays"
+                "the token has no account at or below {dataset}; name the account that pays"
             ))),
             (Some(one), Some(other)) => Err(Problem::bad_request(format!(
-                "{one} and {other} are both accounts of the token; say with account who pays"
+                "the token has several accounts that can pay, such as {one} and {other}; name the one that pays"
             ))),
         }
     }
 }
 
-/// The one outcome of all that goes wrong after a charge: which of it did may depend on the data.
+/// The one error for every failure after a charge: the cause may depend on the data.
 fn no_answer(request: &Request, sequence: u64) -> Problem {
-    let detail = "it is charged, and the charge stands, but there is no answer. If the question is still running, ask again later with \
+    let detail = "the question is charged, and the charge stands, but there is no answer. If it is still running, ask again later with \
                   the same key; otherwise the owner finds the reason in the log";
     Problem { key: Some(request.key.to_string()), sequence: Some(sequence), ..Problem::new(Code::NoAnswer, detail) }
 }

@@ -1,8 +1,8 @@
-//! Random numbers of the operating system, for what must not be guessed.
+//! Secure random numbers of the operating system.
 
 use crate::{Code, Problem};
 
-/// A number of random bytes.
+/// Random bytes.
 pub fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], Problem> {
     let mut bytes = [0; LENGTH];
     getrandom::fill(&mut bytes)
@@ -10,7 +10,7 @@ pub fn random<const LENGTH: usize>() -> Result<[u8; LENGTH], Problem> {
     Ok(bytes)
 }
 
-/// A number of random bytes, as hexadecimal digits in lower case.
+/// Random bytes as hexadecimal digits in lower case.
 pub fn random_digits<const LENGTH: usize>() -> Result<String, Problem> {
     Ok(hex::encode(random::<LENGTH>()?))
 }

@@ -1,4 +1,4 @@
-//! Whether the ledger takes charges, asked every second.
+//! Whether the ledger takes charges, checked every second.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,18 +9,18 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::log::{Event, Log, Trouble};
 
-/// How often the ledger is asked, and how long it may take. Together less than two seconds: a lost store is noticed within that.
+/// How often the ledger is checked, and how long it may take to answer. A lost store is noticed within two seconds.
 const EVERY: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_millis(900);
 
-/// What the ledger answered last.
+/// The result of the last check.
 #[derive(Default)]
 pub struct Readiness {
     is_lost: AtomicBool,
     is_alarmed: AtomicBool,
 }
 
-/// Why a ledger takes no charges now, although it goes on by itself when that has passed.
+/// Why a ledger takes no charges for now. It recovers by itself.
 enum Unready {
     /// Its store does not answer.
     Lost(Trouble),
@@ -34,13 +34,13 @@ impl Readiness {
         self.is_lost.load(Ordering::Relaxed)
     }
 
-    /// Whether a verification raised the alarm, as far as is known: nobody is told so by a store that is lost.
+    /// Whether a verification raised the alarm, by the last answer of the store.
     pub fn is_alarmed(&self) -> bool {
         self.is_alarmed.load(Ordering::Relaxed)
     }
 
-    /// Asks a ledger again and again, until it takes nothing more; returns why. The log says when its store is lost and when the alarm
-    /// is raised, and when that has passed.
+    /// Checks a ledger until it has stopped for good; returns why. The log says when its store is lost and when the alarm is raised, and
+    /// when that is over.
     pub async fn watch(&self, ledger: &Ledger, log: &Log) -> Error {
         let ask = || async {
             ledger.refresh_async().await?;
@@ -63,8 +63,8 @@ impl Readiness {
             let answer = match timeout(ANSWER, asked.as_mut()).await {
                 Ok(answer) => answer,
                 Err(_) => {
-                    self.tell(Err(Unready::Lost(Trouble::NoAnswer)), log);
-                    // One question at a time: what comes of it says when the store is back.
+                    self.update(Err(Unready::Lost(Trouble::NoAnswer)), log);
+                    // One check at a time: its answer says when the store is back.
                     asked.await
                 }
             };
@@ -77,12 +77,12 @@ impl Readiness {
                 true => Unready::Alarmed,
                 false => Unready::Lost(Trouble::of(&error)),
             };
-            self.tell(answer.map_err(unready), log);
+            self.update(answer.map_err(unready), log);
         }
     }
 
-    /// Takes what an answer says, and has it written if it is new.
-    fn tell(&self, answer: Result<(), Unready>, log: &Log) {
+    /// Sets the state, and logs changes.
+    fn update(&self, answer: Result<(), Unready>, log: &Log) {
         let was_lost = self.is_lost.swap(matches!(answer, Err(Unready::Lost(_))), Ordering::Relaxed);
         match &answer {
             Err(Unready::Lost(why)) => {
@@ -125,7 +125,7 @@ mod tests {
 
     /// The store answers, hangs for a minute, is refused for a minute, is alarmed, answers again, and then the ledger stops.
     #[tokio::test(start_paused = true)]
-    async fn a_store_that_is_lost_is_told_within_two_seconds_and_once() {
+    async fn a_lost_store_is_logged_within_two_seconds_and_once() {
         let (page, readiness) = (Captured::default(), Readiness::default());
         let log = Log::to(LogForm::Json, page.clone());
         let phase = Cell::new("answers");
@@ -171,7 +171,7 @@ mod tests {
         let events: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let events: Vec<(&str, Option<&str>)> =
             events.iter().map(|event| (event["event"].as_str().unwrap(), event["why"].as_str())).collect();
-        // Kinds alone: the words of an error name accounts, hosts and paths.
+        // Kinds alone: the text of an error names accounts, hosts and paths.
         let expected = [
             ("store-lost", Some("no-answer")),
             ("store-back", None),

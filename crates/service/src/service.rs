@@ -1,4 +1,4 @@
-//! What all callers share: the gate and the ledger, the tokens, the limits and the log.
+//! The state that all callers share: the gate and the ledger, the tokens, the limits and the log.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::tokens::Tokens;
 use crate::uploads::Uploads;
 use crate::verification::Verification;
 
-/// What all callers share.
+/// The state that all callers share.
 pub struct Service {
     /// The gate, and with it the ledger.
     pub(crate) gate: Gate,
@@ -31,32 +31,32 @@ pub struct Service {
     pub events: Events,
     pub(crate) uploads: Uploads,
     pub(crate) verification: Verification,
-    /// The past of accounts, for charts.
+    /// The timelines of accounts, for charts.
     pub timelines: Timelines,
     /// The log.
     pub log: Log,
     /// Whether the ledger takes charges.
     pub readiness: Readiness,
-    /// How the server behaves.
+    /// The server's settings.
     pub settings: Settings,
-    /// Charges and quotes, which wait for each other.
+    /// The queue of charges and quotes.
     pub(crate) work: FairQueue,
-    /// Quotes that are under way, by principal.
+    /// Quotes under way, by principal.
     pub(crate) quotes: Slots<String>,
-    /// Questions that may run at the same time; the others wait.
+    /// The queue of questions.
     pub(crate) questions: QuestionQueue,
-    /// Exports that may run at the same time: each keeps a thread and a view of the journal.
+    /// Permits for exports: each holds a thread and a view of the journal.
     pub(crate) exports: Arc<Semaphore>,
-    /// When the service started: ticks are counted from here.
+    /// When the service started; ticks are counted from here.
     started: tokio::time::Instant,
-    /// Whether the service is about to end.
+    /// Whether the service is shutting down.
     ending: watch::Sender<bool>,
 }
 
-/// Exports at the same time.
-const EXPORTS: usize = 4;
+/// The most exports at the same time.
+pub(crate) const EXPORTS: usize = 4;
 
-/// How a server behaves.
+/// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The largest body of a request, in bytes; uploads have their own limit.
@@ -65,32 +65,32 @@ pub struct Settings {
     pub largest_upload: u64,
     /// How long a request may take to arrive, its body included.
     pub arrival: Duration,
-    /// Connections at the same time.
+    /// The most connections at the same time.
     pub connections: usize,
-    /// Requests of one token in a second.
+    /// Requests of one token per second; 0 for no limit.
     pub requests_per_second: u32,
-    /// Requests of one token that may be under way at the same time, event streams included; 0 for no limit.
+    /// The most requests of one token at the same time, event streams included; 0 for no limit.
     pub requests_at_once: usize,
-    /// Quotes of one principal that may be under way at the same time, what a question would cost included; 0 for no limit.
+    /// The most quotes and explanations of one principal at the same time; 0 for no limit.
     pub quotes_at_once: usize,
-    /// Connections from one other machine at the same time; 0 for no limit.
+    /// The most connections from one other machine at the same time; 0 for no limit.
     pub connections_of_one: usize,
-    /// Questions that run at the same time.
+    /// The most questions that run at the same time.
     pub questions: usize,
-    /// Event streams at the same time.
+    /// The most event streams at the same time.
     pub streams: usize,
-    /// When answers are released: on multiples of this, if it is set.
+    /// Answers are released on multiples of this; `None` releases them at once.
     pub tick: Option<Duration>,
-    /// How often the whole journal is verified, if it is.
+    /// How often the whole journal is verified; `None` for never.
     pub verify_every: Option<Duration>,
-    /// How long an orderly end may take.
-    pub farewell: Duration,
-    /// Whether browsers reach it encrypted only, so that cookies need not travel otherwise.
+    /// How long a graceful shutdown may take.
+    pub shutdown: Duration,
+    /// Whether browsers reach the server over TLS only, so that its cookies are marked secure.
     pub is_encrypted: bool,
-    /// The PostgreSQL servers that datasets may be registered from over the network: hosts, or hosts with a port. That of the ledger may
-    /// always be used.
+    /// The PostgreSQL servers that datasets may be registered from over the network: hosts, or hosts with a port. The ledger's own server
+    /// is always allowed.
     pub postgres_hosts: Vec<String>,
-    /// Whether a proxy stands in front of it, which says who is behind it.
+    /// Whether a reverse proxy names the client's address in `X-Forwarded-For`.
     pub is_behind_proxy: bool,
 }
 
@@ -109,7 +109,7 @@ impl Default for Settings {
             streams: 1024,
             tick: Some(Duration::from_millis(50)),
             verify_every: Some(Duration::from_secs(24 * 3600)),
-            farewell: Duration::from_secs(30),
+            shutdown: Duration::from_secs(30),
             is_encrypted: false,
             is_behind_proxy: false,
             postgres_hosts: Vec::new(),
@@ -148,33 +148,33 @@ impl Service {
         self.gate.ledger()
     }
 
-    /// Says that the service is about to end: streams end, and nothing new is followed.
+    /// Starts the shutdown: streams end, and the journal is no longer followed.
     pub fn end(&self) {
         self.ending.send_replace(true);
     }
 
-    /// Whether the service is about to end.
+    /// Whether the service is shutting down.
     pub fn is_ending(&self) -> bool {
         *self.ending.borrow()
     }
 
-    /// Waits until the service is about to end.
+    /// Waits until the service shuts down.
     pub fn until_end(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut ending = self.ending.subscribe();
         async move {
-            // If the service itself is gone, that is the end too.
+            // A dropped service counts as shut down.
             let _ = ending.wait_for(|ending| *ending).await;
         }
     }
 
-    /// How long ago the newest tick was; nothing if answers are released at once.
+    /// How long ago the newest tick was; `None` if answers are released at once.
     pub(crate) fn since_tick(&self) -> Option<Duration> {
         let tick = self.settings.tick.filter(|tick| !tick.is_zero())?;
         let since = self.started.elapsed().as_nanos() % tick.as_nanos();
         Some(Duration::from_nanos(u64::try_from(since).unwrap_or(u64::MAX)))
     }
 
-    /// Waits for the next tick, if there are any: the time that an answer took then tells only how many ticks it took.
+    /// Waits for the next tick, if ticks are set: the time of an answer then tells only how many ticks it took.
     pub(crate) async fn until_tick(&self) {
         if let Some((tick, since)) = self.settings.tick.zip(self.since_tick()) {
             tokio::time::sleep(tick.saturating_sub(since)).await;

@@ -1,4 +1,4 @@
-//! Files that owners upload, until they are registered or forgotten.
+//! Files that owners upload, until they are registered or expire.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, TryLockError};
@@ -18,68 +18,67 @@ use crate::caller::{Action, Caller};
 use crate::random::random_digits;
 use crate::{Code, Problem, Upload};
 
-/// How many files there may be at a time, those that arrive included.
+/// The most files at a time, including those still arriving.
 const MOST: usize = 16;
 
 /// How long a file is kept.
-const KEPT: Duration = Duration::from_secs(3600);
+const LIFETIME: Duration = Duration::from_secs(3600);
 
-/// The files that were uploaded.
+/// The uploaded files of one server.
 pub(crate) struct Uploads {
-    shelf: Arc<Shelf>,
+    folder: Arc<UploadFolder>,
     largest: u64,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
-/// A folder of files, and what they are known by.
-struct Shelf {
-    folder: PathBuf,
-    /// Beside the folder, and held as long as the server lives.
+/// The folder of one server's uploads.
+struct UploadFolder {
+    path: PathBuf,
+    /// A file beside the folder, locked as long as the server runs.
     lock: PathBuf,
     _held: File,
-    /// Nothing in the place of a file while a registration reads it.
-    files: Mutex<HashMap<String, Option<Stored>>>,
+    /// By id; `None` while a registration reads the file.
+    files: Mutex<HashMap<String, Option<UploadedFile>>>,
 }
 
 /// A file that has arrived. It is removed when it is dropped.
-struct Stored {
+struct UploadedFile {
     file: TempPath,
     arrived: Instant,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Uploads {
-    /// The uploads of a gate's folder, in a folder of their own: other servers may use the same gate.
+    /// A new folder for uploads below the gate's: other servers may use the same gate.
     pub(crate) fn new(gate_folder: PathBuf, largest: u64) -> Result<Uploads, Problem> {
-        let folder = gate_folder.join("uploads");
-        let unusable =
-            |error: io::Error| Problem::new(Code::Storage, format!("the folder {}: {error}", folder.display()));
-        let shelf = Shelf::new(&folder).map_err(unusable)?;
-        Ok(Uploads { shelf: Arc::new(shelf), largest, places: Arc::new(Semaphore::new(MOST)) })
+        let parent = gate_folder.join("uploads");
+        let folder = UploadFolder::new(&parent)
+            .map_err(|error| Problem::new(Code::Storage, format!("the folder {}: {error}", parent.display())))?;
+        Ok(Uploads { folder: Arc::new(folder), largest, permits: Arc::new(Semaphore::new(MOST)) })
     }
 
-    /// Takes a body in. `pause` is how long it may be silent. If the sender goes away, nothing is left of it.
+    /// Receives a file. `pause` is how long it may be silent. If the client hangs up, nothing is kept.
     async fn receive<E>(
         &self,
         body: impl Stream<Item = Result<Bytes, E>> + Send,
         pause: Duration,
     ) -> Result<Upload, Problem> {
-        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
-            // The server does not get less busy by itself: uploaders must register their files.
+        let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(|_| {
+            // Not `Busy`: waiting a moment does not help, owners must register their files.
             Problem::new(
                 Code::TooManyRequests,
-                format!("there are {MOST} uploads already; register them, or wait an hour until they are forgotten"),
+                format!("there are {MOST} uploads already; register them, or wait an hour until they expire"),
             )
         })?;
-        // One that only the server's user may read.
-        let (file, path) = NamedTempFile::new_in(&self.shelf.folder).map_err(unwritable)?.into_parts();
+        // Only the server's user may read it.
+        let (file, path) = NamedTempFile::new_in(&self.folder.path).map_err(unwritable)?.into_parts();
         let mut file = tokio::fs::File::from_std(file);
         let mut stream = pin!(body);
         let mut bytes = 0;
         loop {
-            let chunk = tokio::time::timeout(pause, stream.next()).await.map_err(|_| {
-                Problem::new(Code::RequestTimeout, "nothing arrived of the upload for too long; send it again")
-            })?;
+            let chunk = tokio::time::timeout(pause, stream.next())
+                .await
+                .map_err(|_| Problem::new(Code::RequestTimeout, "the upload stalled for too long; send it again"))?;
             let Some(chunk) = chunk else { break };
             let chunk = chunk.map_err(|_| Problem::bad_request("the upload did not arrive whole; send it again"))?;
             bytes += chunk.len() as u64;
@@ -90,9 +89,9 @@ impl Uploads {
         }
         file.flush().await.map_err(unwritable)?;
         let upload = random_digits::<16>()?;
-        let stored = Stored { file: path, arrived: Instant::now(), _place: place };
-        self.shelf.files().insert(upload.clone(), Some(stored));
-        self.forget_later(upload.clone());
+        let file = UploadedFile { file: path, arrived: Instant::now(), _permit: permit };
+        self.folder.files().insert(upload.clone(), Some(file));
+        self.expire_later(upload.clone());
         Ok(Upload { upload, bytes })
     }
 
@@ -100,103 +99,103 @@ impl Uploads {
         Problem::new(Code::TooLarge, format!("an upload has at most {} bytes; divide the data", self.largest))
     }
 
-    fn forget_later(&self, name: String) {
-        let shelf = Arc::downgrade(&self.shelf);
+    fn expire_later(&self, id: String) {
+        let folder = Arc::downgrade(&self.folder);
         tokio::spawn(async move {
-            tokio::time::sleep(KEPT).await;
-            if let Some(shelf) = shelf.upgrade() {
-                shelf.forget(&name);
+            tokio::time::sleep(LIFETIME).await;
+            if let Some(folder) = folder.upgrade() {
+                folder.expire(&id);
             }
         });
     }
 
-    /// A file to register. It stays if the registration fails, so that it can be tried again.
-    pub(crate) fn take(&self, name: &str) -> Result<InUse, Problem> {
-        // Only names that were given out are known.
-        match self.shelf.files().get_mut(name).map(Option::take) {
-            Some(Some(stored)) => {
-                Ok(InUse { shelf: Arc::clone(&self.shelf), name: name.to_string(), stored: Some(stored) })
+    /// Takes a file to register it. It is put back if the registration fails, so that the owner can try again.
+    pub(crate) fn take(&self, id: &str) -> Result<TakenUpload, Problem> {
+        match self.folder.files().get_mut(id).map(Option::take) {
+            Some(Some(file)) => {
+                Ok(TakenUpload { folder: Arc::clone(&self.folder), id: id.to_string(), file: Some(file) })
             }
             Some(None) => {
                 Err(Problem::new(Code::Busy, "the upload is being registered already; wait until that has ended"))
             }
             None => Err(Problem::new(
                 Code::NotFound,
-                "there is no such upload: it was registered, or is older than an hour; upload the file again",
+                "upload not found: it was registered, or is older than an hour; upload the file again",
             )),
         }
     }
 }
 
 impl Caller {
-    /// Takes a CSV file in, to register it afterwards. It is forgotten after an hour.
+    /// Receives a CSV file, to register it afterwards. It expires after an hour.
     pub async fn upload<E>(&self, body: impl Stream<Item = Result<Bytes, E>> + Send) -> Result<Upload, Problem> {
         self.require(Action::ChangeDatasets)?;
         let received = self.service.uploads.receive(body, self.service.settings.arrival).await;
         received.map_err(|problem| self.redact(problem))
     }
 
-    /// An upload must not be larger than the limit, as far as its size is known before it arrives.
+    /// Rejects an upload whose declared size is above the limit.
     pub fn require_upload_size(&self, bytes: u64) -> Result<(), Problem> {
         let uploads = &self.service.uploads;
         if bytes > uploads.largest { Err(uploads.too_large()) } else { Ok(()) }
     }
 }
 
-impl Shelf {
-    /// A new shelf. What servers left behind that live no more is gone.
-    fn new(shelves: &Path) -> io::Result<Shelf> {
-        match private_folder(shelves) {
+/// The lock that a server holds while it cleans up and creates its own folder.
+const START_LOCK: &str = "door.lock";
+
+impl UploadFolder {
+    /// A new folder below `parent`. Removes the folders of servers that no longer run.
+    fn new(parent: &Path) -> io::Result<UploadFolder> {
+        match private_folder(parent) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => {}
         }
-        // One server at a time clears up and makes its own.
-        let door = File::create(shelves.join("door.lock"))?;
-        door.lock()?;
-        clear_up(shelves)?;
+        let start = File::create(parent.join(START_LOCK))?;
+        start.lock()?;
+        clean_up(parent)?;
         let name = random_digits::<16>().map_err(|problem| io::Error::other(problem.detail))?;
-        let (folder, lock) = (shelves.join(&name), shelves.join(format!("{name}.lock")));
+        let (path, lock) = (parent.join(&name), parent.join(format!("{name}.lock")));
         let held = File::create_new(&lock)?;
         held.lock()?;
-        private_folder(&folder)?;
-        Ok(Shelf { folder, lock, _held: held, files: Mutex::default() })
+        private_folder(&path)?;
+        Ok(UploadFolder { path, lock, _held: held, files: Mutex::default() })
     }
 
-    /// Removes a file whose time is over; one that is being read is removed by its reader.
-    fn forget(&self, name: &str) {
+    /// Removes an expired file; one that is being registered is removed afterwards.
+    fn expire(&self, id: &str) {
         let mut files = self.files();
-        if files.get(name).is_some_and(Option::is_some) {
-            files.remove(name);
+        if files.get(id).is_some_and(Option::is_some) {
+            files.remove(id);
         }
     }
 
-    fn files(&self) -> MutexGuard<'_, HashMap<String, Option<Stored>>> {
+    fn files(&self) -> MutexGuard<'_, HashMap<String, Option<UploadedFile>>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Shelf {
+impl Drop for UploadFolder {
     fn drop(&mut self) {
-        // What cannot be removed is removed when a server starts again.
-        let _ = std::fs::remove_dir_all(&self.folder);
+        // If this fails, the next server to start removes it.
+        let _ = std::fs::remove_dir_all(&self.path);
         let _ = std::fs::remove_file(&self.lock);
     }
 }
 
-/// Removes what belongs to no server that lives. Whoever does this is at the door alone.
-fn clear_up(shelves: &Path) -> io::Result<()> {
-    let entries: Vec<PathBuf> =
-        std::fs::read_dir(shelves)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+/// Removes the files of servers that no longer run. The caller holds the start lock.
+fn clean_up(parent: &Path) -> io::Result<()> {
+    let entries: Vec<PathBuf> = std::fs::read_dir(parent)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     let is_lock = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "lock");
-    let mut living = HashSet::from([shelves.join("door.lock")]);
-    for lock in entries.iter().filter(is_lock).filter(|lock| !lock.ends_with("door.lock")) {
+    let mut running = HashSet::from([parent.join(START_LOCK)]);
+    for lock in entries.iter().filter(is_lock).filter(|lock| !lock.ends_with(START_LOCK)) {
         match File::open(lock)?.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => living.extend([lock.clone(), lock.with_extension("")]),
+            Err(TryLockError::WouldBlock) => running.extend([lock.clone(), lock.with_extension("")]),
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
-    for path in entries.iter().filter(|path| !living.contains(*path)) {
+    for path in entries.iter().filter(|path| !running.contains(*path)) {
         match std::fs::symlink_metadata(path)?.is_dir() {
             true => std::fs::remove_dir_all(path)?,
             false => std::fs::remove_file(path)?,
@@ -213,36 +212,36 @@ fn private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// A file that is being registered.
-pub(crate) struct InUse {
-    shelf: Arc<Shelf>,
-    name: String,
-    /// Nothing once it is registered.
-    stored: Option<Stored>,
+/// A file that is being registered. Dropping it puts the file back, unless it was registered or has expired.
+pub(crate) struct TakenUpload {
+    folder: Arc<UploadFolder>,
+    id: String,
+    /// `None` once it is registered.
+    file: Option<UploadedFile>,
 }
 
-impl InUse {
+impl TakenUpload {
     pub(crate) fn path(&self) -> PathBuf {
-        self.stored.as_ref().map_or_else(PathBuf::new, |stored| stored.file.to_path_buf())
+        self.file.as_ref().map_or_else(PathBuf::new, |file| file.file.to_path_buf())
     }
 
-    /// What its owner knows it by.
-    pub(crate) fn shown(&self) -> PathBuf {
-        format!("the upload {}", self.name).into()
+    /// The name for messages: its owner knows it by its id.
+    pub(crate) fn display_name(&self) -> PathBuf {
+        format!("the upload {}", self.id).into()
     }
 
-    /// It is registered, and not needed any more.
+    /// Removes the file, which is registered.
     pub(crate) fn registered(mut self) {
-        self.stored = None;
+        self.file = None;
     }
 }
 
-impl Drop for InUse {
+impl Drop for TakenUpload {
     fn drop(&mut self) {
-        let mut files = self.shelf.files();
-        match self.stored.take().filter(|stored| stored.arrived.elapsed() < KEPT) {
-            Some(stored) => files.insert(std::mem::take(&mut self.name), Some(stored)),
-            None => files.remove(&self.name),
+        let mut files = self.folder.files();
+        match self.file.take().filter(|file| file.arrived.elapsed() < LIFETIME) {
+            Some(file) => files.insert(std::mem::take(&mut self.id), Some(file)),
+            None => files.remove(&self.id),
         };
     }
 }
@@ -263,27 +262,27 @@ mod tests {
     }
 
     #[test]
-    fn servers_on_one_gate_leave_each_others_files_alone_and_clear_up_after_the_dead() {
+    fn servers_on_one_gate_keep_each_others_files_and_remove_those_of_killed_servers() {
         let gate = tempfile::tempdir().unwrap();
-        let shelves = gate.path().join("uploads");
+        let parent = gate.path().join("uploads");
         let one = Uploads::new(gate.path().to_path_buf(), 100).unwrap();
-        std::fs::write(one.shelf.folder.join("a"), "rows").unwrap();
-        // What a server leaves behind that was killed: its folder, and a lock that nobody holds; and what older versions left.
-        std::fs::create_dir(shelves.join("dead")).unwrap();
-        std::fs::write(shelves.join("dead").join("b"), "rows").unwrap();
-        std::fs::write(shelves.join("dead.lock"), "").unwrap();
-        std::fs::write(shelves.join("old"), "rows").unwrap();
+        std::fs::write(one.folder.path.join("a"), "rows").unwrap();
+        // A killed server leaves its folder and a lock file without a lock; older versions left files.
+        std::fs::create_dir(parent.join("dead")).unwrap();
+        std::fs::write(parent.join("dead").join("b"), "rows").unwrap();
+        std::fs::write(parent.join("dead.lock"), "").unwrap();
+        std::fs::write(parent.join("old"), "rows").unwrap();
         let other = Uploads::new(gate.path().to_path_buf(), 100).unwrap();
-        assert_eq!(std::fs::read_to_string(one.shelf.folder.join("a")).unwrap(), "rows");
-        assert_eq!(names(&shelves).len(), 5, "{:?}", names(&shelves));
+        assert_eq!(std::fs::read_to_string(one.folder.path.join("a")).unwrap(), "rows");
+        assert_eq!(names(&parent).len(), 5, "{:?}", names(&parent));
         drop(one);
-        assert_eq!(names(&shelves).len(), 3, "{:?}", names(&shelves));
+        assert_eq!(names(&parent).len(), 3, "{:?}", names(&parent));
         drop(other);
-        assert_eq!(names(&shelves), ["door.lock"]);
+        assert_eq!(names(&parent), [START_LOCK]);
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_named() {
+    fn a_folder_that_cannot_be_created_is_named() {
         let gate = tempfile::tempdir().unwrap();
         std::fs::write(gate.path().join("uploads"), "a file").unwrap();
         let problem = Uploads::new(gate.path().to_path_buf(), 100).err().unwrap();

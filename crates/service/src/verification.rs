@@ -1,4 +1,4 @@
-//! One verification of the journal at a time, which everybody may watch.
+//! The verification of the journal: one at a time, shared by all callers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,14 +10,14 @@ use taximeter_ledger::{Ledger, verify};
 use crate::log::{Event, Log};
 use crate::{Code, Problem, VerifyDocument, VerifyState};
 
-/// The verification that is under way, or what came of the last one.
+/// The verification under way, or the result of the last one.
 #[derive(Default)]
 pub(crate) struct Verification {
-    shared: Arc<Shared>,
+    shared: Arc<Progress>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct Progress {
     stage: Mutex<Stage>,
     done: AtomicU64,
     of: AtomicU64,
@@ -26,13 +26,13 @@ struct Shared {
 #[derive(Default)]
 enum Stage {
     #[default]
-    NotAsked,
+    NotStarted,
     Running,
-    Over(VerifyDocument),
+    Done(VerifyDocument),
 }
 
 impl Verification {
-    /// Starts one, unless one is under way: then that is the one.
+    /// Starts a verification, unless one is already running.
     pub(crate) fn start(&self, ledger: &Ledger, log: &Log) -> Result<VerifyDocument, Problem> {
         let mut stage = self.shared.stage();
         if !matches!(*stage, Stage::Running) {
@@ -41,18 +41,18 @@ impl Verification {
             let (shared, location, witness) =
                 (Arc::clone(&self.shared), ledger.location().clone(), ledger.witness().to_path_buf());
             let log = log.clone();
-            // A thread of its own: the end of a server does not wait for it.
+            // A separate thread: shutdown does not wait for it.
             let work = move || {
                 yield_to_others();
                 let verified =
-                    AssertUnwindSafe(|| verify(&location, Some(&witness), &mut |done, of| shared.tell(done, of)));
+                    AssertUnwindSafe(|| verify(&location, Some(&witness), &mut |done, of| shared.set(done, of)));
                 let result = catch_unwind(verified).map(|result| VerifyDocument::of(&result));
                 let document = result.unwrap_or_else(|_| panicked());
                 log.write(Event::Verified { state: document.state });
                 if document.warning.is_some() {
                     log.write(Event::WitnessDamaged);
                 }
-                *shared.stage() = Stage::Over(document);
+                *shared.stage() = Stage::Done(document);
             };
             thread::Builder::new().name("verification".to_string()).spawn(work).map_err(|error| {
                 Problem::new(Code::Storage, format!("the verification's thread cannot be started: {error}"))
@@ -60,22 +60,22 @@ impl Verification {
             *stage = Stage::Running;
         }
         drop(stage);
-        Ok(self.look())
+        Ok(self.status())
     }
 
-    /// How far it is.
-    pub(crate) fn look(&self) -> VerifyDocument {
+    /// Its progress, or the result of the last one.
+    pub(crate) fn status(&self) -> VerifyDocument {
         let (done, of) = (self.shared.done.load(Ordering::Relaxed), self.shared.of.load(Ordering::Relaxed));
         match &*self.shared.stage() {
-            Stage::NotAsked => VerifyDocument::at(VerifyState::None, 0, 0),
+            Stage::NotStarted => VerifyDocument::at(VerifyState::None, 0, 0),
             Stage::Running => VerifyDocument::at(VerifyState::Running, done, of),
-            Stage::Over(document) => document.clone(),
+            Stage::Done(document) => document.clone(),
         }
     }
 }
 
-impl Shared {
-    fn tell(&self, done: u64, of: u64) {
+impl Progress {
+    fn set(&self, done: u64, of: u64) {
         self.done.store(done, Ordering::Relaxed);
         self.of.store(of, Ordering::Relaxed);
     }
@@ -85,19 +85,19 @@ impl Shared {
     }
 }
 
-/// Charges and questions come first: the thread gets what time they leave.
+/// Gives the thread the lowest priority, below charges and questions.
 #[cfg(target_os = "linux")]
 fn yield_to_others() {
     const LAST: i32 = 19;
-    // On Linux this is about the calling thread alone. Where it may not be set, the thread is as urgent as the others.
+    // On Linux this sets the calling thread alone. If it is not allowed, the thread keeps its usual priority.
     let _ = rustix::process::setpriority_process(None, LAST);
 }
 
-/// Elsewhere a priority is that of the whole process.
+/// Other systems only have a priority for the whole process.
 #[cfg(not(target_os = "linux"))]
 fn yield_to_others() {}
 
 fn panicked() -> VerifyDocument {
-    let reason = "the program failed at it; verify the ledger on its own machine".to_string();
+    let reason = "the verification crashed; verify the ledger on its own machine".to_string();
     VerifyDocument { reason: Some(reason), ..VerifyDocument::at(VerifyState::Failed, 0, 0) }
 }

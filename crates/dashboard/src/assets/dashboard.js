@@ -1,26 +1,26 @@
-// What a page does by itself. Everything it shows comes from the server, which has escaped it; nothing here makes HTML.
+// The script of all pages. All content comes from the server, which has escaped it; nothing here makes HTML.
 "use strict";
 
-// The page again, as the server has it now; each part that may change has `data-live` and an id.
-let looking = false;
-let lookAgain = false;
+// Reloads the page in the background; each part that may change has `data-live` and an id.
+let reloading = false;
+let reloadAgain = false;
 
-// After a form was sent the browser is on its way to another page. Signing out ends the session before that page is there.
+// After a form is sent, the browser loads another page. Signing out ends the session before that page has arrived.
 let leaving = false;
 addEventListener("submit", () => (leaving = true));
-// The browser may show this page again as it was.
+// The browser may restore this page from its cache.
 addEventListener("pageshow", (event) => (leaving &&= !event.persisted));
 
 function signInAgain() {
   if (!leaving) location.reload();
 }
 
-async function look(isChange = true) {
-  if (looking) {
-    lookAgain = true;
+async function reload(isChange = true) {
+  if (reloading) {
+    reloadAgain = true;
     return;
   }
-  looking = true;
+  reloading = true;
   try {
     const answer = await fetch(location.href, { headers: { "taximeter-script": "1" }, credentials: "same-origin" });
     if (answer.status === 401) {
@@ -28,16 +28,16 @@ async function look(isChange = true) {
       return;
     }
     if (answer.ok) replaceLive(document, new DOMParser().parseFromString(await answer.text(), "text/html"));
-    // What somebody is filling in is about accounts that have changed.
+    // The accounts of a form that is being filled in may have changed.
     if (isChange) for (const ask of previews) ask();
   } catch (error) {
-    // The server is away; the stream of events comes back with it.
+    // The server cannot be reached; the event stream reconnects when it is back.
   } finally {
-    looking = false;
+    reloading = false;
   }
-  if (lookAgain) {
-    lookAgain = false;
-    setTimeout(look, 250);
+  if (reloadAgain) {
+    reloadAgain = false;
+    setTimeout(reload, 250);
   }
 }
 
@@ -48,7 +48,7 @@ function replaceLive(here, there) {
 
 function replacePart(old, fresh) {
   if (!fresh || fresh.isEqualNode(old)) return;
-  // Whoever is in the middle of something there is not disturbed.
+  // A part that the user is working in is not replaced.
   if (old.contains(document.activeElement) || old.querySelector("figure[data-table]:hover")) {
     missed = true;
     return;
@@ -62,22 +62,22 @@ function replacePart(old, fresh) {
   enliven(adopted);
 }
 
-// What was not replaced, since somebody was there, is when they leave.
+// Parts that were not replaced because the user was in them are replaced when the user leaves.
 let missed = false;
 
 function catchUp() {
   if (!missed) return;
   missed = false;
-  look();
+  reload();
 }
 
-// A part with `data-again` asks to be looked at again after so many milliseconds.
+// A part with `data-again` is reloaded after that number of milliseconds.
 let timer = 0;
 
 function schedule() {
   clearTimeout(timer);
   const again = [...document.querySelectorAll("[data-again]")].map((part) => Number(part.dataset.again));
-  if (again.length) timer = setTimeout(look, Math.max(200, Math.min(...again)));
+  if (again.length) timer = setTimeout(reload, Math.max(200, Math.min(...again)));
 }
 
 function listen() {
@@ -85,27 +85,27 @@ function listen() {
   let first = true;
   const events = new EventSource("/events");
   events.addEventListener("accounts", (message) => {
-    // The first message has everything, also what happened between the page and this stream.
+    // The first message has all accounts, including changes since the page was loaded.
     const isFirst = first;
     first = false;
     const wanted = document.querySelector("[data-events]").dataset.events;
     const { accounts, refused } = JSON.parse(message.data);
     const isAbout = (name) => wanted === "" || name === wanted || name.startsWith(`${wanted}/`);
-    if (accounts.some((one) => isAbout(one.account)) || refused.some((one) => isAbout(one.account))) look(!isFirst);
+    if (accounts.some((one) => isAbout(one.account)) || refused.some((one) => isAbout(one.account))) reload(!isFirst);
   });
-  // After a break nothing is known of what was missed.
-  events.addEventListener("open", () => first || look());
-  // The stream ends with the session: looking leads to the page to sign in.
-  events.addEventListener("error", () => look());
+  // Events may have been missed before a reconnect.
+  events.addEventListener("open", () => first || reload());
+  // The stream ends with the session: a reload leads to the sign-in page.
+  events.addEventListener("error", () => reload());
   addEventListener("pagehide", () => events.close());
 }
 
-// A form with `data-preview` shows what would come of it while it is filled in: the page at that path has the newer self of the
-// element that `data-result` names.
+// A form with `data-preview` previews its effect as it is filled in: the page at that path has the new content of the element that
+// `data-result` names.
 const previews = new Set();
 
 function preview(form) {
-  // By their attributes: a field with the name `dataset` would stand in the way of those of the form.
+  // Not `form.dataset`: a field with the name `dataset` would hide it.
   const [path, result] = ["data-preview", "data-result"].map((name) => form.getAttribute(name));
   let waiting = 0;
   let turn = 0;
@@ -117,12 +117,12 @@ function preview(form) {
       const answer = await fetch(path, { method: "POST", body, headers, credentials: "same-origin" });
       if (answer.status === 401) signInAgain();
       const there = new DOMParser().parseFromString(await answer.text(), "text/html");
-      // A later keystroke has asked already.
+      // A later keystroke has already asked.
       if (mine !== turn) return;
       const old = document.getElementById(result);
       if (old) replacePart(old, there.getElementById(old.id));
     } catch (error) {
-      // The server is away; the next keystroke asks again.
+      // The server cannot be reached; the next keystroke asks again.
     }
   };
   const soon = () => {
@@ -134,8 +134,8 @@ function preview(form) {
   previews.add(ask);
 }
 
-// A chart shows the values under the pointer, or at the arrow keys. Its values stand in the table that `data-table` names, column
-// by column; its svg has the places of its points in `data-x`, in percent of its width.
+// A chart shows the values under the pointer, or with the arrow keys. Its values are in the table that `data-table` names; its svg
+// has the positions of its points in `data-x`, in percent of its width.
 function chart(figure) {
   const svg = figure.querySelector("svg[data-x]");
   const xs = svg ? svg.dataset.x.split(" ").filter(Boolean).map(Number) : [];
@@ -162,7 +162,7 @@ function chart(figure) {
   svg.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect();
     const place = ((event.clientX - box.left) / box.width) * 100;
-    // The last point that is not to the right of it: between two points nothing changed.
+    // The last point at or left of the pointer: between two points nothing changed.
     let low = 0;
     let high = xs.length - 1;
     while (low < high) {
@@ -182,7 +182,7 @@ function chart(figure) {
   });
 }
 
-// A button with `data-copies` copies what is in the field of that id.
+// A button with `data-copies` copies the field with that id.
 function copies(button) {
   if (!navigator.clipboard) return;
   const usual = button.textContent;
@@ -195,12 +195,12 @@ function copies(button) {
       button.textContent = "Copied";
       setTimeout(() => (button.textContent = usual), 2000);
     } catch (error) {
-      // It is selected, and the keyboard copies it.
+      // The text is selected, so the keyboard can copy it.
     }
   });
 }
 
-// System, light, dark, and system again. The server is told by a cookie, so that a page comes in its colours.
+// Switches between system, light and dark. A cookie tells the server, so that pages load in the right colours.
 function themes() {
   const button = document.getElementById("theme");
   if (!button) return;
@@ -226,12 +226,12 @@ function enliven(part) {
   find("figure[data-table]").forEach(chart);
   find("form[data-preview]").forEach(preview);
   find("[data-copies]").forEach(copies);
-  // What needs no second click where there is a script.
+  // With a script, these need no second click.
   find("[data-submits]").forEach((field) => field.addEventListener("change", () => field.form.requestSubmit()));
 }
 
 themes();
-// The focus is elsewhere only after this event.
+// The focus moves only after this event.
 addEventListener("focusout", () => setTimeout(catchUp));
 enliven(document.body);
 listen();

@@ -12,10 +12,10 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis that ends at a tick, at a value or above it.
+    /// An axis that ends at the first tick that is not below a value.
     pub(super) fn up_to(value: f64) -> Axis {
         let step = round_step(value);
-        // In spite of rounding, three steps are not a little more than three.
+        // Corrects rounding: a value of three steps needs three.
         let count = (value / step - 1e-9).ceil().max(1.0);
         Axis { end: step * count, step }
     }
@@ -26,7 +26,7 @@ impl Axis {
     }
 
     pub(super) fn ticks(&self) -> impl Iterator<Item = f64> {
-        // A little more than whole steps are still that many: the last tick is there in spite of rounding.
+        // Corrects rounding, so that the last tick is included.
         let count = (self.end / self.step + 1e-6).floor() as u32;
         let step = self.step;
         (0..=count.min(20)).map(move |tick| f64::from(tick) * step)
@@ -36,7 +36,7 @@ impl Axis {
         HEIGHT * (1.0 - (value / self.end).clamp(0.0, 1.0))
     }
 
-    /// A tick with as many places as the steps need.
+    /// The label of a tick, with the decimal places that the steps need.
     pub(super) fn label(&self, tick: f64) -> String {
         let places = -self.step.log10().floor();
         match places {
@@ -48,11 +48,11 @@ impl Axis {
     }
 }
 
-/// The smallest of 1, 2 and 5 times a power of ten of which at most five make up a value.
+/// The smallest step of 1, 2 or 5 times a power of ten that divides a value into at most five.
 fn round_step(value: f64) -> f64 {
     let least = if value > 0.0 { value / 5.0 } else { 0.2 };
     let power = 10_f64.powf(least.log10().floor());
-    // The tenfold is for a power that was rounded below the true one.
+    // The fallback is for a power that was rounded down.
     [1.0, 2.0, 5.0].map(|digit| digit * power).into_iter().find(|step| *step >= least).unwrap_or(10.0 * power)
 }
 

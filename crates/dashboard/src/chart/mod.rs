@@ -1,7 +1,6 @@
-//! The chart of an account: what is left of its budget, and below it the reading, over charges, as steps; and the table behind it.
+//! The chart of an account: what is left of its budget, and below it the reading, as steps over the charges; with a table of the values.
 //!
-//! Lengths that follow the width of the page are in percent, so that letters keep their size at any width. Only the lines are
-//! stretched, and not their strokes.
+//! Widths are in percent of the page, so that text keeps its size at any width. Only the lines are stretched, and not their strokes.
 
 mod axis;
 
@@ -10,12 +9,12 @@ use std::fmt::Write;
 use maud::{Markup, html};
 use taximeter_accounting::Amount;
 use taximeter_service::timelines::Point;
-use taximeter_service::words::thousands;
+use taximeter_service::words::{counted, thousands, without_zeros};
 
 use self::axis::Axis;
-use super::words::{count, percent, reading, time};
+use super::display::{percent, reading, time};
 
-/// What is drawn, and what its numbers mean.
+/// The points to draw, and the meaning of their numbers.
 pub(super) struct Chart<'a> {
     pub(super) points: &'a [Point],
     /// The δ at which the reading holds.
@@ -24,11 +23,11 @@ pub(super) struct Chart<'a> {
     pub(super) has_budget: bool,
 }
 
-/// The width of a line's own measure, and the height of a panel.
+/// The width of a panel in its own units, and its height.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 150.0;
 
-/// The room above the first panel for its title, above others, and below the last one for the charges.
+/// The space above the first panel, between panels, and below the last one for the axis.
 const TITLE: f64 = 20.0;
 const GAP: f64 = 36.0;
 const FOOT: f64 = 40.0;
@@ -37,13 +36,13 @@ impl Chart<'_> {
     /// The figure and its table.
     pub(super) fn markup(&self) -> Markup {
         let Some(newest) = self.points.last().filter(|newest| newest.charges > 0) else {
-            return html! { p.quiet-text { "Nothing was charged yet; the chart begins with the first charge." } };
+            return html! { p.quiet-text { "Nothing was charged yet; the chart starts with the first charge." } };
         };
         html! {
             figure.chart data-table="points" {
                 (self.svg(newest))
                 figcaption {
-                    output { "Now: " (self.words(newest)) }
+                    output { "Now: " (self.summary(newest)) }
                     (self.notes(newest))
                 }
             }
@@ -58,8 +57,8 @@ impl Chart<'_> {
         let xs: Vec<String> = self.points.iter().map(|point| places(100.0 * self.x(point), 2)).collect();
         let label = format!(
             "Steps over {}: {}. The arrow keys go from point to point; the table has all values.",
-            count(newest.charges, "charge"),
-            self.words(newest)
+            counted(newest.charges, "charge", "charges"),
+            self.summary(newest)
         );
         html! {
             svg height=(height + FOOT) data-x=(xs.join(" ")) tabindex="0" role="img" aria-label=(label) {
@@ -77,7 +76,7 @@ impl Chart<'_> {
         }
     }
 
-    /// The place of a point between 0 and 1.
+    /// The position of a point between 0 and 1.
     fn x(&self, point: &Point) -> f64 {
         let all = self.points.last().map_or(1, |newest| newest.charges.max(1));
         point.charges as f64 / all as f64
@@ -104,13 +103,13 @@ impl Chart<'_> {
         })
     }
 
-    /// A line that is level from each point to the next, and stands there; with a gap where there is no value.
+    /// A step line: level from each point to the next, with a gap where there is no value.
     fn path(&self, axis: &Axis, value: impl Fn(&Point) -> Option<f64>) -> String {
         let (mut path, mut is_drawing) = (String::new(), false);
         for point in self.points {
             let x = places(WIDTH * self.x(point), 1);
             let y = value(point).filter(|value| value.is_finite()).map(|value| places(axis.y(value), 1));
-            // To write to text cannot fail.
+            // Writing to a string cannot fail.
             let _ = match &y {
                 Some(y) if is_drawing => write!(path, "H{x}V{y}"),
                 Some(y) => write!(path, "M{x} {y}"),
@@ -122,12 +121,12 @@ impl Chart<'_> {
         path
     }
 
-    fn words(&self, point: &Point) -> String {
+    fn summary(&self, point: &Point) -> String {
         let left = point.left.map(|left| format!(", {} left", percent(left))).unwrap_or_default();
-        format!("{}, reading ε = {}{left}", count(point.charges, "charge"), reading(point.reading))
+        format!("{}, reading ε = {}{left}", counted(point.charges, "charge", "charges"), reading(point.reading))
     }
 
-    /// What the lines do not show.
+    /// Notes on what the lines do not show.
     fn notes(&self, newest: &Point) -> Markup {
         let mut charges: Vec<u64> =
             self.points.iter().map(|point| point.charges).filter(|charges| *charges > 0).collect();
@@ -141,12 +140,12 @@ impl Chart<'_> {
             }
             @if (charges.len() as u64) < newest.charges {
                 p.help {
-                    (thousands(charges.len() as u64)) " of " (count(newest.charges, "charge"))
+                    (thousands(charges.len() as u64)) " of " (counted(newest.charges, "charge", "charges"))
                     " are drawn. The largest steps of each line are all among them."
                 }
             }
             @if let Some(first) = self.points.iter().find(|point| point.reading.is_none()) {
-                p.help { "After " (count(first.charges, "charge")) " the reading has no bound, and no line." }
+                p.help { "After " (counted(first.charges, "charge", "charges")) " the reading has no bound, and no line." }
             }
         }
     }
@@ -190,7 +189,7 @@ struct Panel {
     class: &'static str,
     title: String,
     path: String,
-    /// Where the labels of the axis stand.
+    /// The labels of the axis and their positions.
     labels: Vec<(f64, String)>,
 }
 
@@ -209,10 +208,9 @@ impl Panel {
     }
 }
 
-/// A number with at most so many places.
+/// A number with at most `places` decimal places.
 fn places(value: f64, places: usize) -> String {
-    let text = format!("{value:.places$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+    without_zeros(&format!("{value:.places$}")).to_string()
 }
 
 #[cfg(test)]
@@ -250,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_stands_above_the_reading_which_is_not_measured_against_the_budget() {
+    fn what_is_left_is_above_the_reading_which_is_not_measured_against_the_budget() {
         let points = points(&[(Some(0.0), Some(1.0)), (Some(1.2), Some(0.3))]);
         let page = chart(&points, true).markup().into_string();
         let [left, reading] = [r#"class="left""#, r#"class="reading""#].map(|class| page.find(class).unwrap());
@@ -259,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn every_point_that_is_drawn_has_its_place_and_its_row() {
+    fn every_point_that_is_drawn_has_a_position_and_a_row() {
         let values: Vec<_> = (0..5).map(|at| (Some(f64::from(at) * 0.1), Some(1.0 - f64::from(at) * 0.2))).collect();
         let mut points = points(&values);
         let whole = chart(&points, true).markup().into_string();

@@ -1,4 +1,4 @@
-//! Audit: which ledger it is, whether it is whole, and all of it to take home.
+//! The page of the ledger: its identity, verification and export.
 
 use axum::Router;
 use axum::body::Body;
@@ -7,11 +7,11 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use taximeter_ledger::Position;
-use taximeter_service::words::thousands;
+use taximeter_service::words::{counted, thousands};
 use taximeter_service::{LedgerDocument, Problem, VerifyDocument, VerifyState};
 
 use crate::Dashboard;
-use crate::fields::Fields;
+use crate::form_data::FormData;
 use crate::page::Section;
 use crate::visitor::Visitor;
 
@@ -41,17 +41,17 @@ fn ledger_panel(ledger: &LedgerDocument) -> Markup {
             h2 #ledger { "The ledger" }
             dl.facts #ledger-facts data-live data-events="" {
                 dt { "Identity" } dd { code { (ledger.ledger) } }
-                dt { "Where it is" } dd { code { (ledger.location) } }
+                dt { "Location" } dd { code { (ledger.location) } }
                 dt { "Accounts" } dd { (thousands(ledger.accounts as u64)) }
                 dt { "Records" } dd { (thousands(ledger.records)) }
                 dt { "Newest record" } dd { (record(&ledger.newest)) }
                 dt { "Witness" } dd { code { (ledger.witness.path) } }
-                dt { "It remembers" } dd { (record(&ledger.witness.remembers)) " " (how_new(ledger)) }
+                dt { "Record in the witness" } dd { (record(&ledger.witness.remembers)) " " (witness_lag(ledger)) }
             }
             p.help {
-                "Every record has the hash of the one before it, so the newest hash stands for the whole journal: write it down, and \
-                 nobody can change what came before it unnoticed. The witness is a small file, best on another disk, that remembers \
-                 the newest record; a ledger that is behind its witness, such as an old copy that was put back, does not open."
+                "Every record has the hash of the one before it, so the newest hash covers the whole journal: write it down, and any later \
+                 change to older records can be detected. The witness is a small file, best on another disk, that stores the newest \
+                 record; a ledger that is behind its witness, such as an old backup, does not open."
             }
         }
     }
@@ -61,8 +61,8 @@ fn record(position: &Position) -> Markup {
     html! { "record " (thousands(position.sequence)) ", hash " code { (position.hash) } }
 }
 
-/// What the witness remembers, beside what there is.
-fn how_new(ledger: &LedgerDocument) -> Markup {
+/// How far the witness is behind the ledger.
+fn witness_lag(ledger: &LedgerDocument) -> Markup {
     let (newest, remembers) = (&ledger.newest, &ledger.witness.remembers);
     if newest == remembers {
         return html! { span.standing.open { "the newest record" } };
@@ -71,22 +71,18 @@ fn how_new(ledger: &LedgerDocument) -> Markup {
     html! { span.standing { (counted(behind, "record", "records")) " behind: it is written after the records" } }
 }
 
-fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", thousands(number), if number == 1 { one } else { many })
-}
-
 fn verify_panel(visitor: &Visitor, ledger: &LedgerDocument, verification: &VerifyDocument) -> Markup {
     let is_running = verification.state == VerifyState::Running;
     html! {
         section.panel aria-labelledby="verify" {
             h2 #verify { "Verify" }
             p {
-                "Makes the whole journal again, from the first record to the newest: every hash, every decision and every reading must \
-                 come out as it is stored, and the witness must remember a record of it. Charges go on meanwhile."
+                "Computes the whole journal again: every hash, decision and reading must equal the stored one, and the witness must match \
+                 a record. Charges continue meanwhile."
             }
             form method="post" action="/audit/verify" { (visitor.form_key()) button { "Verify" } }
-            // This element stays when what is in it is replaced, so that screen readers notice.
-            div aria-live="polite" { div.verified #verified data-live { (words(ledger, verification)) } }
+            // The outer element stays when its content is replaced, so that screen readers announce it.
+            div aria-live="polite" { div.verified #verified data-live { (status(ledger, verification)) } }
             div #verifying data-live data-again=[is_running.then_some("500")] {
                 @if is_running { (progress(verification)) }
             }
@@ -94,7 +90,7 @@ fn verify_panel(visitor: &Visitor, ledger: &LedgerDocument, verification: &Verif
     }
 }
 
-/// How far it is. Beside what is read out, since it changes all the time.
+/// The progress bar. It is not announced, since it changes all the time.
 fn progress(VerifyDocument { done, of, .. }: &VerifyDocument) -> Markup {
     html! {
         label.hidden-text for="progress" { "Records verified" }
@@ -103,15 +99,15 @@ fn progress(VerifyDocument { done, of, .. }: &VerifyDocument) -> Markup {
     }
 }
 
-/// How far a verification is, or what came of it, in words.
-fn words(ledger: &LedgerDocument, verification: &VerifyDocument) -> Markup {
-    let reason = verification.reason.as_deref().unwrap_or("it is not known why");
+/// The progress of a verification, or its result.
+fn status(ledger: &LedgerDocument, verification: &VerifyDocument) -> Markup {
+    let reason = verification.reason.as_deref().unwrap_or("the reason is not known");
     match verification.state {
-        VerifyState::None => html! { p.quiet-text { "Nobody has verified it since the server started." } },
-        // In steps that are worth being read out.
+        VerifyState::None => html! { p.quiet-text { "Not verified since the server started." } },
+        // In steps of ten percent, which screen readers announce.
         VerifyState::Running => match 10 * verification.done.min(verification.of) / verification.of.max(1) {
             0 => html! { p { "Verifying." } },
-            // When all records are read, the accounts are still compared.
+            // At most 90%: after all records, the accounts are compared.
             tenths => html! { p { "Verifying: more than " (tenths.min(9) * 10) "% done." } },
         },
         VerifyState::Whole => whole(ledger, verification),
@@ -119,13 +115,13 @@ fn words(ledger: &LedgerDocument, verification: &VerifyDocument) -> Markup {
             div.problem {
                 p { strong { "The ledger is broken." } " " (reason) }
                 p {
-                    "Take no more charges from it. Keep the files as they are for inspection, put the newest good copy in their place, \
-                     and restore the ledger with the program there, from receipts or an export of the journal."
+                    "Stop charging it. Keep the files for inspection, replace them with the newest good backup, and restore the ledger \
+                     with the taximeter program, from receipts or an export of the journal."
                 }
             }
         },
         VerifyState::Failed => html! {
-            div.caution { p { strong { "It could not be verified." } " " (reason) } p { "This says nothing about the ledger." } }
+            div.caution { p { strong { "The verification failed." } " " (reason) } p { "The ledger itself may be whole." } }
         },
     }
 }
@@ -137,14 +133,14 @@ fn whole(ledger: &LedgerDocument, verification: &VerifyDocument) -> Markup {
             p {
                 strong { "The ledger is whole." } " All " (counted(verification.records.unwrap_or(0), "record", "records"))
                 " and the states of " (counted(verification.accounts.unwrap_or(0) as u64, "account", "accounts"))
-                " came out as they are stored."
+                " equal the stored ones."
             }
             @if let Some(newest) = &verification.newest { p { "Verified up to " (record(newest)) "." } }
             @match &verification.witness {
-                Some(witness) => p { "The witness remembers record " (thousands(witness.sequence)) " of it." },
+                Some(witness) => p { "The witness matches record " (thousands(witness.sequence)) "." },
                 None => p { "There is no witness yet: it is written after the first charge." },
             }
-            @if let Some(warning) = &verification.warning { p { strong { "See to the witness: " } (warning) "." } }
+            @if let Some(warning) = &verification.warning { p { strong { "Check the witness: " } (warning) "." } }
             @if let Some(since @ 1..) = since { p { (counted(since, "record was", "records were")) " added since." } }
         }
     }
@@ -155,9 +151,9 @@ fn export_panel() -> Markup {
         section.panel aria-labelledby="export" {
             h2 #export { "Export" }
             p {
-                "The journal as it is: one record a line, as JSON, and a last line that says where it ends. With it anyone can check the \
-                 chain elsewhere, with any program that computes BLAKE3: the hash of a record is that of its line. Should the ledger be \
-                 lost, it can be restored from an older copy and the records in this export."
+                "The journal as lines of JSON, one per record, and a last line that says where it ends. Any program that computes BLAKE3 can \
+                 check the chain: the hash of a record is the hash of its line. A lost ledger can be restored from an older backup and \
+                 this export."
             }
             p { a.button href="/audit/export" { "Export the journal" } }
         }
@@ -168,7 +164,7 @@ fn file_name(ledger: &LedgerDocument) -> String {
     format!("taximeter-{}.jsonl", ledger.ledger)
 }
 
-async fn verify(visitor: Visitor, _: Fields) -> Response {
+async fn verify(visitor: Visitor, _: FormData) -> Response {
     match visitor.caller.start_verification() {
         Ok(_) => Redirect::to("/audit").into_response(),
         Err(failure) => match content(&visitor).await {

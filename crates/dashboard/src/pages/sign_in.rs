@@ -1,4 +1,4 @@
-//! Signing in with a token, and out again.
+//! Signing in with a token, and signing out.
 
 use std::time::Instant;
 
@@ -11,8 +11,8 @@ use maud::{Markup, html};
 use taximeter_service::{Code, Problem};
 
 use crate::Dashboard;
-use crate::cookies::Cookie;
-use crate::fields::{FORM_KEY, Fields};
+use crate::cookies::TicketCookie;
+use crate::form_data::{FORM_KEY, FormData};
 use crate::page::{ProblemPage, outside, problem, status, with_code};
 use crate::sessions::Ticket;
 use crate::visitor::{Theme, Visitor, origin_address, own_path};
@@ -35,13 +35,13 @@ fn ask_for_token(
     to: &str,
     failure: Option<&Problem>,
 ) -> Result<Response, Problem> {
-    let ticket = match Cookie::SignIn.ticket(headers, &state.service.settings) {
+    let ticket = match TicketCookie::SignIn.ticket(headers, &state.service.settings) {
         Some(ticket) => ticket,
         None => Ticket::generate()?,
     };
     let content = form(&state.sessions.form_key(&ticket), to, failure);
     let mut response = outside(Theme::of(headers), status, "Sign in", content);
-    response.headers_mut().insert(header::SET_COOKIE, Cookie::SignIn.set(&state.service.settings, &ticket));
+    response.headers_mut().insert(header::SET_COOKIE, TicketCookie::SignIn.set(&state.service.settings, &ticket));
     Ok(response)
 }
 
@@ -55,8 +55,8 @@ fn form(form_key: &str, to: &str, failure: Option<&Problem>) -> Markup {
             input #token name="token" type="password" required autofocus autocomplete="off" spellcheck="false"
                 placeholder="txm_…" aria-describedby="token-help";
             p.help #token-help {
-                "The owner of the data makes it, with " code { "taximeter token create" } " or on the page Tokens. It stays \
-                 on the server's side of this form: the browser keeps only a session, which ends when you sign out."
+                "The owner of the data makes it, with " code { "taximeter token create" } " or on the page Tokens. The browser does not \
+                 store it: it keeps only a session, which ends when you sign out."
             }
             button { "Sign in" }
         }
@@ -66,7 +66,7 @@ fn form(form_key: &str, to: &str, failure: Option<&Problem>) -> Markup {
 async fn sign_in(State(state): State<Dashboard>, request: Request) -> Response {
     let headers = request.headers().clone();
     let from = origin_address(&headers, request.extensions().get(), &state.service.settings);
-    let fields = match Fields::read(request, &state, Cookie::SignIn).await {
+    let fields = match FormData::read(request, &state, TicketCookie::SignIn).await {
         Ok(fields) => fields,
         Err(failure) => return again(&state, &headers, "/", failure),
     };
@@ -74,7 +74,7 @@ async fn sign_in(State(state): State<Dashboard>, request: Request) -> Response {
     if !state.attempts.take(from, Instant::now()) {
         let failure = Problem::new(
             Code::TooManyRequests,
-            "too many wrong tokens came from here; wait a minute, and copy the token as a whole",
+            "too many wrong tokens were sent from your address; wait a minute, and copy the whole token",
         );
         return again(&state, &headers, to, failure);
     }
@@ -86,14 +86,16 @@ async fn sign_in(State(state): State<Dashboard>, request: Request) -> Response {
         return again(&state, &headers, to, failure);
     };
     state.attempts.forgive(from);
-    // Whoever knew the ticket before does not know the new one.
-    if let Some(old) = Cookie::Session.ticket(&headers, &state.service.settings) {
+    // Sign-in always issues a new ticket, against session fixation.
+    if let Some(old) = TicketCookie::Session.ticket(&headers, &state.service.settings) {
         state.sessions.end(&old.id());
     }
     match state.sessions.begin(token, Instant::now()) {
         Ok(ticket) => {
-            let (session, sign_in) =
-                (Cookie::Session.set(&state.service.settings, &ticket), Cookie::SignIn.clear(&state.service.settings));
+            let (session, sign_in) = (
+                TicketCookie::Session.set(&state.service.settings, &ticket),
+                TicketCookie::SignIn.clear(&state.service.settings),
+            );
             let cookies = AppendHeaders([(header::SET_COOKIE, session), (header::SET_COOKIE, sign_in)]);
             (cookies, Redirect::to(to)).into_response()
         }
@@ -107,7 +109,8 @@ fn again(state: &Dashboard, headers: &HeaderMap, to: &str, failure: Problem) -> 
     with_code(response.unwrap_or_else(|problem| ProblemPage(problem).into_response()), code)
 }
 
-async fn sign_out(State(state): State<Dashboard>, visitor: Visitor, _: Fields) -> Response {
+async fn sign_out(State(state): State<Dashboard>, visitor: Visitor, _: FormData) -> Response {
     state.sessions.end(&visitor.session());
-    ([(header::SET_COOKIE, Cookie::Session.clear(&state.service.settings))], Redirect::to("/sign-in")).into_response()
+    ([(header::SET_COOKIE, TicketCookie::Session.clear(&state.service.settings))], Redirect::to("/sign-in"))
+        .into_response()
 }

@@ -1,8 +1,8 @@
-//! Connections: taking them, within limits, and letting them end.
+//! Connections: accepted within limits, served, and shut down gracefully.
 
-mod newcomers;
 mod stream;
 mod tls;
+mod unauthenticated;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -20,22 +20,22 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
-pub(crate) use self::newcomers::Newcomer;
-use self::newcomers::Newcomers;
 use self::stream::Stream;
 use self::tls::Certificate;
+pub(crate) use self::unauthenticated::UnauthenticatedConnection;
+use self::unauthenticated::UnauthenticatedConnections;
 use crate::app::App;
 
-/// Where the certificate and its key are.
+/// The files of the certificate and its key.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// The certificate and those above it, in PEM.
+    /// The certificate chain, in PEM.
     pub certificate: PathBuf,
     /// The private key, in PEM.
     pub key: PathBuf,
 }
 
-/// A server that listens.
+/// A listening socket.
 pub struct Listener {
     listener: TcpListener,
     address: SocketAddr,
@@ -45,10 +45,10 @@ pub struct Listener {
 /// The most bytes of a request's line and headers.
 const LARGEST_HEAD: usize = 32 * 1024;
 
-/// How often the tokens that others change are read again, and a certificate that was renewed is looked for.
+/// How often tokens and the certificate are reloaded.
 const RELOAD: Duration = Duration::from_secs(1);
 
-/// How long to wait when no connection can be taken, for instance because too many files are open.
+/// How long to wait after accepting a connection failed, for instance because too many files are open.
 const PAUSE: Duration = Duration::from_millis(200);
 
 impl Listener {
@@ -57,7 +57,7 @@ impl Listener {
         let cannot = |error: io::Error| {
             let hint = match error.kind() {
                 io::ErrorKind::AddrInUse => "; another program listens there: choose another port",
-                io::ErrorKind::PermissionDenied => "; ports below 1024 are for root: choose another",
+                io::ErrorKind::PermissionDenied => "; ports below 1024 are for root: choose another port",
                 io::ErrorKind::AddrNotAvailable => "; this machine does not have the address",
                 _ => "",
             };
@@ -69,17 +69,17 @@ impl Listener {
         Ok(Listener { listener, address, tls })
     }
 
-    /// The address, with the port that was chosen if it was 0.
+    /// The address, with the actual port if it was 0.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How URLs of this server begin.
+    /// The scheme of this server's URLs.
     pub fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// Serves until `end`, or until the ledger takes nothing more, which is an error; and then until what was accepted is answered.
+    /// Serves until `end`, or until the ledger has stopped, which is an error; then answers the requests that were accepted.
     pub async fn serve(self, app: App, end: impl Future<Output = ()>) -> Result<(), Problem> {
         let service = Arc::clone(app.service());
         let listens = format!("{}://{}", self.scheme(), self.address);
@@ -98,7 +98,7 @@ impl Listener {
         let connections = Connections {
             app,
             permits: Arc::new(Semaphore::new(service.settings.connections)),
-            newcomers: Arc::default(),
+            unauthenticated: Arc::default(),
             peers: Slots::new(service.settings.connections_of_one),
             tls: self.tls,
             service: Arc::clone(&service),
@@ -109,7 +109,7 @@ impl Listener {
             tokio::select! {
                 () = &mut end => break Ok(()),
                 cause = &mut stopped => break Err(why_it_ends(cause)),
-                // Those that ended are forgotten.
+                // Removes connections that have ended.
                 Some(_) = open.join_next() => {}
                 next = connections.next(&self.listener), if accepted.is_none() => accepted = Some(next),
                 permit = connections.permit(), if accepted.is_some() => {
@@ -122,7 +122,7 @@ impl Listener {
         drop(self.listener);
         service.end();
         let all = async { while open.join_next().await.is_some() {} };
-        let _ = timeout(service.settings.farewell, all).await;
+        let _ = timeout(service.settings.shutdown, all).await;
         service.log.write(Event::End { cut_off: open.len() });
         open.shutdown().await;
         background.iter().for_each(|task| task.abort());
@@ -130,32 +130,32 @@ impl Listener {
     }
 }
 
-/// A connection that was accepted, the machine at its other end, and one of the places that this machine has.
+/// An accepted connection, its peer, and one of the peer's slots.
 type Accepted = (TcpStream, IpAddr, Option<Slot<IpAddr>>);
 
-/// What all connections share.
+/// The state of all connections.
 struct Connections {
     app: App,
     permits: Arc<Semaphore>,
-    newcomers: Arc<Newcomers>,
-    /// By the machine at the other end, unless it is this one.
+    unauthenticated: Arc<UnauthenticatedConnections>,
+    /// By peer, except this machine.
     peers: Slots<IpAddr>,
     tls: Option<Arc<Certificate>>,
     service: Arc<Service>,
 }
 
 impl Connections {
-    /// The next connection, which may still have to wait for a permit.
+    /// Accepts the next connection, which may still have to wait for a permit.
     async fn next(&self, listener: &TcpListener) -> Accepted {
         loop {
             match listener.accept().await.map(|(stream, peer)| (stream, peer.ip().to_canonical())) {
                 Ok((stream, peer)) if peer.is_loopback() => return (stream, peer, None),
                 Ok((stream, peer)) => match self.peers.take(&peer) {
-                    Some(place) => return (stream, peer, Some(place)),
-                    // It has so many already; this one is closed.
+                    Some(slot) => return (stream, peer, Some(slot)),
+                    // The peer is at its limit; this connection is closed.
                     None => drop(stream),
                 },
-                // It went away before it was taken.
+                // The client hung up before it was accepted.
                 Err(error) if is_of_the_connection(&error) => {}
                 Err(error) => {
                     self.service.log.write(Event::NotAccepted { why: error.to_string() });
@@ -165,33 +165,33 @@ impl Connections {
         }
     }
 
-    /// Room for one more connection. Where there is none, the first one without a token makes room; where all have one, it waits.
+    /// A permit for one more connection. At the limit, the oldest connection without a token is closed; if all have one, it waits.
     async fn permit(&self) -> OwnedSemaphorePermit {
         loop {
             tokio::select! {
                 biased;
                 // The semaphore is never closed.
                 Ok(permit) = Arc::clone(&self.permits).acquire_owned() => return permit,
-                () = self.newcomers.close_first() => {}
+                () = self.unauthenticated.close_oldest() => {}
             }
         }
     }
 
     /// Serves one connection to its end.
-    fn serve(&self, (stream, peer, place): Accepted, permit: OwnedSemaphorePermit) -> impl Future<Output = ()> + use<> {
-        let (newcomer, closed) = self.newcomers.add();
-        let app = self.app.for_connection(peer, newcomer);
+    fn serve(&self, (stream, peer, slot): Accepted, permit: OwnedSemaphorePermit) -> impl Future<Output = ()> + use<> {
+        let (connection, closed) = self.unauthenticated.add();
+        let app = self.app.for_connection(peer, connection);
         let (service, tls) = (Arc::clone(&self.service), self.tls.clone());
         let serving = async move {
-            let _taken = (permit, place);
-            // An answer is small, and somebody waits for it.
+            let _held = (permit, slot);
+            // Answers are small, and clients wait for them.
             let _ = stream.set_nodelay(true);
             let arrival = service.settings.arrival;
             let stream = match tls {
                 None => Stream::plain(stream, arrival),
                 Some(tls) => match timeout(arrival, tls.acceptor().accept(stream)).await {
                     Ok(Ok(stream)) => Stream::encrypted(stream, arrival),
-                    // Whoever speaks something else, or nothing, is not answered.
+                    // A client that does not complete the TLS handshake gets no answer.
                     Ok(Err(_)) | Err(_) => return,
                 },
             };
@@ -199,13 +199,13 @@ impl Connections {
                 .timer(TokioTimer::new())
                 .header_read_timeout(arrival)
                 .max_header_size(LARGEST_HEAD)
-                // Answers are small: one copy into one piece costs less than sending two.
+                // Answers are small: copying into one buffer is cheaper than sending two.
                 .writev(false)
                 .serve_connection(TokioIo::new(stream), app);
             let mut connection = pin!(connection);
             tokio::select! {
                 biased;
-                // How a connection ends is its own affair: whoever is at the other end knows it.
+                // The peer knows how the connection ended; errors are not logged.
                 _ = connection.as_mut() => return,
                 () = service.until_end() => connection.as_mut().graceful_shutdown(),
             }
@@ -214,19 +214,19 @@ impl Connections {
         async {
             tokio::select! {
                 () = serving => {}
-                // Otherwise it was proven, and is not told any more.
+                // If the sender is dropped, the connection is authenticated and stays open.
                 Ok(()) = closed => {}
             }
         }
     }
 }
 
-/// Why the server ends, beside its log. The words about records and states name accounts, and are for a verification to tell.
+/// Why the server stopped, for its operator. The text of integrity errors names accounts, so it is left to a verification.
 fn why_it_ends(cause: taximeter_ledger::Error) -> Problem {
     match Trouble::of(&cause) {
         Trouble::NotAsWritten => Problem::new(
             Code::Stopped,
-            "the ledger has stopped and takes nothing more: it is not what was written. Verify it to learn what is wrong",
+            "the ledger has stopped: it is not what was written. Verify it to find the fault",
         ),
         _ => cause.into(),
     }
@@ -237,7 +237,7 @@ fn is_of_the_connection(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-/// Looks again and again whether the certificate was renewed.
+/// Reloads the certificate when its files change.
 async fn renew_certificate(tls: Arc<Certificate>, service: Arc<Service>) {
     let mut seconds = interval(RELOAD);
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -253,7 +253,7 @@ async fn renew_certificate(tls: Arc<Certificate>, service: Arc<Service>) {
     }
 }
 
-/// Reads the tokens again and again. When that fails, those that are known stay, and the log says so once until it works again.
+/// Reloads the tokens. If that fails, the known tokens stay valid, and the log says so once until it works again.
 async fn reload_tokens(service: Arc<Service>) {
     let mut seconds = interval(RELOAD);
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,4 +1,4 @@
-//! A connection, encrypted or not, with an end to patience.
+//! A connection, encrypted or not, with a timeout for writes and a graceful end.
 
 use std::io;
 use std::pin::Pin;
@@ -10,14 +10,14 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 use tokio_rustls::server::TlsStream;
 
-/// A connection. Whoever does not take their answer is given up, so that nobody can hold connections by not reading. At the end, what
-/// still comes in is thrown away for a moment: closing a connection with something unread in it would also throw away the answer that
-/// is on its way, and whoever sent too much would not learn so.
+/// A connection. A write that makes no progress times out, so that clients cannot hold connections by not reading. Before closing, input
+/// is read and discarded for a moment: closing with unread input would reset the connection, and a client that sent too much would
+/// not get its answer.
 pub(super) struct Stream {
     inner: Inner,
     /// How long a write may make no progress.
     patience: Duration,
-    /// When the write that waits is given up.
+    /// When the pending write times out.
     deadline: Option<Pin<Box<Sleep>>>,
     state: Shutdown,
 }
@@ -27,17 +27,17 @@ enum Inner {
     Encrypted(Box<TlsStream<TcpStream>>),
 }
 
-/// How far the end has come.
+/// The state of closing.
 enum Shutdown {
     No,
-    /// Everything is sent; this much more is read, until then.
+    /// Everything is sent; at most this many bytes are read, until the deadline.
     Reading(usize, Pin<Box<Sleep>>),
 }
 
-/// How long the end reads on.
+/// How long input is discarded before closing.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// How much it reads.
+/// How much input is discarded.
 const LEFTOVER: usize = 4 << 20;
 
 impl Stream {
@@ -49,7 +49,7 @@ impl Stream {
         Stream { inner: Inner::Encrypted(Box::new(stream)), patience, deadline: None, state: Shutdown::No }
     }
 
-    /// What a write came to, or that it has waited for too long.
+    /// The result of a write, or an error if it has waited too long.
     fn in_time<T>(&mut self, result: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         if result.is_ready() {
             self.deadline = None;

@@ -1,4 +1,4 @@
-//! The certificate and its key, which are read again when they were renewed.
+//! The certificate and its key, reloaded when they are renewed.
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -16,53 +16,53 @@ use super::Tls;
 /// A certificate in use.
 pub(super) struct Certificate {
     files: Tls,
-    used: RwLock<Used>,
+    active: RwLock<ActiveCertificate>,
 }
 
-struct Used {
+struct ActiveCertificate {
     acceptor: TlsAcceptor,
-    /// What the files looked like when they were last read.
-    looks: Looks,
+    /// The files when they were last read.
+    stamps: FileStamps,
 }
 
-/// When each of the two files was changed, and its length. One that is not there looks like nothing.
-type Looks = [Option<(SystemTime, u64)>; 2];
+/// The time of change and the length of the two files; `None` for a missing file.
+type FileStamps = [Option<(SystemTime, u64)>; 2];
 
 impl Certificate {
     /// Reads the files.
     pub(super) fn read(files: Tls) -> Result<Certificate, Problem> {
-        let looks = looks(&files);
-        let used = RwLock::new(Used { acceptor: acceptor(&files)?, looks });
-        Ok(Certificate { files, used })
+        let stamps = stamps(&files);
+        let active = RwLock::new(ActiveCertificate { acceptor: acceptor(&files)?, stamps });
+        Ok(Certificate { files, active })
     }
 
-    /// What the next connection is encrypted with.
+    /// The acceptor for the next connection.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
-        self.used.read().unwrap_or_else(PoisonError::into_inner).acceptor.clone()
+        self.active.read().unwrap_or_else(PoisonError::into_inner).acceptor.clone()
     }
 
-    /// Reads the files again if they have changed, and says what came of it. The two are replaced one after the other, so what cannot be
-    /// used is left alone until one of them changes again.
+    /// Reads the files again if they have changed; returns the result, or `None` without a change. The two files are replaced one after
+    /// the other, so a pair that does not match is not tried again until one of them changes.
     pub(super) fn renew(&self) -> Option<Result<(), Problem>> {
-        let looks = looks(&self.files);
-        if looks == self.used.read().unwrap_or_else(PoisonError::into_inner).looks {
+        let stamps = stamps(&self.files);
+        if stamps == self.active.read().unwrap_or_else(PoisonError::into_inner).stamps {
             return None;
         }
         let read = acceptor(&self.files);
-        let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
-        used.looks = looks;
-        Some(read.map(|acceptor| used.acceptor = acceptor))
+        let mut active = self.active.write().unwrap_or_else(PoisonError::into_inner);
+        active.stamps = stamps;
+        Some(read.map(|acceptor| active.acceptor = acceptor))
     }
 }
 
-fn looks(files: &Tls) -> Looks {
+fn stamps(files: &Tls) -> FileStamps {
     [&files.certificate, &files.key].map(|path| {
         let metadata = std::fs::metadata(path).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
     })
 }
 
-/// What makes encrypted connections: TLS 1.2 or 1.3, and HTTP/1.1 inside.
+/// An acceptor for TLS 1.2 and 1.3 with HTTP/1.1.
 fn acceptor(tls: &Tls) -> Result<TlsAcceptor, Problem> {
     let Tls { certificate, key } = tls;
     let chain: Result<Vec<CertificateDer<'static>>, pem::Error> =
@@ -74,7 +74,7 @@ fn acceptor(tls: &Tls) -> Result<TlsAcceptor, Problem> {
     }?;
     let private = PrivateKeyDer::from_pem_slice(&read("key", key)?).map_err(|error| match error {
         pem::Error::NoItemsFound => unusable("key", key, "there is no PRIVATE KEY in it"),
-        // What the library says is not shown: it may have a part of the key in it.
+        // The library's message is not shown: it may contain a part of the key.
         _ => unusable("key", key, "it is not PEM"),
     })?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))

@@ -9,13 +9,13 @@ use taximeter_service::{
 };
 use utoipa::IntoParams;
 
-use crate::extract::{Body, Name, Parameters};
+use crate::extract::{JsonBody, Name, Parameters};
 use crate::failure::Failure;
-use crate::responses::{self, AccountBody, Token};
+use crate::responses::{AccountBodyProblems, AccountProblems, TokenProblems};
 
-/// List the accounts that may be seen.
+/// List the accounts that the caller may see.
 #[utoipa::path(get, path = "/v1/accounts", tag = "accounts", security(("token" = [])),
-    responses((status = 200, description = "The accounts", body = AccountList), Token))]
+    responses((status = 200, description = "The accounts", body = AccountList), TokenProblems))]
 pub(crate) async fn list(caller: Caller) -> Result<Json<AccountList>, Failure> {
     Ok(Json(caller.accounts().await?))
 }
@@ -23,26 +23,29 @@ pub(crate) async fn list(caller: Caller) -> Result<Json<AccountList>, Failure> {
 /// Show everything about an account.
 #[utoipa::path(get, path = "/v1/accounts/{name}", tag = "accounts", security(("token" = [])),
     params(("name" = AccountName, Path, example = "census/alice", description = "Its name, with slashes as %2F")),
-    responses((status = 200, description = "The account", body = AccountDocument), responses::Account))]
+    responses((status = 200, description = "The account", body = AccountDocument), AccountProblems))]
 pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<AccountDocument>, Failure> {
     Ok(Json(caller.account(&name).await?))
 }
 
 /// Open an account.
 #[utoipa::path(post, path = "/v1/accounts", tag = "accounts", security(("token" = [])), request_body = NewAccount,
-    responses((status = 201, description = "It is open", body = Opened), AccountBody))]
-pub(crate) async fn open(caller: Caller, Body(new): Body<NewAccount>) -> Result<(StatusCode, Json<Opened>), Failure> {
+    responses((status = 201, description = "It is open", body = Opened), AccountBodyProblems))]
+pub(crate) async fn open(
+    caller: Caller,
+    JsonBody(new): JsonBody<NewAccount>,
+) -> Result<(StatusCode, Json<Opened>), Failure> {
     Ok((StatusCode::CREATED, Json(caller.open_account(new).await?)))
 }
 
 /// Close an account for good: it takes no more charges, nor does any account below it.
 #[utoipa::path(post, path = "/v1/accounts/{name}/close", tag = "accounts", security(("token" = [])), request_body = CloseRequest,
     params(("name" = AccountName, Path, example = "census/bob", description = "Its name, with slashes as %2F")),
-    responses((status = 200, description = "It is closed", body = Closed), AccountBody))]
+    responses((status = 200, description = "It is closed", body = Closed), AccountBodyProblems))]
 pub(crate) async fn close(
     caller: Caller,
     Name(name): Name,
-    Body(request): Body<CloseRequest>,
+    JsonBody(request): JsonBody<CloseRequest>,
 ) -> Result<Json<Closed>, Failure> {
     Ok(Json(caller.close_account(name, request).await?))
 }
@@ -51,17 +54,17 @@ pub(crate) async fn close(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct HistoryParameters {
-    /// The record to start with, as the part before named it in `next`; the newest if it is left out.
+    /// The record to start with: the `next` of the page before [default: the newest].
     from: Option<u64>,
     /// The most records [default: 20].
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u32>,
 }
 
-/// What happened to an account, newest first.
+/// Show the history of an account, newest first.
 #[utoipa::path(get, path = "/v1/accounts/{name}/history", tag = "accounts", security(("token" = [])),
     params(("name" = AccountName, Path, example = "census/alice", description = "Its name, with slashes as %2F"), HistoryParameters),
-    responses((status = 200, description = "A part of its history", body = HistoryDocument), responses::Account))]
+    responses((status = 200, description = "A page of its history", body = HistoryDocument), AccountProblems))]
 pub(crate) async fn history(
     caller: Caller,
     Name(name): Name,

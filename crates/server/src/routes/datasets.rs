@@ -10,39 +10,39 @@ use taximeter_service::{
 };
 use utoipa::IntoParams;
 
-use crate::extract::{Body, Name, Parameters};
+use crate::extract::{JsonBody, Name, Parameters};
 use crate::failure::Failure;
-use crate::responses::{self, DatasetBody, Input, Registering, Token};
+use crate::responses::{DatasetBodyProblems, DatasetProblems, InputProblems, RegistrationProblems, TokenProblems};
 
-/// List the datasets that may be seen.
+/// List the datasets that the caller may see.
 #[utoipa::path(get, path = "/v1/datasets", tag = "datasets", security(("token" = [])),
-    responses((status = 200, description = "The datasets", body = DatasetList), Token))]
+    responses((status = 200, description = "The datasets", body = DatasetList), TokenProblems))]
 pub(crate) async fn list(caller: Caller) -> Result<Json<DatasetList>, Failure> {
     Ok(Json(caller.datasets().await?))
 }
 
-/// Show a dataset, as far as it may be seen.
+/// Show a dataset, without what the caller may not see.
 #[utoipa::path(get, path = "/v1/datasets/{name}", tag = "datasets", security(("token" = [])),
     params(("name" = AccountName, Path, example = "people", description = "Its name, with slashes as %2F")),
-    responses((status = 200, description = "The dataset", body = DatasetDocument), responses::Dataset))]
+    responses((status = 200, description = "The dataset", body = DatasetDocument), DatasetProblems))]
 pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<DatasetDocument>, Failure> {
     Ok(Json(caller.dataset(name).await?))
 }
 
-/// Check that the data are where they were, and what was declared.
+/// Check that the data are unchanged and match the declaration.
 #[utoipa::path(get, path = "/v1/datasets/{name}/check", tag = "datasets", security(("token" = [])),
     params(("name" = AccountName, Path, example = "people", description = "Its name, with slashes as %2F")),
-    responses((status = 200, description = "The dataset, which is as it was registered", body = CheckedDataset),
-        responses::Dataset))]
+    responses((status = 200, description = "The dataset, which is unchanged", body = CheckedDataset),
+        DatasetProblems))]
 pub(crate) async fn check(caller: Caller, Name(name): Name) -> Result<Json<CheckedDataset>, Failure> {
     Ok(Json(caller.check_dataset(name).await?))
 }
 
-/// Choose the rows of every unit anew among those that are in the PostgreSQL table now.
+/// Select the rows of every unit again from the current PostgreSQL table.
 #[utoipa::path(post, path = "/v1/datasets/{name}/refresh", tag = "datasets", security(("token" = [])),
     params(("name" = AccountName, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset in its newest version", body = DatasetDocument),
-        responses::Dataset))]
+        DatasetProblems))]
 pub(crate) async fn refresh(caller: Caller, Name(name): Name) -> Result<Json<DatasetDocument>, Failure> {
     Ok(Json(caller.refresh_dataset(name).await?))
 }
@@ -50,21 +50,21 @@ pub(crate) async fn refresh(caller: Caller, Name(name): Name) -> Result<Json<Dat
 /// Add an analyst to a dataset: an account below the dataset's.
 #[utoipa::path(post, path = "/v1/datasets/{name}/analysts", tag = "datasets", security(("token" = [])), request_body = NewAnalyst,
     params(("name" = AccountName, Path, example = "people", description = "The dataset's name, with slashes as %2F")),
-    responses((status = 201, description = "The account is open", body = NewAnalystDocument), DatasetBody))]
+    responses((status = 201, description = "The account is open", body = NewAnalystDocument), DatasetBodyProblems))]
 pub(crate) async fn add_analyst(
     caller: Caller,
     Name(dataset): Name,
-    Body(new): Body<NewAnalyst>,
+    JsonBody(new): JsonBody<NewAnalyst>,
 ) -> Result<(StatusCode, Json<NewAnalystDocument>), Failure> {
     Ok((StatusCode::CREATED, Json(caller.add_analyst(dataset, new).await?)))
 }
 
 /// Register a dataset, or newer data of one.
 #[utoipa::path(post, path = "/v1/datasets", tag = "datasets", security(("token" = [])), request_body = NewDataset,
-    responses((status = 201, description = "The registered version", body = RegisteredDocument), Registering))]
+    responses((status = 201, description = "The registered version", body = RegisteredDocument), RegistrationProblems))]
 pub(crate) async fn register(
     caller: Caller,
-    Body(new): Body<NewDataset>,
+    JsonBody(new): JsonBody<NewDataset>,
 ) -> Result<(StatusCode, Json<RegisteredDocument>), Failure> {
     Ok((StatusCode::CREATED, Json(caller.register(new).await?)))
 }
@@ -78,9 +78,9 @@ pub(crate) struct LogParameters {
     limit: Option<u32>,
 }
 
-/// Why charged questions have no answer, newest first. It may depend on the data.
+/// Show why charged questions have no answer, newest first. The reason may depend on the data.
 #[utoipa::path(get, path = "/v1/log", tag = "datasets", security(("token" = [])), params(LogParameters),
-    responses((status = 200, description = "The newest lines of the owner's log", body = FailedQuestionList), Input))]
+    responses((status = 200, description = "The newest lines of the owner's log", body = FailedQuestionList), InputProblems))]
 pub(crate) async fn log(
     caller: Caller,
     Parameters(LogParameters { limit }): Parameters<LogParameters>,

@@ -1,4 +1,4 @@
-//! The ledger as a whole: where it is, whether it is intact, and all of it.
+//! The ledger as a whole: its identity, verification and export.
 
 use axum::Json;
 use axum::body::Body;
@@ -7,32 +7,32 @@ use axum::response::{IntoResponse, Response};
 use taximeter_service::{Caller, LedgerDocument, VerifyDocument};
 
 use crate::failure::Failure;
-use crate::responses::Token;
+use crate::responses::TokenProblems;
 
-/// Which ledger it is, and how far it got.
+/// Show the identity and the newest record of the ledger.
 #[utoipa::path(get, path = "/v1/ledger", tag = "ledger", security(("token" = [])),
-    responses((status = 200, description = "The ledger", body = LedgerDocument), Token))]
+    responses((status = 200, description = "The ledger", body = LedgerDocument), TokenProblems))]
 pub(crate) async fn show(caller: Caller) -> Result<Json<LedgerDocument>, Failure> {
     Ok(Json(caller.ledger_document().await?))
 }
 
 /// Start a verification of the whole journal, or join the one that is under way.
 #[utoipa::path(post, path = "/v1/verify", tag = "ledger", security(("token" = [])),
-    responses((status = 202, description = "It is under way", body = VerifyDocument), Token))]
+    responses((status = 202, description = "It is under way", body = VerifyDocument), TokenProblems))]
 pub(crate) async fn start_verification(caller: Caller) -> Result<(StatusCode, Json<VerifyDocument>), Failure> {
     Ok((StatusCode::ACCEPTED, Json(caller.start_verification()?)))
 }
 
 /// The progress of a verification, or the result of the last one.
 #[utoipa::path(get, path = "/v1/verify", tag = "ledger", security(("token" = [])),
-    responses((status = 200, description = "How far it is", body = VerifyDocument), Token))]
+    responses((status = 200, description = "Its progress or result", body = VerifyDocument), TokenProblems))]
 pub(crate) async fn verification(caller: Caller) -> Result<Json<VerifyDocument>, Failure> {
     Ok(Json(caller.verification()?))
 }
 
-/// The journal as lines of JSON; the last one says where it ends, so that a cut is noticed.
+/// Export the journal as lines of JSON; the last line says where it ends, so that truncation is noticed.
 #[utoipa::path(get, path = "/v1/export", tag = "ledger", security(("token" = [])),
-    responses((status = 200, description = "The journal", body = String, content_type = "application/jsonl"), Token))]
+    responses((status = 200, description = "The journal", body = String, content_type = "application/jsonl"), TokenProblems))]
 pub(crate) async fn export(caller: Caller) -> Result<Response, Failure> {
     let body = Body::from_stream(caller.export().await?);
     Ok(([(header::CONTENT_TYPE, "application/jsonl")], body).into_response())

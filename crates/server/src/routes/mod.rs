@@ -1,4 +1,4 @@
-//! The paths of the API, and the document that describes them.
+//! The routes of the API.
 
 mod accounts;
 mod charges;
@@ -78,10 +78,10 @@ async fn not_found(request: Request) -> Response {
 async fn method_not_allowed(request: Request) -> Response {
     match taximeter_dashboard::is_for_people(&request) {
         true => {
-            let detail = "this address takes a form, which has to be sent from its page";
+            let detail = "this address only accepts a form; open its page and send it from there";
             taximeter_dashboard::page_about(Problem::new(Code::MethodNotAllowed, detail)).await
         }
-        false => Failure::new(Code::MethodNotAllowed, "the path takes another method; /openapi.json says which")
+        false => Failure::new(Code::MethodNotAllowed, "the path has another method; /openapi.json describes it")
             .into_response(),
     }
 }

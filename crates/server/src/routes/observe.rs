@@ -1,4 +1,4 @@
-//! Watching: metrics for a monitor, and events as they happen.
+//! Metrics for monitoring, and events as they happen.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -9,11 +9,11 @@ use taximeter_service::{Action, Caller};
 use crate::app::AppState;
 use crate::failure::Failure;
 use crate::metrics;
-use crate::responses::Token;
+use crate::responses::TokenProblems;
 
-/// What the server counts, in the text format of Prometheus.
+/// Show the metrics, in the text format of Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "operation", security(("token" = [])),
-    responses((status = 200, description = "The metrics", body = String, content_type = "text/plain"), Token))]
+    responses((status = 200, description = "The metrics", body = String, content_type = "text/plain"), TokenProblems))]
 pub(crate) async fn show_metrics(State(state): State<AppState>, caller: Caller) -> Result<Response, Failure> {
     caller.require(Action::Audit)?;
     caller.refresh().await?;
@@ -21,10 +21,10 @@ pub(crate) async fn show_metrics(State(state): State<AppState>, caller: Caller) 
     Ok(([(header::CONTENT_TYPE, kind)], metrics::page(&state)).into_response())
 }
 
-/// Charges and refusals as they are committed: at most one message a second. The first one has every account that may be seen.
+/// Stream charges and refusals as they are committed: at most one message a second. The first has every account that the caller may see.
 #[utoipa::path(get, path = "/v1/events", tag = "accounts", security(("token" = [])),
     responses((status = 200, description = "Events of EventDocument, without end", body = String, content_type = "text/event-stream"),
-              Token))]
+              TokenProblems))]
 pub(crate) async fn watch(caller: Caller) -> Result<Response, Failure> {
     let body = Body::from_stream(caller.watch()?);
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], body).into_response())

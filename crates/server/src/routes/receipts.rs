@@ -1,4 +1,4 @@
-//! Receipts: the journal's records, as far as the caller may see them.
+//! Receipts: records of the journal, without what the caller may not see.
 
 use axum::Json;
 use serde::Deserialize;
@@ -8,12 +8,12 @@ use utoipa::IntoParams;
 
 use crate::extract::{Parameters, Segment};
 use crate::failure::Failure;
-use crate::responses::Thing;
+use crate::responses::RecordProblems;
 
-/// A record by its number.
+/// Show a record by its number.
 #[utoipa::path(get, path = "/v1/receipts/{sequence}", tag = "charges", security(("token" = [])),
     params(("sequence" = u64, Path, description = "The place of the record in the journal")),
-    responses((status = 200, description = "The record, as far as it may be seen", body = ReceiptDocument), Thing))]
+    responses((status = 200, description = "The record, without what the caller may not see", body = ReceiptDocument), RecordProblems))]
 pub(crate) async fn by_sequence(caller: Caller, Segment(text): Segment) -> Result<Json<ReceiptDocument>, Failure> {
     let sequence = text.parse();
     let sequence =
@@ -25,14 +25,14 @@ pub(crate) async fn by_sequence(caller: Caller, Segment(text): Segment) -> Resul
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct KeyParameters {
-    /// The idempotency key of a charge or a question of one's own.
+    /// The idempotency key of one of the caller's charges or questions.
     #[param(min_length = 1, max_length = 128)]
     key: String,
 }
 
-/// The record of a charge of one's own, by its key.
+/// Show the record of one of the caller's own charges, by its key.
 #[utoipa::path(get, path = "/v1/receipts", tag = "charges", security(("token" = [])), params(KeyParameters),
-    responses((status = 200, description = "The record, as far as it may be seen", body = ReceiptDocument), Thing))]
+    responses((status = 200, description = "The record, without what the caller may not see", body = ReceiptDocument), RecordProblems))]
 pub(crate) async fn by_key(
     caller: Caller,
     Parameters(KeyParameters { key }): Parameters<KeyParameters>,

@@ -1,4 +1,4 @@
-//! The server itself: whether it lives, and what it can do.
+//! Health checks and the OpenAPI document.
 
 use axum::Json;
 use axum::extract::State;
@@ -10,32 +10,32 @@ use utoipa::ToSchema;
 
 use crate::app::AppState;
 use crate::failure::Failure;
-use crate::responses::ForAll;
+use crate::responses::PublicProblems;
 
-/// How the server is.
+/// The state of the server.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Health {
     /// `ok` or `ready`.
     status: &'static str,
 }
 
-/// Whether the server lives.
+/// Check that the server runs.
 #[utoipa::path(get, path = "/healthz", tag = "server",
-    responses((status = 200, description = "It lives", body = Health), ForAll))]
+    responses((status = 200, description = "It runs", body = Health), PublicProblems))]
 pub(crate) async fn health() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Whether the server takes charges.
+/// Check that the server takes charges.
 #[utoipa::path(get, path = "/readyz", tag = "server",
-    responses((status = 200, description = "It takes charges", body = Health), ForAll))]
+    responses((status = 200, description = "It takes charges", body = Health), PublicProblems))]
 pub(crate) async fn ready(State(state): State<AppState>) -> Result<Json<Health>, Failure> {
     let service = &state.service;
     if service.is_ending() {
-        return Err(Failure::new(Code::Busy, "the server is about to end; try again in a moment"));
+        return Err(Failure::new(Code::Busy, "the server is shutting down; try again in a moment"));
     }
     if !service.ledger().is_running() {
-        return Err(Failure::new(Code::Stopped, "the ledger has stopped and takes nothing more; tell its owner"));
+        return Err(Failure::new(Code::Stopped, "the ledger has stopped and takes no charges; tell its owner"));
     }
     if service.readiness.is_lost() {
         return Err(Failure::new(Code::Busy, "the ledger's store does not answer; nothing is charged meanwhile"));
@@ -50,7 +50,7 @@ pub(crate) async fn ready(State(state): State<AppState>) -> Result<Json<Health>,
 
 /// This document.
 #[utoipa::path(get, path = "/openapi.json", tag = "server",
-    responses((status = 200, description = "What the server can do, as OpenAPI", body = Object), ForAll))]
+    responses((status = 200, description = "The OpenAPI document", body = Object), PublicProblems))]
 pub(crate) async fn description() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], crate::openapi::document())
 }

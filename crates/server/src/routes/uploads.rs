@@ -1,4 +1,4 @@
-//! Uploads: files on their way to a registration.
+//! Uploads of files to register.
 
 use axum::Json;
 use axum::extract::Request;
@@ -7,12 +7,12 @@ use taximeter_dashboard::body::is_of_type;
 use taximeter_service::{Action, Caller, Code, Upload};
 
 use crate::failure::Failure;
-use crate::responses;
+use crate::responses::BodyProblems;
 
-/// Upload a CSV file with a header, to register it afterwards. It is forgotten after an hour.
+/// Upload a CSV file with a header, to register it afterwards. It expires after an hour.
 #[utoipa::path(post, path = "/v1/uploads", tag = "datasets", security(("token" = [])),
     request_body(content = serde_json::Value, content_type = "text/csv", description = "The file"),
-    responses((status = 201, description = "It is there", body = Upload), responses::Body))]
+    responses((status = 201, description = "The upload", body = Upload), BodyProblems))]
 pub(crate) async fn upload(caller: Caller, request: Request) -> Result<(StatusCode, Json<Upload>), Failure> {
     caller.require(Action::ChangeDatasets)?;
     if !is_of_type(request.headers(), "text/csv") {

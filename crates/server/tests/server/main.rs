@@ -1,9 +1,9 @@
-//! What the server does, over its interface: one program, since linking it takes longer than running it.
+//! Tests of the server over HTTP: one binary, since linking takes longer than running.
 
 mod account_pages;
 mod api;
 mod connections;
-mod house;
+mod fixture;
 mod input;
 mod owner_pages;
 mod pages;

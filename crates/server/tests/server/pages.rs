@@ -1,15 +1,15 @@
-//! Who is shown which page, and what an analyst finds on none of them.
+//! The pages of each role, and what they never show to an analyst.
 
 use std::collections::BTreeSet;
 
-use crate::house::visit::Visit;
-use crate::house::{House, Reply};
+use crate::fixture::visit::Visit;
+use crate::fixture::{Reply, TestServer};
 use axum::body::Body;
 use serde_json::Value;
 use taximeter_service::words::show_number;
 
-/// Whoever looks, in the order of the columns.
-const VISITORS: [&str; 6] = ["nobody", "owner", "auditor", "alice", "above", "bob"];
+/// The visitors, in the order of the columns.
+const VISITORS: [&str; 6] = ["anonymous", "owner", "auditor", "alice", "above", "bob"];
 
 /// A path, and the status for each visitor. `{token}` is the id of alice's token.
 type Row = (&'static str, [u16; 6]);
@@ -68,29 +68,29 @@ const FORMS: &[Form] = &[
         [401, 404, 403, 403, 403, 403],
     ),
     ("/register/postgres", &[("dataset", "x"), ("url", "nothing"), ("table", "x")], [401, 400, 403, 403, 403, 403]),
-    // Forms with a file, sent as others are.
+    // Forms with a file, sent without one.
     ("/register", &[], [401, 415, 403, 403, 403, 403]),
     ("/datasets/census/data", &[], [401, 415, 403, 403, 403, 403]),
 ];
 
-async fn visitor<'a>(house: &'a House, who: &str) -> Visit<'a> {
+async fn visitor<'a>(server: &'a TestServer, who: &str) -> Visit<'a> {
     match who {
-        "nobody" => house.visit(),
-        who => house.sign_in(who).await,
+        "anonymous" => server.visit(),
+        who => server.sign_in(who).await,
     }
 }
 
-async fn token_id(house: &House, who: &str) -> String {
-    house.get(who, "/v1/me").await.json()["token"]["id"].as_str().unwrap().to_string()
+async fn token_id(server: &TestServer, who: &str) -> String {
+    server.get(who, "/v1/me").await.json()["token"]["id"].as_str().unwrap().to_string()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_cell_of_the_table_of_pages_is_as_it_says() {
-    let house = House::new();
-    let token = token_id(&house, "alice").await;
+    let server = TestServer::new();
+    let token = token_id(&server, "alice").await;
     let mut wrong = Vec::new();
     for (column, who) in VISITORS.into_iter().enumerate() {
-        let mut visit = visitor(&house, who).await;
+        let mut visit = visitor(&server, who).await;
         for (path, statuses) in TABLE {
             let path = path.replace("{token}", &token);
             let reply = visit.send("GET", &path, &[("Accept", "text/html")], Body::empty()).await;
@@ -108,10 +108,10 @@ async fn every_cell_of_the_table_of_pages_is_as_it_says() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_cell_of_the_table_of_forms_is_as_it_says() {
-    let house = House::new();
+    let server = TestServer::new();
     let mut wrong = Vec::new();
     for (column, who) in VISITORS.into_iter().enumerate() {
-        let mut visit = visitor(&house, who).await;
+        let mut visit = visitor(&server, who).await;
         for (row, (path, fields, statuses)) in FORMS.iter().enumerate() {
             visit.get("/").await;
             let number = format!("{row}-{column}");
@@ -127,10 +127,10 @@ async fn every_cell_of_the_table_of_forms_is_as_it_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Everything that somebody can be shown: the table, all that pages lead to, and the answers to forms that are not for them.
-async fn look_around(house: &House, who: &str) -> Vec<(String, Vec<u8>)> {
-    let mut visit = house.sign_in(who).await;
-    let token = token_id(house, "owner").await;
+/// All text that a visitor can see: the table, all linked pages, and the answers to forms that are not for them.
+async fn look_around(server: &TestServer, who: &str) -> Vec<(String, Vec<u8>)> {
+    let mut visit = server.sign_in(who).await;
+    let token = token_id(server, "owner").await;
     let mut paths: Vec<String> = TABLE.iter().map(|(path, _)| path.replace("{token}", &token)).collect();
     paths.extend(["/ask", "/accounts/census%2Falice", "/accounts/census%2Falice%2Fstop"].map(str::to_string));
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -143,7 +143,7 @@ async fn look_around(house: &House, who: &str) -> Vec<(String, Vec<u8>)> {
     seen
 }
 
-/// All of a reply, its headers included.
+/// A whole reply, including its headers.
 fn bytes(reply: &Reply) -> Vec<u8> {
     let mut bytes = reply.bytes.clone();
     for (name, value) in &reply.headers {
@@ -158,20 +158,20 @@ fn places<'a>(seen: &'a [(String, Vec<u8>)], secret: &str) -> Vec<&'a str> {
     seen.iter().filter(|(_, bytes)| holds(bytes)).map(|(what, _)| what.as_str()).collect()
 }
 
-/// A house in which no two accounts have the same numbers.
-async fn with_recognisable_numbers() -> House {
-    let house = House::new();
-    house.charge("owner", &["census"], "0.1234567", "o1").await.expect(201);
-    house.charge("owner", &["census/bob"], "0.2716253", "o2").await.expect(201);
-    house.charge("owner", &["census/alice"], "0.0113779", "o3").await.expect(201);
-    house.charge("owner", &["wages"], "1.2223334", "o4").await.expect(201);
-    house
+/// A server in which no two accounts have the same numbers.
+async fn with_recognisable_numbers() -> TestServer {
+    let server = TestServer::new();
+    server.charge("owner", &["census"], "0.1234567", "o1").await.expect(201);
+    server.charge("owner", &["census/bob"], "0.2716253", "o2").await.expect(201);
+    server.charge("owner", &["census/alice"], "0.0113779", "o3").await.expect(201);
+    server.charge("owner", &["wages"], "1.2223334", "o4").await.expect(201);
+    server
 }
 
 /// The readings of accounts and what they have left, as pages write them: exactly, in six digits, and in percent.
-async fn numbers(house: &House, hidden: impl Fn(&str) -> bool) -> BTreeSet<String> {
+async fn numbers(server: &TestServer, hidden: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let mut numbers = BTreeSet::new();
-    for account in house.get("owner", "/v1/accounts").await.json()["accounts"].as_array().unwrap() {
+    for account in server.get("owner", "/v1/accounts").await.json()["accounts"].as_array().unwrap() {
         if !hidden(account["account"].as_str().unwrap()) {
             continue;
         }
@@ -186,18 +186,18 @@ async fn numbers(house: &House, hidden: impl Fn(&str) -> bool) -> BTreeSet<Strin
             numbers.insert(value.as_str().unwrap().to_string());
         }
     }
-    // Short ones may stand anywhere.
+    // Short numbers may occur by chance.
     numbers.retain(|number| number.len() >= 5);
     numbers
 }
 
-/// What is none of an analyst's business.
-async fn secrets(house: &House) -> Vec<String> {
-    let ledger = house.get("owner", "/v1/ledger").await.json();
+/// Text that an analyst must never see.
+async fn secrets(server: &TestServer) -> Vec<String> {
+    let ledger = server.get("owner", "/v1/ledger").await.json();
     let text = |value: &Value| value.as_str().unwrap().to_string();
     let mut secrets =
         vec![text(&ledger["newest"]["hash"]), text(&ledger["location"]), text(&ledger["witness"]["path"])];
-    secrets.push(token_id(house, "bob").await);
+    secrets.push(token_id(server, "bob").await);
     // The rows of a dataset, and where its data are.
     secrets.extend(["data-label=\"Rows that count\">4</td>".to_string(), "census.v1.db".to_string()]);
     secrets
@@ -205,26 +205,26 @@ async fn secrets(house: &House) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_analyst_finds_nothing_of_others_on_any_page() {
-    let house = with_recognisable_numbers().await;
+    let server = with_recognisable_numbers().await;
     let (alice, above, owner) =
-        (look_around(&house, "alice").await, look_around(&house, "above").await, look_around(&house, "owner").await);
+        (look_around(&server, "alice").await, look_around(&server, "above").await, look_around(&server, "owner").await);
     assert!(alice.len() >= TABLE.len() + FORMS.len());
-    let hidden = numbers(&house, |account| !account.starts_with("census/alice")).await;
-    let beside = numbers(&house, |account| account == "census/bob" || account == "wages").await;
+    let hidden = numbers(&server, |account| !account.starts_with("census/alice")).await;
+    let beside = numbers(&server, |account| account == "census/bob" || account == "wages").await;
     assert!(hidden.len() >= 15 && beside.len() >= 10, "{hidden:?} {beside:?}");
-    // Forms of the owner's change what there is, so this is read first.
-    let secrets = secrets(&house).await;
+    // The owner's forms change the state, so this is read first.
+    let secrets = secrets(&server).await;
     for secret in hidden.iter().chain(&secrets) {
         assert_eq!(places(&alice, secret), [""; 0], "{secret}");
     }
     for secret in beside.iter().chain(&secrets) {
         assert_eq!(places(&above, secret), [""; 0], "{secret}");
     }
-    // Names are told only to whoever said them first.
+    // A page repeats only names that the visitor sent.
     for (seen, name) in [(&alice, "bob"), (&alice, "wages"), (&above, "bob"), (&above, "wages")] {
         assert!(places(seen, name).iter().all(|place| place.contains(name)), "{name}: {:?}", places(seen, name));
     }
-    // Which would be found, as the owner's pages have them.
+    // The owner's pages have them, so the search would find them.
     for secret in ["census/bob", "wages", &secrets[1], &secrets[2], &secrets[3], &secrets[4], &secrets[5]] {
         assert!(!places(&owner, secret).is_empty(), "{secret}");
     }
@@ -233,9 +233,9 @@ async fn an_analyst_finds_nothing_of_others_on_any_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_tells_what_is_not_ones_own_in_the_same_words_whether_or_not_it_exists() {
-    let house = House::new();
-    let mut alice = house.sign_in("alice").await;
+async fn pages_about_foreign_things_are_the_same_whether_or_not_they_exist() {
+    let server = TestServer::new();
+    let mut alice = server.sign_in("alice").await;
     let [one, other] = [alice.get("/datasets/wages").await.expect(403), alice.get("/datasets/wagon").await.expect(403)];
     assert_eq!(one.text().replace("wages", "wagon"), other.text());
 }

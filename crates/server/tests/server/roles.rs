@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::house::{House, Reply};
+use crate::fixture::{Reply, TestServer};
 use serde_json::{Value, json};
 
-/// Whoever asks, in the order of the columns: no token, one that is not valid, an owner, an auditor, an analyst, and one who may see
+/// The callers, in the order of the columns: no token, one that is not valid, an owner, an auditor, an analyst, and one who may see
 /// what is above.
-const CALLERS: [&str; 6] = ["nobody", "bad", "owner", "auditor", "alice", "above"];
+const CALLERS: [&str; 6] = ["anonymous", "bad", "owner", "auditor", "alice", "above"];
 
-/// A request, and the status for each caller. `{n}` is another number each time; `{alice}` and `{bob}` are records about their accounts.
+/// A request, and the status for each caller. `{n}` is a new number each time; `{alice}` and `{bob}` are records about their accounts.
 type Row = (&'static str, &'static str, &'static str, [u16; 6]);
 
 const CHARGE: &str = r#"{"accounts":["census/alice"],"costs":[{"epsilon":"0.001"}]}"#;
@@ -108,13 +108,13 @@ const TABLE: &[Row] = &[
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_cell_of_the_role_table_is_as_it_says() {
-    let house = House::new();
+    let server = TestServer::new();
     let spare = r#"{"account":"spare","filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
-    house.send("owner", "POST", "/v1/accounts", spare).await.expect(201);
+    server.send("owner", "POST", "/v1/accounts", spare).await.expect(201);
     let [alice, bob] = ["alice", "bob"].map(|who| (who, format!("census/{who}")));
-    let alice = house.charge("owner", &[&alice.1], "0.001", alice.0).await.expect(201).json()["sequence"].to_string();
-    let bob = house.charge("owner", &[&bob.1], "0.001", bob.0).await.expect(201).json()["sequence"].to_string();
-    let document = house.get("nobody", "/openapi.json").await.json();
+    let alice = server.charge("owner", &[&alice.1], "0.001", alice.0).await.expect(201).json()["sequence"].to_string();
+    let bob = server.charge("owner", &[&bob.1], "0.001", bob.0).await.expect(201).json()["sequence"].to_string();
+    let document = server.get("anonymous", "/openapi.json").await.json();
     let mut wrong = Vec::new();
     for (row, (method, path, body, statuses)) in TABLE.iter().enumerate() {
         for (column, (who, status)) in CALLERS.iter().zip(statuses).enumerate() {
@@ -122,7 +122,7 @@ async fn every_cell_of_the_role_table_is_as_it_says() {
             let body = body.replace("{n}", &format!("{row}-{column}"));
             let kind = if path == "/v1/uploads" { "text/csv" } else { "application/json" };
             let headers: &[(&str, &str)] = if body.is_empty() { &[] } else { &[("Content-Type", kind)] };
-            let reply = house.send_with(who, method, &path, &body, headers).await;
+            let reply = server.send_with(who, method, &path, &body, headers).await;
             if reply.status != *status {
                 wrong.push(format!("{who}: {method} {path} {body}: {}, not {status}: {}", reply.status, reply.text()));
             }
@@ -137,7 +137,7 @@ async fn every_cell_of_the_role_table_is_as_it_says() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_path_has_a_row_in_the_role_table() {
-    let document = House::new().get("nobody", "/openapi.json").await.json();
+    let document = TestServer::new().get("anonymous", "/openapi.json").await.json();
     for (template, methods) in document["paths"].as_object().unwrap() {
         for method in methods.as_object().unwrap().keys() {
             let has_row = TABLE
@@ -155,7 +155,7 @@ fn is_of_template(path: &str, template: &str) -> bool {
         && path.iter().zip(&template).all(|(part, wanted)| part == wanted || wanted.starts_with('{'))
 }
 
-/// What comes back is what the document says.
+/// Responses match the OpenAPI document.
 fn check_declared(document: &Value, method: &str, path: &str, reply: &Reply) {
     let paths = document["paths"].as_object().unwrap();
     let exact = paths.get(path.split('?').next().unwrap());
@@ -172,25 +172,25 @@ fn check_declared(document: &Value, method: &str, path: &str, reply: &Reply) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_ones_own_reads_the_same_whether_or_not_it_exists() {
-    let house = House::new();
+async fn errors_about_foreign_things_are_the_same_whether_or_not_they_exist() {
+    let server = TestServer::new();
     for (one, other) in [
         ("/v1/accounts/census%2Fbob", "/v1/accounts/census%2Fzoe"),
         ("/v1/accounts/wages/history", "/v1/accounts/wagon/history"),
         ("/v1/datasets/wages", "/v1/datasets/wagon"),
     ] {
-        let [one, other] = [house.get("alice", one).await.expect(403), house.get("alice", other).await.expect(403)];
+        let [one, other] = [server.get("alice", one).await.expect(403), server.get("alice", other).await.expect(403)];
         let plain = |reply: &Reply| {
             reply.text().replace("bob", "x").replace("zoe", "x").replace("wages", "w").replace("wagon", "w")
         };
         assert_eq!(plain(&one), plain(&other));
     }
     for account in ["census/bob", "census/zoe"] {
-        assert_eq!(house.charge("alice", &[account], "0.1", "k").await.code().unwrap(), "forbidden");
+        assert_eq!(server.charge("alice", &[account], "0.1", "k").await.code().unwrap(), "forbidden");
     }
 }
 
-/// What one caller got, in all.
+/// All responses to one caller.
 struct Seen {
     bytes: Vec<(String, Vec<u8>)>,
 }
@@ -215,62 +215,66 @@ impl Seen {
 
 const COUNT: &str = "SELECT COUNT(*) FROM census";
 
-/// All that an analyst of census/alice can get hold of.
-async fn look_around(house: &House, who: &str, is_above: bool) -> Seen {
+/// All responses that an analyst of census/alice can get.
+async fn look_around(server: &TestServer, who: &str, is_above: bool) -> Seen {
     let mut seen = Seen { bytes: Vec::new() };
     let above = if is_above { 200 } else { 403 };
-    let charged = seen.note("charge", 201, house.charge(who, &["census/alice"], "0.0501", "c1").await);
-    seen.note("replayed charge", 200, house.charge(who, &["census/alice"], "0.0501", "c1").await);
-    seen.note("reused key", 422, house.charge(who, &["census/alice"], "0.0502", "c1").await);
-    seen.note("refused above", 409, house.charge(who, &["census/alice"], "3", "c2").await);
-    seen.note("refused by itself", 409, house.charge(who, &["census/alice"], "6", "c3").await);
+    let charged = seen.note("charge", 201, server.charge(who, &["census/alice"], "0.0501", "c1").await);
+    seen.note("replayed charge", 200, server.charge(who, &["census/alice"], "0.0501", "c1").await);
+    seen.note("reused key", 422, server.charge(who, &["census/alice"], "0.0502", "c1").await);
+    seen.note("refused above", 409, server.charge(who, &["census/alice"], "3", "c2").await);
+    seen.note("refused by itself", 409, server.charge(who, &["census/alice"], "6", "c3").await);
     seen.note("no theorem", 400, {
         let body = r#"{"accounts":["census/alice"],"costs":[{"gaussian":"0.1"}]}"#;
-        house.send(who, "POST", "/v1/charges", body).await
+        server.send(who, "POST", "/v1/charges", body).await
     });
     for epsilon in ["0.05", "3", "6"] {
         let body = json!({ "accounts": ["census/alice"], "costs": [{ "epsilon": epsilon }] }).to_string();
-        seen.note("quote", 200, house.send(who, "POST", "/v1/quotes", &body).await);
+        seen.note("quote", 200, server.send(who, "POST", "/v1/quotes", &body).await);
         let body = json!({ "dataset": "census", "question": COUNT, "price": { "epsilon": epsilon } }).to_string();
-        seen.note("explanation", 200, house.send(who, "POST", "/v1/questions/explain", &body).await);
+        seen.note("explanation", 200, server.send(who, "POST", "/v1/questions/explain", &body).await);
     }
     for path in ["/v1/accounts/census%2Falice/history?limit=1000", "/v1/accounts/census%2Falice%2Fstop/history"] {
-        seen.note("history", 200, house.get(who, path).await);
+        seen.note("history", 200, server.get(who, path).await);
     }
-    for sequence in 0..=house.ledger.position().sequence {
-        let reply = house.get(who, &format!("/v1/receipts/{sequence}")).await;
+    for sequence in 0..=server.ledger.position().sequence {
+        let reply = server.get(who, &format!("/v1/receipts/{sequence}")).await;
         let status = reply.status.as_u16();
         assert!([200, 404].contains(&status));
         seen.note("receipt", status, reply);
     }
-    seen.note("receipt of a key", 200, house.get(who, "/v1/receipts?key=c1").await);
-    seen.note("answer", 201, house.ask(who, COUNT, "0.0601", "q1", json!({})).await);
-    seen.note("replayed answer", 200, house.ask(who, COUNT, "0.0601", "q1", json!({})).await);
-    seen.note("reused answer", 200, house.ask(who, COUNT, "0.0601", "q2", json!({ "reuse": true })).await);
-    seen.note("refused question", 409, house.ask(who, COUNT, "3", "q3", json!({})).await);
-    seen.note("wrong question", 400, house.ask(who, "SELECT * FROM census", "0.1", "q4", json!({})).await);
-    seen.note("question of another", 403, house.ask(who, COUNT, "0.1", "q5", json!({ "account": "census/bob" })).await);
+    seen.note("receipt of a key", 200, server.get(who, "/v1/receipts?key=c1").await);
+    seen.note("answer", 201, server.ask(who, COUNT, "0.0601", "q1", json!({})).await);
+    seen.note("replayed answer", 200, server.ask(who, COUNT, "0.0601", "q1", json!({})).await);
+    seen.note("reused answer", 200, server.ask(who, COUNT, "0.0601", "q2", json!({ "reuse": true })).await);
+    seen.note("refused question", 409, server.ask(who, COUNT, "3", "q3", json!({})).await);
+    seen.note("wrong question", 400, server.ask(who, "SELECT * FROM census", "0.1", "q4", json!({})).await);
+    seen.note(
+        "question of another",
+        403,
+        server.ask(who, COUNT, "0.1", "q5", json!({ "account": "census/bob" })).await,
+    );
     for path in ["/v1/accounts", "/v1/accounts/census%2Falice", "/v1/datasets", "/v1/datasets/census", "/v1/me"] {
-        seen.note(path, 200, house.get(who, path).await);
+        seen.note(path, 200, server.get(who, path).await);
     }
-    seen.note("account above", above, house.get(who, "/v1/accounts/census").await);
-    seen.note("history above", 403, house.get(who, "/v1/accounts/census/history").await);
-    seen.note("other dataset", 403, house.get(who, "/v1/datasets/wages").await);
+    seen.note("account above", above, server.get(who, "/v1/accounts/census").await);
+    seen.note("history above", 403, server.get(who, "/v1/accounts/census/history").await);
+    seen.note("other dataset", 403, server.get(who, "/v1/datasets/wages").await);
     assert_eq!(charged.json()["key"], "c1");
     seen
 }
 
-/// The readings and what is left of accounts, as the journal has them, as they are now, and as quotes would have them.
-async fn numbers(house: &House, hidden: impl Fn(&str) -> bool) -> BTreeSet<String> {
+/// The readings and balances of accounts: in the journal, now, and in quotes.
+async fn numbers(server: &TestServer, hidden: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let mut numbers = BTreeSet::new();
     let mut add = |value: &Value| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-        // Short ones may stand anywhere.
+        // Short numbers may occur by chance.
         if text.len() >= 5 {
             numbers.insert(text);
         }
     };
-    let export = house.get("owner", "/v1/export").await.expect(200).text();
+    let export = server.get("owner", "/v1/export").await.expect(200).text();
     for line in export.lines() {
         let record: Value = serde_json::from_str(line).unwrap();
         for after in record["after"].as_array().into_iter().flatten() {
@@ -280,7 +284,7 @@ async fn numbers(house: &House, hidden: impl Fn(&str) -> bool) -> BTreeSet<Strin
             }
         }
     }
-    for account in house.get("owner", "/v1/accounts").await.json()["accounts"].as_array().unwrap() {
+    for account in server.get("owner", "/v1/accounts").await.json()["accounts"].as_array().unwrap() {
         if hidden(account["account"].as_str().unwrap()) {
             add(&account["reading"]);
             for balance in ["spent", "left"] {
@@ -290,92 +294,92 @@ async fn numbers(house: &House, hidden: impl Fn(&str) -> bool) -> BTreeSet<Strin
         }
     }
     let body = json!({ "accounts": ["census/alice"], "costs": [{ "epsilon": "3" }] }).to_string();
-    let quote = house.send("owner", "POST", "/v1/quotes", &body).await.json();
+    let quote = server.send("owner", "POST", "/v1/quotes", &body).await.json();
     if hidden("census") {
         add(&quote["fits"][0]["epsilon"]);
     }
     numbers
 }
 
-async fn with_recognisable_numbers() -> House {
-    let house = House::new();
-    house.charge("owner", &["census"], "0.1234567", "o1").await.expect(201);
-    house.charge("owner", &["census/bob"], "0.0716253", "o2").await.expect(201);
-    house.charge("owner", &["census/alice", "census/bob"], "0.0113779", "o3").await.expect(201);
+async fn with_recognisable_numbers() -> TestServer {
+    let server = TestServer::new();
+    server.charge("owner", &["census"], "0.1234567", "o1").await.expect(201);
+    server.charge("owner", &["census/bob"], "0.0716253", "o2").await.expect(201);
+    server.charge("owner", &["census/alice", "census/bob"], "0.0113779", "o3").await.expect(201);
     let stop = r#"{"account":"census/alice/stop","filter":{"rule":"basic","budget":{"epsilon":"0.2","delta":"1e-6"},"on_halt":"stop"}}"#;
-    house.send("owner", "POST", "/v1/accounts", stop).await.expect(201);
+    server.send("owner", "POST", "/v1/accounts", stop).await.expect(201);
     // A record about alice's account alone that names bob's.
-    let refused = house.charge("owner", &["census/alice/stop", "census/bob"], "0.3", "o4").await.expect(409).json();
+    let refused = server.charge("owner", &["census/alice/stop", "census/bob"], "0.3", "o4").await.expect(409).json();
     assert_eq!(refused["refusal"]["halted"], json!(["census/alice/stop"]));
-    house
+    server
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_analyst_never_sees_what_is_above_or_beside_it() {
-    let house = with_recognisable_numbers().await;
-    let seen = look_around(&house, "alice", false).await;
-    let hidden = numbers(&house, |account| !account.starts_with("census/alice")).await;
+async fn an_analyst_never_sees_accounts_above_or_beside_its_own() {
+    let server = with_recognisable_numbers().await;
+    let seen = look_around(&server, "alice", false).await;
+    let hidden = numbers(&server, |account| !account.starts_with("census/alice")).await;
     assert!(hidden.len() >= 10, "{hidden:?}");
     for secret in hidden.iter().map(String::as_str).chain(["\"2.5\"", "3.1734", "2.3650433"]) {
         assert_eq!(seen.places(secret), [""; 0], "{secret}");
     }
-    // Names are told only in answers to whoever said them first.
+    // An answer repeats only names that the caller sent.
     assert_eq!(seen.places("census/bob"), ["question of another"]);
     assert_eq!(seen.places("\"bob"), [""; 0]);
     assert_eq!(seen.places("wages"), ["other dataset"]);
-    assert_eq!(seen.places(house.folder.path().to_str().unwrap()), [""; 0]);
+    assert_eq!(seen.places(server.folder.path().to_str().unwrap()), [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_analyst_who_may_sees_what_is_above_and_nothing_beside_it() {
-    let house = with_recognisable_numbers().await;
-    let seen = look_around(&house, "above", true).await;
+async fn an_analyst_with_sees_above_sees_accounts_above_but_none_beside_its_own() {
+    let server = with_recognisable_numbers().await;
+    let seen = look_around(&server, "above", true).await;
     let beside = |account: &str| account == "census/bob" || account == "wages";
-    for secret in numbers(&house, beside).await {
+    for secret in numbers(&server, beside).await {
         assert_eq!(seen.places(&secret), [""; 0], "{secret}");
     }
     assert_eq!(seen.places("census/bob"), ["question of another"]);
-    // Which shows that the numbers would be found.
-    let above = numbers(&house, |account| account == "census").await;
+    // This shows that the search finds the numbers.
+    let above = numbers(&server, |account| account == "census").await;
     let found = above.iter().filter(|secret| !seen.places(secret).is_empty()).count();
     assert!(found >= 6, "{found} of {above:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_belong_to_their_principal() {
-    let house = House::new();
-    // The same key of three principals is three charges; of the same one with another request, a mistake.
+    let server = TestServer::new();
+    // One key of three principals makes three charges; reused by one principal for another request, it is an error.
     for who in ["alice", "bob", "owner"] {
         let account = if who == "bob" { "census/bob" } else { "census/alice" };
-        assert_eq!(house.charge(who, &[account], "0.01", "same").await.expect(201).json()["outcome"], "charged");
-        assert_eq!(house.charge(who, &[account], "0.01", "same").await.expect(200).json()["outcome"], "replayed");
-        let reused = house.charge(who, &[account], "0.02", "same").await.expect(422).json();
+        assert_eq!(server.charge(who, &[account], "0.01", "same").await.expect(201).json()["outcome"], "charged");
+        assert_eq!(server.charge(who, &[account], "0.01", "same").await.expect(200).json()["outcome"], "replayed");
+        let reused = server.charge(who, &[account], "0.02", "same").await.expect(422).json();
         assert_eq!((&reused["code"], &reused["key"]), (&json!("key-reused"), &json!("same")));
         assert!(reused["detail"].as_str().unwrap().contains("the key \"same\""), "{reused}");
     }
-    assert_eq!(house.ledger.account(&crate::house::name("census")).unwrap().charges(), 3);
+    assert_eq!(server.ledger.account(&crate::fixture::name("census")).unwrap().charges(), 3);
     let mut answers = BTreeSet::new();
     for who in ["alice", "above", "bob", "owner"] {
-        let fresh = house.ask(who, COUNT, "0.01", "asked", json!({})).await.expect(201);
+        let fresh = server.ask(who, COUNT, "0.01", "asked", json!({})).await.expect(201);
         assert_eq!(fresh.header("taximeter-answer"), "fresh");
-        let again = house.ask(who, COUNT, "0.01", "asked", json!({})).await.expect(200);
+        let again = server.ask(who, COUNT, "0.01", "asked", json!({})).await.expect(200);
         assert_eq!((again.header("taximeter-answer"), &again.bytes), ("replayed", &fresh.bytes));
-        house.ask(who, COUNT, "0.02", "asked", json!({})).await.expect(422);
+        server.ask(who, COUNT, "0.02", "asked", json!({})).await.expect(422);
         answers.insert(fresh.json()["receipt"]["sequence"].to_string());
     }
     assert_eq!(answers.len(), 4);
-    // An earlier answer is one's own as well, though anna shares the account.
-    house.ask("bob", COUNT, "0.03", "first", json!({})).await.expect(201);
-    house.ask("alice", COUNT, "0.03", "first", json!({})).await.expect(201);
-    let reply = house.ask("above", COUNT, "0.03", "second", json!({ "reuse": true })).await.expect(201);
+    // Earlier answers belong to one principal, even though anna shares the account.
+    server.ask("bob", COUNT, "0.03", "first", json!({})).await.expect(201);
+    server.ask("alice", COUNT, "0.03", "first", json!({})).await.expect(201);
+    let reply = server.ask("above", COUNT, "0.03", "second", json!({ "reuse": true })).await.expect(201);
     assert_eq!(reply.header("taximeter-answer"), "fresh");
-    let reply = house.ask("alice", COUNT, "0.03", "second", json!({ "reuse": true })).await.expect(200);
+    let reply = server.ask("alice", COUNT, "0.03", "second", json!({ "reuse": true })).await.expect(200);
     assert_eq!(reply.header("taximeter-answer"), "reused");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_rule_of_an_account_that_may_not_be_seen_is_not_told_by_an_error() {
-    let house = House::new();
+async fn an_error_does_not_reveal_the_rule_of_a_hidden_account() {
+    let server = TestServer::new();
     let charge = json!({ "accounts": ["census/alice"], "costs": [{ "gaussian": "0.1" }] }).to_string();
     let question = json!({ "dataset": "census", "question": COUNT, "price": { "gaussian": "0.1" } }).to_string();
     for (path, body) in [
@@ -384,9 +388,9 @@ async fn the_rule_of_an_account_that_may_not_be_seen_is_not_told_by_an_error() {
         ("/v1/questions", &question),
         ("/v1/questions/explain", &question),
     ] {
-        let hidden = house.send("alice", "POST", path, body).await.expect(400).text();
+        let hidden = server.send("alice", "POST", path, body).await.expect(400).text();
         assert!(hidden.contains("an account above has no theorem") && !hidden.contains("basic"), "{path}: {hidden}");
-        let seen = house.send("above", "POST", path, body).await.expect(400).text();
+        let seen = server.send("above", "POST", path, body).await.expect(400).text();
         assert!(seen.contains("account census: the rule basic has no theorem"), "{path}: {seen}");
     }
 }

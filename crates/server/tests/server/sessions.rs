@@ -1,9 +1,9 @@
-//! Sessions, forms and what browsers are told: looked at the way somebody would who wants in.
+//! Sessions, forms and security headers, tested as an attacker would.
 
 use std::net::SocketAddr;
 
-use crate::house::visit::Visit;
-use crate::house::{House, Reply};
+use crate::fixture::visit::Visit;
+use crate::fixture::{Reply, TestServer};
 use axum::body::Body;
 use taximeter_server::Listener;
 use taximeter_service::Settings;
@@ -21,14 +21,14 @@ fn cookies_set(reply: &Reply) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn somebody_signs_in_and_out() {
-    let house = House::new();
-    let mut visit = house.visit();
+async fn a_user_signs_in_and_out() {
+    let server = TestServer::new();
+    let mut visit = server.visit();
     let turned = visit.get("/datasets/census").await.expect(303);
     assert_eq!(turned.header("location"), "/sign-in?to=%2Fdatasets%2Fcensus");
     let page = visit.follow(turned).await.expect(200);
     assert_eq!(page.hidden("to").unwrap(), "/datasets/census");
-    let fields = [("token", house.secret("owner")), ("to", "/datasets/census")];
+    let fields = [("token", server.secret("owner")), ("to", "/datasets/census")];
     let signed_in = visit.post("/sign-in", &fields).await.expect(303);
     let ticket = visit.cookie(SESSION).unwrap().to_string();
     assert_eq!(
@@ -44,24 +44,24 @@ async fn somebody_signs_in_and_out() {
     let out = visit.post("/sign-out", &[]).await.expect(303);
     assert_eq!(cookies_set(&out), [format!("{SESSION}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0")]);
     assert_eq!(out.header("location"), "/sign-in");
-    // Whoever kept the cookie has nothing in it.
+    // A cookie kept after sign-out is useless.
     visit.cookies.push((SESSION.to_string(), ticket));
     visit.get("/datasets").await.expect(303);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn where_everything_is_encrypted_cookies_are_for_this_host_alone() {
-    let house = House::with(Settings { is_encrypted: true, ..Settings::default() });
-    let mut visit = house.visit();
+    let server = TestServer::with(Settings { is_encrypted: true, ..Settings::default() });
+    let mut visit = server.visit();
     let door = cookies_set(&visit.get("/sign-in").await.expect(200)).concat();
-    let signed_in = visit.post("/sign-in", &[("token", house.secret("owner"))]).await.expect(303);
+    let signed_in = visit.post("/sign-in", &[("token", server.secret("owner"))]).await.expect(303);
     for cookie in cookies_set(&signed_in).into_iter().chain([door]) {
         assert!(
             cookie.starts_with("__Host-taximeter") && cookie.contains("; HttpOnly; SameSite=Strict; Secure; Path=/")
         );
     }
     visit.get("/").await.expect(200);
-    // A cookie that did not come encrypted is another one.
+    // A cookie sent without TLS has another name.
     let ticket = visit.cookie("__Host-taximeter").unwrap().to_string();
     visit.cookies = vec![(SESSION.to_string(), ticket)];
     visit.get("/").await.expect(303);
@@ -69,30 +69,30 @@ async fn where_everything_is_encrypted_cookies_are_for_this_host_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_ticket_from_before_is_worth_nothing_after_signing_in() {
-    let house = House::new();
-    // One that somebody else put there, and knows.
+    let server = TestServer::new();
+    // A ticket that an attacker planted, and knows.
     let planted = "a".repeat(64);
-    let mut visit = house.visit();
+    let mut visit = server.visit();
     visit.cookies = vec![(SESSION.to_string(), planted.clone()), (SIGN_IN.to_string(), planted.clone())];
     visit.get("/").await.expect(303);
-    visit.sign_in(house.secret("owner")).await.expect(303);
+    visit.sign_in(server.secret("owner")).await.expect(303);
     let first = visit.cookie(SESSION).unwrap().to_string();
     assert_ne!(first, planted);
-    // The one of a session that goes on.
-    visit.sign_in(house.secret("auditor")).await.expect(303);
+    // The ticket of another session, which stays open.
+    visit.sign_in(server.secret("auditor")).await.expect(303);
     assert_ne!(visit.cookie(SESSION).unwrap(), first);
     assert!(visit.get("/").await.expect(200).text().contains("otto"));
     for ticket in [planted, first] {
-        let mut other = house.visit();
+        let mut other = server.visit();
         other.cookies = vec![(SESSION.to_string(), ticket)];
         other.get("/").await.expect(303);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_ticket_or_stands_twice_opens_nothing() {
-    let house = House::new();
-    let visit = house.sign_in("owner").await;
+async fn a_malformed_or_repeated_ticket_opens_nothing() {
+    let server = TestServer::new();
+    let visit = server.sign_in("owner").await;
     let ticket = visit.cookie(SESSION).unwrap().to_string();
     for cookies in [
         format!("{SESSION}={ticket}; {SESSION}={ticket}"),
@@ -106,36 +106,37 @@ async fn what_is_no_ticket_or_stands_twice_opens_nothing() {
         format!("__Host-{SESSION}={ticket}"),
         "=; ;;=".to_string(),
     ] {
-        let reply = house.visit().send("GET", "/", &[("Cookie", &cookies)], Body::empty()).await;
+        let reply = server.visit().send("GET", "/", &[("Cookie", &cookies)], Body::empty()).await;
         assert_eq!(reply.status, 303, "{cookies}");
     }
     let good = format!("a=b;{SESSION}={ticket} ;c");
-    house.visit().send("GET", "/", &[("Cookie", &good)], Body::empty()).await.expect(200);
+    server.visit().send("GET", "/", &[("Cookie", &good)], Body::empty()).await.expect(200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_token_does_not_sign_in_and_is_not_repeated() {
-    let house = House::new();
-    let revoked = house.send("owner", "POST", "/v1/tokens", r#"{"principal":"gone","role":"owner"}"#).await.expect(201);
+    let server = TestServer::new();
+    let revoked =
+        server.send("owner", "POST", "/v1/tokens", r#"{"principal":"gone","role":"owner"}"#).await.expect(201);
     let path = format!("/v1/tokens/{}/revoke", revoked.json()["token"]["id"].as_str().unwrap());
-    house.send("owner", "POST", &path, "").await.expect(200);
-    let almost = house.secret("owner").replace("txm_", "txm-");
+    server.send("owner", "POST", &path, "").await.expect(200);
+    let almost = server.secret("owner").replace("txm_", "txm-");
     for secret in ["", "nothing", "<script>alert(1)</script>", &almost, revoked.json()["secret"].as_str().unwrap()] {
-        let mut visit = house.visit();
+        let mut visit = server.visit();
         let reply = visit.sign_in(secret).await.expect(401);
         assert!(reply.is_page() && reply.text().contains("not known, has expired, or was revoked"));
         assert!(secret.is_empty() || !reply.text().contains(secret), "{secret}");
         assert_eq!(visit.cookie(SESSION), None);
-        // And the form can be sent again.
-        visit.post("/sign-in", &[("token", house.secret("owner"))]).await.expect(303);
+        // The form can be sent again.
+        visit.post("/sign-in", &[("token", server.secret("owner"))]).await.expect(303);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_signed_in_by_another_site() {
-    let house = House::new();
-    let secret = house.secret("alice");
-    let (mut here, mut there) = (house.visit(), house.visit());
+async fn another_site_cannot_sign_a_user_in() {
+    let server = TestServer::new();
+    let secret = server.secret("alice");
+    let (mut here, mut there) = (server.visit(), server.visit());
     here.get("/sign-in").await.expect(200);
     there.get("/sign-in").await.expect(200);
     let fields = |key: &str| format!("form_key={key}&token={secret}");
@@ -151,7 +152,7 @@ async fn nobody_is_signed_in_by_another_site() {
         ("another port", cookie(&here), here.form_key.as_str(), ("Sec-Fetch-Site", "same-site")),
     ] {
         let headers = [kind, ("Cookie", cookies.as_str()), origin];
-        let reply = house.visit().send("POST", "/sign-in", &headers, Body::from(fields(key))).await;
+        let reply = server.visit().send("POST", "/sign-in", &headers, Body::from(fields(key))).await;
         assert_eq!(reply.status, 403, "{what}: {}", reply.text());
         assert!(!cookies_set(&reply).iter().any(|cookie| cookie.starts_with("taximeter=")), "{what}");
     }
@@ -163,32 +164,32 @@ async fn nobody_is_signed_in_by_another_site() {
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_tokens_are_counted_by_where_they_come_from() {
     for (is_behind_proxy, other_place) in [(false, 429), (true, 303)] {
-        let house = House::with(Settings { is_behind_proxy, ..Settings::default() });
-        let mut visit = house.visit();
+        let server = TestServer::with(Settings { is_behind_proxy, ..Settings::default() });
+        let mut visit = server.visit();
         visit.get("/sign-in").await.expect(200);
         let attempt = async |secret: &str, from: &str| {
             let body = Body::from(format!("form_key={}&token={secret}", visit.form_key));
             let headers = [("Content-Type", "application/x-www-form-urlencoded"), ("X-Forwarded-For", from)];
             visit.clone().send("POST", "/sign-in", &headers, body).await.status.as_u16()
         };
-        // Right ones do not count.
+        // Successful attempts do not count.
         for _ in 0..15 {
-            assert_eq!(attempt(house.secret("owner"), "192.0.2.1").await, 303);
+            assert_eq!(attempt(server.secret("owner"), "192.0.2.1").await, 303);
         }
         for _ in 0..10 {
             assert_eq!(attempt("nothing", "192.0.2.1").await, 401);
         }
         assert_eq!(attempt("nothing", "192.0.2.1").await, 429);
-        assert_eq!(attempt(house.secret("owner"), "192.0.2.1").await, 429);
-        // What somebody says is before the comma, and what the proxy says behind it.
-        assert_eq!(attempt(house.secret("owner"), "192.0.2.9, 192.0.2.1").await, 429);
-        assert_eq!(attempt(house.secret("owner"), "192.0.2.1, 192.0.2.2").await, other_place);
+        assert_eq!(attempt(server.secret("owner"), "192.0.2.1").await, 429);
+        // The client can write what is before the comma; the proxy adds what is after it.
+        assert_eq!(attempt(server.secret("owner"), "192.0.2.9, 192.0.2.1").await, 429);
+        assert_eq!(attempt(server.secret("owner"), "192.0.2.1, 192.0.2.2").await, other_place);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn signing_in_leads_to_pages_of_ours_alone() {
-    let house = House::new();
+    let server = TestServer::new();
     for (to, expected) in [
         ("/datasets?x=1", "/datasets?x=1"),
         ("https://elsewhere.example", "/"),
@@ -199,39 +200,39 @@ async fn signing_in_leads_to_pages_of_ours_alone() {
         ("/sign-out", "/"),
         ("\"><script>", "/"),
     ] {
-        let mut visit = house.visit();
+        let mut visit = server.visit();
         let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", to).finish();
         let page = visit.get(&format!("/sign-in?{query}")).await.expect(200);
         assert_eq!(page.hidden("to").unwrap(), expected);
-        let reply = visit.post("/sign-in", &[("token", house.secret("owner")), ("to", to)]).await.expect(303);
+        let reply = visit.post("/sign-in", &[("token", server.secret("owner")), ("to", to)]).await.expect(303);
         assert_eq!(reply.header("location"), expected, "{to}");
     }
     for query in ["?to=/a&to=/b", "?to", "?=", "?%FF=%FF&to=%FF", "?to=%00", "?&&&", "?to=%2F%2Felsewhere.example"] {
-        house.visit().get(&format!("/sign-in{query}")).await.expect(200);
+        server.visit().get(&format!("/sign-in{query}")).await.expect(200);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_on_another_site_leads_to_the_page_and_leaves_the_session_alone() {
-    let house = House::new();
+    let server = TestServer::new();
     let navigation = [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")];
-    // The browser keeps a strict cookie back.
-    let reply = house.visit().send("GET", "/datasets?x=1", &navigation, Body::empty()).await.expect(200);
+    // The browser withholds a strict cookie.
+    let reply = server.visit().send("GET", "/datasets?x=1", &navigation, Body::empty()).await.expect(200);
     assert_eq!(reply.header("refresh"), "0;url=/datasets?x=1");
     assert!(reply.text().contains("<a href=\"/datasets?x=1\">") && cookies_set(&reply).is_empty());
-    // Nothing but whole pages goes this way, and no page opens another site.
+    // Only whole pages are reloaded this way, and no page redirects to another site.
     let frame = [("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")];
-    house.visit().send("GET", "/datasets", &frame, Body::empty()).await.expect(303);
-    let quiet = house.visit().get("/sign-in").await.expect(200);
+    server.visit().send("GET", "/datasets", &frame, Body::empty()).await.expect(303);
+    let quiet = server.visit().get("/sign-in").await.expect(200);
     assert!(cookies_set(&quiet).iter().all(|cookie| cookie.starts_with(SIGN_IN)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_token_ends_its_sessions_and_no_others() {
-    let house = House::new();
+    let server = TestServer::new();
     let (mut olga, mut alice, mut bob) =
-        (house.sign_in("owner").await, house.sign_in("alice").await, house.sign_in("bob").await);
-    let tokens = house.get("owner", "/v1/tokens").await.json();
+        (server.sign_in("owner").await, server.sign_in("alice").await, server.sign_in("bob").await);
+    let tokens = server.get("owner", "/v1/tokens").await.json();
     let of = |who: &str| {
         let token = tokens["tokens"].as_array().unwrap().iter().find(|token| token["principal"] == who).unwrap();
         format!("/tokens/{}/revoke", token["id"].as_str().unwrap())
@@ -243,18 +244,18 @@ async fn a_revoked_token_ends_its_sessions_and_no_others() {
     alice.get("/").await.expect(303);
     assert_eq!(alice.post("/sign-out", &[]).await.status, 401);
     bob.get("/").await.expect(200);
-    house.get("alice", "/v1/me").await.expect(401);
+    server.get("alice", "/v1/me").await.expect(401);
     // One's own.
     let page = olga.get(&of("olga")).await.expect(200).text();
     assert!(page.contains("you are signed in with") && page.contains("last token of an owner"), "{page}");
     let revoked = olga.post(&of("olga"), &[]).await.expect(303);
     assert_eq!((revoked.header("location"), olga.cookie(SESSION)), ("/sign-in", None));
-    house.get("owner", "/v1/me").await.expect(401);
+    server.get("owner", "/v1/me").await.expect(401);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_without_a_session_is_told_so_in_its_own_way() {
-    let house = House::new();
+async fn a_request_without_a_session_is_answered_by_its_kind() {
+    let server = TestServer::new();
     let form = [("Content-Type", "application/x-www-form-urlencoded")];
     for (method, path, headers, status, is_page) in [
         ("GET", "/tokens", &[][..], 303, false),
@@ -266,22 +267,22 @@ async fn a_request_without_a_session_is_told_so_in_its_own_way() {
         // A token is for programs, and a session for people.
         ("GET", "/tokens", &[("Authorization", "Bearer nothing")], 303, false),
     ] {
-        let reply = house.visit().send(method, path, headers, Body::empty()).await;
+        let reply = server.visit().send(method, path, headers, Body::empty()).await;
         assert_eq!((reply.status.as_u16(), reply.is_page()), (status, is_page), "{method} {path} {headers:?}");
     }
-    assert_eq!(house.get("owner", "/tokens").await.status, 303);
-    let mut visit = house.sign_in("owner").await;
+    assert_eq!(server.get("owner", "/tokens").await.status, 303);
+    let mut visit = server.sign_in("owner").await;
     visit.get("/v1/me").await.expect(401);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_to_be_said_is_said_to_somebody_who_looks() {
-    let house = House::new();
-    let mut visit = house.sign_in("owner").await;
+async fn a_notice_is_shown_to_a_person_and_not_to_a_script() {
+    let server = TestServer::new();
+    let mut visit = server.sign_in("owner").await;
     visit.get("/datasets/census").await.expect(200);
     visit.post("/datasets/census/check", &[]).await.expect(303);
     let script = [("taximeter-script", "1")];
-    let said = "is as it was registered";
+    let said = "is unchanged since it was registered";
     assert!(!visit.send("GET", "/datasets/census", &script, Body::empty()).await.text().contains(said));
     visit.send("GET", "/events", &[("Accept", "text/event-stream")], Body::empty()).await.expect(200);
     assert!(visit.get("/datasets/census").await.text().contains(said));
@@ -312,22 +313,22 @@ async fn hear(stream: &mut TcpStream) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_of_events_ends_with_its_session_and_with_its_token() {
-    let house = House::new();
+    let server = TestServer::new();
     let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), None).await.unwrap();
     let address = listener.address();
     let (end, ended) = oneshot::channel::<()>();
-    let serving = tokio::spawn(listener.serve(house.app.clone(), async { ended.await.unwrap_or(()) }));
+    let serving = tokio::spawn(listener.serve(server.app.clone(), async { ended.await.unwrap_or(()) }));
     let (mut signs_out, mut revoked, stays) =
-        (house.sign_in("alice").await, house.sign_in("bob").await, house.sign_in("alice").await);
+        (server.sign_in("alice").await, server.sign_in("bob").await, server.sign_in("alice").await);
     let [first, second, third] = [&signs_out, &revoked, &stays].map(|visit| visit.cookie(SESSION).unwrap().to_string());
     let (mut first, mut second, mut third) =
         (listen(address, &first).await, listen(address, &second).await, listen(address, &third).await);
     signs_out.get("/").await.expect(200);
     signs_out.post("/sign-out", &[]).await.expect(303);
-    let tokens = house.get("owner", "/v1/tokens").await.json();
+    let tokens = server.get("owner", "/v1/tokens").await.json();
     let bob = tokens["tokens"].as_array().unwrap().iter().find(|token| token["principal"] == "bob").unwrap();
     let path = format!("/v1/tokens/{}/revoke", bob["id"].as_str().unwrap());
-    house.send("owner", "POST", &path, "").await.expect(200);
+    server.send("owner", "POST", &path, "").await.expect(200);
     revoked.get("/").await.expect(303);
     for stream in [&mut first, &mut second] {
         let mut rest = Vec::new();
@@ -335,7 +336,7 @@ async fn a_stream_of_events_ends_with_its_session_and_with_its_token() {
         assert!(!String::from_utf8_lossy(&rest).contains("event: accounts"));
     }
     // The other session of the same token goes on.
-    house.charge("owner", &["census/alice"], "0.1", "k").await.expect(201);
+    server.charge("owner", &["census/alice"], "0.1", "k").await.expect(201);
     hear(&mut third).await;
     end.send(()).unwrap();
     drop(third);

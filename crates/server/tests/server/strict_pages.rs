@@ -1,18 +1,18 @@
-//! What browsers are told, and every form of every page, looked at the way somebody would who wants in.
+//! Security headers, and every form of every page, tested as an attacker would.
 
 use std::collections::BTreeSet;
 
-use crate::house::visit::{MULTIPART, with_file};
-use crate::house::{House, Reply};
+use crate::fixture::visit::{MULTIPART, with_file};
+use crate::fixture::{Reply, TestServer};
 use axum::body::Body;
 use taximeter_service::Settings;
 
 const SESSION: &str = "taximeter";
 
-/// What is needed to notice that something was done: the journal, the tokens and the datasets.
-async fn state_of(house: &House) -> (u64, String, String) {
-    let [tokens, datasets] = [house.get("owner", "/v1/tokens").await, house.get("owner", "/v1/datasets").await];
-    (house.ledger.position().sequence, tokens.text(), datasets.text())
+/// The state that a form could change: the journal, the tokens and the datasets.
+async fn state_of(server: &TestServer) -> (u64, String, String) {
+    let [tokens, datasets] = [server.get("owner", "/v1/tokens").await, server.get("owner", "/v1/datasets").await];
+    (server.ledger.position().sequence, tokens.text(), datasets.text())
 }
 
 /// The attributes of all elements, as `name="value"` or `name`.
@@ -64,7 +64,7 @@ fn check_page(path: &str, reply: &Reply) {
     let scripts: Vec<&str> = page.split("<script").skip(1).collect();
     let is_ours = |script: &&str| script.starts_with(" src=\"/assets/") && script.contains(" defer></script>");
     assert!(scripts.len() == 1 && scripts.iter().all(is_ours), "{path}: {scripts:?}");
-    // For those who cannot see it.
+    // For screen readers.
     assert!(page.contains("<html lang=\"en\"") && page.matches("<h1>").count() == 1, "{path}");
     let ids: Vec<&str> = page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{path}: {ids:?}");
@@ -87,9 +87,9 @@ fn attributes_are_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_is_strict_about_what_a_browser_may_do() {
-    let house = House::new();
+    let server = TestServer::new();
     for who in ["owner", "auditor", "alice"] {
-        let mut visit = house.sign_in(who).await;
+        let mut visit = server.sign_in(who).await;
         let pages = visit.crawl(&["/"]).await;
         assert!(pages.len() >= 6, "{who}: {:?}", pages.iter().map(|(path, _)| path).collect::<Vec<_>>());
         for (path, reply) in &pages {
@@ -104,13 +104,13 @@ async fn every_page_is_strict_about_what_a_browser_may_do() {
             check_page(path, &reply);
         }
     }
-    let mut visit = house.visit();
+    let mut visit = server.visit();
     let page = visit.get("/sign-in").await.expect(200);
     check_page("/sign-in", &page);
     check_page("a wrong token", &visit.sign_in("nothing").await.expect(401));
     check_page("no session", &visit.post("/tokens", &[]).await.expect(401));
     check_page("to sign in", &visit.get("/tokens").await.expect(303));
-    // What is no secret may be kept.
+    // Assets may be cached.
     let style =
         page.text().split("<link rel=\"stylesheet\" href=\"").nth(1).unwrap().split('"').next().unwrap().to_string();
     assert_eq!(visit.get(&style).await.expect(200).header("cache-control"), "public, max-age=31536000, immutable");
@@ -118,7 +118,7 @@ async fn every_page_is_strict_about_what_a_browser_may_do() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_is_not_there_is_a_page_for_people_and_a_problem_for_programs() {
-    let house = House::new();
+    let server = TestServer::new();
     let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
     for (method, path, accept, status, is_page) in [
         ("GET", "/nothing", browser, 404, true),
@@ -133,7 +133,7 @@ async fn a_page_that_is_not_there_is_a_page_for_people_and_a_problem_for_program
         ("GET", "/v1/me", browser, 401, false),
         ("GET", "/nothing/<script>alert(1)</script>".split('<').next().unwrap(), browser, 404, true),
     ] {
-        let reply = house.visit().send(method, path, &[("Accept", accept)], Body::empty()).await;
+        let reply = server.visit().send(method, path, &[("Accept", accept)], Body::empty()).await;
         assert_eq!((reply.status.as_u16(), reply.is_page()), (status, is_page), "{method} {path} {accept}");
         if is_page {
             check_page(path, &reply);
@@ -143,7 +143,7 @@ async fn a_page_that_is_not_there_is_a_page_for_people_and_a_problem_for_program
     }
 }
 
-/// The forms of a page that are sent: where to, and whether with a file.
+/// The forms of a page: their path, and whether they have a file.
 fn forms(page: &str) -> Vec<(String, bool)> {
     let heads = page.split("<form").skip(1).map(|form| form.split('>').next().unwrap());
     let posts = heads.filter(|head| head.contains(" method=\"post\""));
@@ -151,7 +151,7 @@ fn forms(page: &str) -> Vec<(String, bool)> {
     posts.map(|head| (action(head).expect("a form says where it goes"), head.contains("multipart/form-data"))).collect()
 }
 
-/// What would do something if it were sent with the right key.
+/// Forms that would change something with the right key.
 const FILLED: [(&str, &str); 12] = [
     ("key", "one"),
     ("principal", "eve"),
@@ -169,8 +169,8 @@ const FILLED: [(&str, &str); 12] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_form_does_anything_without_the_key_of_its_own_session() {
-    let house = House::new();
-    let mut visit = house.sign_in("owner").await;
+    let server = TestServer::new();
+    let mut visit = server.sign_in("owner").await;
     let mut actions: BTreeSet<(String, bool)> = BTreeSet::new();
     for (_, page) in visit.crawl(&["/"]).await {
         actions.extend(forms(&page.text()));
@@ -181,10 +181,10 @@ async fn no_form_does_anything_without_the_key_of_its_own_session() {
     }
     assert!(actions.contains(&("/register".to_string(), true)), "{actions:?}");
     assert!(actions.iter().any(|(action, _)| action.starts_with("/tokens/") && action.ends_with("/revoke")));
-    let (mut other, mut door) = (house.sign_in("owner").await, house.visit());
+    let (mut other, mut door) = (server.sign_in("owner").await, server.visit());
     other.get("/").await.expect(200);
     door.get("/sign-in").await.expect(200);
-    let before = state_of(&house).await;
+    let before = state_of(&server).await;
     let [ours, theirs] = [&visit, &other].map(|visit| visit.form_key.clone());
     assert_ne!(ours, theirs);
     for (action, has_file) in &actions {
@@ -202,7 +202,7 @@ async fn no_form_does_anything_without_the_key_of_its_own_session() {
             let fields: Vec<(&str, &str)> = key.iter().copied().chain(FILLED).collect();
             let encoded = form_urlencoded::Serializer::new(String::new()).extend_pairs(&fields).finish();
             let (body, kind) = match has_file {
-                true => (with_file(&fields, House::CSV), MULTIPART.to_string()),
+                true => (with_file(&fields, TestServer::CSV), MULTIPART.to_string()),
                 false => (encoded, "application/x-www-form-urlencoded".to_string()),
             };
             let headers = [("Content-Type", kind.as_str()), header];
@@ -211,18 +211,18 @@ async fn no_form_does_anything_without_the_key_of_its_own_session() {
             check_page(action, &reply);
         }
     }
-    assert_eq!(state_of(&house).await, before);
-    assert_eq!(std::fs::read_dir(house.uploads()).unwrap().count(), 0);
+    assert_eq!(state_of(&server).await, before);
+    assert_eq!(std::fs::read_dir(server.uploads()).unwrap().count(), 0);
     visit.get("/").await.expect(200);
-    assert!(visit.get("/audit").await.text().contains("Nobody has verified"));
+    assert!(visit.get("/audit").await.text().contains("Not verified since"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_is_sent_to_a_page_nothing_breaks() {
-    let house = House::with(Settings { largest_body: 10_000, largest_upload: 50_000, ..Settings::default() });
-    let mut visit = house.sign_in("owner").await;
+    let server = TestServer::with(Settings { largest_body: 10_000, largest_upload: 50_000, ..Settings::default() });
+    let mut visit = server.sign_in("owner").await;
     visit.get("/tokens").await.expect(200);
-    let (key, before) = (visit.form_key.clone(), house.ledger.position().sequence);
+    let (key, before) = (visit.form_key.clone(), server.ledger.position().sequence);
     let form = "application/x-www-form-urlencoded";
     let long = "9".repeat(20_000);
     let mut bodies: Vec<(&str, Vec<u8>)> = vec![
@@ -248,16 +248,16 @@ async fn whatever_is_sent_to_a_page_nothing_breaks() {
         (MULTIPART, with_file(&[("form_key", &key), ("upload", "../../ledger.db")], "a\n1\n").into_bytes()),
         (MULTIPART, with_file(&[("form_key", &key)], &"1\n".repeat(50_000)).into_bytes()),
     ];
-    let whole = with_file(&[("form_key", &key), ("dataset", "cut"), ("epsilon", "1")], House::CSV).into_bytes();
+    let whole = with_file(&[("form_key", &key), ("dataset", "cut"), ("epsilon", "1")], TestServer::CSV).into_bytes();
     bodies.push((MULTIPART, whole[..whole.len() - 30].to_vec()));
-    let id = house.get("owner", "/v1/me").await.json()["token"]["id"].as_str().unwrap().to_string();
+    let id = server.get("owner", "/v1/me").await.json()["token"]["id"].as_str().unwrap().to_string();
     let revoke = format!("/tokens/{}0/revoke", &id[1..]);
     let mut paths: BTreeSet<String> =
         ["/sign-in", "/datasets/x/data", "/datasets/%FF/check", &revoke].map(str::to_string).into();
     for (_, page) in visit.crawl(&["/"]).await {
         paths.extend(forms(&page.text()).into_iter().map(|(action, _)| action));
     }
-    // These need nothing to be filled in, and would do what they do.
+    // These forms need no values.
     let needs_more = |path: &&String| {
         *path == &revoke || !["/sign-out", "/audit/verify", "/check", "/revoke"].iter().any(|end| path.ends_with(end))
     };
@@ -271,14 +271,14 @@ async fn whatever_is_sent_to_a_page_nothing_breaks() {
             check_page(&what, &reply);
         }
     }
-    assert_eq!(house.ledger.position().sequence, before);
-    assert_eq!(house.get("owner", "/v1/datasets").await.json().as_array().unwrap().len(), 2);
+    assert_eq!(server.ledger.position().sequence, before);
+    assert_eq!(server.get("owner", "/v1/datasets").await.json().as_array().unwrap().len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_methods_are_answered_and_do_nothing() {
-    let house = House::new();
-    let mut visit = house.sign_in("owner").await;
+    let server = TestServer::new();
+    let mut visit = server.sign_in("owner").await;
     for path in
         ["/", "/audit", "/tokens", "/datasets", "/datasets/census", "/register", "/sign-in", "/datasets/nothing"]
     {

@@ -1,4 +1,4 @@
-//! Tokens: one story for both places where they may be kept.
+//! Tokens: one suite for both stores.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -10,29 +10,29 @@ use taximeter_service::{TokenPlace, Tokens};
 use tempfile::TempDir;
 
 /// A ledger whose tokens are in a file.
-struct Desk {
+struct TokenStore {
     folder: TempDir,
     location: Location,
     id: LedgerId,
 }
 
-impl Desk {
-    fn with_file() -> Desk {
+impl TokenStore {
+    fn with_file() -> TokenStore {
         let folder = tempfile::tempdir().unwrap();
         let location = Location::File(folder.path().join("taximeter.db"));
-        Desk::new(folder, location)
+        TokenStore::new(folder, location)
     }
 
     #[cfg(feature = "server-tests")]
-    fn with_postgres() -> Desk {
+    fn with_postgres() -> TokenStore {
         let url = taximeter_testing::PrivatePostgres::shared().new_database().unwrap();
-        Desk::new(tempfile::tempdir().unwrap(), Location::Postgres(url))
+        TokenStore::new(tempfile::tempdir().unwrap(), Location::Postgres(url))
     }
 
-    fn new(folder: TempDir, location: Location) -> Desk {
+    fn new(folder: TempDir, location: Location) -> TokenStore {
         let witness = Some(folder.path().join("witness"));
         let ledger = Ledger::open(&location, Options { create: true, witness, ..Options::default() }).unwrap();
-        Desk { folder, location, id: ledger.id() }
+        TokenStore { folder, location, id: ledger.id() }
     }
 
     fn tokens(&self) -> Tokens {
@@ -44,15 +44,15 @@ impl Desk {
     }
 }
 
-/// The tests that every place must pass.
+/// The tests that every store must pass.
 macro_rules! in_both_places {
     ($($name:ident)+) => {
         mod in_a_file {
-            $(#[test] fn $name() { super::$name(&super::Desk::with_file()); })+
+            $(#[test] fn $name() { super::$name(&super::TokenStore::with_file()); })+
         }
         #[cfg(feature = "server-tests")]
         mod in_postgres {
-            $(#[test] fn $name() { super::$name(&super::Desk::with_postgres()); })+
+            $(#[test] fn $name() { super::$name(&super::TokenStore::with_postgres()); })+
         }
     };
 }
@@ -76,8 +76,8 @@ fn analyst(name: &str) -> NewToken {
     NewToken { role: Role::Analyst, accounts, sees_above: true, ..owner(name) }
 }
 
-fn a_token_is_found_by_its_secret_alone(desk: &Desk) {
-    let tokens = desk.tokens();
+fn a_token_is_found_by_its_secret_alone(store: &TokenStore) {
+    let tokens = store.tokens();
     let one = tokens.create(&analyst("alice")).unwrap();
     let other = tokens.create(&owner("olga")).unwrap();
     for made in [&one, &other] {
@@ -106,14 +106,14 @@ fn a_token_is_found_by_its_secret_alone(desk: &Desk) {
     }
 }
 
-/// A token was refused since it had expired; the clock was set back, and it was valid again.
-fn a_clock_that_is_set_back_revives_no_token(desk: &Desk) {
+/// An expired token was once valid again after the clock was set back.
+fn a_clock_that_is_set_back_revives_no_token(store: &TokenStore) {
     let start: Timestamp = "2026-05-01T12:00:00Z".parse().unwrap();
     let hours = |count| start + SignedDuration::from_hours(count);
     let time = Arc::new(Mutex::new(start));
     let open = || {
         let time = Arc::clone(&time);
-        Tokens::open_by(&TokenPlace::of(&desk.location), desk.id, move || *time.lock().unwrap()).unwrap()
+        Tokens::open_by(&TokenPlace::of(&store.location), store.id, move || *time.lock().unwrap()).unwrap()
     };
     let tokens = open();
     let until = |count| NewToken { expires: Some(hours(count).to_string()), ..owner("olga") };
@@ -130,40 +130,40 @@ fn a_clock_that_is_set_back_revives_no_token(desk: &Desk) {
     *time.lock().unwrap() = start;
     let tokens = open();
     assert_eq!(found(&tokens), [false, true], "in another process");
-    // What is made now is made at the latest time that is known.
+    // A new token is created at the latest known time.
     let made = tokens.create(&owner("otto")).unwrap().token.created;
     assert_eq!(made.parse::<Timestamp>().unwrap(), hours(2));
 }
 
-fn a_token_ends_when_it_is_revoked_or_expires(desk: &Desk) {
-    let tokens = desk.tokens();
+fn a_token_ends_when_it_is_revoked_or_expires(store: &TokenStore) {
+    let tokens = store.tokens();
     let revoked = tokens.create(&owner("olga")).unwrap();
     let document = tokens.revoke(&revoked.token.id).unwrap();
     assert!(document.revoked.is_some());
     assert!(tokens.find(&revoked.secret).is_none());
     assert_eq!(tokens.revoke(&revoked.token.id).unwrap(), document, "the first time counts");
-    for id in ["0123456789abcdef", "nobody", "", revoked.secret.as_str()] {
+    for id in ["0123456789abcdef", "anonymous", "", revoked.secret.as_str()] {
         let problem = tokens.revoke(id).unwrap_err();
         assert_eq!(problem.code, Code::NotFound);
         assert!(!problem.detail.contains("txm_"), "what is not an id is not repeated: {}", problem.detail);
     }
     let soon = Timestamp::now() + SignedDuration::from_secs(2);
     let expiring = tokens.create(&NewToken { expires: Some(soon.to_string()), ..owner("eve") }).unwrap();
-    // On a machine that is slow enough it may have expired by now.
+    // On a slow machine it may have expired by now.
     assert!(tokens.find(&expiring.secret).is_some() || Timestamp::now() >= soon);
     while Timestamp::now() < expiring.token.expires.parse().unwrap() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     assert!(tokens.find(&expiring.secret).is_none());
-    let opened_later = desk.tokens();
+    let opened_later = store.tokens();
     for ended in [&revoked, &expiring] {
         assert!(opened_later.find(&ended.secret).is_none());
     }
     assert_eq!(opened_later.list().unwrap(), [document, expiring.token], "what ended is still listed");
 }
 
-fn what_one_handle_changes_another_sees_when_it_reads_again(desk: &Desk) {
-    let (server, command) = (desk.tokens(), desk.tokens());
+fn what_one_handle_changes_another_sees_when_it_reads_again(store: &TokenStore) {
+    let (server, command) = (store.tokens(), store.tokens());
     let made = command.create(&analyst("alice")).unwrap();
     assert!(command.find(&made.secret).is_some(), "at once here");
     assert!(server.find(&made.secret).is_none(), "not yet there");
@@ -176,12 +176,12 @@ fn what_one_handle_changes_another_sees_when_it_reads_again(desk: &Desk) {
     assert!(server.find(&made.secret).is_none());
 }
 
-fn a_token_is_kept_without_its_secret(desk: &Desk) {
-    let made = desk.tokens().create(&analyst("alice")).unwrap();
-    let everything = match &desk.location {
-        // Every file that there is, the ledger's own included, and what SQLite keeps beside them.
+fn a_token_is_kept_without_its_secret(store: &TokenStore) {
+    let made = store.tokens().create(&analyst("alice")).unwrap();
+    let everything = match &store.location {
+        // All files, including the ledger's and SQLite's side files.
         Location::File(_) => {
-            let files = std::fs::read_dir(desk.folder.path()).unwrap();
+            let files = std::fs::read_dir(store.folder.path()).unwrap();
             let bytes = files.flat_map(|file| std::fs::read(file.unwrap().path()).unwrap());
             String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned()
         }
@@ -197,12 +197,12 @@ fn a_token_is_kept_without_its_secret(desk: &Desk) {
     assert!(!everything.contains(&*String::from_utf8_lossy(&raw)));
 }
 
-fn the_last_handle_may_end_on_a_thread_of_a_runtime(desk: &Desk) {
-    let tokens = desk.tokens();
+fn the_last_handle_may_end_on_a_thread_of_a_runtime(store: &TokenStore) {
+    let tokens = store.tokens();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let secret = tokens.create(&owner("olga")).unwrap().secret;
     runtime.block_on(async move {
-        // Blocking calls come from threads for them.
+        // Blocking calls need their own threads.
         let tokens = tokio::task::spawn_blocking(move || tokens.reload().map(|()| tokens)).await.unwrap().unwrap();
         assert!(tokens.find(&secret).is_some());
         drop(tokens);
@@ -210,20 +210,20 @@ fn the_last_handle_may_end_on_a_thread_of_a_runtime(desk: &Desk) {
 }
 
 #[test]
-fn a_token_that_cannot_be_is_not_made() {
-    let desk = Desk::with_file();
-    let tokens = desk.tokens();
+fn an_invalid_token_request_is_rejected() {
+    let store = TokenStore::with_file();
+    let tokens = store.tokens();
     let name = |text: &str| AccountName::parse(text).unwrap();
     let expires = |text: &str| NewToken { expires: Some(text.to_string()), ..owner("olga") };
     let eleven_years = (Timestamp::now() + SignedDuration::from_hours(11 * 366 * 24)).to_string();
     for (new, part) in [
         (owner(""), "is empty"),
         (owner(&"a".repeat(64)), "has 64 characters"),
-        (owner("a:b"), "':' in it"),
+        (owner("a:b"), "contains ':'"),
         (owner("-a"), "start with a letter"),
         (owner("älice"), "start with a letter"),
-        (owner("a b"), "' ' in it"),
-        (owner("a\n"), "in it"),
+        (owner("a b"), "contains ' '"),
+        (owner("a\n"), "contains"),
         (NewToken { role: Role::Analyst, ..owner("alice") }, "no account and no dataset"),
         (NewToken { accounts: vec![name("census")], ..owner("olga") }, "the role owner sees every"),
         (
@@ -232,8 +232,8 @@ fn a_token_that_cannot_be_is_not_made() {
         ),
         (NewToken { sees_above: true, ..owner("olga") }, "the role owner sees every"),
         (expires("2020-01-01T00:00:00Z"), "has passed"),
-        (expires("tomorrow"), "no time in UTC"),
-        (expires("2027-01-01"), "no time in UTC"),
+        (expires("tomorrow"), "not a time in UTC"),
+        (expires("2027-01-01"), "not a time in UTC"),
         (expires(&eleven_years), "ten years"),
         (
             NewToken { accounts: (0..257).map(|at| name(&format!("a{at}"))).collect(), ..analyst("alice") },
@@ -249,26 +249,26 @@ fn a_token_that_cannot_be_is_not_made() {
 
 #[test]
 fn a_token_lasts_ninety_days_unless_it_is_said() {
-    let desk = Desk::with_file();
-    let token = desk.tokens().create(&owner("olga.p-1_2")).unwrap().token;
+    let store = TokenStore::with_file();
+    let token = store.tokens().create(&owner("olga.p-1_2")).unwrap().token;
     let time = |text: &str| text.parse::<Timestamp>().unwrap();
     assert_eq!(time(&token.expires).duration_since(time(&token.created)), SignedDuration::from_hours(90 * 24));
     let twice = NewToken { datasets: vec![AccountName::parse("census").unwrap(); 3], ..analyst("alice") };
-    assert_eq!(desk.tokens().create(&twice).unwrap().token.datasets.len(), 1, "each name once");
+    assert_eq!(store.tokens().create(&twice).unwrap().token.datasets.len(), 1, "each name once");
 }
 
 #[test]
 #[cfg(unix)]
 fn the_file_is_private_and_beside_the_ledger_also_through_a_link() {
     use std::os::unix::fs::PermissionsExt;
-    let desk = Desk::with_file();
-    let link = desk.folder.path().join("link.db");
-    std::os::unix::fs::symlink(desk.folder.path().join("taximeter.db"), &link).unwrap();
-    let through_link = Tokens::open(&TokenPlace::of(&Location::File(link)), desk.id).unwrap();
+    let store = TokenStore::with_file();
+    let link = store.folder.path().join("link.db");
+    std::os::unix::fs::symlink(store.folder.path().join("taximeter.db"), &link).unwrap();
+    let through_link = Tokens::open(&TokenPlace::of(&Location::File(link)), store.id).unwrap();
     let made = through_link.create(&owner("olga")).unwrap();
-    assert!(desk.tokens().find(&made.secret).is_some());
+    assert!(store.tokens().find(&made.secret).is_some());
     for beside in ["", "-wal", "-shm", ".lock"] {
-        let mut path = desk.file().into_os_string();
+        let mut path = store.file().into_os_string();
         path.push(beside);
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{path:?}");
@@ -277,14 +277,14 @@ fn the_file_is_private_and_beside_the_ledger_also_through_a_link() {
 
 #[test]
 fn the_tokens_of_another_ledger_and_other_files_are_refused() {
-    let (desk, other) = (Desk::with_file(), Desk::with_file());
-    let secret = desk.tokens().create(&owner("olga")).unwrap().secret;
-    drop(desk.tokens());
-    let open = |id| Tokens::open(&TokenPlace::of(&desk.location), id);
+    let (store, other) = (TokenStore::with_file(), TokenStore::with_file());
+    let secret = store.tokens().create(&owner("olga")).unwrap().secret;
+    drop(store.tokens());
+    let open = |id| Tokens::open(&TokenPlace::of(&store.location), id);
     let problem = open(other.id).err().unwrap();
     assert_eq!(problem.code, Code::BadRequest);
     assert!(problem.detail.contains(&other.id.to_string()), "{}", problem.detail);
-    assert!(open(desk.id).unwrap().find(&secret).is_some(), "nothing was changed");
+    assert!(open(store.id).unwrap().find(&secret).is_some(), "nothing was changed");
 
     for (content, why) in
         [(&b"not a database at all, but long enough to be read as one"[..], "words"), (b"SQLite", "short")]
@@ -306,8 +306,8 @@ fn tokens_are_made_found_and_revoked_over_tls() {
     let server = taximeter_testing::PrivatePostgres::start_with_tls().unwrap();
     let plain = server.new_database().unwrap();
     let url = format!("{plain}?sslmode=verify-full&sslrootcert={}", server.root_certificate().display());
-    let desk = Desk::new(tempfile::tempdir().unwrap(), Location::Postgres(url));
-    let tokens = desk.tokens();
+    let store = TokenStore::new(tempfile::tempdir().unwrap(), Location::Postgres(url));
+    let tokens = store.tokens();
     let made = tokens.create(&owner("olga")).unwrap();
     assert!(tokens.find(&made.secret).is_some());
     tokens.revoke(&made.token.id).unwrap();
@@ -320,9 +320,9 @@ fn tokens_are_made_found_and_revoked_over_tls() {
 #[cfg(feature = "server-tests")]
 #[test]
 fn a_connection_that_was_cut_is_made_again() {
-    let desk = Desk::with_postgres();
-    let Location::Postgres(url) = &desk.location else { unreachable!("it is in PostgreSQL") };
-    let tokens = desk.tokens();
+    let store = TokenStore::with_postgres();
+    let Location::Postgres(url) = &store.location else { unreachable!("it is in PostgreSQL") };
+    let tokens = store.tokens();
     let cut = || {
         let all_others = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
                           WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -335,7 +335,7 @@ fn a_connection_that_was_cut_is_made_again() {
     cut();
     tokens.revoke(&made.token.id).unwrap();
     assert!(tokens.find(&made.secret).is_none());
-    // A ledger that was there before lets nobody in.
-    let other = Desk::with_file();
-    assert_eq!(Tokens::open(&TokenPlace::of(&desk.location), other.id).unwrap().list().unwrap(), []);
+    // The tokens of an earlier ledger are not valid.
+    let other = TokenStore::with_file();
+    assert_eq!(Tokens::open(&TokenPlace::of(&store.location), other.id).unwrap().list().unwrap(), []);
 }

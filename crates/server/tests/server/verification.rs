@@ -1,4 +1,4 @@
-//! What a server finds out about its ledger by itself.
+//! Verification by the server itself.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use taximeter_ledger::{Location, clear_alarm};
 use taximeter_service::Settings;
 use taximeter_testing::wait_until;
 
-use crate::connections::{Server, patient};
+use crate::connections::{ListeningServer, patient};
 
 fn hasty() -> Settings {
     Settings { verify_every: Some(Duration::from_millis(50)), ..patient() }
 }
 
-/// Once an edit was found, and charges went on and the server said that it was ready.
+/// A server once found an edit, went on charging and reported that it was ready.
 #[test]
-fn a_server_verifies_by_itself_and_raises_an_alarm_in_words_of_its_own_that_names_no_account() {
-    let server = Server::start(hasty());
+fn a_server_verifies_by_itself_and_its_alarm_names_no_account() {
+    let server = ListeningServer::start(hasty());
     assert!(server.open_account("census").starts_with("HTTP/1.1 201"));
     server.wait_for_log("\"event\":\"verified\",\"state\":\"whole\"");
     assert!(server.get("/readyz").starts_with("HTTP/1.1 200"));
@@ -47,7 +47,7 @@ fn a_server_verifies_by_itself_and_raises_an_alarm_in_words_of_its_own_that_name
 }
 
 /// Flips a bit in the place of the witness that has the newer record.
-fn damage_witness(server: &Server) {
+fn damage_witness(server: &ListeningServer) {
     let path = server.folder.path().join("taximeter.db.witness");
     let mut bytes = std::fs::read(&path).unwrap();
     let sequence = |at: usize| -> u64 {
@@ -60,8 +60,8 @@ fn damage_witness(server: &Server) {
 }
 
 #[test]
-fn a_place_of_the_witness_that_cannot_be_read_is_told_and_mended_by_the_next_write() {
-    let server = Server::start(hasty());
+fn a_damaged_copy_of_the_witness_is_logged_and_repaired_by_the_next_write() {
+    let server = ListeningServer::start(hasty());
     assert!(server.open_account("census").starts_with("HTTP/1.1 201"));
     damage_witness(&server);
     server.wait_for_log("\"event\":\"witness-damaged\"");

@@ -1,4 +1,4 @@
-//! Accounts: everything about one, a list of them, and requests to open and close one.
+//! Accounts: documents, lists, and requests to open and close them.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub struct AccountDocument {
     pub odometer: OdometerDocument,
     /// The odometer's bound; null where there is none.
     pub reading: Option<Computed>,
-    /// Why there is no bound.
+    /// Why there is no bound, if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reading_reason: Option<String>,
     /// How many charges it paid.
@@ -95,7 +95,7 @@ impl From<&Budget> for BudgetDocument {
 }
 
 impl BudgetDocument {
-    /// The budget, if it is one.
+    /// The budget, if it is valid.
     pub fn budget(&self) -> Result<Budget, taximeter_accounting::Error> {
         Budget::new(self.epsilon, self.delta)?.with_mechanism_delta(self.mechanism_delta)
     }
@@ -104,7 +104,7 @@ impl BudgetDocument {
 /// What is spent or left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct BalanceDocument {
-    /// Σε; null where a cost had none.
+    /// Σε; null if a cost had none.
     pub epsilon: Option<Amount>,
     /// Σδ.
     pub delta: Amount,
@@ -137,7 +137,7 @@ pub struct OdometerDocument {
 }
 
 impl AccountDocument {
-    /// An account, and what keeps it from taking charges as far as that may be seen.
+    /// An account. `blocked_by` is the account that keeps it from taking charges, shown if `sight` allows.
     pub fn new(account: &Account, blocked_by: Option<&Account>, sight: &Sight) -> AccountDocument {
         let blocking = blocked_by.filter(|other| sight.sees(other.name()));
         let spec = account.odometer().spec();
@@ -169,7 +169,7 @@ impl AccountDocument {
         Privacy { unit: self.unit.clone(), neighbours: self.neighbours }
     }
 
-    /// The share of the budget that is left; nothing without a filter.
+    /// The share of the budget that is left; `None` without a filter.
     pub fn left(&self) -> Option<f64> {
         self.filter.as_ref().map(|filter| filter.left.share.0)
     }
@@ -194,7 +194,7 @@ fn filter(account: &Account) -> Option<FilterDocument> {
     })
 }
 
-/// Why an account has no reading; nothing if it has one.
+/// Why an account has no reading; `None` if it has one.
 pub fn unbounded(account: &Account) -> Option<&'static str> {
     match account.standing() {
         Standing::Exhausted => Some("what was charged is not known: the ledger was restored without it"),
@@ -202,7 +202,7 @@ pub fn unbounded(account: &Account) -> Option<&'static str> {
     }
 }
 
-/// Which account on the path to the root, this one included, takes no charges; nothing if all do.
+/// The topmost account on the path from the root to this one that takes no charges; `None` if all do.
 pub fn blocked_by<'a>(account: &Account, find: impl Fn(&AccountName) -> Option<&'a Account>) -> Option<&'a Account> {
     let mut name = Some(account.name().clone());
     let mut blocking = None;
@@ -213,7 +213,7 @@ pub fn blocked_by<'a>(account: &Account, find: impl Fn(&AccountName) -> Option<&
     blocking
 }
 
-/// Accounts, in the order of their names, part by part: what is below an account follows it.
+/// Accounts, sorted by the parts of their names: the accounts below one follow it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AccountList {
     /// The ledger.
@@ -223,7 +223,7 @@ pub struct AccountList {
 }
 
 impl AccountList {
-    /// Those of all accounts that may be seen.
+    /// The accounts that `sight` shows.
     pub fn new(ledger: LedgerId, all: &[Account], sight: &Sight) -> AccountList {
         let by_name: std::collections::HashMap<&AccountName, &Account> =
             all.iter().map(|account| (account.name(), account)).collect();
@@ -236,7 +236,7 @@ impl AccountList {
     }
 }
 
-/// An account to open. What is left out has its default.
+/// An account to open. Omitted fields have defaults.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -258,7 +258,7 @@ pub struct NewAccount {
 }
 
 impl NewAccount {
-    /// An account with everything said.
+    /// The request for a specification.
     pub fn new(spec: &AccountSpec, unit: Option<Unit>, neighbours: Option<Neighbours>) -> NewAccount {
         NewAccount {
             account: spec.name.clone(),
@@ -269,7 +269,7 @@ impl NewAccount {
         }
     }
 
-    /// The specification, with `above` for what was left out of what is protected.
+    /// The specification. An omitted unit or relation of neighbours is that of the account above.
     pub fn spec(&self, above: Option<&Account>) -> Result<AccountSpec, Problem> {
         let privacy = above.map_or_else(Privacy::default, |account| account.privacy().clone());
         let (filter, odometer) =
@@ -299,24 +299,24 @@ pub struct Opened {
     pub hash: Hash,
     /// The record as it stands in the journal.
     pub record: RawRecord,
-    /// Whether the ledger was made for it; left out by a server.
+    /// Whether the ledger was created for it; omitted by a server.
     pub ledger_created: Option<bool>,
-    /// Where the witness is; left out by a server.
+    /// The path of the witness; omitted by a server.
     pub witness: Option<String>,
     /// The account.
     pub account: AccountDocument,
-    /// What the owner should know about it.
+    /// Warnings for the owner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// A wish to close an account.
+/// A request to close an account.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(examples(json!({"note": "the study has ended"})))]
 pub struct CloseRequest {
-    /// Who closes it, if it is not said by a token.
+    /// Who closes it, if no token says so.
     pub by: Option<Who>,
     /// Why.
     pub note: Option<Note>,

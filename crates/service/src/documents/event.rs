@@ -1,10 +1,10 @@
-//! Events: what changed, at most once a second.
+//! The messages of event streams.
 
 use serde::{Deserialize, Serialize};
 use taximeter_ledger::{Account, AccountName, Computed, RefusedCharge, Sight, Standing};
 use utoipa::ToSchema;
 
-/// What changed since the event before, as far as it may be seen: accounts as they are now, and charges that were refused.
+/// The changes since the event before: accounts as they are now, and refused charges, without what the caller may not see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EventDocument {
     /// When, in UTC.
@@ -46,7 +46,7 @@ impl From<&Account> for AccountEvent {
 }
 
 impl EventDocument {
-    /// The part of an event that may be seen; nothing if nothing of it may.
+    /// The event without what `sight` hides; `None` if nothing is left.
     pub fn seen(&self, sight: &Sight) -> Option<EventDocument> {
         let accounts: Vec<AccountEvent> =
             self.accounts.iter().filter(|event| sight.sees(&event.account)).cloned().collect();

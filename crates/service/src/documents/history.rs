@@ -9,14 +9,14 @@ use utoipa::ToSchema;
 
 use crate::documents::account::BudgetDocument;
 
-/// A part of an account's history, newest first.
+/// A page of an account's history, newest first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct HistoryDocument {
     /// The account.
     pub account: AccountName,
     /// The records.
     pub records: Vec<RecordDocument>,
-    /// Where the next part starts; null at the end.
+    /// The record that the next page starts with; null at the end.
     pub next: Option<u64>,
 }
 
@@ -25,13 +25,13 @@ pub struct HistoryDocument {
 pub struct RecordDocument {
     /// The place of the record in the journal.
     pub sequence: u64,
-    /// The hash of the record; null with the record, without which there is nothing to check it against.
+    /// The hash of the record; null if the record is null.
     pub hash: Option<Hash>,
     /// What happened: open, charge, halt, close, restore.
     pub what: String,
     /// When, in UTC.
     pub time: String,
-    /// The accounts that a charge named, as far as they may be seen.
+    /// The accounts that a charge named, without those that the caller may not see.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accounts: Vec<AccountName>,
     /// What was charged.
@@ -53,12 +53,12 @@ pub struct RecordDocument {
     pub reading: Option<Computed>,
     /// What the account had left afterwards; null without a budget.
     pub left: Option<Computed>,
-    /// The record as it stands in the journal; null if it is about accounts that may not be seen.
+    /// The record as it is in the journal; null if it is about accounts that the caller may not see.
     pub record: Option<RawRecord>,
 }
 
 impl HistoryDocument {
-    /// A part of the history of an account, as far as it may be seen.
+    /// A page of the history of an account, without what `sight` hides.
     pub fn new(account: &AccountName, history: &History, sight: &Sight) -> Result<HistoryDocument, Error> {
         let record = |receipt| RecordDocument::new(account, receipt, sight);
         let records = history.records.iter().map(record).collect::<Result<_, Error>>()?;
@@ -91,7 +91,7 @@ impl RecordDocument {
                 document.accounts = charge.accounts().iter().filter(|name| sight.sees(name)).cloned().collect();
                 document.costs = charge.costs().to_vec();
                 document.by = charge.who().cloned();
-                // What it is for may be about the others.
+                // The note may be about the accounts that are hidden.
                 let sees_all = charge.accounts().iter().all(|name| sight.sees(name));
                 document.note = charge.note().filter(|_| sees_all).cloned();
             }
@@ -108,13 +108,13 @@ impl RecordDocument {
         Ok(document)
     }
 
-    /// The budget that the account was opened with, if it is one.
+    /// The budget that the account was opened with, if it is valid.
     pub fn budget(&self) -> Option<Budget> {
         self.budget.as_ref()?.budget().ok()
     }
 }
 
-/// What happened, in a word.
+/// The name of an event.
 fn what(event: &Event) -> &'static str {
     match event {
         Event::Ledger { .. } => "ledger",

@@ -1,6 +1,6 @@
-//! What is asked and what is answered: one form for each thing, whether it comes from a file or over the network.
+//! Requests and responses: one type for each, for commands and HTTP alike.
 //!
-//! Every document about accounts is made for a [`Sight`], so that it never holds what its reader may not see.
+//! Every document about accounts is made for a [`Sight`], so that it never has what the caller may not see.
 
 pub(crate) mod account;
 pub(crate) mod charge;

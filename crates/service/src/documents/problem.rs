@@ -1,4 +1,4 @@
-//! What went wrong, as a problem document (RFC 9457) with a code that stays the same.
+//! Errors as problem documents (RFC 9457) with stable codes.
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -13,33 +13,32 @@ pub struct Problem {
     /// `about:blank`: the code says which problem it is.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The code in words.
+    /// The title of the code.
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// Which problem it is. Programs decide by it; it does not change.
+    /// The kind of problem, for programs; codes are stable.
     pub code: Code,
     /// What was wrong, with the value, and what to do.
     pub detail: String,
-    /// The parameter of the request that it is about.
+    /// The parameter of the request that is wrong.
     pub parameter: Option<String>,
-    /// Where in a question it went wrong, counted in characters from 1.
+    /// The position of the error in a question, counted in characters from 1.
     pub position: Option<usize>,
-    /// The idempotency key, where asking again with it tells what came of the request.
+    /// The idempotency key, if a retry with it tells the outcome of the request.
     pub key: Option<String>,
     /// The journal record of a charge that has no answer.
     pub sequence: Option<u64>,
     /// The refusal, with the code `refused`.
     pub refusal: Option<Refused>,
-    /// Whether the detail is about the inside: paths, hosts, what a database says. Such details are for owners, and this is not part of
-    /// the document.
+    /// Whether the detail is internal: paths, hosts, messages of a database. Such details are for owners. Not part of the document.
     #[serde(skip)]
     pub is_internal: bool,
 }
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $status:literal, $code:tt, $title:literal;)+) => {
-        /// Which problem it is.
+        /// The kind of a problem.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
         pub enum Code {
             $($(#[doc = $doc])+ #[serde(rename = $code)] $name,)+
@@ -49,17 +48,17 @@ macro_rules! codes {
             /// All codes.
             pub const ALL: &[Code] = &[$(Code::$name),+];
 
-            /// The HTTP status that goes with it.
+            /// Its HTTP status.
             pub fn status(self) -> u16 {
                 match self { $(Code::$name => $status,)+ }
             }
 
-            /// The code as it stands in a document.
+            /// The code in documents.
             pub fn name(self) -> &'static str {
                 match self { $(Code::$name => $code,)+ }
             }
 
-            /// The code in words.
+            /// Its title for people.
             pub fn title(self) -> &'static str {
                 match self { $(Code::$name => $title,)+ }
             }
@@ -72,13 +71,13 @@ codes! {
     BadRequest = 400, "bad-request", "The request cannot be used";
     /// There is no token, or it is unknown, expired or revoked.
     Unauthorized = 401, "unauthorized", "A valid token is needed";
-    /// The token's role does not allow it, or it is about what the token may not see.
+    /// The token's role does not allow it, or it is about something that the token may not see.
     Forbidden = 403, "forbidden", "The token does not allow this";
-    /// The account does not exist, or may not be seen.
+    /// The account does not exist, or the token may not see it.
     NoAccount = 404, "no-account", "Account not found";
-    /// The dataset does not exist, or may not be seen.
+    /// The dataset does not exist, or the token may not see it.
     NoDataset = 404, "no-dataset", "Dataset not found";
-    /// There is nothing at this path, or no such record, token or upload.
+    /// The path, record, token or upload is not found.
     NotFound = 404, "not-found", "Not found";
     /// The path is right, the method is not.
     MethodNotAllowed = 405, "method-not-allowed", "The method is not allowed here";
@@ -92,7 +91,7 @@ codes! {
     UnsupportedMediaType = 415, "unsupported-media-type", "The body is of another type";
     /// The idempotency key was used for another request.
     KeyReused = 422, "key-reused", "The key belongs to another request";
-    /// It was charged, and there is no answer. The same for every cause: which it was may depend on the data.
+    /// It was charged, and there is no answer. The same code for every cause: the cause may depend on the data.
     NoAnswer = 424, "no-answer", "Charged, but there is no answer";
     /// The token makes too many requests, or leaves too many uploads unregistered.
     TooManyRequests = 429, "too-many-requests", "Too many requests";
@@ -109,11 +108,11 @@ codes! {
     /// A verification found that the ledger is not what was written, and raised the alarm. Nothing was charged.
     Alarm = 503, "alarm", "A verification raised the alarm";
     /// The charge may or may not have been made: asking again with the same key tells.
-    UnknownOutcome = 503, "unknown-outcome", "What came of it is not known";
+    UnknownOutcome = 503, "unknown-outcome", "The outcome is not known";
 }
 
 impl Problem {
-    /// A problem with what was wrong and what to do.
+    /// A problem. The detail says what was wrong and what to do.
     pub fn new(code: Code, detail: impl Into<String>) -> Problem {
         Problem {
             kind: "about:blank".to_string(),
@@ -132,17 +131,13 @@ impl Problem {
             ),
         }
     }
-}
 
-impl Problem {
-    /// Something in a request that cannot be used.
+    /// A request that cannot be used.
     pub fn bad_request(detail: impl Into<String>) -> Problem {
         Problem::new(Code::BadRequest, detail)
     }
-}
 
-impl Problem {
-    /// A failure inside without its details: it names accounts, files or addresses, which are for owners.
+    /// The problem without internal details, such as accounts, files or addresses, which are for owners.
     pub fn redacted(self) -> Problem {
         if !self.is_internal {
             return self;
@@ -196,7 +191,7 @@ impl From<taximeter_ledger::Error> for Problem {
             _ => Code::Storage,
         };
         let problem = Problem::new(code, error.to_string());
-        // What makes the ledger wait is its store's affair.
+        // Why a store is busy is internal.
         Problem { is_internal: problem.is_internal || code == Code::Busy, ..problem }
     }
 }
@@ -232,9 +227,9 @@ mod tests {
 
     use super::*;
 
-    /// Once an analyst was told what PostgreSQL had said.
+    /// An analyst once saw a message of PostgreSQL.
     #[test]
-    fn what_a_database_says_is_for_owners_and_others_learn_that_nothing_was_charged() {
+    fn messages_of_a_database_are_for_owners_and_others_learn_that_nothing_was_charged() {
         let said = "PostgreSQL: error connecting to server: Connection refused (os error 111)";
         let problem = Problem::from(Error::from(ErrorKind::Busy(said.to_string())));
         assert_eq!((problem.code, problem.status), (Code::Busy, 503));
@@ -245,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_says_of_itself_is_for_all() {
+    fn messages_of_the_server_itself_are_for_all() {
         let problem = Problem::new(Code::Busy, "too many questions are being answered; nothing was charged");
         assert_eq!(problem.clone().redacted().detail, problem.detail);
     }

@@ -1,4 +1,4 @@
-//! Tokens: who asks, and what they may do.
+//! Tokens and roles.
 
 use serde::{Deserialize, Serialize};
 use taximeter_ledger::AccountName;
@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 pub enum Role {
     /// Everything.
     Owner,
-    /// To read everything but what follows from the data, and to change nothing.
+    /// Reads everything except what depends on the data, and changes nothing.
     Auditor,
-    /// To charge its own accounts, and to ask about its own datasets.
+    /// Charges its own accounts, and asks about its own datasets.
     Analyst,
 }
 
@@ -27,7 +27,7 @@ impl Role {
     }
 }
 
-/// A token to make.
+/// A token to create.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(examples(
@@ -35,12 +35,12 @@ impl Role {
     json!({"principal": "monitor", "role": "auditor"})
 ))]
 pub struct NewToken {
-    /// Whose it is: keys and stored answers belong to this name, and the journal has it.
+    /// Its holder: keys and stored answers belong to this name, and the journal records it.
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
     pub principal: String,
     /// What it allows.
     pub role: Role,
-    /// The accounts of an analyst; those below them are its own too.
+    /// The accounts of an analyst, which include those below them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accounts: Vec<AccountName>,
     /// The datasets that an analyst may ask about.
@@ -58,9 +58,9 @@ pub struct NewToken {
 /// A token, without its secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TokenDocument {
-    /// What names it; not secret.
+    /// Its id, which is not secret.
     pub id: String,
-    /// Whose it is.
+    /// Its holder.
     pub principal: String,
     /// What it allows.
     pub role: Role,
@@ -70,7 +70,7 @@ pub struct TokenDocument {
     pub datasets: Vec<AccountName>,
     /// Whether an analyst may see what the accounts above have left.
     pub sees_above: bool,
-    /// When it was made, in UTC.
+    /// When it was created, in UTC.
     pub created: String,
     /// When it ends, in UTC.
     pub expires: String,
@@ -79,14 +79,14 @@ pub struct TokenDocument {
     pub revoked: Option<String>,
 }
 
-/// A token that was made, with its secret: shown this once.
+/// A new token with its secret, which is shown only once.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 pub struct CreatedToken {
     /// The token itself: it is not stored, and not shown again.
     pub secret: String,
-    /// What is known about it.
+    /// The token without its secret.
     pub token: TokenDocument,
-    /// What the owner should know about it.
+    /// Warnings for the owner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
@@ -94,11 +94,11 @@ pub struct CreatedToken {
 /// Tokens, oldest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TokenList {
-    /// The tokens, those that ended included.
+    /// The tokens, including ended ones.
     pub tokens: Vec<TokenDocument>,
 }
 
-/// Who a token says one is.
+/// The caller, as identified by its token.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WhoAmI {
     /// The token that was used.

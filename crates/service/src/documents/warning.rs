@@ -1,11 +1,11 @@
-//! What an owner should know about something that was done all the same.
+//! Warnings for owners about something that was done nevertheless.
 
 use taximeter_accounting::Budget;
 use taximeter_ledger::{AccountName, Ledger};
 
 use crate::documents::token::NewToken;
 
-/// A new account whose budget is above that of the nearest account over it that has one: it can never be spent as a whole.
+/// Warns about a new account whose budget is above that of the nearest account above it: it can never be spent in full.
 pub fn about_budget(ledger: &Ledger, name: &AccountName) -> Vec<String> {
     let budget_of = |name: &AccountName| -> Option<Budget> {
         ledger.account(name).ok()?.filter().map(|filter| filter.spec().budget)
@@ -20,7 +20,7 @@ pub fn about_budget(ledger: &Ledger, name: &AccountName) -> Vec<String> {
     }
 }
 
-/// What a token is for that does not exist. A dataset has an account of the same name.
+/// Warns about accounts and datasets of a token that do not exist. A dataset has an account of the same name.
 pub fn about_token(new: &NewToken, has_account: impl Fn(&AccountName) -> bool) -> Vec<String> {
     let missing = |what: &str, names: &[AccountName]| -> Vec<String> {
         let names = names.iter().filter(|name| !has_account(name));

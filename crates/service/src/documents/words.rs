@@ -1,8 +1,8 @@
-//! Numbers and costs for people. Rounding never makes a budget look better than it is.
+//! Numbers and costs as text for people. Rounding never makes a budget look better than it is.
 
 use taximeter_accounting::{Cost, Count};
 
-/// A count for people.
+/// A count as text.
 pub fn show_count(count: Count) -> String {
     match count {
         Count { count: u64::MAX, .. } => "more than 10^19".to_string(),
@@ -11,12 +11,12 @@ pub fn show_count(count: Count) -> String {
     }
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 pub fn thousands(number: u64) -> String {
     grouped(&number.to_string())
 }
 
-/// A decimal number in its own digits, with its thousands apart; other text as it is.
+/// A decimal number with its own digits and thousands separators; other text as it is.
 pub fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |digits| ("-", digits));
     let (whole, fraction) = digits.find('.').map_or((digits, ""), |point| digits.split_at(point));
@@ -42,17 +42,17 @@ pub fn show_scale(value: f64) -> String {
     grouped(without_zeros(&format!("{value:.places$}")))
 }
 
-/// A number without the zeros at the end of its fraction.
+/// A number without trailing zeros in its fraction.
 pub fn without_zeros(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
-/// How many there are of something: 1 row, 1,500 rows.
+/// A count with its noun: 1 row, 1,500 rows.
 pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", thousands(count), if count == 1 { one } else { many })
 }
 
-/// A computed number for people: six significant digits, never below the number itself.
+/// A computed number: six significant digits, rounded up.
 pub fn show_number(value: f64) -> String {
     if !value.is_finite() {
         return "∞".to_string();
@@ -60,7 +60,7 @@ pub fn show_number(value: f64) -> String {
     if value <= 0.0 {
         return "0".to_string();
     }
-    // The nearest six digits, and the next ones up if those are below.
+    // The nearest six digits, or the next number up if they are below the value.
     let nearest = format!("{value:.5e}");
     let (mantissa, exponent) = nearest.split_once('e').unwrap_or((&nearest, "0"));
     let mut digits: u64 = mantissa.replace('.', "").parse().unwrap_or(0);
@@ -73,16 +73,16 @@ pub fn show_number(value: f64) -> String {
     format!("{:e}", number(digits))
 }
 
-/// A share of a budget in percent with two places, rounded down; but what is more than nothing is not shown as nothing.
+/// A share of a budget in percent with two places, rounded down; a positive share is never shown as zero.
 pub fn show_share(share: f64) -> String {
-    // What is short of a whole hundredth by its own rounding alone is a whole one.
+    // The addend corrects the binary rounding of exact hundredths.
     match (share.clamp(0.0, 1.0) * 10_000.0 + 1e-8).floor() {
         0.0 if share > 0.0 => "under 0.01 %".to_string(),
         hundredths => format!("{:.2} %", hundredths / 100.0),
     }
 }
 
-/// A cost for people: at most eight significant digits, the rest is in the JSON.
+/// A cost with at most eight significant digits; the JSON has all.
 pub fn show_cost(cost: &Cost) -> String {
     let size = cost.size();
     let short = size.significant(8);
@@ -90,7 +90,7 @@ pub fn show_cost(cost: &Cost) -> String {
     format!("{}{mark}", cost.with_size(short))
 }
 
-/// A list of costs in few words.
+/// A short form of a list of costs.
 pub fn show_costs(costs: &[Cost]) -> String {
     const SHOWN: usize = 3;
     match costs {
@@ -108,7 +108,7 @@ pub fn show_costs(costs: &[Cost]) -> String {
     }
 }
 
-/// What to say where nothing like what was asked fits, on accounts that are open.
+/// The text if no cost like the one asked fits on accounts that are open.
 pub fn nothing_fits(asked: &[Cost]) -> &'static str {
     let has_delta = |cost: &Cost| cost.numbers().iter().any(|(name, size)| *name == "delta" && !size.is_zero());
     match asked.iter().any(has_delta) {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_stand_apart() {
+    fn numbers_have_thousands_separators() {
         assert_eq!([0, 999, 1000, 1234567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
         for (number, shown) in [
             ("0", "0"),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_with_its_own_delta_may_fit_nowhere_though_nothing_is_spent() {
+    fn a_cost_with_its_own_delta_may_not_fit_although_nothing_is_spent() {
         let cost = |text: &str| serde_json::from_str::<crate::DeclaredCost>(text).unwrap().0;
         assert!(nothing_fits(&[cost(r#"{"epsilon":"0.1"}"#)]).contains("spent"));
         assert!(!nothing_fits(&[cost(r#"{"epsilon":"0.1","delta":"1e-9"}"#)]).contains("spent"));

@@ -1,18 +1,18 @@
-//! A queue for work in which principals take queue.
+//! A fair queue for work: principals take turns.
 //!
 //! Work is priced before it is done. The principal that has had the least is next (start-time fair queuing: Goyal, Vin, Cheng,
-//! SIGCOMM 1996), and none has more than half of what is under way. So a small request waits for what is under way only, however much
-//! others ask for.
+//! SIGCOMM 1996), and none may have more than half of the work under way. So a small request waits only for work that is already under
+//! way, however much others ask for.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// How much work is under way at the same time: two of the largest charges, or many small ones, which are committed together.
+/// The most work under way at the same time: two of the largest charges, or many small ones, which are committed together.
 const AT_ONCE: u64 = 2048;
 
-/// How much of it one principal has at most.
+/// The most work under way for one principal.
 const HALF: u64 = AT_ONCE / 2;
 
 /// Work that waits for its turn, and work that is under way.
@@ -21,17 +21,17 @@ pub(crate) struct FairQueue(Arc<Mutex<Queue>>);
 
 #[derive(Default)]
 struct Queue {
-    /// What is under way.
+    /// The work under way.
     busy: u64,
-    /// When the piece that was let in last was due, counted in work.
+    /// The virtual time: when the piece that was admitted last was due, counted in work.
     time: u64,
     principals: HashMap<String, Principal>,
-    /// What waits, by when it is due and the order in which it came.
+    /// The pieces that wait, by when they are due and the order in which they arrived.
     waiting: BTreeMap<Position, Waiting>,
     arrived: u64,
 }
 
-/// When a piece of work is due, and how many came before it.
+/// When a piece of work is due, and its number in the order of arrival.
 type Position = (u64, u64);
 
 #[derive(Default)]
@@ -47,7 +47,7 @@ struct Waiting {
     start: oneshot::Sender<()>,
 }
 
-/// Leave to work, until it is dropped. One that is dropped while it waits gives up its position.
+/// A permit to work, until it is dropped. One that is dropped while it waits gives up its position.
 pub(crate) struct Permit {
     queue: Arc<Mutex<Queue>>,
     position: Position,
@@ -58,12 +58,12 @@ pub(crate) struct Permit {
 impl FairQueue {
     /// Waits for a principal's turn to do this much work.
     pub(crate) async fn take(&self, whose: &str, work: u64) -> Permit {
-        // More than there is room for would never be let in.
+        // A larger piece would never be admitted.
         let work = work.clamp(1, HALF);
         let (start, started) = oneshot::channel();
         let position = lock(&self.0).wait(Waiting { whose: whose.to_string(), work, start });
         let permit = Permit { queue: Arc::clone(&self.0), position, whose: whose.to_string(), work };
-        // What waits is let in, or dropped with its permit: here it is not.
+        // A piece that waits is admitted, or dropped with its permit; here the permit lives on.
         let _ = started.await;
         permit
     }
@@ -90,23 +90,23 @@ impl Queue {
         self.arrived += 1;
         let position = (due, self.arrived);
         self.waiting.insert(position, piece);
-        self.let_in();
+        self.admit();
         position
     }
 
-    /// Lets in what is due first, as far as there is room.
-    fn let_in(&mut self) {
+    /// Admits the pieces that are due first, as long as there is room.
+    fn admit(&mut self) {
         while let Some(position) = self.next() {
             let Some(Waiting { whose, work, start }) = self.waiting.remove(&position) else { return };
             self.time = self.time.max(position.0);
             self.busy += work;
             self.principals.entry(whose).or_default().busy += work;
-            // A caller that has gone away gives it back with the permit.
+            // A caller that has hung up returns the work with the permit.
             let _ = start.send(());
         }
     }
 
-    /// What is due first of those who have less under way than they may, if there is room for it.
+    /// The first piece that is due among principals below their limit, if there is room for it.
     fn next(&self) -> Option<Position> {
         let busy = |whose: &str| self.principals.get(whose).map_or(0, |principal| principal.busy);
         let (position, piece) = self.waiting.iter().find(|(_, piece)| busy(&piece.whose) + piece.work <= HALF)?;
@@ -120,10 +120,10 @@ impl Queue {
             self.principals.entry(whose.to_string()).or_default().busy -= work;
         }
         if self.busy == 0 && self.waiting.is_empty() {
-            // All principals are even again.
+            // The queue is empty: past work no longer counts.
             *self = Queue { arrived: self.arrived, ..Queue::default() };
         }
-        self.let_in();
+        self.admit();
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
         let mut busy: Vec<Permit> = flood.iter_mut().filter_map(poll).collect();
         let mut done = busy.len() as u64 * work;
         let mut small: Taking<'_> = Box::pin(queue.take("bob", 1));
-        // One piece ends after the other, and another begins.
+        // Pieces end one after the other, and others begin.
         while poll(&mut small).is_none() {
             busy.remove(0);
             let next: Vec<Permit> = flood.iter_mut().skip(done as usize / work as usize).filter_map(poll).collect();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_for_little_waits_for_a_bounded_amount_of_others_work() {
+    fn a_small_request_waits_for_a_bounded_amount_of_others_work() {
         for (pieces, work) in [(60, 1024), (1000, 1024), (5000, 1), (5000, 64), (100_000 / 1024, 5000)] {
             let before = work_before(pieces, work.min(HALF));
             assert!(before <= HALF, "{before} of {}", pieces as u64 * work);
@@ -180,12 +180,12 @@ mod tests {
     }
 
     #[test]
-    fn between_those_who_always_have_work_it_is_shared_by_its_price() {
+    fn principals_with_a_backlog_share_the_queue_equally_by_work() {
         let queue = FairQueue::default();
         let blocker: Vec<Permit> = (0..4)
             .map(|at| poll(&mut (Box::pin(queue.take(["x", "y"][at % 2], 512)) as Taking<'_>)).unwrap())
             .collect();
-        // Large pieces of one, and many small ones of another.
+        // One principal has large pieces, another has many small ones.
         let mut large: Vec<Taking<'_>> = (0..20).map(|_| Box::pin(queue.take("large", 512)) as Taking<'_>).collect();
         let mut small: Vec<Taking<'_>> = (0..2000).map(|_| Box::pin(queue.take("small", 8)) as Taking<'_>).collect();
         for taking in large.iter_mut().chain(&mut small) {
@@ -206,11 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn whoever_goes_away_leaves_nothing_behind() {
+    fn a_caller_that_hangs_up_leaves_nothing_behind() {
         let queue = FairQueue::default();
         let first = poll(&mut (Box::pin(queue.take("alice", HALF)) as Taking<'_>)).unwrap();
         {
-            // One that waits, and one that was let in and is not waited for any more.
+            // One piece waits; it is admitted when the first ends, and dropped before it starts.
             let mut waits = pin!(queue.take("alice", HALF));
             assert!(waits.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
             drop(first);

@@ -1,4 +1,4 @@
-//! How much one caller may have, so that it cannot take what the others need.
+//! Limits for each caller, so that none can starve the others.
 
 mod fair_queue;
 mod question_queue;

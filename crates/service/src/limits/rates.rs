@@ -1,4 +1,4 @@
-//! How many requests a token may make.
+//! The rate limit of each token.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use crate::{Code, Problem};
 
-/// A bucket for each token. It holds as many requests as come in a second, and fills at that rate.
+/// A token bucket for each token: it holds one second of requests and fills at the rate limit.
 pub(crate) struct Rates {
     requests_per_second: u32,
-    /// Only valid tokens have one.
+    /// By token; only valid tokens have one.
     buckets: Mutex<HashMap<String, Bucket>>,
 }
 
-/// What is in a bucket, in billionths of a request: so many requests in a second are so many billionths in a nanosecond, exactly.
+/// The level of a bucket, in billionths of a request: N requests per second are exactly N billionths per nanosecond.
 struct Bucket {
     level: u64,
     since: Instant,
@@ -22,24 +22,23 @@ struct Bucket {
 /// One request.
 const REQUEST: u64 = 1_000_000_000;
 
-/// How many buckets there may be before the full ones are given up.
+/// The number of buckets at which full ones are dropped.
 const MANY: usize = 16_384;
 
 impl Rates {
-    /// So many requests in a second for each token; 0 for as many as they like.
+    /// A limit in requests per second for each token; 0 for no limit.
     pub(crate) fn new(requests_per_second: u32) -> Rates {
         Rates { requests_per_second, buckets: Mutex::default() }
     }
 
-    /// One request of a token, or too many.
+    /// Counts a request of a token, and rejects it above the limit.
     pub(crate) fn take(&self, token: &str) -> Result<(), Problem> {
         match self.requests_per_second == 0 || self.take_at(token, Instant::now()) {
             true => Ok(()),
             false => Err(Problem::new(
                 Code::TooManyRequests,
                 format!(
-                    "this token makes more than {} requests a second; wait a second and go on more slowly, or ask for a token for \
-                     each program",
+                    "this token makes more than {} requests a second; wait a second and slow down, or ask for one token per program",
                     self.requests_per_second
                 ),
             )),
@@ -52,7 +51,7 @@ impl Rates {
             return bucket.take(self.requests_per_second, now);
         }
         if buckets.len() >= MANY {
-            // A full bucket is as good as none.
+            // A full bucket is the same as none.
             buckets.retain(|_, bucket| bucket.level_at(self.requests_per_second, now) < self.full());
         }
         let bucket = Bucket { level: self.full() - REQUEST, since: now };
@@ -75,7 +74,7 @@ impl Bucket {
     fn take(&mut self, rate: u32, now: Instant) -> bool {
         let level = self.level_at(rate, now);
         let is_enough = level >= REQUEST;
-        // A time before `since`, of a thread that was slower to come here, fills nothing and takes nothing back.
+        // A slower thread may bring a time before `since`: it fills nothing and takes nothing back.
         *self = Bucket { level: level - if is_enough { REQUEST } else { 0 }, since: self.since.max(now) };
         is_enough
     }
@@ -87,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    /// How many of so many requests at one time are taken.
+    /// How many of `requests` at one moment are taken.
     fn taken(rates: &Rates, token: &str, now: Instant, requests: usize) -> usize {
         (0..requests).filter(|_| rates.take_at(token, now)).count()
     }
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_rate_there_is_no_limit_and_full_buckets_are_given_up() {
+    fn a_rate_of_zero_is_no_limit_and_full_buckets_are_dropped() {
         assert!((0..10_000).all(|_| Rates::new(0).take("a").is_ok()));
         let (rates, start) = (Rates::new(1), Instant::now());
         for token in 0..MANY {
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_requests_are_told_what_to_do() {
+    fn a_request_above_the_limit_says_what_to_do() {
         let rates = Rates::new(1);
         assert!(rates.take("a").is_ok());
         let problem = rates.take("a").unwrap_err();

@@ -1,33 +1,33 @@
-//! Slots that are counted for somebody, so that one cannot take those of all others.
+//! Slots counted per owner, such as a token or an address, so that one cannot take them all.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many places each one has taken.
+/// How many slots each owner has taken.
 pub struct Slots<K> {
-    /// Nothing for as many as they like; nothing is counted then.
+    /// The limit per owner; without one, nothing is counted.
     most: Option<NonZeroUsize>,
     taken: Arc<Mutex<HashMap<K, usize>>>,
 }
 
-/// A place, until it is dropped.
-pub struct Slot<K: Eq + Hash>(Option<Counted<K>>);
+/// A slot, until it is dropped.
+pub struct Slot<K: Eq + Hash>(Option<CountedSlot<K>>);
 
-/// Whose place it is, where they are counted.
-struct Counted<K> {
+/// The owner of a slot that is counted.
+struct CountedSlot<K> {
     whose: K,
     taken: Arc<Mutex<HashMap<K, usize>>>,
 }
 
 impl<K: Eq + Hash + Clone> Slots<K> {
-    /// So many for each; 0 for as many as they like.
+    /// At most `most` slots per owner; 0 for no limit.
     pub fn new(most: usize) -> Slots<K> {
         Slots { most: NonZeroUsize::new(most), taken: Arc::default() }
     }
 
-    /// One more place, if there is one left.
+    /// One more slot, if one is left.
     pub fn take(&self, whose: &K) -> Option<Slot<K>> {
         let Some(most) = self.most else { return Some(Slot(None)) };
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,17 +36,17 @@ impl<K: Eq + Hash + Clone> Slots<K> {
             return None;
         }
         *count += 1;
-        Some(Slot(Some(Counted { whose: whose.clone(), taken: Arc::clone(&self.taken) })))
+        Some(Slot(Some(CountedSlot { whose: whose.clone(), taken: Arc::clone(&self.taken) })))
     }
 }
 
 impl<K: Eq + Hash> Drop for Slot<K> {
     fn drop(&mut self) {
-        let Some(Counted { whose, taken }) = &self.0 else { return };
+        let Some(CountedSlot { whose, taken }) = &self.0 else { return };
         let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = taken.get_mut(whose) {
             *count -= 1;
-            // Nobody is remembered who has none.
+            // Owners without slots are forgotten.
             if *count == 0 {
                 taken.remove(whose);
             }
@@ -59,17 +59,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_has_so_many_places_and_gets_them_back() {
-        let places = Slots::new(2);
-        let [one, other] = [places.take(&"alice"), places.take(&"alice")];
-        assert!(one.is_some() && other.is_some() && places.take(&"alice").is_none());
-        assert!(places.take(&"bob").is_some(), "the others have their own");
+    fn each_owner_has_a_fixed_number_of_slots_and_gets_them_back() {
+        let slots = Slots::new(2);
+        let [one, other] = [slots.take(&"alice"), slots.take(&"alice")];
+        assert!(one.is_some() && other.is_some() && slots.take(&"alice").is_none());
+        assert!(slots.take(&"bob").is_some(), "the others have their own");
         drop(one);
-        assert!(places.take(&"alice").is_some());
+        assert!(slots.take(&"alice").is_some());
         drop(other);
-        assert!(places.taken.lock().unwrap().is_empty());
-        let places = Slots::new(0);
-        let all: Vec<_> = (0..10_000).filter_map(|_| places.take(&"alice")).collect();
+        assert!(slots.taken.lock().unwrap().is_empty());
+        let slots = Slots::new(0);
+        let all: Vec<_> = (0..10_000).filter_map(|_| slots.take(&"alice")).collect();
         assert_eq!(all.len(), 10_000);
     }
 }

@@ -1,6 +1,6 @@
-//! One line: something that happened, as JSON or in words.
+//! One line of the log: an event as JSON or as text.
 
-use std::sync::Arc;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -8,15 +8,15 @@ use serde::Serialize;
 use taximeter_ledger::{Error, ErrorKind};
 
 use super::LogForm;
-use crate::{Code, DAMAGED_WITNESS, TokenDocument, VerifyState};
+use crate::{Code, DAMAGED_WITNESS, VerifyState};
 
-/// Something that happened.
+/// An event with its time.
 pub(super) struct Entry {
     pub(super) time: Timestamp,
     pub(super) event: Event,
 }
 
-/// How much it matters.
+/// The severity of an event.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Level {
@@ -25,21 +25,21 @@ enum Level {
     Error,
 }
 
-/// What happened.
+/// Something that happened.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-#[allow(missing_docs, reason = "names say it; the sentence for each is below")]
+#[allow(missing_docs, reason = "the names say it; the text for each is below")]
 pub enum Event {
     Start {
         listens: String,
         version: &'static str,
     },
-    /// The end, and how many connections were cut off because they took too long.
+    /// Shutdown, and how many connections were cut off because they took too long.
     End {
         cut_off: usize,
     },
     Request(AnsweredRequest),
-    /// No connection can be taken now.
+    /// Accepting a connection failed.
     NotAccepted {
         why: String,
     },
@@ -47,7 +47,7 @@ pub enum Event {
         why: String,
     },
     TokensReadAgain,
-    /// A database that an owner wanted to register data from.
+    /// A database that an owner wanted to register data from cannot be used.
     DatabaseFailed {
         why: String,
     },
@@ -65,12 +65,12 @@ pub enum Event {
     Verified {
         state: VerifyState,
     },
-    /// Questions that a process left without an answer cannot be looked for.
+    /// Questions that another process left without an answer cannot be settled.
     QuestionsNotSettled {
         code: Code,
     },
     QuestionsSettledAgain,
-    /// The ledger takes nothing more, and the server ends.
+    /// The ledger has stopped, and the server shuts down.
     LedgerStopped {
         why: Trouble,
     },
@@ -101,7 +101,7 @@ impl Event {
     }
 }
 
-/// What is wrong with a ledger. A kind and no words: those of an error may name accounts.
+/// What is wrong with a ledger. Only the kind: the text of an error may name accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trouble {
@@ -120,7 +120,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// What an error of the ledger is about.
+    /// The kind of an error of the ledger.
     pub fn of(error: &Error) -> Trouble {
         match error.kind() {
             ErrorKind::Stopped(Some(cause)) | ErrorKind::UnknownOutcome(Some(cause)) => Trouble::of(cause),
@@ -132,7 +132,7 @@ impl Trouble {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn text(self) -> &'static str {
         match self {
             Trouble::NoAnswer => "it does not answer in time",
             Trouble::Unreachable => "it cannot be reached",
@@ -146,87 +146,63 @@ impl Trouble {
 
 /// A request that was answered.
 #[derive(Serialize)]
-#[allow(missing_docs, reason = "names say it")]
+#[allow(missing_docs, reason = "the names say it")]
 pub struct AnsweredRequest {
     pub method: &'static str,
-    /// The template of the route; nothing if there is nothing at the path.
+    /// The template of the route; `None` for an unknown path.
     #[serde(rename = "path")]
     pub route: Option<String>,
     pub status: u16,
-    #[serde(serialize_with = "code_name")]
     pub code: Option<Code>,
-    /// Whoever asked.
-    #[serde(flatten, serialize_with = "principal_and_id")]
-    pub token: Option<Arc<TokenDocument>>,
+    pub principal: Option<String>,
+    /// The public id of the token.
+    pub token: Option<String>,
     #[serde(rename = "milliseconds", serialize_with = "milliseconds")]
     pub took: Duration,
-    /// The length of the answer; nothing if it is streamed.
+    /// The length of the answer; `None` if it is streamed.
     pub bytes: Option<u64>,
-}
-
-fn code_name<S: serde::Serializer>(code: &Option<Code>, serializer: S) -> Result<S::Ok, S::Error> {
-    code.map(Code::name).serialize(serializer)
-}
-
-fn principal_and_id<S: serde::Serializer>(
-    token: &Option<Arc<TokenDocument>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Shown<'a> {
-        principal: Option<&'a str>,
-        token: Option<&'a str>,
-    }
-    let token = token.as_ref();
-    let principal = token.map(|token| token.principal.as_str());
-    Shown { principal, token: token.map(|token| token.id.as_str()) }.serialize(serializer)
 }
 
 fn milliseconds<S: serde::Serializer>(took: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     (took.as_micros() as f64 / 1000.0).serialize(serializer)
 }
 
-/// The line, with the number of those before it that were dropped.
+/// The text of a line. `dropped` counts the lines before it that were not written.
 pub(super) fn line(form: LogForm, entry: &Entry, dropped: u64) -> String {
     #[derive(Serialize)]
-    struct Document<'a> {
+    struct LogLine<'a> {
         time: Timestamp,
         level: Level,
         #[serde(flatten)]
         event: &'a Event,
-        /// Lines before this one that were not written, because they came faster.
-        #[serde(skip_serializing_if = "is_zero")]
-        dropped: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        dropped: Option<NonZeroU64>,
     }
-    let Entry { time, event } = entry;
+    let (Entry { time, event }, dropped) = (entry, NonZeroU64::new(dropped));
     match form {
         LogForm::Json => {
-            let document = Document { time: *time, level: event.level(), event, dropped };
-            serde_json::to_string(&document).unwrap_or_default()
+            let line = LogLine { time: *time, level: event.level(), event, dropped };
+            serde_json::to_string(&line).unwrap_or_default()
         }
         _ => {
-            let missing = if dropped == 0 { String::new() } else { format!("  ({dropped} lines before were dropped)") };
-            format!("{time:.3}  {}{missing}", words(event))
+            let missing = dropped.map(|dropped| format!("  ({dropped} lines before were dropped)"));
+            format!("{time:.3}  {}{}", text(event), missing.unwrap_or_default())
         }
     }
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-/// An event for people.
-fn words(event: &Event) -> String {
+/// An event as a sentence.
+fn text(event: &Event) -> String {
     match event {
         Event::Start { listens, version } => format!("taximeter {version} serves at {listens}"),
         Event::End { cut_off: 0 } => "the end: everything was answered".to_string(),
         Event::End { cut_off } => format!("the end: {cut_off} connections took too long and were cut off"),
-        Event::NotAccepted { why } => format!("no connection can be taken: {why}"),
-        Event::TokensNotRead { why } => format!("tokens that others change cannot be seen: {why}"),
-        Event::TokensReadAgain => "tokens that others change are seen again".to_string(),
+        Event::NotAccepted { why } => format!("connections cannot be accepted: {why}"),
+        Event::TokensNotRead { why } => format!("changes to tokens by other processes cannot be read: {why}"),
+        Event::TokensReadAgain => "changes to tokens by other processes are read again".to_string(),
         Event::DatabaseFailed { why } => format!("a database cannot be used for a dataset: {why}"),
         Event::StoreLost { why } => {
-            format!("the ledger's store is lost, and nothing is charged meanwhile: {}", why.words())
+            format!("the ledger's store is lost, and nothing is charged meanwhile: {}", why.text())
         }
         Event::StoreBack => "the ledger's store is back".to_string(),
         Event::AlarmRaised => {
@@ -240,24 +216,23 @@ fn words(event: &Event) -> String {
         }
         Event::Verified { .. } => "a verification could not be done".to_string(),
         Event::QuestionsNotSettled { code } => {
-            format!("questions that were left without an answer cannot be looked for ({})", code.name())
+            format!("questions without an answer cannot be settled ({})", code.name())
         }
-        Event::QuestionsSettledAgain => {
-            "questions that were left without an answer can be looked for again".to_string()
-        }
+        Event::QuestionsSettledAgain => "questions without an answer are settled again".to_string(),
         Event::LedgerStopped { why } => {
-            format!("the ledger takes nothing more, and the server ends: {}", why.words())
+            format!("the ledger has stopped, and the server shuts down: {}", why.text())
         }
-        Event::CertificateRenewed => "a renewed certificate is used from now on".to_string(),
+        Event::CertificateRenewed => "a renewed certificate is in use".to_string(),
         Event::CertificateNotRenewed { why } => {
-            format!("the certificate was changed and the one before is still used: {why}")
+            format!("the changed certificate cannot be used, and the one before stays in use: {why}")
         }
         Event::Panic { place } => format!("a defect: a thread panicked at {place}"),
         Event::Request(request) => {
-            let AnsweredRequest { method, route, status, code, token, took, bytes } = request;
+            let AnsweredRequest { method, route, status, code, principal, token, took, bytes } = request;
             let path = route.as_deref().unwrap_or("(unknown path)");
             let code = code.map(|code| format!(" {}", code.name())).unwrap_or_default();
-            let who = token.as_ref().map(|token| format!("  {} ({})", token.principal, token.id)).unwrap_or_default();
+            let who = principal.as_ref().zip(token.as_ref());
+            let who = who.map(|(principal, token)| format!("  {principal} ({token})")).unwrap_or_default();
             let size = bytes.map_or("streamed".to_string(), |bytes| format!("{bytes} B"));
             format!("{method} {path}  {status}{code}  {:.1} ms, {size}{who}", took.as_secs_f64() * 1000.0)
         }

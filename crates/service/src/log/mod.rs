@@ -1,7 +1,7 @@
-//! What happened, one line for each request, without data values.
+//! The server's log: one line per request, without data values.
 //!
-//! A line has the route's template, not the path, since that has names of accounts in it; the code of a problem, not its details; and
-//! never a header, a query or a body. A thread of its own writes, so that a slow terminal slows no request.
+//! A line has the route's template and not the path, which contains account names; the code of a problem and not its details; and
+//! never a header, a query or a body. A separate thread writes, so that a slow terminal slows no request.
 
 mod line;
 
@@ -17,10 +17,10 @@ use jiff::Timestamp;
 pub use self::line::{AnsweredRequest, Event, Trouble};
 use self::line::{Entry, line};
 
-/// Where lines go, and in which form. Cheap to clone; the last clone to go waits a moment until all is written.
+/// Where lines go, and in which form. Cheap to clone; dropping the last clone waits a moment until all is written.
 #[derive(Clone)]
 pub struct Log {
-    /// Nothing if nothing is written.
+    /// `None` for a log that is off.
     lines: Option<Arc<LineSender>>,
 }
 
@@ -35,19 +35,19 @@ pub enum LogForm {
     Off,
 }
 
-/// The way to the thread that writes.
+/// The channel to the thread that writes.
 struct LineSender {
-    /// Nothing once it is closed.
+    /// `None` once it is closed.
     sender: Option<SyncSender<Entry>>,
     dropped: Arc<AtomicU64>,
     /// Ends when the thread has ended.
     written: Mutex<Receiver<()>>,
 }
 
-/// How many lines may wait to be written.
+/// The most lines that wait to be written.
 const WAITING: usize = 4096;
 
-/// How long the end waits for whoever reads the lines.
+/// How long shutdown waits for the last lines to be written.
 const LAST_LINES: Duration = Duration::from_secs(3);
 
 impl Log {
@@ -56,7 +56,7 @@ impl Log {
         Log::to(form, io::stderr())
     }
 
-    /// A log to somewhere else.
+    /// A log to a given writer.
     pub fn to(form: LogForm, out: impl Write + Send + 'static) -> Log {
         if form == LogForm::Off {
             return Log { lines: None };
@@ -69,7 +69,7 @@ impl Log {
             write_lines(form, out, &entries, &counter);
             drop(ended);
         });
-        // Where no thread can be had, the server still serves, and says nothing.
+        // If the thread cannot be started, the server runs without a log.
         Log {
             lines: started
                 .ok()
@@ -77,7 +77,7 @@ impl Log {
         }
     }
 
-    /// Tells where a thread panicked, instead of what it said about it: that may have data values in it.
+    /// Logs where a thread panicked instead of its message, which may contain data values.
     pub fn tell_panics(&self) {
         let lines = self.lines.as_ref().map_or_else(Weak::new, Arc::downgrade);
         std::panic::set_hook(Box::new(move |panic| {
@@ -87,12 +87,12 @@ impl Log {
         }));
     }
 
-    /// Whether anybody reads what is written.
+    /// Whether lines are written at all.
     pub fn is_on(&self) -> bool {
         self.lines.is_some()
     }
 
-    /// Has a line written, or counted where lines come too fast.
+    /// Queues a line; if the queue is full, the line is dropped and counted.
     pub fn write(&self, event: Event) {
         let Some(lines) = &self.lines else { return };
         let Some(sender) = &lines.sender else { return };
@@ -105,20 +105,20 @@ impl Log {
 impl Drop for LineSender {
     fn drop(&mut self) {
         self.sender = None;
-        // It ends when all is written, unless nobody reads it.
+        // The thread ends when all is written, unless the reader is stuck.
         let written = self.written.get_mut().unwrap_or_else(PoisonError::into_inner);
         let _ = written.recv_timeout(LAST_LINES);
     }
 }
 
-/// Writes until nobody can send any more.
+/// Writes until the channel is closed.
 fn write_lines(form: LogForm, out: impl Write, entries: &Receiver<Entry>, dropped: &AtomicU64) {
     let mut out = io::BufWriter::new(out);
     while let Ok(first) = entries.recv() {
         let mut next = Ok(first);
-        // What waits is written at once.
+        // All lines that wait are written together.
         while let Ok(entry) = next {
-            // If nobody reads it any more, there is nobody to tell.
+            // A failed write cannot be reported anywhere.
             let _ = writeln!(out, "{}", line(form, &entry, dropped.swap(0, Ordering::Relaxed)));
             next = entries.try_recv();
         }
@@ -138,7 +138,8 @@ mod tests {
 
     fn request(status: u16, code: Option<Code>) -> Event {
         let took = Duration::from_micros(1234);
-        Event::Request(AnsweredRequest { method: "GET", route: None, status, code, token: None, took, bytes: Some(17) })
+        let (route, principal, token, bytes) = (None, None, None, Some(17));
+        Event::Request(AnsweredRequest { method: "GET", route, status, code, principal, token, took, bytes })
     }
 
     #[test]
@@ -179,19 +180,19 @@ mod tests {
     }
 
     #[test]
-    fn people_get_words() {
+    fn text_lines_are_readable() {
         let page = Captured::default();
         let log = Log::to(LogForm::Text, page.clone());
         log.write(request(409, Some(Code::Refused)));
         log.write(Event::TokensNotRead { why: "no disk".to_string() });
         drop(log);
         let text = page.text();
-        for part in ["GET (unknown path)  409 refused  1.2 ms, 17 B\n", "cannot be seen: no disk\n"] {
+        for part in ["GET (unknown path)  409 refused  1.2 ms, 17 B\n", "cannot be read: no disk\n"] {
             assert!(text.contains(part), "{part:?} is not in {text:?}");
         }
     }
 
-    /// Takes nothing until it is let.
+    /// Blocks until it is released.
     struct Stuck(Receiver<()>, Captured);
 
     impl Write for Stuck {
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_come_too_fast_are_counted_and_nobody_waits() {
+    fn lines_that_come_too_fast_are_counted_and_no_request_waits() {
         let (let_go, stuck) = sync_channel(0);
         let page = Captured::default();
         let log = Log::to(LogForm::Json, Stuck(stuck, page.clone()));
@@ -222,8 +223,8 @@ mod tests {
         let text = page.text();
         let dropped =
             |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["dropped"].as_u64().unwrap_or(0);
-        let told: u64 = text.lines().map(dropped).sum();
-        assert!(told > 0);
-        assert_eq!(text.lines().count() as u64 + told, 2 * WAITING as u64 + 1000);
+        let counted: u64 = text.lines().map(dropped).sum();
+        assert!(counted > 0);
+        assert_eq!(text.lines().count() as u64 + counted, 2 * WAITING as u64 + 1000);
     }
 }

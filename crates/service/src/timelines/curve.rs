@@ -1,7 +1,7 @@
-//! A curve over the charges of an account: few points of many, and every jump.
+//! A curve over the charges of an account: a few points of many, and every jump.
 //!
-//! Every so many-th point is kept, and where there would be too many of them, every second of those goes. That alone would hide a
-//! jump between two points that are kept, or draw it as a slope; so both ends of the largest steps are kept besides, as they arrive.
+//! Every n-th point is kept; when there are too many, n doubles. That alone would hide a jump between two kept points, or draw it as a
+//! slope, so both ends of the largest steps are kept as well.
 
 use jiff::Timestamp;
 
@@ -12,26 +12,26 @@ pub struct Point {
     pub charges: u64,
     /// The record.
     pub sequence: u64,
-    /// When the record was written, by the clock of whoever wrote it.
+    /// When the record was written, by the clock of its writer.
     pub time: Timestamp,
-    /// What the odometer read; nothing without a bound.
+    /// What the odometer read; `None` without a bound.
     pub reading: Option<f64>,
-    /// The share of the budget that was left; nothing without a budget.
+    /// The share of the budget that was left; `None` without a budget.
     pub left: Option<f64>,
 }
 
-/// The most points that are kept for being the so many-th.
+/// The most points of every n-th.
 const THINNED: usize = 512;
 
-/// The steps of the reading whose ends are kept, and as many of what is left.
+/// How many steps are kept for the reading, and how many for what is left.
 const STEPS: usize = 64;
 
-/// A thinned series of points: those, two for each step, and the newest. That is at most 769 points, which take 50 kB.
+/// A thinned series of points, two points per step, and the newest: at most 769 points, which take 50 kB.
 #[derive(Clone, Debug)]
 pub struct Curve {
     /// Every `stride`-th point, from the first.
     thinned: Vec<Point>,
-    /// A power of two: less than the 256th part of all points, or 1.
+    /// A power of two: 1, or less than 1/256 of all points.
     stride: u64,
     pushed: u64,
     newest: Option<Point>,
@@ -62,7 +62,7 @@ impl Curve {
                 });
                 self.stride *= 2;
             }
-            // As many were kept as there is room for, which is an even number: this one is the so many-th in the new count too.
+            // The list was full with an even number of points, so this point is also on the doubled stride.
             self.thinned.push(point);
         }
         self.pushed += 1;
@@ -74,7 +74,7 @@ impl Curve {
         self.newest.as_ref()
     }
 
-    /// The points that are kept, in order. What lies between two of them is drawn as a step at the second.
+    /// The kept points, in order. Between two of them a step is drawn at the second.
     pub fn points(&self) -> Vec<Point> {
         let steps = self.reading.0.iter().chain(&self.left.0);
         let ends = steps.flat_map(|step| [step.before, step.after]);
@@ -85,7 +85,7 @@ impl Curve {
     }
 }
 
-/// The largest steps between points that follow each other, the largest first.
+/// The largest steps between consecutive points, the largest first.
 #[derive(Clone, Debug, Default)]
 struct Steps(Vec<Step>);
 
@@ -97,9 +97,9 @@ struct Step {
 }
 
 impl Steps {
-    /// Takes a step if it is one of the largest; of equal ones the first stay.
+    /// Keeps a step if it is one of the largest; of equal ones the first stay.
     fn offer(&mut self, size: f64, before: Point, after: Point) {
-        // What is not a step is not kept, and neither is what is not a number.
+        // Also false for NaN.
         if !(size > 0.0) {
             return;
         }
@@ -111,7 +111,7 @@ impl Steps {
     }
 }
 
-/// The size of a step. To lose a bound, or to get one, is the largest of all.
+/// The size of a step. Losing or gaining a bound is the largest of all.
 fn size(before: Option<f64>, after: Option<f64>) -> f64 {
     match (before, after) {
         (Some(before), Some(after)) => (after - before).abs(),

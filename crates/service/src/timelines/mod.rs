@@ -1,14 +1,14 @@
-//! Timelines: what is known of the past of accounts, so that a page about a hundred thousand charges is there at once.
+//! Timelines: summaries of the past of accounts, so that a page about a hundred thousand charges loads at once.
 //!
-//! The journal has no index by account, and to walk an account's history back takes a while. So one task reads the journal forward,
-//! once, and then follows it; but only while somebody looks, so that a server without visitors pays nothing for it.
+//! The journal has no index by account, and walking an account's history back is slow. So one task reads the journal forward once and
+//! then follows it, but only while pages are open: a server without visitors pays nothing for it.
 //!
 //! However many charges an account has, its timeline takes at most 50 kB for its [`Curve`](curve::Curve), 3 kB for its
-//! [`Rate`](rate::Rate), and 250 kB for the names of its [`Spenders`](spenders::Spenders), which are mostly few. One with few records
-//! takes 1 kB, and 1 kB for each record at most. So a thousand busy accounts with a handful of analysts take 60 MB, and a million
-//! accounts that nobody ever charged take 1 GB, beside the books that the ledger has of them.
+//! [`Rate`](rate::Rate), and 250 kB for the names of its [`Spenders`](spenders::Spenders), which are usually few. A timeline of few
+//! records takes 1 kB, and at most 1 kB per record. So a thousand busy accounts with a handful of analysts take 60 MB, and a million
+//! accounts without charges take 1 GB, besides the ledger's own books.
 //!
-//! Timelines know everything; a caller gets those of its own accounts only.
+//! Timelines cover all accounts; a caller gets those of its own accounts only.
 
 mod curve;
 mod rate;
@@ -26,13 +26,13 @@ use tokio::time::{Instant, sleep};
 pub use curve::Point;
 pub use rate::Rate;
 pub use spenders::{Spender, Spent};
-use timeline::Happened;
 pub use timeline::Timeline;
+use timeline::TimelineRecord;
 
 use crate::caller::Caller;
 use crate::service::Service;
 
-/// The timelines of all accounts, as far as the journal was read.
+/// The timelines of all accounts, up to the record that was read last.
 #[derive(Default)]
 pub struct Timelines {
     shared: Arc<Shared>,
@@ -40,13 +40,13 @@ pub struct Timelines {
 
 /// How the journal is followed.
 struct Tempo {
-    /// How many records are read at once: few enough that the end of the server need not wait for them.
+    /// How many records are read at once: few enough that shutdown need not wait for them.
     batch: usize,
-    /// How long to wait for more.
+    /// How long to wait for new records.
     pause: Duration,
-    /// How long to wait when the journal cannot be read.
+    /// How long to wait after a failed read.
     retry: Duration,
-    /// How long to go on when nobody looks any more.
+    /// How long to follow the journal after the last page was loaded.
     patience: Duration,
 }
 
@@ -68,20 +68,20 @@ struct Shared {
     watch: Mutex<Watch>,
 }
 
-/// What was read.
+/// The timelines read so far.
 #[derive(Default)]
 struct Known {
-    /// Shared with whoever looks at one: what is looked at is copied when it changes.
+    /// Copied on write: pages may hold older copies.
     timelines: HashMap<AccountName, Arc<Timeline>>,
-    /// The next record.
+    /// The next record to read.
     next: u64,
-    /// How many records there were when somebody last asked.
+    /// How many records there were at the last look.
     of: u64,
-    /// Why the journal could not be read; nothing if it could.
+    /// Why the journal could not be read; `None` if it could.
     problem: Option<String>,
 }
 
-/// Who follows the journal, and for how long.
+/// The task that follows the journal, and when a page last needed it.
 #[derive(Default)]
 struct Watch {
     looked: Option<Instant>,
@@ -89,7 +89,7 @@ struct Watch {
 }
 
 impl Timelines {
-    /// The past of an account as far as it was read; nothing if the account was not met yet.
+    /// The timeline of an account; `None` if no record about it was read yet.
     fn timeline(&self, name: &AccountName) -> Option<Arc<Timeline>> {
         self.shared.known().timelines.get(name).cloned()
     }
@@ -100,7 +100,7 @@ impl Timelines {
         (known.next, known.of)
     }
 
-    /// Why the journal cannot be read, in words for its owner; nothing if it can.
+    /// Why the journal cannot be read, for its owner; `None` if it can.
     pub fn problem(&self) -> Option<String> {
         self.shared.known().problem.clone()
     }
@@ -133,26 +133,25 @@ impl Service {
 }
 
 impl Caller {
-    /// Has the journal followed for a while. Must be called on the server's runtime.
+    /// Follows the journal for a while. Must be called on the server's runtime.
     pub fn follow_journal(&self) {
         self.service.follow_journal();
     }
 
-    /// The past of an account of the caller's own, as far as it was read.
+    /// The timeline of one of the caller's own accounts, as far as the journal was read.
     pub fn timeline(&self, name: &AccountName) -> Option<Arc<Timeline>> {
         self.sight().owns(name).then(|| self.service.timelines.timeline(name)).flatten()
     }
 }
 
-/// The reader of the journal. It has the ledger alone, and not all that requests share: a task may hold the last handle of a ledger,
-/// but not of everything.
+/// The task that reads the journal. It holds the ledger alone and not the service, which must be dropped when the server ends.
 struct Follower {
     shared: Arc<Shared>,
     ledger: Ledger,
 }
 
 impl Follower {
-    /// Reads what there is and what comes, until nobody has looked for a while.
+    /// Reads old and new records until no page has been loaded for a while.
     async fn run(&self) {
         let Tempo { pause, retry, .. } = self.shared.tempo;
         loop {
@@ -168,7 +167,7 @@ impl Follower {
 
     /// Reads up to the newest record.
     async fn catch_up(&self) -> Result<(), String> {
-        // Whoever else writes to the ledger is not heard of otherwise. If that fails, what is known already can still be read.
+        // Finds records that other servers wrote. If that fails, the records that are known can still be read.
         let refreshed = self.ledger.refresh_async().await;
         loop {
             let (shared, ledger) = (Arc::clone(&self.shared), self.ledger.clone());
@@ -188,21 +187,21 @@ impl Shared {
     fn read(&self, ledger: &Ledger) -> Result<bool, String> {
         let from = self.known().next;
         let receipts = ledger.records(from, self.tempo.batch).map_err(|error| error.to_string())?;
-        // All that takes long happens before anybody has to wait.
-        let happened: Vec<Happened> = receipts.iter().map(Happened::read).collect::<Result<_, _>>()?;
+        // The slow part happens before the lock is taken.
+        let records: Vec<TimelineRecord> = receipts.iter().map(TimelineRecord::read).collect::<Result<_, _>>()?;
         let mut known = self.known();
         known.count(ledger);
-        for (receipt, happened) in receipts.iter().zip(&happened) {
+        for (receipt, record) in receipts.iter().zip(&records) {
             for after in receipt.after() {
-                known.timeline(&after.account).push(receipt.sequence(), happened, after);
+                known.timeline(&after.account).push(receipt.sequence(), record, after);
             }
-            // Somebody who was told to stop may have read the same, and more.
+            // A task that was told to stop may have read the same records, and more.
             known.next = known.next.max(receipt.sequence() + 1);
         }
         Ok(receipts.len() < self.tempo.batch)
     }
 
-    /// Whether nobody has looked for so long that the follower shall go. Whoever looks from then on starts another.
+    /// Whether no page has been loaded for so long that the task ends. The next page starts another.
     fn is_over(&self) -> bool {
         let mut watch = self.watch();
         let is_over = watch.looked.is_none_or(|looked| looked.elapsed() >= self.tempo.patience);

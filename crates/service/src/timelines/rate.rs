@@ -1,4 +1,4 @@
-//! How fast a budget is spent, and when it runs out at this rate.
+//! How fast a budget is spent, and when it runs out at that rate.
 
 use std::collections::VecDeque;
 
@@ -6,33 +6,33 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Timeline;
 
-/// How fast the budget of an account was spent lately.
+/// How fast the budget of an account was spent in the last seven days.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// From when on it was counted: seven days and less than an hour before now, or the account's first charge.
+    /// The start of the count: the full hour seven days ago, or the account's first charge if that is later.
     pub since: Timestamp,
     /// The share of the budget that was spent since.
     pub spent: f64,
-    /// The same for each second.
+    /// That share per second.
     pub per_second: f64,
-    /// When nothing is left, if it goes on like this. Nothing if it does not: where nothing was spent, nothing is left to spend, the
-    /// account takes no more charges, or it would last for more than ten years.
+    /// When nothing is left at this rate. `None` if nothing was spent, nothing is left, the account takes no more charges, or the budget
+    /// lasts for more than ten years.
     pub runs_out: Option<Timestamp>,
 }
 
-/// The seconds of an hour, and of the days that are looked back on.
+/// The seconds of an hour, and of the window.
 const HOUR: i64 = 3600;
 const WINDOW: i64 = 7 * 24 * HOUR;
 
-/// What less than a minute shows is no pace.
+/// The shortest time, in seconds, that gives a rate.
 const LEAST: f64 = 60.0;
 
-/// What lasts for longer than this lasts: ten years.
+/// The longest prediction: ten years.
 const FAR: f64 = 10.0 * 365.25 * 24.0 * HOUR as f64;
 
 impl Rate {
-    /// The rate of an account. Nothing without a budget, before the first charge and in the first minute after it, while all charges are
-    /// of one moment, and where the clock says that they are all still to come.
+    /// The rate of an account. `None` without a budget, before the first charge and in the first minute after it, if all charges have the
+    /// same time, and if the clock says that they are in the future.
     pub fn of(timeline: &Timeline, now: Timestamp) -> Option<Rate> {
         let left = timeline.newest()?.left?;
         let pace = timeline.pace();
@@ -49,13 +49,13 @@ impl Rate {
     }
 }
 
-/// The hour in which the window starts: whole hours are counted, so that what is spent and the time that it took belong together.
+/// The hour in which the window starts: whole hours are counted, so that spending and time match.
 fn start_of_window(now: Timestamp) -> Option<Timestamp> {
     Timestamp::from_second((now.as_second() - WINDOW).div_euclid(HOUR) * HOUR).ok()
 }
 
 fn hour(time: Timestamp) -> i64 {
-    // Seconds are rounded towards zero, which moves nothing from an hour to another but before 1970.
+    // Seconds are rounded towards zero, which changes the hour only before 1970.
     time.as_second().div_euclid(HOUR)
 }
 
@@ -64,17 +64,16 @@ fn when_gone(left: f64, per_second: f64, now: Timestamp) -> Option<Timestamp> {
         return None;
     }
     let seconds = left / per_second;
-    // Also no for what is not a number.
+    // Also false for NaN.
     if !(seconds <= FAR) {
         return None;
     }
     now.checked_add(SignedDuration::from_secs(seconds.round() as i64)).ok()
 }
 
-/// What was spent in which hour, of the hours that were charged in last. At most 3 kB.
+/// What was spent in each of the last hours with charges. At most 3 kB.
 ///
-/// Clocks go back, so the hours are kept in the order in which they came by: what a wrong clock wrote is forgotten in time, whatever
-/// it said.
+/// Clocks can go back, so hours are kept in the order of the journal: the entries of a wrong clock are dropped with time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
     /// The earliest and the latest time of a charge.
@@ -82,7 +81,7 @@ pub(super) struct Pace {
     hours: VecDeque<(i64, f64)>,
 }
 
-/// As many hours as the window touches, and a day more for a clock that went back.
+/// The hours of the window, and one more day for a clock that went back.
 const HOURS: usize = 8 * 24;
 
 impl Pace {
@@ -91,7 +90,7 @@ impl Pace {
         let (earliest, latest) = self.span.unwrap_or((time, time));
         self.span = Some((earliest.min(time), latest.max(time)));
         let hour = hour(time);
-        // It is nearly always the last.
+        // Nearly always the last one.
         match self.hours.iter_mut().rev().find(|(known, _)| *known == hour) {
             Some((_, spent)) => *spent += share,
             None => {
@@ -105,7 +104,7 @@ impl Pace {
 
     fn spent_between(&self, first: i64, last: i64) -> f64 {
         let within = self.hours.iter().filter(|(hour, _)| (first..=last).contains(hour));
-        // From zero: a sum of nothing would be written -0.
+        // Starts at zero: an empty sum is -0.
         within.fold(0.0, |sum, (_, spent)| sum + spent)
     }
 }

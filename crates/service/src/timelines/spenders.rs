@@ -1,4 +1,4 @@
-//! Who spent what of an account.
+//! How much of an account's budget each principal spent.
 
 use std::collections::HashMap;
 
@@ -10,30 +10,30 @@ use super::curve::Point;
 /// Who made charges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spender<'a> {
-    /// Somebody who is named.
+    /// A name in the journal.
     Named(&'a Who),
-    /// Nobody said who.
+    /// Charges without a name.
     Unnamed,
-    /// Everybody who came when there were too many names already.
+    /// All names after the first [`Spenders::NAMES`].
     Others,
 }
 
-/// What one spender did.
+/// The charges of one spender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spent {
     /// How many charges.
     pub charges: u64,
     /// The share of the budget that they took.
     pub budget: f64,
-    /// What they added to the reading; nothing if one of them left it without a bound.
+    /// What they added to the reading; `None` if one of them left it without a bound.
     pub reading: Option<f64>,
-    /// When the newest was made.
+    /// The time of the newest charge.
     pub newest: Timestamp,
 }
 
-/// Who spent what of an account. All shares of the budget, what was given up, and what is left make up the whole.
+/// How much of an account's budget each principal spent. All shares, what was given up, and what is left add up to the whole.
 ///
-/// At most [`NAMES`](Spenders::NAMES) names are kept, those that came first: that is at most 250 kB, where all names are long.
+/// At most [`NAMES`](Spenders::NAMES) names are kept, the first ones: that is at most 250 kB, even if all names are long.
 #[derive(Clone, Debug, Default)]
 pub struct Spenders {
     named: HashMap<Who, Spent>,
@@ -62,7 +62,7 @@ impl Spenders {
         spent.newest = after.time;
     }
 
-    /// Counts what was left when an account stopped: nobody spent it, and nobody can any more.
+    /// Counts what was left when an account stopped: it was not spent, and cannot be spent any more.
     pub(super) fn give_up(&mut self, before: Option<&Point>, after: &Point) {
         self.given_up += fall(before, after);
     }
@@ -72,8 +72,8 @@ impl Spenders {
         self.given_up
     }
 
-    /// Everybody, whoever took the most of the budget first; where that is equal, whoever added the most to the reading. The others,
-    /// who are many, come last.
+    /// All spenders, the largest share of the budget first, then the largest addition to the reading. The others, which are many, come
+    /// last.
     pub fn by_budget(&self) -> Vec<(Spender<'_>, &Spent)> {
         let named = self.named.iter().map(|(who, spent)| (Spender::Named(who), spent));
         let mut all: Vec<_> = named.chain(self.unnamed.iter().map(|spent| (Spender::Unnamed, spent))).collect();
@@ -89,7 +89,7 @@ impl Spenders {
 }
 
 impl Spender<'_> {
-    /// The name, of whoever has one.
+    /// The name, if there is one.
     fn name(&self) -> Option<&str> {
         match self {
             Spender::Named(who) => Some(who.as_str()),
@@ -104,12 +104,12 @@ pub(super) fn fall(before: Option<&Point>, after: &Point) -> f64 {
     left.map_or(0.0, |(before, after)| before - after)
 }
 
-/// How much more the odometer reads; nothing if it lost its bound.
+/// How much more the odometer reads; `None` if it lost its bound.
 fn rise(before: Option<&Point>, after: &Point) -> Option<f64> {
     match (before.and_then(|before| before.reading), after.reading) {
         (Some(before), Some(after)) => Some(after - before),
         (Some(_), None) => None,
-        // Without a bound before, nobody can add to it.
+        // Without a bound before, nothing can be added to it.
         (None, _) => Some(0.0),
     }
 }

@@ -64,13 +64,13 @@ fn charges_made_after_the_first_pass_appear() {
         charge_more(&ledger, 7);
         wait_until("what was charged is read", || charges(&timelines) == 10 + 7 * more);
     }
-    assert_eq!(before.newest().unwrap().charges, 10, "whoever looks sees one moment");
+    assert_eq!(before.newest().unwrap().charges, 10, "a page sees one moment");
     assert!(is_followed(&timelines) && timelines.problem().is_none());
     drop(inside);
 }
 
 #[test]
-fn it_stops_when_nobody_looks_and_goes_on_when_somebody_does() {
+fn it_stops_without_pages_and_goes_on_with_the_next_page() {
     let (place, runtime, timelines) = (Place::new(), runtime(), quick(SHORT));
     let ledger = charged(&place, 10);
     let _inside = runtime.enter();
@@ -81,12 +81,12 @@ fn it_stops_when_nobody_looks_and_goes_on_when_somebody_does() {
         charge_more(&ledger, 5);
         // As long as it would have taken several times over.
         thread::sleep(SHORT);
-        assert_eq!(charges(&timelines), 10 + round * 5, "nobody looked");
+        assert_eq!(charges(&timelines), 10 + round * 5, "no page was loaded");
     }
 }
 
 #[test]
-fn whoever_looks_again_keeps_it_going() {
+fn a_page_that_reloads_keeps_it_going() {
     let (place, runtime, timelines) = (Place::new(), runtime(), quick(LONG));
     let ledger = charged(&place, 1);
     let _inside = runtime.enter();
@@ -103,7 +103,7 @@ fn whoever_looks_again_keeps_it_going() {
     let going = tokio::spawn(std::future::pending::<()>()).abort_handle();
     *impatient.shared.watch() = Watch { looked: Some(Instant::now()), follower: Some(going) };
     assert!(impatient.shared.is_over());
-    assert!(!is_followed(&impatient), "whoever looks from now on starts another, even if that one is not quite gone");
+    assert!(!is_followed(&impatient), "the next page starts another task, even if the old one has not quite ended");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn check_end(end: impl FnOnce(Arc<Service>)) {
     service.follow_journal();
     wait_until("all is read", || charges(&service.timelines) == 10);
     assert!(is_followed(&service.timelines));
-    assert_eq!(Arc::strong_count(&service), 1, "nobody else keeps what requests share");
+    assert_eq!(Arc::strong_count(&service), 1, "no task holds the service");
     let shared = Arc::clone(&service.timelines.shared);
     end(service);
     wait_until("the timelines have no other holder", || Arc::strong_count(&shared) == 1);
@@ -204,7 +204,7 @@ fn following_ends_with_the_server() {
         service.end();
         wait_until("there is no follower", || !is_followed(&service.timelines));
         service.follow_journal();
-        assert!(!is_followed(&service.timelines), "nobody starts again after the end");
+        assert!(!is_followed(&service.timelines), "no task starts after shutdown");
     });
 }
 

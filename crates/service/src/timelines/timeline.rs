@@ -9,7 +9,7 @@ use super::curve::{Curve, Point};
 use super::rate::Pace;
 use super::spenders::{Spenders, fall};
 
-/// What is known of an account's past.
+/// A summary of an account's past.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     is_stopped: bool,
@@ -19,12 +19,12 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Whether its last record left it open. Those above it may have been closed since.
+    /// Whether its last record left it open. Accounts above it may have been closed since.
     pub fn is_open(&self) -> bool {
         !self.is_stopped
     }
 
-    /// The account after the newest record about it that was read.
+    /// The account after the newest record that was read.
     pub fn newest(&self) -> Option<&Point> {
         self.curve.newest()
     }
@@ -34,75 +34,75 @@ impl Timeline {
         &self.curve
     }
 
-    /// Who spent what.
+    /// The spenders.
     pub fn spenders(&self) -> &Spenders {
         &self.spenders
     }
 
-    /// What was spent when.
+    /// What was spent in which hour.
     pub(super) fn pace(&self) -> &Pace {
         &self.pace
     }
 
-    /// Adds a record, which left the account like this. One that was added before is not counted again.
-    pub(super) fn push(&mut self, sequence: u64, happened: &Happened, after: &After) {
+    /// Adds a record and the account's state after it. A record that was added before is not counted again.
+    pub(super) fn push(&mut self, sequence: u64, record: &TimelineRecord, after: &After) {
         let before = self.curve.newest().copied();
         if before.is_some_and(|before| before.sequence >= sequence) {
             return;
         }
-        let paid = u64::from(matches!(happened.event, Event::Charge(_)));
+        let paid = u64::from(matches!(record.event, TimelineEvent::Charge(_)));
         let point = Point {
             charges: before.map_or(0, |before| before.charges) + paid,
             sequence,
-            time: happened.time,
+            time: record.time,
             reading: after.reading.map(|computed| computed.0),
             left: after.left.map(|computed| computed.0),
         };
-        match &happened.event {
-            Event::Charge(Charge { by }) => {
+        match &record.event {
+            TimelineEvent::Charge(ChargedBy { by }) => {
                 self.spenders.charge(by.clone(), before.as_ref(), &point);
                 self.pace.spend(point.time, fall(before.as_ref(), &point));
             }
-            Event::Halt(_) | Event::Close(_) | Event::Restore(_) => {
+            TimelineEvent::Halt(_) | TimelineEvent::Close(_) | TimelineEvent::Restore(_) => {
                 self.spenders.give_up(before.as_ref(), &point);
                 self.is_stopped = true;
             }
-            Event::Ledger(_) | Event::Open(_) => {}
+            TimelineEvent::Ledger(_) | TimelineEvent::Open(_) => {}
         }
         self.curve.push(point);
     }
 }
 
-/// When a record was written and what it is about: of all that it says, what a timeline needs beside the accounts.
+/// The fields of a record that a timeline needs. Parsing records in full takes five times as long.
 #[derive(Debug, PartialEq, Deserialize)]
-pub(super) struct Happened {
+pub(super) struct TimelineRecord {
     time: Timestamp,
-    event: Event,
+    event: TimelineEvent,
 }
 
-/// What happened: the events of the journal.
+/// The events of the journal.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Event {
+enum TimelineEvent {
     Ledger(IgnoredAny),
     Open(IgnoredAny),
-    Charge(Charge),
+    Charge(ChargedBy),
     Halt(IgnoredAny),
     Close(IgnoredAny),
     Restore(IgnoredAny),
 }
 
 #[derive(Debug, PartialEq, Deserialize)]
-struct Charge {
+struct ChargedBy {
     #[serde(default)]
     by: Option<Who>,
 }
 
-impl Happened {
-    /// What a record says. To take it apart in full would take five times as long.
-    pub(super) fn read(receipt: &Receipt) -> Result<Happened, String> {
+impl TimelineRecord {
+    /// Reads a record.
+    pub(super) fn read(receipt: &Receipt) -> Result<TimelineRecord, String> {
         serde_json::from_str(receipt.line())
-            .map_err(|error| format!("record {}: it is not a journal record: {error}", receipt.sequence()))
+            .map_err(|error| format!("record {} is not a journal record: {error}", receipt.sequence()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tokens in a private SQLite file beside the ledger, so that they can be made and revoked while a server runs.
+//! Tokens in a private SQLite file beside the ledger, so that they can be created and revoked while a server runs.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ pub(super) struct FileStore {
 
 const FORMAT: i64 = 1;
 
-/// "taxt", so that nothing else is taken for tokens.
+/// "taxt", which marks a file of tokens.
 const APPLICATION: i64 = 0x7461_7874;
 
-/// The latest time that was seen: a clock that is set back revives no token.
+/// The latest time that was seen, so that setting the clock back revives no token.
 const CLOCK: &str = "
     CREATE TABLE IF NOT EXISTS clock (one INTEGER PRIMARY KEY CHECK (one = 1), latest INTEGER NOT NULL) STRICT;
 ";
@@ -35,11 +35,11 @@ const TABLES: &str = "
 ";
 
 impl FileStore {
-    /// Opens the tokens of a ledger, and makes the file where there is none. Those of another ledger are refused: they would let
-    /// people in whom this ledger's owner never let in.
+    /// Opens the tokens of a ledger, and creates the file if there is none. The tokens of another ledger are refused: this ledger's owner
+    /// never granted them.
     pub(super) fn open(path: &Path, ledger: LedgerId) -> Result<FileStore, Problem> {
         let cannot = |error: &dyn std::fmt::Display| unusable(path, error);
-        // One after the other: SQLite does not wait for whoever makes the file at the same time, it says that it is locked.
+        // Under a lock: SQLite fails instead of waiting while another process creates the file.
         let mut lock = path.as_os_str().to_os_string();
         lock.push(".lock");
         let opening = private().create(true).truncate(false).open(&lock).map_err(|error| cannot(&error))?;
@@ -50,42 +50,39 @@ impl FileStore {
         let found = store.prepare(ledger).map_err(|error| cannot(&error))?;
         sync_folder(path).map_err(|error| cannot(&error))?;
         match found {
-            Found::Tokens(of) if of == ledger.to_string() => Ok(store),
-            Found::Tokens(of) => Err(Problem::bad_request(format!(
+            FileContent::Tokens(of) if of == ledger.to_string() => Ok(store),
+            FileContent::Tokens(of) => Err(Problem::bad_request(format!(
                 "the tokens in {} are those of the ledger {of}, but this one is {ledger}; name the right ledger, or move the file away \
                  and make new tokens",
                 path.display()
             ))),
-            Found::Newer => Err(Problem::new(
+            FileContent::Newer => Err(Problem::new(
                 Code::Storage,
-                format!(
-                    "the tokens in {} have another format than this program's; use a newer program",
-                    path.display()
-                ),
+                format!("the tokens in {} have a newer format; use a newer version of taximeter", path.display()),
             )),
-            Found::SomethingElse => Err(Problem::bad_request(format!(
+            FileContent::SomethingElse => Err(Problem::bad_request(format!(
                 "{} is not a file of tokens; move it away, and new tokens can be made",
                 path.display()
             ))),
         }
     }
 
-    fn prepare(&mut self, ledger: LedgerId) -> rusqlite::Result<Found> {
+    fn prepare(&mut self, ledger: LedgerId) -> rusqlite::Result<FileContent> {
         self.connection.busy_timeout(Duration::from_secs(10))?;
         let number =
             |connection: &Connection, name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let is_empty = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
         let is_empty: bool = match self.connection.query_row(is_empty, [], |row| row.get(0)) {
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
-                return Ok(Found::SomethingElse);
+                return Ok(FileContent::SomethingElse);
             }
             other => other?,
         };
         if !is_empty && number(&self.connection, "application_id")? != APPLICATION {
-            return Ok(Found::SomethingElse);
+            return Ok(FileContent::SomethingElse);
         }
         if !is_empty && number(&self.connection, "user_version")? != FORMAT {
-            return Ok(Found::Newer);
+            return Ok(FileContent::Newer);
         }
         self.connection.pragma_update(None, "journal_mode", "WAL")?;
         self.connection.pragma_update(None, "synchronous", "FULL")?;
@@ -99,7 +96,7 @@ impl FileStore {
         transaction.execute_batch(CLOCK)?;
         let of = transaction.query_row("SELECT id FROM ledger", [], |row| row.get(0))?;
         transaction.commit()?;
-        Ok(Found::Tokens(of))
+        Ok(FileContent::Tokens(of))
     }
 
     fn broken(&self) -> impl Fn(rusqlite::Error) -> Problem + '_ {
@@ -107,9 +104,9 @@ impl FileStore {
     }
 }
 
-/// What a file is.
-enum Found {
-    /// Tokens of a ledger.
+/// What a file contains.
+enum FileContent {
+    /// The tokens of a ledger, by its id.
     Tokens(String),
     Newer,
     SomethingElse,
@@ -162,7 +159,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Result<StoredToken, Problem>> {
     Ok(StoredToken::parse(&hash, &document, row.get(2)?))
 }
 
-/// How a file is made that only its owner may read and write: whoever writes to it makes tokens.
+/// Options for a file that only its owner may read and write: write access is enough to forge tokens.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
@@ -171,8 +168,8 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Makes the file, unless it is there. What SQLite keeps beside it is as private. One that is there is not opened: closing it would
-/// end the locks that SQLite has on it.
+/// Creates the file, unless it exists. SQLite gives its side files the same permissions. An existing file is not opened: closing it
+/// would release SQLite's locks on it.
 fn make_private(path: &Path) -> std::io::Result<()> {
     match private().create_new(true).open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
@@ -180,7 +177,7 @@ fn make_private(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// SQLite syncs what is in its files, but not that they are there.
+/// SQLite syncs its files, but not the folder that they are in.
 fn sync_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match cfg!(unix) {

@@ -1,4 +1,4 @@
-//! What a token may be made with.
+//! The checks on a new token.
 
 use jiff::{SignedDuration, Timestamp, Unit};
 use taximeter_ledger::AccountName;
@@ -6,10 +6,10 @@ use taximeter_ledger::AccountName;
 use super::secret::TokenId;
 use crate::{NewToken, Problem, Role, TokenDocument};
 
-/// How long a token lasts unless it is said.
+/// The default lifetime of a token.
 const LASTS: SignedDuration = SignedDuration::from_hours(90 * 24);
 
-/// How long a token may last: ten years.
+/// The longest lifetime of a token: ten years.
 const LONGEST: SignedDuration = SignedDuration::from_hours(3653 * 24);
 
 /// The most characters of a principal.
@@ -18,7 +18,7 @@ const PRINCIPAL: usize = 63;
 /// The most accounts, and the most datasets, of one token.
 const NAMES: usize = 256;
 
-/// The token that is asked for, if it can be had.
+/// The token for a request, if the request is valid.
 pub(super) fn grant(new: &NewToken, id: TokenId, now: Timestamp) -> Result<TokenDocument, Problem> {
     check_principal(&new.principal)?;
     check_role(new)?;
@@ -40,21 +40,21 @@ pub(super) fn grant(new: &NewToken, id: TokenId, now: Timestamp) -> Result<Token
     })
 }
 
-/// A time for people, who do not count less than seconds.
+/// A time rounded to seconds.
 pub(super) fn whole_seconds(time: Timestamp) -> Timestamp {
     time.round(Unit::Second).unwrap_or(time)
 }
 
-/// It becomes a part of the ledger's keys, before a colon, and stands in the journal.
+/// The principal is recorded in the journal and prefixes the ledger's keys, before a colon.
 fn check_principal(principal: &str) -> Result<(), Problem> {
     let why = match principal.as_bytes() {
         [] => "is empty".to_string(),
         bytes if bytes.len() > PRINCIPAL => {
-            format!("has {} characters, and at most {PRINCIPAL} are taken", bytes.len())
+            format!("has {} characters, and the limit is {PRINCIPAL}", bytes.len())
         }
         [first, ..] if !first.is_ascii_alphanumeric() => "does not start with a letter or a digit".to_string(),
         _ => match principal.chars().find(|c| !(c.is_ascii_alphanumeric() || "-_.".contains(*c))) {
-            Some(other) => format!("has {other:?} in it"),
+            Some(other) => format!("contains {other:?}"),
             None => return Ok(()),
         },
     };
@@ -68,7 +68,7 @@ fn check_role(new: &NewToken) -> Result<(), Problem> {
     let has_names = !(new.accounts.is_empty() && new.datasets.is_empty());
     match new.role {
         Role::Analyst if !has_names => Err(Problem::bad_request(
-            "an analyst's token with no account and no dataset would allow nothing; name those that it is for",
+            "an analyst's token with no account and no dataset would allow nothing; name at least one",
         )),
         Role::Owner | Role::Auditor if has_names || new.sees_above => Err(Problem::bad_request(format!(
             "the role {} sees every account and dataset; leave accounts, datasets and sees_above out, or choose the role analyst",
@@ -81,20 +81,22 @@ fn check_role(new: &NewToken) -> Result<(), Problem> {
 fn expiry(text: &str, now: Timestamp) -> Result<Timestamp, Problem> {
     let expires = text.parse::<Timestamp>().map(whole_seconds).map_err(|_| {
         let shown: String = text.chars().take(64).collect();
-        Problem::bad_request(format!("expires is {shown:?}, which is no time in UTC; write it as 2027-01-01T00:00:00Z"))
+        Problem::bad_request(format!(
+            "expires is {shown:?}, which is not a time in UTC; write it as 2027-01-01T00:00:00Z"
+        ))
     })?;
     if expires <= now {
-        return Err(Problem::bad_request(format!("expires is {expires}, which has passed; it is {now}")));
+        return Err(Problem::bad_request(format!("expires is {expires}, which has passed; now it is {now}")));
     }
     if expires > now + LONGEST {
         return Err(Problem::bad_request(format!(
-            "expires is {expires}, more than ten years away; choose an earlier time, and make a new token then"
+            "expires is {expires}, more than ten years away; choose an earlier time"
         )));
     }
     Ok(expires)
 }
 
-/// The names, each once, in the order in which they were given.
+/// The names without repetitions, in the order given.
 fn names(what: &str, given: &[AccountName]) -> Result<Vec<AccountName>, Problem> {
     let mut names: Vec<AccountName> = Vec::new();
     for name in given {

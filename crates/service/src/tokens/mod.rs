@@ -1,9 +1,9 @@
-//! Tokens: made, found, listed and revoked.
+//! Tokens: created, found, listed and revoked.
 //!
-//! A token's text is shown once. What is kept is a hash of it, in a file beside the ledger or in the ledger's own database, and in
-//! memory. What this process changes counts at once. What others change, such as `taximeter token revoke` beside a server, or another
-//! server on the same database, counts when it is [read again](Tokens::reload): a server does so every second, so that a token
-//! which was revoked elsewhere is refused within about two seconds.
+//! A token's text is shown once. Its hash is stored in a file beside the ledger or in the ledger's own database, and cached in memory.
+//! Changes by this process take effect at once. Changes by others, such as `taximeter token revoke` beside a server, or another server
+//! on the same database, take effect at the next [reload](Tokens::reload): a server reloads every second, so a token that was revoked
+//! elsewhere is refused within about two seconds.
 
 mod file;
 mod grant;
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use jiff::Timestamp;
 use taximeter_ledger::{LedgerId, Location};
@@ -27,7 +27,7 @@ use crate::caller::{Action, Caller};
 use crate::documents::warning;
 use crate::{Code, CreatedToken, NewToken, Problem, TokenDocument, TokenList, WhoAmI};
 
-/// Where tokens are kept: a file beside the ledger, or a table in its database.
+/// Where tokens are stored: a file beside the ledger, or a table in its database.
 #[derive(Clone)]
 pub enum TokenPlace {
     /// A file.
@@ -41,7 +41,7 @@ impl TokenPlace {
     pub fn of(location: &Location) -> TokenPlace {
         match location {
             Location::File(path) => {
-                // Beside the file itself, also when it is reached through a link.
+                // Beside the file itself, also if the path is a link.
                 let path = path.canonicalize().unwrap_or_else(|_| path.clone());
                 let mut name = path.into_os_string();
                 name.push(".tokens");
@@ -64,23 +64,23 @@ impl fmt::Debug for TokenPlace {
 
 /// The tokens of a ledger.
 pub struct Tokens {
-    kept: Mutex<Kept>,
-    /// Those that have not ended, as far as this process knows.
-    valid: RwLock<HashMap<TokenId, Valid>>,
-    /// What an unknown id is compared with.
-    nobody: blake3::Hash,
+    storage: Mutex<Storage>,
+    /// The tokens that have not ended, by the last read.
+    valid: RwLock<HashMap<TokenId, ValidToken>>,
+    /// A hash of no token, which a secret with an unknown id is compared with.
+    unknown: blake3::Hash,
     clock: Clock,
 }
 
-/// The store, and how far it was read.
-struct Kept {
+/// The store, and its state when it was last read.
+struct Storage {
     store: Box<dyn Store>,
     state: Option<StoreState>,
     /// The latest time that is stored, in microseconds.
     latest: i64,
 }
 
-/// A clock that does not go back when the system's does.
+/// A clock that never goes back, even if the system's does.
 struct Clock {
     read: Box<dyn Fn() -> Timestamp + Send + Sync>,
     /// The latest time that was seen, in microseconds.
@@ -95,8 +95,8 @@ impl Clock {
     }
 }
 
-/// A token that somebody may use.
-struct Valid {
+/// A token that has not ended.
+struct ValidToken {
     hash: blake3::Hash,
     expires: Timestamp,
     token: Arc<TokenDocument>,
@@ -106,12 +106,12 @@ struct Valid {
 const MOST: usize = 10_000;
 
 impl Tokens {
-    /// Opens the tokens of a ledger, and makes the place for them where there is none. Blocks.
+    /// Opens the tokens of a ledger, and creates their store if there is none. Blocks.
     pub fn open(place: &TokenPlace, ledger: LedgerId) -> Result<Tokens, Problem> {
         Tokens::open_by(place, ledger, Timestamp::now)
     }
 
-    /// The same, by another clock. Blocks.
+    /// Like [`Tokens::open`], with a given clock. Blocks.
     pub fn open_by(
         place: &TokenPlace,
         ledger: LedgerId,
@@ -121,108 +121,102 @@ impl Tokens {
             TokenPlace::File(path) => Box::new(FileStore::open(path, ledger)?),
             TokenPlace::Postgres(url) => Box::new(PostgresStore::open(url, ledger)?),
         };
-        let kept = Mutex::new(Kept { store, state: None, latest: i64::MIN });
+        let storage = Mutex::new(Storage { store, state: None, latest: i64::MIN });
         let clock = Clock { read: Box::new(clock), latest: AtomicI64::new(i64::MIN) };
-        let tokens = Tokens { kept, valid: RwLock::default(), nobody: Secret::generate()?.hash(), clock };
+        let tokens = Tokens { storage, valid: RwLock::default(), unknown: Secret::generate()?.hash(), clock };
         tokens.reload()?;
         Ok(tokens)
     }
 
     /// The token of a secret, if it is valid now.
     ///
-    /// The id is public; only what is compared by hash is secret. That takes the same time wherever the first difference is, and an
-    /// unknown id is compared with something too.
+    /// The id is public; the rest is compared by hash, in constant time. An unknown id is compared with a hash too.
     pub fn find(&self, secret: &str) -> Option<Arc<TokenDocument>> {
         let secret = Secret::parse(secret)?;
         let hash = secret.hash();
-        let valid = self.valid.read().unwrap_or_else(PoisonError::into_inner);
+        let valid = self.valid();
         let known = valid.get(&secret.id());
-        let is_it = hash == known.map_or(self.nobody, |known| known.hash);
-        let known = known.filter(|known| is_it && self.now() < known.expires)?;
+        let is_equal = hash == known.map_or(self.unknown, |known| known.hash);
+        let known = known.filter(|known| is_equal && self.now() < known.expires)?;
         Some(Arc::clone(&known.token))
     }
 
-    /// Whether a token that was found before is valid still, by its public id.
+    /// Whether a token is still valid, by its public id.
     pub fn is_valid(&self, id: &str) -> bool {
-        let valid = self.valid.read().unwrap_or_else(PoisonError::into_inner);
+        let valid = self.valid();
         TokenId::parse(id).and_then(|id| valid.get(&id)).is_some_and(|known| self.now() < known.expires)
     }
 
-    /// Makes a token; its secret is in what is returned, and nowhere else. Blocks.
+    /// Creates a token. Only the returned value has its secret. Blocks.
     pub fn create(&self, new: &NewToken) -> Result<CreatedToken, Problem> {
         let (secret, now) = (Secret::generate()?, self.now());
         let token = grant(new, secret.id(), now)?;
         let stored = StoredToken { hash: secret.hash(), token };
         let known = stored.valid()?;
-        let mut kept = self.kept();
-        self.read_again(&mut kept)?;
-        let mut valid = self.valid.write().unwrap_or_else(PoisonError::into_inner);
-        valid.retain(|_, known| now < known.expires);
-        let count = valid.len();
-        drop(valid);
+        let mut storage = self.storage();
+        self.read_again(&mut storage)?;
+        let count = self.valid().values().filter(|known| now < known.expires).count();
         if count >= MOST {
             return Err(Problem::bad_request(format!(
-                "there are {count} tokens that have not ended, and no more are kept; revoke those that nobody uses"
+                "there are {count} valid tokens, and the limit is {MOST}; revoke unused ones"
             )));
         }
-        kept.store.insert(&stored)?;
+        storage.store.insert(&stored)?;
         if let Some(known) = known {
-            self.valid.write().unwrap_or_else(PoisonError::into_inner).insert(secret.id(), known);
+            self.valid_mut().insert(secret.id(), known);
         }
         Ok(CreatedToken { secret: secret.reveal(), token: stored.token, warnings: Vec::new() })
     }
 
-    /// All tokens, those that ended included, oldest first. Blocks.
+    /// All tokens, including ended ones, oldest first. Blocks.
     pub fn list(&self) -> Result<Vec<TokenDocument>, Problem> {
-        Ok(self.kept().store.all()?.into_iter().map(|stored| stored.token).collect())
+        Ok(self.storage().store.all()?.into_iter().map(|stored| stored.token).collect())
     }
 
     /// Ends a token now. One that was revoked before stays as it was. Blocks.
     pub fn revoke(&self, id: &str) -> Result<TokenDocument, Problem> {
-        // What is not an id is not repeated: it may be the token itself.
+        // An invalid id is not repeated in the message: it may be the secret itself.
         let id = TokenId::parse(id).ok_or_else(|| no_token("a token's id has 16 digits; this is none"))?;
-        let revoked = self.kept().store.revoke(id, whole_seconds(self.now()))?;
+        let revoked = self.storage().store.revoke(id, whole_seconds(self.now()))?;
         let revoked = revoked.ok_or_else(|| no_token(format!("token {id} not found")))?;
-        self.valid.write().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.valid_mut().remove(&id);
         Ok(revoked)
     }
 
-    /// Takes over what others changed. Blocks.
+    /// Reads what others changed. Blocks.
     pub fn reload(&self) -> Result<(), Problem> {
-        self.read_again(&mut self.kept())
+        self.read_again(&mut self.storage())
     }
 
-    fn read_again(&self, kept: &mut Kept) -> Result<(), Problem> {
-        let (state, latest) = kept.store.state()?;
+    fn read_again(&self, storage: &mut Storage) -> Result<(), Problem> {
+        let (state, latest) = storage.store.state()?;
         if let Some(latest) = latest {
             self.clock.latest.fetch_max(latest, Ordering::Relaxed);
-            kept.latest = latest;
+            storage.latest = latest;
         }
-        if kept.state != Some(state) {
+        if storage.state != Some(state) {
             let mut valid = HashMap::new();
-            for stored in kept.store.all()? {
+            for stored in storage.store.all()? {
                 if let Some(known) = stored.valid()? {
                     valid.insert(stored.id()?, known);
                 }
             }
-            *self.valid.write().unwrap_or_else(PoisonError::into_inner) = valid;
-            kept.state = Some(state);
+            *self.valid_mut() = valid;
+            storage.state = Some(state);
         }
-        self.end_expired(kept)
+        self.end_expired(storage)
     }
 
-    /// Forgets the tokens whose time is over, for good: the time is stored, so that a clock that is set back revives none of them.
-    fn end_expired(&self, kept: &mut Kept) -> Result<(), Problem> {
+    /// Drops expired tokens for good: the time is stored, so that setting the clock back revives none of them.
+    fn end_expired(&self, storage: &mut Storage) -> Result<(), Problem> {
         let now = self.now();
-        let valid = self.valid.read().unwrap_or_else(PoisonError::into_inner);
-        let last_end = valid.values().map(|known| known.expires).filter(|expires| *expires <= now).max();
-        drop(valid);
-        let Some(last_end) = last_end else { return Ok(()) };
-        if kept.latest < last_end.as_microsecond() {
-            kept.latest = now.as_microsecond();
-            kept.store.remember(kept.latest)?;
+        let expired = self.valid().values().map(|known| known.expires).filter(|expires| *expires <= now).max();
+        let Some(expired) = expired else { return Ok(()) };
+        if storage.latest < expired.as_microsecond() {
+            storage.latest = now.as_microsecond();
+            storage.store.remember(storage.latest)?;
         }
-        self.valid.write().unwrap_or_else(PoisonError::into_inner).retain(|_, known| now < known.expires);
+        self.valid_mut().retain(|_, known| now < known.expires);
         Ok(())
     }
 
@@ -231,9 +225,17 @@ impl Tokens {
         self.clock.now()
     }
 
-    /// What somebody who panicked left behind is as good as before: a store ends its transactions.
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A panic while the lock is held does no harm: a store ends its transactions.
+    fn storage(&self) -> MutexGuard<'_, Storage> {
+        self.storage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn valid(&self) -> RwLockReadGuard<'_, HashMap<TokenId, ValidToken>> {
+        self.valid.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn valid_mut(&self) -> RwLockWriteGuard<'_, HashMap<TokenId, ValidToken>> {
+        self.valid.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -243,13 +245,13 @@ impl Caller {
         WhoAmI { token: TokenDocument::clone(self.token()), ledger: self.ledger().id().to_string() }
     }
 
-    /// All tokens, those that ended included. Their secrets are not known.
+    /// All tokens, including ended ones, without their secrets.
     pub async fn list_tokens(&self) -> Result<TokenList, Problem> {
         self.require(Action::ChangeTokens)?;
         Ok(TokenList { tokens: self.blocking(|caller| caller.service.tokens.list()).await? })
     }
 
-    /// Makes a token. Its secret is shown this once.
+    /// Creates a token. Its secret is shown only once.
     pub async fn create_token(&self, new: NewToken) -> Result<CreatedToken, Problem> {
         self.require(Action::ChangeTokens)?;
         let created = move |caller: &Caller| {
@@ -266,7 +268,7 @@ impl Caller {
     }
 }
 
-/// A token as it is stored: a hash in the place of its secret.
+/// A token as it is stored: with a hash instead of its secret.
 struct StoredToken {
     hash: blake3::Hash,
     token: TokenDocument,
@@ -281,7 +283,7 @@ impl StoredToken {
         Ok(StoredToken { hash, token: TokenDocument { revoked, ..token } })
     }
 
-    /// The document that is stored; when it was revoked stands beside it.
+    /// The stored document; the time of its revocation is a column of its own.
     fn document(&self) -> Result<String, Problem> {
         serde_json::to_string(&self.token)
             .map_err(|error| Problem::new(Code::Storage, format!("the token cannot be written: {error}")))
@@ -292,12 +294,12 @@ impl StoredToken {
             .ok_or_else(|| Problem::new(Code::Integrity, format!("a stored token has the id {:?}", self.token.id)))
     }
 
-    /// The token as it may be used until it expires, unless it was revoked.
-    fn valid(&self) -> Result<Option<Valid>, Problem> {
+    /// The token, unless it was revoked.
+    fn valid(&self) -> Result<Option<ValidToken>, Problem> {
         let expires: Timestamp = self.token.expires.parse().map_err(|error| {
-            Problem::new(Code::Integrity, format!("the stored token {} ends at no time: {error}", self.token.id))
+            Problem::new(Code::Integrity, format!("the stored token {} has a bad expiry: {error}", self.token.id))
         })?;
-        Ok(self.token.revoked.is_none().then(|| Valid {
+        Ok(self.token.revoked.is_none().then(|| ValidToken {
             hash: self.hash,
             expires,
             token: Arc::new(self.token.clone()),
@@ -305,20 +307,19 @@ impl StoredToken {
     }
 }
 
-/// How many tokens there are, and how many of them are revoked. Nothing is ever deleted and nothing is revoked twice, so the same
-/// numbers mean the same tokens.
+/// The number of tokens, and of revoked ones. Tokens are never deleted nor revoked twice, so equal numbers mean equal tokens.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct StoreState {
     tokens: i64,
     revoked: i64,
 }
 
-/// A place to keep tokens. What it returns is on disk.
+/// A store of tokens. When a method returns, its changes are on disk.
 trait Store: Send {
-    /// Whether anything changed, and the latest time that was remembered, in microseconds.
+    /// The state, and the latest time that was stored, in microseconds.
     fn state(&mut self) -> Result<(StoreState, Option<i64>), Problem>;
 
-    /// Remembers a time, unless a later one is remembered.
+    /// Stores a time, unless a later one is stored.
     fn remember(&mut self, latest: i64) -> Result<(), Problem>;
 
     /// All tokens, oldest first.
@@ -327,11 +328,11 @@ trait Store: Send {
     /// Adds a token.
     fn insert(&mut self, token: &StoredToken) -> Result<(), Problem>;
 
-    /// Revokes a token, unless it is revoked, and returns it; nothing if there is no such token.
+    /// Revokes a token, unless it is revoked, and returns it; `None` if it is not found.
     fn revoke(&mut self, id: TokenId, now: Timestamp) -> Result<Option<TokenDocument>, Problem>;
 }
 
-/// A token that does not exist.
+/// The error for a token that is not found.
 fn no_token(detail: impl Into<String>) -> Problem {
     Problem { parameter: Some("token".to_string()), ..Problem::new(Code::NotFound, detail) }
 }

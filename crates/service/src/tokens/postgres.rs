@@ -17,12 +17,12 @@ pub(super) struct PostgresStore {
     ledger: String,
 }
 
-/// How long an answer may take, making the connection included.
+/// How long an answer may take, including connecting.
 const ANSWER: Duration = Duration::from_secs(20);
 
 const SETUP: SessionSetup = SessionSetup { settings: &[SETTINGS], is_durable: false };
 
-/// Nothing waits forever. A commit is on disk when it is acknowledged: a token that was revoked must not come back after a crash.
+/// Statements have time limits. Commits are on disk when they are acknowledged: a revoked token must not come back after a crash.
 const SETTINGS: &str = "
     SET statement_timeout = '10s';
     SET lock_timeout = '10s';
@@ -30,10 +30,10 @@ const SETTINGS: &str = "
     WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply');
 ";
 
-/// Only one process makes the table. The number is "taxtoken".
+/// Only one process creates the table, under a lock whose number spells "taxtoken".
 ///
-/// The schema is the ledger's, and there before any token. A row says of which ledger it is, so that those of a ledger that was there
-/// before let nobody in. Ids are compared byte by byte, whatever the language of the database.
+/// The schema belongs to the ledger and exists before any token. Each row names its ledger, so that the tokens of an earlier ledger in
+/// the same database are not valid. Ids are compared byte by byte, whatever the collation of the database.
 const TABLE: &str = r#"
     BEGIN;
     SELECT pg_advisory_xact_lock(8386116422621422958);
@@ -68,7 +68,7 @@ const REVOKE: &str = "
     RETURNING hash, document, revoked";
 
 impl PostgresStore {
-    /// Opens the tokens of a ledger, and makes the table where there is none.
+    /// Opens the tokens of a ledger, and creates the table if there is none.
     pub(super) fn open(url: &str, ledger: LedgerId) -> Result<PostgresStore, Problem> {
         let address = PostgresAddress::parse(url).map_err(taximeter_ledger::Error::from)?;
         let place = address.to_string();
@@ -78,7 +78,7 @@ impl PostgresStore {
         Ok(store)
     }
 
-    /// Asks the server something that may be asked twice: a connection is cut while it is idle, and that is found out only now.
+    /// Runs an idempotent statement, and retries it once if an idle connection turns out to be broken.
     fn ask<T>(
         &mut self,
         question: impl AsyncFn(&Client, &str) -> Result<T, tokio_postgres::Error>,
@@ -116,7 +116,7 @@ impl Store for PostgresStore {
         let (hash, document) = (token.hash.as_bytes().as_slice(), token.document()?);
         let parameters: [&(dyn ToSql + Sync); 4] = [&self.ledger, &token.token.id, &hash, &document];
         let inserted = self.connection.once(ANSWER, async |client| Ok(client.execute(INSERT, &parameters).await?));
-        let doubt = "; whether it was made is not known: list the tokens";
+        let doubt = "; the token may have been created: list the tokens to find out";
         inserted.map(|_| ()).map_err(|error| problem(self.connection.address(), &error, doubt))
     }
 
@@ -129,7 +129,7 @@ impl Store for PostgresStore {
     }
 }
 
-/// The hash, the document, and when it was revoked.
+/// The hash, the document, and the time of revocation.
 type Columns = (Vec<u8>, String, Option<String>);
 
 fn columns(row: &Row) -> Result<Columns, tokio_postgres::Error> {

@@ -1,19 +1,19 @@
-//! What a token is made of: an id that may be shown, and 256 random bits that may not.
+//! The text of a token: a public id and 256 secret random bits.
 
 use std::fmt;
 
 use crate::Problem;
 use crate::random::random;
 
-/// What every token begins with, so that programs that look for leaked secrets know one when they see it.
+/// The prefix of every token, so that secret scanners recognize it.
 const PREFIX: &str = "txm_";
 
-/// What names a token: 64 random bits, as 16 hexadecimal digits. It is not secret.
+/// The id of a token: 64 random bits, as 16 hexadecimal digits. It is not secret.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct TokenId([u8; 8]);
 
 impl TokenId {
-    /// Reads an id. There is one way to write it: lower case.
+    /// Reads an id, in lower case only.
     pub(super) fn parse(text: &str) -> Option<TokenId> {
         bytes(text).map(TokenId)
     }
@@ -25,14 +25,14 @@ impl fmt::Display for TokenId {
     }
 }
 
-/// A token itself. It has no `Debug`, so that it cannot slip into a message.
+/// A token itself. It has no `Debug`, so that it cannot end up in a message.
 pub(super) struct Secret {
     id: TokenId,
     bits: [u8; 32],
 }
 
 impl Secret {
-    /// A new one, from the operating system's random numbers.
+    /// A new token, from the operating system's random numbers.
     pub(super) fn generate() -> Result<Secret, Problem> {
         Ok(Secret { id: TokenId(random()?), bits: random()? })
     }
@@ -52,8 +52,8 @@ impl Secret {
         format!("{PREFIX}{}_{}", self.id, hex::encode(self.bits))
     }
 
-    /// What is stored in its place. The id is in it, so that the hash of one token is of no use as that of another. The bits are
-    /// random, all 256 of them, so there is nothing to guess and a slow hash would protect nothing.
+    /// The hash that is stored instead. It includes the id, so that the hash of one token cannot be used for another. All 256 bits are
+    /// random, so they cannot be guessed and a slow hash would add nothing.
     pub(super) fn hash(&self) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new_derive_key("taximeter 2026-11-16 token secret");
         hasher.update(&self.id.0).update(&self.bits);
@@ -61,7 +61,7 @@ impl Secret {
     }
 }
 
-/// The bytes of exactly so many hexadecimal digits in lower case.
+/// Decodes exactly `LENGTH` bytes from hexadecimal digits in lower case.
 fn bytes<const LENGTH: usize>(text: &str) -> Option<[u8; LENGTH]> {
     let mut bytes = [0; LENGTH];
     hex::decode_to_slice(text, &mut bytes).ok()?;
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_one_way_to_write_a_token() {
+    fn a_token_is_read_only_in_the_form_that_it_is_written_in() {
         let text = format!("txm_{}_{}", "0123456789abcdef", "a5".repeat(32));
         assert_eq!(Secret::parse(&text).unwrap().reveal(), text);
         for (bad, why) in [

@@ -1,4 +1,4 @@
-//! Documents about accounts tell each reader what they may see, and no more.
+//! Documents about accounts show each caller only what it may see.
 
 use serde::Serialize;
 use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt};
@@ -17,7 +17,7 @@ fn charge(accounts: &[&str], epsilon: &str) -> Charge {
     Charge::new(Key::generate().unwrap(), accounts, vec![Cost::parse_epsilon(epsilon).unwrap().cost]).unwrap()
 }
 
-/// A small tree in which every account has another number left, and one that stops at a halt.
+/// A small tree in which every account has a different share left, with one account that stops at a halt.
 fn ledger(folder: &std::path::Path) -> Ledger {
     let location = Location::File(folder.join("ledger.db"));
     let ledger = Ledger::open(&location, Options { create: true, ..Options::default() }).unwrap();
@@ -52,7 +52,7 @@ fn check<T: Serialize>(what: &str, make: impl Fn(&Sight) -> T, texts: &[(&str, [
 }
 
 #[test]
-fn a_charge_on_two_accounts_is_told_to_each_without_the_other() {
+fn a_charge_on_two_accounts_is_shown_to_each_without_the_other() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = ledger(folder.path());
     let Outcome::Charged(fresh) = ledger.charge(charge(&["census/alice", "census/bob"], "0.125")).unwrap() else {
@@ -77,7 +77,7 @@ fn a_charge_on_two_accounts_is_told_to_each_without_the_other() {
 }
 
 #[test]
-fn a_refusal_tells_of_accounts_above_only_that_there_is_one() {
+fn a_refusal_by_an_account_above_does_not_name_it() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = ledger(folder.path());
     let Outcome::Refused(refusal) = ledger.charge(charge(&["census/alice"], "3")).unwrap() else { panic!("too much") };
@@ -93,9 +93,9 @@ fn a_refusal_tells_of_accounts_above_only_that_there_is_one() {
     check("quote", |sight| QuoteDocument::new(quote(), sight), &texts);
 }
 
-/// A record may be about one account alone and still name others: what was refused was a charge on all of them.
+/// A record about one account may name others: the refused charge was on all of them.
 #[test]
-fn a_halt_does_not_tell_which_other_accounts_were_to_pay() {
+fn a_halt_does_not_name_the_other_accounts_of_its_charge() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = ledger(folder.path());
     let both = charge(&["census/alice/stop", "census/bob"], "0.3");
@@ -110,7 +110,7 @@ fn a_halt_does_not_tell_which_other_accounts_were_to_pay() {
 }
 
 #[test]
-fn an_answer_is_the_stored_bytes_or_has_no_account_that_may_not_be_seen() {
+fn an_answer_is_the_stored_bytes_or_omits_hidden_accounts() {
     let hash = "0".repeat(64);
     let account = |name: &str, left: &str| {
         format!(r#"{{"account":"{name}","reading":0.10,"left":{left},"guarantee":"g","filter_guarantee":"f"}}"#)
@@ -140,7 +140,7 @@ fn an_answer_is_the_stored_bytes_or_has_no_account_that_may_not_be_seen() {
 }
 
 #[test]
-fn data_that_cannot_be_reached_are_told_of_without_their_place() {
+fn an_error_about_unreachable_data_does_not_say_where_they_are() {
     let why = "the data at postgres://db.internal/shop: connection refused".to_string();
     let away = taximeter_gate::Error::from(taximeter_gate::ErrorKind::DataAway { dataset: name("people"), why });
     let problem = Problem::from(away);

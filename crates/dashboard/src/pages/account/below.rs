@@ -1,24 +1,23 @@
-//! The accounts right below one.
+//! The accounts directly below one.
 
 use maud::{Markup, html};
 use taximeter_ledger::AccountName;
 use taximeter_service::words::thousands;
 use taximeter_service::{AccountEvent, Problem};
 
+use crate::display::{account_link, path_with, reading, standing};
 use crate::gauge::gauge;
-use crate::table::Table;
+use crate::table::DataTable;
 use crate::visitor::Visitor;
-use crate::words::{account_link, reading, standing};
 
 /// The most accounts that are listed.
 const MOST: usize = 50;
 
-/// The panel about those that may be seen; nothing if there are none.
+/// The panel of the accounts that the visitor may see; empty if there are none.
 pub(super) async fn panel(visitor: &Visitor, name: &AccountName) -> Result<Markup, Problem> {
     let (shown, count) = visitor.caller.accounts_below(name, MOST).await?;
-    let query = form_urlencoded::Serializer::new(String::new()).append_pair("starts", &format!("{name}/")).finish();
-    let caption = format!("Accounts right below {name}");
-    let table = Table::new("Accounts below", &caption)
+    let caption = format!("Accounts directly below {name}");
+    let table = DataTable::new("Accounts below", &caption)
         .row_head("Account", "", |account: &AccountEvent| account_link(&account.account))
         .column("Standing", "", |account| standing(account.standing))
         .column("Left of its budget", "whole", |account| gauge(&account.account, account.left.map(|left| left.0)))
@@ -30,7 +29,7 @@ pub(super) async fn panel(visitor: &Visitor, name: &AccountName) -> Result<Marku
                 h2 #below-title { "Accounts below" }
                 (table.rows(&shown))
                 @if count > shown.len() {
-                    p { a href={ "/?" (query) } { "All " (thousands(count as u64)) " of them" } }
+                    p { a href=(path_with("/", "starts", &format!("{name}/"))) { "All " (thousands(count as u64)) " of them" } }
                 }
             }
         }

@@ -3,13 +3,13 @@
 use axum::response::Response;
 use maud::{Markup, html};
 use taximeter_ledger::{AccountName, Note};
-use taximeter_service::{CloseRequest, Code, Problem};
+use taximeter_service::{CloseRequest, Problem};
 
-use crate::extract::Name;
-use crate::fields::Fields;
+use crate::display::account_path;
+use crate::extract::PathName;
+use crate::form_data::FormData;
 use crate::page::Section;
 use crate::visitor::Visitor;
-use crate::words::account_path;
 
 /// The form, with the note that was filled in.
 pub(super) fn form(visitor: &Visitor, name: &AccountName, note: &str) -> Markup {
@@ -21,12 +21,12 @@ pub(super) fn form(visitor: &Visitor, name: &AccountName, note: &str) -> Markup 
                 form.stacked method="post" action={ (account_path(name)) "/close" } {
                     (visitor.form_key())
                     p {
-                        "It takes no more charges then, nor does any account below it. What is left is given up. This cannot be undone; \
-                         its history stays."
+                        "The account and all accounts below it take no more charges. What is left is given up; the history stays. This \
+                         cannot be undone."
                     }
                     label for="close-note" { "Note" }
                     input #close-note name="note" maxlength="1024" value=(note) autocomplete="off" aria-describedby="close-note-help";
-                    p.help #close-note-help { "Why. It stands in the journal for good. May be left out." }
+                    p.help #close-note-help { "The reason, optional. The journal keeps it for good." }
                     label.check { input type="checkbox" name="sure" value="yes" required; "I know that this cannot be undone" }
                     button.danger { "Close the account" }
                 }
@@ -35,11 +35,11 @@ pub(super) fn form(visitor: &Visitor, name: &AccountName, note: &str) -> Markup 
     }
 }
 
-/// Closes it, and goes back to its page.
-pub(super) async fn close(visitor: Visitor, Name(name): Name, fields: Fields) -> Response {
+/// Closes the account and redirects to its page.
+pub(super) async fn close(visitor: Visitor, PathName(name): PathName, fields: FormData) -> Response {
     match done(&visitor, &name, &fields).await {
         Ok(record) => {
-            let notice = format!("{name} is closed, by record {record}. It takes no more charges.");
+            let notice = format!("{name} is closed: record {record}. It takes no more charges.");
             visitor.done(notice, &account_path(&name))
         }
         Err(failure) => {
@@ -49,9 +49,9 @@ pub(super) async fn close(visitor: Visitor, Name(name): Name, fields: Fields) ->
     }
 }
 
-async fn done(visitor: &Visitor, name: &AccountName, fields: &Fields) -> Result<u64, Problem> {
+async fn done(visitor: &Visitor, name: &AccountName, fields: &FormData) -> Result<u64, Problem> {
     if !fields.is_ticked("sure") {
-        return Err(Problem::new(Code::BadRequest, "nothing was closed; tick the box to say that you are sure"));
+        return Err(Problem::bad_request("nothing was closed; tick the box to confirm"));
     }
     let note = fields.get("note").map(|note| Note::parse("note", note)).transpose()?;
     Ok(visitor.caller.close_account(name.clone(), CloseRequest { by: None, note }).await?.sequence)

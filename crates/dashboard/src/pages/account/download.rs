@@ -1,4 +1,4 @@
-//! What can be taken away from an account's page: a receipt, or the whole history.
+//! Downloads of an account's page: a receipt, or the whole history.
 
 use std::io;
 
@@ -12,11 +12,11 @@ use taximeter_ledger::AccountName;
 use taximeter_service::{Caller, HistoryDocument, Problem};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::extract::Name;
+use crate::extract::PathName;
 use crate::page::Section;
 use crate::visitor::Visitor;
 
-/// The record of a number, as far as it may be seen.
+/// A record by its number, without what the visitor may not see.
 pub(super) async fn receipt(visitor: Visitor, Path((_, file)): Path<(String, String)>) -> Response {
     let number = file.strip_suffix(".json").unwrap_or(&file).to_string();
     let found = async {
@@ -33,8 +33,8 @@ pub(super) async fn receipt(visitor: Visitor, Path((_, file)): Path<(String, Str
     }
 }
 
-/// Everything that happened to an account, newest first, as lines of JSON.
-pub(super) async fn history(visitor: Visitor, Name(name): Name) -> Response {
+/// The whole history of an account, newest first, as lines of JSON.
+pub(super) async fn history(visitor: Visitor, PathName(name): PathName) -> Response {
     match begin(visitor.caller.clone(), &name).await {
         Ok(body) => {
             let file = format!("taximeter-history-{}.jsonl", name.as_str().replace('/', "-"));
@@ -48,25 +48,25 @@ pub(super) async fn history(visitor: Visitor, Name(name): Name) -> Response {
     }
 }
 
-/// A name of a file has letters, digits and a few signs only, as that of an account.
+/// The header for a download. The file name needs no escapes: it has the characters of an account name.
 fn attachment(file: &str) -> String {
     format!("attachment; filename=\"{file}\"")
 }
 
-/// A history on its way.
+/// A history that is being sent.
 struct Download {
     caller: Caller,
     name: AccountName,
-    /// The part that is sent next; nothing after the last.
+    /// The page to send next; `None` after the last.
     part: Option<HistoryDocument>,
-    /// It reads as much as an export does.
+    /// It is as much work as an export.
     _permit: OwnedSemaphorePermit,
 }
 
 async fn begin(caller: Caller, name: &AccountName) -> Result<Body, Problem> {
     let permit = caller.export_permit()?;
     let mut download = Download { caller, name: name.clone(), part: None, _permit: permit };
-    // Whoever may not have it is told so before anything is sent.
+    // Errors of permission are reported before anything is sent.
     download.part = Some(download.read(None).await?);
     Ok(Body::from_stream(unfold(download, |mut download| async {
         download.next().await.map(|lines| (lines, download))
@@ -74,14 +74,14 @@ async fn begin(caller: Caller, name: &AccountName) -> Result<Body, Problem> {
 }
 
 impl Download {
-    /// The most records at once.
+    /// The records of one page.
     const PART: u32 = 500;
 
     async fn read(&self, from: Option<u64>) -> Result<HistoryDocument, Problem> {
         self.caller.history(&self.name, from, Some(Download::PART)).await
     }
 
-    /// The next lines; an error breaks the connection, since an end in good order would be taken for the end of the history.
+    /// The next lines. An error breaks the connection: a clean end would look like the end of the history.
     async fn next(&mut self) -> Option<io::Result<Bytes>> {
         let part = self.part.take()?;
         if !self.caller.is_valid() {

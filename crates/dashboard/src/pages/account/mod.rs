@@ -1,4 +1,4 @@
-//! The page of one account: what it reads and has left, how it came to that, what it promises, and what happened to it.
+//! The page of an account: its figures, chart, guarantees, spenders and history.
 
 mod below;
 mod close;
@@ -20,13 +20,13 @@ use taximeter_service::{AccountDocument, Action, Problem};
 
 use crate::Dashboard;
 use crate::chart::Chart;
-use crate::extract::Name;
-use crate::fields::Fields;
+use crate::display::{account_link, account_path, pace, path_with, reading, standing, time, until};
+use crate::extract::PathName;
+use crate::form_data::FormData;
 use crate::gauge::gauge;
 use crate::journal_note::journal_note;
 use crate::page::Section;
 use crate::visitor::Visitor;
-use crate::words::{account_link, account_path, pace, reading, standing, time, until};
 
 pub(super) fn routes() -> Router<Dashboard> {
     Router::new()
@@ -36,12 +36,12 @@ pub(super) fn routes() -> Router<Dashboard> {
         .route("/accounts/{name}/receipts/{file}", get(download::receipt))
 }
 
-async fn show(visitor: Visitor, Name(name): Name, RawQuery(query): RawQuery) -> Response {
-    let content = content(&visitor, &name, &Fields::from_query(query.as_deref())).await;
+async fn show(visitor: Visitor, PathName(name): PathName, RawQuery(query): RawQuery) -> Response {
+    let content = content(&visitor, &name, &FormData::from_query(query.as_deref())).await;
     visitor.page(Section::Accounts, name.as_str(), content)
 }
 
-async fn content(visitor: &Visitor, name: &AccountName, asked: &Fields) -> Result<Markup, Problem> {
+async fn content(visitor: &Visitor, name: &AccountName, asked: &FormData) -> Result<Markup, Problem> {
     let account = visitor.caller.account(name).await?;
     let below = below::panel(visitor, name).await?;
     let past = match visitor.caller.sight().owns(name) {
@@ -60,15 +60,15 @@ async fn content(visitor: &Visitor, name: &AccountName, asked: &Fields) -> Resul
     })
 }
 
-/// What only those see whose account it is: the chart, who spent what, and the history.
-async fn past(visitor: &Visitor, account: &AccountDocument, asked: &Fields) -> Result<[Markup; 3], Problem> {
+/// The panels for visitors who own the account: the chart, the spenders, and the history.
+async fn past(visitor: &Visitor, account: &AccountDocument, asked: &FormData) -> Result<[Markup; 3], Problem> {
     visitor.caller.follow_journal();
     let timeline = visitor.caller.timeline(&account.account);
     let history = history::panel(visitor, account, timeline.as_deref(), asked).await?;
     let is_behind = is_behind(account, timeline.as_deref());
     let timeline = timeline.unwrap_or_default();
     let points = timeline.curve().points();
-    // Nothing is said to be nothing while it is not read.
+    // The chart is not shown as empty while the journal is still being read.
     let is_read = account.charges == 0 || points.last().is_some_and(|newest| newest.charges > 0);
     let meter = html! {
         section.panel #meter data-live aria-labelledby="meter-title" {
@@ -86,12 +86,12 @@ async fn past(visitor: &Visitor, account: &AccountDocument, asked: &Fields) -> R
     Ok([meter, spending::panel(account, &timeline), history])
 }
 
-/// Whether records about the account were not read yet.
+/// Whether records about the account are not read yet.
 pub(super) fn is_behind(account: &AccountDocument, timeline: Option<&Timeline>) -> bool {
     timeline.and_then(Timeline::newest).is_none_or(|newest| newest.sequence < account.newest_record)
 }
 
-/// The way up: the accounts above, with links to those that may be seen.
+/// The accounts above, with links to those that the visitor may see.
 fn path(visitor: &Visitor, name: &AccountName) -> Markup {
     let above: Vec<AccountName> = name.path().filter_map(|above| AccountName::parse(above).ok()).collect();
     html! {
@@ -117,11 +117,11 @@ fn figures(visitor: &Visitor, account: &AccountDocument) -> Markup {
     let name = &account.account;
     let timeline = visitor.caller.timeline(name);
     html! {
-        section.panel #figures data-live data-events=(name) aria-label="Where it stands" {
+        section.panel #figures data-live data-events=(name) aria-label="Figures" {
             @if let Some(blocking) = account.blocked_by.as_ref().filter(|other| *other != name) {
                 div.caution {
                     p {
-                        "It takes no charges: " (account_link(blocking)) " above it is "
+                        "This account takes no charges: " (account_link(blocking)) " above it is "
                         (account.blocked_standing.map_or("not open", Standing::name)) "."
                     }
                 }
@@ -141,8 +141,7 @@ fn figures(visitor: &Visitor, account: &AccountDocument) -> Markup {
             }
             @if let Some(why) = &account.reading_reason { p.help { "There is no bound: " (why) "." } }
             @if visitor.caller.sight().owns(name) {
-                @let query = form_urlencoded::Serializer::new(String::new()).append_pair("account", name.as_str()).finish();
-                p { a.button.quiet href={ "/cost?" (query) } { "What would it cost?" } }
+                p { a.button.quiet href=(path_with("/cost", "account", name.as_str())) { "What would it cost?" } }
             }
         }
     }
@@ -157,7 +156,7 @@ fn spending_rate(timeline: Option<&Timeline>) -> Markup {
         div { span.label { "Spending of the budget" } span.value.words { (pace(rate.per_second)) } }
         @if let Some(then) = rate.runs_out {
             div {
-                span.label { "At this rate it runs out" }
+                span.label { "Runs out at this rate" }
                 span.value.words { (until(now, then)) }
                 span.label { (time(&then.to_string())) }
             }

@@ -1,4 +1,4 @@
-//! What an account promises, in plain words, with the theorems it stands on.
+//! The guarantees of an account, in plain language, with their theorems.
 
 use maud::{Markup, html};
 use taximeter_accounting::{FilterRule, OdometerRule, OnHalt};
@@ -22,7 +22,7 @@ pub(super) fn panel(account: &AccountDocument) -> Markup {
                 Some(filter) => (decides(filter)),
                 None => {
                     h3 { "No filter decides" }
-                    p { "The account has no budget. It reads what was charged, and refuses nothing." }
+                    p { "The account has no budget. It only reads what was charged, and refuses nothing." }
                 },
             }
             (reads(&account.odometer))
@@ -53,10 +53,10 @@ fn decides(filter: &FilterDocument) -> Markup {
             }
             @for (name, value) in &filter.parameters { dt { "Parameter " (name) } dd { (value) } }
             @if let Some(largest) = filter.max_cost { dt { "Largest charge" } dd { "ε = " (largest) } }
-            dt { "When it does not fit" }
+            dt { "A charge that does not fit" }
             dd {
                 @match filter.on_halt {
-                    OnHalt::Refuse => "It is refused, and smaller charges may still fit.",
+                    OnHalt::Refuse => "It is refused; smaller charges may still fit.",
                     OnHalt::Stop => "The account stops for good.",
                 }
             }
@@ -72,7 +72,7 @@ fn reads(odometer: &OdometerDocument) -> Markup {
     html! {
         h3 { "The odometer " (odometer.rule) " reads" }
         p {
-            "The reading bounds the privacy loss so far, whenever one looks. "
+            "The reading bounds the privacy loss so far, at any time. "
             @if let Ok(rule) = OdometerRule::from_name(&odometer.rule) { (rule.long()) }
         }
         dl.facts {

@@ -1,4 +1,4 @@
-//! The page of an answer: its numbers as bars and as a table, the noise on them, and what was paid.
+//! The page of an answer: its numbers as bars and as a table, their noise, and the charge.
 
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -9,13 +9,13 @@ use taximeter_service::{Code, OwnAnswer, Problem};
 
 use super::bars::bars;
 use super::noise::noise;
-use super::stored::{Point, Series, ShownEstimate, groups, series};
-use crate::extract::Segment;
+use super::stored::{AnswerPoint, Series, ShownEstimate, groups, series};
+use crate::display;
+use crate::extract::PathText;
 use crate::gauge::gauge;
 use crate::page::Section;
-use crate::table::Table;
+use crate::table::DataTable;
 use crate::visitor::Visitor;
-use crate::words;
 
 const TITLE: &str = "Answer";
 
@@ -29,8 +29,8 @@ pub(super) fn path(key: &str) -> String {
     format!("/answers/{}", encoded.replace('+', "%20"))
 }
 
-/// One's own stored answer.
-pub(super) async fn show(visitor: Visitor, Segment(key): Segment) -> Response {
+/// The visitor's own stored answer.
+pub(super) async fn show(visitor: Visitor, PathText(key): PathText) -> Response {
     let content = async {
         let (asked, document) = answered(&visitor, &key).await?;
         Ok(content(&asked, &AnswerDocument::read(&document)?))
@@ -39,7 +39,7 @@ pub(super) async fn show(visitor: Visitor, Segment(key): Segment) -> Response {
 }
 
 /// The document, byte for byte as it was released.
-pub(super) async fn download(visitor: Visitor, Segment(key): Segment) -> Response {
+pub(super) async fn download(visitor: Visitor, PathText(key): PathText) -> Response {
     match answered(&visitor, &key).await {
         Ok((_, document)) => {
             let headers = [
@@ -59,7 +59,7 @@ async fn answered(visitor: &Visitor, key: &str) -> Result<(OwnAnswer, String), P
         None => {
             let record = asked.sequence.map_or(String::new(), |sequence| format!(" (record {sequence})"));
             let detail = format!(
-                "it is charged{record}, and the charge stands, but there is no answer. The owner finds the reason in the log"
+                "the question is charged{record}, and the charge stands, but there is no answer. The owner finds the reason in the log"
             );
             Err(Problem { sequence: asked.sequence, ..Problem::new(Code::NoAnswer, detail) })
         }
@@ -74,17 +74,16 @@ fn content(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
             pre { code { (answer.question) } }
             dl.facts {
                 dt { "Dataset" } dd { (answer.dataset) ", version " (answer.version) }
-                @if let Some(time) = &asked.time { dt { "Asked" } dd { (words::time(time)) } }
+                @if let Some(time) = &asked.time { dt { "Asked" } dd { (display::time(time)) } }
                 dt { "Protects" } dd { (answer.protects) }
             }
         }
         section.panel aria-labelledby="numbers-heading" {
             h2 #numbers-heading { "The answer" }
             p {
-                "Every number has noise on it. In "
-                (percent(answer.confidence.0))
-                " of 100 answers the interval holds the number \
-                 without its noise. It says nothing about how well the data stand for anything else."
+                "Every number has noise. In "
+                (show_scale(answer.confidence.0 * 100.0))
+                " of 100 answers the interval contains the number without noise. It does not say how well the data represent a population."
             }
             @for step in &answer.post_processing { p.help { "Afterwards: " (step) "." } }
             @for series in &series(answer) { (numbers(series, &groups)) }
@@ -94,26 +93,17 @@ fn content(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
             h2 #noise-heading { "The noise" }
             (noise("Within ±", answer.columns.iter().flat_map(|column| &column.parts)))
         }
-        p { a.button href={ "/ask?" (dataset_query(answer)) } { "Ask another question" } }
+        p { a.button href=(display::path_with("/ask", "dataset", answer.dataset.as_str())) { "Ask another question" } }
     }
 }
 
-/// A share as so many of a hundred.
-fn percent(share: f64) -> String {
-    show_scale(share * 100.0)
-}
-
-fn dataset_query(answer: &AnswerDocument) -> String {
-    form_urlencoded::Serializer::new(String::new()).append_pair("dataset", answer.dataset.as_str()).finish()
-}
-
-/// One column of the answer: a single number in large, or groups as bars, and a table.
+/// One column of the answer: a single number, or groups as bars, and a table.
 fn numbers(series: &Series<'_>, groups: &[&str]) -> Markup {
     let name = &series.column.name;
     html! {
         h3 { (name) }
         @match series.points.as_slice() {
-            [Point { estimate: Some(ShownEstimate { value, half_width, .. }), .. }] if groups.is_empty() => {
+            [AnswerPoint { estimate: Some(ShownEstimate { value, half_width, .. }), .. }] if groups.is_empty() => {
                 div.figures {
                     div { span.label { "Value" } span.value { (value.text) } }
                     div { span.label { "Within" } span.value { "± " (half_width) } }
@@ -129,15 +119,11 @@ fn numbers(series: &Series<'_>, groups: &[&str]) -> Markup {
 fn numbers_table(series: &Series<'_>, groups: &[&str]) -> Markup {
     let name = series.column.name.as_str();
     let (label, caption) = (format!("Numbers of {name}"), format!("{name} with its interval"));
-    let mut table = Table::new(&label, &caption).class("numbers");
-    for (at, group) in groups.iter().enumerate() {
-        table = table.row_head(group, "wrap", move |point: &Point| html! { (point.group[at]) });
-    }
     let shown = |of: fn(&ShownEstimate) -> String| {
-        let text = move |point: &Point| point.estimate.as_ref().map_or_else(|| "not known".to_string(), of);
-        move |point: &Point| html! { (text(point)) }
+        let text = move |point: &AnswerPoint| point.estimate.as_ref().map_or_else(|| "not known".to_string(), of);
+        move |point: &AnswerPoint| html! { (text(point)) }
     };
-    let table = table
+    let table = table_of_groups(&label, &caption, groups)
         .column(name, "number", shown(|estimate| estimate.value.text.clone()))
         .column("From", "number", shown(|estimate| estimate.interval[0].text.clone()))
         .column("To", "number", shown(|estimate| estimate.interval[1].text.clone()))
@@ -145,23 +131,28 @@ fn numbers_table(series: &Series<'_>, groups: &[&str]) -> Markup {
     html! {
         (table.rows(series.points.iter().take(MOST)))
         @if series.points.len() > MOST {
-            p.help { "The first " (MOST) " of " (series.points.len()) " rows. The document has all." }
+            p.help { "The first " (MOST) " of " (series.points.len()) " rows. The downloaded answer has all." }
         }
         (sums_and_counts(series, groups))
     }
 }
 
-/// The averages that are not known, by their sums and counts.
+/// A table of points that starts with the columns of their groups.
+fn table_of_groups<'a>(label: &'a str, caption: &'a str, groups: &[&'a str]) -> DataTable<'a, AnswerPoint> {
+    let table = DataTable::new(label, caption).class("numbers");
+    groups.iter().enumerate().fold(table, |table, (at, group)| {
+        table.row_head(group, "wrap", move |point: &AnswerPoint| html! { (point.group[at]) })
+    })
+}
+
+/// The sums and counts of averages that are not known.
 fn sums_and_counts(series: &Series<'_>, groups: &[&str]) -> Markup {
-    let unknown: Vec<&Point> = series.points.iter().filter(|point| point.estimate.is_none()).collect();
+    let unknown: Vec<&AnswerPoint> = series.points.iter().filter(|point| point.estimate.is_none()).collect();
     let name = series.column.name.as_str();
     let (label, caption) = (format!("Sums and counts of {name}"), format!("The noisy sum and count of {name}"));
-    let mut table = Table::new(&label, &caption).class("numbers");
-    for (at, group) in groups.iter().enumerate() {
-        table = table.row_head(group, "wrap", move |point: &Point| html! { (point.group[at]) });
-    }
+    let mut table = table_of_groups(&label, &caption, groups);
     for (head, at) in [("Sum", 0), ("Count", 1)] {
-        let shown = move |of: fn(&ShownEstimate) -> &str| move |point: &Point| html! { (point.sum_and_count.as_ref().map_or("not known", |parts| of(&parts[at]))) };
+        let shown = move |of: fn(&ShownEstimate) -> &str| move |point: &AnswerPoint| html! { (point.sum_and_count.as_ref().map_or("not known", |parts| of(&parts[at]))) };
         table = table
             .column(head, "number", shown(|estimate| &estimate.value.text))
             .column("From", "number", shown(|estimate| &estimate.interval[0].text))
@@ -181,12 +172,12 @@ fn sums_and_counts(series: &Series<'_>, groups: &[&str]) -> Markup {
     }
 }
 
-/// What was paid, by whom, and the receipt.
+/// The cost, the accounts that paid, and the receipt.
 fn paid(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
     html! {
         h2 #paid-heading { "What was paid" }
         div.figures { div { span.label { "Cost" } span.value { (show_cost(&answer.cost)) } } }
-        p { "The meter right after it:" }
+        p { "The accounts right after the charge:" }
         ol.quoted aria-label="Accounts that paid, from the root down" {
             @for account in &answer.accounts { li { (of_account(account)) } }
         }
@@ -201,11 +192,11 @@ fn paid(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
 
 fn of_account(account: &PayingAccount) -> Markup {
     html! {
-        p.head { (words::account_link(&account.account)) }
+        p.head { (display::account_link(&account.account)) }
         p { (gauge(&account.account, account.left.map(|left| left.0))) }
         dl.facts {
-            dt { "Reading, ε" } dd { (words::reading(account.reading.map(|reading| reading.0))) }
-            dt { "It means" } dd { (account.guarantee) }
+            dt { "Reading, ε" } dd { (display::reading(account.reading.map(|reading| reading.0))) }
+            dt { "Meaning" } dd { (account.guarantee) }
             @if let Some(guarantee) = &account.filter_guarantee { dt { "Budget" } dd { (guarantee) } }
         }
     }

@@ -1,9 +1,9 @@
-//! Bars with error bars, drawn in percent of the width: they fit a phone and a wide page without a script.
+//! Bar charts with error bars, drawn in percent of the width, so that they fit any page without a script.
 
 use maud::{Markup, html};
 use taximeter_service::words::{grouped, without_zeros};
 
-use super::stored::{Point, ShownEstimate};
+use super::stored::{AnswerPoint, ShownEstimate};
 
 /// The most bars of a chart; the table has all numbers.
 pub(super) const MOST: usize = 40;
@@ -12,16 +12,16 @@ pub(super) const MOST: usize = 40;
 const STEP: usize = 46;
 /// The room for the axis.
 const AXIS: usize = 24;
-/// The longest label with its value, in characters: as many as a phone has room for.
+/// The longest label with its value, in characters, that fits a phone.
 const LINE: usize = 34;
-/// The least that is shown of a label.
+/// The shortest label after cutting.
 const LABEL: usize = 8;
 
 /// Bars of the numbers of a column, with their intervals.
-pub(super) fn bars(name: &str, points: &[Point]) -> Markup {
+pub(super) fn bars(name: &str, points: &[AnswerPoint]) -> Markup {
     let shown = &points[..points.len().min(MOST)];
-    let Some(axis) = Axis::over(shown) else {
-        return html! { p.quiet-text { "There is nothing to draw: no value is known." } };
+    let Some(axis) = BarAxis::over(shown) else {
+        return html! { p.quiet-text { "No chart: no value is known." } };
     };
     let foot = shown.len() * STEP;
     html! {
@@ -40,13 +40,13 @@ pub(super) fn bars(name: &str, points: &[Point]) -> Markup {
                 line.zero x1=(percent(zero)) x2=(percent(zero)) y1="0" y2=(foot) {}
             }
             @if points.len() > MOST {
-                figcaption { "The first " (MOST) " of " (points.len()) " groups. The table has more, and the document all." }
+                figcaption { "The first " (MOST) " of " (points.len()) " groups. The table has more." }
             }
         }
     }
 }
 
-fn bar(axis: &Axis, point: &Point, top: usize) -> Markup {
+fn bar(axis: &BarAxis, point: &AnswerPoint, top: usize) -> Markup {
     html! {
         text.label x="6" y=(top + 16) { (label(point)) }
         @match &point.estimate {
@@ -56,7 +56,7 @@ fn bar(axis: &Axis, point: &Point, top: usize) -> Markup {
                 @let [low, high] = [low, high].map(|end| percent(axis.place(end.nearest)));
                 text.value x="100%" y=(top + 16) text-anchor="end" { (value.text) }
                 rect.bar x=(percent(zero.min(end))) width=(percent((end - zero).abs())) y=(top + 22) height="16" {}
-                // What keeps the line apart from the bar, whose colours are near each other in the dark.
+                // The halo separates the line from the bar, whose colours are similar in the dark theme.
                 line.halo x1=(low) x2=(high) y1=(top + 30) y2=(top + 30) {}
                 line.error x1=(low) x2=(high) y1=(top + 30) y2=(top + 30) {}
                 @for end in [&low, &high] { line.error x1=(end) x2=(end) y1=(top + 24) y2=(top + 36) {} }
@@ -65,8 +65,8 @@ fn bar(axis: &Axis, point: &Point, top: usize) -> Markup {
     }
 }
 
-/// The group of a bar, cut where it is too long to stand beside its value.
-fn label(point: &Point) -> String {
+/// The group of a bar, cut if it is too long to fit beside its value.
+fn label(point: &AnswerPoint) -> String {
     let whole = point.group.join(" · ");
     let value = point.estimate.as_ref().map_or(0, |estimate| estimate.value.text.len());
     let longest = LINE.saturating_sub(value).max(LABEL);
@@ -76,7 +76,7 @@ fn label(point: &Point) -> String {
     }
 }
 
-/// Where text stands at a place, so that none of it is cut off.
+/// The anchor of a text, so that none of it is cut off.
 fn anchor(place: f64) -> &'static str {
     match place {
         place if place < 10.0 => "start",
@@ -89,17 +89,17 @@ fn percent(place: f64) -> String {
     format!("{}%", without_zeros(&format!("{place:.2}")))
 }
 
-/// What a chart reaches over.
-struct Axis {
+/// The range of a chart.
+struct BarAxis {
     low: f64,
     high: f64,
     /// Numbers along the axis, as text.
     ticks: Vec<(f64, String)>,
 }
 
-impl Axis {
-    /// From the lowest to the highest of all ends, and zero: a bar starts there.
-    fn over(points: &[Point]) -> Option<Axis> {
+impl BarAxis {
+    /// The range of all values and intervals, including zero, where bars start.
+    fn over(points: &[AnswerPoint]) -> Option<BarAxis> {
         let estimates = points.iter().filter_map(|point| point.estimate.as_ref());
         let ends = estimates.flat_map(|estimate| {
             let [low, high] = &estimate.interval;
@@ -110,17 +110,17 @@ impl Axis {
             Some((low.min(end), high.max(end)))
         })?;
         let (low, high) = if low == high { (0.0, 1.0) } else { (low, high) };
-        (high - low).is_finite().then(|| Axis { low, high, ticks: ticks(low, high) })
+        (high - low).is_finite().then(|| BarAxis { low, high, ticks: ticks(low, high) })
     }
 
-    /// The place of a value, in percent of the width, with a little room on both sides.
+    /// The position of a value, in percent of the width, with a small margin.
     fn place(&self, value: f64) -> f64 {
         0.5 + 99.0 * (value - self.low) / (self.high - self.low)
     }
 
-    /// The numbers that stand along the axis, and their places: those for which a phone has room beside the one before.
+    /// The labels of the axis and their positions, without those that would overlap on a phone.
     fn labels(&self) -> Vec<(f64, &str)> {
-        /// A digit, and the room between two numbers, in percent of a phone's width.
+        /// The width of a digit and the gap between two labels, in percent of a phone's width.
         const DIGIT: f64 = 2.4;
         const GAP: f64 = 1.2;
         let mut labels = Vec::new();
@@ -149,7 +149,7 @@ fn ticks(low: f64, high: f64) -> Vec<(f64, String)> {
     let step = [5.0, 2.0, 1.0].map(|factor| factor * decade).into_iter().find(|step| *step <= rough).unwrap_or(decade);
     let places = (-step.log10().floor()).clamp(0.0, 18.0) as usize;
     let (first, last) = ((low / step).ceil(), (high / step).floor());
-    // At most a few, whatever the arithmetic makes of very small or large numbers.
+    // A few at most, even if rounding fails for very small or large numbers.
     let steps = std::iter::successors(Some(first), |at| Some(at + 1.0)).take_while(|at| *at <= last).take(9);
     let shown = |value: f64| match value.abs() {
         size if size >= 1e6 || (size > 0.0 && size < 1e-6) => format!("{value:e}"),
@@ -162,17 +162,17 @@ fn ticks(low: f64, high: f64) -> Vec<(f64, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pages::ask::stored::Shown;
+    use crate::pages::ask::stored::ShownNumber;
 
-    fn point(group: &str, value: f64, low: f64, high: f64) -> Point {
-        let shown = |nearest: f64| Shown { text: nearest.to_string(), nearest };
+    fn point(group: &str, value: f64, low: f64, high: f64) -> AnswerPoint {
+        let shown = |nearest: f64| ShownNumber { text: nearest.to_string(), nearest };
         let estimate =
             ShownEstimate { value: shown(value), interval: [low, high].map(shown), half_width: String::new() };
-        Point { group: vec![group.to_string()], estimate: Some(estimate), sum_and_count: None }
+        AnswerPoint { group: vec![group.to_string()], estimate: Some(estimate), sum_and_count: None }
     }
 
     #[test]
-    fn an_axis_reaches_from_the_lowest_end_to_the_highest_and_has_zero_on_it() {
+    fn an_axis_covers_all_intervals_and_zero() {
         for (ends, low, high, ticks) in [
             ((20.0, 10.0, 30.0), 0.0, 30.0, "0 10 20 30"),
             ((-20.0, -30.0, -10.0), -30.0, 0.0, "-30 -20 -10 0"),
@@ -183,7 +183,7 @@ mod tests {
             ((1500.0, 1000.0, 2300.0), 0.0, 2300.0, "0 500 1,000 1,500 2,000"),
         ] {
             let (value, one, other) = ends;
-            let axis = Axis::over(&[point("", value, one, other)]).unwrap();
+            let axis = BarAxis::over(&[point("", value, one, other)]).unwrap();
             assert_eq!((axis.low, axis.high), (low, high), "{ends:?}");
             let shown: Vec<&str> = axis.ticks.iter().map(|(_, text)| text.as_str()).collect();
             assert_eq!(shown.join(" "), ticks, "{ends:?}");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_along_the_axis_are_not_over_each_other() {
+    fn labels_of_the_axis_do_not_overlap() {
         for (high, labels) in [
             (53_000.0, "0 10,000 20,000 30,000 40,000"),
             (59_900.0, "0 10,000 20,000 30,000 40,000 50,000"),
@@ -202,7 +202,7 @@ mod tests {
             (0.009, "0 0.002 0.004 0.006 0.008"),
             (999_999.0, "0 200,000 400,000 600,000 800,000"),
         ] {
-            let axis = Axis::over(&[point("", high / 2.0, 0.0, high)]).unwrap();
+            let axis = BarAxis::over(&[point("", high / 2.0, 0.0, high)]).unwrap();
             let shown: Vec<&str> = axis.labels().iter().map(|(_, text)| *text).collect();
             assert_eq!(shown.join(" "), labels, "{high}");
         }
@@ -219,10 +219,10 @@ mod tests {
     }
 
     #[test]
-    fn a_chart_of_nothing_says_so_and_one_of_many_groups_shows_the_first() {
-        let nothing = [Point { group: Vec::new(), estimate: None, sum_and_count: None }];
-        assert!(bars("n", &nothing).into_string().contains("nothing to draw"));
-        let many: Vec<Point> = (0..MOST + 5).map(|at| point(&format!("g{at}"), 1.0, 0.0, 2.0)).collect();
+    fn an_empty_chart_says_so_and_one_of_many_groups_shows_the_first() {
+        let nothing = [AnswerPoint { group: Vec::new(), estimate: None, sum_and_count: None }];
+        assert!(bars("n", &nothing).into_string().contains("no value is known"));
+        let many: Vec<AnswerPoint> = (0..MOST + 5).map(|at| point(&format!("g{at}"), 1.0, 0.0, 2.0)).collect();
         let chart = bars("n", &many).into_string();
         assert_eq!(chart.matches("<rect").count(), MOST);
         assert!(chart.contains("The first 40 of 45 groups"), "{chart}");

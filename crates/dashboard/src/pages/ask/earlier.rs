@@ -1,4 +1,4 @@
-//! One's own earlier answers, newest first.
+//! The visitor's own earlier answers, newest first.
 
 use maud::{Markup, html};
 use taximeter_gate::question_in_note;
@@ -7,14 +7,14 @@ use taximeter_service::words::show_costs;
 use taximeter_service::{AnswerDocument, OwnAnswer, Problem};
 
 use super::answer;
-use crate::table::Table;
+use crate::display::{path_with, time};
+use crate::table::DataTable;
 use crate::visitor::Visitor;
-use crate::words::time;
 
-/// A table of earlier answers, with a link to those before them.
+/// A page of earlier answers, with a link to the next page.
 pub(super) async fn earlier(visitor: &Visitor, before: Option<&str>) -> Result<Markup, Problem> {
     let (answers, next) = visitor.caller.answers(before).await?;
-    let table = Table::new("Earlier answers", "Your earlier answers")
+    let table = DataTable::new("Earlier answers", "Your earlier answers")
         .column(
             "Asked",
             "whole",
@@ -30,29 +30,26 @@ pub(super) async fn earlier(visitor: &Visitor, before: Option<&str>) -> Result<M
     Ok(html! {
         div #earlier data-live {
             @if answers.is_empty() {
-                p.quiet-text { @if before.is_some() { "There are none before these." } @else { "You have none yet." } }
+                p.quiet-text { @if before.is_some() { "There are no earlier answers." } @else { "You have none yet." } }
             } @else {
-                p.help { "Newest first. Looking at an answer again costs nothing." }
+                p.help { "Newest first. Viewing an answer again costs nothing." }
                 (table.rows(&answers))
             }
             p.actions {
                 @if before.is_some() { a href="/ask#earlier-heading" { "Newest" } }
-                @if let Some(next) = next { a #more href=(more(&next)) { "Earlier ones" } }
+                @if let Some(next) = next {
+                    a #more href={ (path_with("/ask", "before", &next)) "#earlier-heading" } { "Earlier ones" }
+                }
             }
         }
     })
-}
-
-fn more(key: &str) -> String {
-    let query = form_urlencoded::Serializer::new(String::new()).append_pair("before", key).finish();
-    format!("/ask?{query}#earlier-heading")
 }
 
 fn paid(charge: &Charge) -> String {
     show_costs(charge.costs())
 }
 
-/// The question: all of it if there is an answer, and otherwise as much as the journal's note has.
+/// The question: in full if there is an answer, and otherwise the part in the journal's note.
 fn question(asked: &OwnAnswer) -> String {
     let answer = asked.document.as_ref().and_then(|document| AnswerDocument::read(document).ok());
     let note = asked.charge.as_ref().and_then(|charge| charge.note()).map_or("–", |note| note.as_str());

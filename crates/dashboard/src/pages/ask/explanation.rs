@@ -1,4 +1,4 @@
-//! What would come of a question: how it is understood, its noise, its cost, and what the accounts would have left.
+//! The effect of a question: how it is understood, its noise, its cost, and what the accounts would have left.
 
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, Cost};
@@ -6,12 +6,12 @@ use taximeter_service::words::show_cost;
 use taximeter_service::{Action, ChargeRequest, DeclaredCost, Explanation, Problem, Refused, about_average};
 
 use super::form;
-use crate::fields::Fields;
+use crate::form_data::FormData;
 use crate::pages::cost::quote;
 use crate::visitor::Visitor;
 
-/// What would come of what was filled in. Charges nothing, and touches no data.
-pub(super) async fn explained(visitor: &Visitor, fields: &Fields) -> Result<Markup, Problem> {
+/// The effect of the question. Charges nothing and touches no data.
+pub(super) async fn explained(visitor: &Visitor, fields: &FormData) -> Result<Markup, Problem> {
     visitor.caller.require(Action::Ask)?;
     let explanation = visitor.caller.explain(form::request(fields)?).await?;
     let accounts = vec![explanation.account.clone()];
@@ -25,7 +25,10 @@ pub(super) async fn explained(visitor: &Visitor, fields: &Fields) -> Result<Mark
             div {
                 h3 { "Understood as" }
                 pre { code { (explanation.question) } }
-                p { "It would cost " strong { (show_cost(&explanation.cost)) } ", paid by " (explanation.account) " and all accounts above it." }
+                p {
+                    "It would cost " strong { (show_cost(&explanation.cost)) } ", paid by " (explanation.account)
+                    " and all accounts above it."
+                }
                 (noise(&explanation))
                 details #statement {
                     summary { "The statement that would run" }
@@ -34,21 +37,21 @@ pub(super) async fn explained(visitor: &Visitor, fields: &Fields) -> Result<Mark
                 }
             }
             div {
-                h3 { "The meter" }
+                h3 { "Accounts" }
                 (quote::quoted(&quote, &accounts, fill_in.as_deref()))
             }
         }
     })
 }
 
-/// The noise on each number, and how wide its interval would be.
+/// The noise of each number, and the width of its interval.
 fn noise(explanation: &Explanation) -> Markup {
     html! {
         (super::noise::noise("95% within ±", &explanation.parts))
         @if !explanation.averages.is_empty() {
             p.help {
-                "An average is such a sum over such a count, each within its width in 97.5 of 100 answers. How wide the interval of \
-                 the average is depends on the count, and comes with the answer."
+                "An average is a noisy sum divided by a noisy count, each within its half width in 97.5 of 100 answers. The interval of \
+                 the average depends on the count and comes with the answer."
             }
         }
         @for average in &explanation.averages {
@@ -60,13 +63,13 @@ fn noise(explanation: &Explanation) -> Markup {
     }
 }
 
-/// A question that was refused, and what would have fitted.
-pub(super) fn refusal(refused: &Refused, fields: &Fields) -> Markup {
+/// A refused question, with the largest price that fits.
+pub(super) fn refusal(refused: &Refused, fields: &FormData) -> Markup {
     quote::refusal(refused, fill_in(refused.fits.as_deref(), fields).as_deref())
 }
 
-/// The form with the largest price that fits: what its parts add up to, rounded down.
-fn fill_in(fits: Option<&[Cost]>, fields: &Fields) -> Option<String> {
+/// The path of the form with the largest price that fits: the sum of its parts, rounded down.
+fn fill_in(fits: Option<&[Cost]>, fields: &FormData) -> Option<String> {
     const DIGITS: u32 = 6;
     match fits? {
         costs @ [Cost::Pure { .. }, ..] => {
@@ -83,7 +86,7 @@ fn fill_in(fits: Option<&[Cost]>, fields: &Fields) -> Option<String> {
     }
 }
 
-/// A question that is not answered, with the place marked where it goes wrong: a character, counted from 1.
+/// A question with the position of its error marked, counted in characters from 1.
 pub(super) fn marked(question: &str, position: usize) -> Markup {
     const AROUND: usize = 200;
     let at = position.saturating_sub(1);
@@ -105,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_that_is_wrong_is_marked_and_stays_text() {
+    fn the_position_of_an_error_is_marked_and_escaped() {
         for (question, position, expected) in [
             ("SELECT x", 8, "SELECT <mark>x</mark>"),
             ("größe <b>", 7, "größe <mark>&lt;</mark>b&gt;"),
@@ -122,7 +125,7 @@ mod tests {
         let amount = |text: &str| Amount::parse_exact(text).unwrap();
         let pure = |text: &str| Cost::Pure { epsilon: amount(text) };
         let gaussian = |text: &str| Cost::DiscreteGaussian { mu: amount(text) };
-        let fields = Fields::new(vec![("dataset".to_string(), "a/b".to_string())]);
+        let fields = FormData::new(vec![("dataset".to_string(), "a/b".to_string())]);
         for (fits, expected) in [
             (Some(vec![pure("0.3")]), Some("/ask?dataset=a%2Fb&offer=epsilon&amount=0.3")),
             (

@@ -1,4 +1,4 @@
-//! The form of a question: the SQL, what is offered for an answer, and who pays.
+//! The form of a question: the SQL, the price, and the account that pays.
 
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, CostKind, FilterRule};
@@ -7,21 +7,21 @@ use taximeter_ledger::{AccountName, Key};
 use taximeter_service::{Problem, QuestionRequest};
 
 use super::{QuestionForm, schema};
-use crate::fields::Fields;
 use crate::form::{check, choice};
+use crate::form_data::FormData;
 use crate::pages::cost::payer;
 use crate::visitor::Visitor;
 
-/// What can be offered: the name in the form, and what people choose it by.
+/// The kinds of price: the value in the form, and its label.
 const OFFERS: [(&str, &str); 4] = [
     ("epsilon", "a fixed ε (Laplace noise)"),
     ("gaussian", "a fixed μ (Gaussian noise)"),
-    ("error", "what an error costs (Laplace noise)"),
-    ("error-gaussian", "what an error costs (Gaussian noise)"),
+    ("error", "a target error (Laplace noise)"),
+    ("error-gaussian", "a target error (Gaussian noise)"),
 ];
 
-/// What the path fills in, and an example for the rest.
-pub(super) fn with_defaults(given: Fields, page: &QuestionForm) -> Fields {
+/// The given values, with an example for missing ones.
+pub(super) fn with_defaults(given: FormData, page: &QuestionForm) -> FormData {
     let payer = page.payers.first().map_or(String::new(), |account| account.account.to_string());
     let dataset = page.chosen.dataset.to_string();
     let example = schema::example(&page.chosen);
@@ -33,7 +33,7 @@ pub(super) fn with_defaults(given: Fields, page: &QuestionForm) -> Fields {
 }
 
 /// The question that was filled in.
-pub(super) fn request(fields: &Fields) -> Result<QuestionRequest, Problem> {
+pub(super) fn request(fields: &FormData) -> Result<QuestionRequest, Problem> {
     Ok(QuestionRequest {
         dataset: AccountName::parse(fields.required("dataset", "the dataset")?)?,
         question: fields.required("question", "the question")?.to_string(),
@@ -44,7 +44,7 @@ pub(super) fn request(fields: &Fields) -> Result<QuestionRequest, Problem> {
     })
 }
 
-fn price(fields: &Fields) -> Result<Price, Problem> {
+fn price(fields: &FormData) -> Result<Price, Problem> {
     let text = fields.required("amount", "the price, or the error")?;
     let error = |noise| Ok::<_, Problem>(Price::Error { width: Number::parse(text)?, noise });
     match fields.get("offer") {
@@ -61,8 +61,8 @@ fn gaussian_rules() -> String {
     FilterRule::ALL.into_iter().filter(takes).map(FilterRule::name).collect::<Vec<_>>().join(" or ")
 }
 
-/// The path of the form with another price in it, and everything else as it is.
-pub(super) fn with_price(fields: &Fields, offer: &str, amount: &str) -> String {
+/// The path of the form with another price, and all other fields as they are.
+pub(super) fn with_price(fields: &FormData, offer: &str, amount: &str) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for name in ["dataset", "question", "account", "clamp", "reuse"] {
         if let Some(value) = fields.get(name) {
@@ -73,7 +73,7 @@ pub(super) fn with_price(fields: &Fields, offer: &str, amount: &str) -> String {
     format!("/ask?{}", query.finish())
 }
 
-/// Which dataset it is about. Another one has another schema, and so is another page.
+/// The choice of the dataset. It is a form of its own because another dataset has another schema.
 pub(super) fn dataset_choice(page: &QuestionForm) -> Markup {
     html! {
         form.choice method="get" action="/ask" {
@@ -90,8 +90,8 @@ pub(super) fn dataset_choice(page: &QuestionForm) -> Markup {
     }
 }
 
-/// The form, as it was filled in. Enter explains; to ask takes the other button.
-pub(super) fn form(visitor: &Visitor, page: &QuestionForm, fields: &Fields, key: &Key) -> Markup {
+/// The form, as it was filled in. Enter explains the question; asking needs the other button.
+pub(super) fn form(visitor: &Visitor, page: &QuestionForm, fields: &FormData, key: &Key) -> Markup {
     let value = |name: &str| fields.get(name).unwrap_or_default();
     html! {
         form.stacked method="post" action="/ask/explain" data-preview="/ask/explain" data-result="explanation" {
@@ -101,26 +101,29 @@ pub(super) fn form(visitor: &Visitor, page: &QuestionForm, fields: &Fields, key:
             label for="question" { "Question, in SQL" }
             textarea #question name="question" rows="6" required spellcheck="false" autocapitalize="off" autocomplete="off"
                 aria-describedby="question-help" { (value("question")) }
-            p.help #question-help { "It is parsed and checked, and never run as it stands. What it would cost is shown below." }
+            p.help #question-help { "The SQL is parsed and checked, and never run as written. Its cost is shown below." }
             div.row {
-                (choice("offer", "You offer", OFFERS, fields.get("offer"), ""))
+                (choice("offer", "Price", OFFERS, fields.get("offer"), ""))
                 div.field {
-                    label for="amount" { "How much" }
+                    label for="amount" { "Amount" }
                     input #amount name="amount" required inputmode="decimal" autocomplete="off" spellcheck="false"
                         value=(value("amount")) aria-describedby="amount-help";
                     p.help.offers #amount-help {
                         span data-offers="epsilon" { "ε for the whole question, such as 0.1." }
-                        span data-offers="gaussian" { "μ for the whole question, such as 0.05; for accounts with the rule " (gaussian_rules()) "." }
+                        span data-offers="gaussian" {
+                            "μ for the whole question, such as 0.05; for accounts with the rule " (gaussian_rules()) "."
+                        }
                         span data-offers="error error-gaussian" {
-                            "The half width of the 95% interval, in the units of the answer, such as 50: the least that buys it is charged."
+                            "The half width of the 95% interval, in the units of the answer, such as 50. The smallest cost that achieves it \
+                             is charged."
                         }
                     }
                 }
                 (payer(&page.payers, fields, ""))
             }
-            (check("clamp", "Set counts below 0 to 0, and averages beyond their bounds to those", fields))
+            (check("clamp", "Set counts below 0 to 0, and averages outside their bounds to the nearest bound", fields))
             @if page.chosen.reuse {
-                (check("reuse", "Give me my earlier answer, if I have asked the same at the same price: it is free", fields))
+                (check("reuse", "Show my earlier answer, free of charge, if I have asked the same at the same price", fields))
             }
             div.actions { button { "Explain" } button.charge formaction="/ask" { "Ask" } }
         }

@@ -1,4 +1,4 @@
-//! Ask: a question in SQL with the schema beside it, what it would cost while it is written, and earlier answers.
+//! The page of a question: SQL with the schema beside it, its effect as it is entered, and earlier answers.
 
 mod answer;
 mod bars;
@@ -21,7 +21,7 @@ use taximeter_service::{AccountDocument, Action, AnswerDocument, Code, DatasetDo
 
 use super::cost::{new_key, next_key, sent_before, sent_key, with_status, wrong};
 use crate::Dashboard;
-use crate::fields::Fields;
+use crate::form_data::FormData;
 use crate::page::Section;
 use crate::visitor::{SCRIPT, Visitor};
 
@@ -35,17 +35,17 @@ pub(super) fn routes() -> Router<Dashboard> {
         .route("/answers/{key}/answer.json", get(answer::download))
 }
 
-/// What a question is about and who can pay for it.
+/// The datasets and payers that the form offers.
 struct QuestionForm {
     datasets: Vec<DatasetDocument>,
     chosen: DatasetDocument,
-    /// The accounts of one's own that pay for the dataset.
+    /// The visitor's own accounts that can pay for the dataset.
     payers: Vec<AccountDocument>,
 }
 
 impl QuestionForm {
-    /// The dataset that was chosen, or the first; nothing if there is none.
-    async fn new(visitor: &Visitor, fields: &Fields) -> Result<Option<QuestionForm>, Problem> {
+    /// The form for the chosen dataset, or the first; `None` without datasets.
+    async fn new(visitor: &Visitor, fields: &FormData) -> Result<Option<QuestionForm>, Problem> {
         visitor.caller.require(Action::Ask)?;
         let datasets = visitor.caller.datasets().await?.0;
         let chosen = match fields.get("dataset").map(AccountName::parse).transpose()? {
@@ -60,14 +60,13 @@ impl QuestionForm {
     }
 }
 
-/// The form with an example, or with what the path fills in.
+/// The form with an example, or with the values in the path.
 async fn show(visitor: Visitor, RawQuery(query): RawQuery) -> Response {
-    let fields = Fields::from_query(query.as_deref());
+    let fields = FormData::from_query(query.as_deref());
     let form = match QuestionForm::new(&visitor, &fields).await {
         Ok(Some(form)) => form,
         Ok(None) => {
-            let none =
-                html! { p { "There is no dataset that you may ask about. The owner of the data registers one." } };
+            let none = html! { p { "You have no dataset to ask about. Ask the owner of the data to register one." } };
             return visitor.page(Section::Ask, TITLE, Ok(none));
         }
         Err(failure) => return visitor.page(Section::Ask, TITLE, Err(failure)),
@@ -79,10 +78,10 @@ async fn show(visitor: Visitor, RawQuery(query): RawQuery) -> Response {
     visitor.page(Section::Ask, TITLE, content.await)
 }
 
-/// The form as it was filled in, with what would come of it. To the script of the page, that alone.
-async fn explain(visitor: Visitor, headers: HeaderMap, fields: Fields) -> Response {
+/// The form as it was filled in, with its effect. The page's script gets the effect alone.
+async fn explain(visitor: Visitor, headers: HeaderMap, fields: FormData) -> Response {
     let (explanation, failure) = explained(&visitor, &fields).await;
-    // To a script the words are the answer: what is half written is no failure.
+    // For a script, an incomplete form is not an error.
     if headers.contains_key(SCRIPT) {
         return visitor.page(Section::Ask, TITLE, Ok(result(&explanation)));
     }
@@ -90,8 +89,8 @@ async fn explain(visitor: Visitor, headers: HeaderMap, fields: Fields) -> Respon
     with_status(visitor.page(Section::Ask, TITLE, content), failure)
 }
 
-/// What would come of what was filled in, or what is wrong with it.
-async fn explained(visitor: &Visitor, fields: &Fields) -> (Markup, Option<Problem>) {
+/// The effect of the question, or the problem.
+async fn explained(visitor: &Visitor, fields: &FormData) -> (Markup, Option<Problem>) {
     match explanation::explained(visitor, fields).await {
         Ok(explanation) => (explanation, None),
         Err(failure) => {
@@ -108,19 +107,19 @@ async fn explained(visitor: &Visitor, fields: &Fields) -> (Markup, Option<Proble
 /// The page of a form that was filled in.
 async fn whole(
     visitor: &Visitor,
-    fields: &Fields,
+    fields: &FormData,
     key: Result<Key, Problem>,
     explanation: Markup,
 ) -> Result<Markup, Problem> {
     let form = QuestionForm::new(visitor, fields).await?;
-    let form = form.ok_or_else(|| Problem::new(Code::NoDataset, "there is no dataset that you may ask about"))?;
+    let form = form.ok_or_else(|| Problem::new(Code::NoDataset, "you have no dataset to ask about"))?;
     content(visitor, &form, fields, key, explanation, None).await
 }
 
 async fn content(
     visitor: &Visitor,
     form: &QuestionForm,
-    fields: &Fields,
+    fields: &FormData,
     key: Result<Key, Problem>,
     explanation: Markup,
     before: Option<&str>,
@@ -140,7 +139,7 @@ async fn content(
             }
         }
         section.panel aria-labelledby="explanation-heading" {
-            h2 #explanation-heading { "What would come of it" }
+            h2 #explanation-heading { "Effect" }
             div aria-live="polite" { (result(&explanation)) }
         }
         section.panel aria-labelledby="earlier-heading" {
@@ -155,37 +154,37 @@ fn result(explanation: &Markup) -> Markup {
     html! { div #explanation { (explanation) } }
 }
 
-/// Asks what was filled in. Sent twice, it is charged once and answered the same.
-async fn ask(visitor: Visitor, fields: Fields) -> Response {
+/// Asks the question. A form that is sent twice is charged once and has one answer.
+async fn ask(visitor: Visitor, fields: FormData) -> Response {
     match asked(&visitor, &fields).await {
         Ok((notice, path)) => visitor.done(notice, &path),
         Err(failure) => again(&visitor, &fields, sent_before(failure)).await,
     }
 }
 
-/// What to say about an answer, and the path of its page.
-async fn asked(visitor: &Visitor, fields: &Fields) -> Result<(&'static str, String), Problem> {
+/// The notice about an answer, and the path of its page.
+async fn asked(visitor: &Visitor, fields: &FormData) -> Result<(&'static str, String), Problem> {
     let (key, request) = (sent_key(fields)?, form::request(fields)?);
     let (document, origin) = visitor.caller.ask(key, request).await?;
     let notice = match origin {
         Origin::Fresh => "Charged and answered.",
-        Origin::Replayed => "This had been answered before; nothing was charged again.",
+        Origin::Replayed => "This was answered before; nothing was charged again.",
         Origin::Reused => "This is your earlier answer to the same question; nothing was charged.",
     };
-    // An earlier answer is stored under the key that it was asked with.
+    // A reused answer is stored under its first key.
     Ok((notice, answer::path(&AnswerDocument::read(&document)?.key)))
 }
 
-/// The form again, with why there is no answer.
-async fn again(visitor: &Visitor, fields: &Fields, failure: Problem) -> Response {
+/// The form again, with the problem.
+async fn again(visitor: &Visitor, fields: &FormData, failure: Problem) -> Response {
     let explanation = match (&failure.refusal, failure.position.zip(fields.get("question"))) {
         (Some(refused), _) => explanation::refusal(refused, fields),
         (None, Some((position, question))) => explanation::marked(question, position),
-        (None, None) => html! { p.quiet-text { "See above what is wrong." } },
+        (None, None) => html! { p.quiet-text { "See the problem above." } },
     };
     match whole(visitor, fields, next_key(&failure, fields), explanation).await {
         Ok(content) => visitor.page_again(Section::Ask, TITLE, failure, content),
-        // Without the dataset there is no form; what went wrong first is what matters.
+        // Without the dataset there is no form; the first problem is shown.
         Err(_) => visitor.page(Section::Ask, TITLE, Err(failure)),
     }
 }

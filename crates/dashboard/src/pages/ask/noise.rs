@@ -1,21 +1,21 @@
-//! The noise on each number, of an answer or before one.
+//! The noise of each number, before and after asking.
 
 use maud::{Markup, html};
 use taximeter_gate::MeasuredPart;
 use taximeter_service::words::{grouped, show_cost, show_scale};
 
-use crate::table::Table;
+use crate::table::DataTable;
 
-/// A table of the noise; `within` heads the column of how far it reaches.
+/// A table of the noise; `within` is the heading of the half widths.
 pub(super) fn noise<'a>(within: &str, parts: impl IntoIterator<Item = &'a MeasuredPart>) -> Markup {
-    Table::new("Noise", "The noise, in the units of the answer")
+    DataTable::new("Noise", "The noise, in the units of the answer")
         .class("numbers")
         .row_head("Computed", "wrap", |part: &MeasuredPart| html! { (part.measure) })
         .column(within, "number", |part| html! { strong { (grouped(part.half_width.as_str())) } })
         .column("Noise", "", |part| html! { (part.noise.replace('-', " ")) })
         .column("Scale", "number", |part| html! { (show_scale(part.scale.0)) })
         .column("Sensitivity", "number", |part| match part.sensitivity.as_str().parse() {
-            // The length of a vector, which may be the root of an integer.
+            // The length of a vector: possibly the root of an integer.
             Ok(length) if part.noise == "discrete-gaussian" => html! { (show_scale(length)) },
             _ => html! { (grouped(part.sensitivity.as_str())) },
         })

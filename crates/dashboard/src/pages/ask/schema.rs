@@ -1,11 +1,11 @@
-//! The schema beside the question: the columns, whose privacy is protected, and what can be asked.
+//! The schema beside the question: the columns, what is protected, and what can be asked.
 
 use maud::{Markup, html};
 use taximeter_gate::{Category, ColumnType, DeclaredColumn};
 use taximeter_ledger::Neighbours;
 use taximeter_service::{DatasetDocument, SchemaDocument};
 
-use crate::table::Table;
+use crate::table::DataTable;
 
 /// Categories that are shown at once.
 const SHOWN: usize = 12;
@@ -14,19 +14,19 @@ const SHOWN: usize = 12;
 pub(super) fn schema(dataset: &DatasetDocument) -> Markup {
     let schema = &dataset.schema;
     let caption = format!("Columns of {}", dataset.dataset);
-    let table = Table::new("Columns", &caption)
+    let table = DataTable::new("Columns", &caption)
         .class("schema cards")
         .row_head("Column", "wrap", |column: &DeclaredColumn| html! { code { (column.name) } })
         .column("Type", "whole", |column| html! { (column.kind.map_or("–", ColumnType::name)) })
         .column("Can be", "wrap whole", uses);
     html! {
-        p { "Protected is " strong { (protected(schema)) } "." }
+        p { "Protected: " strong { (protected(schema)) } "." }
         (table.rows(&schema.columns))
         (language(schema))
     }
 }
 
-/// Whose privacy is protected, in words.
+/// What is protected, as text.
 fn protected(schema: &SchemaDocument) -> String {
     let unit = match (schema.unit.as_str(), schema.max_rows_per_unit) {
         ("row", _) => "one row".to_string(),
@@ -39,7 +39,7 @@ fn protected(schema: &SchemaDocument) -> String {
     }
 }
 
-/// What a column can be in a question.
+/// How a question can use a column.
 fn uses(column: &DeclaredColumn) -> Markup {
     let categories = column.categories.as_deref().unwrap_or_default();
     html! {
@@ -66,7 +66,7 @@ fn list(categories: &[Category]) -> Markup {
     html! { @for (at, category) in categories.iter().enumerate() { @if at > 0 { ", " } code { (category) } } }
 }
 
-/// The language of questions, in few words.
+/// A summary of the question language.
 fn language(schema: &SchemaDocument) -> Markup {
     html! {
         h3 { "What can be asked" }
@@ -74,13 +74,13 @@ fn language(schema: &SchemaDocument) -> Markup {
             li {
                 code { "COUNT(*)" } ", " code { "COUNT(column)" } ", " code { "SUM(column)" } ", " code { "AVG(column)" }
                 @if schema.max_rows_per_unit.is_some() { ", " code { "COUNT(DISTINCT " (name(&schema.unit)) ")" } }
-                ": up to 16, which share the price."
+                ": up to 16, sharing the price."
             }
             li {
                 code { "WHERE" } " with = <> < <= > >=, " code { "AND OR NOT IN BETWEEN LIKE IS NULL" }
-                ", each on a column and literals of its type."
+                ", on a column and literals of its type."
             }
-            li { code { "GROUP BY" } " columns with categories. Every category is answered, and all groups cost no more than one." }
+            li { code { "GROUP BY" } " columns with categories. Every category has an answer, and all groups together cost as much as one." }
             li { code { "ORDER BY" } " and " code { "LIMIT" } " sort and cut the noisy answer." }
         }
     }
@@ -102,7 +102,7 @@ pub(super) fn example(dataset: &DatasetDocument) -> String {
     }
 }
 
-/// A name as it is written in a question: in quotes, unless it is a plain word that cannot be taken for one of SQL's.
+/// A name as it is written in a question: quoted, unless it is a plain identifier and no SQL keyword.
 fn name(text: &str) -> String {
     const WORDS: [&str; 34] = [
         "all", "and", "any", "as", "asc", "avg", "between", "by", "case", "cast", "count", "desc", "distinct",
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_no_plain_words_stand_in_quotes() {
+    fn names_that_are_not_plain_identifiers_are_quoted() {
         for (text, written) in [
             ("age", "age"),
             ("zip_code2", "zip_code2"),

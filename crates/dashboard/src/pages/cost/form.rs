@@ -1,4 +1,4 @@
-//! The form of a cost: who pays, what, how often, and what for.
+//! The form of a cost: the accounts that pay, the amount, the number of times, and a note.
 
 use maud::{Markup, Render, html};
 use taximeter_accounting::{Cost, Declared};
@@ -6,23 +6,23 @@ use taximeter_ledger::{AccountName, Charge, Key, Note};
 use taximeter_service::{AccountDocument, Action, ChargeRequest, Code, DeclaredCost, Problem};
 
 use super::kinds;
-use crate::fields::Fields;
-use crate::form::Input;
+use crate::form::TextField;
+use crate::form_data::FormData;
 use crate::visitor::Visitor;
 
-/// More accounts than this are not a list that anybody chooses from.
+/// With more accounts than this, the account is typed and not chosen from a list.
 const MOST: usize = 200;
 
-/// What a form asks for, if anything yet.
-pub(super) struct CostForm {
+/// The charge that a form asks for.
+pub(super) struct CostRequest {
     pub(super) request: ChargeRequest,
     /// Whether digits were rounded up.
     pub(super) is_rounded: bool,
 }
 
-impl CostForm {
+impl CostRequest {
     /// Reads a form.
-    pub(super) fn read(fields: &Fields) -> Result<CostForm, Problem> {
+    pub(super) fn read(fields: &FormData) -> Result<CostRequest, Problem> {
         let accounts = named(fields)?;
         if accounts.is_empty() {
             return Err(Problem::new(Code::BadRequest, "no account is named; choose the one that pays"));
@@ -31,37 +31,34 @@ impl CostForm {
         let note = fields.get("note").map(|note| Note::parse("note", note)).transpose()?;
         let costs = vec![DeclaredCost(cost); times(fields)?];
         let request = ChargeRequest { accounts, costs, unit: None, neighbours: None, by: None, note };
-        Ok(CostForm { request, is_rounded: rounded })
+        Ok(CostRequest { request, is_rounded: rounded })
     }
 
-    /// Whether enough is filled in to read it.
-    pub(super) fn is_complete(fields: &Fields) -> bool {
+    /// Whether all required fields are filled in.
+    pub(super) fn is_complete(fields: &FormData) -> bool {
         let is_named = fields.get("account").or(fields.get("others")).is_some();
         is_named && kinds::is_complete(fields)
     }
 }
 
-fn named(fields: &Fields) -> Result<Vec<AccountName>, Problem> {
+fn named(fields: &FormData) -> Result<Vec<AccountName>, Problem> {
     let mut accounts = fields.names("account")?;
     accounts.extend(fields.names("others")?);
     Ok(accounts)
 }
 
-fn times(fields: &Fields) -> Result<usize, Problem> {
+fn times(fields: &FormData) -> Result<usize, Problem> {
     let text = fields.get("times").unwrap_or("1");
     text.parse().ok().filter(|times| (1..=Charge::COSTS).contains(times)).ok_or_else(|| {
         Problem::new(
             Code::BadRequest,
-            format!(
-                "{text:?} is not how often it can be charged at once; write a whole number from 1 to {}",
-                Charge::COSTS
-            ),
+            format!("the number of times is {text:?}; write a whole number from 1 to {}", Charge::COSTS),
         )
     })
 }
 
-/// The path of the form with another cost in it, rounded down to the digits that are shown, and everything else as it is.
-pub(super) fn with_cost(fields: &Fields, cost: &Cost) -> String {
+/// The path of the form with another cost, rounded down to the digits that are shown, and all other fields as they are.
+pub(super) fn with_cost(fields: &FormData, cost: &Cost) -> String {
     let (kind, numbers) = kinds::declaring(&cost.with_size(cost.size().significant(6)));
     let mut query = form_urlencoded::Serializer::new(String::new());
     for name in ["account", "others", "times", "note"] {
@@ -76,8 +73,8 @@ pub(super) fn with_cost(fields: &Fields, cost: &Cost) -> String {
     format!("/cost?{}", query.finish())
 }
 
-/// The form, as it was filled in. Enter asks for the quote; to charge takes the other button.
-pub(super) fn form(visitor: &Visitor, accounts: &[AccountDocument], fields: &Fields, key: &Key) -> Markup {
+/// The form, as it was filled in. Enter shows the quote; charging needs the other button.
+pub(super) fn form(visitor: &Visitor, accounts: &[AccountDocument], fields: &FormData, key: &Key) -> Markup {
     let value = |name: &str| fields.get(name).unwrap_or_default();
     html! {
         form.stacked.cost method="post" action="/cost/quote" data-preview="/cost/quote" data-result="quote" {
@@ -86,8 +83,8 @@ pub(super) fn form(visitor: &Visitor, accounts: &[AccountDocument], fields: &Fie
             (payer(accounts, fields, "All accounts above it pay the same."))
             details open[fields.get("others").is_some()] {
                 summary { "Further accounts" }
-                (Input::new("others", "Accounts that pay too", fields)
-                    .help("Names with spaces between them. All of them pay, or none; an account above several pays once."))
+                (TextField::new("others", "Accounts that pay too", fields)
+                    .help("Names, separated by spaces. Either all of them pay or none; an account above several pays once."))
             }
             label for="kind" { "Kind of cost" }
             select #kind name="kind" {
@@ -105,14 +102,14 @@ pub(super) fn form(visitor: &Visitor, accounts: &[AccountDocument], fields: &Fie
                     }
                 }
                 div.field {
-                    label for="times" { "How many times" }
+                    label for="times" { "Number of times" }
                     input #times name="times" type="number" min="1" max=(Charge::COSTS) step="1"
                         value=(fields.get("times").unwrap_or("1")) aria-describedby="times-help";
-                    p.help #times-help { "All of them at once, or none. At most " (Charge::COSTS) "." }
+                    p.help #times-help { "Either all are charged or none. At most " (Charge::COSTS) "." }
                 }
             }
-            (Input::new("note", "Note", fields).longest(1024)
-                .help("What it is for. It stands in the journal for good. May be left out."))
+            (TextField::new("note", "Note", fields).longest(1024)
+                .help("The purpose, optional. The journal keeps it for good."))
             div.actions {
                 button { "Show the quote" }
                 @if visitor.may(Action::Charge) { button.charge formaction="/cost" { "Charge it" } }
@@ -121,24 +118,24 @@ pub(super) fn form(visitor: &Visitor, accounts: &[AccountDocument], fields: &Fie
     }
 }
 
-/// The kinds that need a number; the style shows it with those.
+/// The kinds that need a number; the style sheet shows it with those.
 fn kinds_with(number: &str) -> String {
     let with = kinds::forms().filter(|form| form.numbers.iter().any(|other| other.name == number));
     with.map(|form| form.name).collect::<Vec<_>>().join(" ")
 }
 
-/// The account that pays, of those that may: a list to choose from, unless it would be too long.
-pub(in crate::pages) fn payer(accounts: &[AccountDocument], fields: &Fields, help: &str) -> Markup {
+/// The field for the account that pays: a list, unless it would be too long.
+pub(in crate::pages) fn payer(accounts: &[AccountDocument], fields: &FormData, help: &str) -> Markup {
     let chosen = fields.get("account").unwrap_or_default();
     let is_listed = accounts.iter().any(|account| account.account.as_str() == chosen);
     if accounts.len() > MOST {
-        return Input::new("account", "Account that pays", fields).placeholder("census/alice").help(help).render();
+        return TextField::new("account", "Account that pays", fields).placeholder("census/alice").help(help).render();
     }
     html! {
         div.field {
             label for="account" { "Account that pays" }
             select #account name="account" {
-                // What was filled in stays, also where there is no such account.
+                // The value stays, even if the account does not exist.
                 @if !chosen.is_empty() && !is_listed { option selected { (chosen) } }
                 @for account in accounts {
                     option value=(account.account) selected[account.account.as_str() == chosen] {

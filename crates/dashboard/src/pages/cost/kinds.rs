@@ -1,11 +1,11 @@
-//! The ways to declare a cost in a form: those of the table of kinds.
+//! The ways to declare a cost in a form, from the table of kinds.
 
 use taximeter_accounting::{Amount, Cost, CostForm, CostKind, Declared, Number};
 use taximeter_service::Problem;
 
-use crate::fields::Fields;
+use crate::form_data::FormData;
 
-/// All forms, the usual kinds first.
+/// All forms, the common kinds first.
 pub(super) fn forms() -> impl Iterator<Item = &'static CostForm> {
     CostKind::ALL.into_iter().flat_map(|kind| kind.forms())
 }
@@ -21,14 +21,14 @@ pub(super) fn numbers() -> Vec<&'static Number> {
     numbers
 }
 
-/// The form that was chosen; the first if none of them was.
-pub(super) fn chosen(fields: &Fields) -> &'static CostForm {
+/// The chosen form, or the first.
+pub(super) fn chosen(fields: &FormData) -> &'static CostForm {
     let name = fields.get("kind").unwrap_or_default();
     forms().find(|form| form.name == name).unwrap_or(&CostKind::Epsilon.forms()[0])
 }
 
 /// The cost that a form declares.
-pub(super) fn cost(fields: &Fields) -> Result<Declared, Problem> {
+pub(super) fn cost(fields: &FormData) -> Result<Declared, Problem> {
     let form = chosen(fields);
     let mut rounded = false;
     let mut amounts = Vec::new();
@@ -38,15 +38,15 @@ pub(super) fn cost(fields: &Fields) -> Result<Declared, Problem> {
             _ => fields.required(number.name, number.label)?,
         };
         let parsed = Amount::parse(text, number.rounding)
-            .map_err(|error| Problem::new(taximeter_service::Code::BadRequest, format!("{}: {error}", number.label)))?;
+            .map_err(|error| Problem::bad_request(format!("{}: {error}", number.label)))?;
         rounded |= parsed.rounded;
         amounts.push(parsed.amount);
     }
     Ok(Declared { cost: form.cost(&amounts)?, rounded })
 }
 
-/// Whether all numbers that it needs are filled in.
-pub(super) fn is_complete(fields: &Fields) -> bool {
+/// Whether all required numbers are filled in.
+pub(super) fn is_complete(fields: &FormData) -> bool {
     chosen(fields).required().all(|number| fields.get(number.name).is_some())
 }
 
@@ -59,9 +59,9 @@ pub(super) fn declaring(cost: &Cost) -> (&'static str, Vec<(&'static str, Amount
 mod tests {
     use super::*;
 
-    fn fields(kind: &str, numbers: &[(&str, &str)]) -> Fields {
+    fn fields(kind: &str, numbers: &[(&str, &str)]) -> FormData {
         let fields = std::iter::once(("kind", kind)).chain(numbers.iter().copied());
-        Fields::new(fields.map(|(name, value)| (name.to_string(), value.to_string())).collect())
+        FormData::new(fields.map(|(name, value)| (name.to_string(), value.to_string())).collect())
     }
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none_are_errors_that_say_which() {
+    fn an_error_names_the_number_that_is_wrong() {
         for (kind, numbers, part) in [
             ("epsilon", &[][..], "ε is empty"),
             ("laplace-scale", &[("sensitivity", "3")], "Scale of the noise is empty"),

@@ -1,4 +1,4 @@
-//! A quote in words and gauges: what a charge would do, account by account.
+//! A quote: the effect of a charge on each account.
 
 use maud::{Markup, html};
 use taximeter_accounting::{Cost, Count};
@@ -6,10 +6,10 @@ use taximeter_ledger::{AccountName, Standing};
 use taximeter_service::words::{nothing_fits, show_cost, show_costs, show_count};
 use taximeter_service::{Computed, QuoteDocument, QuotedAccountDocument, Refused};
 
+use crate::display;
 use crate::gauge::gauge;
-use crate::words;
 
-/// A quote of a charge on these accounts. `fill_in` leads to the same form with the largest cost that fits.
+/// A quote of a charge on the named accounts. `fill_in` is the path of the form with the largest cost that fits.
 pub(in crate::pages) fn quoted(quote: &QuoteDocument, named: &[AccountName], fill_in: Option<&str>) -> Markup {
     let is_seen = |name: &str| quote.accounts.iter().any(|account| account.account.as_str() == name);
     let is_all_seen = named.iter().flat_map(AccountName::path).all(is_seen);
@@ -17,7 +17,7 @@ pub(in crate::pages) fn quoted(quote: &QuoteDocument, named: &[AccountName], fil
         @if quote.is_admitted() { (admitted(quote)) } @else { (refused(quote, is_all_seen, fill_in)) }
         @if !is_all_seen {
             p.help {
-                "Accounts above pay as well. What they have left is not shown to you, and one of them may still refuse."
+                "The accounts above pay too. You cannot see what they have left, and one of them may still refuse."
             }
         }
         ol.quoted aria-label="Accounts that would pay, from the root down" {
@@ -49,25 +49,25 @@ fn refused(quote: &QuoteDocument, is_all_seen: bool, fill_in: Option<&str>) -> M
     }
 }
 
-/// A refusal: who refused and why, and what would have fitted.
+/// A refusal: the accounts that refused, their reasons, and the largest cost that fits.
 pub(in crate::pages) fn refusal(refused: &Refused, fill_in: Option<&str>) -> Markup {
     let is_all_seen = refused.refused.iter().all(|account| account.account.is_some());
     html! {
         p.verdict.refuses { strong { "It was refused." } " " (show_costs(&refused.asked)) " does not fit; nothing was charged." }
         dl.facts {
             @for by in &refused.refused {
-                dt { @match &by.account { Some(account) => (words::account_link(account)), None => "an account above" } }
+                dt { @match &by.account { Some(account) => (display::account_link(account)), None => "an account above" } }
                 dd { (by.reason) }
             }
         }
         @for account in &refused.halted {
-            p.caution { (account) " is set to stop at the first charge that it refuses: it is halted for good now." }
+            p.caution { (account) " stops at the first charge that it refuses: it is now halted for good." }
         }
         (what_fits(&refused.asked, refused.fits.as_deref(), refused.not_open, is_all_seen, fill_in))
     }
 }
 
-/// The largest that fits, with a link that fills it in.
+/// The largest cost that fits, with a link that fills it in.
 fn what_fits(
     asked: &[Cost],
     fits: Option<&[Cost]>,
@@ -78,9 +78,9 @@ fn what_fits(
     let Some(fits) = fits else {
         return html! {
             p {
-                @if is_not_open { "An account takes no charges any more, so nothing fits." }
+                @if is_not_open { "Nothing fits: an account takes no more charges." }
                 @else if is_all_seen { "What fits: " (nothing_fits(asked)) "." }
-                @else { "What fits depends on an account that you may not see." }
+                @else { "What fits depends on an account that you cannot see." }
             }
         };
     };
@@ -88,7 +88,7 @@ fn what_fits(
     let short: Vec<_> = fits.iter().map(|cost| cost.with_size(cost.size().significant(6))).collect();
     html! {
         p {
-            "The largest that fits" @if !is_all_seen { " on the accounts that you may see" } ": "
+            "The largest that fits" @if !is_all_seen { " on the accounts that you can see" } ": "
             strong { (show_costs(&short)) } "."
             @if let Some(path) = fill_in { " " a.button.quiet #fill-in href=(path) { "Fill it in" } }
         }
@@ -101,19 +101,19 @@ fn of_account(account: &QuotedAccountDocument) -> Markup {
             .map(|value| value.map(|Computed(value)| value));
     html! {
         p.head {
-            (words::account_link(&account.account)) " "
+            (display::account_link(&account.account)) " "
             @if account.is_admitted() { span.standing.open { "takes it" } } @else { span.standing.halted { "refuses it" } }
         }
         p { (meter(&account.account, left, left_after)) }
         @if left_after > left {
-            p.help { "It seems to be more afterwards, since from then on it is measured by adding up alone." }
+            p.help { "The share rises because from then on the filter adds up every ε." }
         }
         dl.facts {
             @if let Some(reason) = &account.reason { dt { "Why" } dd { (reason) } }
             dt { "Reading, ε" }
             dd {
-                (words::reading(reading))
-                @if account.is_admitted() { " → " (words::reading(reading_after)) }
+                (display::reading(reading))
+                @if account.is_admitted() { " → " (display::reading(reading_after)) }
                 @if let Some(reason) = &account.reading_reason { " (" (reason) ")" }
             }
             @if let Some(count) = count(account.count, account.at_least) { dt { "Fits" } dd { (times(count)) } }
@@ -121,16 +121,16 @@ fn of_account(account: &QuotedAccountDocument) -> Markup {
     }
 }
 
-/// What is left, and the part of it that would go, marked on the bar.
+/// A gauge of what is left, with the part that would be spent marked.
 pub(in crate::pages) fn meter(name: &AccountName, before: Option<f64>, after: Option<f64>) -> Markup {
     let (Some(before), Some(after)) = (before, after) else { return gauge(name, before) };
     let [before, after] = [before, after].map(|share| share.clamp(0.0, 1.0));
-    // Rounded down: a bar does not look longer than what is left.
+    // Rounded down: the bar is never longer than the share.
     let [now, then] = [before, after].map(|share| (share * 1000.0).floor() / 10.0);
-    let change = format!("{} → {}", words::percent(before), words::percent(after));
+    let change = format!("{} → {}", display::percent(before), display::percent(after));
     html! {
         span.gauge.change role="meter" aria-label={ "left of " (name) } aria-valuemin="0" aria-valuemax="100"
-            aria-valuenow=(then) aria-valuetext={ (words::percent(before)) " left now, " (words::percent(after)) " afterwards" } {
+            aria-valuenow=(then) aria-valuetext={ (display::percent(before)) " left now, " (display::percent(after)) " afterwards" } {
             svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
                 rect.track width="100" height="10" {}
                 rect.going width=(now) height="10" {}
@@ -141,9 +141,9 @@ pub(in crate::pages) fn meter(name: &AccountName, before: Option<f64>, after: Op
     }
 }
 
-/// A cost, and that it counts a little more than was written.
+/// A note that a cost was rounded up.
 pub(super) fn rounded_up(cost: &Cost) -> Markup {
-    html! { p.help { "It was rounded up to " (show_cost(cost)) ": amounts keep thirty decimal places." } }
+    html! { p.help { "The cost was rounded up to " (show_cost(cost)) ": amounts have thirty decimal places." } }
 }
 
 fn count(count: Option<u64>, at_least: bool) -> Option<Count> {

@@ -9,14 +9,14 @@ use super::dataset::content;
 use super::declare::filter;
 use super::path;
 use super::register::{registered, uploaded};
-use crate::extract::Name;
-use crate::fields::Fields;
+use crate::display;
+use crate::extract::PathName;
+use crate::form_data::FormData;
 use crate::page::Section;
 use crate::visitor::Visitor;
-use crate::words;
 
-/// The page of a dataset after a form: anew with what came of it, or with the form and what is wrong with it.
-async fn after(visitor: &Visitor, name: &AccountName, fields: &Fields, done: Result<String, Problem>) -> Response {
+/// The page of a dataset after a form: with a notice, or with the problem and the form as it was filled in.
+async fn after(visitor: &Visitor, name: &AccountName, fields: &FormData, done: Result<String, Problem>) -> Response {
     let failure = match done {
         Ok(notice) => return visitor.done(notice, &path(name)),
         Err(failure) => failure,
@@ -27,7 +27,7 @@ async fn after(visitor: &Visitor, name: &AccountName, fields: &Fields, done: Res
     }
 }
 
-pub(super) async fn add_analyst(visitor: Visitor, Name(name): Name, fields: Fields) -> Response {
+pub(super) async fn add_analyst(visitor: Visitor, PathName(name): PathName, fields: FormData) -> Response {
     let added = async {
         visitor.caller.require(Action::ChangeDatasets)?;
         let analyst = fields.required("analyst", "the name of the analyst")?.to_string();
@@ -35,31 +35,31 @@ pub(super) async fn add_analyst(visitor: Visitor, Name(name): Name, fields: Fiel
         let added = visitor.caller.add_analyst(name.clone(), new).await?;
         let account = &added.account.account;
         Ok(format!(
-            "{account} may ask about {name}. Now make a token for it, with that account and the dataset {name}.{}",
-            words::warnings(&added.warnings)
+            "The account {account} is open. Now make a token with that account and the dataset {name}.{}",
+            display::warnings(&added.warnings)
         ))
     };
     let added = added.await;
     after(&visitor, &name, &fields, added).await
 }
 
-pub(super) async fn check(visitor: Visitor, Name(name): Name, fields: Fields) -> Response {
+pub(super) async fn check(visitor: Visitor, PathName(name): PathName, fields: FormData) -> Response {
     let checked = visitor.caller.check_dataset(name.clone()).await.map(|checked| {
         let dataset = checked.0;
         let columns = dataset.schema.columns.len();
-        format!("{name} is as it was registered: version {}, {columns} columns.", dataset.version)
+        format!("{name} is unchanged since it was registered: version {}, {columns} columns.", dataset.version)
     });
     after(&visitor, &name, &fields, checked).await
 }
 
-pub(super) async fn refresh(visitor: Visitor, Name(name): Name, fields: Fields) -> Response {
+pub(super) async fn refresh(visitor: Visitor, PathName(name): PathName, fields: FormData) -> Response {
     let refreshed = visitor.caller.refresh_dataset(name.clone()).await;
     let refreshed =
-        refreshed.map(|dataset| format!("The rows of {name} are chosen anew: version {}.", dataset.version));
+        refreshed.map(|dataset| format!("The rows of {name} were selected again: version {}.", dataset.version));
     after(&visitor, &name, &fields, refreshed).await
 }
 
-pub(super) async fn put_newer_data(visitor: Visitor, Name(name): Name, request: Request) -> Response {
+pub(super) async fn put_newer_data(visitor: Visitor, PathName(name): PathName, request: Request) -> Response {
     if let Err(failure) = visitor.caller.require(Action::ChangeDatasets) {
         return visitor.page(Section::Datasets, name.as_str(), Err(failure));
     }

@@ -1,4 +1,4 @@
-//! The page of a dataset: what is declared, who may ask, and for owners what may be done.
+//! The page of a dataset: its declaration and analysts, and for owners the forms to change it.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -8,21 +8,21 @@ use taximeter_service::{Action, DatasetDocument, Problem, SchemaDocument};
 
 use super::declare::budget_fields;
 use super::{analysts, left, path, protects, rows, who_asks};
-use crate::extract::Name;
-use crate::fields::Fields;
-use crate::form::{Input, check};
+use crate::display::time;
+use crate::extract::PathName;
+use crate::form::{TextField, check};
+use crate::form_data::FormData;
 use crate::page::Section;
-use crate::table::Table;
+use crate::table::DataTable;
 use crate::visitor::Visitor;
-use crate::words::time;
 
-pub(super) async fn show(visitor: Visitor, Name(name): Name) -> Response {
-    let content = content(&visitor, &name, &Fields::default()).await;
+pub(super) async fn show(visitor: Visitor, PathName(name): PathName) -> Response {
+    let content = content(&visitor, &name, &FormData::default()).await;
     visitor.page(Section::Datasets, name.as_str(), content)
 }
 
 /// The page, with its forms as they were filled in.
-pub(super) async fn content(visitor: &Visitor, name: &AccountName, filled: &Fields) -> Result<Markup, Problem> {
+pub(super) async fn content(visitor: &Visitor, name: &AccountName, filled: &FormData) -> Result<Markup, Problem> {
     let dataset = visitor.caller.dataset(name.clone()).await?;
     Ok(html! {
         (facts(visitor, &dataset))
@@ -43,8 +43,8 @@ fn facts(visitor: &Visitor, dataset: &DatasetDocument) -> Markup {
                 dt { "Protects" } dd { (protects(dataset)) }
                 dt { "Neighbours" } dd { (dataset.schema.neighbours.name()) }
                 dt { "Earlier answers" }
-                dd { (if dataset.reuse { "an analyst may have an own one again at no cost" } else { "are not given again" }) }
-                dt { "A question may take" } dd { (dataset.timeout_seconds) " s" }
+                dd { (if dataset.reuse { "shown again to the same analyst at no cost" } else { "not reused" }) }
+                dt { "Time limit of a question" } dd { (dataset.timeout_seconds) " s" }
                 dt { "Left of its budget" } dd { (left(dataset.account.as_ref())) }
                 dt { (who_asks(visitor)) } dd { (analysts(dataset)) }
             }
@@ -59,7 +59,7 @@ fn columns(schema: &SchemaDocument) -> Markup {
         Some(categories) => categories.iter().map(Category::plain).collect::<Vec<_>>().join(", "),
         None => "–".to_string(),
     };
-    let table = Table::new("Columns", "Columns and what is declared about them")
+    let table = DataTable::new("Columns", "Columns and their declarations")
         .row_head("Column", "", |column: &DeclaredColumn| {
             html! { (column.name) @if column.name == schema.unit { " " span.standing { "unit" } } }
         })
@@ -72,27 +72,27 @@ fn columns(schema: &SchemaDocument) -> Markup {
         section.panel aria-labelledby="columns" {
             h2 #columns { "Columns" }
             p.help {
-                "Values outside the bounds are moved to them, and put on the grid; sums and averages need bounds. One may group by a \
-                 column with categories, and every category is answered."
+                "Values outside the bounds are clamped to them and rounded to the grid; sums and averages need bounds. Questions can group \
+                 by a column with categories, and every category has an answer."
             }
             (table.rows(&schema.columns))
         }
     }
 }
 
-fn analyst_form(visitor: &Visitor, dataset: &DatasetDocument, filled: &Fields) -> Markup {
+fn analyst_form(visitor: &Visitor, dataset: &DatasetDocument, filled: &FormData) -> Markup {
     html! {
         section.panel aria-labelledby="analyst-heading" {
             h2 #analyst-heading { "Add an analyst" }
             p {
-                "Opens an account below that of the dataset, with a budget of its own; a question is paid by both. Then make a token for \
-                 the analyst, with the account and the dataset."
+                "Opens an account below the dataset's, with its own budget; both pay for a question. Then make a token for the analyst, \
+                 with the account and the dataset."
             }
-            // Sent twice, it opens one account: there is one of a name.
+            // A form that is sent twice opens one account: names are unique.
             form.stacked method="post" action={ (path(&dataset.dataset)) "/analysts" } {
                 (visitor.form_key())
                 div.row {
-                    (Input::new("analyst", "Name", filled).required(true).help("The last part of the account, such as alice."))
+                    (TextField::new("analyst", "Name", filled).required(true).help("The last part of the account, such as alice."))
                     (budget_fields(filled, true))
                 }
                 button { "Add the analyst" }
@@ -101,20 +101,20 @@ fn analyst_form(visitor: &Visitor, dataset: &DatasetDocument, filled: &Fields) -
     }
 }
 
-fn data_forms(visitor: &Visitor, dataset: &DatasetDocument, filled: &Fields) -> Markup {
+fn data_forms(visitor: &Visitor, dataset: &DatasetDocument, filled: &FormData) -> Markup {
     let path = path(&dataset.dataset);
     html! {
         section.panel aria-labelledby="data" {
             h2 #data { "The data" }
-            p { "Checking looks at no rows: whether the data are where they were, and are what was declared." }
+            p { "Checks, without reading rows, that the data are unchanged and match the declaration." }
             form method="post" action={ (path) "/check" } { (visitor.form_key()) button { "Check" } }
             @if visitor.may(Action::ChangeDatasets) {
                 @if dataset.in_postgres == Some(true) {
                     @if dataset.schema.unit == "row" {
-                        p.help { "The table is asked as it is at every question; there is nothing to refresh." }
+                        p.help { "Every question reads the current table; there is nothing to refresh." }
                     } @else {
                         h3 { "Refresh" }
-                        p { "Chooses the rows of every unit anew among those that are in the table now, as a new version." }
+                        p { "Selects the rows of every unit again from the current table, as a new version." }
                         form method="post" action={ (path) "/refresh" } { (visitor.form_key()) button { "Refresh" } }
                     }
                 } @else { (newer_data_form(visitor, &path, filled)) }
@@ -123,36 +123,36 @@ fn data_forms(visitor: &Visitor, dataset: &DatasetDocument, filled: &Fields) -> 
     }
 }
 
-fn newer_data_form(visitor: &Visitor, path: &str, filled: &Fields) -> Markup {
+fn newer_data_form(visitor: &Visitor, path: &str, filled: &FormData) -> Markup {
     html! {
         h3 { "Newer data" }
         p {
-            "Puts a newer CSV file with the same columns in their place, as a new version with what was declared before. The same \
-             account pays: what was spent on the data before is not given back."
+            "Replaces the data with a newer CSV file with the same columns, as a new version with the same declaration. The same account \
+             pays: what was spent stays spent."
         }
         form.stacked method="post" action={ (path) "/data" } enctype="multipart/form-data" {
             (visitor.form_key())
             (file_fields(filled))
-            button { "Put it in their place" }
+            button { "Replace the data" }
         }
     }
 }
 
-/// The fields for a file, which must be the last ones of their form.
-pub(super) fn file_fields(filled: &Fields) -> Markup {
+/// The fields for a file, which must be last in their form.
+pub(super) fn file_fields(filled: &FormData) -> Markup {
     html! {
-        (check("skip_bad_rows", "Leave rows out that cannot be read, instead of refusing the file", filled))
+        (check("skip_bad_rows", "Skip rows that cannot be read, instead of rejecting the file", filled))
         @if let Some(upload) = filled.get("upload") {
             input type="hidden" name="upload" value=(upload);
-            p.help { "The file that you sent is here, for an hour; choose one only to send another." }
+            p.help { "Your file is kept for an hour. Choose a file only to send another one." }
         }
         div.row {
-            (Input::new("delimiter", "Separator", filled).placeholder(",")
-                .help("One sign, or the word tab. Left empty, it is the one that the first line has most often."))
-            (Input::new("encoding", "Encoding", filled).placeholder("utf-8").help("Such as latin1. Left empty, it is UTF-8."))
-            (Input::new("missing", "Text for a missing value", filled).placeholder("NA").help("Besides an empty field."))
+            (TextField::new("delimiter", "Separator", filled).placeholder(",")
+                .help("One character, or the word tab. If empty, it is detected from the first line."))
+            (TextField::new("encoding", "Encoding", filled).placeholder("utf-8").help("Such as latin1. If empty, UTF-8."))
+            (TextField::new("missing", "Text for a missing value", filled).placeholder("NA").help("In addition to an empty field."))
         }
-        // The last field: a form with a file is read to the end of the file, and no further.
+        // The last field: the server stops reading the form at the end of the file.
         div.field {
             label for="file" { "CSV file, with a header" }
             input #file name="file" type="file" accept=".csv,text/csv" required[filled.get("upload").is_none()];

@@ -1,68 +1,60 @@
-//! What an owner fills in about a dataset: its budget, and what is declared.
+//! The fields for a dataset's budget and declaration.
 
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, FilterRule};
 use taximeter_gate::{Declaration, PrivacyUnit};
 use taximeter_ledger::Neighbours;
-use taximeter_service::{BudgetDocument, Code, FilterRequest, Problem, SchemaDocument};
+use taximeter_service::{BudgetDocument, FilterRequest, Problem, SchemaDocument};
 
-use crate::fields::Fields;
-use crate::form::{Input, check, choice, lines, rule_choices};
+use crate::form::{TextField, check, choice, lines};
+use crate::form_data::FormData;
 
 /// The fields for a budget.
-pub(super) fn budget_fields(filled: &Fields, is_required: bool) -> Markup {
+pub(super) fn budget_fields(filled: &FormData, is_required: bool) -> Markup {
     html! {
-        (Input::amount("epsilon", "Budget ε", filled).placeholder("1").required(is_required))
-        (Input::amount("delta", "Budget δ", filled).placeholder("1e-6")
-            .help("Much less than one in the number of people, such as 1e-6. Left empty, it is 0: every ε is added up."))
+        (TextField::amount("epsilon", "Budget ε", filled).placeholder("1").required(is_required))
+        (TextField::amount("delta", "Budget δ", filled).placeholder("1e-6")
+            .help("Far below 1 divided by the number of people, such as 1e-6. If empty, it is 0: every ε is added up."))
     }
 }
 
-/// The fields for what is declared.
-pub(super) fn declaration_fields(filled: &Fields) -> Markup {
+/// The fields for the declaration.
+pub(super) fn declaration_fields(filled: &FormData) -> Markup {
     let relations = [Neighbours::AddRemove, Neighbours::Substitute].map(|relation| (relation.name(), relation.name()));
     html! {
-        h3 { "What is declared" }
-        p.help { "How much noise an answer needs follows from this alone, and never from the data." }
+        h3 { "Declaration" }
+        p.help { "The noise of an answer depends on the declaration alone, and never on the data." }
         div.row {
-            (Input::new("unit", "Whose privacy is protected", filled).required(true).placeholder("row")
-                .help("row if every row is about another person, or the column that tells whose rows they are."))
-            (Input::new("max_rows", "The most rows of one unit that count", filled).help("Goes with a column."))
+            (TextField::new("unit", "Privacy unit", filled).required(true).placeholder("row")
+                .help("Whose privacy is protected: row if every row is about another person, or the column that identifies the person."))
+            (TextField::new("max_rows", "Most rows per unit that count", filled).help("Only with a column."))
             (choice("neighbours", "Neighbours", relations, filled.get("neighbours"),
-                "What nobody may tell apart: data with one unit more or less, or with one in another's place."))
+                "Which data must look alike: with one unit more or less, or with one unit replaced by another."))
         }
         div.row {
-            (lines("bounds", "Bounds", 4, "age=0..120", "One column a line, such as age=0..120, or with a grid income=0..200000/0.5", filled))
-            (lines("categories", "Categories", 4, "region=north,south", "One column a line, such as region=north,south", filled))
-            (lines("types", "Types", 4, "zip=text", "Found in the data unless you say, such as zip=text", filled))
+            (lines("bounds", "Bounds", 4, "age=0..120", "One column per line, such as age=0..120, or with a grid: income=0..200000/0.5", filled))
+            (lines("categories", "Categories", 4, "region=north,south", "One column per line, such as region=north,south", filled))
+            (lines("types", "Types", 4, "zip=text", "One column per line, such as zip=text. Detected from the data if omitted.", filled))
         }
-        (check("reuse", "Analysts may have their own earlier answer to the same question again at no cost", filled))
+        (check("reuse", "Show analysts their own earlier answer to the same question again at no cost", filled))
     }
 }
 
-/// The field for the rule of the account.
-pub(super) fn rule_field(filled: &Fields) -> Markup {
-    let choices = rule_choices(FilterRule::ALL.map(|rule| (rule.name(), rule.short())));
-    choice("rule", "Rule that decides", choices, filled.get("rule"), "")
-}
-
-/// The filter that the fields ask for; nothing if no budget is given.
-pub(super) fn filter(fields: &Fields) -> Result<Option<FilterRequest>, Problem> {
+/// The filter that the fields ask for; `None` without a budget.
+pub(super) fn filter(fields: &FormData) -> Result<Option<FilterRequest>, Problem> {
     if fields.get("epsilon").is_none() && fields.get("delta").is_none() {
         return Ok(None);
     }
-    let amount = |what: &str, text: &str| {
-        Amount::parse_exact(text).map_err(|error| Problem::bad_request(format!("the budget's {what}: {error}")))
-    };
-    let epsilon = amount("ε", fields.required("epsilon", "the budget's ε")?)?;
-    let delta = fields.get("delta").map_or(Ok(Amount::ZERO), |text| amount("δ", text))?;
+    fields.required("epsilon", "the budget's ε")?;
+    let amount = |name: &str, what: &str| Ok::<_, Problem>(fields.amount(name, what)?.unwrap_or(Amount::ZERO));
+    let (epsilon, delta) = (amount("epsilon", "the budget's ε")?, amount("delta", "the budget's δ")?);
     let rule = fields.get("rule").map(FilterRule::from_name).transpose()?;
     let budget = BudgetDocument { epsilon, delta, mechanism_delta: Amount::ZERO };
     Ok(Some(FilterRequest::new(rule, budget)))
 }
 
-/// What the fields declare.
-pub(super) fn schema(fields: &Fields) -> Result<SchemaDocument, Problem> {
+/// The declaration in the fields.
+pub(super) fn schema(fields: &FormData) -> Result<SchemaDocument, Problem> {
     let mut declaration = Declaration::default();
     declaration.unit = Some(unit(fields)?);
     if let Some(name) = fields.get("neighbours") {
@@ -73,10 +65,9 @@ pub(super) fn schema(fields: &Fields) -> Result<SchemaDocument, Problem> {
         let lines: Vec<String> = lines.map(str::to_string).collect();
         match Declaration::column_given_twice(&lines) {
             None => Ok(lines),
-            Some(column) => Err(Problem::new(
-                Code::BadRequest,
-                format!("the {name} have two lines for the column {column}; write one"),
-            )),
+            Some(column) => {
+                Err(Problem::bad_request(format!("the {name} have two lines for the column {column}; keep one")))
+            }
         }
     };
     lines("types")?.iter().try_for_each(|line| declaration.add_type(line))?;
@@ -85,27 +76,30 @@ pub(super) fn schema(fields: &Fields) -> Result<SchemaDocument, Problem> {
     Ok(SchemaDocument::of(&declaration)?)
 }
 
-fn unit(fields: &Fields) -> Result<PrivacyUnit, Problem> {
-    let wrong = |detail: String| Err(Problem::new(Code::BadRequest, detail));
-    match (fields.required("unit", "whose privacy is protected")?, fields.get("max_rows")) {
+fn unit(fields: &FormData) -> Result<PrivacyUnit, Problem> {
+    let wrong = |detail: String| Err(Problem::bad_request(detail));
+    match (fields.required("unit", "the privacy unit")?, fields.get("max_rows")) {
         ("row", None) => Ok(PrivacyUnit::Row),
         ("row", Some(_)) => {
-            wrong("the most rows of one unit go with a column, not with row; leave them out, or name the column".into())
+            wrong("a limit of rows per unit needs a column as the unit, not row; empty it, or name the column".into())
         }
-        (column, None) => wrong(format!("with the unit {column}, say how many rows of one {column} may count")),
+        (column, None) => wrong(format!("the unit {column} needs a limit: how many rows of one {column} may count")),
         (column, Some(text)) => match text.parse() {
             Ok(max_rows_per_unit) => Ok(PrivacyUnit::Column { column: column.to_string(), max_rows_per_unit }),
-            Err(_) => wrong(format!("the most rows of one unit are {text:?}; write a whole number, such as 1")),
+            Err(_) => wrong(format!("the limit of rows per unit is {text:?}; write a whole number, such as 1")),
         },
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use taximeter_service::Code;
 
-    fn fields(pairs: &[(&str, &str)]) -> Fields {
-        Fields::new(pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
+    use super::*;
+    use crate::form::filter_rule;
+
+    fn fields(pairs: &[(&str, &str)]) -> FormData {
+        FormData::new(pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
     }
 
     #[test]
@@ -133,12 +127,12 @@ mod tests {
 
     #[test]
     fn a_declaration_without_a_unit_is_an_error_that_says_so() {
-        let failure = schema(&Fields::default()).unwrap_err();
-        assert!(failure.code == Code::BadRequest && failure.detail.contains("whose privacy"), "{failure:?}");
+        let failure = schema(&FormData::default()).unwrap_err();
+        assert!(failure.code == Code::BadRequest && failure.detail.contains("privacy unit"), "{failure:?}");
     }
 
     #[test]
-    fn what_cannot_be_declared_is_said_with_its_value() {
+    fn an_error_in_a_declaration_has_the_value() {
         for (name, value, word) in [
             ("max_rows", "3", "column"),
             ("neighbours", "none", "none"),
@@ -160,15 +154,15 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_is_offered_with_what_it_does_and_the_default_first() {
-        let field = rule_field(&Fields::default()).into_string();
+    fn every_rule_is_offered_with_a_description_and_the_default_first() {
+        let field = filter_rule("Rule", &FormData::default(), "").into_string();
         let places = FilterRule::ALL.map(|rule| field.find(&format!("{}: {}", rule.name(), rule.short())).unwrap());
         assert!(places.is_sorted_by(|one, next| one > next), "{field}");
         assert!(field.contains("as published, without basic composition"), "{field}");
     }
 
     #[test]
-    fn a_budget_is_exact_or_left_out() {
+    fn a_budget_is_exact_or_empty() {
         assert_eq!(filter(&fields(&[("rule", "basic")])).unwrap(), None);
         let given = filter(&fields(&[("epsilon", " 0.1 "), ("delta", "1e-6"), ("rule", "zcdp")])).unwrap().unwrap();
         assert_eq!(given.budget.epsilon, Amount::parse_exact("0.1").unwrap());

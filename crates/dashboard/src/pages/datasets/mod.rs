@@ -1,4 +1,4 @@
-//! Datasets: what may be asked about, what is declared, and for owners how data come in.
+//! The pages of datasets: the list, each dataset, and for owners registration.
 
 mod change;
 mod dataset;
@@ -16,11 +16,11 @@ use taximeter_service::words::thousands;
 use taximeter_service::{AccountDocument, Action, DatasetDocument, Problem, Role};
 
 use crate::Dashboard;
+use crate::display::{account_link, time};
 use crate::gauge::gauge;
 use crate::page::Section;
-use crate::table::Table;
+use crate::table::DataTable;
 use crate::visitor::Visitor;
-use crate::words::{account_link, time};
 
 pub(super) fn routes() -> Router<Dashboard> {
     Router::new()
@@ -30,7 +30,7 @@ pub(super) fn routes() -> Router<Dashboard> {
         .route("/datasets/{name}/check", post(change::check))
         .route("/datasets/{name}/refresh", post(change::refresh))
         .route("/datasets/{name}/data", post(change::put_newer_data))
-        // Not below /datasets, where every word may be the name of one.
+        // Not below /datasets, where any word may be the name of a dataset.
         .route("/register", get(register::show_csv).post(register::register_csv))
         .route("/register/postgres", get(register::show_postgres).post(register::register_postgres))
 }
@@ -43,7 +43,7 @@ async fn content(visitor: &Visitor) -> Result<Markup, Problem> {
     let list = visitor.caller.datasets().await?.0;
     Ok(html! {
         section.panel aria-labelledby="list" {
-            h2 #list { "What may be asked about" }
+            h2 #list { "Datasets to ask about" }
             div #datasets data-live data-events="" {
                 @if list.is_empty() { p { (nothing_yet(visitor)) } } @else { (table(visitor, &list)) }
             }
@@ -56,12 +56,12 @@ async fn content(visitor: &Visitor) -> Result<Markup, Problem> {
 fn nothing_yet(visitor: &Visitor) -> &'static str {
     match visitor.caller.token().role {
         Role::Analyst => "Your token covers no dataset. Ask an owner for a token that does.",
-        _ => "There are no datasets yet. An owner registers one: a CSV file, or a table of PostgreSQL.",
+        _ => "There are no datasets yet. An owner can register a CSV file or a PostgreSQL table.",
     }
 }
 
 fn table(visitor: &Visitor, list: &[DatasetDocument]) -> Markup {
-    let mut table = Table::new("Datasets", "Datasets by name")
+    let mut table = DataTable::new("Datasets", "Datasets by name")
         .row_head(
             "Dataset",
             "",
@@ -71,7 +71,7 @@ fn table(visitor: &Visitor, list: &[DatasetDocument]) -> Markup {
         .column(who_asks(visitor), "whole", analysts)
         .column("Protects", "wrap", |dataset| html! { (protects(dataset)) ", " (dataset.schema.neighbours.name()) })
         .column("Earlier answers", "", |dataset| {
-            html! { (if dataset.reuse { "given again at no cost" } else { "not given again" }) }
+            html! { (if dataset.reuse { "reused at no cost" } else { "not reused" }) }
         });
     if visitor.is_owner() {
         table = table.column("Rows that count", "number", |dataset| html! { (rows(dataset)) });
@@ -82,7 +82,7 @@ fn table(visitor: &Visitor, list: &[DatasetDocument]) -> Markup {
         .rows(list)
 }
 
-/// Whose privacy is protected.
+/// The privacy unit.
 fn protects(dataset: &DatasetDocument) -> String {
     dataset.schema.privacy_unit().map_or_else(|problem| problem.detail, |unit| unit.to_string())
 }
@@ -92,7 +92,7 @@ fn rows(dataset: &DatasetDocument) -> String {
     dataset.rows.map_or_else(|| "as they are".to_string(), thousands)
 }
 
-/// What an account has left, if it may be seen.
+/// What an account has left, if the visitor may see it.
 fn left(account: Option<&AccountDocument>) -> Markup {
     match account {
         Some(account) => html! { (account_link(&account.account)) " " (gauge(&account.account, account.left())) },
@@ -100,7 +100,7 @@ fn left(account: Option<&AccountDocument>) -> Markup {
     }
 }
 
-/// What the accounts below a dataset's are to whoever looks.
+/// The heading for the accounts below a dataset's.
 fn who_asks(visitor: &Visitor) -> &'static str {
     match visitor.caller.token().role {
         Role::Analyst => "Your accounts",
@@ -127,19 +127,19 @@ async fn log(visitor: &Visitor) -> Result<Markup, Problem> {
         section.panel aria-labelledby="log" {
             h2 #log { "Questions without an answer" }
             p.help {
-                "What went wrong after a question was charged. Analysts learn only that there is no answer, since why may depend on the \
-                 data: this list is for owners alone."
+                "Questions that failed after they were charged. The reason may depend on the data, so only owners see it; analysts learn \
+                 that there is no answer."
             }
-            @if lines.is_empty() { p { "Every charged question has its answer." } } @else { (log_table(&lines)) }
+            @if lines.is_empty() { p { "Every charged question has an answer." } } @else { (log_table(&lines)) }
         }
     })
 }
 
 fn log_table(lines: &[FailedQuestion]) -> Markup {
-    Table::new("Questions without an answer", "Charged questions without an answer, newest first")
+    DataTable::new("Questions without an answer", "Charged questions without an answer, newest first")
         .column("When", "whole", |line: &FailedQuestion| time(&line.time.to_string()))
         .column("Dataset", "wrap", |line| html! { (line.dataset) })
         .column("Key of the charge", "wrap", |line| html! { code { (line.key) } })
-        .column("What went wrong", "wrap whole", |line| html! { (line.why) })
+        .column("Reason", "wrap whole", |line| html! { (line.why) })
         .rows(lines)
 }

@@ -1,13 +1,13 @@
-//! What came of a registration, in words for its owner.
+//! The notice about a registration.
 
 use taximeter_gate::ImportedRows;
 use taximeter_service::RegisteredDocument;
 use taximeter_service::words::thousands;
 
-use crate::words::warnings;
+use crate::display::warnings;
 
-/// The sentences that the next page begins with.
-pub(super) fn words(registered: &RegisteredDocument, is_from_a_file: bool) -> String {
+/// The sentences at the top of the next page.
+pub(super) fn notice(registered: &RegisteredDocument, is_from_a_file: bool) -> String {
     let RegisteredDocument { dataset, version, schema, .. } = registered;
     let mut sentences = vec![format!("{dataset} is registered, version {version}.")];
     if let Some(imported) = &registered.imported {
@@ -16,27 +16,30 @@ pub(super) fn words(registered: &RegisteredDocument, is_from_a_file: bool) -> St
     let numbers = schema.columns.iter().filter(|column| is_from_a_file && column.name.parse::<f64>().is_ok());
     sentences.extend(numbers.map(|column| {
         format!(
-            "A column is called {}: if the file has no header, put one before its first row and send it again.",
+            "A column is called {}: if the file has no header, add one as its first line and send it again.",
             column.name
         )
     }));
     let left_out = registered.left_out.iter();
-    sentences.extend(left_out.map(|[column, kind]| {
-        format!("The column {column} is of type {kind}, which cannot be asked about, and is left out.")
-    }));
+    sentences.extend(
+        left_out.map(|[column, kind]| {
+            format!("The column {column} is left out: questions do not support its type {kind}.")
+        }),
+    );
     sentences.extend(registered.same_data.iter().map(|other| {
         format!(
-            "The same data are registered as {other}: what is learned through both adds up, so that the people in them are protected by \
-             the sum of both budgets only."
+            "The same data are registered as {other}: the privacy losses add up, so the people in the data are protected only by the sum \
+             of both budgets."
         )
     }));
     let not_dropped = registered.not_dropped.iter();
     sentences.extend(
-        not_dropped
-            .map(|why| format!("The gate's table of the version before is still there; drop it by hand: {why}.")),
+        not_dropped.map(|why| {
+            format!("The gate's table of the previous version could not be dropped; drop it by hand: {why}.")
+        }),
     );
     if registered.unchanged {
-        sentences.push("It has the same data as the version before.".to_string());
+        sentences.push("The data are the same as in the previous version.".to_string());
     }
     sentences.join(" ") + &warnings(&registered.warnings)
 }
@@ -56,7 +59,7 @@ fn about_rows(imported: &ImportedRows) -> Vec<String> {
         sentences.push(format!("{} cannot be read and are left out ({}).", thousands(*bad_rows), first.join("; ")));
     }
     if *kept == 0 {
-        sentences.push("Every answer is noise alone.".to_string());
+        sentences.push("No rows count, so every answer is only noise.".to_string());
     }
     sentences
 }

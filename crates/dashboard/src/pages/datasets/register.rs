@@ -1,93 +1,93 @@
-//! Registering a dataset: a CSV file that is sent here, or a table of PostgreSQL that stays where it is.
+//! Registering a dataset: an uploaded CSV file, or a PostgreSQL table that stays in place.
 
 use axum::extract::Request;
 use axum::response::Response;
 use maud::{Markup, html};
 use taximeter_gate::CsvForm;
 use taximeter_ledger::AccountName;
-use taximeter_service::{Action, Code, NewData, NewDataset, Problem};
+use taximeter_service::{Action, NewData, NewDataset, Problem};
 
 use super::dataset::file_fields;
-use super::declare::{budget_fields, declaration_fields, filter, rule_field, schema};
+use super::declare::{budget_fields, declaration_fields, filter, schema};
 use super::{outcome, path};
-use crate::fields::Fields;
-use crate::form::Input;
+use crate::form::{TextField, filter_rule};
+use crate::form_data::FormData;
 use crate::page::Section;
 use crate::visitor::Visitor;
 
 const TITLE: &str = "Register a dataset";
 
-/// Where the data come from.
+/// The source of the data.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum From {
+enum DataSource {
     Csv,
     Postgres,
 }
 
-impl From {
+impl DataSource {
     fn path(self) -> &'static str {
         match self {
-            From::Csv => "/register",
-            From::Postgres => "/register/postgres",
+            DataSource::Csv => "/register",
+            DataSource::Postgres => "/register/postgres",
         }
     }
 }
 
 pub(super) async fn show_csv(visitor: Visitor) -> Response {
-    show(&visitor, From::Csv)
+    show(&visitor, DataSource::Csv)
 }
 
 pub(super) async fn show_postgres(visitor: Visitor) -> Response {
-    show(&visitor, From::Postgres)
+    show(&visitor, DataSource::Postgres)
 }
 
-fn show(visitor: &Visitor, from: From) -> Response {
+fn show(visitor: &Visitor, from: DataSource) -> Response {
     let allowed = visitor.caller.require(Action::ChangeDatasets);
-    visitor.page(Section::Datasets, TITLE, allowed.map(|()| form(visitor, from, &Fields::default())))
+    visitor.page(Section::Datasets, TITLE, allowed.map(|()| form(visitor, from, &FormData::default())))
 }
 
-/// The form, as it was filled in. Sent twice, it registers one dataset: there is one of a name.
-fn form(visitor: &Visitor, from: From, filled: &Fields) -> Markup {
+/// The form, as it was filled in. A form that is sent twice registers one dataset: names are unique.
+fn form(visitor: &Visitor, from: DataSource, filled: &FormData) -> Markup {
     html! {
-        nav.kinds aria-label="Where the data come from" {
-            @for (kind, words) in [(From::Csv, "A CSV file"), (From::Postgres, "A table of PostgreSQL")] {
-                a href=(kind.path()) aria-current=[(kind == from).then_some("page")] { (words) }
+        nav.kinds aria-label="Source of the data" {
+            @for (kind, label) in [(DataSource::Csv, "A CSV file"), (DataSource::Postgres, "A PostgreSQL table")] {
+                a href=(kind.path()) aria-current=[(kind == from).then_some("page")] { (label) }
             }
         }
         section.panel aria-labelledby="register" {
             h2 #register { "Name and budget" }
-            form.stacked method="post" action=(from.path()) enctype=[(from == From::Csv).then_some("multipart/form-data")] {
+            form.stacked method="post" action=(from.path()) enctype=[(from == DataSource::Csv).then_some("multipart/form-data")] {
                 (visitor.form_key())
                 (account_fields(filled))
                 (declaration_fields(filled))
                 h3 { "The data" }
-                @match from { From::Csv => (file_fields(filled)), From::Postgres => (table_fields(filled)) }
+                @match from { DataSource::Csv => (file_fields(filled)), DataSource::Postgres => (table_fields(filled)) }
                 button { "Register" }
             }
         }
     }
 }
 
-fn account_fields(filled: &Fields) -> Markup {
+fn account_fields(filled: &FormData) -> Markup {
     html! {
         div.row {
-            (Input::new("dataset", "Name", filled).required(true)
-                .help("Of the dataset and of the account that pays, such as people."))
+            (TextField::new("dataset", "Name", filled).required(true)
+                .help("For the dataset and its account, such as people."))
             (budget_fields(filled, false))
-            (rule_field(filled))
+            (filter_rule("Filter rule", filled, ""))
         }
-        p.help { "If there is an account of that name already, it pays: leave the budget empty." }
+        p.help { "If an account of that name already exists, it pays: leave the budget empty." }
     }
 }
 
-fn table_fields(filled: &Fields) -> Markup {
+fn table_fields(filled: &FormData) -> Markup {
     html! {
-        p.help { "The table stays where it is; the gate asks it for counts and sums." }
+        p.help { "The table stays in place; the gate only reads counts and sums from it." }
         div.row {
-            (Input::new("url", "URL of the database", filled).secret().required(true)
+            (TextField::new("url", "URL of the database", filled).secret().required(true)
                 .placeholder("postgres://user:password@host/database")
-                .help("It may have a password in it, and is not shown again."))
-            (Input::new("table", "Table", filled).required(true).placeholder("public.people"))
+                .help("It may contain a password, and is not shown again."))
+            (TextField::new("table", "Table", filled).required(true).placeholder("public.people"))
         }
     }
 }
@@ -101,16 +101,16 @@ pub(super) async fn register_csv(visitor: Visitor, request: Request) -> Response
         Err(failure) => return visitor.page(Section::Datasets, TITLE, Err(failure)),
     };
     let new = data.and_then(|data| new_dataset(&fields, data));
-    finish(&visitor, From::Csv, &fields, new).await
+    finish(&visitor, DataSource::Csv, &fields, new).await
 }
 
-/// The fields of a form with a file, and the file where it can be registered from. The fields name the file too, so that a form that
-/// is wrong otherwise can be sent again without it.
+/// Reads the fields of a form with a file, and stores the file as an upload. The fields name the upload, so that a rejected form can be
+/// sent again without the file.
 pub(super) async fn uploaded(
     visitor: &Visitor,
     request: Request,
-) -> Result<(Fields, Result<NewData, Problem>), Problem> {
-    let (fields, file) = Fields::read_with_file(request, visitor).await?;
+) -> Result<(FormData, Result<NewData, Problem>), Problem> {
+    let (fields, file) = FormData::read_with_file(request, visitor).await?;
     let fields = match file {
         Some(file) => {
             let upload = visitor.caller.upload(file).await?.upload;
@@ -124,16 +124,16 @@ pub(super) async fn uploaded(
     Ok((fields, data))
 }
 
-/// How the file is written, as far as it is said.
-fn csv_form(fields: &Fields) -> Result<CsvForm, Problem> {
+/// The format of the file.
+fn csv_form(fields: &FormData) -> Result<CsvForm, Problem> {
     let delimiter = match fields.get("delimiter") {
         None => None,
         Some("tab") => Some('\t'),
         Some(text) => match text.chars().collect::<Vec<_>>().as_slice() {
-            [sign] => Some(*sign),
+            [character] => Some(*character),
             _ => {
-                let detail = format!("the separator is {text:?}; write one sign, such as ;, or the word tab");
-                return Err(Problem::new(Code::BadRequest, detail));
+                let detail = format!("the separator is {text:?}; write one character, such as ;, or the word tab");
+                return Err(Problem::bad_request(detail));
             }
         },
     };
@@ -141,20 +141,20 @@ fn csv_form(fields: &Fields) -> Result<CsvForm, Problem> {
     Ok(CsvForm { delimiter, encoding: fields.get("encoding").map(str::to_string), missing })
 }
 
-pub(super) async fn register_postgres(visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn register_postgres(visitor: Visitor, fields: FormData) -> Response {
     if let Err(failure) = visitor.caller.require(Action::ChangeDatasets) {
         return visitor.page(Section::Datasets, TITLE, Err(failure));
     }
     let new = table(&fields).and_then(|data| new_dataset(&fields, data));
-    finish(&visitor, From::Postgres, &fields, new).await
+    finish(&visitor, DataSource::Postgres, &fields, new).await
 }
 
-fn table(fields: &Fields) -> Result<NewData, Problem> {
+fn table(fields: &FormData) -> Result<NewData, Problem> {
     let url = fields.required("url", "the URL of the database")?.to_string();
     Ok(NewData::Postgres { url, table: fields.required("table", "the table")?.to_string() })
 }
 
-fn new_dataset(fields: &Fields, data: NewData) -> Result<NewDataset, Problem> {
+fn new_dataset(fields: &FormData, data: NewData) -> Result<NewDataset, Problem> {
     Ok(NewDataset {
         dataset: AccountName::parse(fields.required("dataset", "the name of the dataset")?)?,
         data,
@@ -168,7 +168,7 @@ fn new_dataset(fields: &Fields, data: NewData) -> Result<NewDataset, Problem> {
     })
 }
 
-async fn finish(visitor: &Visitor, from: From, fields: &Fields, new: Result<NewDataset, Problem>) -> Response {
+async fn finish(visitor: &Visitor, from: DataSource, fields: &FormData, new: Result<NewDataset, Problem>) -> Response {
     let done = async {
         let new = new?;
         let dataset = new.dataset.clone();
@@ -180,8 +180,8 @@ async fn finish(visitor: &Visitor, from: From, fields: &Fields, new: Result<NewD
     }
 }
 
-/// Registers data, and says what came of it.
+/// Registers data, and returns the notice.
 pub(super) async fn registered(visitor: &Visitor, new: NewDataset) -> Result<String, Problem> {
     let is_from_a_file = matches!(new.data, NewData::Upload { .. });
-    Ok(outcome::words(&visitor.caller.register(new).await?, is_from_a_file))
+    Ok(outcome::notice(&visitor.caller.register(new).await?, is_from_a_file))
 }

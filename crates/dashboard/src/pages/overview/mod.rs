@@ -1,25 +1,25 @@
-//! The page to begin with: all accounts that may be seen, as a tree, and what was refused lately.
+//! The start page: all accounts that the visitor may see, as a tree, and recent refusals.
 
 mod open;
 mod tree;
 
 use axum::Router;
+use axum::extract::RawQuery;
 use axum::response::{Redirect, Response};
 use axum::routing::get;
 use maud::{Markup, html};
-use serde::Deserialize;
 use taximeter_ledger::RefusedCharge;
 use taximeter_service::words::thousands;
 use taximeter_service::{Action, Problem, Sight, TreePage, TreeQuery};
 
 use self::tree::Tree;
 use crate::Dashboard;
-use crate::extract::Parameters;
-use crate::fields::Fields;
+
+use crate::display::{account_link, time};
+use crate::form_data::FormData;
 use crate::page::Section;
-use crate::table::Table;
+use crate::table::DataTable;
 use crate::visitor::Visitor;
-use crate::words::{account_link, time};
 
 const TITLE: &str = "Accounts";
 
@@ -30,26 +30,21 @@ pub(super) fn routes() -> Router<Dashboard> {
     Router::new().route("/", get(show)).route("/accounts", get(async || Redirect::to("/")).post(open::open))
 }
 
-/// Which accounts are wanted.
-#[derive(Deserialize)]
-struct Wanted {
-    /// How their names start.
-    starts: Option<String>,
-    /// Which part of a long list, counted from 1.
-    page: Option<usize>,
-}
-
-async fn show(visitor: Visitor, Parameters(wanted): Parameters<Wanted>) -> Response {
-    let content = content(&visitor, wanted).await;
+async fn show(visitor: Visitor, RawQuery(query): RawQuery) -> Response {
+    let content = content(&visitor, &FormData::from_query(query.as_deref())).await;
     visitor.page(Section::Accounts, TITLE, content)
 }
 
-async fn content(visitor: &Visitor, wanted: Wanted) -> Result<Markup, Problem> {
+async fn content(visitor: &Visitor, asked: &FormData) -> Result<Markup, Problem> {
     visitor.caller.follow_journal();
-    let starts = wanted.starts.as_deref().unwrap_or_default().trim().to_string();
-    let tree = Tree::find(visitor, TreeQuery { starts, page: wanted.page.unwrap_or(1) }).await?;
+    let starts = asked.get("starts").unwrap_or_default().to_string();
+    let page = asked.get("page").unwrap_or("1");
+    let page = page
+        .parse()
+        .map_err(|_| Problem::bad_request(format!("page is {page:?}; it must be a whole number, such as 2")))?;
+    let tree = Tree::find(visitor, TreeQuery { starts, page }).await?;
     let TreePage { accounts, charges, .. } = tree.page;
-    let refusals = Refusals::seen(visitor);
+    let refusals = RecentRefusals::seen(visitor);
     let may_open = visitor.may(Action::ChangeAccounts);
     Ok(html! {
         section.panel #totals data-live data-events="" aria-label="In all" {
@@ -61,7 +56,7 @@ async fn content(visitor: &Visitor, wanted: Wanted) -> Result<Markup, Problem> {
         }
         @if accounts == 0 { (nothing_yet(visitor, may_open)) } @else { (tree.panel(visitor)) }
         (refusals.panel())
-        @if may_open { (open::form(visitor, &Fields::default(), accounts == 0)) }
+        @if may_open { (open::form(visitor, &FormData::default(), accounts == 0)) }
     })
 }
 
@@ -75,39 +70,39 @@ fn figure(label: &str, number: u64, about: &str) -> Markup {
     }
 }
 
-/// What to do first.
+/// What to do without accounts.
 fn nothing_yet(visitor: &Visitor, may_open: bool) -> Markup {
     html! {
         section.panel #tree data-live aria-labelledby="tree-title" {
             h2 #tree-title { "There is no account yet" }
             @if may_open {
                 p {
-                    "An account is a budget with the rules that keep it. Open one below for mechanisms that run elsewhere, or "
-                    a href="/datasets" { "register data" } ", which opens one for them. Then make " a href="/tokens" { "tokens" }
+                    "An account is a budget with the rules that enforce it. Open one below for mechanisms that run elsewhere, or "
+                    a href="/datasets" { "register data" } ", which opens an account for them. Then make " a href="/tokens" { "tokens" }
                     " for the analysts."
                 }
             } @else if *visitor.caller.sight() == Sight::All {
                 p { "The owner of the data opens the first one." }
             } @else {
-                p { "None of the accounts that your token names is open. Ask the owner of the data." }
+                p { "None of the accounts of your token is open. Ask the owner of the data." }
             }
         }
     }
 }
 
-/// What was refused lately.
-struct Refusals {
+/// Recent refusals.
+struct RecentRefusals {
     count: u64,
     since: &'static str,
     newest: Vec<RefusedCharge>,
 }
 
-impl Refusals {
-    /// Those by accounts of the visitor's own. How many there were in all is for those who see all.
-    fn seen(visitor: &Visitor) -> Refusals {
+impl RecentRefusals {
+    /// The refusals by the visitor's own accounts; the total is for visitors who see all accounts.
+    fn seen(visitor: &Visitor) -> RecentRefusals {
         let (count, newest) = visitor.caller.refusals(REFUSALS);
         let is_all = *visitor.caller.sight() == Sight::All;
-        Refusals { count, since: if is_all { "since the server started" } else { "lately" }, newest }
+        RecentRefusals { count, since: if is_all { "since the server started" } else { "lately" }, newest }
     }
 
     fn panel(&self) -> Markup {
@@ -124,7 +119,7 @@ impl Refusals {
     }
 
     fn table(&self) -> Markup {
-        Table::new("Recent refusals", "Charges that were refused, newest first")
+        DataTable::new("Recent refusals", "Charges that were refused, newest first")
             .column("Time", "whole", |refused: &RefusedCharge| time(&refused.time.to_string()))
             .column("Account that refused", "whole", |refused| account_link(&refused.account))
             .column("Why", "wrap", |refused| html! { (refused.reason) })

@@ -1,4 +1,4 @@
-//! Accounts as a tree: what is below an account follows it, further to the right, under its whole name.
+//! The accounts as a tree: the accounts below one follow it, indented.
 
 use jiff::Timestamp;
 use maud::{Markup, html};
@@ -6,17 +6,17 @@ use taximeter_service::timelines::Rate;
 use taximeter_service::words::thousands;
 use taximeter_service::{AccountDocument, Problem, TreePage, TreeQuery};
 
+use crate::display::{account_link, account_path, pace, reading, standing, time, until};
 use crate::gauge::gauge;
 use crate::journal_note::journal_note;
 use crate::pages::account::is_behind;
-use crate::table::Table;
+use crate::table::DataTable;
 use crate::visitor::Visitor;
-use crate::words::{account_link, account_path, pace, reading, standing, time, until};
 
-/// A page of the accounts that may be seen.
+/// A page of the accounts that the visitor may see.
 pub(super) struct Tree {
     pub(super) page: TreePage,
-    /// How the names of its accounts start.
+    /// The prefix of the names.
     starts: String,
 }
 
@@ -27,7 +27,7 @@ impl Tree {
         Ok(Tree { page: visitor.caller.tree(query).await?, starts })
     }
 
-    /// The panel with the table, and how to find the others.
+    /// The panel with the table and the links to other pages.
     pub(super) fn panel(&self, visitor: &Visitor) -> Markup {
         let start = &self.starts;
         html! {
@@ -46,13 +46,12 @@ impl Tree {
 
     fn table(&self, visitor: &Visitor) -> Markup {
         let now = Timestamp::now();
-        let rows: Vec<Row> = self.page.rows.iter().map(|account| Row::new(account, visitor, now)).collect();
+        let rows: Vec<TreeRow> = self.page.rows.iter().map(|account| TreeRow::new(account, visitor, now)).collect();
         let least = self.page.rows.iter().map(depth).min().unwrap_or(0);
-        let table =
-            Table::new("Accounts", "Accounts; those below an account follow it, under its name").class("tree cards");
+        let table = DataTable::new("Accounts", "Accounts; the accounts below one follow it").class("tree cards");
         let table = table
-            .row_head("Account", "", |row: &Row<'_>| row.name(least))
-            .column("Standing", "", Row::standing)
+            .row_head("Account", "", |row: &TreeRow<'_>| row.name(least))
+            .column("Standing", "", TreeRow::standing)
             .column("Left of the budget", "whole", |row| gauge(&row.account.account, row.account.left()))
             .column("Reading, ε", "number", |row| {
                 html! {
@@ -95,7 +94,7 @@ impl Tree {
     }
 }
 
-/// How many accounts stand above one.
+/// How many accounts are above one.
 fn depth(account: &AccountDocument) -> usize {
     account.account.as_str().matches('/').count()
 }
@@ -107,33 +106,33 @@ fn filter(start: &str) -> Markup {
                 label for="starts" { "Names that start with" }
                 input #starts name="starts" value=(start) autocomplete="off" spellcheck="false" placeholder="census/";
             }
-            button.quiet { "Show these" }
+            button.quiet { "Filter" }
             @if !start.is_empty() { a href="/" { "Show all" } }
         }
     }
 }
 
-/// A line of the table.
-struct Row<'a> {
+/// A row of the table.
+struct TreeRow<'a> {
     account: &'a AccountDocument,
-    /// How fast it is spent, where that may be seen and is known.
+    /// How fast the budget is spent, if that is known and the visitor may see it.
     rate: Option<Rate>,
     is_behind: bool,
 }
 
-impl Row<'_> {
-    fn new<'a>(account: &'a AccountDocument, visitor: &Visitor, now: Timestamp) -> Row<'a> {
+impl TreeRow<'_> {
+    fn new<'a>(account: &'a AccountDocument, visitor: &Visitor, now: Timestamp) -> TreeRow<'a> {
         let name = &account.account;
         if !visitor.caller.sight().owns(name) {
-            return Row { account, rate: None, is_behind: false };
+            return TreeRow { account, rate: None, is_behind: false };
         }
         let timeline = visitor.caller.timeline(name);
         let rate =
             timeline.as_deref().filter(|timeline| timeline.is_open()).and_then(|timeline| Rate::of(timeline, now));
-        Row { account, rate, is_behind: is_behind(account, timeline.as_deref()) }
+        TreeRow { account, rate, is_behind: is_behind(account, timeline.as_deref()) }
     }
 
-    /// Its name, further to the right the more accounts stand above it.
+    /// Its name, indented by the number of accounts above it.
     fn name(&self, least: usize) -> Markup {
         let name = &self.account.account;
         let (above, own) = name.as_str().rsplit_once('/').map_or(("", name.as_str()), |(above, own)| (above, own));

@@ -1,4 +1,4 @@
-//! Making a token: the form, and the secret, which is shown this once.
+//! Creating a token: the form, and the secret, which is shown only once.
 
 use axum::response::Response;
 use jiff::Timestamp;
@@ -9,19 +9,19 @@ use taximeter_ledger::{AccountName, Key};
 use taximeter_service::{Action, Code, CreatedToken, NewToken, Problem, Role};
 
 use super::{TITLE, content, revoke};
-use crate::fields::Fields;
-use crate::form::{Input, check, choice, lines};
+use crate::form::{TextField, check, choice, lines};
+use crate::form_data::FormData;
 use crate::page::Section;
 use crate::visitor::Visitor;
 
-/// Of so many accounts or datasets each has a box to tick; the names of more are written.
+/// Up to this number of accounts or datasets have checkboxes; with more, names are typed.
 const BOXES: usize = 40;
 
-/// The one that is needed most comes first.
+/// The most common role first.
 const ROLES: [Role; 3] = [Role::Analyst, Role::Auditor, Role::Owner];
 
 /// The form, as it was filled in.
-pub(super) async fn panel(visitor: &Visitor, filled: &Fields) -> Result<Markup, Problem> {
+pub(super) async fn panel(visitor: &Visitor, filled: &FormData) -> Result<Markup, Problem> {
     let accounts = visitor.caller.accounts().await?.accounts;
     let accounts: Vec<&AccountName> = accounts.iter().map(|account| &account.account).collect();
     let datasets = visitor.caller.datasets().await?.0;
@@ -31,20 +31,20 @@ pub(super) async fn panel(visitor: &Visitor, filled: &Fields) -> Result<Markup, 
             h2 #make { "Make a token" }
             form.stacked method="post" action="/tokens" {
                 (visitor.form_key())
-                // With it, a form that is sent twice makes one token.
+                // With this key, a form that is sent twice creates one token.
                 input type="hidden" name="key" value=(Key::generate()?.as_str());
                 div.row {
-                    (Input::new("principal", "Whose it is", filled).required(true).longest(63)
-                        .help("A person or a program, such as alice. The journal has this name."))
+                    (TextField::new("principal", "Holder", filled).required(true).longest(63)
+                        .help("A person or a program, such as alice. The journal records this name."))
                     (choice("role", "Role", ROLES.map(|role| (role.name(), role.name())), filled.get("role"),
-                        "An analyst charges its own accounts and asks about its own datasets; an auditor reads all but what follows \
-                         from the data; an owner may do everything."))
-                    (Input::new("expires", "Last day, in UTC", filled).date()
-                        .help("It ends when this day is over. Left empty: in 90 days."))
+                        "An analyst charges its own accounts and asks about its own datasets; an auditor reads everything except what \
+                         depends on the data; an owner may do everything."))
+                    (TextField::new("expires", "Last day, in UTC", filled).date()
+                        .help("The token ends when this day is over. If empty: after 90 days."))
                 }
                 h3 { "For analysts" }
-                (names("accounts", "Accounts that it charges and sees, with those below them", &accounts, filled))
-                (names("datasets", "Datasets that it asks about", &datasets, filled))
+                (names("accounts", "Accounts that it may charge and see, including those below them", &accounts, filled))
+                (names("datasets", "Datasets that it may ask about", &datasets, filled))
                 (check("sees_above", "It may also see what the accounts above its own have left", filled))
                 button { "Make the token" }
             }
@@ -52,11 +52,11 @@ pub(super) async fn panel(visitor: &Visitor, filled: &Fields) -> Result<Markup, 
     })
 }
 
-/// A box for each name, or a field to write them in if there are many.
-fn names(field: &str, label: &str, all: &[&AccountName], filled: &Fields) -> Markup {
+/// A checkbox for each name, or a text field if there are many.
+fn names(field: &str, label: &str, all: &[&AccountName], filled: &FormData) -> Markup {
     html! {
         @if all.len() > BOXES {
-            (lines(field, label, 3, "", "Their names, with spaces or commas between them.", filled))
+            (lines(field, label, 3, "", "Names, separated by spaces or commas.", filled))
         } @else {
             fieldset {
                 legend { (label) }
@@ -74,7 +74,7 @@ fn names(field: &str, label: &str, all: &[&AccountName], filled: &Fields) -> Mar
     }
 }
 
-pub(super) async fn make(visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn make(visitor: Visitor, fields: FormData) -> Response {
     match made(&visitor, &fields).await {
         Ok(created) => visitor.page(Section::Tokens, "A new token", Ok(secret(&created))),
         Err(failure) => match content(&visitor, &fields).await {
@@ -84,14 +84,14 @@ pub(super) async fn make(visitor: Visitor, fields: Fields) -> Response {
     }
 }
 
-async fn made(visitor: &Visitor, fields: &Fields) -> Result<CreatedToken, Problem> {
+async fn made(visitor: &Visitor, fields: &FormData) -> Result<CreatedToken, Problem> {
     visitor.caller.require(Action::ChangeTokens)?;
     let key = fields.required("key", "the key of the form")?;
     let new = new_token(fields)?;
     if !visitor.sessions().is_first(&visitor.session(), key) {
         let detail = format!(
-            "this form was sent before, and no second token was made. The first answer had the token of {}; if nobody copied it, revoke \
-             it and make another",
+            "this form was sent before, and no second token was made. The first page showed the token of {}; if it was not copied, \
+             revoke it and make another",
             new.principal
         );
         return Err(Problem::new(Code::BadRequest, detail));
@@ -100,13 +100,14 @@ async fn made(visitor: &Visitor, fields: &Fields) -> Result<CreatedToken, Proble
     Ok(created)
 }
 
-fn new_token(fields: &Fields) -> Result<NewToken, Problem> {
+fn new_token(fields: &FormData) -> Result<NewToken, Problem> {
     let role = fields.required("role", "the role")?;
-    let role = ROLES.into_iter().find(|known| known.name() == role).ok_or_else(|| {
-        Problem::new(Code::BadRequest, format!("there is no role {role:?}; choose owner, auditor or analyst"))
-    })?;
+    let role = ROLES
+        .into_iter()
+        .find(|known| known.name() == role)
+        .ok_or_else(|| Problem::bad_request(format!("unknown role {role:?}; choose owner, auditor or analyst")))?;
     Ok(NewToken {
-        principal: fields.required("principal", "whose token it is")?.to_string(),
+        principal: fields.required("principal", "the holder")?.to_string(),
         role,
         accounts: fields.names("accounts")?,
         datasets: fields.names("datasets")?,
@@ -115,7 +116,7 @@ fn new_token(fields: &Fields) -> Result<NewToken, Problem> {
     })
 }
 
-/// The moment at which a day is over, in UTC; nothing for what is no day.
+/// The end of a day, in UTC; `None` if the text is not a day.
 fn end_of_day(day: &str) -> Option<String> {
     let next = day.parse::<Date>().ok()?.tomorrow().ok()?;
     Some(next.to_zoned(TimeZone::UTC).ok()?.timestamp().to_string())
@@ -127,8 +128,8 @@ fn secret(CreatedToken { secret, token, warnings }: &CreatedToken) -> Markup {
             h2 #made { "The token of " (token.principal) }
             div.caution {
                 p {
-                    strong { "Copy it now: it is shown this once." } " The server has kept a hash of it and nothing else. Give it to "
-                    (token.principal) " in a way that nobody else can read."
+                    strong { "Copy it now: it is shown only once." } " The server stores only a hash of it. Give it to "
+                    (token.principal) " over a private channel."
                 }
             }
             @for warning in warnings { p.caution { "Warning: " (warning) "." } }
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_is_over_when_the_next_one_begins() {
+    fn a_day_ends_when_the_next_one_begins() {
         for (day, expected) in [
             ("2026-11-16", Some("2026-11-17T00:00:00Z")),
             ("2026-12-31", Some("2027-01-01T00:00:00Z")),

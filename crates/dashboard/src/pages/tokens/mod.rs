@@ -1,4 +1,4 @@
-//! Tokens: who may come in. Owners make them, look at them and end them.
+//! The page of tokens: owners create, list and revoke them.
 
 mod make;
 mod revoke;
@@ -12,11 +12,11 @@ use taximeter_ledger::AccountName;
 use taximeter_service::{Problem, Role, TokenDocument};
 
 use crate::Dashboard;
-use crate::fields::Fields;
+use crate::display::{account_link, time};
+use crate::form_data::FormData;
 use crate::page::Section;
-use crate::table::Table;
+use crate::table::DataTable;
 use crate::visitor::Visitor;
-use crate::words::{account_link, time};
 
 pub(super) fn routes() -> Router<Dashboard> {
     Router::new()
@@ -27,23 +27,24 @@ pub(super) fn routes() -> Router<Dashboard> {
 const TITLE: &str = "Tokens";
 
 async fn show(visitor: Visitor) -> Response {
-    let content = content(&visitor, &Fields::default()).await;
+    let content = content(&visitor, &FormData::default()).await;
     visitor.page(Section::Tokens, TITLE, content)
 }
 
 /// The page, with the form as it was filled in.
-async fn content(visitor: &Visitor, filled: &Fields) -> Result<Markup, Problem> {
+async fn content(visitor: &Visitor, filled: &FormData) -> Result<Markup, Problem> {
     let all = visitor.caller.list_tokens().await?.tokens;
     let now = visitor.service().tokens.now();
-    let (valid, ended): (Vec<_>, Vec<_>) = all.iter().rev().partition(|token| standing(token, now) == Standing::Valid);
+    let (valid, ended): (Vec<_>, Vec<_>) =
+        all.iter().rev().partition(|token| standing(token, now) == TokenStatus::Valid);
     Ok(html! {
         section.panel aria-labelledby="valid" {
-            h2 #valid { "Tokens that are valid" }
-            (table("Tokens that are valid, newest first", &valid, visitor, now))
+            h2 #valid { "Valid tokens" }
+            (table("Valid tokens, newest first", &valid, visitor, now))
             @if !ended.is_empty() {
                 details #ended {
                     summary { "Tokens that have ended (" (ended.len()) ")" }
-                    (table("Tokens that have ended, newest first", &ended, visitor, now))
+                    (table("Ended tokens, newest first", &ended, visitor, now))
                 }
             }
         }
@@ -51,35 +52,35 @@ async fn content(visitor: &Visitor, filled: &Fields) -> Result<Markup, Problem> 
     })
 }
 
-/// Whether a token may be used.
+/// Whether a token can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum TokenStatus {
     Valid,
     Expired,
     Revoked,
 }
 
-fn standing(token: &TokenDocument, now: Timestamp) -> Standing {
+fn standing(token: &TokenDocument, now: Timestamp) -> TokenStatus {
     match (&token.revoked, token.expires.parse::<Timestamp>()) {
-        (Some(_), _) => Standing::Revoked,
-        (None, Ok(expires)) if now < expires => Standing::Valid,
-        _ => Standing::Expired,
+        (Some(_), _) => TokenStatus::Revoked,
+        (None, Ok(expires)) if now < expires => TokenStatus::Valid,
+        _ => TokenStatus::Expired,
     }
 }
 
-impl Standing {
+impl TokenStatus {
     fn shown(self) -> Markup {
         match self {
-            Standing::Valid => html! { span.standing.open { "valid" } },
-            Standing::Expired => html! { span.standing.closed { "expired" } },
-            Standing::Revoked => html! { span.standing.closed { "revoked" } },
+            TokenStatus::Valid => html! { span.standing.open { "valid" } },
+            TokenStatus::Expired => html! { span.standing.closed { "expired" } },
+            TokenStatus::Revoked => html! { span.standing.closed { "revoked" } },
         }
     }
 }
 
 fn table(caption: &str, tokens: &[&TokenDocument], visitor: &Visitor, now: Timestamp) -> Markup {
-    Table::new(caption, caption)
-        .row_head("Whose", "", |token: &TokenDocument| {
+    DataTable::new(caption, caption)
+        .row_head("Holder", "", |token: &TokenDocument| {
             html! {
                 (token.principal)
                 @if token.id == visitor.caller.token().id { " " span.quiet-text { "(this session)" } }
@@ -89,7 +90,7 @@ fn table(caption: &str, tokens: &[&TokenDocument], visitor: &Visitor, now: Times
         .column("Role", "", |token| html! { (token.role.name()) })
         .column("Standing", "", |token| standing(token, now).shown())
         .column("Revoke", "", |token| match standing(token, now) {
-            Standing::Valid => {
+            TokenStatus::Valid => {
                 html! { a href=(revoke::path(&token.id)) { "Revoke" span.hidden-text { " the token of " (token.principal) } } }
             }
             _ => html! { "–" },
@@ -105,7 +106,7 @@ fn table(caption: &str, tokens: &[&TokenDocument], visitor: &Visitor, now: Times
         .rows(tokens.iter().copied())
 }
 
-/// The accounts or datasets of an analyst; everybody else has all.
+/// The accounts or datasets of an analyst; other roles have all.
 fn what_is_seen(token: &TokenDocument, names: &[AccountName], are_accounts: bool) -> Markup {
     html! {
         @if token.role != Role::Analyst { "all" }
@@ -124,15 +125,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_ends_when_it_is_revoked_or_its_time_is_over() {
+    fn a_token_ends_when_it_is_revoked_or_expires() {
         let now: Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
         for (expires, revoked, expected) in [
-            ("2026-11-16T12:00:01Z", None, Standing::Valid),
-            ("2026-11-16T12:00:00Z", None, Standing::Expired),
-            ("2020-01-01T00:00:00Z", None, Standing::Expired),
-            ("2030-01-01T00:00:00Z", Some("2026-01-01T00:00:00Z"), Standing::Revoked),
-            ("2020-01-01T00:00:00Z", Some("2019-01-01T00:00:00Z"), Standing::Revoked),
-            ("never", None, Standing::Expired),
+            ("2026-11-16T12:00:01Z", None, TokenStatus::Valid),
+            ("2026-11-16T12:00:00Z", None, TokenStatus::Expired),
+            ("2020-01-01T00:00:00Z", None, TokenStatus::Expired),
+            ("2030-01-01T00:00:00Z", Some("2026-01-01T00:00:00Z"), TokenStatus::Revoked),
+            ("2020-01-01T00:00:00Z", Some("2019-01-01T00:00:00Z"), TokenStatus::Revoked),
+            ("never", None, TokenStatus::Expired),
         ] {
             let token = TokenDocument {
                 id: "0123456789abcdef".to_string(),

@@ -57,7 +57,7 @@ fn live(ledger: &Ledger, deeds: &[Deed]) -> Paid {
     paid
 }
 
-/// All shares, what was given up and what is left make up the whole; and what everybody added makes up the reading.
+/// All shares, what was given up and what is left add up to the whole; all additions add up to the reading.
 fn check_sums(ledger: &Ledger, paid: &Paid) -> Result<(), TestCaseError> {
     let timelines = read(ledger, 1000);
     for account in ledger.accounts() {
@@ -101,14 +101,14 @@ proptest! {
     }
 }
 
-/// A point of an account that has paid so many charges.
+/// A point of an account that has paid the given number of charges.
 fn point(charges: u64, reading: Option<f64>, left: Option<f64>) -> Point {
     let time = Timestamp::from_second(charges as i64).unwrap();
     Point { charges, sequence: charges + 1, time, reading, left }
 }
 
 #[test]
-fn whoever_takes_the_bound_away_is_known() {
+fn the_spender_who_removes_the_bound_is_known() {
     let mut spenders = Spenders::default();
     let points = [
         point(0, Some(0.0), None),
@@ -155,7 +155,7 @@ fn after_a_thousand_names_the_rest_are_others() {
     charge(Some("analyst 3"));
     let all = spenders.by_budget();
     assert_eq!(all.len(), Spenders::NAMES + 2);
-    assert_eq!((all[0].0.name(), all[0].1.charges), (Some("analyst 3"), 3), "whoever took the most comes first");
+    assert_eq!((all[0].0.name(), all[0].1.charges), (Some("analyst 3"), 3), "the largest spender comes first");
     assert!(all.iter().any(|(spender, spent)| *spender == Spender::Unnamed && spent.charges == 2));
     let (last, spent) = all.last().unwrap();
     assert_eq!((*last, spent.charges, spent.budget), (Spender::Others, 14, 14.0 / 4096.0));

@@ -10,7 +10,7 @@ use taximeter_ledger::{
 };
 use tempfile::TempDir;
 
-use super::super::timeline::{Happened, Timeline};
+use super::super::timeline::{Timeline, TimelineRecord};
 use super::super::{Shared, Tempo, Timelines};
 
 /// A place for a ledger.
@@ -40,7 +40,7 @@ impl Place {
         Ledger::open(&self.location(), Options { create: true, ..Options::default() }).unwrap()
     }
 
-    /// Restores the ledger as one must whose witness is lost. Nobody may have it open.
+    /// Restores the ledger after its witness was lost. It must not be open elsewhere.
     pub(in crate::timelines) fn lose_witness(&self) {
         std::fs::remove_file(self.folder.path().join("ledger.db.witness")).unwrap();
         restore(&self.location(), &Options::default(), Restore::AcceptLoss { by: None, note: None }).unwrap();
@@ -76,7 +76,7 @@ pub(in crate::timelines) fn charge(ledger: &Ledger, accounts: &[&str], epsilon: 
     ledger.charge(charge.by(by.map(who))).unwrap()
 }
 
-/// The timelines of a ledger as it is now, read so many records at a time.
+/// The timelines of a ledger as it is now, read in batches of the given size.
 pub(in crate::timelines) fn read(ledger: &Ledger, batch: usize) -> Timelines {
     let tempo = Tempo { batch, ..Tempo::default() };
     let timelines = Timelines { shared: Arc::new(Shared { tempo, ..Shared::default() }) };
@@ -93,7 +93,7 @@ pub(in crate::timelines) fn push(
     values: (Option<f64>, Option<f64>),
 ) {
     let line = format!(r#"{{"time":"{time}","event":{{"{event}":{{}}}}}}"#);
-    let happened: Happened = serde_json::from_str(&line).unwrap();
+    let happened: TimelineRecord = serde_json::from_str(&line).unwrap();
     let (reading, left) = (values.0.map(Computed), values.1.map(Computed));
     timeline.push(sequence, &happened, &After { account: name("census"), before: None, reading, left });
 }

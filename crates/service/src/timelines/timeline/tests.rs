@@ -33,15 +33,15 @@ fn a_glance_at_a_record_sees_what_is_in_it() {
     for receipt in ledger.records(0, 100).unwrap() {
         let record = receipt.record().unwrap();
         let event = match record.event {
-            taximeter_ledger::Event::Ledger { .. } => Event::Ledger(IgnoredAny),
-            taximeter_ledger::Event::Open(_) => Event::Open(IgnoredAny),
-            taximeter_ledger::Event::Charge(charge) => Event::Charge(Charge { by: charge.who().cloned() }),
-            taximeter_ledger::Event::Halt(_) => Event::Halt(IgnoredAny),
-            taximeter_ledger::Event::Close { .. } => Event::Close(IgnoredAny),
-            taximeter_ledger::Event::Restore { .. } => Event::Restore(IgnoredAny),
+            taximeter_ledger::Event::Ledger { .. } => TimelineEvent::Ledger(IgnoredAny),
+            taximeter_ledger::Event::Open(_) => TimelineEvent::Open(IgnoredAny),
+            taximeter_ledger::Event::Charge(charge) => TimelineEvent::Charge(ChargedBy { by: charge.who().cloned() }),
+            taximeter_ledger::Event::Halt(_) => TimelineEvent::Halt(IgnoredAny),
+            taximeter_ledger::Event::Close { .. } => TimelineEvent::Close(IgnoredAny),
+            taximeter_ledger::Event::Restore { .. } => TimelineEvent::Restore(IgnoredAny),
         };
         kinds.insert(format!("{event:?}").split('(').next().unwrap().to_string());
-        assert_eq!(Happened::read(&receipt).unwrap(), Happened { time: record.time, event });
+        assert_eq!(TimelineRecord::read(&receipt).unwrap(), TimelineRecord { time: record.time, event });
     }
     assert_eq!(kinds.len(), 6, "{kinds:?}");
 }

@@ -1,13 +1,13 @@
-//! Which records of a history are wanted.
+//! The filter of a history.
 
 use taximeter_ledger::AccountName;
-use taximeter_service::{Code, Problem, RecordDocument};
+use taximeter_service::{Problem, RecordDocument};
 
-use crate::fields::Fields;
-use crate::words::account_path;
+use crate::display::account_path;
+use crate::form_data::FormData;
 
-/// What can happen to an account, as documents name it, and in words.
-pub(super) const WHATS: [(&str, &str); 6] = [
+/// The events of an account: their names in documents, and their labels.
+pub(super) const EVENTS: [(&str, &str); 6] = [
     ("", "everything"),
     ("charge", "charges"),
     ("open", "opening"),
@@ -16,41 +16,40 @@ pub(super) const WHATS: [(&str, &str); 6] = [
     ("restore", "restoring"),
 ];
 
-/// Which records are wanted.
+/// The records to show.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Filter {
+pub(super) struct HistoryFilter {
     pub(super) what: Option<String>,
     pub(super) by: Option<String>,
-    /// Somewhere in the note, in large or small letters.
+    /// A part of the note, ignoring case.
     pub(super) note: Option<String>,
     pub(super) from: Option<u64>,
     pub(super) to: Option<u64>,
 }
 
-impl Filter {
-    /// What the address of the page asks for: the filter, and the record to start with.
-    pub(super) fn read(asked: &Fields) -> Result<(Filter, Option<u64>), Problem> {
+impl HistoryFilter {
+    /// Reads the query of the page: the filter, and the record to start with.
+    pub(super) fn read(asked: &FormData) -> Result<(HistoryFilter, Option<u64>), Problem> {
         let text = |name: &str| asked.get(name).map(str::to_string);
         let number = |name: &str| {
             let given = asked.get(name).map(|given| {
                 given.parse().map_err(|_| {
-                    let detail = format!("{name} is {given:?}; the number of a record is a whole number, such as 17");
-                    Problem::new(Code::BadRequest, detail)
+                    Problem::bad_request(format!("{name} is {given:?}; write the number of a record, such as 17"))
                 })
             });
             given.transpose()
         };
         let (from, to, start) = (number("from")?, number("to")?, number("start")?);
-        Ok((Filter { what: text("what"), by: text("by"), note: text("note"), from, to }, start))
+        Ok((HistoryFilter { what: text("what"), by: text("by"), note: text("note"), from, to }, start))
     }
 
-    /// Whether anything is left out.
+    /// Whether it hides anything.
     pub(super) fn is_set(&self) -> bool {
-        *self != Filter::default()
+        *self != HistoryFilter::default()
     }
 
-    /// Whether a record is wanted.
-    pub(super) fn takes(&self, record: &RecordDocument) -> bool {
+    /// Whether a record matches.
+    pub(super) fn matches(&self, record: &RecordDocument) -> bool {
         let note = record.note.as_ref().map_or("", |note| note.as_str());
         self.what.as_ref().is_none_or(|what| *what == record.what)
             && self.by.as_ref().is_none_or(|by| record.by.as_ref().is_some_and(|who| who.as_str() == by))
@@ -59,7 +58,7 @@ impl Filter {
             && self.to.is_none_or(|to| record.sequence <= to)
     }
 
-    /// The path of an account's page with this filter, from a record on.
+    /// The path of an account's page with this filter, starting at a record.
     pub(super) fn path(&self, name: &AccountName, start: Option<u64>) -> String {
         let (from, to, start) =
             [self.from, self.to, start].map(|number| number.map(|number| number.to_string())).into();
@@ -84,12 +83,12 @@ impl Filter {
 mod tests {
     use super::*;
 
-    fn read(query: &str) -> Result<(Filter, Option<u64>), Problem> {
-        Filter::read(&Fields::from_query(Some(query)))
+    fn read(query: &str) -> Result<(HistoryFilter, Option<u64>), Problem> {
+        HistoryFilter::read(&FormData::from_query(Some(query)))
     }
 
     #[test]
-    fn a_filter_is_read_from_the_address_that_it_makes() {
+    fn a_filter_is_read_from_the_path_that_it_makes() {
         let name = AccountName::parse("census/alice").unwrap();
         for query in ["", "what=charge", "by=a%26b&note=%3Cb%3E+%26", "from=3&to=12", "what=halt&by=bob&start=7"] {
             let (filter, start) = read(query).unwrap();
@@ -97,13 +96,13 @@ mod tests {
             let mark = if query.is_empty() { "" } else { "?" };
             assert_eq!(path, format!("/accounts/census%2Falice{mark}{query}#history"));
         }
-        // As a form sends it, with fields that nobody filled in.
+        // As a form sends it, with empty fields.
         let (filter, start) = read("what=&by=+&note=&from=&to=").unwrap();
         assert!(!filter.is_set() && start.is_none());
     }
 
     #[test]
-    fn what_is_not_the_number_of_a_record_is_named() {
+    fn an_error_names_the_field_that_is_not_a_number() {
         for (query, named) in
             [("from=x", "from is \"x\""), ("to=-1", "to is \"-1\""), ("start=1.5", "start is \"1.5\"")]
         {
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_taken_if_all_that_is_asked_holds() {
+    fn a_record_matches_if_all_conditions_hold() {
         let record = serde_json::json!({
             "sequence": 7, "hash": null, "what": "charge", "time": "2026-01-01T00:00:00Z", "by": "alice", "note": "Households, in Bern",
             "reading": null, "left": null, "record": null
@@ -133,7 +132,7 @@ mod tests {
             ("to=6", false),
             ("what=charge&by=bob", false),
         ] {
-            assert_eq!(read(query).unwrap().0.takes(&record), is_taken, "{query}");
+            assert_eq!(read(query).unwrap().0.matches(&record), is_taken, "{query}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What happened to an account, newest first, page by page, with a filter.
+//! The history of an account, newest first, in pages, with a filter.
 
 mod filter;
 mod search;
@@ -7,26 +7,26 @@ use maud::{Markup, html};
 use taximeter_gate::question_in_note;
 use taximeter_ledger::AccountName;
 use taximeter_service::timelines::Timeline;
-use taximeter_service::words::{show_costs, thousands};
+use taximeter_service::words::{counted, show_costs, thousands};
 use taximeter_service::{AccountDocument, Problem, RecordDocument};
 
-use self::filter::{Filter, WHATS};
-use self::search::{Part, find};
-use crate::fields::Fields;
-use crate::form::{Input, choice};
-use crate::table::Table;
+use self::filter::{EVENTS, HistoryFilter};
+use self::search::{HistoryPage, find};
+use crate::display::{account_link, account_path, percent, reading, time};
+use crate::form::{TextField, choice};
+use crate::form_data::FormData;
+use crate::table::DataTable;
 use crate::visitor::Visitor;
-use crate::words::{account_link, account_path, count, percent, reading, time};
 
 /// The panel with one page of the history.
 pub(super) async fn panel(
     visitor: &Visitor,
     account: &AccountDocument,
     timeline: Option<&Timeline>,
-    asked: &Fields,
+    asked: &FormData,
 ) -> Result<Markup, Problem> {
     let name = &account.account;
-    let (filter, start) = Filter::read(asked)?;
+    let (filter, start) = HistoryFilter::read(asked)?;
     let part = find(visitor, account, timeline, &filter, start).await?;
     Ok(html! {
         section.panel #history-panel aria-labelledby="history" {
@@ -41,25 +41,25 @@ pub(super) async fn panel(
     })
 }
 
-/// The path of the history of what somebody did.
+/// The path of the history filtered by one principal.
 pub(super) fn path_by(name: &AccountName, by: &str) -> String {
-    Filter { by: Some(by.to_string()), ..Filter::default() }.path(name, None)
+    HistoryFilter { by: Some(by.to_string()), ..HistoryFilter::default() }.path(name, None)
 }
 
-fn form(name: &AccountName, filter: &Filter, filled: &Fields) -> Markup {
+fn form(name: &AccountName, filter: &HistoryFilter, filled: &FormData) -> Markup {
     html! {
         details #history-filter open[filter.is_set()] {
             summary { "Filter" }
             form.filter method="get" action={ (account_path(name)) "#history" } {
                 div.row {
-                    (choice("what", "What", WHATS, filter.what.as_deref(), ""))
-                    (Input::new("by", "By", filled))
-                    (Input::new("note", "Words in the note", filled))
-                    (Input::new("from", "From record", filled))
-                    (Input::new("to", "To record", filled))
+                    (choice("what", "What", EVENTS, filter.what.as_deref(), ""))
+                    (TextField::new("by", "By", filled))
+                    (TextField::new("note", "Words in the note", filled))
+                    (TextField::new("from", "From record", filled))
+                    (TextField::new("to", "To record", filled))
                 }
                 div.actions {
-                    button.quiet { "Show these" }
+                    button.quiet { "Filter" }
                     @if filter.is_set() { a href={ (account_path(name)) "#history" } { "Show everything" } }
                 }
             }
@@ -67,7 +67,7 @@ fn form(name: &AccountName, filter: &Filter, filled: &Fields) -> Markup {
     }
 }
 
-fn table(name: &AccountName, part: &Part) -> Markup {
+fn table(name: &AccountName, part: &HistoryPage) -> Markup {
     let by = |record: &RecordDocument| match &record.by {
         Some(by) => html! { a href=(path_by(name, by.as_str())) { (by) } },
         None => html! { "–" },
@@ -78,7 +78,7 @@ fn table(name: &AccountName, part: &Part) -> Markup {
     };
     let left = |record: &RecordDocument| record.left.map_or_else(|| "–".to_string(), |left| percent(left.0));
     let caption = format!("What happened to {name}, newest first");
-    let table = Table::new("History", &caption)
+    let table = DataTable::new("History", &caption)
         .class("history cards")
         .row_head("Record", "number", |record: &RecordDocument| html! { (record.sequence) })
         .column("Time", "whole", |record| time(&record.time))
@@ -91,7 +91,7 @@ fn table(name: &AccountName, part: &Part) -> Markup {
     html! { @if !part.records.is_empty() { (table.rows(&part.records)) } }
 }
 
-/// A note. Of a question it shows the SQL, with the hash that ties the charge to it behind a detail.
+/// A note. For a question it shows the SQL, and in a detail the hash that binds the charge to it.
 fn note(text: &str) -> Markup {
     match question_in_note(text) {
         Some((hash, question)) => html! {
@@ -102,7 +102,7 @@ fn note(text: &str) -> Markup {
     }
 }
 
-/// What a record says that happened, with what was asked for.
+/// The event of a record, with its amounts.
 fn what(name: &AccountName, record: &RecordDocument) -> Markup {
     let others: Vec<&AccountName> = record.accounts.iter().filter(|account| *account != name).collect();
     html! {
@@ -119,25 +119,25 @@ fn what(name: &AccountName, record: &RecordDocument) -> Markup {
     }
 }
 
-/// How far back this page goes, and where to go on.
-fn pages(name: &AccountName, filter: &Filter, part: &Part, is_later_page: bool) -> Markup {
+/// How far back this page goes, with links to other pages.
+fn pages(name: &AccountName, filter: &HistoryFilter, part: &HistoryPage, is_later_page: bool) -> Markup {
     html! {
         @if filter.is_set() {
             p.help {
                 @if part.records.is_empty() { "None of the " } @else { (thousands(part.records.len() as u64)) " of the " }
-                (count(part.looked, "record")) " that were looked at match. "
+                (counted(part.looked, "record", "records")) " that were looked at match. "
                 @match part.next {
-                    Some(next) => { "Number " (next) " and older ones were not looked at yet." },
+                    Some(next) => { "Record " (next) " and older ones were not searched yet." },
                     None => "That is all.",
                 }
             }
         } @else if part.records.is_empty() {
-            p.quiet-text { "Nothing happened to it yet." }
+            p.quiet-text { "There are no records." }
         }
         nav.actions aria-label="Pages of the history" {
             @if is_later_page { a.button.quiet href=(filter.path(name, None)) { "Newest" } }
             @if let Some(next) = part.next {
-                a.button.quiet href=(filter.path(name, Some(next))) { @if filter.is_set() { "Look further back" } @else { "Older" } }
+                a.button.quiet href=(filter.path(name, Some(next))) { @if filter.is_set() { "Search further back" } @else { "Older" } }
             }
         }
     }

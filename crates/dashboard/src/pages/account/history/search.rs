@@ -1,26 +1,26 @@
-//! Looking for records of an account: never at more of them than one page may cost.
+//! Finds the records of one page, within a limit of records to search.
 
 use taximeter_service::timelines::Timeline;
 use taximeter_service::{AccountDocument, Problem, RecordDocument};
 
-use super::filter::Filter;
+use super::filter::HistoryFilter;
 use crate::visitor::Visitor;
 
 /// The most records on a page.
 const PAGE: usize = 25;
 
-/// The most records that are looked at for a page with a filter, and at a time.
+/// The most records that are searched for a page with a filter, and per read.
 const MOST: u64 = 5000;
 const AT_ONCE: u32 = 500;
 
 /// A page of a history.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct HistoryPage {
     /// The records, newest first.
     pub(super) records: Vec<RecordDocument>,
-    /// How many were looked at for it.
+    /// How many were searched for it.
     pub(super) looked: u64,
-    /// The record that comes next; nothing at the end.
+    /// The next record; `None` at the end.
     pub(super) next: Option<u64>,
 }
 
@@ -29,11 +29,11 @@ pub(super) async fn find(
     visitor: &Visitor,
     account: &AccountDocument,
     timeline: Option<&Timeline>,
-    filter: &Filter,
+    filter: &HistoryFilter,
     start: Option<u64>,
-) -> Result<Part, Problem> {
+) -> Result<HistoryPage, Problem> {
     let limit = Some(if filter.is_set() { AT_ONCE } else { PAGE as u32 });
-    let mut part = Part { next: start.or_else(|| near(account, timeline, filter)), ..Part::default() };
+    let mut part = HistoryPage { next: start.or_else(|| near(account, timeline, filter)), ..HistoryPage::default() };
     while let Some(from) = part.next
         && part.records.len() < PAGE
         && part.looked < MOST
@@ -44,9 +44,9 @@ pub(super) async fn find(
     Ok(part)
 }
 
-impl Part {
-    /// Takes what is wanted of records that follow each other; `next` is where they go on.
-    fn take(&mut self, records: Vec<RecordDocument>, next: Option<u64>, filter: &Filter) {
+impl HistoryPage {
+    /// Takes the matching ones of consecutive records; `next` is the record after them.
+    fn take(&mut self, records: Vec<RecordDocument>, next: Option<u64>, filter: &HistoryFilter) {
         for record in records {
             if filter.from.is_some_and(|from| record.sequence < from) {
                 self.next = None;
@@ -57,7 +57,7 @@ impl Part {
                 return;
             }
             self.looked += 1;
-            if filter.takes(&record) {
+            if filter.matches(&record) {
                 self.records.push(record);
             }
         }
@@ -65,8 +65,8 @@ impl Part {
     }
 }
 
-/// A record of the account from which it is not far to the first that is wanted.
-fn near(account: &AccountDocument, timeline: Option<&Timeline>, filter: &Filter) -> Option<u64> {
+/// A record of the account close to the first one to search.
+fn near(account: &AccountDocument, timeline: Option<&Timeline>, filter: &HistoryFilter) -> Option<u64> {
     let newest = account.newest_record;
     let points = filter.to.zip(timeline).map(|(to, timeline)| (to, timeline.curve().points()));
     let first_above =
@@ -91,16 +91,16 @@ mod tests {
 
     #[test]
     fn a_page_ends_when_it_is_full_at_the_lower_end_or_with_the_history() {
-        let halts = || Filter { what: Some("halt".to_string()), ..Filter::default() };
-        let from = |from| Filter { from: Some(from), ..Filter::default() };
+        let halts = || HistoryFilter { what: Some("halt".to_string()), ..HistoryFilter::default() };
+        let from = |from| HistoryFilter { from: Some(from), ..HistoryFilter::default() };
         for (filter, numbers, next, found, looked, goes_on) in [
-            (Filter::default(), 101..=125, Some(100), 25, 25, Some(100)),
-            (Filter::default(), 1..=3, None, 3, 3, None),
+            (HistoryFilter::default(), 101..=125, Some(100), 25, 25, Some(100)),
+            (HistoryFilter::default(), 1..=3, None, 3, 3, None),
             (halts(), 1..=200, Some(0), 20, 200, Some(0)),
             (halts(), 1..=500, Some(0), 25, 241, Some(259)),
             (from(190), 1..=200, Some(0), 11, 11, None),
         ] {
-            let mut part = Part::default();
+            let mut part = HistoryPage::default();
             part.take(records(numbers.clone()), next, &filter);
             assert_eq!(
                 (part.records.len(), part.looked, part.next),

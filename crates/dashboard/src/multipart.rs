@@ -1,7 +1,6 @@
-//! The parts of a form with a file in it, as they arrive: `multipart/form-data` as browsers write it (RFC 7578).
+//! A form with a file, read as it arrives: `multipart/form-data` as browsers write it (RFC 7578).
 //!
-//! Nothing but the head and the text of small fields is ever in memory as a whole; what these have in all is limited. The file is the
-//! last part, and is read by whoever takes it.
+//! Only the heads and the text of small fields are held in memory, up to a limit. The file is the last part and is streamed.
 
 use std::io;
 
@@ -12,45 +11,42 @@ use taximeter_service::{Code, Problem};
 
 use crate::body::is_of_type;
 
-/// The parts of a body, one after the other.
-pub(super) struct Parts {
+/// The parts of a body, in order.
+pub(super) struct Multipart {
     stream: BodyDataStream,
-    /// What has arrived and was not read yet.
+    /// Bytes that have arrived and are not read yet.
     buffer: Vec<u8>,
-    /// What stands between two parts.
+    /// The bytes between two parts.
     delimiter: Vec<u8>,
-    /// How many more bytes heads and texts may have.
+    /// How many more bytes the heads and texts may have.
     left: usize,
 }
 
 /// A file as it arrives.
 pub(super) type FileStream = BoxStream<'static, io::Result<Bytes>>;
 
-/// What the head of a part says.
+/// The head of a part.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct PartHead {
     /// The name of the field.
     pub(super) name: String,
-    /// The name of the file, for a field that takes one; empty if none was chosen.
+    /// The name of the file, for a file field; empty if no file was chosen.
     pub(super) file: Option<String>,
 }
 
-impl Parts {
-    /// The parts of a body. Their heads and texts have at most so many bytes in all.
-    pub(super) fn new(headers: &HeaderMap, body: Body, most: usize) -> Result<Parts, Problem> {
+impl Multipart {
+    /// The parts of a body. Their heads and texts have at most `most` bytes in all.
+    pub(super) fn new(headers: &HeaderMap, body: Body, most: usize) -> Result<Multipart, Problem> {
         let boundary = boundary(headers).ok_or_else(|| {
-            Problem::new(
-                Code::UnsupportedMediaType,
-                "a form with a file is sent as multipart/form-data with a boundary",
-            )
+            Problem::new(Code::UnsupportedMediaType, "a form with a file must be multipart/form-data with a boundary")
         })?;
         let delimiter = format!("\r\n--{boundary}").into_bytes();
         // The first delimiter has no line before it.
-        Ok(Parts { stream: body.into_data_stream(), buffer: b"\r\n".to_vec(), delimiter, left: most })
+        Ok(Multipart { stream: body.into_data_stream(), buffer: b"\r\n".to_vec(), delimiter, left: most })
     }
 
     /// The head of the first part.
-    pub(super) async fn first(&mut self) -> Result<Part, Problem> {
+    pub(super) async fn first(&mut self) -> Result<PartHead, Problem> {
         let delimiter = self.delimiter.clone();
         while self.buffer.len() < delimiter.len() {
             self.more().await?;
@@ -62,8 +58,8 @@ impl Parts {
         self.next().await?.ok_or_else(|| unreadable("it has no parts"))
     }
 
-    /// The head of the next part, after the text of the one before was read; nothing at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Part>, Problem> {
+    /// The head of the next part, after the text of the one before was read; `None` at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<PartHead>, Problem> {
         while self.buffer.len() < 2 {
             self.more().await?;
         }
@@ -72,7 +68,7 @@ impl Parts {
             b"\r\n" => {}
             _ => return Err(unreadable("a part does not begin on a line of its own")),
         }
-        // Without its first line break, a head ends where its last line does and an empty one follows.
+        // The first line break is taken: a head ends with an empty line.
         let head = self.take_until(b"\r\n\r\n").await?;
         let part = part(&head).ok_or_else(|| unreadable("a part has no name"))?;
         Ok(Some(part))
@@ -85,7 +81,7 @@ impl Parts {
         String::from_utf8(text).map_err(|_| unreadable("a field is not UTF-8 text"))
     }
 
-    /// The file whose head was read last, as it arrives. It fails unless the form ends with it.
+    /// The file whose head was read last, as a stream. It fails unless the form ends with the file.
     pub(super) fn into_file(self) -> FileStream {
         let file = unfold(Some(self), |parts| async move {
             let mut parts = parts?;
@@ -98,7 +94,7 @@ impl Parts {
         Box::pin(file)
     }
 
-    /// Something of the file that has arrived; nothing at its end.
+    /// The next bytes of the file; `None` at its end.
     async fn chunk(&mut self) -> io::Result<Option<Bytes>> {
         loop {
             if let Some(end) = find(&self.buffer, &self.delimiter) {
@@ -107,7 +103,7 @@ impl Parts {
                 }
                 return self.ends().await.map(|()| None);
             }
-            // The beginning of a delimiter may have arrived already.
+            // The end of the buffer may be the start of a delimiter.
             let safe = self.buffer.len().saturating_sub(self.delimiter.len() - 1);
             if safe > 0 {
                 return Ok(Some(self.buffer.drain(..safe).collect::<Vec<u8>>().into()));
@@ -116,7 +112,7 @@ impl Parts {
         }
     }
 
-    /// The form must end with the delimiter at the front.
+    /// The delimiter at the front of the buffer must be the last one.
     async fn ends(&mut self) -> io::Result<()> {
         let after = self.delimiter.len();
         while self.buffer.len() < after + 2 {
@@ -129,7 +125,7 @@ impl Parts {
         }
     }
 
-    /// Waits until more has arrived.
+    /// Waits for more bytes.
     async fn more(&mut self) -> Result<(), Problem> {
         match self.stream.next().await {
             Some(Ok(bytes)) => {
@@ -140,7 +136,7 @@ impl Parts {
         }
     }
 
-    /// Everything before a mark, which is passed over.
+    /// Takes everything before a mark, and the mark.
     async fn take_until(&mut self, mark: &[u8]) -> Result<Vec<u8>, Problem> {
         loop {
             if let Some(end) = find(&self.buffer, mark) {
@@ -148,7 +144,7 @@ impl Parts {
                 self.take(mark.len())?;
                 return Ok(taken);
             }
-            // The beginning of the mark may be in it.
+            // The buffer may end with the start of the mark.
             if self.buffer.len() > self.left + mark.len() {
                 return Err(too_large());
             }
@@ -156,7 +152,7 @@ impl Parts {
         }
     }
 
-    /// So many bytes, which have arrived, as far as there may be so many.
+    /// Takes `length` bytes of the buffer, within the limit.
     fn take(&mut self, length: usize) -> Result<Vec<u8>, Problem> {
         self.left = self.left.checked_sub(length).ok_or_else(too_large)?;
         Ok(self.buffer.drain(..length).collect())
@@ -171,14 +167,14 @@ fn unreadable(why: &str) -> Problem {
 }
 
 fn too_large() -> Problem {
-    Problem::new(Code::TooLarge, "the fields of the form are larger than this server takes; write less")
+    Problem::new(Code::TooLarge, "the fields of the form are larger than this server accepts; shorten them")
 }
 
 fn cut() -> io::Error {
     io::ErrorKind::UnexpectedEof.into()
 }
 
-/// The boundary that the type of a body names.
+/// The boundary in the content type.
 fn boundary(headers: &HeaderMap) -> Option<&str> {
     if !is_of_type(headers, "multipart/form-data") {
         return None;
@@ -186,12 +182,12 @@ fn boundary(headers: &HeaderMap) -> Option<&str> {
     let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
     let parameters = kind.split(';').skip(1).filter_map(|parameter| parameter.trim().split_once('='));
     let boundary = parameters.into_iter().find(|(name, _)| name.eq_ignore_ascii_case("boundary"))?.1.trim_matches('"');
-    // As RFC 2046 has it.
+    // The limits of RFC 2046.
     (1..=70).contains(&boundary.len()).then_some(boundary)
 }
 
-/// What a head says. Browsers write quotes in names as %22, so that a quote ends a name.
-fn part(head: &[u8]) -> Option<Part> {
+/// Reads a head. Browsers write quotes in names as %22, so a quote ends a name.
+fn part(head: &[u8]) -> Option<PartHead> {
     let head = String::from_utf8_lossy(head);
     let disposition = head.split("\r\n").find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -199,10 +195,10 @@ fn part(head: &[u8]) -> Option<Part> {
     })?;
     let rest = disposition.strip_prefix("form-data")?;
     let value = |name: &str| Some(rest.split_once(&format!("; {name}=\""))?.1.split_once('"')?.0.to_string());
-    Some(Part { name: value("name")?, file: value("filename") })
+    Some(PartHead { name: value("name")?, file: value("filename") })
 }
 
-/// Where something begins for the first time.
+/// The first position of `wanted`.
 fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = bytes[from..].iter().position(|byte| *byte == wanted[0]) {
@@ -221,10 +217,10 @@ mod tests {
 
     use super::*;
 
-    /// What a form was read as: its fields, and its file with its name if it has one.
+    /// The fields of a form, and its file with its name if it has one.
     type Read = (Vec<(String, String)>, Option<(String, Vec<u8>)>);
 
-    /// Reads a form that arrives in pieces of so many bytes.
+    /// Reads a form that arrives in pieces of `piece` bytes.
     fn read(body: &[u8], piece: usize, most: usize) -> Result<Read, String> {
         let headers = HeaderMap::from_iter([(
             header::CONTENT_TYPE,
@@ -232,21 +228,21 @@ mod tests {
         )]);
         let pieces: Vec<io::Result<Vec<u8>>> = body.chunks(piece).map(|piece| Ok(piece.to_vec())).collect();
         let body = Body::from_stream(stream::iter(pieces));
-        let mut parts = Parts::new(&headers, body, most).map_err(|failure| failure.detail)?;
+        let mut parts = Multipart::new(&headers, body, most).map_err(|failure| failure.detail)?;
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            let told = |failure: Problem| failure.detail;
+            let detail = |failure: Problem| failure.detail;
             let mut fields = Vec::new();
-            let mut part = Some(parts.first().await.map_err(told)?);
-            while let Some(Part { name, file }) = part {
+            let mut part = Some(parts.first().await.map_err(detail)?);
+            while let Some(PartHead { name, file }) = part {
                 if let Some(file) = file {
                     let chunks: Vec<io::Result<Bytes>> = parts.into_file().collect().await;
                     let chunks: io::Result<Vec<Bytes>> = chunks.into_iter().collect();
                     let contents = chunks.map_err(|error| error.to_string())?.concat();
                     return Ok((fields, Some((file, contents))));
                 }
-                fields.push((name, parts.text().await.map_err(told)?));
-                part = parts.next().await.map_err(told)?;
+                fields.push((name, parts.text().await.map_err(detail)?));
+                part = parts.next().await.map_err(detail)?;
             }
             Ok((fields, None))
         })
@@ -265,13 +261,13 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_read_whatever_the_pieces_are_in_which_it_arrives() {
+    fn a_form_is_read_whatever_the_size_of_its_pieces() {
         for text in ["", "x", "x\r\n", "\r\n", "\r\n--", "\r\n----edg", "a\r\n\r\n\r\n----edga\r", "----edge", "ä"] {
             for file in [None, Some(text)] {
                 let body = form(text, file);
                 for piece in 1..=body.len() {
                     let (fields, found) = read(&body, piece, 1000).unwrap();
-                    // A delimiter within a text cannot be told from the end of it; all others can.
+                    // Only a whole delimiter ends a text.
                     assert_eq!(fields, [("a".to_string(), text.to_string())], "{text:?} by {piece}");
                     let expected = file.map(|file| ("a; b.csv".to_string(), file.as_bytes().to_vec()));
                     assert_eq!(found, expected, "{text:?} by {piece}");
@@ -290,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_is_no_form_is_not_taken() {
+    fn truncated_and_malformed_forms_are_rejected() {
         let whole = form("text", Some("1\r\n2\r\n"));
         // The line break at the very end is not needed.
         for length in 0..whole.len() - 2 {
@@ -336,14 +332,14 @@ mod tests {
         assert!(read(&form(&long, None), 100, most).is_ok());
         assert!(read(&form(&long, None), 100, most - 1).unwrap_err().contains("larger"));
         assert!(read(&form("", Some(&long.repeat(100))), 100, 300).is_ok());
-        // A head without an end, and a text without one.
+        // An endless head, and an endless text.
         for body in [format!("----edge\r\n{}", long.repeat(10)), format!("----edge\r\n{}", "a: b\r\n".repeat(1000))] {
             assert!(read(body.as_bytes(), 100, 2000).unwrap_err().contains("larger"));
         }
     }
 
     #[test]
-    fn the_boundary_stands_in_the_type() {
+    fn the_boundary_is_read_from_the_content_type() {
         for (kind, expected) in [
             ("multipart/form-data; boundary=x", Some("x")),
             ("Multipart/Form-Data; charset=utf-8; Boundary=\"x y\"", Some("x y")),

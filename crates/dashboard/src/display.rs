@@ -1,4 +1,4 @@
-//! Numbers, times and names as people read them. Rounding never makes a budget look better than it is.
+//! Numbers, times and names for people. Rounding never makes a budget look better than it is.
 
 use jiff::Timestamp;
 use maud::{Markup, html};
@@ -10,12 +10,12 @@ pub(super) fn warnings(warnings: &[String]) -> String {
     warnings.iter().map(|warning| format!(" Warning: {warning}.")).collect()
 }
 
-/// A reading, rounded up; words where there is no bound.
+/// A reading, rounded up, or "no bound".
 pub(super) fn reading(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or_else(|| "no bound".to_string(), show_number)
 }
 
-/// A share in percent with one place, rounded down; but what is more than nothing is not shown as nothing.
+/// A share in percent with one place, rounded down; a positive share is never shown as zero.
 pub(super) fn percent(share: f64) -> String {
     match tenths(share) / 10.0 {
         0.0 if share > 0.0 => "under 0.1%".to_string(),
@@ -23,22 +23,19 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
-/// How many thousandths a share has, rounded down. What is short of a whole one by its own rounding alone is a whole one: six tenths of a
-/// budget are 60%, though as a binary number they are a little less.
+/// A share in thousandths, rounded down. The addend corrects binary rounding: 0.6 is 60%, although the binary number is a little less.
 pub(super) fn tenths(share: f64) -> f64 {
     (share.clamp(0.0, 1.0) * 1000.0 + 1e-9).floor()
 }
 
-/// A share that was spent, in percent with one place, rounded up. It may be less than nothing, where a charge made a filter count by
-/// another theorem.
+/// A spent share in percent with one place, rounded up. It is negative if a charge made the filter switch to a better theorem.
 pub(super) fn spent(share: f64) -> String {
-    // A difference of two shares is a little off. A sum of nothing would be written -0.
+    // Corrects the rounding of a difference of two shares; adding zero avoids -0.
     let shown = (share * 1000.0 - 1e-9).ceil() / 10.0 + 0.0;
     if shown.is_finite() { format!("{shown}%").replace('-', "−") } else { "not known".to_string() }
 }
 
-/// How fast a budget is spent, from its share in a second: in percent for the span of time that reads best, with two digits, rounded
-/// up.
+/// How fast a budget is spent: in percent per day, hour, minute or second, whichever reads best, with two digits, rounded up.
 pub(super) fn pace(per_second: f64) -> String {
     const SPANS: [(f64, f64, &str); 4] = [
         (86_400.0, 24.0, "a day"),
@@ -64,7 +61,7 @@ fn two_digits_up(value: f64) -> String {
     format!("{}", (value * scale).ceil() / scale)
 }
 
-/// How long it takes until then, in words, rounded down.
+/// The time until then as text, rounded down.
 pub(super) fn until(now: Timestamp, then: Timestamp) -> String {
     const UNITS: [(i64, i64, &str); 5] = [
         (60, 90, "minute"),
@@ -83,15 +80,15 @@ pub(super) fn until(now: Timestamp, then: Timestamp) -> String {
     format!("in about {count} {name}{}", if count == 1 { "" } else { "s" })
 }
 
-/// So many of something, in the plural where there is not one.
-pub(super) fn count(number: u64, name: &str) -> String {
-    format!("{} {name}{}", taximeter_service::words::thousands(number), if number == 1 { "" } else { "s" })
-}
-
 /// A time, to the second.
 pub(super) fn time(text: &str) -> Markup {
     let shown = text.parse::<Timestamp>().map(|time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
     html! { time datetime=(text) { (shown.unwrap_or_else(|_| text.to_string())) } }
+}
+
+/// A path with one parameter in its query.
+pub(super) fn path_with(path: &str, name: &str, value: &str) -> String {
+    format!("{path}?{}", form_urlencoded::Serializer::new(String::new()).append_pair(name, value).finish())
 }
 
 /// The path of an account's page.
@@ -104,7 +101,7 @@ pub(super) fn account_link(name: &AccountName) -> Markup {
     html! { a href=(account_path(name)) { (name) } }
 }
 
-/// Whether an account takes charges, in a word that is not told by its colour alone.
+/// The standing of an account, as a coloured word.
 pub(super) fn standing(standing: Standing) -> Markup {
     html! { span class={ "standing " (standing.name()) } { (standing.name()) } }
 }
@@ -131,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pace_is_told_for_the_span_that_reads_best() {
+    fn a_pace_is_shown_for_the_span_that_reads_best() {
         let day = 1.0 / 86_400.0 / 100.0;
         for (per_second, words) in [
             (0.0, "nothing lately"),
@@ -150,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_until_then_is_told_in_one_unit() {
+    fn the_time_until_then_is_shown_in_one_unit() {
         let now: Timestamp = "2026-03-01T00:00:00Z".parse().unwrap();
         for (seconds, words) in [
             (-5, "in less than a minute"),

@@ -1,0 +1,111 @@
+//! Questions.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_is_answered_paid_for_and_given_again() {
+    let server = TestServer::new();
+    let reply = server.ask("alice", COUNT, "0.5", "q", json!({})).await.expect(201);
+    let answer = reply.json();
+    assert_eq!((&answer["key"], &answer["dataset"]), (&json!("q"), &json!("census")));
+    assert_eq!(answer["accounts"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        server.get("alice", "/v1/receipts?key=q").await.expect(200).json()["sequence"],
+        answer["receipt"]["sequence"]
+    );
+    // The owner gets the stored bytes, with all accounts; the dataset's own account pays.
+    let answer = server.ask("owner", COUNT, "0.5", "q", json!({})).await.expect(201).json();
+    assert_eq!(answer["accounts"][0]["account"], "census");
+    assert_eq!(answer["receipt"]["record"]["event"]["charge"]["by"], "olga");
+    // An analyst with two accounts must name the one that pays.
+    for (account, status) in
+        [(Value::Null, 400), (json!("census/bob"), 201), (json!("census"), 403), (json!("wages"), 403)]
+    {
+        let more = if account.is_null() { json!({}) } else { json!({ "account": account }) };
+        server.ask("two", COUNT, "0.01", &format!("two {account}").replace('"', ""), more).await.expect(status);
+    }
+    let wrong = server.ask("alice", "SELECT age FROM census", "0.1", "w", json!({})).await.expect(400).json();
+    assert!(wrong["position"].as_u64().is_some(), "{wrong}");
+    assert!(!server.get("alice", "/v1/datasets/census").await.text().contains("\"rows\":4"));
+    assert_eq!(server.get("owner", "/v1/datasets/census").await.json()["rows"], 4);
+}
+
+/// A paused clock advances only while all tasks wait, so the ticks are exact on every machine.
+#[tokio::test(start_paused = true)]
+async fn every_outcome_of_a_question_waits_for_the_tick() {
+    let (tick, start) = (Duration::from_millis(600), tokio::time::Instant::now());
+    let server = TestServer::with(Settings { tick: Some(tick), ..Settings::default() });
+    let mut last = Duration::ZERO;
+    // Otherwise an error under the key of a running question would tell when it ends.
+    for (question, epsilon, key, status) in [
+        (COUNT, "0.1", "k", 201),
+        (COUNT, "0.1", "k", 200),
+        (COUNT, "9", "refused", 409),
+        ("SELECT age FROM census", "0.1", "k", 400),
+        (COUNT, "0.2", "k", 422),
+        (COUNT, "0.1", "more", 201),
+    ] {
+        server.ask("owner", question, epsilon, key, json!({})).await.expect(status);
+        // Each is asked at a tick, so its outcome comes with a later one.
+        let now = start.elapsed();
+        assert!(now > last && now.as_nanos() % tick.as_nanos() == 0, "{key}: {now:?} after {last:?}");
+        last = now;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_failure_after_a_charge_is_the_same_problem_and_only_the_owner_sees_why() {
+    let server = TestServer::new();
+    let records = rusqlite::Connection::open(server.folder.path().join("gate").join("gate.db")).unwrap();
+    records
+        .execute_batch("CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END")
+        .unwrap();
+    for who in ["alice", "alice", "owner"] {
+        let problem = server.ask(who, COUNT, "0.1", "k", json!({})).await.expect(424).json();
+        assert_eq!((&problem["code"], &problem["key"]), (&json!("no-answer"), &json!("k")));
+        assert!(problem["sequence"].is_u64() && !problem.to_string().contains("no room"), "{problem}");
+    }
+    assert_eq!(server.ledger.account(&crate::fixture::name("census")).unwrap().charges(), 2);
+    let log = server.get("owner", "/v1/log?limit=5").await.expect(200).json();
+    assert_eq!((log.as_array().unwrap().len(), &log[1]["key"]), (2, &json!("alice:k")));
+    assert!(log[0]["why"].as_str().unwrap().contains("no room"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unreachable_dataset_costs_nothing_and_only_owners_see_its_location() {
+    let server = TestServer::new();
+    let data = std::fs::read_dir(server.folder.path().join("gate")).unwrap().map(|entry| entry.unwrap().path());
+    for file in data.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("census.v")) {
+        std::fs::remove_file(file).unwrap();
+    }
+    let folder = server.folder.path().to_str().unwrap();
+    let told = server.ask("owner", COUNT, "0.1", "k", json!({})).await.expect(500);
+    assert!(told.text().contains(folder) && told.code().unwrap() == "storage", "{}", told.text());
+    let told = server.ask("alice", COUNT, "0.1", "k", json!({})).await.expect(500);
+    assert!(!told.text().contains(folder) && told.code().unwrap() == "storage", "{}", told.text());
+    let told = server.get("auditor", "/v1/datasets/census/check").await.expect(500);
+    assert!(!told.text().contains(folder), "{}", told.text());
+    assert_eq!(server.ledger.account(&crate::fixture::name("census")).unwrap().charges(), 0);
+}
+
+/// A number without quotes was once rejected, and the error named no field.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_price_is_a_number_with_or_without_quotes_and_an_error_names_its_field() {
+    let server = TestServer::new();
+    let ask = async |price: Value| {
+        let question = json!({ "dataset": "census", "question": "SELECT COUNT(*) FROM census", "price": price });
+        server.send("owner", "POST", "/v1/questions/explain", &question.to_string()).await
+    };
+    for price in [json!({ "epsilon": "0.1" }), json!({ "epsilon": 0.1 }), json!({ "error": { "width": 50 } })] {
+        ask(price).await.expect(200);
+    }
+    for (price, at) in [
+        (json!({ "epsilon": true }), "the body, at price.epsilon: "),
+        (json!({ "epsilon": "much" }), "the body, at price.epsilon: "),
+        (json!({ "error": { "width": [] } }), "the body, at price.error.width: "),
+        (json!("free"), "the body, at price: "),
+    ] {
+        let detail = ask(price.clone()).await.expect(400).json()["detail"].as_str().unwrap().to_string();
+        assert!(detail.starts_with(at), "{price}: {detail}");
+    }
+}
