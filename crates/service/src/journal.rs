@@ -22,8 +22,8 @@ pub fn describe(reader: &Reader, location: &Location) -> LedgerDocument {
         location: location.to_string(),
         records: reader.position().sequence + 1,
         accounts: reader.accounts().len(),
-        newest: reader.position().into(),
-        witness: WitnessDocument { path: path.display().to_string(), remembers: remembers.into() },
+        newest: reader.position(),
+        witness: WitnessDocument { path: path.display().to_string(), remembers },
     }
 }
 

@@ -167,10 +167,7 @@ fn file_name(ledger: &LedgerDocument) -> String {
 async fn verify(visitor: Visitor, _: FormData) -> Response {
     match visitor.caller.start_verification() {
         Ok(_) => Redirect::to("/audit").into_response(),
-        Err(failure) => match content(&visitor).await {
-            Ok(content) => visitor.page_again(Section::Audit, TITLE, failure, content),
-            Err(_) => visitor.page(Section::Audit, TITLE, Err(failure)),
-        },
+        Err(failure) => visitor.page_again(Section::Audit, TITLE, failure, content(&visitor).await),
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) fn schema(fields: &FormData) -> Result<SchemaDocument, Problem> {
     lines("types")?.iter().try_for_each(|line| declaration.add_type(line))?;
     lines("bounds")?.iter().try_for_each(|line| declaration.add_bounds(line))?;
     lines("categories")?.iter().try_for_each(|line| declaration.add_categories(line))?;
-    Ok(SchemaDocument::of(&declaration)?)
+    SchemaDocument::of(&declaration)
 }
 
 fn unit(fields: &FormData) -> Result<PrivacyUnit, Problem> {
