@@ -86,7 +86,7 @@ impl FormData {
         FormData(form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect())
     }
 
-    /// FormData from names and values.
+    /// The fields from names and values.
     pub(super) fn new(fields: Vec<(String, String)>) -> FormData {
         FormData(fields)
     }

@@ -50,8 +50,15 @@ impl Visitor {
     }
 
     /// The page of a form that was rejected: the problem, and the form as it was filled in.
-    pub(super) fn page_again(&self, section: Section, title: &str, failure: Problem, form: Markup) -> Response {
-        let content = html! { (problem(&failure)) (form) };
+    /// Without the form, the problem alone.
+    pub(super) fn page_again(
+        &self,
+        section: Section,
+        title: &str,
+        failure: Problem,
+        form: Result<Markup, Problem>,
+    ) -> Response {
+        let content = html! { (problem(&failure)) @if let Ok(form) = &form { (form) } };
         with_code(self.page_with(section, title, status(&failure), content).into_response(), failure.code)
     }
 

@@ -91,7 +91,7 @@ pub(crate) enum Rejected {
     /// The request comes from a script, which cannot sign in.
     Script,
     /// The request failed.
-    Failed(Problem),
+    Failed(Box<Problem>),
 }
 
 impl Rejected {
@@ -105,10 +105,10 @@ impl Rejected {
                 Rejected::Reload(back())
             }
             &Method::GET | &Method::HEAD => Rejected::SignIn(back()),
-            _ => Rejected::Failed(Problem::new(
+            _ => Rejected::Failed(Box::new(Problem::new(
                 Code::Unauthorized,
                 "you are no longer signed in, and nothing was done; sign in, and send the form again",
-            )),
+            ))),
         }
     }
 }
@@ -126,7 +126,7 @@ impl IntoResponse for Rejected {
                 ([("refresh", format!("0;url={back}"))], page).into_response()
             }
             Rejected::Script => StatusCode::UNAUTHORIZED.into_response(),
-            Rejected::Failed(problem) => ProblemPage(problem).into_response(),
+            Rejected::Failed(problem) => ProblemPage(*problem).into_response(),
         }
     }
 }
@@ -143,7 +143,8 @@ impl FromRequestParts<Dashboard> for Visitor {
             Some((token, ticket))
         });
         let Some((token, ticket)) = found else { return Err(Rejected::without_session(parts)) };
-        let caller = Caller::admit(service, token, parts.extensions.get()).map_err(Rejected::Failed)?;
+        let caller = Caller::admit(service, token, parts.extensions.get())
+            .map_err(|problem| Rejected::Failed(Box::new(problem)))?;
         let (open, id) = (Arc::clone(sessions), ticket.id());
         Ok(Visitor {
             caller: caller.admitted_while(move || open.is_open(&id, Instant::now())),

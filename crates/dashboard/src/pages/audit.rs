@@ -151,7 +151,7 @@ fn export_panel() -> Markup {
         section.panel aria-labelledby="export" {
             h2 #export { "Export" }
             p {
-                "The journal as lines of JSON, one per record, and a last line that says where it ends. Any program that computes BLAKE3 can \
+                "The journal as lines of JSON, one per record, and a last line that says where it ends. Any program with BLAKE3 can \
                  check the chain: the hash of a record is the hash of its line. A lost ledger can be restored from an older backup and \
                  this export."
             }
@@ -167,10 +167,7 @@ fn file_name(ledger: &LedgerDocument) -> String {
 async fn verify(visitor: Visitor, _: FormData) -> Response {
     match visitor.caller.start_verification() {
         Ok(_) => Redirect::to("/audit").into_response(),
-        Err(failure) => match content(&visitor).await {
-            Ok(content) => visitor.page_again(Section::Audit, TITLE, failure, content),
-            Err(_) => visitor.page(Section::Audit, TITLE, Err(failure)),
-        },
+        Err(failure) => visitor.page_again(Section::Audit, TITLE, failure, content(&visitor).await),
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) async fn charge(
 
 /// Show the effect of a charge. Charges nothing.
 #[utoipa::path(post, path = "/v1/quotes", tag = "charges", security(("token" = [])), request_body = ChargeRequest,
-    responses((status = 200, description = "The effect on the accounts that the caller may see", body = QuoteDocument), AccountBodyProblems))]
+    responses((status = 200, description = "The effect on accounts that the caller may see", body = QuoteDocument), AccountBodyProblems))]
 pub(crate) async fn quote(
     caller: Caller,
     JsonBody(request): JsonBody<ChargeRequest>,

@@ -44,7 +44,7 @@ pub(super) async fn close(visitor: Visitor, PathName(name): PathName, fields: Fo
         }
         Err(failure) => {
             let form = form(&visitor, &name, fields.get("note").unwrap_or_default());
-            visitor.page_again(Section::Accounts, name.as_str(), failure, form)
+            visitor.page_again(Section::Accounts, name.as_str(), failure, Ok(form))
         }
     }
 }

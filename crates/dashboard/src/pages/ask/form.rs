@@ -114,8 +114,8 @@ pub(super) fn form(visitor: &Visitor, page: &QuestionForm, fields: &FormData, ke
                             "μ for the whole question, such as 0.05; for accounts with the rule " (gaussian_rules()) "."
                         }
                         span data-offers="error error-gaussian" {
-                            "The half width of the 95% interval, in the units of the answer, such as 50. The smallest cost that achieves it \
-                             is charged."
+                            "The half width of the 95% interval, in the units of the answer, such as 50. The smallest cost that \
+                             achieves it is charged."
                         }
                     }
                 }

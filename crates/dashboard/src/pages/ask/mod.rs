@@ -182,9 +182,6 @@ async fn again(visitor: &Visitor, fields: &FormData, failure: Problem) -> Respon
         (None, Some((position, question))) => explanation::marked(question, position),
         (None, None) => html! { p.quiet-text { "See the problem above." } },
     };
-    match whole(visitor, fields, next_key(&failure, fields), explanation).await {
-        Ok(content) => visitor.page_again(Section::Ask, TITLE, failure, content),
-        // Without the dataset there is no form; the first problem is shown.
-        Err(_) => visitor.page(Section::Ask, TITLE, Err(failure)),
-    }
+    let content = whole(visitor, fields, next_key(&failure, fields), explanation).await;
+    visitor.page_again(Section::Ask, TITLE, failure, content)
 }

@@ -80,7 +80,7 @@ fn language(schema: &SchemaDocument) -> Markup {
                 code { "WHERE" } " with = <> < <= > >=, " code { "AND OR NOT IN BETWEEN LIKE IS NULL" }
                 ", on a column and literals of its type."
             }
-            li { code { "GROUP BY" } " columns with categories. Every category has an answer, and all groups together cost as much as one." }
+            li { code { "GROUP BY" } " columns with categories. Every category has an answer; all groups together cost as much as one." }
             li { code { "ORDER BY" } " and " code { "LIMIT" } " sort and cut the noisy answer." }
         }
     }

@@ -170,10 +170,8 @@ async fn again(visitor: &Visitor, fields: &FormData, failure: Problem) -> Respon
         }
         None => html! { p.quiet-text { "No quote: see the problem above." } },
     };
-    match content(visitor, fields, next_key(&failure, fields), quote).await {
-        Ok(content) => visitor.page_again(Section::Cost, TITLE, failure, content),
-        Err(other) => visitor.page(Section::Cost, TITLE, Err(other)),
-    }
+    let content = content(visitor, fields, next_key(&failure, fields), quote).await;
+    visitor.page_again(Section::Cost, TITLE, failure, content)
 }
 
 /// The key of the form that is shown again: the same if a retry with it tells the outcome, and otherwise a new one.

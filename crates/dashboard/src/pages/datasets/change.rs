@@ -17,13 +17,11 @@ use crate::visitor::Visitor;
 
 /// The page of a dataset after a form: with a notice, or with the problem and the form as it was filled in.
 async fn after(visitor: &Visitor, name: &AccountName, fields: &FormData, done: Result<String, Problem>) -> Response {
-    let failure = match done {
-        Ok(notice) => return visitor.done(notice, &path(name)),
-        Err(failure) => failure,
-    };
-    match content(visitor, name, fields).await {
-        Ok(content) => visitor.page_again(Section::Datasets, name.as_str(), failure, content),
-        Err(_) => visitor.page(Section::Datasets, name.as_str(), Err(failure)),
+    match done {
+        Ok(notice) => visitor.done(notice, &path(name)),
+        Err(failure) => {
+            visitor.page_again(Section::Datasets, name.as_str(), failure, content(visitor, name, fields).await)
+        }
     }
 }
 

@@ -176,7 +176,7 @@ async fn finish(visitor: &Visitor, from: DataSource, fields: &FormData, new: Res
     };
     match done.await {
         Ok((notice, dataset)) => visitor.done(notice, &path(&dataset)),
-        Err(failure) => visitor.page_again(Section::Datasets, TITLE, failure, form(visitor, from, fields)),
+        Err(failure) => visitor.page_again(Section::Datasets, TITLE, failure, Ok(form(visitor, from, fields))),
     }
 }
 

@@ -88,7 +88,7 @@ pub(super) async fn open(visitor: Visitor, fields: FormData) -> Response {
             let notice = format!("{name} is open: record {}.{}", opened.sequence, display::warnings(&opened.warnings));
             visitor.done(notice, &account_path(name))
         }
-        Err(failure) => visitor.page_again(Section::Accounts, TITLE, failure, form(&visitor, &fields, true)),
+        Err(failure) => visitor.page_again(Section::Accounts, TITLE, failure, Ok(form(&visitor, &fields, true))),
     }
 }
 

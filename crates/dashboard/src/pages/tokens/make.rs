@@ -77,10 +77,7 @@ fn names(field: &str, label: &str, all: &[&AccountName], filled: &FormData) -> M
 pub(super) async fn make(visitor: Visitor, fields: FormData) -> Response {
     match made(&visitor, &fields).await {
         Ok(created) => visitor.page(Section::Tokens, "A new token", Ok(secret(&created))),
-        Err(failure) => match content(&visitor, &fields).await {
-            Ok(content) => visitor.page_again(Section::Tokens, TITLE, failure, content),
-            Err(_) => visitor.page(Section::Tokens, TITLE, Err(failure)),
-        },
+        Err(failure) => visitor.page_again(Section::Tokens, TITLE, failure, content(&visitor, &fields).await),
     }
 }
 
