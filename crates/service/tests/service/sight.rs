@@ -117,7 +117,8 @@ fn an_answer_is_the_stored_bytes_or_omits_hidden_accounts() {
     };
     let accounts = [account("census", "0.8125"), account("census/alice", "0.7")].join(",");
     let stored = format!(
-        r#"{{"dataset":"census","version":1,"key":"k","question":"q","protects":"p","confidence":0.95,"columns":[],"rows":[[{{"interval":[1.50,2],"value":1.75}}]],
+        r#"{{"dataset":"census","version":1,"key":"k","question":"q","protects":"p","confidence":0.95,"columns":[],
+        "rows":[[{{"interval":[1.50,2],"value":1.75}}]],
         "post_processing":[],"cost":{{"epsilon":"0.1"}},"accounts":[{accounts}],
         "receipt":{{"ledger":"{}","sequence":3,"hash":"{hash}","record":{{"after":"0.8125"}}}}}}"#,
         "1".repeat(32)

@@ -1,4 +1,4 @@
-//! The ledger and the gate on this machine. Whoever is there sees everything.
+//! The ledger and the gate on this machine. A user at the machine sees everything.
 
 mod accounts;
 mod datasets;
@@ -30,7 +30,7 @@ impl Local {
         Local { location, witness, data, gate: OnceCell::new() }
     }
 
-    /// Opens the ledger to read it, beside whoever writes.
+    /// Opens the ledger to read it; another process may write to it meanwhile.
     pub fn read(&self) -> Result<Reader, Failure> {
         let reader = Reader::open(&self.location, self.witness.as_deref())?;
         warn_of_damage(reader.is_witness_whole(), reader.witness().0);
@@ -79,7 +79,7 @@ impl Local {
         }
     }
 
-    /// The gate's records, to look at them beside whoever asks.
+    /// The gate's records, to read them; another process may ask questions meanwhile.
     fn look(&self) -> Result<(Catalog, Reader), Failure> {
         let reader = self.read()?;
         Ok((Catalog::open(&self.existing_folder()?, reader.id())?, reader))

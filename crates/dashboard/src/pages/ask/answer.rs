@@ -152,7 +152,11 @@ fn sums_and_counts(series: &Series<'_>, groups: &[&str]) -> Markup {
     let (label, caption) = (format!("Sums and counts of {name}"), format!("The noisy sum and count of {name}"));
     let mut table = table_of_groups(&label, &caption, groups);
     for (head, at) in [("Sum", 0), ("Count", 1)] {
-        let shown = move |of: fn(&ShownEstimate) -> &str| move |point: &AnswerPoint| html! { (point.sum_and_count.as_ref().map_or("not known", |parts| of(&parts[at]))) };
+        let shown = move |of: fn(&ShownEstimate) -> &str| {
+            move |point: &AnswerPoint| {
+                html! { (point.sum_and_count.as_ref().map_or("not known", |parts| of(&parts[at]))) }
+            }
+        };
         table = table
             .column(head, "number", shown(|estimate| &estimate.value.text))
             .column("From", "number", shown(|estimate| &estimate.interval[0].text))

@@ -89,7 +89,7 @@ on_every_store! {
         a_record_is_found_by_its_number_and_a_charge_by_its_key,
         records_are_read_in_order_from_a_number_on,
         a_running_ledger_and_a_reader_tell_the_same_history,
-        whoever_looked_leaves_nothing_behind,
+        readers_leave_nothing_behind,
         a_task_may_hold_the_last_handle,
         the_accounts_that_changed_since_a_record_are_told,
         a_running_ledger_tells_how_it_fares,

@@ -110,8 +110,8 @@ pub fn a_running_ledger_and_a_reader_tell_the_same_history(place: &Place) {
     assert_eq!(ledger.history(&name("census"), None, 1).unwrap().records, [newest]);
 }
 
-/// A file is tidied up by whoever closes it last, and a copy of it alone must be all of it.
-pub fn whoever_looked_leaves_nothing_behind(place: &Place) {
+/// The last process that closes a file tidies it up, and a copy of the file alone must be complete.
+pub fn readers_leave_nothing_behind(place: &Place) {
     let ledger = place.create();
     ledger.open_account(reading("census")).unwrap();
     charged(ledger.charge(charge("k", &["census"], &[epsilon("0.1")])));
@@ -180,7 +180,7 @@ pub fn a_running_ledger_tells_how_it_fares(place: &Place) {
     assert_eq!(*ledger.location(), place.location);
 }
 
-/// What fits is worked out of the filters of the accounts that somebody sees, and of nothing else.
+/// What fits depends on the filters of the accounts that the caller sees, and on nothing else.
 pub fn what_fits_says_nothing_about_accounts_that_are_not_seen(place: &Place) {
     let ledger = place.create();
     for (account, budget) in [("census", "0.1"), ("census/alice", "0.5"), ("census/bob", "0.3")] {

@@ -90,17 +90,20 @@ async fn mutated_requests_break_nothing() {
         (
             "POST",
             "/v1/questions",
-            r#"{"dataset":"census","question":"SELECT region, AVG(age) FROM census WHERE age BETWEEN 1 AND 99 GROUP BY region","price":{"epsilon":"0.0001"}}"#,
+            r#"{"dataset":"census","question":"SELECT region, AVG(age) FROM census WHERE age BETWEEN 1 AND 99 GROUP BY region",
+                "price":{"epsilon":"0.0001"}}"#,
         ),
         (
             "POST",
             "/v1/questions/explain",
-            r#"{"dataset":"census","question":"SELECT SUM(age) FROM census WHERE region LIKE 'n%' OR age IN (1,2)","price":{"error":{"width":"50","noise":"laplace"}}}"#,
+            r#"{"dataset":"census","question":"SELECT SUM(age) FROM census WHERE region LIKE 'n%' OR age IN (1,2)",
+                "price":{"error":{"width":"50","noise":"laplace"}}}"#,
         ),
         (
             "POST",
             "/v1/datasets",
-            r#"{"dataset":"z","data":{"upload":{"id":"x"}},"schema":{"unit":"row","columns":[{"name":"a","type":"real","bounds":["0","1.5"],"grid":"0.5","categories":[1,"a",true]}]},"timeout_seconds":1.5}"#,
+            r#"{"dataset":"z","data":{"upload":{"id":"x"}},"schema":{"unit":"row","columns":[{"name":"a","type":"real",
+                "bounds":["0","1.5"],"grid":"0.5","categories":[1,"a",true]}]},"timeout_seconds":1.5}"#,
         ),
         (
             "POST",
