@@ -71,10 +71,7 @@ async fn a_rejected_form_shows_the_problem_and_keeps_its_values() {
         (vec![("account", "")], "the name is empty"),
         (vec![("account", "a b"), ("epsilon", "1")], "cannot stand in it"),
         (vec![("account", "census"), ("epsilon", "1"), ("delta", "1e-6")], "account census already exists"),
-        (
-            vec![("account", "none/below"), ("epsilon", "1"), ("delta", "1e-6")],
-            "is below none, which does not exist",
-        ),
+        (vec![("account", "none/below"), ("epsilon", "1"), ("delta", "1e-6")], "is below none, which does not exist"),
         (vec![("account", "lab")], "the budget's ε is empty"),
         (vec![("account", "lab"), ("epsilon", "one")], "the budget's ε: "),
         (vec![("account", "lab"), ("epsilon", "1"), ("delta", "-1")], "the budget's δ: "),
