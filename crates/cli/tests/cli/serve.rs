@@ -95,7 +95,7 @@ fn tokens_are_made_listed_and_revoked() {
     assert!(sandbox.done(&["token", "list"]).contains("revoked"));
     assert_eq!(sandbox.document(0, &["token", "list"])["tokens"].as_array().unwrap().len(), 1);
     for (arguments, part) in [
-        (&["create", "a:b", "--role", "owner"][..], "':' in it"),
+        (&["create", "a:b", "--role", "owner"][..], "contains ':'"),
         (&["create", "alice", "--role", "analyst"], "no account and no dataset"),
         (&["create", "alice", "--role", "king"], "king"),
         (&["create", "alice", "--role", "owner", "--expires", "soon"], "90d"),
