@@ -261,7 +261,7 @@ async fn an_owner_registers_a_table_and_refreshes_it() {
     assert!(owner.get("/datasets/people").await.text().contains("<dd>150</dd>"));
     let refreshed = owner.post("/datasets/people/refresh", &[]).await;
     assert!(
-        owner.follow(refreshed).await.expect(200).text().contains("The rows of people are chosen anew: version 2.")
+        owner.follow(refreshed).await.expect(200).text().contains("The rows of people were selected again: version 2.")
     );
     let checked = owner.post("/datasets/people/check", &[]).await;
     assert!(
@@ -270,6 +270,6 @@ async fn an_owner_registers_a_table_and_refreshes_it() {
             .await
             .expect(200)
             .text()
-            .contains("people is as it was registered: version 2, 2 columns.")
+            .contains("people is unchanged since it was registered: version 2, 2 columns.")
     );
 }
