@@ -32,7 +32,8 @@ impl Caller {
                 return Err(self.blocking(move |caller| Ok(refused(&refusal, caller.sight()))).await?);
             }
         };
-        Ok(Charged::new(outcome, key.as_str(), receipt, ledger, self.sight())?)
+        let charged = Charged::new(outcome, key.as_str(), receipt, ledger, self.sight());
+        charged.map_err(|error| self.redact(error.into()))
     }
 
     /// The effect that a charge would have. Charges nothing.
@@ -214,6 +215,28 @@ mod tests {
         drop(busy);
         for quote in quotes {
             assert!(quote.await.unwrap().is_ok());
+        }
+    }
+
+    #[tokio::test]
+    async fn internal_details_are_for_owners_only() {
+        let (_folder, service, [analyst, _]) = callers();
+        let token = |role| NewToken {
+            principal: format!("the-{role:?}"),
+            role,
+            accounts: Vec::new(),
+            datasets: Vec::new(),
+            sees_above: false,
+            expires: None,
+        };
+        let [owner, auditor] = [Role::Owner, Role::Auditor].map(|role| {
+            let secret = service.tokens.create(&token(role)).unwrap().secret;
+            Caller::admit(&service, service.tokens.find(&secret).unwrap(), None).unwrap()
+        });
+        let said = "PostgreSQL at 10.0.0.7 refused the connection";
+        for (caller, is_told) in [(&owner, true), (&auditor, false), (&analyst, false)] {
+            let failure = caller.blocking(move |_| Err::<(), _>(Problem::new(Code::Storage, said))).await.unwrap_err();
+            assert_eq!((failure.code, failure.detail.contains("10.0.0.7")), (Code::Storage, is_told), "{failure}");
         }
     }
 }
