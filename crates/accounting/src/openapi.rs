@@ -18,16 +18,19 @@ const AMOUNT: &str = r"^\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$";
 /// A whole number in text.
 const WHOLE: &str = r"^\s*\+?[0-9]+\s*$";
 
+/// Implements the schema traits of `utoipa` for types by name; shared with the crates that stand on this one.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! schemas {
     ($($type:ty = $name:literal, $schema:expr;)+) => {$(
-        impl ToSchema for $type {
-            fn name() -> Cow<'static, str> {
+        impl utoipa::ToSchema for $type {
+            fn name() -> std::borrow::Cow<'static, str> {
                 $name.into()
             }
         }
 
-        impl PartialSchema for $type {
-            fn schema() -> RefOr<Schema> {
+        impl utoipa::PartialSchema for $type {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
                 $schema.into()
             }
         }

@@ -9,23 +9,7 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::name::ShortText;
 use crate::{AccountName, Computed, Hash, LedgerId, RawRecord, Unit};
 
-macro_rules! schemas {
-    ($($type:ty = $name:literal, $schema:expr;)+) => {$(
-        impl ToSchema for $type {
-            fn name() -> Cow<'static, str> {
-                $name.into()
-            }
-        }
-
-        impl PartialSchema for $type {
-            fn schema() -> RefOr<Schema> {
-                $schema.into()
-            }
-        }
-    )+};
-}
-
-schemas! {
+taximeter_accounting::schemas! {
     AccountName = "Name", text(
         "The name of an account or a dataset: up to 8 parts, from the root down.",
         "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/[A-Za-z0-9][A-Za-z0-9._-]{0,63}){0,7}$",
