@@ -86,6 +86,11 @@ impl Number {
         Number(self.0.abs())
     }
 
+    /// What is left of it.
+    pub(crate) fn minus(self, other: Number) -> Number {
+        Number(self.0 - other.0)
+    }
+
     /// The whole number, if it is one that fits.
     pub(crate) fn to_integer(self) -> Option<i64> {
         (self.0 % WHOLE == 0).then(|| i64::try_from(self.0 / WHOLE).ok()).flatten()

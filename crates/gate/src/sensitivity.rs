@@ -9,13 +9,14 @@
 //!
 //! A row that WHERE leaves out counts as 0, which is why 0 belongs to every range. Under add-remove a unit's m rows may all fall into
 //! one group, which is the worst case for L2 as well. COUNT(DISTINCT unit) counts a unit at most once in a group, and in at most m of
-//! them: ungrouped 1 under both relations; grouped L1 m and L2 √m under add-remove, twice and √2 times that under substitute.
+//! them: with k = min(m, number of groups), L1 k and L2 √k under add-remove; under substitute a group changes by at most 1, and
+//! min(2m, number of groups) of them do. COUNT(DISTINCT column) moves by 1 for a row, as COUNT does.
 //!
 //! All are squares of integers or twice such, so L2 is kept as its square, exactly.
 
 use taximeter_ledger::Neighbours;
 
-use crate::measure::Measure;
+use crate::measure::Quantity;
 use crate::schema::Schema;
 
 /// The sensitivity of a list of integers, one for each group.
@@ -28,35 +29,22 @@ pub(crate) struct Sensitivity {
 }
 
 impl Sensitivity {
-    /// The sensitivity of a measure, over all groups together.
-    pub(crate) fn new(measure: Measure, schema: &Schema, grouped: bool) -> Sensitivity {
+    /// The sensitivity of a quantity, over all groups together: how many there are, if that is known. One group is all rows.
+    pub(crate) fn new(quantity: &Quantity, schema: &Schema, groups: Option<usize>) -> Sensitivity {
         let rows = u128::from(schema.rows_per_unit());
         let substitute = schema.neighbours == Neighbours::Substitute;
-        let (low, high) = match measure {
-            Measure::Units => return Sensitivity::of_units(rows, substitute, grouped),
-            Measure::Rows | Measure::NonNull(_) => (0, 1),
-            Measure::Steps { column, centre } => {
-                let Some(bounds) = schema.columns[column].bounds else {
-                    unreachable!("only columns with bounds are summed")
-                };
-                let (low, high) = bounds.steps();
-                (low - centre, high - centre)
-            }
-        };
-        let largest = rows * u128::from(low.unsigned_abs().max(high.unsigned_abs()));
-        let spread = rows * u128::from((high.max(0) - low.min(0)).unsigned_abs());
-        match (substitute, grouped) {
-            (false, _) => Sensitivity { l1: largest, l2_squared: largest * largest },
-            (true, false) => Sensitivity { l1: spread, l2_squared: spread * spread },
-            (true, true) => Sensitivity { l1: 2 * largest, l2_squared: (spread * spread).max(2 * largest * largest) },
+        if *quantity == Quantity::Units {
+            let moved = if substitute && groups != Some(1) { 2 * rows } else { rows };
+            let moved = groups.map_or(moved, |groups| moved.min(groups as u128));
+            return Sensitivity { l1: moved, l2_squared: moved };
         }
-    }
-
-    fn of_units(rows: u128, substitute: bool, grouped: bool) -> Sensitivity {
-        match (substitute, grouped) {
-            (_, false) => Sensitivity { l1: 1, l2_squared: 1 },
-            (false, true) => Sensitivity { l1: rows, l2_squared: rows },
-            (true, true) => Sensitivity { l1: 2 * rows, l2_squared: 2 * rows },
+        let (low, high) = quantity.of_a_row();
+        let largest = rows * u128::from(low.unsigned_abs().max(high.unsigned_abs()));
+        let spread = rows * u128::from(high.max(0).abs_diff(low.min(0)));
+        match (substitute, groups) {
+            (false, _) => Sensitivity { l1: largest, l2_squared: largest * largest },
+            (true, Some(1)) => Sensitivity { l1: spread, l2_squared: spread * spread },
+            (true, _) => Sensitivity { l1: 2 * largest, l2_squared: (spread * spread).max(2 * largest * largest) },
         }
     }
 }

@@ -1,131 +1,69 @@
 //! The language of questions: what is left of an analyst's SQL once it is understood. Nothing else reaches an engine.
 
+pub(crate) mod aggregate;
+pub(crate) mod calendar;
+pub(crate) mod group;
 mod parse;
+pub(crate) mod predicate;
+pub(crate) mod scalar;
+pub(crate) mod term;
 
 use std::fmt::{Display, Write as _};
 
-use crate::schema::{Schema, Value};
+use self::aggregate::Aggregate;
+use self::group::Group;
+use self::predicate::Predicate;
+use self::term::{Condition, Term};
+use crate::schema::Schema;
 
 /// A question that was understood: only columns of the schema, and literals of their types.
 ///
 /// Columns are named by their place in the schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// What is asked for, in the order of the answer's columns; at least one aggregate.
-    pub(crate) outputs: Vec<Output>,
-    /// Which rows count.
-    pub(crate) filter: Option<Predicate>,
-    /// The columns that it is grouped by, each with declared categories.
-    pub(crate) groups: Vec<usize>,
+    /// The SELECTs whose rows are the answer, one after the other: more than one with UNION ALL. At least one.
+    pub(crate) queries: Vec<Query>,
+    /// Sub-queries, each with one number as its answer; they are asked first.
+    pub(crate) scalars: Vec<Query>,
     /// How the noisy answer is sorted: outputs by their place.
     pub(crate) order: Vec<OrderKey>,
+    /// How many rows of the noisy answer are left out at the beginning.
+    pub(crate) offset: u64,
     /// How many rows of the noisy answer are shown.
     pub(crate) limit: Option<u64>,
+    /// The question in one way of writing: the same for all ways to lay it out.
+    pub(crate) canonical: String,
+}
+
+/// One SELECT.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Query {
+    /// What is asked for, in the order of the answer's columns.
+    pub(crate) outputs: Vec<Output>,
+    /// The aggregates that the outputs and the condition on groups are made of, each once.
+    pub(crate) aggregates: Vec<Aggregate>,
+    /// Which rows count.
+    pub(crate) filter: Option<Predicate>,
+    pub(crate) groups: Vec<Group>,
+    /// Which rows of the noisy answer are shown.
+    pub(crate) having: Option<Condition>,
 }
 
 /// A column of the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Output {
-    /// Its name in the answer: the alias, or the column or aggregate itself, such as `COUNT(*)`.
+    /// Its name in the answer: the alias, or the expression itself, such as `COUNT(*)`.
     pub(crate) name: String,
-    pub(crate) content: Content,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
-    /// The value of a grouped column, by its place in [`Question::groups`].
-    Group(usize),
-    /// A noisy number.
-    Aggregate(Aggregate),
-}
-
-/// What is counted or summed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Aggregate {
-    /// `COUNT(*)`.
-    Rows,
-    /// `COUNT(column)`: rows where it is not null.
-    NonNull(usize),
-    /// `COUNT(DISTINCT unit)`; only with a unit column.
-    Units,
-    /// `SUM(column)`; only with declared bounds.
-    Sum(usize),
-    /// `AVG(column)`; only with declared bounds.
-    Average(usize),
-}
-
-/// Which rows count, with the three-valued logic of SQL. No part of it can fail on any row.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Predicate {
-    /// A column compared with a literal of the column's own type.
-    Compare {
-        column: usize,
-        comparison: Comparison,
-        value: Value,
-    },
-    /// `column IN (…)`, at least one literal, all of the column's own type.
-    In {
-        column: usize,
-        values: Vec<Value>,
-        negated: bool,
-    },
-    /// `column LIKE 'pattern'`, case-sensitive, no escapes; only on text.
-    Like {
-        column: usize,
-        pattern: String,
-        negated: bool,
-    },
-    /// `column IS NULL`.
-    IsNull {
-        column: usize,
-        negated: bool,
-    },
-    /// At least two.
-    And(Vec<Predicate>),
-    /// At least two.
-    Or(Vec<Predicate>),
-    Not(Box<Predicate>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comparison {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
+    /// As it is written.
+    pub(crate) text: String,
+    pub(crate) term: Term,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OrderKey {
-    /// The place in [`Question::outputs`].
+    /// The place in [`Query::outputs`].
     pub(crate) output: usize,
     pub(crate) descending: bool,
-}
-
-impl Comparison {
-    /// Every one.
-    #[cfg(test)]
-    pub(crate) const ALL: [Comparison; 6] = [
-        Comparison::Equal,
-        Comparison::NotEqual,
-        Comparison::Less,
-        Comparison::LessOrEqual,
-        Comparison::Greater,
-        Comparison::GreaterOrEqual,
-    ];
-
-    pub(crate) fn symbol(self) -> &'static str {
-        match self {
-            Comparison::Equal => "=",
-            Comparison::NotEqual => "<>",
-            Comparison::Less => "<",
-            Comparison::LessOrEqual => "<=",
-            Comparison::Greater => ">",
-            Comparison::GreaterOrEqual => ">=",
-        }
-    }
 }
 
 impl Question {
@@ -134,85 +72,29 @@ impl Question {
         parse::parse(text, dataset, schema)
     }
 
-    /// The question in one way of writing: two questions that are the same are written the same.
-    pub(crate) fn canonical(&self, dataset: &str, schema: &Schema) -> String {
-        let column = |at: usize| quoted(&schema.columns[at].name);
-        let outputs = self.outputs.iter().map(|output| {
-            let content = match output.content {
-                Content::Group(at) => column(self.groups[at]),
-                Content::Aggregate(aggregate) => aggregate.canonical(schema),
-            };
-            format!("{content} AS {}", quoted(&output.name))
-        });
-        let mut text = format!("SELECT {} FROM {}", commas(outputs), quoted(dataset));
-        if let Some(filter) = &self.filter {
-            text += &format!(" WHERE {}", filter.canonical(schema));
-        }
-        if !self.groups.is_empty() {
-            text += &format!(" GROUP BY {}", commas(self.groups.iter().map(|at| column(*at))));
-        }
-        if !self.order.is_empty() {
-            let key = |key: &OrderKey| format!("{}{}", key.output + 1, if key.descending { " DESC" } else { "" });
-            text += &format!(" ORDER BY {}", commas(self.order.iter().map(key)));
-        }
-        if let Some(limit) = self.limit {
-            let _ = write!(text, " LIMIT {limit}");
-        }
-        text
+    /// Every SELECT, in the order in which they are asked: sub-queries first.
+    pub(crate) fn all_queries(&self) -> impl Iterator<Item = &Query> {
+        self.scalars.iter().chain(&self.queries)
+    }
+
+    /// The names of the answer's columns.
+    pub(crate) fn outputs(&self) -> &[Output] {
+        &self.queries[0].outputs
     }
 }
 
-impl Aggregate {
-    pub(crate) fn canonical(self, schema: &Schema) -> String {
-        self.written(schema, quoted)
+impl Query {
+    /// How many groups it has; nothing if that depends on the data.
+    pub(crate) fn group_count(&self) -> Option<usize> {
+        self.groups.iter().map(|group| group.values().map(|values| values.len())).product()
     }
 
-    /// As a question writes it, with the names of columns written so.
-    fn written(self, schema: &Schema, name: impl Fn(&str) -> String) -> String {
-        let column = |at: usize| name(&schema.columns[at].name);
-        match self {
-            Aggregate::Rows => "COUNT(*)".to_string(),
-            Aggregate::NonNull(at) => format!("COUNT({})", column(at)),
-            Aggregate::Units => {
-                format!("COUNT(DISTINCT {})", column(schema.unit_column().expect("units are counted by their column")))
-            }
-            Aggregate::Sum(at) => format!("SUM({})", column(at)),
-            Aggregate::Average(at) => format!("AVG({})", column(at)),
-        }
+    pub(crate) fn is_open(&self) -> bool {
+        self.groups.iter().any(Group::is_open)
     }
 }
 
-impl Predicate {
-    fn canonical(&self, schema: &Schema) -> String {
-        let column = |at: usize| quoted(&schema.columns[at].name);
-        let not = |negated: bool| if negated { "NOT " } else { "" };
-        let parts = |parts: &[Predicate], word: &str| {
-            let parts: Vec<_> = parts.iter().map(|part| part.canonical(schema)).collect();
-            format!("({})", parts.join(word))
-        };
-        match self {
-            Predicate::Compare { column: at, comparison, value } => {
-                format!("{} {} {value}", column(*at), comparison.symbol())
-            }
-            Predicate::In { column: at, values, negated } => {
-                format!("{} {}IN ({})", column(*at), not(*negated), commas(values))
-            }
-            Predicate::Like { column: at, pattern, negated } => {
-                format!("{} {}LIKE '{}'", column(*at), not(*negated), pattern.replace('\'', "''"))
-            }
-            Predicate::IsNull { column: at, negated } => format!("{} IS {}NULL", column(*at), not(*negated)),
-            Predicate::And(all) => parts(all, " AND "),
-            Predicate::Or(any) => parts(any, " OR "),
-            // These have their own parentheses.
-            Predicate::Not(inner) if matches!(**inner, Predicate::And(_) | Predicate::Or(_)) => {
-                format!("NOT {}", inner.canonical(schema))
-            }
-            Predicate::Not(inner) => format!("NOT ({})", inner.canonical(schema)),
-        }
-    }
-}
-
-/// An identifier in double quotes, as both engines read it.
+/// An identifier in double quotes, as every engine reads it.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

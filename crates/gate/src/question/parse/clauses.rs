@@ -1,25 +1,73 @@
 //! The clauses of a question: what a query and a SELECT may have, and what of them must not be there.
 
+use std::cell::RefCell;
+
 use sqlparser::ast::{
-    Expr, GroupByExpr, LimitClause, ObjectNamePart, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort,
-    Query, Select, SelectFlavor, SetExpr, TableFactor, TableWithJoins, Value as Written,
+    Expr, Fetch, Ident, LimitClause, ObjectNamePart, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query as Written,
+    Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins, Value as WrittenValue,
 };
 
-use super::super::{OrderKey, Output, Question, quoted};
+use super::super::term::Term;
+use super::super::{OrderKey, Output, Query, Question, quoted};
+use super::groups::name_of;
 use super::limits;
-use super::predicate::Filter;
+use super::literal::Literal;
 use super::reader::{Reader, is_called, plain, shown};
+use super::terms::Terms;
 use crate::error::Error;
 
 impl Reader<'_> {
-    /// Takes a query apart.
-    pub(super) fn question(&self, query: &Query) -> Result<Question, Error> {
-        let Query {
+    /// Takes a question apart.
+    pub(super) fn question(&self, query: &Written) -> Result<Question, Error> {
+        let (body, order_by, limit_clause, fetch) = self.parts(query)?;
+        let selects = self.united(body)?;
+        let scalars = RefCell::new(Vec::new());
+        let mut queries: Vec<Query> = Vec::new();
+        let mut order = Vec::new();
+        for (at, select) in selects.iter().enumerate() {
+            let keys = if selects.len() == 1 { order_by } else { None };
+            let (query, own_order) = self.query(select, keys, &scalars)?;
+            if let Some(first) = queries.first()
+                && first.outputs.len() != query.outputs.len()
+            {
+                let message = "the questions that UNION ALL joins have different numbers of columns";
+                return Err(self.item_refusal(select.projection.first(), message));
+            }
+            if at == 0 {
+                order = own_order;
+            }
+            queries.push(query);
+        }
+        if selects.len() > 1 {
+            order = self.order_by_names(order_by, &queries[0].outputs)?;
+        }
+        let scalars = scalars.into_inner();
+        if queries.len() + scalars.len() > limits::SELECTS {
+            return Err(self.item_refusal(selects[0].projection.first(), format!("a question has at most {} SELECTs", limits::SELECTS)));
+        }
+        let (offset, limit) = self.limit(limit_clause, fetch)?;
+        Ok(Question { queries, scalars, order, offset, limit, canonical: String::new() })
+    }
+
+    /// Takes a sub-query apart.
+    pub(super) fn select(&self, query: &Written, scalars: &RefCell<Vec<Query>>) -> Result<Query, Error> {
+        match self.parts(query)? {
+            (SetExpr::Select(select), None, None, None) => Ok(self.query(select, None, scalars)?.0),
+            _ => Err(self.beyond()),
+        }
+    }
+
+    #[expect(clippy::type_complexity, reason = "the parts of a query, in order")]
+    fn parts<'q>(
+        &self,
+        query: &'q Written,
+    ) -> Result<(&'q SetExpr, Option<&'q OrderBy>, Option<&'q LimitClause>, Option<&'q Fetch>), Error> {
+        let Written {
             with: None,
             body,
             order_by,
             limit_clause,
-            fetch: None,
+            fetch,
             locks,
             for_clause: None,
             settings: None,
@@ -29,15 +77,33 @@ impl Reader<'_> {
         else {
             return Err(self.beyond());
         };
-        let plain = locks.is_empty() && pipe_operators.is_empty();
-        let (true, SetExpr::Select(select)) = (plain, body.as_ref()) else { return Err(self.beyond()) };
-        let mut question = self.select(select)?;
-        question.order = self.order(order_by.as_ref(), &question)?;
-        question.limit = self.limit(limit_clause.as_ref())?;
-        Ok(question)
+        if !locks.is_empty() || !pipe_operators.is_empty() {
+            return Err(self.beyond());
+        }
+        Ok((body, order_by.as_ref(), limit_clause.as_ref(), fetch.as_ref()))
     }
 
-    fn select(&self, select: &Select) -> Result<Question, Error> {
+    /// The SELECTs of a UNION ALL, in order.
+    fn united<'q>(&self, body: &'q SetExpr) -> Result<Vec<&'q Select>, Error> {
+        match body {
+            SetExpr::Select(select) => Ok(vec![select]),
+            SetExpr::SetOperation { op: SetOperator::Union, set_quantifier: SetQuantifier::All, left, right } => {
+                Ok([self.united(left)?, self.united(right)?].concat())
+            }
+            SetExpr::SetOperation { left, .. } => {
+                let first = self.united(left)?.first().and_then(|select| select.projection.first());
+                Err(self.item_refusal(first, "questions are joined by UNION ALL only: write ALL, or ask one after the other"))
+            }
+            _ => Err(self.beyond()),
+        }
+    }
+
+    fn query<'e>(
+        &self,
+        select: &'e Select,
+        order_by: Option<&OrderBy>,
+        scalars: &RefCell<Vec<Query>>,
+    ) -> Result<(Query, Vec<OrderKey>), Error> {
         let Select {
             select_token: _,
             optimizer_hints,
@@ -57,7 +123,7 @@ impl Reader<'_> {
             cluster_by,
             distribute_by,
             sort_by,
-            having: None,
+            having,
             named_window,
             qualify: None,
             window_before_qualify: false,
@@ -65,7 +131,11 @@ impl Reader<'_> {
             flavor: SelectFlavor::Standard,
         } = select
         else {
-            return Err(self.beyond());
+            let message = "SELECT DISTINCT is not answered: every group is answered once anyway; leave DISTINCT out";
+            return Err(match select.distinct {
+                Some(_) => self.item_refusal(select.projection.first(), message),
+                None => self.beyond(),
+            });
         };
         let plain = optimizer_hints.is_empty()
             && lateral_views.is_empty()
@@ -78,10 +148,61 @@ impl Reader<'_> {
             return Err(self.beyond());
         }
         self.table(from)?;
-        let groups = self.groups(group_by)?;
-        let outputs = self.outputs(projection, &groups)?;
-        let filter = selection.as_ref().map(|condition| Filter::new(self).read(condition)).transpose()?;
-        Ok(Question { outputs, filter, groups, order: Vec::new(), limit: None })
+        let filter = selection.as_ref().map(|condition| self.predicate(condition)).transpose()?;
+        let groups = self.groups(group_by, projection)?;
+        let aliases = projection.iter().filter_map(|item| match item {
+            SelectItem::ExprWithAlias { expr, alias } => Some((alias.value.clone(), expr)),
+            _ => None,
+        });
+        let aliases = aliases.collect();
+        let terms = Terms { reader: self, groups: &groups, aggregates: RefCell::default(), scalars, aliases };
+        let outputs = self.outputs(projection, &terms)?;
+        let having = having.as_ref().map(|condition| terms.condition(condition)).transpose()?;
+        let order = self.order(order_by, &terms, &outputs)?;
+        let aggregates = terms.aggregates.into_inner();
+        if aggregates.is_empty() {
+            let message = "nothing is counted or summed: add COUNT(*), COUNT(column), SUM(column) or AVG(column)";
+            return Err(self.item_refusal(projection.first(), message));
+        }
+        let groups = groups.into_iter().map(|written| written.group).collect();
+        Ok((Query { outputs, aggregates, filter, groups, having }, order))
+    }
+
+    fn outputs(&self, items: &[SelectItem], terms: &Terms) -> Result<Vec<Output>, Error> {
+        let mut outputs: Vec<Output> = Vec::new();
+        for item in items {
+            let (expression, alias) = match item {
+                SelectItem::UnnamedExpr(expression) => (expression, None),
+                SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias)),
+                _ => return Err(self.beyond()),
+            };
+            let label = Literal::of(self, plain(expression)).and_then(|literal| literal.text());
+            let term = match label {
+                Some(text) => Term::Label(text.to_string()),
+                None => terms.term(expression)?,
+            };
+            let name = match alias {
+                Some(alias) => self.alias(alias)?,
+                None => name_of(expression),
+            };
+            if outputs.iter().any(|other| other.name.eq_ignore_ascii_case(&name)) {
+                let message =
+                    format!("two columns of the answer are called {name:?}: rename one with AS, or leave it out");
+                return Err(self.refusal(expression, message));
+            }
+            outputs.push(Output { name, text: plain(expression).to_string(), term });
+        }
+        Ok(outputs)
+    }
+
+    fn alias(&self, alias: &Ident) -> Result<String, Error> {
+        let Ident { value, quote_style: None | Some('"'), span } = alias else { return Err(self.beyond()) };
+        if value.is_empty() || value.len() > limits::NAME || value.chars().any(char::is_control) {
+            let message =
+                format!("a name has 1 to {} bytes and no control characters: choose another one", limits::NAME);
+            return Err(self.refusal_at(span.start, message));
+        }
+        Ok(value.clone())
     }
 
     /// The one table is the dataset.
@@ -112,106 +233,111 @@ impl Reader<'_> {
         let plain = joins.is_empty() && with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty();
         let (true, [ObjectNamePart::Identifier(name)]) = (plain, name.0.as_slice()) else { return Err(self.beyond()) };
         if !is_called(name, self.dataset) {
-            let message = format!("there is no dataset {} here: ask FROM {}", shown(name), quoted(self.dataset));
+            let message = format!("dataset {} not found here: ask FROM {}", shown(name), quoted(self.dataset));
             return Err(self.refusal_at(name.span.start, message));
         }
         Ok(())
     }
 
-    /// The columns that are grouped by.
-    fn groups(&self, group_by: &GroupByExpr) -> Result<Vec<usize>, Error> {
-        let (columns, modifiers) = match group_by {
-            GroupByExpr::Expressions(columns, modifiers) => (columns, modifiers),
-            GroupByExpr::All(_) => return Err(self.beyond()),
-        };
-        if !modifiers.is_empty() {
-            return Err(self.beyond());
-        }
-        let mut groups = Vec::new();
-        let mut cells = 1usize;
-        for expression in columns {
-            let Expr::Identifier(name) = plain(expression) else {
-                return Err(self.refusal(expression, "only columns are grouped by: write the column's name"));
-            };
-            let column = self.column(name)?;
-            let Some(categories) = &self.declared(column).categories else {
-                let message = format!(
-                    "the column {} has no declared categories, so it cannot be grouped by: ask the owner to \
-                     declare them, or use WHERE",
-                    shown(name)
-                );
-                return Err(self.refusal(expression, message));
-            };
-            if groups.contains(&column) {
-                return Err(self.refusal(expression, format!("{} is grouped by already: leave it out", shown(name))));
+    fn order(&self, order_by: Option<&OrderBy>, terms: &Terms, outputs: &[Output]) -> Result<Vec<OrderKey>, Error> {
+        self.order_keys(order_by, |expression| {
+            let by_name = self.by_name(expression, outputs);
+            if by_name.is_some() {
+                return Ok(by_name);
             }
-            cells = cells.saturating_mul(categories.len());
-            if cells > limits::GROUPS {
-                let message =
-                    format!("this makes {cells} groups, more than {}: group by fewer columns", limits::GROUPS);
-                return Err(self.refusal(expression, message));
-            }
-            groups.push(column);
-        }
-        Ok(groups)
+            let before = terms.aggregates.borrow().len();
+            let term = terms.term(expression)?;
+            terms.aggregates.borrow_mut().truncate(before);
+            Ok(outputs.iter().position(|output| output.term == term))
+        }, outputs.len())
     }
 
-    fn order(&self, order_by: Option<&OrderBy>, question: &Question) -> Result<Vec<OrderKey>, Error> {
-        let Some(OrderBy { kind, interpolate }) = order_by else { return Ok(Vec::new()) };
-        let (OrderByKind::Expressions(keys), None) = (kind, interpolate) else { return Err(self.beyond()) };
-        keys.iter().map(|key| self.order_key(key, question)).collect()
+    fn order_by_names(&self, order_by: Option<&OrderBy>, outputs: &[Output]) -> Result<Vec<OrderKey>, Error> {
+        self.order_keys(order_by, |expression| Ok(self.by_name(expression, outputs)), outputs.len())
     }
 
-    fn order_key(&self, key: &OrderByExpr, question: &Question) -> Result<OrderKey, Error> {
-        let OrderByExpr { expr, options: OrderByOptions { sort, nulls_first: None }, with_fill: None } = key else {
-            return Err(self.beyond());
-        };
-        let descending = match sort {
-            None | Some(OrderBySort::Asc) => false,
-            Some(OrderBySort::Desc) => true,
-            Some(OrderBySort::Using(_)) => return Err(self.beyond()),
-        };
-        let outputs = &question.outputs;
-        let by_content = |content| outputs.iter().position(|output: &Output| output.content == content);
-        let output = match plain(expr) {
+    /// The output of a name, or at a place.
+    fn by_name(&self, expression: &Expr, outputs: &[Output]) -> Option<usize> {
+        match plain(expression) {
             Expr::Value(value) => match &value.value {
-                Written::Number(digits, false) => {
+                WrittenValue::Number(digits, false) => {
                     digits.parse::<usize>().ok().and_then(|place| place.checked_sub(1)).filter(|at| *at < outputs.len())
                 }
                 _ => None,
             },
-            Expr::Identifier(name) => match outputs.iter().position(|output| is_called(name, &output.name)) {
-                Some(output) => Some(output),
-                None => by_content(self.group(expr, name, &question.groups)?),
-            },
-            Expr::Function(function) => by_content(self.aggregate(expr, function)?),
+            Expr::Identifier(name) => outputs.iter().position(|output| is_called(name, &output.name)),
             _ => None,
-        };
-        let output = output.ok_or_else(|| {
-            let message = format!(
-                "an answer is sorted by what it shows: write something that is behind SELECT, or its place from 1 to {}",
-                outputs.len()
-            );
-            self.refusal(expr, message)
-        })?;
-        Ok(OrderKey { output, descending })
+        }
     }
 
-    fn limit(&self, clause: Option<&LimitClause>) -> Result<Option<u64>, Error> {
-        let Some(clause) = clause else { return Ok(None) };
-        let LimitClause::LimitOffset { limit: Some(limit), offset: None, limit_by } = clause else {
-            return Err(self.beyond());
+    fn order_keys(
+        &self,
+        order_by: Option<&OrderBy>,
+        find: impl Fn(&Expr) -> Result<Option<usize>, Error>,
+        count: usize,
+    ) -> Result<Vec<OrderKey>, Error> {
+        let Some(OrderBy { kind, interpolate }) = order_by else { return Ok(Vec::new()) };
+        let (OrderByKind::Expressions(keys), None) = (kind, interpolate) else { return Err(self.beyond()) };
+        let key = |key: &OrderByExpr| {
+            // What is not known comes last in any case.
+            let OrderByExpr { expr, options: OrderByOptions { sort, nulls_first: _ }, with_fill: None } = key else {
+                return Err(self.beyond());
+            };
+            let descending = match sort {
+                None | Some(OrderBySort::Asc) => false,
+                Some(OrderBySort::Desc) => true,
+                Some(OrderBySort::Using(_)) => return Err(self.beyond()),
+            };
+            let output = find(expr)?.ok_or_else(|| {
+                let message = format!(
+                    "an answer is sorted by what it shows: write something that is behind SELECT, or its place from 1 to {count}"
+                );
+                self.refusal(expr, message)
+            })?;
+            Ok(OrderKey { output, descending })
         };
-        if !limit_by.is_empty() {
-            return Err(self.beyond());
-        }
-        let rows = match plain(limit) {
-            Expr::Value(value) => match &value.value {
-                Written::Number(digits, false) => digits.parse().ok().filter(|rows| *rows > 0),
+        keys.iter().map(key).collect()
+    }
+
+    /// How many rows are left out at the beginning, and how many are shown.
+    fn limit(&self, clause: Option<&LimitClause>, fetch: Option<&Fetch>) -> Result<(u64, Option<u64>), Error> {
+        let whole = |expression: &Expr, least: u64, what: &str| {
+            let written = match plain(expression) {
+                Expr::Value(value) => match &value.value {
+                    WrittenValue::Number(digits, false) => digits.parse().ok().filter(|rows| *rows >= least),
+                    _ => None,
+                },
                 _ => None,
-            },
-            _ => None,
+            };
+            written.ok_or_else(|| self.refusal(expression, format!("{what} is followed by a whole number from {least} on")))
         };
-        rows.map(Some).ok_or_else(|| self.refusal(limit, "LIMIT is followed by a whole number from 1 on"))
+        let (mut offset, mut limit) = (0, None);
+        match clause {
+            None => {}
+            Some(LimitClause::LimitOffset { limit: rows, offset: skipped, limit_by }) if limit_by.is_empty() => {
+                limit = rows.as_ref().map(|rows| whole(rows, 1, "LIMIT")).transpose()?;
+                if let Some(Offset { value, rows: _ }) = skipped {
+                    offset = whole(value, 0, "OFFSET")?;
+                }
+            }
+            Some(_) => return Err(self.beyond()),
+        }
+        match fetch {
+            None => {}
+            Some(Fetch { with_ties: false, percent: false, quantity }) if limit.is_none() => {
+                limit = Some(quantity.as_ref().map_or(Ok(1), |rows| whole(rows, 1, "FETCH FIRST"))?);
+            }
+            Some(_) => return Err(self.beyond()),
+        }
+        Ok((offset, limit))
+    }
+
+    fn item_refusal(&self, item: Option<&SelectItem>, message: impl Into<String>) -> Error {
+        match item {
+            Some(SelectItem::UnnamedExpr(first) | SelectItem::ExprWithAlias { expr: first, alias: _ }) => {
+                self.refusal(first, message)
+            }
+            _ => self.beyond(),
+        }
     }
 }

@@ -3,8 +3,8 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
 
-/// The words that mean something. All others are names.
-pub(super) fn is_ours(keyword: Keyword) -> bool {
+/// The words that are of the language wherever they stand; a column of that name is written in quotes.
+pub(super) fn is_reserved(keyword: Keyword) -> bool {
     matches!(
         keyword,
         Keyword::SELECT
@@ -18,10 +18,20 @@ pub(super) fn is_ours(keyword: Keyword) -> bool {
             | Keyword::IN
             | Keyword::BETWEEN
             | Keyword::LIKE
+            | Keyword::ILIKE
             | Keyword::IS
             | Keyword::NULL
             | Keyword::TRUE
             | Keyword::FALSE
+            | Keyword::CASE
+            | Keyword::WHEN
+            | Keyword::THEN
+            | Keyword::ELSE
+            | Keyword::END
+            | Keyword::JOIN
+            | Keyword::ON
+            | Keyword::UNION
+            | Keyword::HAVING
             | Keyword::GROUP
             | Keyword::ORDER
             | Keyword::BY
@@ -31,14 +41,72 @@ pub(super) fn is_ours(keyword: Keyword) -> bool {
     )
 }
 
-/// Whether a name without quotes is one of those words: the parser takes them for names where it finds no other sense.
-pub(super) fn is_word(name: &str) -> bool {
-    matches!(Token::make_word(name, None), Token::Word(word) if is_ours(word.keyword))
+/// The words that mean something, some of them only in their place. All others are names.
+pub(super) fn is_ours(keyword: Keyword) -> bool {
+    is_reserved(keyword) || IN_PLACE.contains(&keyword)
 }
 
-/// Whether a word is the name of an aggregate.
-pub(super) fn is_aggregate(word: &str) -> bool {
-    ["COUNT", "SUM", "AVG"].iter().any(|name| name.eq_ignore_ascii_case(word))
+/// Words that are names unless they stand where the language has them.
+const IN_PLACE: &[Keyword] = &[
+    Keyword::ALL,
+    Keyword::FILTER,
+    Keyword::OVER,
+    Keyword::WITHIN,
+    Keyword::INNER,
+    Keyword::LEFT,
+    Keyword::OUTER,
+    Keyword::USING,
+    Keyword::OFFSET,
+    Keyword::FETCH,
+    Keyword::FIRST,
+    Keyword::NEXT,
+    Keyword::ROW,
+    Keyword::ROWS,
+    Keyword::ONLY,
+    Keyword::NULLS,
+    Keyword::LAST,
+    Keyword::UNKNOWN,
+    Keyword::CAST,
+    Keyword::FLOOR,
+    Keyword::CEIL,
+    Keyword::EXTRACT,
+    Keyword::DATE,
+    Keyword::TIMESTAMP,
+    Keyword::WITHOUT,
+    Keyword::TIME,
+    Keyword::ZONE,
+    Keyword::INT,
+    Keyword::INT2,
+    Keyword::INT4,
+    Keyword::INT8,
+    Keyword::INTEGER,
+    Keyword::BIGINT,
+    Keyword::SMALLINT,
+    Keyword::REAL,
+    Keyword::FLOAT,
+    Keyword::FLOAT4,
+    Keyword::FLOAT8,
+    Keyword::DOUBLE,
+    Keyword::PRECISION,
+    Keyword::DECIMAL,
+    Keyword::NUMERIC,
+    Keyword::YEAR,
+    Keyword::QUARTER,
+    Keyword::MONTH,
+    Keyword::WEEK,
+    Keyword::DAY,
+    Keyword::DOW,
+    Keyword::ISODOW,
+    Keyword::DOY,
+    Keyword::HOUR,
+    Keyword::MINUTE,
+    Keyword::SECOND,
+    Keyword::EPOCH,
+];
+
+/// Whether a name without quotes is one of the reserved words: the parser takes them for names where it finds no other sense.
+pub(super) fn is_word(name: &str) -> bool {
+    matches!(Token::make_word(name, None), Token::Word(word) if is_reserved(word.keyword))
 }
 
 /// Why a word of SQL is refused, unless it is a name here.
@@ -48,44 +116,31 @@ pub(super) fn refusal(word: &str) -> Option<&'static str> {
 }
 
 const REFUSED: &[(&[&str], &str)] = &[
-    (&["WITH", "RECURSIVE"], "WITH is not answered: ask one SELECT about the dataset itself"),
-    (&["UNION", "EXCEPT", "INTERSECT", "MINUS"], "only one SELECT is answered: ask one question after the other"),
+    (&["WITH", "RECURSIVE"], "WITH is not answered: write the question as one SELECT about the dataset itself"),
+    (&["EXCEPT", "INTERSECT", "MINUS"], "only UNION ALL joins questions: ask one question after the other"),
     (
-        &["JOIN", "INNER", "OUTER", "CROSS", "NATURAL", "LATERAL", "USING"],
-        "a question is about one table: joins are not answered; leave them out",
+        &["CROSS", "NATURAL", "LATERAL", "FULL", "RIGHT"],
+        "a dataset is joined to a public table by JOIN or LEFT JOIN … ON: other joins are not answered",
     ),
     (
         &["EXISTS", "UNNEST", "VALUES", "TABLE"],
-        "sub-queries and lists of rows are not answered: ask about the columns of the dataset",
+        "lists of rows and sub-queries about rows are not answered: ask about the columns of the dataset",
     ),
-    (
-        &["HAVING", "QUALIFY"],
-        "groups cannot be left out by their answer: ask for all of them, and sort them with ORDER BY",
-    ),
-    (&["FILTER"], "FILTER is not answered: put the condition into WHERE, and ask one question for each condition"),
-    (&["OVER", "WINDOW", "PARTITION", "WITHIN"], "window functions are not answered: use GROUP BY"),
-    (&["ROLLUP", "CUBE", "GROUPING"], "only plain columns are grouped by: ask one question for each grouping"),
-    (&["OFFSET", "FETCH", "TOP"], "only LIMIT shortens an answer: write LIMIT and a number at the end"),
-    (&["NULLS"], "nothing in an answer is null: leave NULLS FIRST or NULLS LAST out"),
+    (&["QUALIFY"], "rows of an answer are chosen by HAVING: write it behind GROUP BY"),
+    (&["WINDOW", "PARTITION"], "of window functions only SUM(…) OVER () is answered: use GROUP BY"),
+    (&["ROLLUP", "CUBE", "GROUPING"], "groups are a list of expressions: ask one question for each grouping"),
+    (&["TOP"], "an answer is shortened by LIMIT: write LIMIT and a number at the end"),
     (&["FOR", "INTO", "TABLESAMPLE"], "a question only reads, all rows and without locks: leave this out"),
-    (&["CASE", "WHEN", "THEN", "ELSE", "END", "IF"], "CASE is not answered: put the condition into WHERE"),
-    (&["CAST", "TRY_CAST", "SAFE_CAST", "CONVERT"], "casts are not answered: write literals of the column's own type"),
-    (
-        &["INTERVAL", "DATE", "TIME", "TIMESTAMP", "TIMESTAMPTZ", "DATETIME"],
-        "there are no literals of time: compare with a literal of the column's own type",
-    ),
-    (
-        &["ILIKE"],
-        "LIKE tells small and capital letters apart, and ILIKE is not answered: write LIKE, joined by OR if need be",
-    ),
+    (&["TRY_CAST", "SAFE_CAST", "CONVERT"], "a conversion is written CAST(… AS …), and is of numbers and dates"),
+    (&["TIMESTAMPTZ", "DATETIME"], "times have no zone here: write TIMESTAMP"),
     (
         &["SIMILAR", "REGEXP", "RLIKE", "GLOB", "MATCH"],
         "regular expressions are not answered: write LIKE, where % stands for any text and _ for one character",
     ),
     (&["ESCAPE"], "LIKE has no escapes here: use _ for a character that cannot be written"),
-    (&["ANY", "SOME", "ALL"], "ANY, SOME and ALL are not answered: write IN and a list of literals"),
+    (&["ANY", "SOME"], "ANY and SOME are not answered: write IN and a list of literals"),
     (&["COLLATE"], "text is compared by its bytes: leave COLLATE out"),
-    (&["UNKNOWN", "ISNULL", "NOTNULL"], "this is written IS NULL or IS NOT NULL"),
-    (&["XOR", "DIV", "MOD", "OVERLAPS", "OPERATOR"], "this operator is not answered: compare a column with a literal"),
-    (&["ARRAY", "ROW", "STRUCT", "MAP"], "only single columns and single literals are compared"),
+    (&["ISNULL", "NOTNULL"], "this is written IS NULL or IS NOT NULL"),
+    (&["XOR", "DIV", "OVERLAPS", "OPERATOR"], "this operator is not answered: use + - * / %, comparisons, AND, OR and NOT"),
+    (&["ARRAY", "STRUCT", "MAP"], "only single columns and single literals are compared"),
 ];

@@ -37,3 +37,10 @@ pub(super) const GROUPS: usize = 10_000;
 
 /// The longest name of a column of the answer, in bytes.
 pub(super) const NAME: usize = 100;
+
+/// The most operators and functions of a question, and how large its expressions may get in an engine: some are written twice there.
+pub(super) const OPERATORS: usize = 200;
+pub(super) const WEIGHT: u64 = 2_000;
+
+/// The most SELECTs of a question: those of UNION ALL, and sub-queries.
+pub(super) const SELECTS: usize = 8;

@@ -1,8 +1,11 @@
 //! Literals, which get their type from the column that they are compared with.
 
-use sqlparser::ast::{Expr, UnaryOperator, Value as Written};
+use dashu::rational::RBig;
+use sqlparser::ast::{DataType, Expr, UnaryOperator, Value as Written};
 
-use super::super::Comparison;
+use super::super::calendar;
+use super::super::predicate::Comparison;
+use super::super::scalar::{Kind, Scalar};
 use super::reader::{Reader, plain};
 use crate::error::Error;
 use crate::number::Number;
@@ -15,6 +18,8 @@ pub(super) struct Literal<'a> {
 }
 
 enum Content<'a> {
+    /// A date or a time, of a type that is written before it.
+    Dated(Value),
     /// Digits, with a minus if it was written.
     Number(String),
     Text(&'a str),
@@ -73,6 +78,87 @@ impl<'a> Literal<'a> {
         match self.written {
             Content::Text(text) => Some(text),
             _ => None,
+        }
+    }
+
+    /// True or false, if it is one.
+    pub(super) fn boolean(&self) -> Option<bool> {
+        match self.written {
+            Content::Boolean(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is one.
+    pub(super) fn number(&self) -> Option<Number> {
+        match &self.written {
+            Content::Number(digits) => Number::parse(digits).ok(),
+            _ => None,
+        }
+    }
+
+    /// A literal with a type before it: `DATE '2024-02-29'`.
+    pub(super) fn dated(reader: &Reader, expression: &Expr, to: &DataType, value: &'a Written) -> Result<Literal<'a>, Error> {
+        let at = reader.start(expression);
+        match value {
+            Written::SingleQuotedString(text) => Literal { at, written: Content::Text(text) }.dated_as(to),
+            _ => Err(Error::question(at, "a date is written in single quotes, such as DATE '2024-02-29'")),
+        }
+    }
+
+    /// The date or time that its text is.
+    pub(super) fn dated_as(&self, to: &DataType) -> Result<Literal<'a>, Error> {
+        let kind = match to {
+            DataType::Date => ColumnType::Date,
+            DataType::Timestamp(..) => ColumnType::Timestamp,
+            _ => return Err(self.refusal("only DATE and TIMESTAMP stand before text")),
+        };
+        let text = self.text().ok_or_else(|| self.refusal("a date is written in single quotes"))?;
+        let value = Value::parse(text, kind).map_err(|error| self.refusal(error.to_string()))?;
+        Ok(Literal { at: self.at, written: Content::Dated(value) })
+    }
+
+    /// The number, date or time that it is by itself.
+    pub(super) fn scalar(&self) -> Result<Scalar, Error> {
+        match &self.written {
+            Content::Number(digits) => {
+                let kind = if digits.contains(['.', 'e', 'E']) { Kind::Decimal } else { Kind::Integer };
+                let number = Number::parse(digits).map_err(|error| self.refusal(error.to_string()))?;
+                Scalar::constant(number, kind).map_err(|_| self.refusal("this number has too many digits: shorten it"))
+            }
+            Content::Dated(Value::Date(days)) => Ok(Scalar::steps(i64::from(*days), Kind::Date, RBig::ONE)),
+            Content::Dated(Value::Timestamp(micros)) => {
+                let grid = RBig::from_parts(1.into(), 1_000_000u32.into());
+                let whole = micros % 1_000_000 == 0;
+                Ok(match whole {
+                    true => Scalar::steps(micros / 1_000_000, Kind::Timestamp, RBig::ONE),
+                    false => Scalar::steps(*micros, Kind::Timestamp, grid),
+                })
+            }
+            Content::Boolean(value) => Ok(Scalar::steps(i64::from(*value), Kind::Integer, RBig::ONE)),
+            Content::Text(_) | Content::Dated(_) => {
+                Err(self.refusal("this is text, and a number is needed here: write it without quotes"))
+            }
+        }
+    }
+
+    /// What it is beside something of a kind: text beside a date is a date.
+    pub(super) fn scalar_beside(&self, kind: Kind) -> Result<Scalar, Error> {
+        match kind {
+            Kind::Date if self.text().is_some_and(|text| text.trim().len() > 10) => {
+                self.dated_as(&DataType::Timestamp(None, sqlparser::ast::TimezoneInfo::None))?.scalar()
+            }
+            Kind::Date => self.dated_as(&DataType::Date)?.scalar(),
+            Kind::Timestamp => self.dated_as(&DataType::Timestamp(None, sqlparser::ast::TimezoneInfo::None))?.scalar(),
+            _ => self.scalar(),
+        }
+    }
+
+    /// The date or time that its text is, whichever it looks like.
+    pub(super) fn date_or_time(&self, _: &Reader) -> Result<Scalar, Error> {
+        match &self.written {
+            Content::Dated(_) => self.scalar(),
+            _ => self.scalar_beside(Kind::Date),
         }
     }
 

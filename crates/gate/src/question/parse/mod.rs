@@ -1,18 +1,23 @@
 //! From an analyst's SQL to a question, or to the character where it stops being one.
 //!
-//! Two sieves, one after the other. *Tokens* are let through only if a question can be made of them: that is where
-//! comments, casts, arithmetic, functions and every keyword that is not ours end, before the parser sees them, so that
-//! what is left of its dialects is the little that we mean. *Syntax nodes* are then taken apart with every field named:
-//! a part that a later version of the parser adds does not compile until someone has looked at it.
+//! Three steps. *Tokens* are let through only if a question can be made of them, so that what is left of the parser's dialects is what
+//! we mean. *Names* are then written in one way, so that equal expressions are equal trees. *Syntax nodes* are taken apart with
+//! every field named: a part that a later version of the parser adds does not compile until someone has looked at it.
 
+mod aggregates;
 mod clauses;
+mod functions;
+mod groups;
 mod keywords;
 mod limits;
 mod literal;
-mod outputs;
+mod names;
 mod predicate;
 mod reader;
+mod scalar;
 mod screen;
+mod terms;
+mod text;
 mod tokens;
 
 #[cfg(test)]
@@ -27,7 +32,14 @@ use tokens::Tokens;
 
 /// Reads a question about a dataset of this name, and checks it against the schema.
 pub(super) fn parse(text: &str, dataset: &str, schema: &Schema) -> Result<Question, Error> {
-    let tokens = Tokens::read(text)?.screened(dataset, schema)?;
-    let query = tokens.query()?;
-    Reader { tokens: &tokens, dataset, schema }.question(&query)
+    let is_name = |word: &str| {
+        word.eq_ignore_ascii_case(dataset)
+            || schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(word))
+    };
+    let tokens = Tokens::read(text)?.screened(dataset, &is_name)?;
+    let query = names::written_in_one_way(tokens.query()?, dataset, schema);
+    let reader = Reader::new(&tokens, dataset, schema);
+    let mut question = reader.question(&query)?;
+    question.canonical = query.to_string();
+    Ok(question)
 }

@@ -1,49 +1,32 @@
-//! WHERE: which rows count.
+//! Conditions: which rows count.
 
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 
-use super::super::{Comparison, Predicate};
+use super::super::predicate::{Comparison, LetterCase, Operand, Predicate};
 use super::limits;
 use super::literal::Literal;
-use super::reader::{Reader, plain, shown};
+use super::reader::{Reader, plain};
+use super::scalar::{Typed, is_true};
 use crate::error::Error;
-use crate::schema::{ColumnType, Value};
+use crate::schema::ColumnType;
 
-/// Reads the condition of a question, counting what it is made of.
-pub(super) struct Filter<'a> {
-    reader: &'a Reader<'a>,
-    literals: usize,
-    conditions: usize,
-    patterns: usize,
-}
-
-/// One side of a comparison.
-enum Operand<'a> {
-    Column(usize),
-    Literal(Literal<'a>),
-}
-
-impl<'a> Filter<'a> {
-    pub(super) fn new(reader: &'a Reader<'a>) -> Filter<'a> {
-        Filter { reader, literals: 0, conditions: 0, patterns: 0 }
-    }
-
+impl Reader<'_> {
     /// Reads a condition. It calls itself as often as parentheses and NOTs are nested: chains of AND and OR, which the
     /// parser nests as deep as they are long, are unrolled first.
-    pub(super) fn read(&mut self, expression: &Expr) -> Result<Predicate, Error> {
+    pub(super) fn predicate(&self, expression: &Expr) -> Result<Predicate, Error> {
         match plain(expression) {
-            Expr::UnaryOp { op: UnaryOperator::Not, expr } => Ok(negation(self.read(expr)?)),
-            chain @ Expr::BinaryOp { left: _, op: BinaryOperator::And, right: _ } => {
-                Ok(conjunction(self.chain(chain, &BinaryOperator::And)?))
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } => Ok(self.predicate(expr)?.negation()),
+            chain @ Expr::BinaryOp { op: BinaryOperator::And, .. } => {
+                Ok(Predicate::all(self.chain(chain, &BinaryOperator::And)?))
             }
-            chain @ Expr::BinaryOp { left: _, op: BinaryOperator::Or, right: _ } => {
-                Ok(disjunction(self.chain(chain, &BinaryOperator::Or)?))
+            chain @ Expr::BinaryOp { op: BinaryOperator::Or, .. } => {
+                Ok(Predicate::any(self.chain(chain, &BinaryOperator::Or)?))
             }
             other => self.condition(other),
         }
     }
 
-    fn chain(&mut self, expression: &Expr, operator: &BinaryOperator) -> Result<Vec<Predicate>, Error> {
+    fn chain(&self, expression: &Expr, operator: &BinaryOperator) -> Result<Vec<Predicate>, Error> {
         let mut parts = Vec::new();
         let mut rest = expression;
         while let Expr::BinaryOp { left, op, right } = rest
@@ -53,51 +36,45 @@ impl<'a> Filter<'a> {
             rest = left;
         }
         parts.push(rest);
-        parts.into_iter().rev().map(|part| self.read(part)).collect()
+        parts.into_iter().rev().map(|part| self.predicate(part)).collect()
     }
 
-    /// A condition on one column.
-    fn condition(&mut self, expression: &Expr) -> Result<Predicate, Error> {
-        self.count(expression)?;
+    fn condition(&self, expression: &Expr) -> Result<Predicate, Error> {
+        self.count_condition(expression)?;
         match expression {
             Expr::BinaryOp { left, op, right } => self.comparison(left, op, right),
-            Expr::Identifier(name) => {
-                let column = self.reader.column(name)?;
-                if self.reader.declared(column).kind != ColumnType::Boolean {
-                    let message = format!("{} is not true or false: compare it with a literal", shown(name));
-                    return Err(self.reader.refusal(expression, message));
-                }
-                Ok(Predicate::Compare { column, comparison: Comparison::Equal, value: Value::Boolean(true) })
-            }
-            Expr::IsNull(expr) => Ok(Predicate::IsNull { column: self.column(expr)?, negated: false }),
-            Expr::IsNotNull(expr) => Ok(Predicate::IsNull { column: self.column(expr)?, negated: true }),
-            Expr::InList { expr, list, negated } => {
-                let column = self.column(expr)?;
-                let kind = self.reader.declared(column);
-                let values = list.iter().map(|item| self.literal(item)?.value(kind)).collect::<Result<_, Error>>()?;
-                Ok(Predicate::In { column, values, negated: *negated })
-            }
+            Expr::IsNull(inner) => self.null(inner, false),
+            Expr::IsNotNull(inner) => self.null(inner, true),
+            Expr::IsTrue(inner) => Ok(self.predicate(inner)?.is(Some(true), false)),
+            Expr::IsNotTrue(inner) => Ok(self.predicate(inner)?.is(Some(true), true)),
+            Expr::IsFalse(inner) => Ok(self.predicate(inner)?.is(Some(false), false)),
+            Expr::IsNotFalse(inner) => Ok(self.predicate(inner)?.is(Some(false), true)),
+            Expr::IsUnknown(inner) => Ok(self.predicate(inner)?.is(None, false)),
+            Expr::IsNotUnknown(inner) => Ok(self.predicate(inner)?.is(None, true)),
+            Expr::IsDistinctFrom(one, other) => Ok(self.same(one, other)?.negation()),
+            Expr::IsNotDistinctFrom(one, other) => self.same(one, other),
+            Expr::InList { expr, list, negated } => self.list(expression, expr, list, *negated),
             Expr::Between { expr, negated, low, high } => self.between(expr, *negated, low, high),
             Expr::Like { negated, any: false, expr, pattern, escape_char: None } => {
-                let column = self.column(expr)?;
-                let pattern = self.pattern(column, pattern)?;
-                Ok(Predicate::Like { column, pattern, negated: *negated })
+                self.like(expr, pattern, *negated, LetterCase::AsWritten)
             }
-            _ => Err(self.reader.refusal(expression, "WHERE is made of conditions on columns, such as age >= 18")),
+            Expr::ILike { negated, any: false, expr, pattern, escape_char: None } => {
+                self.like(expr, pattern, *negated, LetterCase::Lower)
+            }
+            _ => match self.typed(expression)? {
+                Typed::Truth(predicate) => Ok(predicate),
+                Typed::Column(operand) if self.declared(operand.column).kind == ColumnType::Boolean => {
+                    Ok(is_true(operand))
+                }
+                Typed::Literal(literal) if literal.boolean().is_some() => Ok(Predicate::Constant(literal.boolean())),
+                Typed::Null => Ok(Predicate::Constant(None)),
+                _ => Err(self.refusal(expression, "this is not true or false: compare it, as in age >= 18")),
+            },
         }
     }
 
-    fn count(&mut self, expression: &Expr) -> Result<(), Error> {
-        self.conditions += 1;
-        if self.conditions > limits::CONDITIONS {
-            let message =
-                format!("there are more than {} conditions: use IN, or ask something simpler", limits::CONDITIONS);
-            return Err(self.reader.refusal(expression, message));
-        }
-        Ok(())
-    }
-
-    fn comparison(&mut self, left: &Expr, operator: &BinaryOperator, right: &Expr) -> Result<Predicate, Error> {
+    /// Two sides compared with each other.
+    pub(super) fn comparison(&self, left: &Expr, operator: &BinaryOperator, right: &Expr) -> Result<Predicate, Error> {
         let comparison = match operator {
             BinaryOperator::Eq => Comparison::Equal,
             BinaryOperator::NotEq => Comparison::NotEqual,
@@ -105,67 +82,141 @@ impl<'a> Filter<'a> {
             BinaryOperator::LtEq => Comparison::LessOrEqual,
             BinaryOperator::Gt => Comparison::Greater,
             BinaryOperator::GtEq => Comparison::GreaterOrEqual,
-            _ => return Err(self.reader.refusal(left, "columns are compared with =, <>, <, <=, > or >= only")),
+            _ => return Err(self.refusal(left, "conditions compare with =, <>, <, <=, > or >= only")),
         };
-        match (self.operand(left)?, self.operand(right)?) {
-            (Operand::Column(column), Operand::Literal(literal)) => self.compared(column, comparison, &literal),
-            (Operand::Literal(literal), Operand::Column(column)) => {
-                self.compared(column, comparison.flipped(), &literal)
+        match (self.typed(left)?, self.typed(right)?) {
+            (Typed::Null, _) | (_, Typed::Null) => {
+                Err(self.refusal(right, "nothing equals NULL, not even NULL: write IS NULL or IS NOT NULL"))
             }
-            (Operand::Column(_), Operand::Column(_)) => {
-                Err(self.reader.refusal(right, "a column is compared with a literal, not with another column"))
+            (Typed::Column(operand), Typed::Literal(literal)) => self.compared(operand, comparison, &literal),
+            (Typed::Literal(literal), Typed::Column(operand)) => self.compared(operand, comparison.flipped(), &literal),
+            (Typed::Column(left), Typed::Column(right)) if self.is_text(left) && self.is_text(right) => {
+                Ok(Predicate::Columns { left, comparison, right })
             }
-            (Operand::Literal(_), Operand::Literal(_)) => {
-                Err(self.reader.refusal(left, "a literal is compared with a column, not with another literal"))
+            (Typed::Truth(predicate), Typed::Literal(literal)) | (Typed::Literal(literal), Typed::Truth(predicate))
+                if literal.boolean().is_some() =>
+            {
+                match (comparison, literal.boolean()) {
+                    (Comparison::Equal, Some(true)) | (Comparison::NotEqual, Some(false)) => Ok(predicate),
+                    (Comparison::Equal, _) | (Comparison::NotEqual, _) => Ok(predicate.negation()),
+                    _ => Err(literal.refusal("true and false are compared with = or <>")),
+                }
+            }
+            _ => {
+                let [left, right] = self.comparable(left, right)?;
+                Ok(Predicate::Steps { left, comparison, right })
             }
         }
     }
 
-    fn compared(&self, column: usize, comparison: Comparison, literal: &Literal) -> Result<Predicate, Error> {
-        let kind = self.reader.declared(column);
+    fn is_text(&self, operand: Operand) -> bool {
+        self.declared(operand.column).kind == ColumnType::Text
+    }
+
+    fn compared(&self, operand: Operand, comparison: Comparison, literal: &Literal) -> Result<Predicate, Error> {
+        let column = self.declared(operand.column);
         let (comparison, value) = match comparison {
-            Comparison::Equal | Comparison::NotEqual => (comparison, literal.value(kind)?),
-            _ => literal.side(kind, comparison)?,
+            Comparison::Equal | Comparison::NotEqual => (comparison, literal.value(column)?),
+            _ => literal.side(column, comparison)?,
         };
-        Ok(Predicate::Compare { column, comparison, value })
+        Ok(Predicate::Compare { operand, comparison, value })
+    }
+
+    fn null(&self, inner: &Expr, negated: bool) -> Result<Predicate, Error> {
+        Ok(match self.typed(inner)? {
+            Typed::Column(operand) => Predicate::IsNull { column: operand.column, negated },
+            Typed::Truth(predicate) => predicate.is(None, negated),
+            Typed::Null => Predicate::Constant(Some(!negated)),
+            Typed::Literal(_) => Predicate::Constant(Some(negated)),
+            Typed::Steps(scalar) => Predicate::NullSteps { scalar, negated },
+        })
+    }
+
+    /// `IS NOT DISTINCT FROM`: equal, or both null. Never unknown.
+    fn same(&self, one: &Expr, other: &Expr) -> Result<Predicate, Error> {
+        match (self.typed(one)?, self.typed(other)?) {
+            (Typed::Null, _) => self.null(other, false),
+            (_, Typed::Null) => self.null(one, false),
+            _ => {
+                let equal = self.comparison(one, &BinaryOperator::Eq, other)?.is(Some(true), false);
+                let both = Predicate::all(vec![self.null(one, false)?, self.null(other, false)?]);
+                Ok(Predicate::any(vec![equal, both]))
+            }
+        }
+    }
+
+    fn list(&self, expression: &Expr, inner: &Expr, list: &[Expr], negated: bool) -> Result<Predicate, Error> {
+        let literals: Option<Vec<_>> = list.iter().map(|item| Literal::of(self, plain(item))).collect();
+        if let (Typed::Column(operand), Some(literals)) = (self.typed(inner)?, literals)
+            && !literals.is_empty()
+        {
+            list.iter().try_for_each(|item| self.count_literal(item))?;
+            let column = self.declared(operand.column);
+            let values = literals.iter().map(|literal| literal.value(column)).collect::<Result<_, Error>>()?;
+            return Ok(Predicate::In { operand, values, negated });
+        }
+        if list.is_empty() {
+            return Err(self.refusal(expression, "the list is empty: write at least one literal"));
+        }
+        let equal = list.iter().map(|item| {
+            self.count_condition(item)?;
+            self.comparison(inner, &BinaryOperator::Eq, item)
+        });
+        let any = Predicate::any(equal.collect::<Result<_, Error>>()?);
+        Ok(if negated { any.negation() } else { any })
     }
 
     /// `x BETWEEN a AND b` is `x >= a AND x <= b`, and its negation `x < a OR x > b`: also where x is null, which makes all of them
-    /// unknown.
-    fn between(&mut self, expression: &Expr, negated: bool, low: &Expr, high: &Expr) -> Result<Predicate, Error> {
-        self.count(expression)?;
-        let column = self.column(expression)?;
-        let (low, high) = (self.literal(low)?, self.literal(high)?);
+    /// unknown. SYMMETRIC takes the ends in either order.
+    fn between(&self, inner: &Expr, negated: bool, low: &Expr, high: &Expr) -> Result<Predicate, Error> {
+        self.count_condition(inner)?;
+        let between = |low: &Expr, high: &Expr| match negated {
+            false => Ok(Predicate::all(vec![
+                self.comparison(inner, &BinaryOperator::GtEq, low)?,
+                self.comparison(inner, &BinaryOperator::LtEq, high)?,
+            ])),
+            true => Ok(Predicate::any(vec![
+                self.comparison(inner, &BinaryOperator::Lt, low)?,
+                self.comparison(inner, &BinaryOperator::Gt, high)?,
+            ])),
+        };
+        let in_order = between(low, high)?;
+        if !self.tokens.is_symmetric(self.start(low)) {
+            return Ok(in_order);
+        }
+        let reversed = between(high, low)?;
         Ok(match negated {
-            false => conjunction(vec![
-                self.compared(column, Comparison::GreaterOrEqual, &low)?,
-                self.compared(column, Comparison::LessOrEqual, &high)?,
-            ]),
-            true => disjunction(vec![
-                self.compared(column, Comparison::Less, &low)?,
-                self.compared(column, Comparison::Greater, &high)?,
-            ]),
+            false => Predicate::any(vec![in_order, reversed]),
+            true => Predicate::all(vec![in_order, reversed]),
+        })
+    }
+
+    fn like(&self, inner: &Expr, pattern: &Expr, negated: bool, case: LetterCase) -> Result<Predicate, Error> {
+        let operand = match self.typed(inner)? {
+            Typed::Column(operand) if self.is_text(operand) => operand,
+            Typed::Column(operand) => {
+                let name = &self.declared(operand.column).name;
+                return Err(self.refusal(pattern, format!("{name:?} holds no text, and LIKE is for text: compare it with =")));
+            }
+            _ => return Err(self.refusal(inner, "LIKE is for a column of text: write its name here")),
+        };
+        let pattern = self.pattern(pattern)?;
+        Ok(match case {
+            LetterCase::AsWritten => Predicate::Like { operand, pattern, negated },
+            _ => Predicate::Like { operand: Operand { case, ..operand }, pattern: pattern.to_ascii_lowercase(), negated },
         })
     }
 
     /// A pattern that every engine reads in the same way, fast, and without failing on any row.
-    fn pattern(&mut self, column: usize, expression: &Expr) -> Result<String, Error> {
-        let column = self.reader.declared(column);
-        let literal = self.literal(expression)?;
-        if column.kind != ColumnType::Text {
-            return Err(
-                literal.refusal(format!("{:?} holds no text, and LIKE is for text: compare it with =", column.name))
-            );
-        }
+    fn pattern(&self, expression: &Expr) -> Result<String, Error> {
+        let Some(literal) = Literal::of(self, plain(expression)) else {
+            return Err(self.refusal(expression, "a pattern is text in single quotes"));
+        };
+        self.count_literal(expression)?;
+        self.count_pattern(expression)?;
         let Some(pattern) = literal.text() else {
             return Err(literal.refusal("a pattern is text in single quotes"));
         };
-        self.patterns += 1;
-        if self.patterns > limits::PATTERNS {
-            return Err(
-                literal.refusal(format!("there are more than {} LIKEs: ask something simpler", limits::PATTERNS))
-            );
-        }
         if pattern.len() > limits::PATTERN {
             return Err(literal.refusal(format!("the pattern is longer than {} bytes: shorten it", limits::PATTERN)));
         }
@@ -179,71 +230,4 @@ impl<'a> Filter<'a> {
         }
         Ok(pattern.to_string())
     }
-
-    fn column(&self, expression: &Expr) -> Result<usize, Error> {
-        match plain(expression) {
-            Expr::Identifier(name) => self.reader.column(name),
-            _ => Err(self.reader.refusal(expression, "this condition is about a column: write its name here")),
-        }
-    }
-
-    fn literal<'e>(&mut self, expression: &'e Expr) -> Result<Literal<'e>, Error> {
-        let Some(literal) = Literal::of(self.reader, expression) else {
-            let message = "a literal is needed here: a number, text in single quotes, TRUE or FALSE";
-            return Err(self.reader.refusal(expression, message));
-        };
-        self.literals += 1;
-        if self.literals > limits::LITERALS {
-            let message = format!("there are more than {} literals: ask something simpler", limits::LITERALS);
-            return Err(literal.refusal(message));
-        }
-        Ok(literal)
-    }
-
-    fn operand<'e>(&mut self, expression: &'e Expr) -> Result<Operand<'e>, Error> {
-        match plain(expression) {
-            Expr::Identifier(name) => Ok(Operand::Column(self.reader.column(name)?)),
-            Expr::Value(_) | Expr::UnaryOp { .. } => Ok(Operand::Literal(self.literal(expression)?)),
-            _ => Err(self.reader.refusal(expression, "only a column and a literal are compared with each other")),
-        }
-    }
-}
-
-impl Comparison {
-    /// The same comparison with its sides exchanged.
-    fn flipped(self) -> Comparison {
-        match self {
-            Comparison::Less => Comparison::Greater,
-            Comparison::LessOrEqual => Comparison::GreaterOrEqual,
-            Comparison::Greater => Comparison::Less,
-            Comparison::GreaterOrEqual => Comparison::LessOrEqual,
-            Comparison::Equal | Comparison::NotEqual => self,
-        }
-    }
-}
-
-/// The opposite. Twice not is nothing, in three-valued logic too.
-pub(super) fn negation(predicate: Predicate) -> Predicate {
-    match predicate {
-        Predicate::Not(inner) => *inner,
-        other => Predicate::Not(Box::new(other)),
-    }
-}
-
-/// All of at least two, with those of its parts that are such themselves laid open.
-pub(super) fn conjunction(parts: Vec<Predicate>) -> Predicate {
-    let open = |part| match part {
-        Predicate::And(parts) => parts,
-        other => vec![other],
-    };
-    Predicate::And(parts.into_iter().flat_map(open).collect())
-}
-
-/// Any of at least two, with those of its parts that are such themselves laid open.
-pub(super) fn disjunction(parts: Vec<Predicate>) -> Predicate {
-    let open = |part| match part {
-        Predicate::Or(parts) => parts,
-        other => vec![other],
-    };
-    Predicate::Or(parts.into_iter().flat_map(open).collect())
 }

@@ -1,10 +1,14 @@
-//! What the parts of a question have in common: names, places, and how much of a name is shown.
+//! What the parts of a question have in common: names, places, limits, and how much of a name is shown.
 
-use sqlparser::ast::{Expr, Ident, ObjectNamePart};
+use std::cell::Cell;
+
+use sqlparser::ast::{Expr, Ident, Spanned};
 use sqlparser::tokenizer::Location;
 
 use super::super::quoted;
+use super::super::scalar::{Scalar, TooLarge};
 use super::keywords;
+use super::limits;
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::schema::{Column, Schema};
@@ -14,9 +18,24 @@ pub(super) struct Reader<'a> {
     pub(super) tokens: &'a Tokens,
     pub(super) dataset: &'a str,
     pub(super) schema: &'a Schema,
+    literals: Cell<usize>,
+    conditions: Cell<usize>,
+    patterns: Cell<usize>,
+    operators: Cell<usize>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    pub(super) fn new(tokens: &'a Tokens, dataset: &'a str, schema: &'a Schema) -> Reader<'a> {
+        let none = || Cell::new(0);
+        let (literals, conditions, patterns, operators) = (none(), none(), none(), none());
+        Reader { tokens, dataset, schema, literals, conditions, patterns, operators }
+    }
+
+    /// The column of a name, if there is one.
+    pub(super) fn find_column(&self, name: &Ident) -> Option<usize> {
+        self.schema.columns.iter().position(|column| is_called(name, &column.name))
+    }
+
     /// The column of a name.
     pub(super) fn column(&self, name: &Ident) -> Result<usize, Error> {
         if name.quote_style.is_none() && keywords::is_word(&name.value) {
@@ -27,13 +46,12 @@ impl Reader<'_> {
             );
             return Err(self.refusal_at(name.span.start, message));
         }
-        let found = self.schema.columns.iter().position(|column| is_called(name, &column.name));
-        found.ok_or_else(|| {
+        self.find_column(name).ok_or_else(|| {
             let hint = match name.quote_style {
                 None => "",
                 Some(_) => " (names in quotes are told apart by case; text is written in single quotes)",
             };
-            let message = format!("there is no column {}{hint}; the columns are {}", shown(name), self.columns());
+            let message = format!("column {} not found{hint}; the columns are {}", shown(name), self.columns());
             self.refusal_at(name.span.start, message)
         })
     }
@@ -69,6 +87,43 @@ impl Reader<'_> {
         Error::question(1, format!("this kind of SELECT is not answered: write it as {example}"))
     }
 
+    /// An expression whose range is known and small enough.
+    pub(super) fn fitting(&self, expression: &Expr, made: Result<Scalar, TooLarge>) -> Result<Scalar, Error> {
+        let scalar = made.map_err(|TooLarge::Range| {
+            let message = "this may get too large for its number of digits: round the parts with ROUND first, or ask the owner for \
+                           coarser grids";
+            self.refusal(expression, message)
+        })?;
+        if scalar.weight() > limits::WEIGHT {
+            return Err(self.refusal(expression, "this expression is too long: ask something simpler"));
+        }
+        Ok(scalar)
+    }
+
+    pub(super) fn count_literal(&self, expression: &Expr) -> Result<(), Error> {
+        self.count(&self.literals, limits::LITERALS, expression, "literals: ask something simpler")
+    }
+
+    pub(super) fn count_condition(&self, expression: &Expr) -> Result<(), Error> {
+        self.count(&self.conditions, limits::CONDITIONS, expression, "conditions: use IN, or ask something simpler")
+    }
+
+    pub(super) fn count_pattern(&self, expression: &Expr) -> Result<(), Error> {
+        self.count(&self.patterns, limits::PATTERNS, expression, "LIKEs: ask something simpler")
+    }
+
+    pub(super) fn count_operator(&self, expression: &Expr) -> Result<(), Error> {
+        self.count(&self.operators, limits::OPERATORS, expression, "operators and functions: ask something simpler")
+    }
+
+    fn count(&self, counter: &Cell<usize>, most: usize, expression: &Expr, what: &str) -> Result<(), Error> {
+        counter.set(counter.get() + 1);
+        match counter.get() > most {
+            true => Err(self.refusal(expression, format!("there are more than {most} {what}"))),
+            false => Ok(()),
+        }
+    }
+
     /// The character where an expression begins: the parser knows that of names and literals, and they are preceded by
     /// as many tokens as there are signs, NOTs and parentheses around them.
     pub(super) fn start(&self, expression: &Expr) -> usize {
@@ -83,20 +138,23 @@ impl Reader<'_> {
                     before += 1;
                     &parts[0]
                 }
-                Expr::BinaryOp { left, op: _, right: _ } => left,
+                // What is called or converted is preceded by the word and a parenthesis.
+                Expr::Floor { expr: nested, .. } | Expr::Ceil { expr: nested, .. } => {
+                    before += 2;
+                    nested
+                }
+                Expr::BinaryOp { left, .. } => left,
                 Expr::IsNull(left) | Expr::IsNotNull(left) => left,
-                Expr::InList { expr: left, list: _, negated: _ }
-                | Expr::Between { expr: left, negated: _, low: _, high: _ }
-                | Expr::Like { expr: left, negated: _, any: _, pattern: _, escape_char: _ } => left,
-                Expr::Identifier(name) => break name.span.start,
-                Expr::Value(value) => break value.span.start,
-                Expr::Function(function) => match function.name.0.first() {
-                    Some(ObjectNamePart::Identifier(name)) => break name.span.start,
-                    _ => return 1,
-                },
-                _ => return 1,
+                Expr::InList { expr: left, .. }
+                | Expr::Between { expr: left, .. }
+                | Expr::Like { expr: left, .. }
+                | Expr::ILike { expr: left, .. } => left,
+                other => break other.span().start,
             };
         };
+        if location.line == 0 {
+            return 1;
+        }
         self.tokens.at(self.tokens.index(location).saturating_sub(before))
     }
 }

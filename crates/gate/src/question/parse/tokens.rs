@@ -16,6 +16,8 @@ pub(super) struct Tokens {
     lines: Vec<usize>,
     /// How many characters there are.
     characters: usize,
+    /// The characters behind BETWEEN SYMMETRIC.
+    symmetric: Vec<usize>,
 }
 
 impl Tokens {
@@ -31,16 +33,17 @@ impl Tokens {
         }
         let newlines = text.chars().enumerate().filter(|(_, letter)| *letter == '\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(newlines).collect();
-        let mut read = Tokens { tokens: Vec::new(), lines, characters: text.chars().count() };
+        let mut read = Tokens { tokens: Vec::new(), lines, characters: text.chars().count(), symmetric: Vec::new() };
         let mut tokens = Vec::new();
         if Tokenizer::new(&Language, text).tokenize_with_location_into_buf(&mut tokens).is_err() {
             // What cannot be read, such as quotes left open, begins where the last token ends.
             let at = tokens.last().map_or(1, |last| read.position(last.span.end));
-            return Err(Error::question(at, "this cannot be read: close all quotes, and leave comments out"));
+            return Err(Error::question(at, "this cannot be read: close all quotes and comments"));
         }
         read.refuse_odd_spaces(text, &tokens)?;
         tokens.retain(|token| !is_space(&token.token));
         read.tokens = tokens;
+        read.take_out_symmetric();
         read.refuse_too_many()?;
         Ok(read)
     }
@@ -90,6 +93,24 @@ impl Tokens {
             }
         }
         self
+    }
+
+    /// Takes out the SYMMETRIC of BETWEEN, which the parser does not know, and remembers where it was.
+    fn take_out_symmetric(&mut self) {
+        let mut index = 1;
+        while index + 1 < self.len() {
+            let is_symmetric = matches!(self.get(index), Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("SYMMETRIC"));
+            if is_symmetric && self.is(index - 1, Keyword::BETWEEN) {
+                self.tokens.remove(index);
+                self.symmetric.push(self.at(index));
+            }
+            index += 1;
+        }
+    }
+
+    /// Whether the lower end that begins at this character follows BETWEEN SYMMETRIC.
+    pub(super) fn is_symmetric(&self, at: usize) -> bool {
+        self.symmetric.contains(&at)
     }
 
     /// The syntax tree.
@@ -179,12 +200,12 @@ fn located(told: &str) -> (&str, Option<Location>) {
     told.rsplit_once(" at Line: ").map_or((told, None), |(what, place)| (what, parse(place)))
 }
 
-/// Space; a comment is not.
+/// Space and comments.
 fn is_space(token: &Token) -> bool {
-    matches!(token, Token::Whitespace(Whitespace::Space | Whitespace::Newline | Whitespace::Tab))
+    matches!(token, Token::Whitespace(_))
 }
 
-/// The smallest dialect: ASCII words, names in double quotes, and none of the parser's extensions.
+/// The smallest dialect: words of letters and digits, names in double quotes, and of the parser's extensions only FILTER and WITHIN GROUP.
 #[derive(Debug)]
 struct Language;
 
@@ -194,16 +215,20 @@ impl Dialect for Language {
     }
 
     fn is_identifier_start(&self, letter: char) -> bool {
-        letter.is_ascii_alphabetic() || letter == '_'
+        letter.is_alphabetic() || letter == '_'
     }
 
     fn is_identifier_part(&self, letter: char) -> bool {
-        letter.is_ascii_alphanumeric() || letter == '_'
+        letter.is_alphanumeric() || letter == '_'
+    }
+
+    fn supports_filter_during_aggregation(&self) -> bool {
+        true
     }
 
     /// The parser would otherwise take NOT for a name when what follows is nested too deeply.
     fn is_reserved_for_identifier(&self, keyword: Keyword) -> bool {
-        keywords::is_ours(keyword)
+        keywords::is_reserved(keyword)
     }
 }
 

@@ -1,0 +1,260 @@
+//! A row of the answer: numbers with their intervals.
+
+use dashu::rational::RBig;
+
+use super::known::{Parts, Subquery};
+use super::numbers::{meaningful, of_steps};
+use crate::document::{Cell, Estimate};
+use crate::plan::{Made, Part, QueryPlan};
+use crate::quantile::DrawnQuantile;
+use crate::question::Query;
+use crate::question::aggregate::{Function, PairFunction};
+use crate::question::scalar::Scalar;
+use crate::question::term::{Condition, Term};
+use crate::schema::Value;
+use crate::statistics::{GroupDraws, OneColumn, Statistic, TwoColumns};
+
+/// One group of a noisy answer.
+pub(super) struct Group<'a> {
+    pub(super) query: &'a Query,
+    pub(super) plan: &'a QueryPlan,
+    pub(super) keys: &'a [Value],
+    /// Its parts, in steps.
+    pub(super) noisy: &'a [i128],
+    /// The same with those of the other groups and of sub-queries.
+    pub(super) steps: &'a [f64],
+    pub(super) quantiles: &'a [DrawnQuantile],
+    pub(super) scalars: &'a [Subquery<'a>],
+    pub(super) draws: &'a GroupDraws<'a>,
+    /// With which probability an interval may miss.
+    pub(super) miss: f64,
+    pub(super) clamp: bool,
+}
+
+impl Group<'_> {
+    pub(super) fn cells(&self) -> Vec<Cell> {
+        self.query.outputs.iter().map(|output| self.cell(&output.term)).collect()
+    }
+
+    /// Whether a condition holds on the noisy numbers.
+    pub(super) fn holds(&self, condition: &Condition) -> bool {
+        let values = self.quantile_values(|quantile| quantile.value);
+        condition.holds(&self.parts(self.steps, &values)) == Some(true)
+    }
+
+    fn cell(&self, term: &Term) -> Cell {
+        match term {
+            Term::Group(at) => Cell::Group(self.keys[*at].clone()),
+            Term::Label(text) => Cell::Group(Value::Text(text.clone())),
+            Term::Aggregate(at) => Cell::Estimate(self.aggregate(*at, term)),
+            _ => Cell::Estimate(self.computed(term)),
+        }
+    }
+
+    fn aggregate(&self, at: usize, term: &Term) -> Estimate {
+        let places = match &self.plan.aggregates[at] {
+            Made::Quantile(at) => return self.quantile(*at),
+            Made::Parts(places) => places.as_slice(),
+        };
+        match &self.query.aggregates[at].function {
+            Function::Sum(_) => self.part(places[0], None),
+            Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) => {
+                self.part(places[0], self.clamp.then_some(0))
+            }
+            Function::Average(_) => Estimate {
+                sum: Some(Box::new(self.whole_sum(places))),
+                count: Some(Box::new(self.part(places[1], self.clamp.then_some(0)))),
+                ..self.computed(term)
+            },
+            _ => self.computed(term),
+        }
+    }
+
+    /// A count or a sum with its interval, exactly.
+    fn part(&self, place: usize, lowest: Option<i128>) -> Estimate {
+        let part = &self.plan.parts[place];
+        exact(self.noisy[place], part.noise.half_width(self.miss), &part.grid(), lowest)
+    }
+
+    /// The sum of which an average is made: the middle of the bounds for every row, and what is measured from there.
+    fn whole_sum(&self, places: &[usize]) -> Estimate {
+        let [sum, count] = [places[0], places[1]].map(|place| &self.plan.parts[place]);
+        let centre = match &sum.measure.quantity {
+            crate::measure::Quantity::Sum(centred) => i128::from(centred.centre),
+            _ => 0,
+        };
+        let width = |part: &Part| part.noise.half_width(self.miss / 2.0);
+        let steps = self.noisy[places[0]].saturating_add(centre.saturating_mul(self.noisy[places[1]]));
+        let half_width = width(sum).saturating_add(centre.abs().saturating_mul(width(count)));
+        exact(steps, half_width, &sum.grid(), None)
+    }
+
+    fn quantile(&self, at: usize) -> Estimate {
+        let DrawnQuantile { low, value, high } = self.quantiles[at];
+        let grid = &self.plan.quantiles[at].of.grid;
+        let shown = |steps: i64| of_steps(steps.into(), grid);
+        Estimate { value: Some(shown(value)), interval: Some([shown(low), shown(high)]), ..Estimate::default() }
+    }
+
+    /// Anything that is computed from noisy numbers.
+    fn computed(&self, term: &Term) -> Estimate {
+        let uses = Uses::of(term, self.query, self.plan);
+        if uses.quantile {
+            return self.from_quantiles(term, &uses);
+        }
+        let values = self.quantile_values(|quantile| quantile.value);
+        let parts: Vec<usize> = (0..self.steps.len()).collect();
+        let formula = |steps: &[f64]| term.value(&self.parts(steps, &values));
+        let divisors: Vec<_> = uses
+            .divisors
+            .iter()
+            .map(|divisor| move |steps: &[f64]| divisor.value(self, steps))
+            .collect();
+        let divisors: Vec<&dyn Fn(&[f64]) -> Option<f64>> = divisors.iter().map(|divisor| divisor as _).collect();
+        let statistic = Statistic {
+            parts: &parts,
+            formula: &formula,
+            range: uses.range,
+            counts: &uses.counts,
+            divisors: &divisors,
+            positive: uses.positive,
+        };
+        let Some(said) = self.draws.estimate(&statistic, self.miss) else { return Estimate::default() };
+        let (value, interval) = meaningful(said.value, [said.low, said.high]);
+        Estimate { value: Some(value), interval: Some(interval), ..Estimate::default() }
+    }
+
+    /// What is computed from quantiles alone lies between what their ends give; together with other noise nothing is known of that.
+    fn from_quantiles(&self, term: &Term, uses: &Uses) -> Estimate {
+        let at = |pick: &dyn Fn(&DrawnQuantile) -> i64| {
+            let values = self.quantile_values(pick);
+            term.value(&self.parts(self.steps, &values))
+        };
+        let Some(value) = at(&|quantile| quantile.value) else { return Estimate::default() };
+        let ends = [at(&|quantile| quantile.low), at(&|quantile| quantile.high)];
+        match ends {
+            [Some(one), Some(other)] if !uses.part => {
+                let interval = [one.min(other).min(value), one.max(other).max(value)];
+                let (value, interval) = meaningful(value, interval);
+                Estimate { value: Some(value), interval: Some(interval), ..Estimate::default() }
+            }
+            _ => Estimate { value: Some(meaningful(value, [value, value]).0), ..Estimate::default() },
+        }
+    }
+
+    fn quantile_values(&self, pick: impl Fn(&DrawnQuantile) -> i64) -> Vec<f64> {
+        let grid = |at: usize| self.plan.quantiles[at].of.grid.to_f64().value();
+        self.quantiles.iter().enumerate().map(|(at, quantile)| pick(quantile) as f64 * grid(at)).collect()
+    }
+
+    fn parts<'p>(&'p self, steps: &'p [f64], quantiles: &'p [f64]) -> Parts<'p> {
+        let Group { query, plan, keys, scalars, .. } = *self;
+        Parts { query, plan, keys, steps, quantiles, scalars }
+    }
+}
+
+/// A number of steps with its interval.
+fn exact(steps: i128, half_width: i128, grid: &RBig, lowest: Option<i128>) -> Estimate {
+    let decimal = |steps: i128| of_steps(lowest.map_or(steps, |lowest| steps.max(lowest)), grid);
+    let interval = [steps.saturating_sub(half_width), steps.saturating_add(half_width)];
+    Estimate { value: Some(decimal(steps)), interval: Some(interval.map(decimal)), ..Estimate::default() }
+}
+
+/// What a term is made of, and what it divides by.
+struct Uses<'t> {
+    /// Counts by which it divides, by their places among the parts.
+    counts: Vec<usize>,
+    divisors: Vec<Divided<'t>>,
+    range: [f64; 2],
+    positive: bool,
+    quantile: bool,
+    part: bool,
+}
+
+/// Something other than a count that a term divides by.
+enum Divided<'t> {
+    Term(&'t Term),
+    /// The variance of x, and of y, of the moments at these places.
+    X(Vec<usize>),
+    Y(Vec<usize>),
+}
+
+impl Divided<'_> {
+    fn value(&self, group: &Group, steps: &[f64]) -> Option<f64> {
+        let moments = |places: &[usize]| TwoColumns::new(&places.iter().map(|place| steps[*place]).collect::<Vec<_>>());
+        let variance = |column: OneColumn| column.variance(crate::statistics::Divisor::Population);
+        match self {
+            Divided::Term(term) => term.value(&group.parts(steps, &[])),
+            Divided::X(places) => variance(moments(places)?.x()),
+            Divided::Y(places) => variance(moments(places)?.y()),
+        }
+    }
+}
+
+impl<'t> Uses<'t> {
+    fn of(term: &'t Term, query: &Query, plan: &QueryPlan) -> Uses<'t> {
+        let mut uses = Uses {
+            counts: Vec::new(),
+            divisors: Vec::new(),
+            range: [f64::NEG_INFINITY, f64::INFINITY],
+            positive: false,
+            quantile: false,
+            part: false,
+        };
+        term.walk(&mut |inner| match inner {
+            Term::Aggregate(at) => match &plan.aggregates[*at] {
+                Made::Quantile(_) => uses.quantile = true,
+                Made::Parts(places) => uses.aggregate(&query.aggregates[*at].function, places),
+            },
+            Term::Quotient(_, divisor) => uses.divisor(divisor, query, plan),
+            _ => {}
+        });
+        if let Term::Aggregate(at) = term {
+            uses.range = range(&query.aggregates[*at].function);
+            uses.positive = matches!(query.aggregates[*at].function, Function::Spread { .. });
+        }
+        uses
+    }
+
+    fn aggregate(&mut self, function: &Function, places: &[usize]) {
+        self.part = true;
+        match function {
+            Function::Average(_) => self.counts.push(places[1]),
+            Function::Spread { .. } => self.counts.push(places[0]),
+            Function::Pair { function, .. } => {
+                self.counts.push(places[0]);
+                if matches!(function, PairFunction::Correlation | PairFunction::Slope | PairFunction::Intercept) {
+                    self.divisors.push(Divided::X(places.to_vec()));
+                }
+                if *function == PairFunction::Correlation {
+                    self.divisors.push(Divided::Y(places.to_vec()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn divisor(&mut self, divisor: &'t Term, query: &Query, plan: &QueryPlan) {
+        if let Term::Aggregate(at) = divisor
+            && let (Made::Parts(places), false) =
+                (&plan.aggregates[*at], matches!(query.aggregates[*at].function, Function::Sum(_)))
+            && let [place] = places.as_slice()
+        {
+            self.counts.push(*place);
+        } else if !matches!(divisor, Term::Constant(_)) {
+            self.divisors.push(Divided::Term(divisor));
+        }
+    }
+}
+
+/// The least and the greatest that an aggregate can be.
+fn range(function: &Function) -> [f64; 2] {
+    let ends = |of: &Scalar| of.range().map(|end| end.to_f64().value());
+    match function {
+        Function::Average(of) => ends(of),
+        Function::Spread { root, .. } if *root => [0.0, f64::INFINITY],
+        Function::Spread { .. } => [0.0, f64::INFINITY],
+        Function::Pair { function: PairFunction::Correlation, .. } => [-1.0, 1.0],
+        _ => [f64::NEG_INFINITY, f64::INFINITY],
+    }
+}

@@ -1,0 +1,119 @@
+//! What the aggregates of a group are, given its parts: noisy ones, or a draw of what they may have been.
+
+use dashu::rational::RBig;
+
+use crate::plan::{Made, Part, QueryPlan};
+use crate::question::Query;
+use crate::question::aggregate::{Function, PairFunction};
+use crate::question::term::{Known, Term};
+use crate::measure::{Centred, Quantity};
+use crate::schema::Value;
+use crate::statistics::{Divisor, OneColumn, TwoColumns};
+
+/// The parts of one group, in steps, and everything else that its outputs are made of.
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'a> {
+    pub(super) query: &'a Query,
+    pub(super) plan: &'a QueryPlan,
+    pub(super) keys: &'a [Value],
+    /// The parts of the group, then those of the other groups together, then those of sub-queries.
+    pub(super) steps: &'a [f64],
+    /// Quantiles, in the units of the answer.
+    pub(super) quantiles: &'a [f64],
+    pub(super) scalars: &'a [Subquery<'a>],
+}
+
+/// A sub-query, whose parts begin at a place among those of a group.
+#[derive(Clone, Copy)]
+pub(super) struct Subquery<'a> {
+    pub(super) query: &'a Query,
+    pub(super) plan: &'a QueryPlan,
+    pub(super) first: usize,
+    pub(super) quantiles: &'a [f64],
+}
+
+impl Known for Parts<'_> {
+    fn group(&self, at: usize) -> Option<f64> {
+        match &self.keys[at] {
+            Value::Integer(value) => Some(*value as f64),
+            Value::Real(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn aggregate(&self, at: usize) -> Option<f64> {
+        match &self.plan.aggregates[at] {
+            Made::Quantile(at) => self.quantiles.get(*at).copied(),
+            Made::Parts(places) => {
+                let parts: Vec<&Part> = places.iter().map(|place| &self.plan.parts[*place]).collect();
+                let steps: Vec<f64> = places.iter().map(|place| self.steps[*place]).collect();
+                made_of(&self.query.aggregates[at].function, &parts, &steps)
+            }
+        }
+    }
+
+    fn scalar(&self, at: usize) -> Option<f64> {
+        let Subquery { query, plan, first, quantiles } = self.scalars[at];
+        let steps = &self.steps[first..first + plan.parts.len()];
+        let parts = Parts { query, plan, keys: &[], steps, quantiles, scalars: self.scalars };
+        query.outputs[0].term.value(&parts)
+    }
+
+    /// Of a count or a sum: the group's own and that of all others.
+    fn total(&self, term: &Term) -> Option<f64> {
+        let Term::Aggregate(at) = term else { return None };
+        let (Made::Parts(places), own) = (&self.plan.aggregates[*at], self.aggregate(*at)?) else { return None };
+        let [place] = places.as_slice() else { return None };
+        let others = self.steps[self.plan.parts.len() + place];
+        Some(own + others * grid(&self.plan.parts[*place]))
+    }
+}
+
+/// An aggregate from its parts.
+fn made_of(function: &Function, parts: &[&Part], steps: &[f64]) -> Option<f64> {
+    let divisor = |sample: bool| if sample { Divisor::Sample } else { Divisor::Population };
+    match function {
+        Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) | Function::Sum(_) => {
+            Some(steps[0] * grid(parts[0]))
+        }
+        Function::Average(_) => {
+            let Centred { centre, .. } = centred(parts[0])?;
+            (steps[1] > 0.0).then(|| (*centre as f64 + steps[0] / steps[1]) * grid(parts[0]))
+        }
+        Function::Spread { of: _, sample, root } => {
+            let (column, step) = (OneColumn::new(steps)?, grid(parts[1]));
+            match root {
+                true => Some(column.deviation(divisor(*sample))? * step),
+                false => Some(column.variance(divisor(*sample))? * step * step),
+            }
+        }
+        Function::Pair { function, .. } => {
+            let columns = TwoColumns::new(steps)?;
+            let (x, y) = (grid(parts[1]), grid(parts[3]));
+            match function {
+                PairFunction::PopulationCovariance => Some(columns.covariance(Divisor::Population)? * x * y),
+                PairFunction::SampleCovariance => Some(columns.covariance(Divisor::Sample)? * x * y),
+                PairFunction::Correlation => columns.correlation(),
+                PairFunction::Slope => Some(columns.slope()? * y / x),
+                PairFunction::Intercept => {
+                    let (at, above) = (centred(parts[1])?.centre as f64, centred(parts[3])?.centre as f64);
+                    Some((above + columns.height(-at)?) * y)
+                }
+            }
+        }
+        Function::Quantile { .. } => None,
+    }
+}
+
+fn centred(part: &Part) -> Option<&Centred> {
+    match &part.measure.quantity {
+        Quantity::Sum(centred) => Some(centred),
+        _ => None,
+    }
+}
+
+/// What a step of a part is worth.
+pub(super) fn grid(part: &Part) -> f64 {
+    let grid: RBig = part.grid();
+    grid.to_f64().value()
+}

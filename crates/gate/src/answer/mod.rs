@@ -1,0 +1,314 @@
+//! Answers: noise on exact integers, and what is made of the noisy numbers afterwards.
+
+mod describe;
+mod estimates;
+mod known;
+mod numbers;
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use taximeter_noise::Randomness;
+
+use self::estimates::Group;
+use self::known::Subquery;
+use self::numbers::nearest;
+use crate::document::Cell;
+use crate::engine::ExactRow;
+use crate::noise::Noise;
+use crate::plan::{MISS, Plan, QueryPlan};
+use crate::quantile::DrawnQuantile;
+use crate::question::group::Key;
+use crate::question::term::Term;
+use crate::question::{Query, Question};
+use crate::schema::Value;
+use crate::statistics::{NoiseDraws, NoiseLaw, number_of_draws, simultaneous_miss};
+
+pub(crate) use self::describe::{averages, columns, measured_parts};
+
+/// What an engine computed for a SELECT: what must not leave the gate without noise.
+pub(crate) struct ExactQuery {
+    /// The measures of every group that has rows.
+    pub(crate) groups: Vec<ExactRow>,
+    /// For every quantile, how many rows have which value: the last key.
+    pub(crate) histograms: Vec<Vec<ExactRow>>,
+}
+
+/// A noisy answer, one row for every group.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Noisy {
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// What was done to the noisy numbers afterwards, in words.
+    pub(crate) post_processing: Vec<String>,
+}
+
+impl Noisy {
+    /// Adds noise to what was computed, sub-queries first.
+    pub(crate) fn new(question: &Question, plan: &Plan, exact: Vec<ExactQuery>, clamp: bool) -> Result<Noisy, String> {
+        let mut randomness = Randomness::secure().map_err(|error| error.to_string())?;
+        let noisy = question.all_queries().zip(&plan.queries).zip(exact);
+        let noisy = noisy.map(|((query, plan), exact)| NoisyQuery::new(query, plan, exact, &mut randomness));
+        let mut scalars = noisy.collect::<Result<Vec<_>, String>>()?;
+        let queries = scalars.split_off(question.scalars.len());
+        Ok(Answering { question, scalars: &scalars, queries: &queries, clamp }.answer())
+    }
+}
+
+/// A SELECT with its noisy numbers.
+struct NoisyQuery<'a> {
+    query: &'a Query,
+    plan: &'a QueryPlan,
+    groups: Vec<NoisyGroup>,
+}
+
+struct NoisyGroup {
+    keys: Vec<Value>,
+    parts: Vec<i128>,
+    quantiles: Vec<DrawnQuantile>,
+}
+
+impl<'a> NoisyQuery<'a> {
+    fn new(query: &'a Query, plan: &'a QueryPlan, exact: ExactQuery, randomness: &mut Randomness) -> Result<Self, String> {
+        let mut measures: HashMap<String, Vec<i64>> = HashMap::new();
+        let mut found = Vec::new();
+        for ExactRow { keys, measures: numbers } in exact.groups {
+            if numbers.len() != plan.parts.len() {
+                return Err(format!("{} measures came back for {} parts", numbers.len(), plan.parts.len()));
+            }
+            let keys = shown(query, keys)?;
+            measures.insert(name(&keys), numbers);
+            found.push(keys);
+        }
+        let mut histograms = exact.histograms.into_iter().map(|rows| histogram(query, rows)).collect::<Result<Vec<_>, _>>()?;
+        let groups = match plan.threshold {
+            None => declared(query),
+            // In an order that does not depend on that of the data.
+            Some(_) => {
+                found.sort_by_key(|keys| name(keys));
+                found
+            }
+        };
+        let mut noisy = Vec::new();
+        for keys in groups {
+            let exact = measures.remove(&name(&keys)).unwrap_or_else(|| vec![0; plan.parts.len()]);
+            let mut parts = Vec::with_capacity(exact.len());
+            for (part, measure) in plan.parts.iter().zip(exact) {
+                parts.push(i128::from(measure).saturating_add(part.noise.sample(randomness)?));
+            }
+            let answered = plan.threshold.is_none_or(|(part, least)| parts[part] >= least);
+            let mut quantiles = Vec::new();
+            for (quantile, histogram) in plan.quantiles.iter().zip(&mut histograms) {
+                let values = histogram.remove(&name(&keys)).unwrap_or_default();
+                if answered {
+                    quantiles.push(quantile.draw(&values, randomness)?);
+                }
+            }
+            if answered {
+                noisy.push(NoisyGroup { keys, parts, quantiles });
+            }
+        }
+        // The values of keys are in the statement as well, so another group means that the engine did something else.
+        match measures.len() + histograms.iter().map(HashMap::len).sum::<usize>() {
+            0 => Ok(NoisyQuery { query, plan, groups: noisy }),
+            more => Err(format!("{more} groups came back that are not declared")),
+        }
+    }
+
+    /// The laws of the noise on what a group's outputs are made of: its own parts, those of the other groups together, and those of
+    /// sub-queries.
+    fn laws(&self, scalars: &[NoisyQuery]) -> Vec<NoiseLaw> {
+        let own: Vec<NoiseLaw> = self.plan.parts.iter().map(|part| part.noise.law()).collect();
+        let others = self.groups.len().saturating_sub(1) as f64;
+        // The sum of the noises of many groups is nearly normal.
+        let others = self.plan.parts.iter().map(|part| match others {
+            0.0 => NoiseLaw::Exact,
+            others => NoiseLaw::Gaussian { sigma: (others * part.noise.variance()).sqrt() },
+        });
+        let others: Vec<_> = others.collect();
+        let scalars = scalars.iter().flat_map(|scalar| scalar.plan.parts.iter().map(|part| part.noise.law()));
+        own.into_iter().chain(others).chain(scalars).collect()
+    }
+}
+
+/// Everything that is known when the rows of an answer are made.
+struct Answering<'a> {
+    question: &'a Question,
+    scalars: &'a [NoisyQuery<'a>],
+    queries: &'a [NoisyQuery<'a>],
+    clamp: bool,
+}
+
+impl Answering<'_> {
+    fn answer(&self) -> Noisy {
+        let groups: usize = self.queries.iter().map(|query| query.groups.len()).sum();
+        let miss = if self.selects() { simultaneous_miss(MISS, groups) } else { MISS };
+        let mut rows: Vec<Vec<Cell>> = self.queries.iter().flat_map(|query| self.rows(query, miss)).collect();
+        let mut said = Vec::new();
+        if self.clamp {
+            said.push("counts are clamped at 0".to_string());
+        }
+        for (_, threshold) in self.queries.iter().filter_map(|query| query.plan.threshold) {
+            said.push(format!("only groups with a noisy number of rows of {threshold} or more are answered"));
+        }
+        if self.question.queries.iter().any(|query| query.having.is_some()) {
+            said.push("rows are chosen by the noisy numbers".to_string());
+        }
+        if !self.question.order.is_empty() {
+            // Stable: what is equal stays in the order of the groups.
+            rows.sort_by(|one, other| {
+                let keys = self.question.order.iter().map(|key| one[key.output].compare(&other[key.output], key.descending));
+                keys.fold(Ordering::Equal, Ordering::then)
+            });
+            said.push("sorted by the noisy numbers".to_string());
+        }
+        if self.question.offset > 0 {
+            let skipped = usize::try_from(self.question.offset).unwrap_or(usize::MAX).min(rows.len());
+            rows.drain(..skipped);
+            said.push(format!("the first {} rows of the noisy answer are not shown", self.question.offset));
+        }
+        if let Some(limit) = self.question.limit {
+            rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+            said.push(format!("at most {limit} rows of the noisy answer are shown"));
+        }
+        if self.selects() {
+            said.push(format!("the intervals of all {groups} groups hold together, since the noisy numbers choose which are shown"));
+        }
+        Noisy { rows, post_processing: said }
+    }
+
+    /// Whether noisy numbers decide which rows are shown.
+    fn selects(&self) -> bool {
+        let sorted_by_noise = self.question.order.iter().any(|key| {
+            !matches!(self.question.outputs()[key.output].term, Term::Group(_) | Term::Label(_))
+        });
+        let shortened = self.question.limit.is_some() || self.question.offset > 0;
+        let groups: usize = self.queries.iter().map(|query| query.groups.len()).sum();
+        groups > 1
+            && ((sorted_by_noise && shortened) || self.question.queries.iter().any(|query| query.having.is_some()))
+    }
+
+    fn rows(&self, noisy: &NoisyQuery, miss: f64) -> Vec<Vec<Cell>> {
+        let own = noisy.plan.parts.len();
+        let totals: Vec<f64> = (0..own).map(|part| noisy.groups.iter().map(|group| group.parts[part] as f64).sum()).collect();
+        let scalar_steps: Vec<f64> = self.scalars.iter().flat_map(|scalar| &scalar.groups[0].parts).map(|steps| *steps as f64).collect();
+        let scalar_quantiles: Vec<Vec<f64>> = self.scalars.iter().map(NoisyQuery::first_quantiles).collect();
+        let mut first = 2 * own;
+        let scalars = self.scalars.iter().zip(&scalar_quantiles).map(|(scalar, quantiles)| {
+            let begins = first;
+            first += scalar.plan.parts.len();
+            Subquery { query: scalar.query, plan: scalar.plan, first: begins, quantiles }
+        });
+        let scalars: Vec<Subquery> = scalars.collect();
+        let seed = blake3::hash(format!("{:?}", noisy.groups.iter().map(|group| &group.parts).collect::<Vec<_>>()).as_bytes());
+        let count = number_of_draws(noisy.groups.len(), noisy.query.outputs.len());
+        let draws = NoiseDraws::new(&noisy.laws(self.scalars), count, seed.as_bytes());
+        let row = |group: &NoisyGroup| {
+            let own = group.parts.iter().map(|steps| *steps as f64);
+            let others = group.parts.iter().zip(&totals).map(|(steps, total)| total - *steps as f64);
+            let steps: Vec<f64> = own.chain(others).chain(scalar_steps.iter().copied()).collect();
+            let group = Group {
+                query: noisy.query,
+                plan: noisy.plan,
+                keys: &group.keys,
+                noisy: &group.parts,
+                steps: &steps,
+                quantiles: &group.quantiles,
+                scalars: &scalars,
+                draws: &draws.group(&steps),
+                miss,
+                clamp: self.clamp,
+            };
+            let shown = noisy.query.having.as_ref().is_none_or(|having| group.holds(having));
+            shown.then(|| group.cells())
+        };
+        noisy.groups.iter().filter_map(row).collect()
+    }
+}
+
+impl NoisyQuery<'_> {
+    /// The quantiles of the only group, in the units of the answer.
+    fn first_quantiles(&self) -> Vec<f64> {
+        let quantiles = self.groups[0].quantiles.iter().zip(&self.plan.quantiles);
+        quantiles.map(|(drawn, part)| drawn.value as f64 * part.of.grid.to_f64().value()).collect()
+    }
+}
+
+/// A group's name: different groups have different ones.
+fn name(keys: &[Value]) -> String {
+    keys.iter().map(|key| format!("{key}\u{0}")).collect()
+}
+
+/// Keys as they are shown, from those that an engine gave.
+fn shown(query: &Query, keys: Vec<Value>) -> Result<Vec<Value>, String> {
+    if keys.len() != query.groups.len() {
+        return Err(format!("{} keys came back for {} groups", keys.len(), query.groups.len()));
+    }
+    let show = |(key, group): (Value, &crate::question::group::Group)| match (&group.key, key) {
+        (Key::Steps { values, .. }, Value::Integer(steps)) => {
+            let found = values.binary_search_by_key(&steps, |(steps, _)| *steps);
+            found.map(|at| values[at].1.clone()).map_err(|_| format!("a key of {steps} steps came back, which is not declared"))
+        }
+        (Key::Steps { .. }, other) => Err(format!("the key {other} came back, which is not a whole number")),
+        (_, key) => Ok(key),
+    };
+    keys.into_iter().zip(&query.groups).map(show).collect()
+}
+
+/// The values of every group with their numbers of rows, in ascending order.
+fn histogram(query: &Query, rows: Vec<ExactRow>) -> Result<HashMap<String, Vec<(i64, u64)>>, String> {
+    let mut groups: HashMap<String, Vec<(i64, u64)>> = HashMap::new();
+    for ExactRow { mut keys, measures } in rows {
+        let (Some(Value::Integer(steps)), [count]) = (keys.pop(), measures.as_slice()) else {
+            return Err("a value came back without its number of rows".to_string());
+        };
+        let count = u64::try_from(*count).map_err(|_| "a negative number of rows came back".to_string())?;
+        groups.entry(name(&shown(query, keys)?)).or_default().push((steps, count));
+    }
+    groups.values_mut().for_each(|values| values.sort_unstable());
+    Ok(groups)
+}
+
+/// Every combination of the values of the keys, the last one fastest; one empty one without groups.
+fn declared(query: &Query) -> Vec<Vec<Value>> {
+    query.groups.iter().fold(vec![Vec::new()], |combinations, group| {
+        let values = group.values().unwrap_or_default();
+        let longer = |keys: &Vec<Value>, value: &Value| [keys.as_slice(), std::slice::from_ref(value)].concat();
+        combinations.iter().flat_map(|keys| values.iter().map(move |value| longer(keys, value))).collect()
+    })
+}
+
+impl Cell {
+    /// What is not known comes last, whichever way the others are sorted.
+    fn compare(&self, other: &Cell, descending: bool) -> Ordering {
+        let ordering = match (self, other) {
+            (Cell::Group(one), Cell::Group(other)) => one.compare(other),
+            (Cell::Estimate(one), Cell::Estimate(other)) => match (&one.value, &other.value) {
+                (Some(one), Some(other)) => nearest(one).total_cmp(&nearest(other)),
+                (one, other) => return other.is_some().cmp(&one.is_some()),
+            },
+            _ => Ordering::Equal,
+        };
+        if descending { ordering.reverse() } else { ordering }
+    }
+}
+
+impl Noise {
+    /// The law of it, for what is computed afterwards.
+    fn law(&self) -> NoiseLaw {
+        match self {
+            Noise::Laplace(_) => NoiseLaw::Laplace { scale: self.scale() },
+            Noise::Gaussian(_) => NoiseLaw::Gaussian { sigma: self.scale() },
+        }
+    }
+
+    fn variance(&self) -> f64 {
+        match self {
+            // That of the discrete distribution is a little less.
+            Noise::Laplace(_) => 2.0 * self.scale() * self.scale(),
+            Noise::Gaussian(_) => self.scale() * self.scale(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

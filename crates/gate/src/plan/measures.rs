@@ -1,0 +1,142 @@
+//! Which integers and which quantiles the aggregates of a SELECT are made of, each of them once.
+
+use dashu::rational::RBig;
+
+use crate::measure::{Centred, Measure, Quantity};
+use crate::number::Number;
+use crate::question::Query;
+use crate::question::aggregate::{Aggregate, Argument, Function};
+use crate::question::predicate::Predicate;
+use crate::question::scalar::{Node, Scalar};
+
+/// What an aggregate is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Made {
+    /// Parts by their place: a count or a sum; a centred sum and a count; the moments of one expression (count, sum, squares) or of
+    /// two (count, x, xx, y, yy, xy).
+    Parts(Vec<usize>),
+    /// A quantile by its place.
+    Quantile(usize),
+}
+
+/// Everything that a SELECT asks for, with its weight in the price.
+pub(super) struct Wanted {
+    pub(super) measures: Vec<(Measure, RBig)>,
+    pub(super) quantiles: Vec<(Scalar, Option<Predicate>, Number, RBig)>,
+    pub(super) aggregates: Vec<Made>,
+    /// The number of rows by which groups are found, where they are not declared.
+    pub(super) threshold: Option<usize>,
+}
+
+impl Wanted {
+    /// Every aggregate has the same weight, shared equally by what it is made of.
+    pub(super) fn new(query: &Query) -> Wanted {
+        let mut wanted =
+            Wanted { measures: Vec::new(), quantiles: Vec::new(), aggregates: Vec::new(), threshold: None };
+        for aggregate in &query.aggregates {
+            let made = match &aggregate.function {
+                Function::Quantile { of, fraction } => wanted.quantile(of, aggregate.filter.as_ref(), *fraction),
+                function => wanted.parts(quantities(function, query, aggregate), filter(aggregate)),
+            };
+            wanted.aggregates.push(made);
+        }
+        if query.is_open() {
+            let Made::Parts(parts) = wanted.parts(vec![Quantity::Rows], None) else { unreachable!("rows are counted") };
+            wanted.threshold = parts.first().copied();
+        }
+        wanted
+    }
+
+    /// The weight of all of it.
+    pub(super) fn weight(&self) -> RBig {
+        let measures = self.measures.iter().map(|(_, weight)| weight);
+        let quantiles = self.quantiles.iter().map(|(_, _, _, weight)| weight);
+        measures.chain(quantiles).fold(RBig::ZERO, |sum, weight| sum + weight.clone())
+    }
+
+    fn parts(&mut self, quantities: Vec<Quantity>, filter: Option<Predicate>) -> Made {
+        let weight = RBig::ONE / RBig::from(quantities.len());
+        let places = quantities.into_iter().map(|quantity| {
+            let measure = Measure { quantity, filter: filter.clone() };
+            match self.measures.iter().position(|(other, _)| *other == measure) {
+                Some(at) => {
+                    // What is shared is as precise as the aggregate that wants it most.
+                    let shared = &mut self.measures[at].1;
+                    *shared = shared.clone().max(weight.clone());
+                    at
+                }
+                None => {
+                    self.measures.push((measure, weight.clone()));
+                    self.measures.len() - 1
+                }
+            }
+        });
+        Made::Parts(places.collect())
+    }
+
+    fn quantile(&mut self, of: &Scalar, filter: Option<&Predicate>, fraction: Number) -> Made {
+        self.quantiles.push((of.clone(), filter.cloned(), fraction, RBig::ONE));
+        Made::Quantile(self.quantiles.len() - 1)
+    }
+}
+
+/// Which rows an aggregate is of: one of two expressions, of those where neither is null.
+fn filter(aggregate: &Aggregate) -> Option<Predicate> {
+    let Function::Pair { y, x, .. } = &aggregate.function else { return aggregate.filter.clone() };
+    let known = [y, x].map(|scalar| Predicate::NullSteps { scalar: scalar.clone(), negated: true });
+    Some(Predicate::all(known.into_iter().chain(aggregate.filter.clone()).collect()))
+}
+
+fn quantities(function: &Function, query: &Query, aggregate: &Aggregate) -> Vec<Quantity> {
+    match function {
+        Function::Rows => vec![Quantity::Rows],
+        Function::NonNull(argument) => vec![Quantity::NonNull(plain(argument.clone()))],
+        Function::Units => vec![Quantity::Units],
+        Function::Distinct(argument) => vec![Quantity::Distinct(argument.clone())],
+        Function::Sum(of) => vec![Quantity::Sum(Centred::plain(of.clone()))],
+        Function::Average(of) => {
+            // Beside a variance of the same, both share their moments.
+            let shares = query.aggregates.iter().any(|other| {
+                other.filter == aggregate.filter && matches!(&other.function, Function::Spread { of: other, .. } if other == of)
+            });
+            let scalar = if shares { of.clone().for_moments() } else { of.clone() };
+            vec![Quantity::Sum(Centred::middle(scalar)), count(of)]
+        }
+        Function::Spread { of, .. } => {
+            let centred = Centred::middle(of.clone().for_moments());
+            vec![count(of), Quantity::Sum(centred.clone()), Quantity::Products(centred.clone(), centred)]
+        }
+        Function::Pair { y, x, .. } => {
+            let (x, y) = (Centred::middle(x.clone().for_moments()), Centred::middle(y.clone().for_moments()));
+            vec![
+                Quantity::Rows,
+                Quantity::Sum(x.clone()),
+                Quantity::Products(x.clone(), x.clone()),
+                Quantity::Sum(y.clone()),
+                Quantity::Products(y.clone(), y.clone()),
+                Quantity::Products(x, y),
+            ]
+        }
+        Function::Quantile { .. } => unreachable!("quantiles are no integers"),
+    }
+}
+
+/// How many values there are.
+fn count(of: &Scalar) -> Quantity {
+    Quantity::NonNull(plain(Argument::Steps(of.clone())))
+}
+
+/// A column is null where its steps are, whatever grid they are on.
+fn plain(argument: Argument) -> Argument {
+    fn column(scalar: &Scalar) -> Option<usize> {
+        match &scalar.node {
+            Node::Column(at) => Some(*at),
+            Node::Rounded(inner, _) | Node::Floor(inner, _) | Node::Times(inner, _) | Node::Negative(inner) => column(inner),
+            _ => None,
+        }
+    }
+    match &argument {
+        Argument::Steps(scalar) => column(scalar).map_or(argument, Argument::Column),
+        Argument::Column(_) => argument,
+    }
+}

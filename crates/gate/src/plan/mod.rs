@@ -1,0 +1,285 @@
+//! What a question costs and how much noise its answer gets: decided from the schema alone, before any data are touched.
+
+mod measures;
+mod price;
+#[cfg(test)]
+mod tests;
+
+use dashu::base::SquareRoot;
+use dashu::integer::UBig;
+use dashu::rational::RBig;
+use taximeter_accounting::{Amount, Cost};
+
+use crate::error::Error;
+use crate::measure::{Measure, Quantity};
+use crate::noise::Noise;
+use crate::number::Number;
+use crate::question::predicate::Predicate;
+use crate::question::scalar::{Scalar, rational};
+use crate::question::term::Term;
+use crate::question::{Query, Question};
+use crate::schema::Schema;
+use crate::sensitivity::Sensitivity;
+
+use self::measures::{Made, Wanted};
+pub use self::price::{NoiseKind, Price};
+
+/// How likely an interval misses the truth.
+pub(crate) const MISS: f64 = 0.05;
+
+/// A question with its costs.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// What is paid in all: the ε, with a δ for open groups, or the μ that the parts add up to.
+    pub(crate) total: Cost,
+    /// One for every SELECT, sub-queries first.
+    pub(crate) queries: Vec<QueryPlan>,
+}
+
+/// What a SELECT is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct QueryPlan {
+    /// The integers that get noise, each once.
+    pub(crate) parts: Vec<Part>,
+    pub(crate) quantiles: Vec<QuantilePart>,
+    /// What every aggregate is made of.
+    pub(crate) aggregates: Vec<Made>,
+    /// From which noisy number of rows on a group is answered, where the groups are not declared: its part, and the number.
+    pub(crate) threshold: Option<(usize, i128)>,
+}
+
+/// A measure, and what it is paid with.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) measure: Measure,
+    pub(crate) sensitivity: Sensitivity,
+    pub(crate) cost: Cost,
+    pub(crate) noise: Noise,
+}
+
+/// A quantile with the ends of its interval, and what each of the three is paid with.
+#[derive(Clone, Debug)]
+pub(crate) struct QuantilePart {
+    pub(crate) of: Scalar,
+    pub(crate) filter: Option<Predicate>,
+    pub(crate) fraction: Number,
+    pub(crate) cost: Cost,
+    /// The most that one unit moves a score, in the steps that scores are counted in.
+    pub(crate) score_sensitivity: u128,
+}
+
+impl Plan {
+    /// Shares a price among the aggregates of a question, in equal parts.
+    pub(crate) fn new(question: &Question, schema: &Schema, price: Price) -> Result<Plan, Error> {
+        match price {
+            Price::Epsilon(epsilon) => Plan::paid(question, schema, Cost::Pure { epsilon }),
+            Price::Approximate { epsilon, delta } if question.all_queries().any(Query::is_open) => {
+                Plan::paid(question, schema, Cost::approximate(epsilon, delta)?)
+            }
+            Price::Approximate { epsilon, delta: _ } => Plan::paid(question, schema, Cost::Pure { epsilon }),
+            Price::Gaussian(mu) => Plan::paid(question, schema, Cost::DiscreteGaussian { mu }),
+            Price::Error { width, noise } => Plan::for_error(question, schema, width, noise),
+        }
+    }
+
+    /// The same plan if it costs no less than this; one for an error is made dearer, since its intervals only get narrower.
+    pub(crate) fn at_least(
+        self,
+        least: Amount,
+        question: &Question,
+        schema: &Schema,
+        price: Price,
+    ) -> Result<Plan, Error> {
+        match price {
+            _ if self.total.size() >= least => Ok(self),
+            Price::Error { .. } => Plan::paid(question, schema, self.total.with_size(least)),
+            _ => {
+                let floor = self.total.with_size(least);
+                let needs = format!("the owner has set a floor: a question must cost at least {floor}; offer more");
+                Err(Error::value("price", self.total, needs))
+            }
+        }
+    }
+
+    fn paid(question: &Question, schema: &Schema, total: Cost) -> Result<Plan, Error> {
+        let delta = match total {
+            Cost::Approximate { delta, .. } => Some(delta),
+            _ => None,
+        };
+        let wanted: Vec<Wanted> = question.all_queries().map(Wanted::new).collect();
+        let whole: RBig = wanted.iter().map(Wanted::weight).fold(RBig::ZERO, |sum, weight| sum + weight);
+        let open = question.all_queries().filter(|query| query.is_open()).count();
+        let queries = question.all_queries().zip(wanted).map(|(query, wanted)| {
+            let delta = delta.filter(|_| query.is_open()).map(|delta| Amount::from_units(delta.units() / open as u128));
+            QueryPlan::paid(query, wanted, schema, &Offer { total, whole: &whole, delta })
+        });
+        Ok(Plan { total, queries: queries.collect::<Result<_, Error>>()? })
+    }
+
+    /// The cheapest plan whose intervals are narrow enough. Costs are tried with six significant digits.
+    fn for_error(question: &Question, schema: &Schema, width: Number, noise: NoiseKind) -> Result<Plan, Error> {
+        if !width.is_positive() {
+            return Err(Error::value("error", width, "it cannot be had; ask for one above 0"));
+        }
+        if !question.queries.iter().all(is_of_counts_and_sums) {
+            return Err(Error::input(
+                "price",
+                "only the intervals of counts and sums are known beforehand: those of AVG and of everything else that is computed \
+                 depend on the data; ask for a SUM and a COUNT, or offer an epsilon",
+            ));
+        }
+        let cost = |size: Amount| match noise {
+            NoiseKind::Laplace => Cost::Pure { epsilon: size },
+            NoiseKind::Gaussian => Cost::DiscreteGaussian { mu: size },
+        };
+        let plan = |units: u128| Plan::paid(question, schema, cost(Amount::from_units(units)));
+        let narrow = |units: u128| plan(units).is_ok_and(|plan| plan.is_within(width));
+        const DIGITS: u128 = 100_000;
+        // A hundred thousandth of the decade: the step of its sixth digit.
+        let decades = (-9..3).map(|exponent: i32| 10u128.pow((Amount::PLACES as i32 + exponent - 5) as u32));
+        let Some(step) = decades.into_iter().find(|step| narrow(10 * DIGITS * step)) else {
+            return Err(Error::value("error", width, "it would cost more than 1000; ask for a larger one"));
+        };
+        let (mut wide, mut enough) = (DIGITS - 1, 10 * DIGITS);
+        while enough - wide > 1 {
+            let middle = (wide + enough) / 2;
+            if narrow(middle * step) { enough = middle } else { wide = middle }
+        }
+        plan(enough * step)
+    }
+
+    fn is_within(&self, width: Number) -> bool {
+        let width = rational(width);
+        self.parts().all(|part| part.grid() * RBig::from(part.noise.half_width(MISS)) <= width)
+    }
+
+    /// The parts of all SELECTs.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.queries.iter().flat_map(|query| &query.parts)
+    }
+
+    /// The costs in the order in which they are paid.
+    pub(crate) fn costs(&self) -> Vec<Cost> {
+        let costs = self.queries.iter().flat_map(|query| {
+            let quantiles = query.quantiles.iter().flat_map(|quantile| [quantile.cost; QuantilePart::DRAWS]);
+            query.parts.iter().map(|part| part.cost).chain(quantiles)
+        });
+        costs.collect()
+    }
+}
+
+/// What is offered for all SELECTs, and how it is shared.
+struct Offer<'a> {
+    total: Cost,
+    /// The weights of everything that is paid.
+    whole: &'a RBig,
+    /// For the groups of a SELECT of which nothing is declared.
+    delta: Option<Amount>,
+}
+
+impl QueryPlan {
+    fn paid(query: &Query, wanted: Wanted, schema: &Schema, offer: &Offer) -> Result<QueryPlan, Error> {
+        let groups = query.group_count();
+        let mut parts = Vec::new();
+        for (measure, weight) in wanted.measures {
+            let sensitivity = Sensitivity::new(&measure.quantity, schema, groups);
+            let cost = offer.share(&weight, 1);
+            let noise = Noise::new(&cost, sensitivity)?;
+            parts.push(Part { measure, sensitivity, cost, noise });
+        }
+        let threshold = match (query.is_open(), wanted.threshold) {
+            (true, Some(at)) => Some((at, Threshold { part: &mut parts[at], schema, delta: offer.delta }.fixed()?)),
+            _ => None,
+        };
+        let mut quantiles = Vec::new();
+        for (of, filter, fraction, weight) in wanted.quantiles {
+            let cost = match offer.share(&weight, QuantilePart::DRAWS) {
+                Cost::Pure { epsilon } => Cost::Exponential { epsilon },
+                other => {
+                    let needs = "quantiles are drawn by the exponential mechanism, which is paid with an epsilon; offer one";
+                    return Err(Error::value("price", other, needs));
+                }
+            };
+            if cost.size().is_zero() {
+                return Err(Error::value("price", offer.total, "it pays for no answer; spend more"));
+            }
+            let score_sensitivity = QuantilePart::score_sensitivity(fraction, schema);
+            quantiles.push(QuantilePart { of, filter, fraction, cost, score_sensitivity });
+        }
+        Ok(QueryPlan { parts, quantiles, aggregates: wanted.aggregates, threshold })
+    }
+}
+
+impl Offer<'_> {
+    /// The share of something of this weight, in equal draws. Together they do not exceed the whole: ε adds up, and μ adds up by its
+    /// squares. Rounded down.
+    fn share(&self, weight: &RBig, draws: usize) -> Cost {
+        let units = RBig::from(self.total.size().units());
+        let part = weight.clone() / (self.whole.clone() * RBig::from(draws));
+        let whole = |number: RBig| number.floor().into_parts().1;
+        let share: UBig = match self.total {
+            Cost::DiscreteGaussian { .. } => whole(units.clone() * units * part).sqrt(),
+            _ => whole(units * part),
+        };
+        let share = Amount::from_units(u128::try_from(share).expect("a share is not above the whole"));
+        match self.total {
+            Cost::Approximate { .. } => Cost::Pure { epsilon: share },
+            other => other.with_size(share),
+        }
+    }
+}
+
+/// The threshold of groups of which nothing is declared.
+struct Threshold<'a> {
+    part: &'a mut Part,
+    schema: &'a Schema,
+    delta: Option<Amount>,
+}
+
+impl Threshold<'_> {
+    /// The number of rows from which on a group is answered; its part pays the δ.
+    ///
+    /// A group that only one unit is in has at most m of its rows, and a unit is in at most m groups. So each is answered with
+    /// P(noise ≥ t − m) ≤ δ/m, and any of them with at most δ. The groups that both neighbours have are covered by ε.
+    fn fixed(self) -> Result<i128, Error> {
+        let (Some(delta), Cost::Pure { epsilon }) = (self.delta.filter(|delta| !delta.is_zero()), self.part.cost) else {
+            return Err(Error::input(
+                "price",
+                "groups of which nothing is declared are answered above a threshold, which is paid with an epsilon and a delta: offer \
+                 both, such as 0.5 and 1e-9; the account needs a part of its delta set aside for mechanisms",
+            ));
+        };
+        let rows = u128::from(self.schema.rows_per_unit());
+        let likely = RBig::from_parts(delta.units().into(), Amount::ONE.units().into()) / RBig::from(rows);
+        let above = self.part.noise.threshold(&likely)?;
+        self.part.cost = Cost::approximate(epsilon, delta)?;
+        Ok(above + i128::try_from(rows).expect("it is below a million"))
+    }
+}
+
+impl Part {
+    /// What one step of the measure is in the units of the answer.
+    pub(crate) fn grid(&self) -> RBig {
+        match &self.measure.quantity {
+            Quantity::Sum(centred) => centred.scalar.grid.clone(),
+            Quantity::Products(one, other) => one.scalar.grid.clone() * other.scalar.grid.clone(),
+            Quantity::Rows | Quantity::NonNull(_) | Quantity::Units | Quantity::Distinct(_) => RBig::ONE,
+        }
+    }
+}
+
+/// Whether everything that is shown is a count or a sum.
+fn is_of_counts_and_sums(query: &Query) -> bool {
+    use crate::question::aggregate::Function;
+    let single = |at: usize| {
+        matches!(
+            query.aggregates[at].function,
+            Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) | Function::Sum(_)
+        )
+    };
+    query.outputs.iter().all(|output| match &output.term {
+        Term::Aggregate(at) => single(*at),
+        Term::Group(_) | Term::Label(_) => true,
+        _ => false,
+    })
+}

@@ -1,0 +1,144 @@
+//! Quantiles by the exponential mechanism over the points of the grid, exactly.
+//!
+//! With L(v) values below v and E(v) equal to it, v is wanted where L(v) ≤ τ ≤ L(v) + E(v); its score is how far that is from holding,
+//! max(0, L − τ, τ − L − E), with τ = p·n + an offset. Scores are counted in steps of 1/b for p = a/b, so they are integers. A row that is
+//! added moves L − τ by 1 − p or −p, and τ − L − E by p or p − 1: at most max(a, b − a) steps; one that is exchanged moves either by at
+//! most 1, b steps. All points of the grid between two neighbouring values have one score, so they are one candidate that weighs as
+//! much as there are points.
+//!
+//! The ends of the interval are drawn likewise, with τ moved by ∓t. The exponential mechanism misses its best score by s with a
+//! probability of at most R·e^{−ε·s/(2Δ)} over R points, so with t = (2Δ/ε)·ln(R/β) the lower draw is above the true quantile with a
+//! probability of at most β; likewise the upper one.
+
+use dashu::rational::RBig;
+use taximeter_accounting::{Amount, Cost};
+use taximeter_ledger::Neighbours;
+use taximeter_noise::{Candidate, Randomness, choose};
+
+use crate::number::Number;
+use crate::plan::{MISS, QuantilePart};
+use crate::question::scalar::rational;
+use crate::schema::Schema;
+
+/// A quantile of one group with the ends of its interval, in steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DrawnQuantile {
+    pub(crate) low: i64,
+    pub(crate) value: i64,
+    pub(crate) high: i64,
+}
+
+impl QuantilePart {
+    /// How often the mechanism draws: the quantile, and both ends of its interval.
+    pub(crate) const DRAWS: usize = 3;
+
+    /// How far one unit moves a score, in steps of 1/b.
+    pub(crate) fn score_sensitivity(fraction: Number, schema: &Schema) -> u128 {
+        let rows = u128::from(schema.rows_per_unit());
+        let (part, whole) = fraction_of(fraction);
+        match schema.neighbours {
+            // Where the rank is counted from an end, the number of rows does not matter.
+            _ if part == 0 || part == whole => rows,
+            Neighbours::AddRemove => rows * part.max(whole - part),
+            Neighbours::Substitute => rows * whole,
+        }
+    }
+
+    /// Draws from the values of a group: each with how many rows have it, in ascending order.
+    pub(crate) fn draw(&self, values: &[(i64, u64)], randomness: &mut Randomness) -> Result<DrawnQuantile, String> {
+        let reach = self.reach();
+        let offset = i128::from(self.offset(reach));
+        let mut drawn = [0; QuantilePart::DRAWS];
+        for (place, moved) in drawn.iter_mut().zip([-i128::from(reach), 0, i128::from(reach)]) {
+            *place = self.draw_at(values, offset + moved, randomness)?;
+        }
+        let [low, value, high] = drawn;
+        // Of the least value only the upper end is drawn: the lower bound is below it for certain; and the other way round.
+        Ok(match self.fraction {
+            Number::ZERO => DrawnQuantile { low: self.of.low, value, high: high.max(value) },
+            Number::ONE => DrawnQuantile { low: low.min(value), value, high: self.of.high },
+            _ => DrawnQuantile { low: low.min(value), value, high: high.max(value) },
+        })
+    }
+
+    /// What its draws cost together.
+    pub(crate) fn total(&self) -> Cost {
+        let units = self.cost.size().units() * QuantilePart::DRAWS as u128;
+        self.cost.with_size(Amount::from_units(units))
+    }
+
+    /// How far one unit moves a score, in rows.
+    pub(crate) fn rows_moved(&self) -> f64 {
+        self.score_sensitivity as f64 / self.steps().1 as f64
+    }
+
+    /// In how many rows a score gets e times less likely.
+    pub(crate) fn scale(&self) -> f64 {
+        2.0 * self.rows_moved() / self.cost.size().approximate()
+    }
+
+    /// How far the ends of the interval are from the quantile, in rows.
+    pub(crate) fn reach(&self) -> u64 {
+        let points = (self.of.high.abs_diff(self.of.low) as f64) + 1.0;
+        (self.scale() * core_math::log(points / (MISS / 2.0))).ceil().min(1e15) as u64
+    }
+
+    /// The least value is taken to be as far from the end as the mechanism misses at most: among the values, and not below them.
+    fn offset(&self, reach: u64) -> i64 {
+        let reach = i64::try_from(reach).unwrap_or(i64::MAX);
+        match self.fraction {
+            Number::ZERO => reach,
+            Number::ONE => -reach,
+            _ => 0,
+        }
+    }
+
+    /// The fraction as a/b.
+    fn steps(&self) -> (u128, u128) {
+        fraction_of(self.fraction)
+    }
+
+    fn draw_at(&self, values: &[(i64, u64)], offset: i128, randomness: &mut Randomness) -> Result<i64, String> {
+        let (part, whole) = self.steps();
+        let (part, whole) = (part as i128, whole as i128);
+        let rows: i128 = values.iter().map(|(_, count)| i128::from(*count)).sum();
+        let target = part * rows + whole * offset;
+        let mut places = Vec::with_capacity(2 * values.len() + 1);
+        let mut candidates = Vec::with_capacity(2 * values.len() + 1);
+        let mut add = |from: i64, to: i64, below: i128, equal: i128| {
+            if from <= to {
+                let score = (whole * below - target).max(target - whole * (below + equal)).max(0);
+                let weight = to.abs_diff(from) + 1;
+                candidates.push(Candidate { weight, score: u64::try_from(score).unwrap_or(u64::MAX) });
+                places.push((from, weight));
+            }
+        };
+        let (mut next, mut below) = (self.of.low, 0i128);
+        for &(value, count) in values {
+            if value < next || value > self.of.high {
+                return Err("a value came back that is outside of its bounds or out of order".to_string());
+            }
+            add(next, value - 1, below, 0);
+            add(value, value, below, count.into());
+            below += i128::from(count);
+            next = value + 1;
+        }
+        add(next, self.of.high, below, 0);
+        let rate = exact(self.cost.size()) / RBig::from(2 * self.score_sensitivity);
+        let chosen = choose(&candidates, &rate, randomness).map_err(|error| error.to_string())?;
+        let (from, points) = places[chosen];
+        let place = randomness.below(&points.into()).map_err(|error| error.to_string())?;
+        Ok(from + i64::try_from(place).map_err(|_| "a point of the grid does not fit into 64 bits".to_string())?)
+    }
+}
+
+/// A fraction in lowest terms.
+fn fraction_of(fraction: Number) -> (u128, u128) {
+    let exact = rational(fraction);
+    let narrow = |text: String| text.parse().expect("it has at most 19 digits");
+    (narrow(exact.numerator().to_string()), narrow(exact.denominator().to_string()))
+}
+
+fn exact(amount: Amount) -> RBig {
+    RBig::from_parts(amount.units().into(), Amount::ONE.units().into())
+}

@@ -1,0 +1,38 @@
+//! What an answer is grouped by: expressions whose values follow from the declaration, or a column of which nothing is declared.
+
+use super::scalar::Scalar;
+use crate::schema::Value;
+
+/// A key of the groups.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Group {
+    pub(crate) key: Key,
+    /// Its name in the answer.
+    pub(crate) name: String,
+}
+
+/// What the rows of a group have in common. Rows for which it is null belong to no group.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Key {
+    /// A column with declared categories.
+    Column { column: usize, values: Vec<Value> },
+    /// An expression with finitely many values, each in steps and as it is shown.
+    Steps { scalar: Scalar, values: Vec<(i64, Value)> },
+    /// A column without categories: only groups above a threshold are answered.
+    Open { column: usize },
+}
+
+impl Group {
+    /// The values that are answered, whether a row has them or not; nothing if they are not known beforehand.
+    pub(crate) fn values(&self) -> Option<Vec<&Value>> {
+        match &self.key {
+            Key::Column { values, .. } => Some(values.iter().collect()),
+            Key::Steps { values, .. } => Some(values.iter().map(|(_, value)| value).collect()),
+            Key::Open { .. } => None,
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.key, Key::Open { .. })
+    }
+}

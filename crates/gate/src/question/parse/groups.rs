@@ -1,0 +1,168 @@
+//! GROUP BY: keys whose values follow from the declaration, and columns of which nothing is declared.
+
+use dashu::rational::RBig;
+use sqlparser::ast::{Expr, GroupByExpr, SelectItem, Value as Written};
+
+use super::super::group::{Group, Key};
+use super::super::predicate::Predicate;
+use super::super::scalar::{Kind, Scalar};
+use super::limits;
+use super::reader::{Reader, is_called, plain};
+use super::scalar::Typed;
+use super::text::Choices;
+use crate::error::Error;
+use crate::schema::{ColumnType, Value};
+
+/// A key with the expression that it is written as.
+pub(super) struct WrittenGroup<'e> {
+    pub(super) expression: &'e Expr,
+    pub(super) group: Group,
+}
+
+impl Reader<'_> {
+    /// The keys that are grouped by.
+    pub(super) fn groups<'e>(&self, group_by: &'e GroupByExpr, items: &'e [SelectItem]) -> Result<Vec<WrittenGroup<'e>>, Error> {
+        let (expressions, modifiers) = match group_by {
+            GroupByExpr::Expressions(expressions, modifiers) => (expressions, modifiers),
+            GroupByExpr::All(_) => return Err(self.beyond()),
+        };
+        if !modifiers.is_empty() {
+            return Err(self.beyond());
+        }
+        let mut groups: Vec<WrittenGroup> = Vec::new();
+        let mut cells = 1usize;
+        for written in expressions {
+            let expression = self.grouped(written, items)?;
+            if groups.iter().any(|other| plain(other.expression) == expression) {
+                return Err(self.refusal(written, format!("{expression} is grouped by already: leave it out")));
+            }
+            let group = Group { key: self.key(expression)?, name: name_of(expression) };
+            cells = cells.saturating_mul(group.values().map_or(1, |values| values.len()));
+            if cells > limits::GROUPS {
+                let message = format!(
+                    "this makes {cells} groups, more than {}: group by fewer columns, or by coarser ones, such as FLOOR(x / 100) * 100",
+                    limits::GROUPS
+                );
+                return Err(self.refusal(written, message));
+            }
+            groups.push(WrittenGroup { expression, group });
+        }
+        Ok(groups)
+    }
+
+    /// What a key stands for: itself, an alias of a column of the answer, or the place of one.
+    fn grouped<'e>(&self, written: &'e Expr, items: &'e [SelectItem]) -> Result<&'e Expr, Error> {
+        match plain(written) {
+            Expr::Value(value) => {
+                let place = match &value.value {
+                    Written::Number(digits, false) => digits.parse::<usize>().ok(),
+                    _ => None,
+                };
+                let item = place.and_then(|place| items.get(place.checked_sub(1)?));
+                match item {
+                    Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) => Ok(plain(expr)),
+                    _ => Err(self.refusal(written, format!("a place from 1 to {} is needed here", items.len()))),
+                }
+            }
+            Expr::Identifier(name) if self.find_column(name).is_none() => {
+                let alias = items.iter().find_map(|item| match item {
+                    SelectItem::ExprWithAlias { expr, alias } if is_called(alias, &name.value) => Some(plain(expr)),
+                    _ => None,
+                });
+                Ok(alias.unwrap_or(plain(written)))
+            }
+            other => Ok(other),
+        }
+    }
+
+    fn key(&self, expression: &Expr) -> Result<Key, Error> {
+        if let Expr::Identifier(name) = expression {
+            return self.column_key(expression, self.column(name)?);
+        }
+        if let Some(choices) = self.choices(expression)? {
+            return self.text_key(expression, choices);
+        }
+        match self.typed(expression)? {
+            Typed::Literal(_) | Typed::Null => Err(self.refusal(expression, "a literal is the same for every row: group by a column")),
+            Typed::Truth(predicate) => Ok(truth_key(predicate)),
+            _ => self.steps_key(expression, self.scalar(expression)?),
+        }
+    }
+
+    fn column_key(&self, expression: &Expr, at: usize) -> Result<Key, Error> {
+        let column = self.declared(at);
+        if let Some(values) = &column.categories {
+            return Ok(Key::Column { column: at, values: values.clone() });
+        }
+        match (column.kind, Scalar::column(at, column)) {
+            (ColumnType::Boolean, _) => Ok(Key::Column { column: at, values: [false, true].map(Value::Boolean).into() }),
+            // Few enough values follow from the bounds.
+            (ColumnType::Integer | ColumnType::Date, Some(scalar)) if scalar.values(limits::GROUPS).is_some() => {
+                self.steps_key(expression, scalar)
+            }
+            (ColumnType::Real | ColumnType::Decimal, _) => {
+                let message = format!(
+                    "{:?} holds {}, of which there are too many to group by: put them into bins, such as FLOOR({0:?} / 100) * 100",
+                    column.name, column.kind
+                );
+                Err(self.refusal(expression, message))
+            }
+            _ => Ok(Key::Open { column: at }),
+        }
+    }
+
+    /// Text by its place among the values that it may have.
+    fn text_key(&self, expression: &Expr, choices: Choices) -> Result<Key, Error> {
+        let mut labels: Vec<String> = Vec::new();
+        let mut place = |text: String| {
+            let place = labels.iter().position(|label| *label == text).unwrap_or(labels.len());
+            if place == labels.len() {
+                labels.push(text);
+            }
+            Scalar::steps(place as i64, Kind::Integer, RBig::ONE)
+        };
+        let branches = choices.branches.into_iter();
+        let branches = branches.map(|(condition, text)| (condition, text.map_or_else(Scalar::null, &mut place)));
+        let scalar = self.fitting(expression, Scalar::case(branches.collect(), None))?;
+        let values = labels.into_iter().enumerate().map(|(place, text)| (place as i64, Value::Text(text))).collect();
+        Ok(Key::Steps { scalar, values })
+    }
+
+    fn steps_key(&self, expression: &Expr, scalar: Scalar) -> Result<Key, Error> {
+        let Some(steps) = scalar.values(limits::GROUPS) else {
+            let message = format!(
+                "this has more than {} values by its bounds: put them into coarser bins, such as FLOOR(x / 100) * 100",
+                limits::GROUPS
+            );
+            return Err(self.refusal(expression, message));
+        };
+        let values = steps.into_iter().map(|steps| (steps, value(&scalar, steps))).collect();
+        Ok(Key::Steps { scalar, values })
+    }
+}
+
+/// True and false.
+fn truth_key(predicate: Predicate) -> Key {
+    let values = [false, true].map(|truth| (i64::from(truth), Value::Boolean(truth))).into();
+    Key::Steps { scalar: Scalar::truth(predicate), values }
+}
+
+/// A number of steps as it is shown.
+fn value(scalar: &Scalar, steps: i64) -> Value {
+    let exact = scalar.grid.clone() * RBig::from(steps);
+    let whole = exact.is_int().then(|| i64::try_from(exact.numerator().clone()).ok()).flatten();
+    match (scalar.kind, whole) {
+        (Kind::Date, Some(days)) => Value::Date(i32::try_from(days).expect("dates are in the calendar")),
+        (Kind::Timestamp, Some(seconds)) => Value::Timestamp(seconds * 1_000_000),
+        (_, Some(whole)) => Value::Integer(whole),
+        _ => Value::Real(exact.to_f64().value()),
+    }
+}
+
+/// The name that a key has without an alias.
+pub(super) fn name_of(expression: &Expr) -> String {
+    match plain(expression) {
+        Expr::Identifier(name) => name.value.clone(),
+        other => other.to_string(),
+    }
+}

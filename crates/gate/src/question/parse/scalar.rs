@@ -1,0 +1,293 @@
+//! Expressions over a row: what they are made of decides what they are.
+
+use dashu::rational::RBig;
+use sqlparser::ast::{
+    BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, TypedString, UnaryOperator, Value as Written,
+};
+
+use super::super::predicate::{Operand, Predicate};
+use super::super::scalar::{Kind, Scalar};
+use super::literal::Literal;
+use super::reader::{Reader, plain, shown};
+use crate::error::Error;
+use crate::schema::{Column, ColumnType};
+
+/// What an expression over a row is.
+pub(super) enum Typed<'e> {
+    /// A column as it is, in small or in capital letters.
+    Column(Operand),
+    /// A literal, which gets its type from what it stands beside.
+    Literal(Literal<'e>),
+    /// A number, a date or a time.
+    Steps(Scalar),
+    /// True, false or unknown.
+    Truth(Predicate),
+    Null,
+}
+
+impl Reader<'_> {
+    /// Reads an expression, whatever it is.
+    pub(super) fn typed<'e>(&self, expression: &'e Expr) -> Result<Typed<'e>, Error> {
+        let inner = plain(expression);
+        if let Some(literal) = Literal::of(self, inner) {
+            self.count_literal(inner)?;
+            return Ok(Typed::Literal(literal));
+        }
+        match inner {
+            Expr::Identifier(name) => Ok(Typed::Column(Operand::plain(self.column(name)?))),
+            Expr::CompoundIdentifier(parts) => Err(self.unknown_table(parts)),
+            Expr::Value(value) if value.value == Written::Null => Ok(Typed::Null),
+            Expr::Function(function) => self.function(inner, function),
+            Expr::BinaryOp { op: operator, .. } if is_logical(operator) => self.predicate(inner).map(Typed::Truth),
+            Expr::UnaryOp { op: UnaryOperator::Not, expr: _ }
+            | Expr::IsNull(_)
+            | Expr::IsNotNull(_)
+            | Expr::IsTrue(_)
+            | Expr::IsNotTrue(_)
+            | Expr::IsFalse(_)
+            | Expr::IsNotFalse(_)
+            | Expr::IsUnknown(_)
+            | Expr::IsNotUnknown(_)
+            | Expr::IsDistinctFrom(..)
+            | Expr::IsNotDistinctFrom(..)
+            | Expr::InList { .. }
+            | Expr::Between { .. }
+            | Expr::Like { .. }
+            | Expr::ILike { .. } => self.predicate(inner).map(Typed::Truth),
+            _ => self.steps(inner).map(Typed::Steps),
+        }
+    }
+
+    /// Reads a number, a date or a time.
+    pub(super) fn scalar(&self, expression: &Expr) -> Result<Scalar, Error> {
+        match self.typed(expression)? {
+            Typed::Steps(scalar) => Ok(scalar),
+            Typed::Column(operand) => self.column_scalar(expression, operand),
+            Typed::Literal(literal) => literal.scalar(),
+            Typed::Truth(predicate) => Ok(Scalar::truth(predicate)),
+            Typed::Null => Ok(Scalar::null()),
+        }
+    }
+
+    /// Reads a plain number: not a date, not a time.
+    pub(super) fn number(&self, expression: &Expr) -> Result<Scalar, Error> {
+        let scalar = self.scalar(expression)?;
+        match scalar.kind {
+            Kind::Integer | Kind::Decimal => Ok(scalar),
+            Kind::Date | Kind::Timestamp => {
+                let message = "this is a date, and a number is needed here: take a part of it, as in EXTRACT(YEAR FROM …), or \
+                               the difference of two";
+                Err(self.refusal(expression, message))
+            }
+            Kind::Duration => {
+                let message = "this is a time span, and a number is needed here: write EXTRACT(EPOCH FROM …), its seconds";
+                Err(self.refusal(expression, message))
+            }
+        }
+    }
+
+    fn column_scalar(&self, expression: &Expr, operand: Operand) -> Result<Scalar, Error> {
+        let column = self.declared(operand.column);
+        if column.kind == ColumnType::Boolean {
+            return Ok(Scalar::truth(is_true(operand)));
+        }
+        Scalar::column(operand.column, column)
+            .ok_or_else(|| self.refusal(expression, without_bounds(column, "calculated with")))
+    }
+
+    /// Everything that is computed.
+    fn steps(&self, expression: &Expr) -> Result<Scalar, Error> {
+        self.count_operator(expression)?;
+        match expression {
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Ok(self.number(expr)?.negative()),
+            Expr::UnaryOp { op: UnaryOperator::Plus, expr } => self.number(expr),
+            Expr::BinaryOp { left, op, right } => self.arithmetic(expression, left, op, right),
+            Expr::Floor { expr, field } => self.floor(expression, expr, field, Scalar::floor),
+            Expr::Ceil { expr, field } => self.floor(expression, expr, field, Scalar::ceil),
+            Expr::Extract { field, syntax: _, expr } => self.extract(expression, &field.to_string(), expr),
+            Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr, data_type, format: None } => {
+                self.cast(expression, expr, data_type)
+            }
+            Expr::TypedString(TypedString { data_type, value, uses_odbc_syntax: false }) => {
+                Literal::dated(self, expression, data_type, &value.value)?.scalar()
+            }
+            Expr::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
+                self.case(expression, operand.as_deref(), conditions, else_result.as_deref())
+            }
+            Expr::Subquery(_) => {
+                Err(self.refusal(expression, "a sub-query about rows is not answered here: ask for it first, and write its answer"))
+            }
+            _ => Err(self.refusal(expression, "this expression is not answered: use columns, literals, + - * /, CASE and functions")),
+        }
+    }
+
+    fn arithmetic(&self, expression: &Expr, left: &Expr, operator: &BinaryOperator, right: &Expr) -> Result<Scalar, Error> {
+        let (one, other) = (self.scalar(left)?, self.scalar(right)?);
+        let kind = match (one.kind, operator, other.kind) {
+            (Kind::Integer, _, Kind::Integer) => Kind::Integer,
+            (Kind::Integer | Kind::Decimal, _, Kind::Integer | Kind::Decimal) => Kind::Decimal,
+            (Kind::Date, BinaryOperator::Minus, Kind::Date) => Kind::Integer,
+            (Kind::Timestamp, BinaryOperator::Minus, Kind::Timestamp) => Kind::Duration,
+            (Kind::Date, BinaryOperator::Plus | BinaryOperator::Minus, Kind::Integer) => Kind::Date,
+            _ => {
+                let message = "dates are calculated with so: the difference of two is in days, and days are added; of two times \
+                               write EXTRACT(EPOCH FROM a - b), in seconds";
+                return Err(self.refusal(expression, message));
+            }
+        };
+        let made = match operator {
+            BinaryOperator::Plus => one.plus(other, kind),
+            BinaryOperator::Minus => one.plus(other.negative(), kind),
+            BinaryOperator::Multiply => one.times(other, kind),
+            BinaryOperator::Divide => return self.quotient(expression, one, right, &other, kind),
+            BinaryOperator::Modulo => return self.remainder(expression, one, right, &other),
+            _ => return Err(self.refusal(expression, "this operator is not answered: use + - * / and %")),
+        };
+        self.fitting(expression, made)
+    }
+
+    /// Division by a literal other than 0.
+    fn quotient(&self, expression: &Expr, one: Scalar, right: &Expr, other: &Scalar, kind: Kind) -> Result<Scalar, Error> {
+        let Some(divisor) = other.as_constant().filter(|divisor| !divisor.is_zero()) else {
+            let message = "only a literal other than 0 divides, since a division by 0 fails on a row: write NULLIF and the ratio \
+                           of two sums, such as SUM(a) / SUM(b)";
+            return Err(self.refusal(right, message));
+        };
+        match (kind, i64::try_from(divisor.numerator().clone())) {
+            (Kind::Integer, Ok(whole)) if divisor.is_int() => self.fitting(expression, one.quotient(whole)),
+            _ => Ok(one.scaled(&(RBig::ONE / divisor), Kind::Decimal)),
+        }
+    }
+
+    pub(super) fn remainder(&self, expression: &Expr, one: Scalar, right: &Expr, other: &Scalar) -> Result<Scalar, Error> {
+        let divisor = other.as_constant().filter(|divisor| divisor.is_int() && !divisor.is_zero());
+        let divisor = divisor.and_then(|divisor| i64::try_from(divisor.numerator().clone()).ok());
+        match (one.kind, divisor) {
+            (Kind::Integer, Some(divisor)) => self.fitting(expression, one.remainder(divisor)),
+            _ => Err(self.refusal(right, "a remainder is of whole numbers by a whole literal other than 0, such as age % 10")),
+        }
+    }
+
+    fn cast(&self, expression: &Expr, inner: &Expr, to: &DataType) -> Result<Scalar, Error> {
+        if let (DataType::Date | DataType::Timestamp(..), Some(literal)) = (to, Literal::of(self, plain(inner))) {
+            self.count_literal(inner)?;
+            return literal.dated_as(to)?.scalar();
+        }
+        let scalar = self.scalar(inner)?;
+        let number = matches!(scalar.kind, Kind::Integer | Kind::Decimal);
+        match to {
+            DataType::Int(None)
+            | DataType::Integer(None)
+            | DataType::BigInt(None)
+            | DataType::SmallInt(None)
+            | DataType::Int2(None)
+            | DataType::Int4(None)
+            | DataType::Int8(None)
+                if number =>
+            {
+                self.fitting(expression, scalar.rounded(&RBig::ONE, Kind::Integer))
+            }
+            DataType::Real
+            | DataType::Float(_)
+            | DataType::Float4
+            | DataType::Float8
+            | DataType::Double(_)
+            | DataType::DoublePrecision
+            | DataType::Numeric(_)
+            | DataType::Decimal(_)
+                if number =>
+            {
+                Ok(Scalar { kind: Kind::Decimal, ..scalar })
+            }
+            DataType::Date => self.to_date(expression, scalar),
+            DataType::Timestamp(..) => self.to_timestamp(expression, scalar),
+            _ => {
+                let message = "numbers are converted to INTEGER, NUMERIC or REAL, and times to DATE: leave other casts out";
+                Err(self.refusal(expression, message))
+            }
+        }
+    }
+
+    fn case(
+        &self,
+        expression: &Expr,
+        operand: Option<&Expr>,
+        conditions: &[CaseWhen],
+        otherwise: Option<&Expr>,
+    ) -> Result<Scalar, Error> {
+        let branches = conditions.iter().map(|CaseWhen { condition, result }| {
+            Ok((self.branch(operand, condition)?, self.scalar(result)?))
+        });
+        let branches = branches.collect::<Result<Vec<_>, Error>>()?;
+        let otherwise = otherwise.map(|otherwise| self.scalar(otherwise)).transpose()?;
+        let values = branches.iter().map(|(_, value)| value).chain(&otherwise);
+        self.check_kinds(expression, values)?;
+        self.fitting(expression, Scalar::case(branches, otherwise))
+    }
+
+    /// When a branch of CASE is taken.
+    pub(super) fn branch(&self, operand: Option<&Expr>, condition: &Expr) -> Result<Predicate, Error> {
+        match operand {
+            None => self.predicate(condition),
+            Some(operand) => self.comparison(operand, &BinaryOperator::Eq, condition),
+        }
+    }
+
+    /// Refuses to put numbers and dates into one column.
+    pub(super) fn check_kinds<'s>(&self, expression: &Expr, values: impl Iterator<Item = &'s Scalar>) -> Result<(), Error> {
+        let class = |scalar: &Scalar| match scalar.kind {
+            Kind::Integer | Kind::Decimal => 0,
+            Kind::Date => 1,
+            Kind::Timestamp => 2,
+            Kind::Duration => 3,
+        };
+        let mut classes = values.filter(|scalar| !scalar.is_null()).map(class);
+        let first = classes.next();
+        match classes.all(|other| Some(other) == first) {
+            true => Ok(()),
+            false => Err(self.refusal(expression, "these are of different types: numbers, dates and times do not mix")),
+        }
+    }
+
+    pub(super) fn unknown_table(&self, parts: &[sqlparser::ast::Ident]) -> Error {
+        let table = &parts[0];
+        let message = format!("table {} not found: write the dataset's name or its alias, or only the column's name", shown(table));
+        self.refusal_at(table.span.start, message)
+    }
+
+    /// Whether a function is one of the aggregates.
+    pub(super) fn is_aggregate(function: &Function) -> bool {
+        super::aggregates::NAMES.contains(&function.name.to_string().as_str())
+    }
+}
+
+/// A boolean column as a condition.
+pub(super) fn is_true(operand: Operand) -> Predicate {
+    use super::super::predicate::Comparison;
+    use crate::schema::Value;
+    Predicate::Compare { operand, comparison: Comparison::Equal, value: Value::Boolean(true) }
+}
+
+/// Why a column cannot be used as a number.
+pub(super) fn without_bounds(column: &Column, what: &str) -> String {
+    match column.kind {
+        ColumnType::Text | ColumnType::Boolean => {
+            format!("{:?} holds {}, which cannot be {what}: compare it, or use COUNT", column.name, column.kind)
+        }
+        _ => format!("{:?} has no declared bounds, so it cannot be {what}: ask the owner to declare them", column.name),
+    }
+}
+
+fn is_logical(operator: &BinaryOperator) -> bool {
+    matches!(
+        operator,
+        BinaryOperator::And
+            | BinaryOperator::Or
+            | BinaryOperator::Eq
+            | BinaryOperator::NotEq
+            | BinaryOperator::Lt
+            | BinaryOperator::LtEq
+            | BinaryOperator::Gt
+            | BinaryOperator::GtEq
+    )
+}

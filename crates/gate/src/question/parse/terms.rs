@@ -1,0 +1,241 @@
+//! What is shown, sorted and chosen by: aggregates, keys of groups, and what is computed from them.
+
+use std::cell::RefCell;
+
+use sqlparser::ast::{
+    BinaryOperator, CaseWhen, CastKind, CeilFloorKind, DataType, DateTimeField, Expr, Function as Call, FunctionArg,
+    FunctionArgExpr, FunctionArguments, Query as Written, UnaryOperator, Value as WrittenValue, WindowSpec, WindowType,
+};
+
+use super::super::Query;
+use super::super::aggregate::Aggregate;
+use super::super::predicate::Comparison;
+use super::super::term::{Condition, Term};
+use super::groups::WrittenGroup;
+use super::limits;
+use super::literal::Literal;
+use super::reader::{Reader, plain};
+use crate::error::Error;
+
+/// Reads the terms of one SELECT, and collects the aggregates that they are made of.
+pub(super) struct Terms<'r, 'a, 'e> {
+    pub(super) reader: &'r Reader<'a>,
+    pub(super) groups: &'r [WrittenGroup<'e>],
+    pub(super) aggregates: RefCell<Vec<Aggregate>>,
+    /// Sub-queries, shared with the other SELECTs of the question.
+    pub(super) scalars: &'r RefCell<Vec<Query>>,
+    /// What the columns of the answer are called, for ORDER BY and HAVING.
+    pub(super) aliases: Vec<(String, &'e Expr)>,
+}
+
+impl<'e> Terms<'_, '_, 'e> {
+    /// Reads a number that is made of noisy ones.
+    pub(super) fn term(&self, expression: &Expr) -> Result<Term, Error> {
+        let inner = plain(expression);
+        if let Some(at) = self.groups.iter().position(|group| plain(group.expression) == inner) {
+            return Ok(Term::Group(at));
+        }
+        if let Some(literal) = Literal::of(self.reader, inner) {
+            self.reader.count_literal(inner)?;
+            return literal.number().map(|number| Term::Constant(number.to_f64())).ok_or_else(|| {
+                literal.refusal("this is not a number: only numbers are computed with")
+            });
+        }
+        self.reader.count_operator(inner)?;
+        match inner {
+            Expr::Value(value) if value.value == WrittenValue::Null => Ok(Term::Null),
+            Expr::Function(call) if call.over.is_some() => self.total(inner, call),
+            Expr::Function(call) if Reader::is_aggregate(call) => self.aggregate(inner, call),
+            Expr::Function(call) => self.function(inner, call),
+            Expr::BinaryOp { left, op, right } => self.arithmetic(inner, left, op, right),
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Ok(Term::Negative(Box::new(self.term(expr)?))),
+            Expr::UnaryOp { op: UnaryOperator::Plus, expr } => self.term(expr),
+            Expr::Floor { expr, field: CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) } => {
+                Ok(Term::Floor(Box::new(self.term(expr)?)))
+            }
+            Expr::Ceil { expr, field: CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) } => {
+                Ok(Term::Ceil(Box::new(self.term(expr)?)))
+            }
+            Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr, data_type, format: None } => {
+                self.cast(inner, expr, data_type)
+            }
+            Expr::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
+                self.case(operand.as_deref(), conditions, else_result.as_deref())
+            }
+            Expr::Subquery(query) => self.scalar(inner, query),
+            Expr::Identifier(name) => match self.alias(&name.value) {
+                Some(aliased) if plain(aliased) != inner => self.term(aliased),
+                _ if self.reader.find_column(name).is_none() => Err(self.reader.column(name).err().unwrap_or_else(|| self.reader.beyond())),
+                _ => Err(self.reader.not_grouped(inner, name)),
+            },
+            Expr::CompoundIdentifier(parts) => Err(self.reader.unknown_table(parts)),
+            _ => {
+                let message = "this cannot be asked for: write aggregates, keys of GROUP BY, and what is computed from them";
+                Err(self.reader.refusal(inner, message))
+            }
+        }
+    }
+
+    fn alias(&self, name: &str) -> Option<&'e Expr> {
+        self.aliases.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name)).map(|(_, expression)| *expression)
+    }
+
+    fn aggregate(&self, expression: &Expr, call: &Call) -> Result<Term, Error> {
+        let aggregate = self.reader.aggregate(expression, call)?;
+        let mut aggregates = self.aggregates.borrow_mut();
+        if let Some(at) = aggregates.iter().position(|other| *other == aggregate) {
+            return Ok(Term::Aggregate(at));
+        }
+        if aggregates.len() == limits::AGGREGATES {
+            let message =
+                format!("a question has at most {} aggregates: ask the others separately", limits::AGGREGATES);
+            return Err(self.reader.refusal(expression, message));
+        }
+        aggregates.push(aggregate);
+        Ok(Term::Aggregate(aggregates.len() - 1))
+    }
+
+    /// `SUM(…) OVER ()`: the sum over all rows of the answer.
+    fn total(&self, expression: &Expr, call: &Call) -> Result<Term, Error> {
+        let only = "of window functions only SUM(…) OVER () of aggregates is answered, the sum over all groups";
+        let Call {
+            name,
+            uses_odbc_syntax: false,
+            parameters: FunctionArguments::None,
+            args: FunctionArguments::List(list),
+            within_group,
+            filter: None,
+            null_treatment: None,
+            over: Some(WindowType::WindowSpec(WindowSpec { window_name: None, partition_by, order_by, window_frame: None })),
+        } = call
+        else {
+            return Err(self.reader.refusal(expression, only));
+        };
+        let plain = list.duplicate_treatment.is_none()
+            && list.clauses.is_empty()
+            && within_group.is_empty()
+            && partition_by.is_empty()
+            && order_by.is_empty();
+        match (name.to_string().as_str(), plain, list.args.as_slice()) {
+            ("SUM", true, [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))]) => {
+                Ok(Term::Total(Box::new(self.term(argument)?)))
+            }
+            _ => Err(self.reader.refusal(expression, only)),
+        }
+    }
+
+    fn function(&self, expression: &Expr, call: &Call) -> Result<Term, Error> {
+        let name = call.name.to_string();
+        let arguments = self.reader.arguments(expression, call)?;
+        let boxed = |inner: &Expr| self.term(inner).map(Box::new);
+        let several = || arguments.iter().map(|argument| self.term(argument)).collect::<Result<Vec<_>, Error>>();
+        match (name.as_str(), arguments.as_slice()) {
+            ("ROUND", [inner]) => Ok(Term::Round(boxed(inner)?, 0)),
+            ("ROUND", [inner, places]) => {
+                Ok(Term::Round(boxed(inner)?, self.reader.whole_literal(places, -15..=15)? as i32))
+            }
+            ("CEILING", [inner]) => Ok(Term::Ceil(boxed(inner)?)),
+            ("ABS", [inner]) => Ok(Term::Absolute(boxed(inner)?)),
+            ("SQRT", [inner]) => Ok(Term::SquareRoot(boxed(inner)?)),
+            ("COALESCE" | "IFNULL", [_, _, ..]) => Ok(Term::Coalesce(several()?)),
+            ("LEAST", [_, _, ..]) => Ok(Term::Least(several()?)),
+            ("GREATEST", [_, _, ..]) => Ok(Term::Greatest(several()?)),
+            ("NULLIF", [one, other]) => Ok(Term::NullIf(boxed(one)?, boxed(other)?)),
+            _ => {
+                let shown: String = name.chars().take(40).collect();
+                let message = format!(
+                    "{shown}(…) is not answered here: it is neither an aggregate nor one of ROUND, FLOOR, CEIL, ABS, SQRT, COALESCE, \
+                     NULLIF, LEAST and GREATEST of aggregates, nor in GROUP BY"
+                );
+                Err(self.reader.refusal(expression, message))
+            }
+        }
+    }
+
+    fn arithmetic(&self, expression: &Expr, left: &Expr, operator: &BinaryOperator, right: &Expr) -> Result<Term, Error> {
+        let term = match operator {
+            BinaryOperator::Plus => Term::Sum,
+            BinaryOperator::Minus => Term::Difference,
+            BinaryOperator::Multiply => Term::Product,
+            BinaryOperator::Divide => Term::Quotient,
+            _ => return Err(self.reader.refusal(expression, "answers are computed with + - * and /: use others in HAVING")),
+        };
+        Ok(term(Box::new(self.term(left)?), Box::new(self.term(right)?)))
+    }
+
+    fn cast(&self, expression: &Expr, inner: &Expr, to: &DataType) -> Result<Term, Error> {
+        let term = self.term(inner)?;
+        match to {
+            DataType::Int(None) | DataType::Integer(None) | DataType::BigInt(None) => Ok(Term::Round(Box::new(term), 0)),
+            DataType::Real
+            | DataType::Float(_)
+            | DataType::Float8
+            | DataType::Double(_)
+            | DataType::DoublePrecision
+            | DataType::Numeric(_)
+            | DataType::Decimal(_) => Ok(term),
+            _ => Err(self.reader.refusal(expression, "answers are numbers: leave the cast out")),
+        }
+    }
+
+    fn case(&self, operand: Option<&Expr>, conditions: &[CaseWhen], otherwise: Option<&Expr>) -> Result<Term, Error> {
+        let branch = |CaseWhen { condition, result }: &CaseWhen| {
+            let condition = match operand {
+                None => self.condition(condition)?,
+                Some(operand) => Condition::Compare(self.term(operand)?, Comparison::Equal, self.term(condition)?),
+            };
+            Ok((condition, self.term(result)?))
+        };
+        let branches = conditions.iter().map(branch).collect::<Result<_, Error>>()?;
+        Ok(Term::Case { branches, otherwise: otherwise.map(|term| self.term(term).map(Box::new)).transpose()? })
+    }
+
+    /// A condition on noisy numbers.
+    pub(super) fn condition(&self, expression: &Expr) -> Result<Condition, Error> {
+        let inner = plain(expression);
+        self.reader.count_condition(inner)?;
+        let compare = |left: &Expr, comparison, right: &Expr| {
+            Ok(Condition::Compare(self.term(left)?, comparison, self.term(right)?))
+        };
+        match inner {
+            Expr::UnaryOp { op: UnaryOperator::Not, expr } => Ok(Condition::Not(Box::new(self.condition(expr)?))),
+            Expr::BinaryOp { left, op, right } => match op {
+                BinaryOperator::And => Ok(Condition::And(vec![self.condition(left)?, self.condition(right)?])),
+                BinaryOperator::Or => Ok(Condition::Or(vec![self.condition(left)?, self.condition(right)?])),
+                BinaryOperator::Eq => compare(left, Comparison::Equal, right),
+                BinaryOperator::NotEq => compare(left, Comparison::NotEqual, right),
+                BinaryOperator::Lt => compare(left, Comparison::Less, right),
+                BinaryOperator::LtEq => compare(left, Comparison::LessOrEqual, right),
+                BinaryOperator::Gt => compare(left, Comparison::Greater, right),
+                BinaryOperator::GtEq => compare(left, Comparison::GreaterOrEqual, right),
+                _ => Err(self.reader.refusal(inner, "conditions on answers compare numbers, such as COUNT(*) > 100")),
+            },
+            Expr::Between { expr, negated, low, high } => {
+                let between = Condition::And(vec![
+                    compare(expr, Comparison::GreaterOrEqual, low)?,
+                    compare(expr, Comparison::LessOrEqual, high)?,
+                ]);
+                Ok(if *negated { Condition::Not(Box::new(between)) } else { between })
+            }
+            Expr::IsNull(inner) => Ok(Condition::IsNull(self.term(inner)?)),
+            Expr::IsNotNull(inner) => Ok(Condition::Not(Box::new(Condition::IsNull(self.term(inner)?)))),
+            _ => Err(self.reader.refusal(inner, "conditions on answers compare numbers, such as COUNT(*) > 100")),
+        }
+    }
+
+    /// A sub-query whose answer is one number.
+    fn scalar(&self, expression: &Expr, query: &Written) -> Result<Term, Error> {
+        let question = self.reader.select(query, self.scalars)?;
+        let alone = question.groups.is_empty() && question.outputs.len() == 1;
+        if !alone {
+            let message = "a sub-query is one aggregate without groups, such as (SELECT AVG(wage) FROM people)";
+            return Err(self.reader.refusal(expression, message));
+        }
+        let mut scalars = self.scalars.borrow_mut();
+        if let Some(at) = scalars.iter().position(|other| *other == question) {
+            return Ok(Term::Scalar(at));
+        }
+        scalars.push(question);
+        Ok(Term::Scalar(scalars.len() - 1))
+    }
+}

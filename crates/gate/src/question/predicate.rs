@@ -1,0 +1,170 @@
+//! Conditions on a row, with the three-valued logic of SQL. No part of one can fail on any row.
+
+use super::scalar::Scalar;
+use crate::schema::Value;
+
+/// Which rows count.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Predicate {
+    /// The same for every row; nothing is unknown.
+    Constant(Option<bool>),
+    /// A column compared with a literal of the column's own type.
+    Compare { operand: Operand, comparison: Comparison, value: Value },
+    /// Two columns of text compared with each other.
+    Columns { left: Operand, comparison: Comparison, right: Operand },
+    /// `column IN (…)`, at least one literal, all of the column's own type.
+    In { operand: Operand, values: Vec<Value>, negated: bool },
+    /// `column LIKE 'pattern'`, case-sensitive, no escapes; only on text.
+    Like { operand: Operand, pattern: String, negated: bool },
+    /// `column IS NULL`.
+    IsNull { column: usize, negated: bool },
+    /// Two expressions on one grid compared with each other.
+    Steps { left: Scalar, comparison: Comparison, right: Scalar },
+    /// An expression that is null, or is not.
+    NullSteps { scalar: Scalar, negated: bool },
+    /// `… IS TRUE`, `IS FALSE` or, without a value, `IS UNKNOWN`: never unknown itself.
+    Is { inner: Box<Predicate>, value: Option<bool>, negated: bool },
+    /// At least two.
+    And(Vec<Predicate>),
+    /// At least two.
+    Or(Vec<Predicate>),
+    Not(Box<Predicate>),
+}
+
+/// A column as it is, or in small or capital letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Operand {
+    pub(crate) column: usize,
+    /// Only for text, and only of the letters of ASCII: engines differ about others.
+    pub(crate) case: LetterCase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LetterCase {
+    AsWritten,
+    Lower,
+    Upper,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Operand {
+    pub(crate) fn plain(column: usize) -> Operand {
+        Operand { column, case: LetterCase::AsWritten }
+    }
+}
+
+impl Predicate {
+    /// The opposite. Twice not is nothing, in three-valued logic too.
+    pub(crate) fn negation(self) -> Predicate {
+        match self {
+            Predicate::Not(inner) => *inner,
+            other => Predicate::Not(Box::new(other)),
+        }
+    }
+
+    /// All of them; those that are such lists themselves are laid open.
+    pub(crate) fn all(parts: Vec<Predicate>) -> Predicate {
+        let open = |part| match part {
+            Predicate::And(parts) => parts,
+            other => vec![other],
+        };
+        Predicate::of(parts.into_iter().flat_map(open).collect(), true, Predicate::And)
+    }
+
+    /// Any of them; those that are such lists themselves are laid open.
+    pub(crate) fn any(parts: Vec<Predicate>) -> Predicate {
+        let open = |part| match part {
+            Predicate::Or(parts) => parts,
+            other => vec![other],
+        };
+        Predicate::of(parts.into_iter().flat_map(open).collect(), false, Predicate::Or)
+    }
+
+    fn of(mut parts: Vec<Predicate>, empty: bool, list: impl Fn(Vec<Predicate>) -> Predicate) -> Predicate {
+        match parts.len() {
+            0 => Predicate::Constant(Some(empty)),
+            1 => parts.remove(0),
+            _ => list(parts),
+        }
+    }
+
+    /// How large it gets in an engine.
+    pub(crate) fn weight(&self) -> u64 {
+        let inner = match self {
+            Predicate::Constant(_)
+            | Predicate::Compare { .. }
+            | Predicate::Columns { .. }
+            | Predicate::In { .. }
+            | Predicate::Like { .. }
+            | Predicate::IsNull { .. } => 0,
+            Predicate::Steps { left, comparison: _, right } => left.weight().saturating_add(right.weight()),
+            Predicate::NullSteps { scalar, negated: _ } => scalar.weight(),
+            Predicate::Is { inner, .. } | Predicate::Not(inner) => inner.weight(),
+            Predicate::And(parts) | Predicate::Or(parts) => {
+                parts.iter().map(Predicate::weight).fold(0, u64::saturating_add)
+            }
+        };
+        inner.saturating_add(1)
+    }
+
+    /// `… IS TRUE`, `IS FALSE` or `IS UNKNOWN`.
+    pub(crate) fn is(self, value: Option<bool>, negated: bool) -> Predicate {
+        Predicate::Is { inner: Box::new(self), value, negated }
+    }
+}
+
+impl Comparison {
+    /// Every one.
+    #[cfg(test)]
+    pub(crate) const ALL: [Comparison; 6] = [
+        Comparison::Equal,
+        Comparison::NotEqual,
+        Comparison::Less,
+        Comparison::LessOrEqual,
+        Comparison::Greater,
+        Comparison::GreaterOrEqual,
+    ];
+
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Comparison::Equal => "=",
+            Comparison::NotEqual => "<>",
+            Comparison::Less => "<",
+            Comparison::LessOrEqual => "<=",
+            Comparison::Greater => ">",
+            Comparison::GreaterOrEqual => ">=",
+        }
+    }
+
+    /// The same comparison with its sides exchanged.
+    pub(crate) fn flipped(self) -> Comparison {
+        match self {
+            Comparison::Less => Comparison::Greater,
+            Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+            Comparison::Greater => Comparison::Less,
+            Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+            Comparison::Equal | Comparison::NotEqual => self,
+        }
+    }
+
+    /// Whether it holds between two numbers.
+    pub(crate) fn holds(self, ordering: std::cmp::Ordering) -> bool {
+        match self {
+            Comparison::Equal => ordering.is_eq(),
+            Comparison::NotEqual => ordering.is_ne(),
+            Comparison::Less => ordering.is_lt(),
+            Comparison::LessOrEqual => ordering.is_le(),
+            Comparison::Greater => ordering.is_gt(),
+            Comparison::GreaterOrEqual => ordering.is_ge(),
+        }
+    }
+}
