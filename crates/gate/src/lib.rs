@@ -25,6 +25,7 @@ mod register;
 mod request;
 mod schema;
 mod sensitivity;
+mod steps;
 
 /// The paper's two examples, as programs that run.
 #[cfg(doctest)]

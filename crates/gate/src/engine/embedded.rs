@@ -12,9 +12,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
 use super::{Engine, ExactRow};
 use crate::error::Error;
-use crate::measure::{Statement, steps_columns};
+use crate::measure::Statement;
 use crate::question::{commas, quoted};
 use crate::schema::{ColumnType, Schema, Value};
+use crate::steps::steps_columns;
 
 /// A connection to a file of the embedded engine.
 pub(crate) struct Embedded {
