@@ -187,6 +187,9 @@ impl Cell {
             (Cell::Group(Value::Integer(one)), Cell::Group(Value::Integer(other))) => one.cmp(other),
             (Cell::Group(Value::Boolean(one)), Cell::Group(Value::Boolean(other))) => one.cmp(other),
             (Cell::Group(Value::Text(one)), Cell::Group(Value::Text(other))) => one.cmp(other),
+            (Cell::Group(Value::Date(one)), Cell::Group(Value::Date(other))) => one.cmp(other),
+            (Cell::Group(Value::Timestamp(one)), Cell::Group(Value::Timestamp(other))) => one.cmp(other),
+            (Cell::Group(Value::Decimal(one)), Cell::Group(Value::Decimal(other))) => one.cmp(other),
             (Cell::Estimate(one), Cell::Estimate(other)) => match (&one.value, &other.value) {
                 (Some(one), Some(other)) => nearest(one).total_cmp(&nearest(other)),
                 (one, other) => return other.is_some().cmp(&one.is_some()),

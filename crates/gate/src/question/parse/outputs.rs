@@ -148,7 +148,7 @@ impl Reader<'_> {
         };
         let at = self.column(name)?;
         let column = self.declared(at);
-        if !matches!(column.kind, ColumnType::Integer | ColumnType::Real) {
+        if !matches!(column.kind, ColumnType::Integer | ColumnType::Real | ColumnType::Decimal) {
             let message = format!("{} holds {}, which cannot be summed: use COUNT", shown(name), column.kind);
             return Err(self.refusal(argument, message));
         }
