@@ -43,4 +43,4 @@ pub use plan::{NoiseKind, Price};
 pub use question::Question;
 pub use register::{Data, ImportedRows, LONGEST_TIMEOUT, Registered, Registration, Rules};
 pub use request::{Prepared, Request, question_in_note};
-pub use schema::{Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};
+pub use schema::{Bound, Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};

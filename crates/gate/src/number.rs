@@ -24,6 +24,9 @@ enum Written {
 /// Units of a whole.
 const WHOLE: i128 = 10i128.pow(Number::PLACES);
 
+/// Units of a millionth.
+const MILLIONTH: i128 = WHOLE / 1_000_000;
+
 impl Number {
     /// How many decimal places there are.
     pub const PLACES: u32 = 18;
@@ -70,6 +73,28 @@ impl Number {
         let digits: i128 = significant.parse().map_err(|_| too_large())?;
         let units = digits * 10i128.pow(power as u32);
         Ok(Number(if negative { -units } else { units }))
+    }
+
+    /// A whole number.
+    pub(crate) fn from_integer(value: i64) -> Number {
+        Number(i128::from(value) * WHOLE)
+    }
+
+    /// A number of millionths.
+    pub(crate) fn from_millionths(value: i64) -> Number {
+        Number(i128::from(value) * MILLIONTH)
+    }
+
+    /// The same in millionths, as the embedded engine stores decimal numbers: below 10¹², with at most six decimal places. The
+    /// difference of two of them fits into 64 bits.
+    pub(crate) fn to_millionths(self) -> Option<i64> {
+        let millionths = (self.0 % MILLIONTH == 0).then_some(self.0 / MILLIONTH)?;
+        i64::try_from(millionths).ok().filter(|value| value.unsigned_abs() < 10u64.pow(18))
+    }
+
+    /// The largest multiple of a positive step that is not above it.
+    pub(crate) fn floor_to(self, step: Number) -> Number {
+        Number(self.0.div_euclid(step.0) * step.0)
     }
 
     /// A power of ten, from 10⁻¹⁸ to 10¹⁷.
@@ -212,5 +237,24 @@ mod tests {
         assert_eq!(number("0.5").to_integer(), None);
         assert_eq!(number("-2.5").steps(number("0.5")), Some(-5));
         assert_eq!(number("1").steps(number("0.3")), None);
+        assert_eq!(number("-61").floor_to(number("60")), number("-120"));
+    }
+
+    #[test]
+    fn decimals_are_stored_in_millionths_if_they_fit() {
+        for (text, millionths) in [
+            ("0", Some(0)),
+            ("-0.000001", Some(-1)),
+            ("12.5", Some(12_500_000)),
+            ("999999999999.999999", Some(999_999_999_999_999_999)),
+            ("-999999999999.999999", Some(-999_999_999_999_999_999)),
+            ("1e12", None),
+            ("-1e12", None),
+            ("0.0000001", None),
+        ] {
+            let number = Number::parse(text).unwrap();
+            assert_eq!(number.to_millionths(), millionths, "{text}");
+            assert!(millionths.is_none_or(|stored| Number::from_millionths(stored) == number), "{text}");
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! How numbers and categories look in an OpenAPI document.
 
-use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, OneOfBuilder, SchemaFormat, SchemaType, Type};
+use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, SchemaType, Type};
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::declaration::Category;
 use crate::document::{Cell, Estimate};
 use crate::number::Number;
+use crate::schema::Bound;
 
 impl ToSchema for Number {}
 
@@ -21,14 +22,22 @@ impl PartialSchema for Number {
     }
 }
 
+impl ToSchema for Bound {}
+
+impl PartialSchema for Bound {
+    fn schema() -> RefOr<Schema> {
+        let forms = "A decimal number in text; for a date or a timestamp, a day such as 1900-01-01 or a time such as 2024-02-29 13:05:00.";
+        of_type(Type::String).description(Some(forms)).max_length(Some(Number::LONGEST)).into()
+    }
+}
+
 impl ToSchema for Category {}
 
 impl PartialSchema for Category {
     fn schema() -> RefOr<Schema> {
-        let integer = of_type(Type::Integer).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)));
-        let types = [of_type(Type::String), integer, of_type(Type::Boolean)];
+        let types = [of_type(Type::String), of_type(Type::Number), of_type(Type::Boolean)];
         let kinds = types.into_iter().fold(OneOfBuilder::new(), OneOfBuilder::item);
-        kinds.description(Some("A category: text, a whole number, or true or false.")).into()
+        kinds.description(Some("A category: text, a number, or true or false. Dates and timestamps are text.")).into()
     }
 }
 

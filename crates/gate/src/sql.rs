@@ -137,6 +137,8 @@ impl Writer<'_> {
         match (self.target.dialect, self.target.schema.columns[at].kind) {
             (Dialect::Postgres, ColumnType::Integer) => format!("{}::int8", self.column(at)),
             (Dialect::Postgres, ColumnType::Text) => format!("{}::text COLLATE \"C\"", self.column(at)),
+            // 1.5 and 1.50 are the same group; as text, since a number has any number of digits.
+            (Dialect::Postgres, ColumnType::Decimal) => format!("trim_scale({})::text", self.column(at)),
             _ => self.column(at),
         }
     }
@@ -154,6 +156,10 @@ impl Writer<'_> {
                     ColumnType::Real => "float8",
                     ColumnType::Text => "text",
                     ColumnType::Boolean => "bool",
+                    ColumnType::Date => "date",
+                    ColumnType::Timestamp => "timestamp",
+                    // Literals have few digits: the cast cannot fail.
+                    ColumnType::Decimal => "text::numeric",
                 };
                 format!("${number}::{name}")
             }

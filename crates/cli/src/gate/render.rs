@@ -110,8 +110,8 @@ fn padded(number: &Decimal, least: usize) -> String {
 /// The value of a group without quotes; numbers are grouped by thousands.
 fn group(cell: &Cell) -> String {
     match cell {
-        Cell::Group(Value::Text(text)) => text.clone(),
-        Cell::Group(value) => grouped(&value.json().to_string()),
+        Cell::Group(value @ (Value::Text(_) | Value::Date(_) | Value::Timestamp(_))) => value.plain(),
+        Cell::Group(value) => grouped(&value.plain()),
         Cell::Estimate(_) => String::new(),
     }
 }

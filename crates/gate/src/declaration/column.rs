@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use crate::error::Error;
 use crate::number::Number;
-use crate::schema::{Bounds, Column, ColumnType, Value};
+use crate::schema::{Bound, Bounds, Column, ColumnType, Value};
 
 /// What is declared about a column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,10 +23,10 @@ pub struct DeclaredColumn {
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<ColumnType>,
     /// The bounds that its values are clamped to.
-    #[serde(default, deserialize_with = "two_numbers", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<Number>>, min_items = 2, max_items = 2))]
-    pub bounds: Option<[Number; 2]>,
-    /// The grid that its values are put on.
+    #[serde(default, deserialize_with = "two_bounds", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<Bound>>, min_items = 2, max_items = 2))]
+    pub bounds: Option<[Bound; 2]>,
+    /// The grid that its values are put on; for timestamps in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grid: Option<Number>,
     /// The categories that may be grouped by.
@@ -34,7 +34,7 @@ pub struct DeclaredColumn {
     pub categories: Option<Vec<Category>>,
 }
 
-/// A category as it is declared: text, a whole number, or true or false.
+/// A category as it is declared: text, a number, or true or false. A date or a timestamp is written as text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Json", into = "Json")]
 pub enum Category {
@@ -58,26 +58,49 @@ impl DeclaredColumn {
         Ok(DeclaredColumn { name, categories, ..self })
     }
 
+    /// Its bounds and grid in words; nothing if one of them is not declared.
+    pub fn describe_bounds(&self) -> Option<String> {
+        let ([low, high], grid) = (self.bounds?, self.describe_grid()?);
+        Some(format!("{low} to {high} in steps of {grid}"))
+    }
+
+    /// Its grid in words.
+    pub fn describe_grid(&self) -> Option<String> {
+        let grid = self.grid?;
+        Some(match self.kind {
+            Some(ColumnType::Date) => format!("{grid} day"),
+            Some(ColumnType::Timestamp) => format!("{grid} s"),
+            _ => grid.to_string(),
+        })
+    }
+
     pub(super) fn column(&self, kind: ColumnType) -> Result<Column, Error> {
         let bounds = match (self.bounds, self.grid) {
             (None, None) => None,
             (None, Some(_)) => return Err(Error::schema("a grid needs bounds: declare both, or leave the grid out")),
-            (Some([low, high]), Some(grid)) => Some(Bounds::new(low, high, grid)?),
-            (Some([low, high]), None) => Some(Bounds::with_default_grid(low, high, kind)?),
+            (Some([low, high]), Some(grid)) => Some(Bounds::new(low.number(kind)?, high.number(kind)?, grid)?),
+            (Some([low, high]), None) => Some(Bounds::with_default_grid(low.number(kind)?, high.number(kind)?, kind)?),
         };
-        let category = |category: &Category| match category {
-            Category::Typed(value) => Ok(value.clone()),
-            Category::Written(text) => Value::parse(text, kind),
+        let category = |category: &Category| match (category, kind) {
+            // A file has no way of its own to write these.
+            (Category::Typed(Value::Text(text)), ColumnType::Date | ColumnType::Timestamp | ColumnType::Decimal) => {
+                Value::parse(text, kind)
+            }
+            (Category::Typed(Value::Integer(value)), ColumnType::Decimal) => {
+                Ok(Value::Decimal(Number::from_integer(*value)))
+            }
+            (Category::Typed(value), _) => Ok(value.clone()),
+            (Category::Written(text), _) => Value::parse(text, kind),
         };
         let categories = self.categories.as_ref().map(|categories| categories.iter().map(category).collect());
         Column::new(&self.name, kind, bounds, categories.transpose()?)
     }
 }
 
-fn two_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<[Number; 2]>, D::Error> {
-    let Some(numbers) = Option::<Vec<Number>>::deserialize(deserializer)? else { return Ok(None) };
-    let two = <[Number; 2]>::try_from(numbers).map_err(|numbers| {
-        D::Error::custom(format!("bounds are two numbers, such as [0, 120], and here are {}", numbers.len()))
+fn two_bounds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<[Bound; 2]>, D::Error> {
+    let Some(bounds) = Option::<Vec<Bound>>::deserialize(deserializer)? else { return Ok(None) };
+    let two = <[Bound; 2]>::try_from(bounds).map_err(|bounds| {
+        D::Error::custom(format!("bounds are two numbers, such as [0, 120], and here are {}", bounds.len()))
     })?;
     Ok(Some(two))
 }
@@ -86,8 +109,8 @@ impl Category {
     /// The category without quotes.
     pub fn plain(&self) -> String {
         match self {
-            Category::Written(text) | Category::Typed(Value::Text(text)) => text.clone(),
-            Category::Typed(value) => value.json().to_string(),
+            Category::Written(text) => text.clone(),
+            Category::Typed(value) => value.plain(),
         }
     }
 }
@@ -95,11 +118,13 @@ impl Category {
 impl TryFrom<Json> for Category {
     type Error = String;
     fn try_from(json: Json) -> Result<Category, String> {
-        let wrong = format!("{json} cannot be a category; categories are whole numbers, text or booleans");
-        match Value::from_json(json) {
-            Some(Value::Text(text)) => Ok(Category::Written(text)),
-            None | Some(Value::Real(_)) => Err(wrong),
-            Some(value) => Ok(Category::Typed(value)),
+        let wrong = format!("{json} cannot be a category; categories are numbers, text or booleans");
+        let decimal = json.as_number().map(|number| Number::parse(number.as_str()));
+        match (Value::from_json(json), decimal) {
+            (Some(Value::Text(text)), _) => Ok(Category::Written(text)),
+            (Some(Value::Real(_)), Some(Ok(number))) => Ok(Category::Typed(Value::Decimal(number))),
+            (None | Some(Value::Real(_)), _) => Err(wrong),
+            (Some(value), _) => Ok(Category::Typed(value)),
         }
     }
 }
@@ -140,5 +165,8 @@ mod tests {
         let column: DeclaredColumn = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&column).unwrap(), text);
         assert_eq!(serde_json::to_string(&DeclaredColumn::default()).unwrap(), r#"{"name":""}"#);
+        let text = r#"{"name":"born","bounds":["1900-01-01","2024-02-29 13:05:00.5"],"categories":["1999-12-31",0.5]}"#;
+        let column: DeclaredColumn = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&column).unwrap(), text);
     }
 }

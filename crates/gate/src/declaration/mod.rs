@@ -8,7 +8,7 @@ use taximeter_ledger::{Neighbours, Privacy};
 pub use self::column::{Category, DeclaredColumn};
 use crate::error::Error;
 use crate::number::Number;
-use crate::schema::{Column, ColumnType, PrivacyUnit, Schema};
+use crate::schema::{Bound, Column, ColumnType, PrivacyUnit, Schema};
 
 /// A schema in which types may be left out: those are found in the data.
 ///
@@ -99,7 +99,7 @@ impl Declaration {
         let column = |column: &Column| DeclaredColumn {
             name: column.name.clone(),
             kind: Some(column.kind),
-            bounds: column.bounds.map(|bounds| [bounds.low(), bounds.high()]),
+            bounds: column.bounds.map(|bounds| [bounds.low(), bounds.high()].map(|end| Bound::of(end, column.kind))),
             grid: column.bounds.map(|bounds| bounds.grid()),
             categories: column.categories.as_ref().map(|values| values.iter().cloned().map(Category::Typed).collect()),
         };
@@ -107,17 +107,18 @@ impl Declaration {
         Declaration { unit: Some(schema.unit.clone()), neighbours: schema.neighbours, columns }
     }
 
-    /// Adds bounds as they are written on a command line: `age=0..120`, or with a grid `income=0..200000/0.5`.
+    /// Adds bounds as they are written on a command line: `age=0..120`, with a grid `income=0..200000/0.5`, or for a date
+    /// `born=1900-01-01..2024-12-31`.
     pub fn add_bounds(&mut self, text: &str) -> Result<(), Error> {
         let form = || {
-            let needs = "write for instance age=0..120 or income=0..200000/0.5";
+            let needs = "write for instance age=0..120, income=0..200000/0.5 or born=1900-01-01..2024-12-31";
             Error::value("bounds", format_args!("{text:?}"), needs)
         };
         let (name, range) = text.split_once('=').ok_or_else(form)?;
         let (range, grid) = range.split_once('/').map_or((range, None), |(range, grid)| (range, Some(grid)));
         let (low, high) = range.split_once("..").ok_or_else(form)?;
         let column = self.column(name.trim());
-        column.bounds = Some([Number::parse(low.trim())?, Number::parse(high.trim())?]);
+        column.bounds = Some([Bound::parse(low.trim())?, Bound::parse(high.trim())?]);
         column.grid = grid.map(|grid| Number::parse(grid.trim())).transpose()?.or(column.grid);
         Ok(())
     }
@@ -285,8 +286,81 @@ mod tests {
         assert_eq!(schema(&declaration).unwrap(), schema(&Declaration::parse(WRITTEN).unwrap()).unwrap());
         // Other bounds leave the grid as it was.
         declaration.add_bounds("age=0..100").unwrap();
-        let bounds = schema(&declaration).unwrap().columns[1].bounds.unwrap();
-        assert_eq!(bounds.to_string(), "0 to 100 in steps of 10");
+        let column = &Declaration::of(&schema(&declaration).unwrap()).columns[1];
+        assert_eq!(column.describe_bounds().unwrap(), "0 to 100 in steps of 10");
+    }
+
+    #[test]
+    fn bounds_and_categories_are_read_by_the_type_of_their_column() {
+        use ColumnType::{Date, Decimal, Integer, Real, Text, Timestamp};
+        for (kind, bounds, shown) in [
+            (Date, "[1900-01-01, 2024-12-31]", "1900-01-01 to 2024-12-31 in steps of 1 day"),
+            (Date, "['0001-01-01', '9999-12-31']", "0001-01-01 to 9999-12-31 in steps of 1 day"),
+            (Timestamp, "['1970-01-01', '2004-01-01']", "1970-01-01 00:00:00 to 2004-01-01 00:00:00 in steps of 1 s"),
+            (
+                Timestamp,
+                "[2013-01-01, 2013-12-31T23:59:59Z]",
+                "2013-01-01 00:00:00 to 2013-12-31 23:59:00 in steps of 60 s",
+            ),
+            (
+                Timestamp,
+                "['0001-01-01', '9999-12-31 23:59:59.9']",
+                "0001-01-01 00:00:00 to 9999-12-31 23:00:00 in steps of 3600 s",
+            ),
+            (
+                Timestamp,
+                "['2013-01-01', '2014-01-01']\ngrid = 86400",
+                "2013-01-01 00:00:00 to 2014-01-01 00:00:00 in steps of 86400 s",
+            ),
+            (Decimal, "[0, 200000]", "0 to 200000 in steps of 0.001"),
+            (Decimal, "[-0.5, 0.5]", "-0.5 to 0.5 in steps of 0.000001"),
+            (Decimal, "[0, 100000000000]\ngrid = 1000", "0 to 100000000000 in steps of 1000"),
+        ] {
+            let declaration = Declaration::of_rows(&format!("[columns.x]\nbounds = {bounds}"));
+            let schema = declaration.schema(&[("x".to_string(), kind)]).unwrap();
+            let again = Declaration::of(&schema);
+            assert_eq!(again.columns[0].describe_bounds().as_deref(), Some(shown), "{bounds}");
+            assert_eq!(again.schema(&[("x".to_string(), kind)]).unwrap(), schema, "{bounds}");
+        }
+        for (kind, wrong) in [
+            (Date, "bounds = [0, 1]"),
+            (Date, "bounds = ['1900-01-01', '2024-12-31 12:00:00']"),
+            (Date, "bounds = ['1900-01-01', '2023-02-29']"),
+            (Date, "bounds = ['2024-12-31', '1900-01-01']"),
+            (Date, "bounds = ['1900-01-01', '2024-12-31']\ngrid = 7"),
+            (Timestamp, "bounds = [0, 1]"),
+            (Timestamp, "bounds = ['2013-01-01', '2014-01-01']\ngrid = 0.5"),
+            (Timestamp, "bounds = ['2013-01-01', '2014-01-01']\ngrid = 1"),
+            (Timestamp, "bounds = ['2013-01-01 00:00:01', '2014-01-01']\ngrid = 3600"),
+            (Decimal, "bounds = [0, 1]\ngrid = 0.0000001"),
+            (Decimal, "bounds = [0, 1e12]\ngrid = 1e6"),
+            (Decimal, "bounds = ['1900-01-01', '2024-12-31']"),
+            (Integer, "bounds = ['1900-01-01', '2024-12-31']"),
+            (Real, "bounds = [0, '2024-12-31']"),
+            (Date, "categories = ['2024-02-30']"),
+            (Date, "categories = [7]"),
+            (Timestamp, "categories = ['noon']"),
+            (Decimal, "categories = ['0.0000001']"),
+            (Decimal, "categories = [0.5, '0.50']"),
+            (Real, "categories = [0.5]"),
+            (Text, "categories = [0.5]"),
+        ] {
+            let declared = Declaration::parse(&format!("unit = 'row'\n[columns.x]\n{wrong}"));
+            let declared = declared.and_then(|declaration| declaration.schema(&[("x".to_string(), kind)]));
+            assert!(declared.as_ref().is_err_and(Error::is_input), "{kind} {wrong}: {declared:?}");
+        }
+        for (kind, categories, shown) in [
+            (Date, "x=2024-02-29, 1999-12-31", "DATE '2024-02-29' DATE '1999-12-31'"),
+            (Timestamp, "x=2024-02-29 13:05", "TIMESTAMP '2024-02-29 13:05:00'"),
+            (Decimal, "x=1,0.50", "1 0.5"),
+        ] {
+            let mut declaration = Declaration::of_rows("");
+            declaration.add_categories(categories).unwrap();
+            let schema = declaration.schema(&[("x".to_string(), kind)]).unwrap();
+            let categories = schema.columns[0].categories().unwrap();
+            assert_eq!(categories.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "), shown);
+            assert_eq!(Declaration::of(&schema).schema(&[("x".to_string(), kind)]).unwrap(), schema);
+        }
     }
 
     #[test]

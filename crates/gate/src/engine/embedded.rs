@@ -13,6 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 use super::{Engine, ExactRow};
 use crate::error::Error;
 use crate::measure::Statement;
+use crate::number::Number;
 use crate::question::{commas, quoted};
 use crate::schema::{ColumnType, Schema, Value};
 use crate::steps::steps_columns;
@@ -95,6 +96,8 @@ impl Embedded {
         let declared = schema.columns.iter().map(|column| {
             let stored = match column.kind {
                 ColumnType::Integer | ColumnType::Boolean => "INTEGER",
+                // Days, microseconds and millionths.
+                ColumnType::Date | ColumnType::Timestamp | ColumnType::Decimal => "INTEGER",
                 ColumnType::Real => "REAL",
                 ColumnType::Text => "TEXT",
             };
@@ -195,6 +198,9 @@ fn key(row: &Row<'_>, at: usize, kind: ColumnType) -> rusqlite::Result<Value> {
         ColumnType::Real => Value::Real(row.get(at)?),
         ColumnType::Text => Value::Text(row.get(at)?),
         ColumnType::Boolean => Value::Boolean(row.get(at)?),
+        ColumnType::Date => Value::Date(row.get(at)?),
+        ColumnType::Timestamp => Value::Timestamp(row.get(at)?),
+        ColumnType::Decimal => Value::Decimal(Number::from_millionths(row.get(at)?)),
     })
 }
 
@@ -210,6 +216,11 @@ impl ToSql for Value {
             Value::Integer(value) => ValueRef::Integer(*value),
             Value::Real(value) => ValueRef::Real(*value),
             Value::Text(text) => ValueRef::Text(text.as_bytes()),
+            Value::Date(days) => ValueRef::Integer(i64::from(*days)),
+            Value::Timestamp(microseconds) => ValueRef::Integer(*microseconds),
+            Value::Decimal(number) => ValueRef::Integer(number.to_millionths().ok_or_else(|| {
+                rusqlite::Error::ToSqlConversionFailure(format!("{number} has too many digits").into())
+            })?),
         }))
     }
 }

@@ -6,7 +6,7 @@ use super::rows::Rows;
 use super::values::{boolean, integer, real};
 use crate::declaration::Declaration;
 use crate::error::Error;
-use crate::schema::ColumnType;
+use crate::schema::{ColumnType, parse_date, parse_timestamp};
 
 /// The number of rows from which types are inferred.
 const SAMPLE: usize = 10_000;
@@ -51,6 +51,8 @@ struct Evidence {
     /// `NaN` and `inf`, which are numbers among numbers; but Nan is also a name.
     words: bool,
     booleans: bool,
+    dates: bool,
+    timestamps: bool,
     texts: bool,
 }
 
@@ -59,6 +61,8 @@ impl Evidence {
         let seen = match field {
             [] => return,
             field if boolean(field).is_some() => &mut self.booleans,
+            field if parse_date(field).is_some() => &mut self.dates,
+            field if parse_timestamp(field).is_some() => &mut self.timestamps,
             field if is_code(field) => &mut self.texts,
             field if integer(field).is_some() => &mut self.integers,
             field => match real(field) {
@@ -73,8 +77,13 @@ impl Evidence {
     }
 
     fn kind(self) -> ColumnType {
+        let is_only_time = !(self.integers || self.fractions || self.words || self.booleans || self.texts);
         match self {
-            Evidence { texts: true, .. } => ColumnType::Text,
+            Evidence { timestamps: true, .. } if is_only_time => ColumnType::Timestamp,
+            Evidence { dates: true, .. } if is_only_time => ColumnType::Date,
+            Evidence { dates: true, .. } | Evidence { timestamps: true, .. } | Evidence { texts: true, .. } => {
+                ColumnType::Text
+            }
             Evidence { booleans: true, integers: false, fractions: false, words: false, .. } => ColumnType::Boolean,
             Evidence { booleans: true, .. } => ColumnType::Text,
             Evidence { integers: true, fractions: false, words: false, .. } => ColumnType::Integer,
@@ -95,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_column_has_the_narrowest_type_that_fits_all_its_fields() {
-        use ColumnType::{Boolean, Integer, Real, Text};
+        use ColumnType::{Boolean, Date, Integer, Real, Text, Timestamp};
         for (fields, expected) in [
             (&[][..], Text),
             (&["", ""], Text),
@@ -120,6 +129,15 @@ mod tests {
             (&["-9223372036854775809", "1.5"], Text),
             (&["1e400"], Real),
             (&[" 1"], Text),
+            (&["2024-02-29", "", "1900-01-01"], Date),
+            (&["0004-02-29"], Date),
+            (&["2024-02-29", "2024-02-30"], Text),
+            (&["2024-02-29", "20240229"], Text),
+            (&["2024-02-29", "NaN"], Text),
+            (&["2024-02-29 13:05:00", "2024-02-29T13:05:00.5+02:00"], Timestamp),
+            (&["2024-02-29", "2024-02-29 13:05"], Timestamp),
+            (&["2024-02-29 13:05:00", "13:05"], Text),
+            (&["2024-02-29 13:05:00", "true"], Text),
         ] {
             let mut evidence = Evidence::default();
             fields.iter().for_each(|field| evidence.see(field.as_bytes()));

@@ -11,7 +11,7 @@ use super::values::{self, LONGEST_TEXT, Misfit, Shown, Value};
 use super::{BadRow, BadRows, Imported};
 use crate::error::{Error, ErrorKind};
 use crate::register::ImportedRows;
-use crate::schema::{Column, ColumnType, Schema};
+use crate::schema::{Column, ColumnType, Schema, parse_timestamp};
 
 /// More rows than this might overflow a sum, which is of steps within 2³¹.
 const MOST_ROWS: u64 = 1 << 32;
@@ -139,9 +139,15 @@ impl Reason {
                 "is not {kind}: correct it, or declare the column's type as {}",
                 match kind {
                     ColumnType::Integer if values::real(field).is_some() => "real",
+                    ColumnType::Date if parse_timestamp(field).is_some() => "timestamp",
                     _ => "text",
                 }
             ),
+            Misfit::TooFine => {
+                "has more than 12 digits before the point or 6 behind it: round it, or declare the column's type as \
+                                real"
+                    .to_string()
+            }
             Misfit::NotUtf8 => NOT_UTF8.to_string(),
             Misfit::Nul => "has a NUL character: take it out".to_string(),
             Misfit::TooLong => format!("is longer than {LONGEST_TEXT} bytes: is a quote not closed?"),

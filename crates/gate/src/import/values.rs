@@ -4,7 +4,8 @@ use std::fmt;
 
 use rusqlite::types::ValueRef;
 
-use crate::schema::ColumnType;
+use crate::number::Number;
+use crate::schema::{ColumnType, parse_date, parse_timestamp};
 
 /// The longest text of a field, in bytes.
 pub(super) const LONGEST_TEXT: usize = 1 << 16;
@@ -13,7 +14,7 @@ pub(super) const LONGEST_TEXT: usize = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Null,
-    /// A whole number; for a boolean 0 or 1.
+    /// A whole number: for a boolean 0 or 1, for a date days, for a timestamp microseconds, for a decimal number millionths.
     Integer(i64),
     /// Never NaN, and zero without a sign.
     Real(f64),
@@ -37,6 +38,8 @@ impl Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Misfit {
     NotOfType,
+    /// A decimal number with more digits than are stored.
+    TooFine,
     NotUtf8,
     Nul,
     TooLong,
@@ -55,6 +58,13 @@ pub(super) fn read(field: &[u8], kind: ColumnType) -> Result<Value, Misfit> {
             value => Ok(Value::Real(value + 0.0)),
         },
         ColumnType::Boolean => boolean(field).map(|value| Value::Integer(value.into())).ok_or(Misfit::NotOfType),
+        ColumnType::Date => parse_date(field).map(|days| Value::Integer(days.into())).ok_or(Misfit::NotOfType),
+        ColumnType::Timestamp => parse_timestamp(field).map(Value::Integer).ok_or(Misfit::NotOfType),
+        ColumnType::Decimal if real(field).is_some_and(f64::is_nan) => Ok(Value::Null),
+        ColumnType::Decimal => match decimal(field).ok_or(Misfit::NotOfType)?.to_millionths() {
+            Some(millionths) => Ok(Value::Integer(millionths)),
+            None => Err(Misfit::TooFine),
+        },
         ColumnType::Text if field.len() > LONGEST_TEXT => Err(Misfit::TooLong),
         ColumnType::Text if field.contains(&0) => Err(Misfit::Nul),
         ColumnType::Text if std::str::from_utf8(field).is_err() => Err(Misfit::NotUtf8),
@@ -70,6 +80,11 @@ pub(super) fn integer(field: &[u8]) -> Option<i64> {
 /// The nearest binary number; `inf`, `infinity` and `nan` are numbers here, in any case.
 pub(super) fn real(field: &[u8]) -> Option<f64> {
     std::str::from_utf8(field).ok()?.parse().ok()
+}
+
+/// A decimal number, exactly.
+fn decimal(field: &[u8]) -> Option<Number> {
+    Number::parse(std::str::from_utf8(field).ok()?).ok()
 }
 
 /// `true` or `false`, in any case.
@@ -100,10 +115,10 @@ mod tests {
 
     #[test]
     fn fields_are_read_by_the_type_of_their_column() {
-        use ColumnType::{Boolean, Integer, Real, Text};
+        use ColumnType::{Boolean, Date, Decimal, Integer, Real, Text, Timestamp};
         let check =
             |kind, field: &str, expected| assert_eq!(read(field.as_bytes(), kind), expected, "{kind} {field:?}");
-        for kind in [Integer, Real, Text, Boolean] {
+        for kind in [Integer, Real, Text, Boolean, Date, Timestamp, Decimal] {
             check(kind, "", Ok(Value::Null));
         }
         for (field, value) in [
@@ -155,6 +170,30 @@ mod tests {
         }
         for field in ["1", "yes", "t", "true "] {
             check(Boolean, field, Err(Misfit::NotOfType));
+        }
+        for (kind, field, value) in [
+            (Date, "1970-01-02", 1),
+            (Date, "0001-01-01", -719_162),
+            (Timestamp, "1970-01-01T00:00:01.5Z", 1_500_000),
+            (Timestamp, "1969-12-31", -86_400_000_000),
+            (Decimal, "12.50", 12_500_000),
+            (Decimal, "-1e-6", -1),
+            (Decimal, "7", 7_000_000),
+        ] {
+            check(kind, field, Ok(Value::Integer(value)));
+        }
+        check(Decimal, "NaN", Ok(Value::Null));
+        for field in ["2023-02-29", "infinity", "1970-01-02 00:00", "0"] {
+            check(Date, field, Err(Misfit::NotOfType));
+        }
+        check(Timestamp, "1970-01-01 24:00", Err(Misfit::NotOfType));
+        for (field, misfit) in [
+            ("1,5", Misfit::NotOfType),
+            ("inf", Misfit::NotOfType),
+            ("1e12", Misfit::TooFine),
+            ("1e-7", Misfit::TooFine),
+        ] {
+            check(Decimal, field, Err(misfit));
         }
         check(Text, " Zoë ", Ok(Value::Text));
         check(Text, "a\0b", Err(Misfit::Nul));

@@ -40,13 +40,8 @@ impl Column {
                 Column::NAME
             )));
         }
-        if bounds.is_some() && !matches!(kind, ColumnType::Integer | ColumnType::Real) {
-            return Err(wrong(format!("it holds {kind}, which has no bounds; leave them out")));
-        }
-        if let (ColumnType::Integer, Some(bounds)) = (kind, bounds)
-            && bounds.grid().to_integer().is_none()
-        {
-            return Err(wrong(format!("it holds {kind}, so its grid must be a whole number, not {}", bounds.grid())));
+        if let Some(bounds) = bounds {
+            bounds.check(kind).map_err(wrong)?;
         }
         if let Some(categories) = &categories {
             if categories.is_empty() || categories.len() > Column::CATEGORIES {
@@ -60,8 +55,8 @@ impl Column {
             for category in categories {
                 if category.kind() != kind || kind == ColumnType::Real {
                     return Err(wrong(format!(
-                        "{category} cannot be a category of a column that holds {kind}; categories are whole numbers, text or \
-                         booleans, as the column's type"
+                        "{category} cannot be a category of a column that holds {kind}; categories are whole or decimal numbers, text, \
+                         booleans, dates or timestamps, as the column's type"
                     )));
                 }
                 if !seen.insert(category.to_string()) {
@@ -107,9 +102,25 @@ pub enum ColumnType {
     Text,
     /// True or false.
     Boolean,
+    /// Days of the calendar, from 0001-01-01 to 9999-12-31.
+    Date,
+    /// Days with a time, to the microsecond, in UTC.
+    Timestamp,
+    /// Decimal numbers, exactly: below 10¹², with at most six decimal places.
+    Decimal,
 }
 
 impl ColumnType {
+    const ALL: [ColumnType; 7] = [
+        ColumnType::Integer,
+        ColumnType::Real,
+        ColumnType::Text,
+        ColumnType::Boolean,
+        ColumnType::Date,
+        ColumnType::Timestamp,
+        ColumnType::Decimal,
+    ];
+
     /// The name in declarations and documents.
     pub fn name(self) -> &'static str {
         match self {
@@ -117,14 +128,18 @@ impl ColumnType {
             ColumnType::Real => "real",
             ColumnType::Text => "text",
             ColumnType::Boolean => "boolean",
+            ColumnType::Date => "date",
+            ColumnType::Timestamp => "timestamp",
+            ColumnType::Decimal => "decimal",
         }
     }
 
     /// The type of a name.
     pub fn from_name(name: &str) -> Result<ColumnType, Error> {
-        let types = [ColumnType::Integer, ColumnType::Real, ColumnType::Text, ColumnType::Boolean];
-        types.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-            Error::schema(format!("unknown type {name:?}; the types are integer, real, text and boolean"))
+        ColumnType::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            Error::schema(format!(
+                "unknown type {name:?}; the types are integer, real, decimal, text, boolean, date and timestamp"
+            ))
         })
     }
 }

@@ -1,6 +1,8 @@
 //! What an owner declares about a dataset: whose privacy is protected, and the types, bounds and categories of its columns.
 
+mod bound;
 mod bounds;
+mod calendar;
 mod column;
 #[cfg(test)]
 mod tests;
@@ -11,7 +13,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use taximeter_ledger::{Neighbours, Privacy, Unit};
 
+pub use self::bound::Bound;
 pub use self::bounds::Bounds;
+pub(crate) use self::calendar::{parse_date, parse_timestamp};
 pub use self::column::{Column, ColumnType};
 pub use self::value::Value;
 pub(crate) use self::value::plain;
@@ -72,11 +76,12 @@ impl Schema {
                         names(&columns)
                     )));
                 }
-                // Two binary numbers that print alike may differ, 0 equals −0, and NaN nothing.
-                Some(other) if other.kind == ColumnType::Real => {
+                // Two binary numbers that print alike may differ, 0 equals −0, and NaN nothing; a decimal one is a measurement, too.
+                Some(other) if matches!(other.kind, ColumnType::Real | ColumnType::Decimal) => {
                     return Err(Error::schema(format!(
-                        "the privacy unit is the column {column:?}, which holds real numbers, and those do not tell units apart; declare \
-                         its type as text or integer, or name another column"
+                        "the privacy unit is the column {column:?}, which holds {} numbers, and those do not tell units apart; declare \
+                         its type as text or integer, or name another column",
+                        other.kind
                     )));
                 }
                 Some(_) => {}

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number as JsonNumber, Value as Json};
 
 use super::ColumnType;
+use super::calendar::{DAYS, MICROSECONDS, parse_date, parse_timestamp, show_date, show_timestamp};
 use crate::error::Error;
+use crate::number::Number;
 
 /// A literal of a question, a category, or the key of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,7 +22,16 @@ pub enum Value {
     Real(f64),
     /// Text.
     Text(String),
+    /// A day: how many there are since 1970-01-01.
+    Date(i32),
+    /// A time in UTC: the microseconds since 1970-01-01.
+    Timestamp(i64),
+    /// A decimal number.
+    Decimal(Number),
 }
+
+/// Which days there are.
+const CALENDAR: &str = "from 0001-01-01 to 9999-12-31";
 
 impl Value {
     /// The longest text of a literal or a category, in bytes.
@@ -33,16 +44,33 @@ impl Value {
             Value::Integer(_) => ColumnType::Integer,
             Value::Real(_) => ColumnType::Real,
             Value::Text(_) => ColumnType::Text,
+            Value::Date(_) => ColumnType::Date,
+            Value::Timestamp(_) => ColumnType::Timestamp,
+            Value::Decimal(_) => ColumnType::Decimal,
         }
     }
 
-    /// The same as JSON.
+    /// The same as text, without quotes.
+    pub fn plain(&self) -> String {
+        match self {
+            Value::Boolean(value) => value.to_string(),
+            Value::Integer(value) => value.to_string(),
+            Value::Real(value) => JsonNumber::from_f64(*value).map_or("null".to_string(), |number| number.to_string()),
+            Value::Text(text) => text.clone(),
+            Value::Date(days) => show_date(*days),
+            Value::Timestamp(microseconds) => show_timestamp(*microseconds),
+            Value::Decimal(number) => number.to_string(),
+        }
+    }
+
+    /// The same as JSON: days and times are text.
     pub fn json(&self) -> Json {
         match self {
             Value::Boolean(value) => Json::Bool(*value),
             Value::Integer(value) => Json::Number((*value).into()),
             Value::Real(value) => JsonNumber::from_f64(*value).map_or(Json::Null, Json::Number),
-            Value::Text(text) => Json::String(text.clone()),
+            Value::Decimal(number) => Json::Number(JsonNumber::from_string_unchecked(number.to_string())),
+            Value::Text(_) | Value::Date(_) | Value::Timestamp(_) => Json::String(self.plain()),
         }
     }
 
@@ -67,6 +95,13 @@ impl Value {
                 Err("text has a NUL character, which no engine holds".to_string())
             }
             Value::Real(value) if !value.is_finite() => Err("a number must be finite".to_string()),
+            Value::Date(days) if !(DAYS[0]..=DAYS[1]).contains(days) => Err(format!("a date is {CALENDAR}")),
+            Value::Timestamp(time) if !(MICROSECONDS[0]..=MICROSECONDS[1]).contains(time) => {
+                Err(format!("a timestamp is {CALENDAR}"))
+            }
+            Value::Decimal(number) if number.to_millionths().is_none() => {
+                Err("a decimal number has at most 12 digits before the point and 6 behind it".to_string())
+            }
             _ => Ok(()),
         }
     }
@@ -74,11 +109,23 @@ impl Value {
     /// Reads a value of a column's type from text.
     pub(crate) fn parse(text: &str, kind: ColumnType) -> Result<Value, Error> {
         let wrong = || {
-            Error::schema(format!(
-                "{text:?} is not a value of a column that holds {kind}; correct it, or declare another type for the column"
-            ))
+            let form = match kind {
+                ColumnType::Date => format!("write it as 2024-02-29, {CALENDAR}"),
+                ColumnType::Timestamp => format!("write it as 2024-02-29 13:05:00, {CALENDAR}"),
+                ColumnType::Decimal => {
+                    "write it as -12.5, with at most 12 digits before the point and 6 behind it".to_string()
+                }
+                _ => "correct it, or declare another type for the column".to_string(),
+            };
+            Error::schema(format!("{text:?} is not a value of a column that holds {kind}; {form}"))
         };
         match kind {
+            ColumnType::Date => parse_date(text.as_bytes()).map(Value::Date).ok_or_else(wrong),
+            ColumnType::Timestamp => parse_timestamp(text.as_bytes()).map(Value::Timestamp).ok_or_else(wrong),
+            ColumnType::Decimal => {
+                let number = Number::parse(text).ok().filter(|number| number.to_millionths().is_some());
+                number.map(Value::Decimal).ok_or_else(wrong)
+            }
             ColumnType::Text => Ok(Value::Text(text.to_string())),
             ColumnType::Integer => text.parse().map(Value::Integer).map_err(|_| wrong()),
             ColumnType::Real => {
@@ -102,6 +149,9 @@ impl fmt::Display for Value {
             Value::Integer(value) => write!(f, "{value}"),
             Value::Real(value) => write!(f, "{value:?}"),
             Value::Text(text) => write!(f, "'{}'", text.replace('\'', "''")),
+            Value::Date(_) => write!(f, "DATE '{}'", self.plain()),
+            Value::Timestamp(_) => write!(f, "TIMESTAMP '{}'", self.plain()),
+            Value::Decimal(number) => write!(f, "{number}"),
         }
     }
 }

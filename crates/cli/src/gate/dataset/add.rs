@@ -32,7 +32,7 @@ A schema:
   unit = \"row\"                     # or { column = \"person\", max_rows_per_unit = 3 }
 
   [columns.income]
-  type = \"real\"                    # integer, real, text or boolean
+  type = \"real\"                    # integer, real, decimal, text, boolean, date or timestamp
   bounds = [0, 200000]             # for SUM and AVG: values are clamped to them
   grid = 0.5                       # and put on this grid
 

@@ -31,7 +31,7 @@ pub struct DeclarationArgs {
     /// Categories of a column
     #[arg(long, value_name = "COLUMN=A,B,…")]
     categories: Vec<String>,
-    /// The type of a column: integer, real, text or boolean
+    /// The type of a column: integer, real, decimal, text, boolean, date or timestamp
     #[arg(long = "type", value_name = "COLUMN=TYPE")]
     types: Vec<String>,
 }

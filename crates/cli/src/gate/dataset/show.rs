@@ -101,11 +101,10 @@ fn lines(dataset: &DatasetDocument) -> Result<KeyValues, Failure> {
 pub fn column_table(schema: &SchemaDocument) -> TextTable {
     let mut table = TextTable::new(&["column", "type", "bounds", "categories"]);
     for column in &schema.columns {
-        let bounds = column.bounds.as_ref().zip(column.grid.as_ref());
         table.row([
             column.name.clone(),
             column.kind.map_or(String::new(), |kind| kind.to_string()),
-            bounds.map_or("–".to_string(), |([low, high], grid)| format!("{low} to {high} in steps of {grid}")),
+            column.describe_bounds().unwrap_or("–".to_string()),
             column.categories.as_deref().map_or("–".to_string(), short_list),
         ]);
     }

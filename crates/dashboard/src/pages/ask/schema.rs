@@ -46,7 +46,7 @@ fn uses(column: &DeclaredColumn) -> Markup {
         @if let Some([low, high]) = &column.bounds {
             p {
                 "summed and averaged, from " (low) " to " (high)
-                @if let Some(grid) = &column.grid { ", in steps of " (grid) }
+                @if let Some(grid) = column.describe_grid() { ", in steps of " (grid) }
             }
         }
         @if !categories.is_empty() {

@@ -48,8 +48,7 @@ pub(super) fn series(answer: &AnswerDocument) -> Vec<Series<'_>> {
 fn points(answer: &AnswerDocument, at: usize, column: &AnswerColumn) -> Vec<AnswerPoint> {
     let group = |row: &[Cell]| {
         let groups = row.iter().filter_map(|cell| match cell {
-            Cell::Group(Value::Text(text)) => Some(text.clone()),
-            Cell::Group(value) => Some(value.json().to_string()),
+            Cell::Group(value) => Some(value.plain()),
             Cell::Estimate(_) => None,
         });
         groups.collect()

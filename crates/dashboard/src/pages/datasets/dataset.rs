@@ -66,7 +66,7 @@ fn columns(schema: &SchemaDocument) -> Markup {
         .column("Type", "", |column| html! { (column.kind.map_or("–", ColumnType::name)) })
         .column("Lowest", "number", |column| html! { (end(column, 0)) })
         .column("Highest", "number", |column| html! { (end(column, 1)) })
-        .column("Grid", "number", |column| html! { (column.grid.map_or("–".to_string(), |grid| grid.to_string())) })
+        .column("Grid", "number", |column| html! { (column.describe_grid().unwrap_or("–".to_string())) })
         .column("Categories", "wrap whole", |column| html! { (categories(column)) });
     html! {
         section.panel aria-labelledby="columns" {

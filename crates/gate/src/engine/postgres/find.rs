@@ -64,7 +64,7 @@ pub(crate) fn find_table(url: &str, name: &str) -> Result<SourceTable, Error> {
     if columns.is_empty() {
         let others = left_out.iter().map(|(name, why)| format!("{name} is {why}")).collect::<Vec<_>>().join("; ");
         let why = format!(
-            "{table} has no column that can be asked about, which are those that hold integers, floating-point numbers, text and booleans \
+            "{table} has no column that can be asked about, which are those that hold numbers, text, booleans, dates and timestamps \
              ({others})"
         );
         return Err(Error::input("table", why));

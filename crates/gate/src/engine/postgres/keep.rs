@@ -151,6 +151,11 @@ pub(super) fn encoded(column: &Column) -> String {
         // The bits, so that neither rounding nor the settings of the output matter.
         ColumnType::Real => format!("float8send({name}::float8)"),
         ColumnType::Boolean => format!("boolsend({name})"),
+        ColumnType::Date => format!("date_send({name})"),
+        // The session is in UTC: a time without a zone is cast to one with it and stays the same.
+        ColumnType::Timestamp => format!("timestamptz_send({name}::timestamptz)"),
+        // Starts with the number of its digits.
+        ColumnType::Decimal => format!("numeric_send({name})"),
         ColumnType::Text => {
             format!("int8send(octet_length({name}::text)::int8) || convert_to({name}::text, 'UTF8')")
         }

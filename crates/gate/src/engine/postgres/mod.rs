@@ -9,6 +9,7 @@ mod relation;
 mod session;
 #[cfg(all(test, feature = "server-tests"))]
 mod tests;
+mod values;
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,7 @@ use self::session::{ASK, explain, open};
 use super::{Engine, ExactRow, Table};
 use crate::error::Error;
 use crate::measure::Statement;
-use crate::schema::{ColumnType, Schema, Value};
+use crate::schema::{ColumnType, Schema};
 
 /// A connection to one table of a PostgreSQL database.
 pub(crate) struct Postgres {
@@ -109,7 +110,8 @@ async fn answer(
     until: Instant,
 ) -> Result<Vec<ExactRow>, SessionError> {
     let prepared = transaction.prepare(&statement.sql).await?;
-    let parameters: Vec<&(dyn ToSql + Sync)> = statement.parameters.iter().map(parameter).collect();
+    let parameters: Vec<_> = statement.parameters.iter().map(values::parameter).collect();
+    let parameters: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(AsRef::as_ref).collect();
     limit(transaction, until).await?;
     let rows = transaction.query(&prepared, &parameters).await?;
     rows.iter().map(|row| exact_row(row, statement)).collect()
@@ -121,25 +123,9 @@ async fn limit(transaction: &Transaction<'_>, until: Instant) -> Result<(), Sess
     Ok(transaction.batch_execute(&format!("SET LOCAL statement_timeout = {left}")).await?)
 }
 
-fn parameter(value: &Value) -> &(dyn ToSql + Sync) {
-    match value {
-        Value::Boolean(value) => value,
-        Value::Integer(value) => value,
-        Value::Real(value) => value,
-        Value::Text(text) => text,
-    }
-}
-
 fn exact_row(row: &Row, statement: &Statement) -> Result<ExactRow, SessionError> {
     let groups = statement.keys.len();
-    let key = |(at, kind): (usize, &ColumnType)| -> Result<Value, SessionError> {
-        Ok(match kind {
-            ColumnType::Boolean => Value::Boolean(row.try_get(at)?),
-            ColumnType::Integer => Value::Integer(row.try_get(at)?),
-            ColumnType::Real => Value::Real(row.try_get(at)?),
-            ColumnType::Text => Value::Text(row.try_get(at)?),
-        })
-    };
+    let key = |(at, kind): (usize, &ColumnType)| values::key(row, at, *kind);
     let measure = |at: usize| -> Result<i64, SessionError> { Ok(row.try_get::<_, Option<i64>>(at)?.unwrap_or(0)) };
     Ok(ExactRow {
         keys: statement.keys.iter().enumerate().map(key).collect::<Result<_, _>>()?,

@@ -47,7 +47,7 @@ const COLUMNS: &str = "
     ORDER BY attnum";
 
 /// The types that are understood. Comparing their values with each other never fails; others are left out.
-static TYPES: [(Type, ColumnType); 8] = [
+static TYPES: [(Type, ColumnType); 12] = [
     (Type::INT2, ColumnType::Integer),
     (Type::INT4, ColumnType::Integer),
     (Type::INT8, ColumnType::Integer),
@@ -56,6 +56,10 @@ static TYPES: [(Type, ColumnType); 8] = [
     (Type::TEXT, ColumnType::Text),
     (Type::VARCHAR, ColumnType::Text),
     (Type::BOOL, ColumnType::Boolean),
+    (Type::DATE, ColumnType::Date),
+    (Type::TIMESTAMP, ColumnType::Timestamp),
+    (Type::TIMESTAMPTZ, ColumnType::Timestamp),
+    (Type::NUMERIC, ColumnType::Decimal),
 ];
 
 impl Relation {

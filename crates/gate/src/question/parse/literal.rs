@@ -176,7 +176,16 @@ impl<'a> Literal<'a> {
             }
             (ColumnType::Text, Content::Text(text)) => Value::Text(text.to_string()),
             (ColumnType::Boolean, Content::Boolean(value)) => Value::Boolean(*value),
-            (ColumnType::Integer | ColumnType::Real, _) => {
+            (kind @ (ColumnType::Date | ColumnType::Timestamp), Content::Text(text)) => {
+                Value::parse(text, kind).map_err(|error| self.refusal(error.to_string()))?
+            }
+            (kind @ ColumnType::Decimal, Content::Number(digits)) => {
+                Value::parse(digits, kind).map_err(|error| self.refusal(error.to_string()))?
+            }
+            (ColumnType::Date | ColumnType::Timestamp, _) => {
+                return Err(self.refusal(format!("{name:?} holds {}: compare it with '2024-02-29'", column.kind)));
+            }
+            (ColumnType::Integer | ColumnType::Real | ColumnType::Decimal, _) => {
                 return Err(self.refusal(format!("{name:?} holds numbers: compare it with a number, without quotes")));
             }
             (ColumnType::Text, _) => {

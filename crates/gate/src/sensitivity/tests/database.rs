@@ -66,5 +66,8 @@ fn cell(value: &Value) -> Cell {
         Value::Integer(value) => Cell::Integer(*value),
         Value::Real(value) => Cell::Real(*value),
         Value::Text(text) => Cell::Text(text.clone()),
+        Value::Date(days) => Cell::Integer(i64::from(*days)),
+        Value::Timestamp(microseconds) => Cell::Integer(*microseconds),
+        Value::Decimal(number) => Cell::Integer(number.to_millionths().unwrap()),
     }
 }

@@ -52,6 +52,7 @@ fn cells(column: &Column) -> Vec<Cell> {
             let outside = [f64::NEG_INFINITY, f64::MIN, low - 0.3, high + 0.3, 1e300, f64::INFINITY, f64::NAN];
             inside.into_iter().chain(outside).map(Cell::Real).collect()
         }
+        (ColumnType::Date | ColumnType::Timestamp | ColumnType::Decimal, _) => unreachable!("none is invented"),
     };
     cells.push(Cell::Null);
     cells

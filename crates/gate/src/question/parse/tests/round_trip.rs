@@ -15,6 +15,7 @@ fn value(kind: ColumnType) -> BoxedStrategy<Value> {
         }
         ColumnType::Text => "[^\0]{0,12}".prop_map(Value::Text).boxed(),
         ColumnType::Boolean => any::<bool>().prop_map(Value::Boolean).boxed(),
+        ColumnType::Date | ColumnType::Timestamp | ColumnType::Decimal => unreachable!("the schema has none"),
     }
 }
 
