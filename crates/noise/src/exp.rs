@@ -113,7 +113,10 @@ mod tests {
             let x = RBig::from_parts(numerator.into(), denominator);
             let (few, many) = (exp_minus(&x, bits), exp_minus(&x, bits + more));
             // The true value is in both.
-            assert!(few.low.clone() << more <= many.high && many.low <= few.high.clone() << more, "{x}, {bits}, {more}");
+            assert!(
+                few.low.clone() << more <= many.high && many.low <= few.high.clone() << more,
+                "{x}, {bits}, {more}"
+            );
             assert!(&few.high - &few.low <= UBig::from(2u8), "{x}, {bits}: {few:?}");
         }
     }

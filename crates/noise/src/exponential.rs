@@ -40,7 +40,7 @@ pub fn choose(candidates: &[Candidate], rate: &RBig, randomness: &mut Randomness
 }
 
 /// The same with another first P, which makes no difference to the choice.
-fn choose_from(
+pub(crate) fn choose_from(
     first: usize,
     candidates: &[Candidate],
     rate: &RBig,
@@ -64,7 +64,7 @@ fn choose_from(
 }
 
 /// The candidates with bounds on their e^{−…}: 2^bits of it is between `low` and `low` + `slack`.
-struct Shares<'a> {
+pub(crate) struct Shares<'a> {
     candidates: &'a [Candidate],
     low: Vec<UBig>,
     slack: UBig,
@@ -72,7 +72,7 @@ struct Shares<'a> {
 }
 
 impl Shares<'_> {
-    fn new<'a>(candidates: &'a [Candidate], best: u64, rate: &RBig, bits: usize) -> Shares<'a> {
+    pub(crate) fn new<'a>(candidates: &'a [Candidate], best: u64, rate: &RBig, bits: usize) -> Shares<'a> {
         // Candidates without weight may have any score.
         let distance = |candidate: &Candidate| candidate.score.saturating_sub(best);
         let powers = Powers::new(rate, candidates.iter().map(distance).max().unwrap_or(0), bits);
@@ -81,7 +81,7 @@ impl Shares<'_> {
     }
 
     /// The index for all uniform numbers that begin with these bits, if it is the same.
-    fn find(&self, uniform: &UBig) -> Option<usize> {
+    pub(crate) fn find(&self, uniform: &UBig) -> Option<usize> {
         let (low, high) = self.sums().last()?;
         let reached = (uniform * low) >> self.bits;
         let (index, (low, _)) = self.sums().enumerate().find(|(_, (_, high))| *high > reached)?;
@@ -143,6 +143,3 @@ impl Powers {
         more.fold(first[digit(0)].clone(), |product, (table, place)| (product * &table[digit(place)]) >> self.bits)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,11 +1,12 @@
 //! The rounded Gaussian: round(σX) with X exactly standard normal, for a rational σ.
 //!
-//! *Sampled* by Karney, Sampling exactly from the normal distribution, arXiv:1303.6257v2, Algorithm N. Its uniform numbers have infinitely
-//! many digits, drawn one by one: to compare two of them, or to round, those digits are drawn that decide it. The digits here have 64 bits.
+//! *Sampled* by Karney, Sampling exactly from the normal distribution, arXiv:1303.6257, Algorithm N. Its uniform numbers have infinitely
+//! many digits, drawn one by one: to compare two of them, or to round, those digits are drawn that decide it. What has been decided
+//! depends on the drawn digits alone, so the others are still uniform. The digits here have 64 bits.
 //!
-//! *Privacy.* An integer n plus round(σX) is round(n + σX): a post-processing of the Gaussian mechanism, rounding being a function of the
-//! released number alone. So if one unit moves integers by z, noise on each is exactly μ-GDP with μ = ‖z‖₂/σ (Dong, Roth, Su,
-//! arXiv:1905.02383v3, Theorem 2.7 and Proposition 2.8). The discrete Gaussian is not.
+//! *Privacy.* An integer n plus round(σX) is round(n + σX): a post-processing of the Gaussian mechanism, since rounding looks at the
+//! noisy number alone. So if one unit moves integers by z, independent noise on each is μ-GDP with μ = ‖z‖₂/σ (Dong, Roth, Su,
+//! arXiv:1905.02383v3, section 2). The discrete Gaussian is not.
 
 use dashu::base::{BitTest, SquareRootRem};
 use dashu::integer::{IBig, UBig};
@@ -200,6 +201,3 @@ impl Uniform {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

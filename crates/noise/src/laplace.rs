@@ -99,7 +99,8 @@ impl DiscreteLaplace {
             (probability.numerator().clone().into_parts().1, probability.denominator().clone());
         let mut bits = 128;
         loop {
-            let (tail, q) = (exp_minus(&(RBig::from(t) / &self.scale), bits), exp_minus(&(RBig::ONE / &self.scale), bits));
+            let (tail, q) =
+                (exp_minus(&(RBig::from(t) / &self.scale), bits), exp_minus(&(RBig::ONE / &self.scale), bits));
             let one = UBig::ONE << bits;
             if tail.high * &denominator <= &numerator * (&one + q.low) {
                 return true;

@@ -18,6 +18,8 @@ mod exponential;
 mod gaussian;
 mod laplace;
 mod randomness;
+#[cfg(test)]
+mod tests;
 
 pub use error::NoiseError;
 pub use exponential::{Candidate, choose};
