@@ -7,6 +7,7 @@ use dashu::integer::IBig;
 use serde_json::Number as Decimal;
 use taximeter_accounting::Cost;
 use taximeter_ledger::Computed;
+use taximeter_noise::Randomness;
 
 use crate::document::{AnswerColumn, Cell, Estimate, ExpectedAverage, MeasuredPart};
 use crate::engine::ExactRow;
@@ -34,6 +35,7 @@ impl Noisy {
     ) -> Result<Noisy, String> {
         let mut exact: HashMap<String, Vec<i64>> =
             exact.into_iter().map(|ExactRow { keys, measures }| (name(&keys), measures)).collect();
+        let mut randomness = Randomness::secure().map_err(|error| error.to_string())?;
         let mut rows = Vec::new();
         for keys in groups(question, schema) {
             let measures = exact.remove(&name(&keys)).unwrap_or_else(|| vec![0; plan.parts.len()]);
@@ -42,7 +44,8 @@ impl Noisy {
             }
             let mut noisy = Vec::with_capacity(measures.len());
             for (part, measure) in plan.parts.iter().zip(measures) {
-                noisy.push(i128::from(measure).saturating_add(part.noise.sample()?));
+                let noise = part.noise.sample(&mut randomness).map_err(|error| error.to_string())?;
+                noisy.push(i128::from(measure).saturating_add(noise));
             }
             rows.push(cells(question, plan, schema, &keys, &noisy, clamp));
         }
@@ -238,7 +241,7 @@ fn measured(part: &Part, schema: &Schema, miss: f64) -> MeasuredPart {
     let grid = part.grid(schema);
     let sensitivity = match part.cost {
         // The square root of an integer, for people; the noise is made from the square.
-        Cost::DiscreteGaussian { .. } => {
+        Cost::Gaussian { .. } => {
             let length = (part.sensitivity.l2_squared as f64).sqrt() * grid.to_f64();
             Decimal::from_f64(length).unwrap_or_else(|| 0.into())
         }

@@ -25,7 +25,7 @@ pub(crate) const MISS: f64 = 0.05;
 pub enum Price {
     /// A fixed ε, for discrete Laplace noise.
     Epsilon(#[serde(deserialize_with = "offered")] Amount),
-    /// A fixed μ, for discrete Gaussian noise: ρ-zCDP with ρ = μ²/2. Only accounts with the rules `zcdp` and `renyi` take it.
+    /// A fixed μ, for rounded Gaussian noise: μ-GDP. Accounts with the rules `residue`, `zcdp` and `renyi` take it.
     Gaussian(#[serde(deserialize_with = "offered")] Amount),
     /// The smallest cost for which every 95% interval is at most ± the width.
     Error {
@@ -46,7 +46,7 @@ pub enum NoiseKind {
     /// The discrete Laplace distribution, paid with ε.
     #[default]
     Laplace,
-    /// The discrete Gaussian distribution, paid with μ.
+    /// The rounded Gaussian distribution, paid with μ.
     Gaussian,
 }
 
@@ -90,7 +90,7 @@ impl Plan {
     pub(crate) fn new(question: &Question, schema: &Schema, price: Price) -> Result<Plan, Error> {
         match price {
             Price::Epsilon(epsilon) => Plan::paid(question, schema, Cost::Pure { epsilon }),
-            Price::Gaussian(mu) => Plan::paid(question, schema, Cost::DiscreteGaussian { mu }),
+            Price::Gaussian(mu) => Plan::paid(question, schema, Cost::Gaussian { mu }),
             Price::Error { width, noise } => Plan::for_error(question, schema, width, noise),
         }
     }
@@ -142,7 +142,7 @@ impl Plan {
         }
         let cost = |size: Amount| match noise {
             NoiseKind::Laplace => Cost::Pure { epsilon: size },
-            NoiseKind::Gaussian => Cost::DiscreteGaussian { mu: size },
+            NoiseKind::Gaussian => Cost::Gaussian { mu: size },
         };
         let plan = |units: u128| Plan::paid(question, schema, cost(Amount::from_units(units)));
         let narrow = |units: u128| plan(units).is_ok_and(|plan| plan.is_within(width, schema));
@@ -212,7 +212,7 @@ fn measures(question: &Question, schema: &Schema) -> Vec<Vec<Measure>> {
 fn shares(total: Cost, parts: usize) -> Vec<Cost> {
     let units = UBig::from(total.size().units());
     let share = match total {
-        Cost::DiscreteGaussian { .. } => (units.clone() * units / UBig::from(parts)).sqrt(),
+        Cost::Gaussian { .. } => (units.clone() * units / UBig::from(parts)).sqrt(),
         _ => units / UBig::from(parts),
     };
     let share = u128::try_from(share).expect("a share is not above the whole");
@@ -242,7 +242,7 @@ mod tests {
                 };
                 let (sum, more) = sums(Cost::Pure { epsilon: amount }, 1);
                 assert!(sum <= whole && whole < more, "{text} in {parts}");
-                let (squares, more) = sums(Cost::DiscreteGaussian { mu: amount }, 2);
+                let (squares, more) = sums(Cost::Gaussian { mu: amount }, 2);
                 assert!(squares <= whole.pow(2) && whole.pow(2) < more, "{text} in {parts}");
             }
         }
@@ -317,7 +317,7 @@ mod tests {
                 assert!(bought.is_within(width, &schema), "{question} {width}");
                 let price = match (noise, bought.total) {
                     (NoiseKind::Laplace, Cost::Pure { .. }) => Price::Epsilon,
-                    (NoiseKind::Gaussian, Cost::DiscreteGaussian { .. }) => Price::Gaussian,
+                    (NoiseKind::Gaussian, Cost::Gaussian { .. }) => Price::Gaussian,
                     (_, other) => panic!("{other} pays for other noise"),
                 };
                 // A hundred thousandth less is not enough.
