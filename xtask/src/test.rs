@@ -141,7 +141,7 @@ pub(crate) fn built() -> PathBuf {
     workspace_root().join(folder)
 }
 
-/// A command of cargo on the whole workspace, with the tests that need a server. Not with all features: one of them builds OpenSSL.
+/// A command of cargo on the whole workspace, with the tests that need a server.
 pub fn cargo(command: &str) -> Command {
     let mut cargo = plain_cargo(command);
     cargo.args(["--features", &SERVER_TESTS.join(",")]);

@@ -67,7 +67,7 @@ pub struct PriceArgs {
     /// epsilon, for discrete Laplace noise
     #[arg(long, value_name = "EPSILON", group = "price")]
     epsilon: Option<String>,
-    /// mu, for discrete Gaussian noise: zCDP of rho = mu²/2, for accounts with --rule zcdp or renyi
+    /// mu, for Gaussian noise, rounded to whole steps: charged as --gaussian mu
     #[arg(long, value_name = "MU", group = "price")]
     gaussian: Option<String>,
     /// The smallest cost for which the 95% interval is at most ± WIDTH

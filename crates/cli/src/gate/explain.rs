@@ -41,7 +41,7 @@ fn parts(explanation: &Explanation) -> TextTable {
             part.measure.clone(),
             match sensitivity.parse() {
                 // The length of a vector may be the square root of an integer.
-                Ok(length) if part.noise == "discrete-gaussian" => show_scale(length),
+                Ok(length) if part.noise == "rounded-gaussian" => show_scale(length),
                 _ => grouped(sensitivity),
             },
             part.noise.clone(),

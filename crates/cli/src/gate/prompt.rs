@@ -22,7 +22,7 @@ const HELP: &str = "\
 SELECT … ;         ask, on one or more lines; the charge is paid before the data are read
 \\explain SELECT …  show the SQL that would run, its noise and cost; charges nothing
 \\epsilon 0.01      set the cost of the next questions
-\\gaussian 0.05     set it as mu, for discrete Gaussian noise
+\\gaussian 0.05     set it as mu, for Gaussian noise
 \\error 50          pay the least epsilon whose 95% interval is at most ± 50
 \\meter             show what is left, and the reading
 \\columns           show the columns
@@ -194,7 +194,7 @@ fn save(editor: &mut DefaultEditor, path: &Path) -> Result<ExitCode, Failure> {
 fn offered(price: Price) -> String {
     match price {
         Price::Epsilon(epsilon) => format!("ε = {epsilon}"),
-        Price::Gaussian(mu) => format!("μ = {mu}, for discrete Gaussian noise"),
+        Price::Gaussian(mu) => format!("μ = {mu}, for Gaussian noise"),
         Price::Error { width, .. } => format!("the least ε whose 95% interval is within ± {width}"),
     }
 }

@@ -77,7 +77,7 @@ impl Plan {
                 Plan::paid(question, schema, Cost::approximate(epsilon, delta)?)
             }
             Price::Approximate { epsilon, delta: _ } => Plan::paid(question, schema, Cost::Pure { epsilon }),
-            Price::Gaussian(mu) => Plan::paid(question, schema, Cost::DiscreteGaussian { mu }),
+            Price::Gaussian(mu) => Plan::paid(question, schema, Cost::Gaussian { mu }),
             Price::Error { width, noise } => Plan::for_error(question, schema, width, noise),
         }
     }
@@ -130,7 +130,7 @@ impl Plan {
         }
         let cost = |size: Amount| match noise {
             NoiseKind::Laplace => Cost::Pure { epsilon: size },
-            NoiseKind::Gaussian => Cost::DiscreteGaussian { mu: size },
+            NoiseKind::Gaussian => Cost::Gaussian { mu: size },
         };
         let plan = |units: u128| Plan::paid(question, schema, cost(Amount::from_units(units)));
         let narrow = |units: u128| plan(units).is_ok_and(|plan| plan.is_within(width));
@@ -218,7 +218,7 @@ impl Offer<'_> {
         let part = weight.clone() / (self.whole.clone() * RBig::from(draws));
         let whole = |number: RBig| number.floor().into_parts().1;
         let share: UBig = match self.total {
-            Cost::DiscreteGaussian { .. } => whole(units.clone() * units * part).sqrt(),
+            Cost::Gaussian { .. } => whole(units.clone() * units * part).sqrt(),
             _ => whole(units * part),
         };
         let share = Amount::from_units(u128::try_from(share).expect("a share is not above the whole"));

@@ -23,7 +23,7 @@ pub enum Price {
         #[serde(deserialize_with = "offered")]
         delta: Amount,
     },
-    /// A fixed μ, for discrete Gaussian noise: ρ-zCDP with ρ = μ²/2. Only accounts with the rules `zcdp` and `renyi` take it.
+    /// A fixed μ, for rounded Gaussian noise: μ-GDP. Accounts with the rules `residue`, `zcdp` and `renyi` take it.
     Gaussian(#[serde(deserialize_with = "offered")] Amount),
     /// The smallest cost for which every 95% interval is at most ± the width.
     Error {
@@ -44,7 +44,7 @@ pub enum NoiseKind {
     /// The discrete Laplace distribution, paid with ε.
     #[default]
     Laplace,
-    /// The discrete Gaussian distribution, paid with μ.
+    /// The rounded Gaussian distribution, paid with μ.
     Gaussian,
 }
 

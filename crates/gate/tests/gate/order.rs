@@ -270,15 +270,25 @@ fn gaussian_noise_needs_an_account_whose_rule_takes_it() {
         Request::new(&account(dataset), &format!("SELECT COUNT(*) FROM {dataset}"), Price::Gaussian(amount("0.1")))
             .unwrap()
     };
-    let error = house.gate.ask(&gaussian("people")).unwrap_err();
-    assert!(error.is_input() && error.to_string().contains("zcdp"), "{error}");
-    assert_eq!(house.charges("people"), 0);
-    let zcdp = house.registration("others", "age\n1\n2\n", "", Some(rules(FilterRule::Zcdp, "1,1e-6")));
-    house.register(zcdp).unwrap();
-    let answer = document(&answered(house.ask(&gaussian("others"))));
-    assert_eq!(answer["columns"][0]["parts"][0]["noise"], "discrete-gaussian");
-    let scale = answer["columns"][0]["parts"][0]["scale"].as_f64().unwrap();
-    assert!((10.0..10.000001).contains(&scale));
+    let register = |dataset: &str, rule: FilterRule, budget: &str| {
+        house.register(house.registration(dataset, "age\n1\n2\n", "", Some(rules(rule, budget)))).unwrap();
+    };
+    register("adding", FilterRule::Basic, "1");
+    let error = house.gate.ask(&gaussian("adding")).unwrap_err();
+    assert!(error.is_input() && error.to_string().contains("residue"), "{error}");
+    assert_eq!(house.charges("adding"), 0);
+    register("zcdp", FilterRule::Zcdp, "1,1e-6");
+    // The default rule takes it.
+    for dataset in ["people", "zcdp"] {
+        let answer = document(&answered(house.ask(&gaussian(dataset))));
+        let part = &answer["columns"][0]["parts"][0];
+        assert_eq!(
+            (part["noise"].as_str(), part["cost"]["gaussian"].as_str()),
+            (Some("rounded-gaussian"), Some("0.1"))
+        );
+        let scale = part["scale"].as_f64().unwrap();
+        assert!((10.0..10.000001).contains(&scale), "{dataset}: {scale}");
+    }
 }
 
 #[test]

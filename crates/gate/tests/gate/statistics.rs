@@ -5,6 +5,7 @@
 use crate::common::{House, account, amount, answered, document, rules};
 use taximeter_accounting::FilterRule;
 use taximeter_gate::{Price, Request};
+use taximeter_noise::RoundedGaussian;
 
 const GROUPS: usize = 10_000;
 
@@ -89,16 +90,15 @@ fn answers_have_discrete_laplace_noise_of_the_declared_scale() {
 }
 
 #[test]
-fn answers_have_discrete_gaussian_noise_of_the_declared_scale() {
+fn answers_have_rounded_gaussian_noise_of_the_declared_scale() {
     let (noise, covered) = noise(&house(), Price::Gaussian(amount("0.2")));
-    let gaussian = |sigma: f64| {
-        let weight = move |value: i64| (-(value as f64).powi(2) / (2.0 * sigma * sigma)).exp();
-        let total: f64 = (-400..=400).map(weight).sum();
-        move |value: i64| weight(value) / total
+    let gaussian = |sigma: &str| {
+        let declared = RoundedGaussian::new(sigma.parse().unwrap()).unwrap();
+        move |value: i64| declared.survival(value as f64) - declared.survival(value as f64 + 1.0)
     };
-    assert!(fits(&noise, gaussian(5.0)));
+    assert!(fits(&noise, gaussian("5")));
     assert!(
-        !fits(&noise, gaussian(5.75)) && !fits(&noise, gaussian(4.25)),
+        !fits(&noise, gaussian("23/4")) && !fits(&noise, gaussian("17/4")),
         "a scale that is off by a seventh is noticed"
     );
     assert!(covers(covered), "{covered}");

@@ -76,7 +76,7 @@ fn fill_in(fits: Option<&[Cost]>, fields: &FormData) -> Option<String> {
             let sum = costs.iter().try_fold(Amount::ZERO, |sum, cost| sum.checked_add(cost.size()))?;
             Some(form::with_price(fields, "epsilon", &sum.significant(DIGITS).to_string()))
         }
-        costs @ [Cost::DiscreteGaussian { .. }, ..] => {
+        costs @ [Cost::Gaussian { .. }, ..] => {
             let square = |cost: &Cost| cost.size().approximate().powi(2);
             let mu = costs.iter().map(square).sum::<f64>().sqrt();
             let mu = Amount::parse_exact(&format!("{mu:.20}")).ok()?.significant(DIGITS);
@@ -124,7 +124,7 @@ mod tests {
     fn what_fits_is_filled_in_as_one_price() {
         let amount = |text: &str| Amount::parse_exact(text).unwrap();
         let pure = |text: &str| Cost::Pure { epsilon: amount(text) };
-        let gaussian = |text: &str| Cost::DiscreteGaussian { mu: amount(text) };
+        let gaussian = |text: &str| Cost::Gaussian { mu: amount(text) };
         let fields = FormData::new(vec![("dataset".to_string(), "a/b".to_string())]);
         for (fits, expected) in [
             (Some(vec![pure("0.3")]), Some("/ask?dataset=a%2Fb&offer=epsilon&amount=0.3")),

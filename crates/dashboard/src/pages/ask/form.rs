@@ -57,7 +57,7 @@ fn price(fields: &FormData) -> Result<Price, Problem> {
 
 /// The rules that take the gate's Gaussian noise.
 fn gaussian_rules() -> String {
-    let takes = |rule: &FilterRule| rule.takes(CostKind::DiscreteGaussian);
+    let takes = |rule: &FilterRule| rule.takes(CostKind::Gaussian);
     FilterRule::ALL.into_iter().filter(takes).map(FilterRule::name).collect::<Vec<_>>().join(" or ")
 }
 

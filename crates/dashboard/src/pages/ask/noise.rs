@@ -16,7 +16,7 @@ pub(super) fn noise<'a>(within: &str, parts: impl IntoIterator<Item = &'a Measur
         .column("Scale", "number", |part| html! { (show_scale(part.scale.0)) })
         .column("Sensitivity", "number", |part| match part.sensitivity.as_str().parse() {
             // The length of a vector: possibly the root of an integer.
-            Ok(length) if part.noise == "discrete-gaussian" => html! { (show_scale(length)) },
+            Ok(length) if part.noise == "rounded-gaussian" => html! { (show_scale(length)) },
             _ => html! { (grouped(part.sensitivity.as_str())) },
         })
         .column("Cost", "nowrap", |part| html! { (show_cost(&part.cost)) })

@@ -1,0 +1,145 @@
+//! The exponential mechanism: one of many candidates, P(i) ∝ wᵢ·e^{−rate·scoreᵢ}, exactly.
+//!
+//! *Privacy.* McSherry, Talwar, Mechanism design via differential privacy, FOCS 2007, Theorem 6: if one unit moves every score by at most Δ,
+//! it is ε-differentially private for rate = ε/(2Δ), and for ε/Δ if it moves all scores in the same direction.
+//!
+//! *Sampled* by inversion, with bounds in place of real numbers. Write aᵢ = wᵢ·e^{−rate·(scoreᵢ − least score)} and Sᵢ = a₁ + … + aᵢ. For U
+//! uniform in [0, 1), the index i with Sᵢ₋₁ ≤ U·Sₙ < Sᵢ has probability aᵢ/Sₙ: the one that is wanted. With P bits there are integers
+//! Lᵢ ≤ 2^P·Sᵢ ≤ Hᵢ, and from P bits of U an integer u with u ≤ 2^P·U < u + 1. Take the first i with Hᵢ > u·Lₙ/2^P.
+//!
+//! * For every k < i, 2^P·S_k ≤ H_k ≤ u·Lₙ/2^P ≤ U·2^P·Sₙ; so the index is none of these.
+//! * If also (u + 1)·Hₙ/2^P ≤ Lᵢ, then U·2^P·Sₙ < Lᵢ ≤ 2^P·Sᵢ; so the index is i.
+//!
+//! Otherwise P is doubled, and U gets more bits. U and the aᵢ stay what they are, whatever P decides; so the result is exactly
+//! the index for U. It ends unless U·Sₙ is one of the Sᵢ, which has probability 0. Candidates whose e^{−…} is below 2^−P count with
+//! the lower bound 0 and an upper bound above it: none is left out.
+
+use dashu::base::BitTest;
+use dashu::integer::UBig;
+use dashu::rational::RBig;
+
+use crate::error::NoiseError;
+use crate::exp::exp_minus;
+use crate::randomness::Randomness;
+
+/// The first P. Numbers of up to 128 bits need no memory of their own.
+const FIRST_BITS: usize = 120;
+
+/// What may be chosen: as likely as `weight`·e^{−rate·`score`}, relatively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// How many equal choices it stands for.
+    pub weight: u64,
+    /// How far it is from the best.
+    pub score: u64,
+}
+
+/// The index of a candidate i, with probability ∝ weightᵢ·e^{−rate·scoreᵢ}.
+pub fn choose(candidates: &[Candidate], rate: &RBig, randomness: &mut Randomness) -> Result<usize, NoiseError> {
+    choose_from(FIRST_BITS, candidates, rate, randomness)
+}
+
+/// The same with another first P, which makes no difference to the choice.
+pub(crate) fn choose_from(
+    first: usize,
+    candidates: &[Candidate],
+    rate: &RBig,
+    randomness: &mut Randomness,
+) -> Result<usize, NoiseError> {
+    if *rate <= RBig::ZERO {
+        return Err(NoiseError::Rate { rate: rate.clone() });
+    }
+    let likely = candidates.iter().filter(|candidate| candidate.weight > 0);
+    let best = likely.map(|candidate| candidate.score).min().ok_or(NoiseError::NoCandidate)?;
+    let random = randomness.ready()?;
+    let mut bits = first;
+    let mut uniform = random.bits(bits);
+    loop {
+        if let Some(index) = Shares::new(candidates, best, rate, bits).find(&uniform) {
+            return Ok(index);
+        }
+        uniform = (uniform << bits) + random.bits(bits);
+        bits *= 2;
+    }
+}
+
+/// The candidates with bounds on their e^{−…}: 2^bits of it is between `low` and `low` + `slack`.
+pub(crate) struct Shares<'a> {
+    candidates: &'a [Candidate],
+    low: Vec<UBig>,
+    slack: UBig,
+    bits: usize,
+}
+
+impl Shares<'_> {
+    pub(crate) fn new<'a>(candidates: &'a [Candidate], best: u64, rate: &RBig, bits: usize) -> Shares<'a> {
+        // Candidates without weight may have any score.
+        let distance = |candidate: &Candidate| candidate.score.saturating_sub(best);
+        let powers = Powers::new(rate, candidates.iter().map(distance).max().unwrap_or(0), bits);
+        let low = candidates.iter().map(|candidate| powers.low(distance(candidate))).collect();
+        Shares { candidates, low, slack: powers.slack, bits }
+    }
+
+    /// The index for all uniform numbers that begin with these bits, if it is the same.
+    pub(crate) fn find(&self, uniform: &UBig) -> Option<usize> {
+        let (low, high) = self.sums().last()?;
+        let reached = (uniform * low) >> self.bits;
+        let (index, (low, _)) = self.sums().enumerate().find(|(_, (_, high))| *high > reached)?;
+        let is_decided = (uniform + UBig::ONE) * high <= low << self.bits;
+        is_decided.then_some(index)
+    }
+
+    /// Lᵢ and Hᵢ.
+    fn sums(&self) -> impl Iterator<Item = (UBig, UBig)> {
+        let terms = self.candidates.iter().zip(&self.low);
+        terms.scan((UBig::ZERO, UBig::ZERO), |(low_sum, high_sum), (candidate, low)| {
+            let weight = UBig::from(candidate.weight);
+            *low_sum += low * &weight;
+            *high_sum += (low + &self.slack) * weight;
+            Some((low_sum.clone(), high_sum.clone()))
+        })
+    }
+}
+
+/// Lower bounds on 2^bits·e^{−rate·n}, by multiplication: for every digit of n in base 64 there is a table.
+///
+/// Each entry, and each product, is rounded down. A product of two numbers up to 1 has lost at most what both had lost, and one unit. The
+/// first entry of a table, e^{−rate·64^i}, has lost at most s units; so the d-th one at most d·(s + 1), and a product from m tables
+/// at most 63·m·(s + 1) + m ≤ 64·m·(s + 1). That is the slack, for all n.
+struct Powers {
+    tables: Vec<Vec<UBig>>,
+    /// From here on e^{−rate·n} is at most e^{−bits}, and 0 is as good a bound.
+    negligible: UBig,
+    slack: UBig,
+    bits: usize,
+}
+
+/// The bits of a digit.
+const DIGIT_BITS: usize = 6;
+
+impl Powers {
+    /// For all n up to the largest.
+    fn new(rate: &RBig, largest: u64, bits: usize) -> Powers {
+        let negligible = (RBig::from(bits) / rate).ceil().into_parts().1;
+        let digits = UBig::from(largest).min(negligible.clone()).bit_len().div_ceil(DIGIT_BITS).max(1);
+        let first = |digit: usize| exp_minus(&(rate * RBig::from(UBig::ONE << (DIGIT_BITS * digit))), bits);
+        let bounds: Vec<_> = (0..digits).map(first).collect();
+        let lost = bounds.iter().map(|bounds| &bounds.high - &bounds.low).max().unwrap_or(UBig::ZERO);
+        let slack = (lost + UBig::ONE) * UBig::from(digits << DIGIT_BITS);
+        let table = |first: UBig| {
+            let next = |last: &UBig| Some((last * &first) >> bits);
+            std::iter::successors(Some(UBig::ONE << bits), next).take(1 << DIGIT_BITS).collect()
+        };
+        Powers { tables: bounds.into_iter().map(|bounds| table(bounds.low)).collect(), negligible, slack, bits }
+    }
+
+    fn low(&self, n: u64) -> UBig {
+        if UBig::from(n) >= self.negligible {
+            return UBig::ZERO;
+        }
+        let (first, others) = self.tables.split_first().expect("there is a table for the last digit");
+        let digit = |place: usize| (n >> (DIGIT_BITS * place)) as usize % (1 << DIGIT_BITS);
+        let more = others.iter().zip(1..).filter(|(_, place)| digit(*place) > 0);
+        more.fold(first[digit(0)].clone(), |product, (table, place)| (product * &table[digit(place)]) >> self.bits)
+    }
+}
