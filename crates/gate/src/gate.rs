@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use taximeter_ledger::{Computed, FreshReceipt, Key, Ledger, Outcome, Receipt, ReceiptDocument, Refusal, Sight};
 
-use crate::answer::{self, Noisy};
+use crate::answer::{self, ExactQuery, Noisy};
 use crate::catalog::{AskingProcess, Catalog, Interrupted, StoredAnswer};
 use crate::document::{AnswerDocument, PayingAccount};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
 use crate::plan::MISS;
-use crate::request::{Prepared, Request};
+use crate::request::{Prepared, QueryStatements, Request};
+use crate::sql::Statement;
 
 /// The only way to the data.
 pub struct Gate {
@@ -258,8 +259,8 @@ impl Gate {
     ) -> Result<String, String> {
         let Prepared { dataset, question, plan, .. } = prepared;
         let schema = &dataset.schema;
-        let exact = engine.run(&prepared.statement(), most)?;
-        let noisy = Noisy::new(question, plan, schema, exact, prepared.clamp)?;
+        let exact = compute(prepared, engine, most)?;
+        let noisy = Noisy::new(question, plan, exact, prepared.clamp)?;
         let accounts = receipt.after().iter().map(|after| {
             let account = self.ledger.account(&after.account).map_err(|error| error.to_string())?;
             Ok(PayingAccount {
@@ -325,6 +326,18 @@ impl Gate {
             waiting.push(engine);
         }
     }
+}
+
+/// Runs the statements of a question one after the other, all within this time.
+fn compute(prepared: &Prepared, engine: &mut dyn Engine, most: Duration) -> Result<Vec<ExactQuery>, String> {
+    let until = Instant::now() + most;
+    let mut run = |statement: &Statement| engine.run(statement, until.saturating_duration_since(Instant::now()));
+    let mut of = |QueryStatements { measures, histograms }: QueryStatements| {
+        let groups = measures.iter().map(&mut run).next().transpose()?.unwrap_or_default();
+        let histograms = histograms.iter().map(&mut run).collect::<Result<_, String>>()?;
+        Ok(ExactQuery { groups, histograms })
+    };
+    prepared.statements().into_iter().map(&mut of).collect()
 }
 
 /// Lets one question at a time have a key.

@@ -20,11 +20,14 @@ mod number;
 #[cfg(feature = "openapi")]
 mod openapi;
 mod plan;
+mod quantile;
 mod question;
 mod register;
 mod request;
 mod schema;
 mod sensitivity;
+mod sql;
+mod statistics;
 mod steps;
 
 /// The paper's two examples, as programs that run.

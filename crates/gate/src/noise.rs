@@ -62,6 +62,16 @@ impl Noise {
         }
     }
 
+    /// The smallest t with P(noise ≥ t) at most this; only Laplace noise is for thresholds.
+    pub(crate) fn threshold(&self, probability: &RBig) -> Result<i128, Error> {
+        match self {
+            Noise::Laplace(noise) => {
+                noise.threshold(probability).map_err(|error| Error::input("price", error.to_string()))
+            }
+            Noise::Gaussian(_) => Err(Error::input("price", "thresholds are for discrete Laplace noise; offer an epsilon")),
+        }
+    }
+
     /// The scale (Laplace) or σ (Gaussian) as a number for people, in steps.
     pub(crate) fn scale(&self) -> f64 {
         let parameter = match self {

@@ -146,12 +146,6 @@ impl Number {
         self.to_string().parse().expect("a decimal number is a number")
     }
 
-    /// How many decimal places it is written with.
-    pub(crate) fn places(self) -> u32 {
-        let text = self.to_string();
-        text.split_once('.').map_or(0, |(_, fraction)| fraction.len() as u32)
-    }
-
     /// The units of 10⁻¹⁸.
     pub(crate) fn units(self) -> i128 {
         self.0

@@ -8,9 +8,9 @@ use crate::answer;
 use crate::catalog::{Catalog, Dataset, StoredAnswer};
 use crate::document::{ExpectedAverage, MeasuredPart};
 use crate::error::{Error, ErrorKind};
-use crate::measure::Statement;
-use crate::plan::{Plan, Price};
-use crate::question::Question;
+use crate::sql::{Statement, Target};
+use crate::plan::{Plan, Price, QuantilePart, QueryPlan};
+use crate::question::{Query, Question};
 
 /// A question with what is offered for it.
 #[derive(Clone, Debug)]
@@ -60,6 +60,14 @@ impl Request {
     }
 }
 
+/// The statements of one SELECT.
+pub(crate) struct QueryStatements {
+    /// The one that measures; none if only quantiles are asked for.
+    pub(crate) measures: Option<Statement>,
+    /// One for every quantile.
+    pub(crate) histograms: Vec<Statement>,
+}
+
 /// A request that is ready to be charged.
 pub struct Prepared {
     pub(crate) dataset: Dataset,
@@ -84,7 +92,7 @@ impl Prepared {
         let ledger_key = request.ledger_key()?;
         let dataset = catalog.dataset_for_key(&request.dataset, ledger_key.as_str())?;
         let question = Question::parse(&request.question, dataset.name.as_str(), &dataset.schema)?;
-        let canonical = question.canonical(dataset.name.as_str(), &dataset.schema);
+        let canonical = question.canonical.clone();
         let mut plan = Plan::new(&question, &dataset.schema, request.price)?;
         if let Some(least) = dataset.min_epsilon {
             plan = plan.at_least(least, &question, &dataset.schema, request.price)?;
@@ -146,15 +154,29 @@ impl Prepared {
         &self.dataset
     }
 
-    /// The statement that would run, and its parameters, as they would be shown.
-    pub fn sql(&self) -> (String, Vec<String>) {
-        let Statement { sql, parameters, .. } = self.statement();
-        (sql, parameters.iter().map(ToString::to_string).collect())
+    /// The statements that would run, each with its parameters, as they would be shown.
+    pub fn sql(&self) -> Vec<(String, Vec<String>)> {
+        let shown = |statement: Statement| {
+            (statement.sql, statement.parameters.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        let of = |statements: QueryStatements| statements.measures.into_iter().chain(statements.histograms).map(shown);
+        self.statements().into_iter().flat_map(of).collect()
     }
 
-    pub(crate) fn statement(&self) -> Statement {
+    /// What runs for every SELECT, sub-queries first.
+    pub(crate) fn statements(&self) -> Vec<QueryStatements> {
         let (dialect, table) = self.dataset.source.address();
-        Statement::new(&self.question, &self.plan.measures(), &self.dataset.schema, dialect, &table)
+        let target = Target { schema: &self.dataset.schema, dialect, table: &table };
+        let of = |(query, plan): (&Query, &QueryPlan)| {
+            let measures = plan.parts.iter().map(|part| &part.measure);
+            let histogram =
+                |part: &QuantilePart| Statement::histogram(query, &part.of, part.filter.as_ref(), target);
+            QueryStatements {
+                measures: (!plan.parts.is_empty()).then(|| Statement::measuring(query, measures, target)),
+                histograms: plan.quantiles.iter().map(histogram).collect(),
+            }
+        };
+        self.question.all_queries().zip(&self.plan.queries).map(of).collect()
     }
 
     /// What is stored about its answer.
@@ -172,19 +194,17 @@ impl Prepared {
 
     /// The numbers that would be computed, and the noise on them.
     pub fn parts(&self) -> Vec<MeasuredPart> {
-        let columns = answer::columns(&self.question, &self.plan, &self.dataset.schema);
-        columns.into_iter().flat_map(|column| column.parts).collect()
+        answer::measured_parts(&self.plan, &self.dataset.schema)
     }
 
     /// What can be said beforehand about its averages.
     pub fn averages(&self) -> Vec<ExpectedAverage> {
-        answer::averages(&self.question, &self.plan, &self.dataset.schema)
+        answer::averages(&self.question, &self.plan)
     }
 
-    /// How many groups the answer has.
-    pub fn groups(&self) -> u64 {
-        let categories = |at: &usize| self.dataset.schema.columns[*at].categories.as_ref().map_or(1, Vec::len) as u64;
-        self.question.groups.iter().map(categories).product()
+    /// How many groups the answer has; nothing if that depends on the data.
+    pub fn groups(&self) -> Option<u64> {
+        self.question.queries.iter().map(|query| query.group_count().map(|groups| groups as u64)).sum()
     }
 }
 

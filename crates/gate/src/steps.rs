@@ -1,6 +1,6 @@
 //! A column in steps of its grid, as SQL: clamped to its bounds first, so that no value of a row makes the arithmetic fail.
 
-use crate::measure::Dialect;
+use crate::sql::Dialect;
 use crate::number::Number;
 use crate::question::quoted;
 use crate::schema::{Bound, Bounds, Column, ColumnType, Schema};

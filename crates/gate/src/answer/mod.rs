@@ -93,7 +93,7 @@ impl<'a> NoisyQuery<'a> {
             let exact = measures.remove(&name(&keys)).unwrap_or_else(|| vec![0; plan.parts.len()]);
             let mut parts = Vec::with_capacity(exact.len());
             for (part, measure) in plan.parts.iter().zip(exact) {
-                parts.push(i128::from(measure).saturating_add(part.noise.sample(randomness)?));
+                parts.push(i128::from(measure).saturating_add(part.noise.sample(randomness).map_err(|error| error.to_string())?));
             }
             let answered = plan.threshold.is_none_or(|(part, least)| parts[part] >= least);
             let mut quantiles = Vec::new();

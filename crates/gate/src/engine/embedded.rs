@@ -7,13 +7,15 @@ use std::thread;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
+use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
 use super::{Engine, ExactRow};
 use crate::error::Error;
-use crate::measure::Statement;
+use crate::sql::Statement;
 use crate::number::Number;
+use crate::question::calendar::Part;
 use crate::question::{commas, quoted};
 use crate::schema::{ColumnType, Schema, Value};
 use crate::steps::steps_columns;
@@ -55,6 +57,7 @@ impl Embedded {
         let open = || {
             let connection = Connection::open_with_flags(Embedded::address(path, "mode=ro&immutable=1"), flags)?;
             configure(&connection)?;
+            add_functions(&connection)?;
             let mark = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
             let marks = (mark("application_id")?, mark("user_version")?);
             Ok((connection, marks))
@@ -184,6 +187,15 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "cache_size", -CACHE)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "case_sensitive_like", true)
+}
+
+/// The parts of dates, which SQLite knows of text only.
+fn add_functions(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
+    Part::ALL.into_iter().try_for_each(|part| {
+        let of = move |context: &Context<'_>| Ok(context.get::<Option<i64>>(0)?.map(|days| part.of(days)));
+        connection.create_scalar_function(part.function().as_str(), 1, flags, of)
+    })
 }
 
 /// How everything in a file was made.

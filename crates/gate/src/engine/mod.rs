@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::measure::{Dialect, Statement};
+use crate::sql::{Dialect, Statement};
 use crate::question::quoted;
 use crate::schema::{Schema, Value};
 

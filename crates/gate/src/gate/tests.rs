@@ -5,7 +5,7 @@ use taximeter_ledger::{AccountName, Location, Options};
 
 use super::*;
 use crate::engine::ExactRow;
-use crate::measure::Statement;
+use crate::sql::Statement;
 use crate::schema::Schema;
 use crate::{Data, Declaration, Price, Registration, Rules};
 

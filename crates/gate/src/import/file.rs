@@ -11,7 +11,7 @@ use tempfile::{NamedTempFile, TempPath};
 use super::keep;
 use crate::engine::{Embedded, Engine};
 use crate::error::Error;
-use crate::measure;
+use crate::sql;
 use crate::question::commas;
 use crate::schema::Schema;
 
@@ -130,7 +130,7 @@ fn check(path: &Path, schema: &Schema, rows: u64) -> Result<(), Error> {
     let mut engine = Embedded::open(path)?;
     engine.check(schema, Duration::MAX)?;
     let sql = format!("SELECT count(*) FROM {}", Embedded::TABLE);
-    let count = measure::Statement { sql, parameters: Vec::new(), keys: Vec::new(), measures: 1 };
+    let count = sql::Statement { sql, parameters: Vec::new(), keys: Vec::new(), measures: 1 };
     let counted = engine.run(&count, Duration::MAX).map_err(Error::storage)?;
     match counted.first().map(|row| row.measures[0]) {
         Some(counted) if u64::try_from(counted) == Ok(rows) => Ok(()),

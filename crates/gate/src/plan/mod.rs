@@ -21,7 +21,8 @@ use crate::question::{Query, Question};
 use crate::schema::Schema;
 use crate::sensitivity::Sensitivity;
 
-use self::measures::{Made, Wanted};
+pub(crate) use self::measures::Made;
+use self::measures::Wanted;
 pub use self::price::{NoiseKind, Price};
 
 /// How likely an interval misses the truth.

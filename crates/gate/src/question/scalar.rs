@@ -102,7 +102,9 @@ impl Scalar {
         let (low, high) = bounds.steps();
         let kind = match column.kind {
             ColumnType::Integer => Kind::Integer,
-            ColumnType::Real => Kind::Decimal,
+            ColumnType::Real | ColumnType::Decimal => Kind::Decimal,
+            ColumnType::Date => Kind::Date,
+            ColumnType::Timestamp => Kind::Timestamp,
             ColumnType::Text | ColumnType::Boolean => return None,
         };
         Some(Scalar { node: Node::Column(at), kind, grid: rational(bounds.grid()), low, high })
@@ -140,7 +142,9 @@ impl Scalar {
     }
 
     fn new(node: Node, kind: Kind, grid: RBig, low: i128, high: i128) -> Result<Scalar, TooLarge> {
-        if low < -LARGEST || high > LARGEST {
+        // The calendar of all engines: from year 1 to year 9999.
+        let in_calendar = kind != Kind::Date || (low >= -719_162 && high <= 2_932_896);
+        if low < -LARGEST || high > LARGEST || !in_calendar {
             return Err(TooLarge::Range);
         }
         let narrow = |steps: i128| i64::try_from(steps).map_err(|_| TooLarge::Range);

@@ -1,5 +1,6 @@
 //! Literals, categories and the keys of groups.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -84,6 +85,20 @@ impl Value {
             }
             Json::String(text) => Some(Value::Text(text)),
             Json::Null | Json::Array(_) | Json::Object(_) => None,
+        }
+    }
+
+    /// The order of two values of one type; others are equal.
+    pub(crate) fn compare(&self, other: &Value) -> Ordering {
+        match (self, other) {
+            (Value::Boolean(one), Value::Boolean(other)) => one.cmp(other),
+            (Value::Integer(one), Value::Integer(other)) => one.cmp(other),
+            (Value::Real(one), Value::Real(other)) => one.total_cmp(other),
+            (Value::Text(one), Value::Text(other)) => one.cmp(other),
+            (Value::Date(one), Value::Date(other)) => one.cmp(other),
+            (Value::Timestamp(one), Value::Timestamp(other)) => one.cmp(other),
+            (Value::Decimal(one), Value::Decimal(other)) => one.cmp(other),
+            _ => Ordering::Equal,
         }
     }
 

@@ -23,7 +23,7 @@ use self::relation::Relation;
 use self::session::{ASK, explain, open};
 use super::{Engine, ExactRow, Table};
 use crate::error::Error;
-use crate::measure::Statement;
+use crate::sql::Statement;
 use crate::schema::{ColumnType, Schema};
 
 /// A connection to one table of a PostgreSQL database.

@@ -115,7 +115,7 @@ impl Reader<'_> {
     /// The power of ten that a number is rounded to.
     fn places(&self, expression: &Expr) -> Result<RBig, Error> {
         let places = self.whole_literal(expression, -15..=15)?;
-        let power = RBig::from(10).pow(places.unsigned_abs() as usize);
+        let power = RBig::from(10).pow(places.unsigned_abs() as isize);
         Ok(if places < 0 { power } else { RBig::ONE / power })
     }
 

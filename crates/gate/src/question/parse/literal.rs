@@ -3,7 +3,6 @@
 use dashu::rational::RBig;
 use sqlparser::ast::{DataType, Expr, UnaryOperator, Value as Written};
 
-use super::super::calendar;
 use super::super::predicate::Comparison;
 use super::super::scalar::{Kind, Scalar};
 use super::reader::{Reader, plain};

@@ -170,7 +170,8 @@ impl Reader<'_> {
     /// unknown. SYMMETRIC takes the ends in either order.
     fn between(&self, inner: &Expr, negated: bool, low: &Expr, high: &Expr) -> Result<Predicate, Error> {
         self.count_condition(inner)?;
-        let between = |low: &Expr, high: &Expr| match negated {
+        let between = |low: &Expr, high: &Expr| -> Result<Predicate, Error> {
+            match negated {
             false => Ok(Predicate::all(vec![
                 self.comparison(inner, &BinaryOperator::GtEq, low)?,
                 self.comparison(inner, &BinaryOperator::LtEq, high)?,
@@ -179,6 +180,7 @@ impl Reader<'_> {
                 self.comparison(inner, &BinaryOperator::Lt, low)?,
                 self.comparison(inner, &BinaryOperator::Gt, high)?,
             ])),
+            }
         };
         let in_order = between(low, high)?;
         if !self.tokens.is_symmetric(self.start(low)) {

@@ -5,7 +5,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::Row;
 use crate::engine::Embedded;
-use crate::measure::Statement;
+use crate::sql::Statement;
 use crate::question::{Question, commas};
 use crate::schema::{Schema, Value};
 
