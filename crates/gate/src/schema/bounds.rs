@@ -135,10 +135,4 @@ impl Bounds {
         let steps = |bound: Number| bound.steps(self.grid).expect("both bounds are on the grid");
         (steps(self.low), steps(self.high))
     }
-
-    /// The point of the grid in the middle, in steps.
-    pub(crate) fn centre(&self) -> i64 {
-        let (low, high) = self.steps();
-        low + (high - low) / 2
-    }
 }

@@ -1,6 +1,7 @@
 //! The gate seen from outside: the order of things, hostile questions, registering data, the noise of answers.
 
 mod common;
+mod corpus;
 mod hostile;
 mod order;
 #[cfg(feature = "server-tests")]

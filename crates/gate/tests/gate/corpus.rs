@@ -1,0 +1,83 @@
+//! The questions that analysts ask, as they write them: `tests/data/corpus`, with its own README.
+
+use std::path::PathBuf;
+
+use crate::common::{House, account, amount, answered};
+use taximeter_accounting::{Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
+use taximeter_gate::{AnswerDocument, Data, Declaration, Price, Registration, Request, Rules};
+
+/// A dataset of the corpus, with so large a budget that every question is answered.
+fn house(name: &str) -> House {
+    let house = House::new();
+    let declaration = Declaration::parse(&text(name, "schema.toml")).unwrap();
+    let budget = Budget::parse("100000,0.5").unwrap().with_mechanism_delta(amount("0.4")).unwrap();
+    let rules = Rules {
+        filter: Some(FilterSpec::new(FilterRule::Basic, budget)),
+        odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
+    };
+    let data = Data::csv(folder(name).join(format!("{name}.csv")));
+    let registration = Registration { rules: Some(rules), ..Registration::new(account(name), declaration, data) };
+    house.register(registration).unwrap();
+    house
+}
+
+fn folder(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/corpus").join(name)
+}
+
+fn text(name: &str, file: &str) -> String {
+    std::fs::read_to_string(folder(name).join(file)).unwrap()
+}
+
+/// The questions of a file: each begins with a line that says what it is about.
+fn questions(name: &str, file: &str) -> Vec<String> {
+    let mut questions: Vec<String> = Vec::new();
+    for line in text(name, file).lines() {
+        match line.starts_with("-- [") {
+            true => questions.push(String::new()),
+            false => {
+                if let Some(question) = questions.last_mut() {
+                    *question += &format!("{line}\n");
+                }
+            }
+        }
+    }
+    questions
+}
+
+#[test]
+fn what_analysts_ask_is_answered() {
+    let mut refused = Vec::new();
+    let mut asked = 0;
+    for name in ["labour", "health", "flights"] {
+        let house = house(name);
+        for file in ["questions.sql", "more.sql"] {
+            for question in questions(name, file) {
+                asked += 1;
+                let price = Price::Approximate { epsilon: amount("20"), delta: amount("1e-6") };
+                let request = Request::new(&account(name), &question, price).unwrap();
+                match house.gate.ask(&request) {
+                    Ok(outcome) => {
+                        let answer = answered(outcome);
+                        assert!(!AnswerDocument::read(&answer.document).unwrap().rows.is_empty(), "{question}");
+                    }
+                    Err(error) => refused.push(format!("{name} {file}: {error}\n{question}")),
+                }
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{} of {asked} are refused:\n{}", refused.len(), refused.join("\n"));
+}
+
+#[test]
+fn what_must_not_be_answered_is_refused() {
+    for name in ["labour", "health", "flights"] {
+        let house = house(name);
+        for question in questions(name, "refused.sql") {
+            let price = Price::Approximate { epsilon: amount("20"), delta: amount("1e-6") };
+            let request = Request::new(&account(name), &question, price).unwrap();
+            let error = house.gate.ask(&request).err().unwrap_or_else(|| panic!("{question} was answered"));
+            assert!(error.is_input(), "{question}: {error}");
+        }
+    }
+}
