@@ -135,7 +135,7 @@ impl GroupDraws<'_> {
         // Beyond what the draws show, ends are stretched as the tails of Laplace noise are, the longest ones here.
         let shown = miss.max(DRAWS_IN_TAILS / all as f64);
         let stretch = (core_math::log(miss) / core_math::log(shown)).max(1.0);
-        let outside = (shown / 2.0 * all as f64).floor() as usize;
+        let outside = ((shown / 2.0 * all as f64).ceil() - 1.0).max(0.0) as usize;
         let inside = outside.checked_sub(unknown).filter(|inside| 2 * inside < values.len())?;
         let last = values.len() - 1;
         let mut at = |index: usize| *values.select_nth_unstable_by(index, f64::total_cmp).1;
