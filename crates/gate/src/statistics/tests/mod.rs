@@ -8,7 +8,6 @@ mod selection;
 
 use taximeter_testing::random_inputs;
 
-use super::draws::Formula;
 use super::ranks::SplitMix;
 use super::*;
 
