@@ -23,7 +23,7 @@ mod ranks;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use draws::{GroupDraws, NoiseDraws, Statistic, number_of_draws};
+pub(crate) use draws::{Formula, GroupDraws, NoiseDraws, Statistic, number_of_draws};
 pub(crate) use law::NoiseLaw;
 pub(crate) use moments::{Divisor, OneColumn, TwoColumns};
 pub(crate) use published::threshold;
