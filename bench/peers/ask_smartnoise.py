@@ -3,7 +3,7 @@
 Configured as its documentation does, and fairly beside the others: one row per unit (`row_privacy`), the bounds of `questions.py` in
 the metadata, and no censoring of groups, since the categories are public here; that leaves out groups without rows, and its δ buys
 nothing. Its ε is for each statistic of a question. Here it is divided by their number, as `get_privacy_cost` tells it, so that the
-whole question costs ε.
+whole question costs ε. Its default noise is continuous Laplace, cut to whole numbers for counts.
 """
 
 import itertools

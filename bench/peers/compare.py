@@ -8,6 +8,9 @@ files `ask_….py` say how each is configured. The error is relative to the exac
 each system and not the bias that all bounds share. Questions with groups have an error for each group of at least 100 rows. A
 value that a system withholds counts as an infinite error, so that none gains by answering only when it is lucky.
 
+The smaller of two peers' measured errors is below their common true one by luck, so that a ratio of 1.1 at 200 repetitions is no
+difference where all three have the same noise: counts, sums, cross-tables. More repetitions bring it closer to 1.
+
 The peers come from PyPI, in the versions of `requirements-….txt`, each into an environment below `--folder`.
 """
 
