@@ -59,7 +59,10 @@ fn what_analysts_ask_is_answered() {
                 match house.gate.ask(&request) {
                     Ok(outcome) => {
                         let answer = answered(outcome);
-                        assert!(!AnswerDocument::read(&answer.document).unwrap().rows.is_empty(), "{question}");
+                        // Of groups that are not declared, none may be large enough.
+                        let document = AnswerDocument::read(&answer.document).unwrap();
+                        let open = document.post_processing.iter().any(|said| said.contains("noisy number of rows"));
+                        assert!(open || !document.rows.is_empty(), "{question}");
                     }
                     Err(error) => refused.push(format!("{name} {file}: {error}\n{question}")),
                 }

@@ -91,6 +91,13 @@ impl Reader<'_> {
 
     fn column_key(&self, expression: &Expr, at: usize) -> Result<Key, Error> {
         let column = self.declared(at);
+        if self.schema.unit_column() == Some(at) {
+            let message = format!(
+                "{:?} is what is protected, and single ones are never shown: count them with COUNT(DISTINCT {0})",
+                column.name
+            );
+            return Err(self.refusal(expression, message));
+        }
         if let Some(values) = &column.categories {
             return Ok(Key::Column { column: at, values: values.clone() });
         }
