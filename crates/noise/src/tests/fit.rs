@@ -62,12 +62,19 @@ pub(super) fn fits_tails(samples: &[i128], tail: impl Fn(i128) -> f64) -> Result
     fits(bins.map(|(bin, probability)| (counted.get(&bin).copied().unwrap_or(0), probability)))
 }
 
-/// Whether an interval of this half width holds as many samples as it should, and at least 95%.
+/// Whether an interval of this half width holds as many samples as it should, which is 95% or more. By Bernstein's inequality the number
+/// of those beyond is further from its mean m than √(2mx) + 2x/3 with a probability of at most 2e^{−x}.
 pub(super) fn covers(samples: &[i128], width: i128, tail: impl Fn(i128) -> f64) -> Result<(), String> {
     let missed = 2.0 * tail(width + 1);
     assert!(missed <= 0.05, "{width} is missed with {missed}");
-    let beyond = samples.iter().filter(|x| x.abs() > width).count() as u64;
-    fits([(beyond, missed), (samples.len() as u64 - beyond, 1.0 - missed)])
+    let beyond = samples.iter().filter(|x| x.abs() > width).count() as f64;
+    let (mean, x) = (missed * samples.len() as f64, (2.0 / LEVEL).ln());
+    let off = (beyond - mean).abs();
+    if off <= (2.0 * mean * x).sqrt() + 2.0 * x / 3.0 {
+        Ok(())
+    } else {
+        Err(format!("{beyond} beyond {width}, not {mean}"))
+    }
 }
 
 /// The smallest k ≥ 1 that is reached with at most this probability.
