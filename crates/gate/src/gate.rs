@@ -259,8 +259,10 @@ impl Gate {
     ) -> Result<String, String> {
         let Prepared { dataset, question, plan, .. } = prepared;
         let schema = &dataset.schema;
-        let exact = compute(prepared, engine, most)?;
-        let noisy = Noisy::new(question, plan, exact, prepared.clamp)?;
+        let until = Instant::now() + most;
+        let noisy = Noisy::new(question, plan, prepared.clamp, |query, plan, asked| {
+            compute(&prepared.statements(query, plan, asked), engine, until)
+        })?;
         let accounts = receipt.after().iter().map(|after| {
             let account = self.ledger.account(&after.account).map_err(|error| error.to_string())?;
             Ok(PayingAccount {
@@ -328,16 +330,12 @@ impl Gate {
     }
 }
 
-/// Runs the statements of a question one after the other, all within this time.
-fn compute(prepared: &Prepared, engine: &mut dyn Engine, most: Duration) -> Result<Vec<ExactQuery>, String> {
-    let until = Instant::now() + most;
+/// Runs the statements of a SELECT.
+fn compute(statements: &QueryStatements, engine: &mut dyn Engine, until: Instant) -> Result<ExactQuery, String> {
     let mut run = |statement: &Statement| engine.run(statement, until.saturating_duration_since(Instant::now()));
-    let mut of = |QueryStatements { measures, histograms }: QueryStatements| {
-        let groups = measures.iter().map(&mut run).next().transpose()?.unwrap_or_default();
-        let histograms = histograms.iter().map(&mut run).collect::<Result<_, String>>()?;
-        Ok(ExactQuery { groups, histograms })
-    };
-    prepared.statements().into_iter().map(&mut of).collect()
+    let groups = statements.measures.as_ref().map(&mut run).transpose()?.unwrap_or_default();
+    let histograms = statements.histograms.iter().map(&mut run).collect::<Result<_, String>>()?;
+    Ok(ExactQuery { groups, histograms })
 }
 
 /// Lets one question at a time have a key.

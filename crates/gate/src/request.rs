@@ -159,24 +159,21 @@ impl Prepared {
         let shown = |statement: Statement| {
             (statement.sql, statement.parameters.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
-        let of = |statements: QueryStatements| statements.measures.into_iter().chain(statements.histograms).map(shown);
-        self.statements().into_iter().flat_map(of).collect()
+        let queries = self.question.all_queries().zip(&self.plan.queries);
+        let statements = queries.map(|(query, plan)| self.statements(query, plan, &[]));
+        statements.flat_map(|of| of.measures.into_iter().chain(of.histograms).map(shown)).collect()
     }
 
-    /// What runs for every SELECT, sub-queries first.
-    pub(crate) fn statements(&self) -> Vec<QueryStatements> {
+    /// What runs for a SELECT, once the sub-queries before it are answered.
+    pub(crate) fn statements(&self, query: &Query, plan: &QueryPlan, asked: &[Option<f64>]) -> QueryStatements {
         let (dialect, table) = self.dataset.source.address();
-        let target = Target { schema: &self.dataset.schema, dialect, table: &table };
-        let of = |(query, plan): (&Query, &QueryPlan)| {
-            let measures = plan.parts.iter().map(|part| &part.measure);
-            let histogram =
-                |part: &QuantilePart| Statement::histogram(query, &part.of, part.filter.as_ref(), target);
-            QueryStatements {
-                measures: (!plan.parts.is_empty()).then(|| Statement::measuring(query, measures, target)),
-                histograms: plan.quantiles.iter().map(histogram).collect(),
-            }
-        };
-        self.question.all_queries().zip(&self.plan.queries).map(of).collect()
+        let target = Target { schema: &self.dataset.schema, dialect, table: &table, asked };
+        let measures = plan.parts.iter().map(|part| &part.measure);
+        let histogram = |part: &QuantilePart| Statement::histogram(query, &part.of, part.filter.as_ref(), target);
+        QueryStatements {
+            measures: (!plan.parts.is_empty()).then(|| Statement::measuring(query, measures, target)),
+            histograms: plan.quantiles.iter().map(histogram).collect(),
+        }
     }
 
     /// What is stored about its answer.

@@ -44,6 +44,8 @@ pub(crate) struct Target<'a> {
     pub(crate) dialect: Dialect,
     /// An identifier that is already quoted.
     pub(crate) table: &'a str,
+    /// The answers of the sub-queries that were asked before.
+    pub(crate) asked: &'a [Option<f64>],
 }
 
 impl Statement {
@@ -225,10 +227,8 @@ impl Writer<'_> {
                 Dialect::Postgres => format!("({})::int8", steps(self.target.schema, *at, self.target.dialect)),
             },
             Node::Constant(steps) => self.constant(*steps),
-            Node::Null => match self.target.dialect {
-                Dialect::Sqlite => "NULL".to_string(),
-                Dialect::Postgres => "NULL::int8".to_string(),
-            },
+            Node::Asked(at) => self.asked(*at, scalar),
+            Node::Null => self.null(),
             Node::Truth(predicate) => {
                 let truth = self.predicate(predicate);
                 match self.target.dialect {
@@ -261,6 +261,23 @@ impl Writer<'_> {
                 format!("({text} END)")
             }
             Node::Calendar(part, days) => self.calendar(*part, days),
+        }
+    }
+
+    fn null(&self) -> String {
+        match self.target.dialect {
+            Dialect::Sqlite => "NULL".to_string(),
+            Dialect::Postgres => "NULL::int8".to_string(),
+        }
+    }
+
+    /// The answer of a sub-query, in steps; null where there is none, or none yet.
+    fn asked(&self, at: usize, scalar: &Scalar) -> String {
+        let answer = self.target.asked.get(at).copied().flatten();
+        let steps = answer.map(|answer| (answer / scalar.grid.to_f64().value()).round());
+        match steps.filter(|steps| steps.is_finite()) {
+            Some(steps) => self.constant((steps as i64).clamp(scalar.low, scalar.high)),
+            None => self.null(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The exponential mechanism: one of many candidates, P(i) ∝ wᵢ·e^{−rate·scoreᵢ}, exactly.
 //!
-//! *Privacy.* McSherry, Talwar, Mechanism design via differential privacy, FOCS 2007, Theorem 6: if one unit moves every score by at most Δ,
-//! it is ε-differentially private for rate = ε/(2Δ), and for ε/Δ if it moves all scores in the same direction.
+//! *Privacy.* McSherry, Talwar, Mechanism design via differential privacy, FOCS 2007, Theorem 6: if one unit moves every score by at most
+//! Δ, it is ε-differentially private for rate = ε/(2Δ), and for ε/Δ if it moves all scores in the same direction.
 //!
 //! *Sampled* by inversion, with bounds in place of real numbers. Write aᵢ = wᵢ·e^{−rate·(scoreᵢ − least score)} and Sᵢ = a₁ + … + aᵢ. For U
 //! uniform in [0, 1), the index i with Sᵢ₋₁ ≤ U·Sₙ < Sᵢ has probability aᵢ/Sₙ: the one that is wanted. With P bits there are integers

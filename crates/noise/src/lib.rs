@@ -9,6 +9,16 @@
 //! Every sample has exactly the distribution that is stated, for parameters that are rational numbers, if the bits of [`Randomness`] are
 //! independent and fair: nothing is rounded on the way. What is for people alone (half widths, tails) is computed in floating point and
 //! follows from the parameters; it tells nothing about the data.
+//!
+//! ```
+//! use taximeter_noise::{DiscreteLaplace, Randomness};
+//!
+//! let mut randomness = Randomness::secure()?;
+//! let noise = DiscreteLaplace::new("10/3".parse().unwrap())?;
+//! let noisy = 1234 + noise.sample(&mut randomness)?;
+//! println!("{noisy} ± {}", noise.half_width(0.05));
+//! # Ok::<(), taximeter_noise::NoiseError>(())
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -12,7 +12,7 @@ use crate::question::aggregate::{Function, PairFunction};
 use crate::question::scalar::Scalar;
 use crate::question::term::{Condition, Term};
 use crate::schema::Value;
-use crate::statistics::{GroupDraws, OneColumn, Statistic, TwoColumns};
+use crate::statistics::{Formula, GroupDraws, OneColumn, Statistic, TwoColumns};
 
 /// One group of a noisy answer.
 pub(super) struct Group<'a> {
@@ -110,7 +110,7 @@ impl Group<'_> {
             .iter()
             .map(|divisor| move |steps: &[f64]| divisor.value(self, steps))
             .collect();
-        let divisors: Vec<&dyn Fn(&[f64]) -> Option<f64>> = divisors.iter().map(|divisor| divisor as _).collect();
+        let divisors: Vec<Formula> = divisors.iter().map(|divisor| divisor as _).collect();
         let statistic = Statistic {
             parts: &parts,
             formula: &formula,

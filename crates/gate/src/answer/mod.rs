@@ -43,14 +43,27 @@ pub(crate) struct Noisy {
 }
 
 impl Noisy {
-    /// Adds noise to what was computed, sub-queries first.
-    pub(crate) fn new(question: &Question, plan: &Plan, exact: Vec<ExactQuery>, clamp: bool) -> Result<Noisy, String> {
+    /// Computes each SELECT, sub-queries first, and adds noise. What is computed may depend on the answers of sub-queries before it.
+    pub(crate) fn new(
+        question: &Question,
+        plan: &Plan,
+        clamp: bool,
+        mut compute: impl FnMut(&Query, &QueryPlan, &[Option<f64>]) -> Result<ExactQuery, String>,
+    ) -> Result<Noisy, String> {
         let mut randomness = Randomness::secure().map_err(|error| error.to_string())?;
-        let noisy = question.all_queries().zip(&plan.queries).zip(exact);
-        let noisy = noisy.map(|((query, plan), exact)| NoisyQuery::new(query, plan, exact, &mut randomness));
-        let mut scalars = noisy.collect::<Result<Vec<_>, String>>()?;
-        let queries = scalars.split_off(question.scalars.len());
-        Ok(Answering { question, scalars: &scalars, queries: &queries, clamp }.answer())
+        let (mut noisy, mut answers) = (Vec::new(), Vec::new());
+        for (at, (query, plan)) in question.all_queries().zip(&plan.queries).enumerate() {
+            let exact = compute(query, plan, &answers)?;
+            noisy.push(NoisyQuery::new(query, plan, exact, &mut randomness)?);
+            if at < question.scalars.len() {
+                let queries = noisy.split_off(at);
+                let alone = Answering { question, scalars: &noisy, queries: &queries, clamp };
+                answers.push(alone.rows(&queries[0], MISS).first().and_then(|row| row[0].estimate()?.nearest()));
+                noisy.extend(queries);
+            }
+        }
+        let queries = noisy.split_off(question.scalars.len());
+        Ok(Answering { question, scalars: &noisy, queries: &queries, clamp }.answer())
     }
 }
 

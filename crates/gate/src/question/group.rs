@@ -1,5 +1,6 @@
 //! What an answer is grouped by: expressions whose values follow from the declaration, or a column of which nothing is declared.
 
+use super::predicate::Predicate;
 use super::scalar::Scalar;
 use crate::schema::Value;
 
@@ -29,6 +30,13 @@ impl Group {
             Key::Column { values, .. } => Some(values.iter().collect()),
             Key::Steps { values, .. } => Some(values.iter().map(|(_, value)| value).collect()),
             Key::Open { .. } => None,
+        }
+    }
+
+    /// Leaves out the values for which a condition on all rows cannot hold, whatever the data are.
+    pub(crate) fn leave_out_what_cannot_be(&mut self, filter: &Predicate) {
+        if let Key::Column { column, values } = &mut self.key {
+            values.retain(|value| filter.decided(*column, value) != Some(false));
         }
     }
 

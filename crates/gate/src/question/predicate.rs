@@ -97,6 +97,35 @@ impl Predicate {
         }
     }
 
+    /// Whether it holds for all rows with this value in a column, or for none; nothing if that depends on other columns.
+    pub(crate) fn decided(&self, column: usize, value: &Value) -> Option<bool> {
+        let own = |operand: &Operand| *operand == Operand::plain(column);
+        match self {
+            Predicate::Constant(constant) => *constant,
+            Predicate::Compare { operand, comparison, value: other } if own(operand) => {
+                Some(comparison.holds(value.compare(other)))
+            }
+            Predicate::In { operand, values, negated } if own(operand) => Some(values.contains(value) != *negated),
+            Predicate::IsNull { column: other, negated } if *other == column => Some(*negated),
+            Predicate::And(parts) => {
+                let mut decided = parts.iter().map(|part| part.decided(column, value));
+                if decided.clone().any(|part| part == Some(false)) {
+                    return Some(false);
+                }
+                decided.all(|part| part == Some(true)).then_some(true)
+            }
+            Predicate::Or(parts) => {
+                let mut decided = parts.iter().map(|part| part.decided(column, value));
+                if decided.clone().any(|part| part == Some(true)) {
+                    return Some(true);
+                }
+                decided.all(|part| part == Some(false)).then_some(false)
+            }
+            Predicate::Not(inner) => inner.decided(column, value).map(|holds| !holds),
+            _ => None,
+        }
+    }
+
     /// How large it gets in an engine.
     pub(crate) fn weight(&self) -> u64 {
         let inner = match self {

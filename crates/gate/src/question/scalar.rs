@@ -50,6 +50,8 @@ pub(crate) enum Node {
     Column(usize),
     Constant(i64),
     Null,
+    /// The answer of a sub-query, by its place: known once that is asked.
+    Asked(usize),
     /// 1 where a condition holds, 0 where it does not.
     Truth(Box<Predicate>),
     /// The sum of parts on one grid.
@@ -130,6 +132,11 @@ impl Scalar {
     /// 1 where a condition holds, 0 where it does not, null where it is unknown.
     pub(crate) fn truth(predicate: Predicate) -> Scalar {
         Scalar { node: Node::Truth(Box::new(predicate)), kind: Kind::Integer, grid: RBig::ONE, low: 0, high: 1 }
+    }
+
+    /// The answer of a sub-query, put on a grid within a range.
+    pub(crate) fn asked(at: usize, grid: RBig, [low, high]: [i64; 2]) -> Scalar {
+        Scalar { node: Node::Asked(at), kind: Kind::Decimal, grid, low, high }
     }
 
     /// Null, whatever the row.
@@ -377,7 +384,7 @@ impl Scalar {
     pub(crate) fn weight(&self) -> u64 {
         let of = |parts: &[Scalar]| parts.iter().map(Scalar::weight).fold(0, u64::saturating_add);
         let inner = match &self.node {
-            Node::Column(_) | Node::Constant(_) | Node::Null => 0,
+            Node::Column(_) | Node::Constant(_) | Node::Asked(_) | Node::Null => 0,
             Node::Truth(predicate) => predicate.weight(),
             Node::Sum(one, other) | Node::Product(one, other) | Node::NullIf(one, other) => {
                 one.weight().saturating_add(other.weight())

@@ -98,6 +98,13 @@ impl Term {
         value.is_finite().then_some(value)
     }
 
+    /// Whether the answer of a sub-query is a part of it.
+    pub(crate) fn has_scalar(&self) -> bool {
+        let mut found = false;
+        self.walk(&mut |term| found |= matches!(term, Term::Scalar(_)));
+        found
+    }
+
     /// Calls a function with every term that this one is made of, itself included.
     pub(crate) fn walk<'a>(&'a self, see: &mut impl FnMut(&'a Term)) {
         see(self);

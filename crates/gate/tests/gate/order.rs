@@ -273,10 +273,10 @@ fn gaussian_noise_needs_an_account_whose_rule_takes_it() {
     let register = |dataset: &str, rule: FilterRule, budget: &str| {
         house.register(house.registration(dataset, "age\n1\n2\n", "", Some(rules(rule, budget)))).unwrap();
     };
-    register("adding", FilterRule::Basic, "1");
-    let error = house.gate.ask(&gaussian("adding")).unwrap_err();
+    register("pure", FilterRule::Whitehouse, "1,1e-6");
+    let error = house.gate.ask(&gaussian("pure")).unwrap_err();
     assert!(error.is_input() && error.to_string().contains("residue"), "{error}");
-    assert_eq!(house.charges("adding"), 0);
+    assert_eq!(house.charges("pure"), 0);
     register("zcdp", FilterRule::Zcdp, "1,1e-6");
     // The default rule takes it.
     for dataset in ["people", "zcdp"] {

@@ -10,6 +10,9 @@ pub(super) const LEVEL: f64 = 1e-6;
 /// How many samples show a wrong one.
 pub(super) const SAMPLES: u32 = 100_000;
 
+/// The fewest samples that a bin is expected to have.
+const SMALLEST: f64 = 40.0;
+
 /// How many samples a right one has to pass with.
 pub(super) fn samples() -> u32 {
     random_inputs(SAMPLES)
@@ -21,33 +24,31 @@ pub(super) fn fits(bins: impl IntoIterator<Item = (u64, f64)>) -> Result<(), Str
     let total: f64 = bins.iter().map(|(counted, _)| counted).sum();
     let certain: f64 = bins.iter().map(|(_, probability)| probability).sum();
     assert!((certain - 1.0).abs() < 1e-9, "the probabilities add up to {certain}");
-    let (mut statistic, mut freedom, mut small) = (0.0, -1, (0.0, 0.0));
-    let mut add = |counted: f64, expected: f64| {
-        statistic += (counted - expected).powi(2) / expected;
-        freedom += 1;
-    };
-    for (counted, probability) in bins {
-        let expected = probability * total;
-        if expected >= 40.0 { add(counted, expected) } else { small = (small.0 + counted, small.1 + expected) }
+    let expected = bins.into_iter().map(|(counted, probability)| (counted, probability * total));
+    let (mut large, small): (Vec<_>, Vec<_>) = expected.partition(|(_, expected)| *expected >= SMALLEST);
+    let (counted, expected) = small.iter().fold((0.0, 0.0), |sum, bin| (sum.0 + bin.0, sum.1 + bin.1));
+    // What is never expected must never happen.
+    if expected < 1e-9 && counted > 0.0 {
+        return Err(format!("{counted} samples that are as good as impossible"));
     }
-    match small {
-        // What is never expected must never happen.
-        (counted, expected) if expected < 1e-9 => {
-            if counted > 0.0 {
-                return Err(format!("{counted} samples that are as good as impossible"));
-            }
-        }
-        (counted, expected) => add(counted, expected),
+    match large.iter_mut().min_by(|one, other| one.1.total_cmp(&other.1)) {
+        Some(least) if expected < SMALLEST => *least = (least.0 + counted, least.1 + expected),
+        _ => large.push((counted, expected)),
     }
+    let statistic: f64 = large.iter().map(|(counted, expected)| (counted - expected).powi(2) / expected).sum();
+    let freedom = large.len() as u32 - 1;
     assert!(freedom > 0, "one bin tells nothing");
-    let p = chi_square_tail(statistic, freedom as u32);
+    let p = chi_square_tail(statistic, freedom);
     if p >= LEVEL { Ok(()) } else { Err(format!("χ² = {statistic} with {freedom} degrees of freedom: p = {p}")) }
 }
 
-/// Compares integers with a distribution that is symmetric about 0, given by P(x ≥ k) for k ≥ 1: bins on both sides, one in the middle.
+/// Compares integers with a distribution that is symmetric about 0, given by P(x ≥ k) for k ≥ 1: bins on both sides, and one
+/// for 0.
 pub(super) fn fits_tails(samples: &[i128], tail: impl Fn(i128) -> f64) -> Result<(), String> {
-    let mut cuts: Vec<i128> =
-        [0.45, 0.4, 0.32, 0.25, 0.18, 0.12, 0.07, 0.03, 0.01, 0.003].map(|p| quantile(&tail, p)).to_vec();
+    let spread = [0.45, 0.4, 0.32, 0.25, 0.18, 0.12, 0.07, 0.03, 0.01, 0.003].map(|p| quantile(&tail, p));
+    // The first integers by themselves, where mistakes about 0 and signs are seen.
+    let mut cuts: Vec<i128> = [1, 2, 3].into_iter().chain(spread).collect();
+    cuts.sort_unstable();
     cuts.dedup();
     let bin = |x: i128| cuts.partition_point(|cut| *cut <= x.abs()) as i128 * x.signum();
     let mut counted: HashMap<i128, u64> = HashMap::new();
@@ -59,6 +60,21 @@ pub(super) fn fits_tails(samples: &[i128], tail: impl Fn(i128) -> f64) -> Result
         (0..cuts.len()).flat_map(|at| [1, -1].map(|side| (side * (at as i128 + 1), beyond(at) - beyond(at + 1))));
     let bins = std::iter::once((0, 1.0 - 2.0 * beyond(0))).chain(sides);
     fits(bins.map(|(bin, probability)| (counted.get(&bin).copied().unwrap_or(0), probability)))
+}
+
+/// Whether an interval of this half width holds as many samples as it should, which is 95% or more. By Bernstein's inequality the number
+/// of those beyond is further from its mean m than √(2mx) + 2x/3 with a probability of at most 2e^{−x}.
+pub(super) fn covers(samples: &[i128], width: i128, tail: impl Fn(i128) -> f64) -> Result<(), String> {
+    let missed = 2.0 * tail(width + 1);
+    assert!(missed <= 0.05, "{width} is missed with {missed}");
+    let beyond = samples.iter().filter(|x| x.abs() > width).count() as f64;
+    let (mean, x) = (missed * samples.len() as f64, (2.0 / LEVEL).ln());
+    let off = (beyond - mean).abs();
+    if off <= (2.0 * mean * x).sqrt() + 2.0 * x / 3.0 {
+        Ok(())
+    } else {
+        Err(format!("{beyond} beyond {width}, not {mean}"))
+    }
 }
 
 /// The smallest k ≥ 1 that is reached with at most this probability.

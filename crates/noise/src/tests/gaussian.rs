@@ -6,7 +6,7 @@ use dashu::integer::UBig;
 use dashu::rational::RBig;
 use opendp::traits::samplers::sample_discrete_gaussian;
 
-use super::fit::{SAMPLES, fits, fits_tails, samples};
+use super::fit::{SAMPLES, covers, fits, fits_tails, samples};
 use super::rational;
 use crate::{NoiseError, Randomness, RoundedGaussian};
 
@@ -43,6 +43,7 @@ fn samples_have_the_declared_distribution() {
     for sigma in SIGMAS {
         let samples = drawn(sigma, samples());
         fits_tails(&samples, tail(sigma)).unwrap_or_else(|why| panic!("{sigma}: {why}"));
+        covers(&samples, gaussian(sigma).half_width(0.05), tail(sigma)).unwrap_or_else(|why| panic!("{sigma}: {why}"));
     }
 }
 

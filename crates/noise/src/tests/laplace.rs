@@ -4,7 +4,7 @@ use dashu::integer::UBig;
 use dashu::rational::RBig;
 use opendp::traits::samplers::sample_discrete_laplace;
 
-use super::fit::{SAMPLES, fits, fits_tails, samples};
+use super::fit::{SAMPLES, covers, fits, fits_tails, samples};
 use super::rational;
 use crate::exp::exp_minus;
 use crate::{DiscreteLaplace, NoiseError, Randomness};
@@ -42,6 +42,7 @@ fn samples_have_the_declared_distribution() {
     for scale in SCALES {
         let samples = drawn(scale, samples());
         fits_tails(&samples, tail(scale)).unwrap_or_else(|why| panic!("{scale}: {why}"));
+        covers(&samples, laplace(scale).half_width(0.05), tail(scale)).unwrap_or_else(|why| panic!("{scale}: {why}"));
     }
 }
 

@@ -7,6 +7,7 @@ use sqlparser::ast::{
     Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins, Value as WrittenValue,
 };
 
+use super::super::group::Group;
 use super::super::term::Term;
 use super::super::{OrderKey, Output, Query, Question, quoted};
 use super::groups::name_of;
@@ -21,12 +22,11 @@ impl Reader<'_> {
     pub(super) fn question(&self, query: &Written) -> Result<Question, Error> {
         let (body, order_by, limit_clause, fetch) = self.parts(query)?;
         let selects = self.united(body)?;
-        let scalars = RefCell::new(Vec::new());
         let mut queries: Vec<Query> = Vec::new();
         let mut order = Vec::new();
         for (at, select) in selects.iter().enumerate() {
             let keys = if selects.len() == 1 { order_by } else { None };
-            let (query, own_order) = self.query(select, keys, &scalars)?;
+            let (query, own_order) = self.query(select, keys)?;
             if let Some(first) = queries.first()
                 && first.outputs.len() != query.outputs.len()
             {
@@ -41,7 +41,7 @@ impl Reader<'_> {
         if selects.len() > 1 {
             order = self.order_by_names(order_by, &queries[0].outputs)?;
         }
-        let scalars = scalars.into_inner();
+        let scalars = self.scalars.take();
         if queries.len() + scalars.len() > limits::SELECTS {
             return Err(self.item_refusal(selects[0].projection.first(), format!("a question has at most {} SELECTs", limits::SELECTS)));
         }
@@ -49,12 +49,22 @@ impl Reader<'_> {
         Ok(Question { queries, scalars, order, offset, limit, canonical: String::new() })
     }
 
-    /// Takes a sub-query apart.
-    pub(super) fn select(&self, query: &Written, scalars: &RefCell<Vec<Query>>) -> Result<Query, Error> {
-        match self.parts(query)? {
-            (SetExpr::Select(select), None, None, None) => Ok(self.query(select, None, scalars)?.0),
-            _ => Err(self.beyond()),
+    /// A sub-query whose answer is one number: its place among those that are asked first.
+    pub(super) fn subquery(&self, expression: &Expr, query: &Written) -> Result<usize, Error> {
+        let query = match self.parts(query)? {
+            (SetExpr::Select(select), None, None, None) => self.query(select, None)?.0,
+            _ => return Err(self.refusal(expression, "a sub-query is one SELECT of one aggregate, without ORDER BY and LIMIT")),
+        };
+        if !query.groups.is_empty() || query.outputs.len() != 1 || query.having.is_some() {
+            let message = "a sub-query is one aggregate without groups, such as (SELECT AVG(wage) FROM people)";
+            return Err(self.refusal(expression, message));
         }
+        let mut scalars = self.scalars.borrow_mut();
+        let at = scalars.iter().position(|other| *other == query).unwrap_or(scalars.len());
+        if at == scalars.len() {
+            scalars.push(query);
+        }
+        Ok(at)
     }
 
     #[expect(clippy::type_complexity, reason = "the parts of a query, in order")]
@@ -102,7 +112,6 @@ impl Reader<'_> {
         &self,
         select: &'e Select,
         order_by: Option<&OrderBy>,
-        scalars: &RefCell<Vec<Query>>,
     ) -> Result<(Query, Vec<OrderKey>), Error> {
         let Select {
             select_token: _,
@@ -147,7 +156,9 @@ impl Reader<'_> {
         if !plain {
             return Err(self.beyond());
         }
-        self.table(from)?;
+        if !from.is_empty() {
+            self.table(from)?;
+        }
         let filter = selection.as_ref().map(|condition| self.predicate(condition)).transpose()?;
         let groups = self.groups(group_by, projection)?;
         let aliases = projection.iter().filter_map(|item| match item {
@@ -155,16 +166,24 @@ impl Reader<'_> {
             _ => None,
         });
         let aliases = aliases.collect();
-        let terms = Terms { reader: self, groups: &groups, aggregates: RefCell::default(), scalars, aliases };
+        let terms = Terms { reader: self, groups: &groups, aggregates: RefCell::default(), aliases };
         let outputs = self.outputs(projection, &terms)?;
         let having = having.as_ref().map(|condition| terms.condition(condition)).transpose()?;
         let order = self.order(order_by, &terms, &outputs)?;
         let aggregates = terms.aggregates.into_inner();
-        if aggregates.is_empty() {
+        let only_scalars = from.is_empty() && outputs.iter().any(|output| output.term.has_scalar());
+        if from.is_empty() && !only_scalars {
+            let message = format!("say what it is about: add FROM {}", quoted(self.dataset));
+            return Err(Error::question(self.tokens.end(), message));
+        }
+        if aggregates.is_empty() && !only_scalars {
             let message = "nothing is counted or summed: add COUNT(*), COUNT(column), SUM(column) or AVG(column)";
             return Err(self.item_refusal(projection.first(), message));
         }
-        let groups = groups.into_iter().map(|written| written.group).collect();
+        let mut groups: Vec<Group> = groups.into_iter().map(|written| written.group).collect();
+        if let Some(filter) = &filter {
+            groups.iter_mut().for_each(|group| group.leave_out_what_cannot_be(filter));
+        }
         Ok((Query { outputs, aggregates, filter, groups, having }, order))
     }
 
@@ -207,14 +226,7 @@ impl Reader<'_> {
 
     /// The one table is the dataset.
     fn table(&self, from: &[TableWithJoins]) -> Result<(), Error> {
-        let (table, joins) = match from {
-            [] => {
-                let message = format!("say what it is about: add FROM {}", quoted(self.dataset));
-                return Err(Error::question(self.tokens.end(), message));
-            }
-            [TableWithJoins { relation, joins }] => (relation, joins),
-            _ => return Err(self.beyond()),
-        };
+        let [TableWithJoins { relation: table, joins }] = from else { return Err(self.beyond()) };
         let TableFactor::Table {
             name,
             alias: None,

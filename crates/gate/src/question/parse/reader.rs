@@ -1,11 +1,11 @@
 //! What the parts of a question have in common: names, places, limits, and how much of a name is shown.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use sqlparser::ast::{Expr, Ident, Spanned};
 use sqlparser::tokenizer::Location;
 
-use super::super::quoted;
+use super::super::{Query, quoted};
 use super::super::scalar::{Scalar, TooLarge};
 use super::keywords;
 use super::limits;
@@ -22,13 +22,15 @@ pub(super) struct Reader<'a> {
     conditions: Cell<usize>,
     patterns: Cell<usize>,
     operators: Cell<usize>,
+    /// Sub-queries, in the order in which they are asked.
+    pub(super) scalars: RefCell<Vec<Query>>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(tokens: &'a Tokens, dataset: &'a str, schema: &'a Schema) -> Reader<'a> {
         let none = || Cell::new(0);
         let (literals, conditions, patterns, operators) = (none(), none(), none(), none());
-        Reader { tokens, dataset, schema, literals, conditions, patterns, operators }
+        Reader { tokens, dataset, schema, literals, conditions, patterns, operators, scalars: RefCell::default() }
     }
 
     /// The column of a name, if there is one.

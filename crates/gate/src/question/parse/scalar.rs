@@ -2,11 +2,14 @@
 
 use dashu::rational::RBig;
 use sqlparser::ast::{
-    BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, TypedString, UnaryOperator, Value as Written,
+    BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function as Call, TypedString, UnaryOperator, Value as Written,
 };
 
+use super::super::Query;
+use super::super::aggregate::Function;
 use super::super::predicate::{Operand, Predicate};
 use super::super::scalar::{Kind, Scalar};
+use super::super::term::Term;
 use super::literal::Literal;
 use super::reader::{Reader, plain, shown};
 use crate::error::Error;
@@ -114,11 +117,32 @@ impl Reader<'_> {
             Expr::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
                 self.case(expression, operand.as_deref(), conditions, else_result.as_deref())
             }
-            Expr::Subquery(_) => {
-                Err(self.refusal(expression, "a sub-query about rows is not answered here: ask for it first, and write its answer"))
-            }
+            Expr::Subquery(query) => self.asked(expression, query),
             _ => Err(self.refusal(expression, "this expression is not answered: use columns, literals, + - * /, CASE and functions")),
         }
+    }
+
+    /// The answer of a sub-query as a number beside those of a row: within the bounds of what it is about, on a finer grid.
+    fn asked(&self, expression: &Expr, query: &sqlparser::ast::Query) -> Result<Scalar, Error> {
+        let at = self.subquery(expression, query)?;
+        let scalars = self.scalars.borrow();
+        let Query { outputs, aggregates, .. } = &scalars[at];
+        let of = match &outputs[0].term {
+            Term::Aggregate(place) => match &aggregates[*place].function {
+                Function::Average(of) | Function::Quantile { of, .. } => Some(of),
+                _ => None,
+            },
+            _ => None,
+        };
+        const FINER: i64 = 1 << 10;
+        const WIDEST: i64 = 1 << 50;
+        Ok(match of {
+            Some(of) => {
+                let range = [of.low, of.high].map(|end| end * FINER);
+                Scalar::asked(at, of.grid.clone() / RBig::from(FINER), range)
+            }
+            None => Scalar::asked(at, RBig::from_parts(1.into(), 1000u32.into()), [-WIDEST, WIDEST]),
+        })
     }
 
     fn arithmetic(&self, expression: &Expr, left: &Expr, operator: &BinaryOperator, right: &Expr) -> Result<Scalar, Error> {
@@ -256,7 +280,7 @@ impl Reader<'_> {
     }
 
     /// Whether a function is one of the aggregates.
-    pub(super) fn is_aggregate(function: &Function) -> bool {
+    pub(super) fn is_aggregate(function: &Call) -> bool {
         super::aggregates::NAMES.contains(&function.name.to_string().as_str())
     }
 }

@@ -4,10 +4,9 @@ use std::cell::RefCell;
 
 use sqlparser::ast::{
     BinaryOperator, CaseWhen, CastKind, CeilFloorKind, DataType, DateTimeField, Expr, Function as Call, FunctionArg,
-    FunctionArgExpr, FunctionArguments, Query as Written, UnaryOperator, Value as WrittenValue, WindowSpec, WindowType,
+    FunctionArgExpr, FunctionArguments, UnaryOperator, Value as WrittenValue, WindowSpec, WindowType,
 };
 
-use super::super::Query;
 use super::super::aggregate::Aggregate;
 use super::super::predicate::Comparison;
 use super::super::term::{Condition, Term};
@@ -22,8 +21,6 @@ pub(super) struct Terms<'r, 'a, 'e> {
     pub(super) reader: &'r Reader<'a>,
     pub(super) groups: &'r [WrittenGroup<'e>],
     pub(super) aggregates: RefCell<Vec<Aggregate>>,
-    /// Sub-queries, shared with the other SELECTs of the question.
-    pub(super) scalars: &'r RefCell<Vec<Query>>,
     /// What the columns of the answer are called, for ORDER BY and HAVING.
     pub(super) aliases: Vec<(String, &'e Expr)>,
 }
@@ -62,7 +59,7 @@ impl<'e> Terms<'_, '_, 'e> {
             Expr::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
                 self.case(operand.as_deref(), conditions, else_result.as_deref())
             }
-            Expr::Subquery(query) => self.scalar(inner, query),
+            Expr::Subquery(query) => Ok(Term::Scalar(self.reader.subquery(inner, query)?)),
             Expr::Identifier(name) => match self.alias(&name.value) {
                 Some(aliased) if plain(aliased) != inner => self.term(aliased),
                 _ if self.reader.find_column(name).is_none() => Err(self.reader.column(name).err().unwrap_or_else(|| self.reader.beyond())),
@@ -221,21 +218,5 @@ impl<'e> Terms<'_, '_, 'e> {
             Expr::IsNotNull(inner) => Ok(Condition::Not(Box::new(Condition::IsNull(self.term(inner)?)))),
             _ => Err(self.reader.refusal(inner, "conditions on answers compare numbers, such as COUNT(*) > 100")),
         }
-    }
-
-    /// A sub-query whose answer is one number.
-    fn scalar(&self, expression: &Expr, query: &Written) -> Result<Term, Error> {
-        let question = self.reader.select(query, self.scalars)?;
-        let alone = question.groups.is_empty() && question.outputs.len() == 1;
-        if !alone {
-            let message = "a sub-query is one aggregate without groups, such as (SELECT AVG(wage) FROM people)";
-            return Err(self.reader.refusal(expression, message));
-        }
-        let mut scalars = self.scalars.borrow_mut();
-        if let Some(at) = scalars.iter().position(|other| *other == question) {
-            return Ok(Term::Scalar(at));
-        }
-        scalars.push(question);
-        Ok(Term::Scalar(scalars.len() - 1))
     }
 }
