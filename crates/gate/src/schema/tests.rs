@@ -102,7 +102,7 @@ fn a_column_is_declared_as_what_it_holds() {
         (Date, None, Some(vec![Value::Timestamp(0)]), false),
         (Timestamp, Some(("0", "86400", "3600")), Some(vec![Value::Timestamp(-1)]), true),
         (Timestamp, Some(("0", "1", "0.5")), None, false),
-        (Timestamp, Some(("0", "300000000000", "86400")), None, false),
+        (Timestamp, Some(("0", "302400000000", "86400")), None, false),
         (Timestamp, None, Some(vec![Value::Timestamp(i64::MAX)]), false),
         (Decimal, Some(("0", "10", "0.000001")), Some(vec![Value::Decimal(number("0.5"))]), true),
         (Decimal, Some(("0", "1", "0.0000001")), None, false),
