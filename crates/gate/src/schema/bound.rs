@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::ColumnType;
 use super::calendar::{
     MICROSECONDS_PER_SECOND, SECONDS_PER_DAY, parse_date, parse_timestamp, show_date, show_timestamp,
 };
-use super::{ColumnType, Value};
 use crate::error::Error;
 use crate::number::Number;
 
@@ -37,16 +37,14 @@ impl Bound {
     pub fn parse(text: &str) -> Result<Bound, Error> {
         let date = || parse_date(text.as_bytes()).map(Bound::Date);
         let time = || parse_timestamp(text.as_bytes()).map(Bound::Timestamp);
+        let is_calendar = || text.bytes().skip(1).any(|byte| matches!(byte, b'-' | b':')) && !text.contains(['e', 'E']);
         Number::parse(text).map(Bound::Number).or_else(|error| match date().or_else(time) {
             Some(bound) => Ok(bound),
-            None if text.contains(['-', ':']) && text.starts_with(|first: char| first.is_ascii_digit()) => {
+            None if is_calendar() => {
+                let shown: String = text.chars().take(Number::LONGEST).collect();
                 let needs =
-                    "write a number such as 120, a date such as 1900-01-01 or a time such as 2024-02-29 13:05:00";
-                Err(Error::value(
-                    "bound",
-                    format_args!("{:?}", Value::Text(text.chars().take(Number::LONGEST).collect()).plain()),
-                    needs,
-                ))
+                    "a date is written as 2024-02-29 and a time as 2024-02-29 13:05:00, from 0001-01-01 to 9999-12-31";
+                Err(Error::value("bound", format_args!("{shown:?}"), needs))
             }
             None => Err(error),
         })
@@ -103,6 +101,33 @@ impl fmt::Display for Bound {
             Bound::Number(number) => number.fmt(f),
             Bound::Date(days) => f.write_str(&show_date(*days)),
             Bound::Timestamp(time) => f.write_str(&show_timestamp(*time)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_read_as_they_are_written_and_back() {
+        for (text, shown) in [
+            ("-0.50", "-0.5"),
+            ("2024", "2024"),
+            ("1900-01-01", "1900-01-01"),
+            ("2024-02-29T13:05:00+01:00", "2024-02-29 12:05:00"),
+        ] {
+            let bound = Bound::parse(text).unwrap();
+            assert_eq!((bound.to_string().as_str(), Bound::parse(shown).unwrap()), (shown, bound), "{text}");
+        }
+        for (text, why) in [
+            ("2023-02-29", "a date is written as 2024-02-29"),
+            ("2024-02-29 25:00", "from 0001-01-01"),
+            ("1e-19", "more than 18 decimal places"),
+            ("low", "made of digits"),
+        ] {
+            let error = Bound::parse(text).unwrap_err();
+            assert!(error.is_input() && error.to_string().contains(why), "{text}: {error}");
         }
     }
 }

@@ -73,7 +73,7 @@ fn a_grid_that_is_not_declared_has_about_a_million_steps() {
 
 #[test]
 fn a_column_is_declared_as_what_it_holds() {
-    use ColumnType::{Boolean, Integer, Real, Text};
+    use ColumnType::{Boolean, Date, Decimal, Integer, Real, Text, Timestamp};
     let text = |text: &str| Value::Text(text.to_string());
     let unit = Some(("0", "10", "1"));
     for (kind, declared, categories, good) in [
@@ -95,10 +95,65 @@ fn a_column_is_declared_as_what_it_holds() {
         (Integer, None, Some((0..10_001).map(Value::Integer).collect()), false),
         (Boolean, None, Some(vec![Value::Boolean(true)]), true),
         (Real, None, Some(vec![Value::Real(1.0)]), false),
+        (Date, unit, Some(vec![Value::Date(0), Value::Date(-719_162)]), true),
+        (Date, Some(("0", "10", "5")), None, false),
+        (Date, Some(("-719163", "10", "1")), None, false),
+        (Date, None, Some(vec![Value::Date(2_932_897)]), false),
+        (Date, None, Some(vec![Value::Timestamp(0)]), false),
+        (Timestamp, Some(("0", "86400", "3600")), Some(vec![Value::Timestamp(-1)]), true),
+        (Timestamp, Some(("0", "1", "0.5")), None, false),
+        (Timestamp, Some(("0", "302400000000", "86400")), None, false),
+        (Timestamp, None, Some(vec![Value::Timestamp(i64::MAX)]), false),
+        (Decimal, Some(("0", "10", "0.000001")), Some(vec![Value::Decimal(number("0.5"))]), true),
+        (Decimal, Some(("0", "1", "0.0000001")), None, false),
+        (Decimal, Some(("0", "1000000000000", "1000")), None, false),
+        (Decimal, None, Some(vec![Value::Decimal(number("0.0000001"))]), false),
+        (Decimal, None, Some(vec![Value::Integer(1)]), false),
     ] {
         let declared = declared.map(|(low, high, grid)| bounds(low, high, grid).unwrap());
         let shown = format!("{kind} {declared:?} {:?}", categories.iter().flatten().take(3).collect::<Vec<_>>());
         assert_eq!(Column::new("x", kind, declared, categories).is_ok(), good, "{shown}");
+    }
+}
+
+#[test]
+fn a_value_reads_back_as_it_is_shown() {
+    use ColumnType::{Boolean, Date, Decimal, Integer, Real, Text, Timestamp};
+    for (kind, text, shown, written) in [
+        (Boolean, "true", "true", "TRUE"),
+        (Integer, "-7", "-7", "-7"),
+        (Real, "1.50", "1.5", "1.5"),
+        (Text, "o'clock", "o'clock", "'o''clock'"),
+        (Date, "2024-02-29", "2024-02-29", "DATE '2024-02-29'"),
+        (Date, "0001-01-01", "0001-01-01", "DATE '0001-01-01'"),
+        (Timestamp, "2024-02-29", "2024-02-29 00:00:00", "TIMESTAMP '2024-02-29 00:00:00'"),
+        (Timestamp, "1969-12-31T23:59:59.50+01", "1969-12-31 22:59:59.5", "TIMESTAMP '1969-12-31 22:59:59.5'"),
+        (Decimal, "12.50", "12.5", "12.5"),
+        (Decimal, "-999999999999.999999", "-999999999999.999999", "-999999999999.999999"),
+    ] {
+        let value = Value::parse(text, kind).unwrap();
+        assert_eq!((value.plain().as_str(), value.to_string().as_str()), (shown, written));
+        assert_eq!((value.kind(), value.check()), (kind, Ok(())));
+        assert_eq!(Value::parse(shown, kind).unwrap(), value);
+        let stored = serde_json::to_string(&value).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&stored).unwrap(), value, "{stored}");
+        let json = value.json();
+        assert_eq!(json.as_str().map_or_else(|| json.to_string(), str::to_string), shown);
+    }
+}
+
+#[test]
+fn what_is_not_a_value_of_a_type_is_refused_with_the_form_it_has() {
+    for (kind, text, why) in [
+        (ColumnType::Date, "2023-02-29", "write it as 2024-02-29, from 0001-01-01 to 9999-12-31"),
+        (ColumnType::Date, "2024-02-29 00:00", "write it as 2024-02-29"),
+        (ColumnType::Timestamp, "noon", "write it as 2024-02-29 13:05:00"),
+        (ColumnType::Decimal, "0.0000001", "at most 12 digits before the point and 6 behind it"),
+        (ColumnType::Decimal, "NaN", "write it as -12.5"),
+        (ColumnType::Integer, "1.5", "declare another type"),
+    ] {
+        let error = Value::parse(text, kind).unwrap_err();
+        assert!(error.is_input() && error.to_string().contains(why), "{error}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! A stored answer, prepared for display: numbers keep the digits that they were released with.
 
 use serde_json::Number as Decimal;
-use taximeter_gate::{AnswerColumn, AnswerDocument, Cell, Estimate, Value};
+use taximeter_gate::{AnswerColumn, AnswerDocument, Cell, Estimate};
 use taximeter_service::words::{grouped, without_zeros};
 
 /// The numbers of one column, one for every group.

@@ -56,7 +56,7 @@ impl VisitorMut for Names<'_> {
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
         if let Expr::CompoundIdentifier(parts) = expression
             && let [table, column] = parts.as_slice()
-            && self.tables.iter().flatten().any(|name| same(table, name))
+            && self.tables.last().is_some_and(|names| names.iter().any(|name| same(table, name)))
         {
             *expression = Expr::Identifier(column.clone());
         }

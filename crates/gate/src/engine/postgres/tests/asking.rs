@@ -142,7 +142,8 @@ fn a_table_that_is_not_what_was_registered_is_neither_checked_nor_asked() {
         ("ALTER SCHEMA public RENAME TO old; CREATE SCHEMA public; CREATE TABLE t (x int, y text)", "another table"),
         ("DROP TABLE t; CREATE TABLE t (x int, y text) PARTITION BY RANGE (x)", "is a partitioned table"),
         ("ALTER TABLE t ENABLE ROW LEVEL SECURITY", "row-level security"),
-        ("ALTER TABLE t ALTER x TYPE numeric", "\"x\" of public.t is numeric now"),
+        ("ALTER TABLE t ALTER x TYPE numeric", "\"x\" of public.t holds decimal now, not integer"),
+        ("ALTER TABLE t DROP x, ADD x money", "\"x\" of public.t is money now"),
         ("ALTER TABLE t ALTER x TYPE text", "\"x\" of public.t holds text now, not integer"),
         ("ALTER TABLE t DROP y", "\"y\" of public.t is not there any more"),
         ("ALTER TABLE t RENAME y TO z", "\"y\" of public.t is not there any more"),
@@ -161,9 +162,9 @@ fn a_table_that_is_not_what_was_registered_is_neither_checked_nor_asked() {
 
 #[test]
 fn a_column_that_was_only_made_wider_is_still_asked() {
-    let url = database("CREATE TABLE t (x int2, y varchar(3)); INSERT INTO t VALUES (1, 'one')");
+    let url = database("CREATE TABLE t (x int2, y varchar(3), p numeric(4, 1)); INSERT INTO t VALUES (1, 'one', 2)");
     let (mut engine, schema) = connected(&url, "t");
-    query(&url, "ALTER TABLE t ALTER x TYPE int8, ALTER y TYPE text, ADD z numeric").unwrap();
+    query(&url, "ALTER TABLE t ALTER x TYPE int8, ALTER y TYPE text, ALTER p TYPE numeric, ADD z money").unwrap();
     engine.check(&schema, ANSWER).unwrap();
     check_count(&mut engine, &schema, 1);
 }

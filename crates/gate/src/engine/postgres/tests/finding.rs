@@ -17,7 +17,7 @@ fn what_is_not_stored_rows_is_refused_with_what_to_do() {
          CREATE TYPE a_pair AS (x int, y int);
          CREATE TABLE secured (x int); ALTER TABLE secured ENABLE ROW LEVEL SECURITY;
          CREATE TABLE parent (x int); CREATE TABLE child () INHERITS (parent);
-         CREATE TABLE odd (price numeric, day date);
+         CREATE TABLE odd (price money, hour time);
          CREATE TABLE nothing_in_it ();",
     );
     for (name, why) in [
@@ -53,7 +53,7 @@ fn columns_are_taken_by_their_exact_type() {
          CREATE TABLE \"Sales\".\"Or.ders\" (
              a int2, b int4, c int8, d float4, e float8, f text, g varchar(7), h bool,
              gone int, \"I \"\"x\"\" \" int, j int GENERATED ALWAYS AS (b + 1) STORED,
-             k numeric, l date, m timestamptz, n positive, o int[], p char(3), q bytea, r name, s \"char\", t oid
+             k numeric, k2 numeric(10, 2), l date, m timestamptz, m2 timestamp(0), n positive, u time, o int[], p char(3), q bytea, r name, s \"char\", t oid
          );
          ALTER TABLE \"Sales\".\"Or.ders\" DROP COLUMN gone;",
     );
@@ -74,16 +74,19 @@ fn columns_are_taken_by_their_exact_type() {
             ("h", Boolean),
             ("I \"x\" ", Integer),
             ("j", Integer),
+            ("k", Decimal),
+            ("k2", Decimal),
+            ("l", Date),
+            ("m", Timestamp),
+            ("m2", Timestamp),
         ]
     );
     let left_out: Vec<(&str, &str)> = found.left_out.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect();
     assert_eq!(
         left_out,
         [
-            ("k", "numeric"),
-            ("l", "date"),
-            ("m", "timestamp with time zone"),
             ("n", "public.positive"),
+            ("u", "time without time zone"),
             ("o", "integer[]"),
             ("p", "character(3)"),
             ("q", "bytea"),

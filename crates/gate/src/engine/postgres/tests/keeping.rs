@@ -125,6 +125,33 @@ fn rows_that_differ_are_encoded_differently() {
 }
 
 #[test]
+fn dates_times_and_decimals_are_encoded_and_copied_as_they_are() {
+    let url = database(
+        "CREATE TABLE rows (person int, d date, t timestamp, z timestamptz, p numeric(20, 3));
+         INSERT INTO rows VALUES
+             (1, NULL, NULL, NULL, NULL), (2, '2024-02-29', NULL, NULL, NULL), (3, NULL, '2024-02-29', NULL, NULL),
+             (4, NULL, NULL, '2024-02-29', NULL), (5, 'infinity', 'infinity', 'infinity', 'NaN'),
+             (6, '-infinity', '-infinity', '-infinity', 0), (7, '4713-01-01 BC', '294276-12-31 23:59:59.999999', '4713-01-01 BC', 0.001),
+             (8, NULL, '2024-03-31 02:30', '2024-03-31 02:30', 1), (9, NULL, '2024-03-31 03:30', '2024-03-31 02:30', 1),
+             (9, NULL, '2024-03-31 03:30', '2024-03-31 02:30', 1);",
+    );
+    let columns = vec![
+        column("person", ColumnType::Integer),
+        column("d", ColumnType::Date),
+        column("t", ColumnType::Timestamp),
+        column("z", ColumnType::Timestamp),
+        column("p", ColumnType::Decimal),
+    ];
+    let row = columns[1..].iter().map(encoded).collect::<Vec<_>>().join(" || ");
+    let counts = format!("SET TimeZone = 'UTC'; SELECT count(*), count({row}), count(DISTINCT {row}) FROM rows");
+    assert_eq!(query(&url, &counts).unwrap().lines().last(), Some("10|10|9"), "only the last two are equal");
+    let schema = schema(Some(("person", 1)), columns);
+    assert_eq!(keep(&url, "rows", &schema, &KEY).1.kept, 9);
+    let same = "SELECT count(*) FROM (SELECT * FROM rows INTERSECT SELECT * FROM taximeter_gate.kept) AS same";
+    assert_eq!(query(&url, same).unwrap(), "9");
+}
+
+#[test]
 fn the_copy_is_for_nobody_else_and_can_be_dropped() {
     let url = database(&format!(
         "ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO PUBLIC; ALTER DEFAULT PRIVILEGES GRANT USAGE ON SCHEMAS TO PUBLIC; {}",

@@ -4,6 +4,7 @@ mod asking;
 mod finding;
 mod keeping;
 mod same_answers;
+mod worst_values;
 
 use crate::engine::postgres::find::SourceTable;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use super::*;
 use crate::measure::{Dialect, Measure};
 use crate::number::Number;
 use crate::question::{Predicate, Question};
-use crate::schema::{Bounds, Column, PrivacyUnit};
+use crate::schema::{Bound, Bounds, Column, PrivacyUnit, Value};
 
 const MOST: Duration = PATIENCE;
 

@@ -1,120 +1,21 @@
 //! No value of a row makes a question fail, and both engines answer the same.
 
-use crate::engine::Embedded;
-use crate::question::quoted;
 use std::cell::RefCell;
 
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
-use rusqlite::types::{ToSqlOutput, Value as Stored};
 
+use super::worst_values::{NAMES, SQLITE_TABLE, TABLE, VARIANTS, any_value, hostile_schema, literals, stored, values};
 use super::*;
-use crate::question::Comparison;
+use crate::engine::Embedded;
+use crate::question::{Comparison, quoted};
 
 /// A row; nothing is null.
 type Values = Vec<Option<Value>>;
 
-const NAMES: [&str; 9] = ["person", "small", "middle", "large", "short", "long", "word", "label", "flag"];
-
-/// A column that takes `ann` and `Ann` for the same, in PostgreSQL's view.
-const TABLE: &str = "
-    CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-    CREATE TABLE t (
-        person text COLLATE any_case, small int2, middle int4, large int8, short float4, long float8, word text COLLATE any_case,
-        label varchar(4000), flag bool
-    );";
-
-const SQLITE_TABLE: &str = "
-    PRAGMA case_sensitive_like = ON;
-    CREATE TABLE t (
-        person TEXT, small INTEGER, middle INTEGER, large INTEGER, short REAL, long REAL, word TEXT, label TEXT, flag INTEGER
-    );";
-
 const PATTERNS: [&str; 14] =
     ["", "%", "_", "a%", "%a", "__", "A_", "%\\", "\\%", "\\_", "a\\", "%é%", "_́", "%x%x%x%x%x%x%x%x%y"];
-
-/// Bounds of whole numbers and of others: low, high, grid.
-const WHOLE: [(&str, &str, &str); 6] = [
-    ("-1073741824", "1073741824", "1"),
-    ("0", "1000", "10"),
-    ("0", "120", "1"),
-    ("-10", "20", "5"),
-    ("-7000000000000000", "7000000000000000", "7000000"),
-    ("-900000000000000000", "900000000000000000", "1000000000"),
-];
-
-const REAL: [(&str, &str, &str); 6] = [
-    // The smallest number divided by 10 underflows, which PostgreSQL reports.
-    ("0", "1000", "10"),
-    ("0", "1", "0.1"),
-    ("-1073741824", "1073741824", "1"),
-    ("0", "0.000000001", "0.000000000000000001"),
-    ("-900000000000000000", "900000000000000000", "1000000000"),
-    ("-0.5", "0.5", "0.001"),
-];
-
-/// What may stand in a column, the worst first.
-fn values(at: usize) -> Vec<Value> {
-    let integers = |values: &[i64]| values.iter().copied().map(Value::Integer).collect();
-    let reals = |values: &[f64]| values.iter().copied().map(Value::Real).collect();
-    match NAMES[at] {
-        "small" => integers(&[i64::from(i16::MIN), i64::from(i16::MAX), 0, 1, -1, 7, 120]),
-        "middle" => integers(&[i64::from(i32::MIN), i64::from(i32::MAX), 0, 1 << 30, -(1 << 30), 3, -7, 119]),
-        "large" => {
-            integers(&[i64::MIN, i64::MAX, 0, 1 << 30, 1 << 31, -(1 << 31), 7_000_000_000_000_000, 3_499_999, 12])
-        }
-        "short" => reals(
-            &[f32::MIN, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, 1e-45, -0.0, 0.0, 0.1, 0.35, 16_777_217.0]
-                .map(f64::from),
-        ),
-        "long" => reals(&[
-            f64::MIN,
-            f64::MAX,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            f64::from_bits(1),
-            -f64::from_bits(1),
-            f64::MIN_POSITIVE,
-            -0.0,
-            0.0,
-            0.1,
-            0.35,
-            1e308,
-            -1e308,
-            1e-9,
-            4.5e-10,
-            999_999.5,
-            899_999_999_999_999_999.0,
-            -0.4995,
-        ]),
-        "flag" => vec![Value::Boolean(false), Value::Boolean(true)],
-        _ => {
-            let long = "x".repeat(3000);
-            let texts = [
-                "", "a", "A", "ab", "é", "e\u{301}", "ß", "%", "_", "\\", "a\\", "\\a", "🔑", " a", "a ", "ann", &long,
-            ];
-            texts.iter().map(|text| Value::Text(text.to_string())).collect()
-        }
-    }
-}
-
-/// A literal that a question can have.
-fn literals(at: usize) -> Vec<Value> {
-    values(at).into_iter().filter(|value| value.check().is_ok()).collect()
-}
-
-/// A schema with one of the bounds.
-fn hostile_schema(variant: usize) -> Schema {
-    let columns = NAMES.iter().enumerate().map(|(at, name)| {
-        let kind = values(at)[0].kind();
-        let (low, high, grid) = if kind == ColumnType::Real { REAL[variant] } else { WHOLE[variant] };
-        let bounds = matches!(kind, ColumnType::Integer | ColumnType::Real).then(|| bounds(low, high, grid)).flatten();
-        let categories = (kind != ColumnType::Real).then(|| literals(at).into_iter().skip(1).collect());
-        Column::new(name, kind, bounds, categories).unwrap()
-    });
-    schema(Some(("person", 3)), columns.collect())
-}
 
 /// All that can be measured.
 fn measures(schema: &Schema) -> Vec<Measure> {
@@ -156,7 +57,8 @@ impl Both {
             statements +=
                 &format!("INSERT INTO public.t VALUES ({});", crate::question::commas(row.iter().map(literal)));
             let stored = rusqlite::params_from_iter(row.iter().map(|value| value.as_ref().map(stored)));
-            self.sqlite.execute("INSERT INTO t VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", stored).unwrap();
+            let places = crate::question::commas(vec!["?"; NAMES.len()]);
+            self.sqlite.execute(&format!("INSERT INTO t VALUES ({places})"), stored).unwrap();
         }
         execute(&mut self.writer, &statements).unwrap();
     }
@@ -188,15 +90,6 @@ fn sorted(mut rows: Vec<ExactRow>) -> Vec<ExactRow> {
     rows
 }
 
-fn stored(value: &Value) -> ToSqlOutput<'static> {
-    ToSqlOutput::Owned(match value {
-        Value::Boolean(value) => Stored::Integer(i64::from(*value)),
-        Value::Integer(value) => Stored::Integer(*value),
-        Value::Real(value) => Stored::Real(*value),
-        Value::Text(text) => Stored::Text(text.clone()),
-    })
-}
-
 fn ask_sqlite(sqlite: &rusqlite::Connection, statement: &Statement) -> Vec<ExactRow> {
     let mut prepared = sqlite.prepare(&statement.sql).unwrap();
     let groups = statement.keys.len();
@@ -207,6 +100,9 @@ fn ask_sqlite(sqlite: &rusqlite::Connection, statement: &Statement) -> Vec<Exact
                 ColumnType::Integer => Value::Integer(row.get(at)?),
                 ColumnType::Real => Value::Real(row.get(at)?),
                 ColumnType::Text => Value::Text(row.get(at)?),
+                ColumnType::Date => Value::Date(row.get(at)?),
+                ColumnType::Timestamp => Value::Timestamp(row.get(at)?),
+                ColumnType::Decimal => Value::Decimal(Number::from_millionths(row.get(at)?)),
             })
         };
         let measure = |at: usize| Ok(row.get::<_, Option<i64>>(at)?.unwrap_or(0));
@@ -250,12 +146,12 @@ fn the_worst_values_fail_no_question_and_count_the_same_in_both_engines() {
     let mut both = Both::new();
     let rows = worst_rows();
     both.fill(&rows);
-    for variant in 0..WHOLE.len() {
+    for variant in 0..VARIANTS {
         let schema = hostile_schema(variant);
         both.postgres.check(&schema, ANSWER).unwrap();
         let all = both.ask(&question(None, &[]), &schema);
         assert_eq!(all[0].measures[0], rows.len() as i64);
-        for groups in [&[0][..], &[1, 8], &[6], &[7, 2], &[3]] {
+        for groups in [&[0][..], &[1, 8], &[6], &[7, 2], &[3], &[9], &[10, 8], &[11], &[12, 9]] {
             both.ask(&question(None, groups), &schema);
         }
         if variant == 0 {
@@ -272,7 +168,7 @@ fn nan_fails_no_question_and_is_above_every_number() {
     both.fill(&worst_rows());
     execute(&mut both.writer, "INSERT INTO public.t (short, long) SELECT 'NaN', 'NaN' FROM generate_series(1, 3)")
         .unwrap();
-    for variant in 0..REAL.len() {
+    for variant in 0..VARIANTS {
         let schema = hostile_schema(variant);
         both.postgres.check(&schema, ANSWER).unwrap();
         both.ask_postgres(&question(None, &[]), &schema);
@@ -299,25 +195,71 @@ fn nan_fails_no_question_and_is_above_every_number() {
     }
 }
 
-fn any_row() -> impl Strategy<Value = Values> {
-    (0..NAMES.len()).map(|at| proptest::option::weighted(0.9, any_value(at))).collect::<Vec<_>>()
+/// What only PostgreSQL has, in the columns of dates, times and decimal numbers.
+const BEYOND: &str = "
+    INSERT INTO public.t (day, moment, zoned, price) VALUES
+        ('infinity', 'infinity', 'infinity', 'Infinity'), ('-infinity', '-infinity', '-infinity', '-Infinity'),
+        ('5874897-12-31', '294276-12-31 23:59:59.999999', '294276-12-31 23:59:59.999999', 'NaN'),
+        ('4713-01-01 BC', '4713-01-01 00:00:00 BC', '4713-01-01 00:00:00 BC', '1e131071'),
+        ('10000-01-01', '10000-01-01', '10000-01-01', '-1e131071'), (NULL, NULL, NULL, '1e-16383'),
+        (NULL, NULL, NULL, repeat('0', 5)::numeric + 0.4999999999999999999999999999999999), (NULL, NULL, NULL, '9999999999999999.9999999');
+";
+
+#[test]
+fn infinite_dates_and_endless_decimals_fail_no_question() {
+    let mut both = Both::new();
+    both.fill(&worst_rows());
+    execute(&mut both.writer, BEYOND).unwrap();
+    for variant in 0..VARIANTS {
+        let schema = hostile_schema(variant);
+        both.postgres.check(&schema, ANSWER).unwrap();
+        for groups in [&[][..], &[9], &[10], &[11], &[12]] {
+            both.ask_postgres(&question(None, groups), &schema);
+        }
+    }
+    let schema = hostile_schema(0);
+    for predicate in all_predicates() {
+        both.ask_postgres(&question(Some(predicate), &[]), &schema);
+    }
 }
 
-/// One of the worst values, or an ordinary one.
-fn any_value(at: usize) -> BoxedStrategy<Value> {
-    let worst = select(values(at));
-    match NAMES[at] {
-        "small" => prop_oneof![worst, any::<i16>().prop_map(|value| Value::Integer(value.into()))].boxed(),
-        "middle" => prop_oneof![worst, any::<i32>().prop_map(|value| Value::Integer(value.into()))].boxed(),
-        "large" => prop_oneof![worst, any::<i64>().prop_map(Value::Integer)].boxed(),
-        "short" => prop_oneof![worst, (-2f32..2f32).prop_map(|value| Value::Real(value.into()))].boxed(),
-        "long" => {
-            let finite = prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL;
-            prop_oneof![worst, (-2f64..2f64).prop_map(Value::Real), finite.prop_map(Value::Real)].boxed()
-        }
-        "flag" => worst.boxed(),
-        _ => prop_oneof![worst, "[aA é_%\\\\]{0,4}".prop_map(Value::Text)].boxed(),
+#[test]
+fn what_is_beyond_the_bounds_is_clamped_and_halves_are_rounded_up_exactly() {
+    let mut both = Both::new();
+    let (low, high) = ("2000-02-29", "2024-02-29");
+    let seconds = |day: &str| Bound::parse(day).unwrap().number(ColumnType::Timestamp).unwrap();
+    let days = |day: &str| Bound::parse(day).unwrap().number(ColumnType::Date).unwrap();
+    let dates = Bounds::new(days(low), days(high), number("1")).unwrap();
+    let times = Bounds::new(seconds(low), seconds(high), number("86400")).unwrap();
+    for (column, kind, bounds, value, steps) in [
+        ("day", ColumnType::Date, dates, "infinity", 19_782),
+        ("day", ColumnType::Date, dates, "-infinity", 11_016),
+        ("day", ColumnType::Date, dates, "2000-03-01", 11_017),
+        ("moment", ColumnType::Timestamp, times, "infinity", 19_782),
+        ("moment", ColumnType::Timestamp, times, "-infinity", 11_016),
+        ("moment", ColumnType::Timestamp, times, "2000-03-01 23:59:59.999999", 11_017),
+        ("zoned", ColumnType::Timestamp, times, "2000-03-01 23:59:59.999999-01", 11_018),
+        ("zoned", ColumnType::Timestamp, times, "2000-03-01 00:59:59.999999+01", 11_016),
+        ("price", ColumnType::Decimal, bounds("-1", "3", "0.5").unwrap(), "NaN", 6),
+        ("price", ColumnType::Decimal, bounds("-1", "3", "0.5").unwrap(), "Infinity", 6),
+        ("price", ColumnType::Decimal, bounds("-1", "3", "0.5").unwrap(), "-Infinity", -2),
+        ("price", ColumnType::Decimal, bounds("-1", "3", "0.5").unwrap(), "0.25", 1),
+        ("price", ColumnType::Decimal, bounds("-1", "3", "0.5").unwrap(), "0.24999999999999999999999999999999999", 0),
+        ("price", ColumnType::Decimal, bounds("-1", "3", "0.5").unwrap(), "-0.75", -1),
+    ] {
+        let schema = schema(None, vec![Column::new(column, kind, Some(bounds), None).unwrap()]);
+        both.postgres.check(&schema, ANSWER).unwrap();
+        let insert = format!("TRUNCATE public.t; INSERT INTO public.t ({column}) VALUES ('{value}')");
+        execute(&mut both.writer, &insert).unwrap();
+        let measure = [Measure::Steps { column: 0, centre: 0 }];
+        let statement =
+            Statement::new(&question(None, &[]), &measure, &schema, Dialect::Postgres, &asked(&both.postgres));
+        assert_eq!(both.postgres.run(&statement, MOST).unwrap()[0].measures, [steps], "{column} = {value}");
     }
+}
+
+fn any_row() -> impl Strategy<Value = Values> {
+    (0..NAMES.len()).map(|at| proptest::option::weighted(0.9, any_value(at))).collect::<Vec<_>>()
 }
 
 fn any_predicate() -> impl Strategy<Value = Predicate> {
@@ -350,8 +292,8 @@ fn any_predicate() -> impl Strategy<Value = Predicate> {
 fn random_questions_about_random_rows_are_answered_the_same_by_both_engines() {
     let both = RefCell::new(Both::new());
     both.borrow_mut().postgres.check(&hostile_schema(0), ANSWER).unwrap();
-    let groups = prop::sample::subsequence(vec![0usize, 1, 2, 3, 6, 7, 8], 0..3);
-    let asked = (prop::option::weighted(0.9, any_predicate()), groups, 0..WHOLE.len());
+    let groups = prop::sample::subsequence(vec![0usize, 1, 2, 3, 6, 7, 8, 9, 10, 11, 12], 0..3);
+    let asked = (prop::option::weighted(0.9, any_predicate()), groups, 0..VARIANTS);
     let story = (prop::collection::vec(any_row(), 0..40), prop::collection::vec(asked, 15));
     let mut runner = TestRunner::new(Config {
         cases: taximeter_testing::random_inputs(40),

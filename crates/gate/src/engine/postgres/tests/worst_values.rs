@@ -1,0 +1,227 @@
+//! Columns of every type with the worst values that may stand in them, and schemas with the worst bounds.
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use rusqlite::types::{ToSqlOutput, Value as Stored};
+
+use super::*;
+
+pub(super) const NAMES: [&str; 13] =
+    ["person", "small", "middle", "large", "short", "long", "word", "label", "flag", "day", "moment", "zoned", "price"];
+
+/// A column that takes `ann` and `Ann` for the same, in PostgreSQL's view.
+pub(super) const TABLE: &str = "
+    CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+    CREATE TABLE t (
+        person text COLLATE any_case, small int2, middle int4, large int8, short float4, long float8, word text COLLATE any_case,
+        label varchar(4000), flag bool, day date, moment timestamp, zoned timestamptz, price numeric
+    );";
+
+pub(super) const SQLITE_TABLE: &str = "
+    PRAGMA case_sensitive_like = ON;
+    CREATE TABLE t (
+        person TEXT, small INTEGER, middle INTEGER, large INTEGER, short REAL, long REAL, word TEXT, label TEXT, flag INTEGER,
+        day INTEGER, moment INTEGER, zoned INTEGER, price INTEGER
+    );";
+
+/// How many schemas there are, each with other bounds.
+pub(super) const VARIANTS: usize = 6;
+
+/// Bounds of whole numbers and of others: low, high, grid.
+const WHOLE: [(&str, &str, &str); VARIANTS] = [
+    ("-1073741824", "1073741824", "1"),
+    ("0", "1000", "10"),
+    ("0", "120", "1"),
+    ("-10", "20", "5"),
+    ("-7000000000000000", "7000000000000000", "7000000"),
+    ("-900000000000000000", "900000000000000000", "1000000000"),
+];
+
+const REAL: [(&str, &str, &str); VARIANTS] = [
+    // The smallest number divided by 10 underflows, which PostgreSQL reports.
+    ("0", "1000", "10"),
+    ("0", "1", "0.1"),
+    ("-1073741824", "1073741824", "1"),
+    ("0", "0.000000001", "0.000000000000000001"),
+    ("-900000000000000000", "900000000000000000", "1000000000"),
+    ("-0.5", "0.5", "0.001"),
+];
+
+const DECIMAL: [(&str, &str, &str); VARIANTS] = [
+    ("0", "1000", "10"),
+    ("-999999999999", "999999999999", "999999999999"),
+    ("-1000", "1000", "0.000001"),
+    ("-0.6", "0.6", "0.000003"),
+    ("-10000000", "10000000", "0.01"),
+    ("-1.5", "3", "0.75"),
+];
+
+/// Bounds of dates, and of times with their grid in seconds.
+const DATE: [(&str, &str); VARIANTS] = [
+    ("0001-01-01", "9999-12-31"),
+    ("1900-01-01", "2024-12-31"),
+    ("1970-01-01", "1970-01-02"),
+    ("1969-12-30", "1969-12-31"),
+    ("2000-02-28", "2000-03-01"),
+    ("2024-02-29", "9999-12-31"),
+];
+
+const TIME: [(&str, &str, &str); VARIANTS] = [
+    ("0001-01-01", "9999-12-31 23:00", "3600"),
+    ("1969-12-31 23:59:58", "1970-01-01 00:00:02", "1"),
+    ("1900-01-01", "2024-12-31 23:59", "60"),
+    ("2000-02-28", "2000-03-01", "86400"),
+    ("1970-01-01", "2004-01-01", "1"),
+    ("1960-01-01", "1969-12-31 23:59", "60"),
+];
+
+/// What may stand in a column, the worst first.
+pub(super) fn values(at: usize) -> Vec<Value> {
+    let integers = |values: &[i64]| values.iter().copied().map(Value::Integer).collect();
+    let parsed = |kind, texts: &[&str]| texts.iter().map(|text| Value::parse(text, kind).unwrap()).collect();
+    let reals = |values: &[f64]| values.iter().copied().map(Value::Real).collect();
+    match NAMES[at] {
+        "small" => integers(&[i64::from(i16::MIN), i64::from(i16::MAX), 0, 1, -1, 7, 120]),
+        "middle" => integers(&[i64::from(i32::MIN), i64::from(i32::MAX), 0, 1 << 30, -(1 << 30), 3, -7, 119]),
+        "large" => {
+            integers(&[i64::MIN, i64::MAX, 0, 1 << 30, 1 << 31, -(1 << 31), 7_000_000_000_000_000, 3_499_999, 12])
+        }
+        "short" => reals(
+            &[f32::MIN, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, 1e-45, -0.0, 0.0, 0.1, 0.35, 16_777_217.0]
+                .map(f64::from),
+        ),
+        "long" => reals(&[
+            f64::MIN,
+            f64::MAX,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::from_bits(1),
+            -f64::from_bits(1),
+            f64::MIN_POSITIVE,
+            -0.0,
+            0.0,
+            0.1,
+            0.35,
+            1e308,
+            -1e308,
+            1e-9,
+            4.5e-10,
+            999_999.5,
+            899_999_999_999_999_999.0,
+            -0.4995,
+        ]),
+        "flag" => vec![Value::Boolean(false), Value::Boolean(true)],
+        "day" => parsed(
+            ColumnType::Date,
+            &["0001-01-01", "9999-12-31", "1970-01-01", "1969-12-31", "2000-02-29", "2024-02-29", "1900-03-01"],
+        ),
+        "moment" | "zoned" => parsed(
+            ColumnType::Timestamp,
+            &[
+                "0001-01-01",
+                "9999-12-31 23:59:59.999999",
+                "1970-01-01",
+                "1969-12-31 23:59:59.999999",
+                "1969-12-31 23:59:59",
+                "1970-01-01 00:00:01.5",
+                "2000-02-29 13:05:59.000001",
+                "2003-12-31 23:59:59.5",
+                "2024-02-29 23:59:59.999999",
+            ],
+        ),
+        "price" => parsed(
+            ColumnType::Decimal,
+            &[
+                "999999999999.999999",
+                "-999999999999.999999",
+                "0",
+                "0.000001",
+                "-0.000001",
+                "5",
+                "-5",
+                "0.375",
+                "-0.375",
+                "0.599999",
+                "12.345678",
+                "499999999999.5",
+                "-499999999999.5",
+            ],
+        ),
+        _ => {
+            let long = "x".repeat(3000);
+            let texts = [
+                "", "a", "A", "ab", "é", "e\u{301}", "ß", "%", "_", "\\", "a\\", "\\a", "🔑", " a", "a ", "ann", &long,
+            ];
+            texts.iter().map(|text| Value::Text(text.to_string())).collect()
+        }
+    }
+}
+
+/// A literal that a question can have.
+pub(super) fn literals(at: usize) -> Vec<Value> {
+    values(at).into_iter().filter(|value| value.check().is_ok()).collect()
+}
+
+/// A schema with one of the bounds.
+pub(super) fn hostile_schema(variant: usize) -> Schema {
+    let columns = NAMES.iter().enumerate().map(|(at, name)| {
+        let kind = values(at)[0].kind();
+        let (low, high, grid) = match kind {
+            ColumnType::Integer => WHOLE[variant],
+            ColumnType::Real => REAL[variant],
+            ColumnType::Decimal => DECIMAL[variant],
+            ColumnType::Date => (DATE[variant].0, DATE[variant].1, "1"),
+            ColumnType::Timestamp => TIME[variant],
+            ColumnType::Text | ColumnType::Boolean => ("", "", ""),
+        };
+        let end = |text: &str| Bound::parse(text).unwrap().number(kind).unwrap();
+        let bounds = (!low.is_empty()).then(|| Bounds::new(end(low), end(high), number(grid)).unwrap());
+        let categories = (kind != ColumnType::Real).then(|| literals(at).into_iter().skip(1).collect());
+        Column::new(name, kind, bounds, categories).unwrap()
+    });
+    schema(Some(("person", 3)), columns.collect())
+}
+
+/// A value as the embedded engine stores it.
+pub(super) fn stored(value: &Value) -> ToSqlOutput<'static> {
+    ToSqlOutput::Owned(match value {
+        Value::Boolean(value) => Stored::Integer(i64::from(*value)),
+        Value::Integer(value) => Stored::Integer(*value),
+        Value::Real(value) => Stored::Real(*value),
+        Value::Text(text) => Stored::Text(text.clone()),
+        Value::Date(days) => Stored::Integer(i64::from(*days)),
+        Value::Timestamp(microseconds) => Stored::Integer(*microseconds),
+        Value::Decimal(number) => Stored::Integer(number.to_millionths().unwrap()),
+    })
+}
+
+/// One of the worst values, or an ordinary one.
+pub(super) fn any_value(at: usize) -> BoxedStrategy<Value> {
+    let worst = select(values(at));
+    match NAMES[at] {
+        "small" => prop_oneof![worst, any::<i16>().prop_map(|value| Value::Integer(value.into()))].boxed(),
+        "middle" => prop_oneof![worst, any::<i32>().prop_map(|value| Value::Integer(value.into()))].boxed(),
+        "large" => prop_oneof![worst, any::<i64>().prop_map(Value::Integer)].boxed(),
+        "short" => prop_oneof![worst, (-2f32..2f32).prop_map(|value| Value::Real(value.into()))].boxed(),
+        "long" => {
+            let finite = prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL;
+            prop_oneof![worst, (-2f64..2f64).prop_map(Value::Real), finite.prop_map(Value::Real)].boxed()
+        }
+        "flag" => worst.boxed(),
+        "day" => {
+            prop_oneof![worst, (-719_162..=2_932_896).prop_map(Value::Date), (-40_000..20_000).prop_map(Value::Date)]
+                .boxed()
+        }
+        "moment" | "zoned" => {
+            let near = -2_000_000_000_000_000i64..2_000_000_000_000_000;
+            let any = -62_135_596_800_000_000i64..253_402_300_800_000_000;
+            prop_oneof![worst, any.prop_map(Value::Timestamp), near.prop_map(Value::Timestamp)].boxed()
+        }
+        "price" => {
+            let decimal = |millionths| Value::Decimal(Number::from_millionths(millionths));
+            let (near, any) = (-5_000_000i64..5_000_000, -999_999_999_999_999_999i64..=999_999_999_999_999_999);
+            prop_oneof![worst, near.prop_map(decimal), any.prop_map(decimal)].boxed()
+        }
+        _ => prop_oneof![worst, "[aA é_%\\\\]{0,4}".prop_map(Value::Text)].boxed(),
+    }
+}
