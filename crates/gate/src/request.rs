@@ -1,5 +1,7 @@
 //! A question with what is offered for it, made ready to be charged: understood, planned, and priced, with no data touched.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use taximeter_accounting::Cost;
 use taximeter_ledger::{AccountName, Charge, Hash, Key, Note, Who};
@@ -9,7 +11,8 @@ use crate::catalog::{Catalog, Dataset, StoredAnswer};
 use crate::document::{ExpectedAverage, MeasuredPart};
 use crate::error::{Error, ErrorKind};
 use crate::sql::{Statement, Target};
-use crate::plan::{Plan, Price, QuantilePart, QueryPlan};
+use crate::number::Number;
+use crate::plan::{Plan, Price, QuantilePart, QueryPlan, Weights};
 use crate::question::{Query, Question};
 
 /// A question with what is offered for it.
@@ -21,7 +24,9 @@ pub struct Request {
     pub question: String,
     /// What is offered.
     pub price: Price,
-    /// Whether counts are clamped at 0 and averages at their bounds afterwards.
+    /// How much of the price columns of the answer get, by their names: 1 for those that are not named.
+    pub weights: BTreeMap<String, Number>,
+    /// Whether counts are clamped at 0 afterwards.
     pub clamp: bool,
     /// The account that pays, if it is not the dataset's own: one below it.
     pub account: Option<AccountName>,
@@ -42,6 +47,7 @@ impl Request {
             dataset: dataset.clone(),
             question: question.to_string(),
             price,
+            weights: BTreeMap::new(),
             clamp: false,
             account: None,
             by: None,
@@ -93,9 +99,10 @@ impl Prepared {
         let dataset = catalog.dataset_for_key(&request.dataset, ledger_key.as_str())?;
         let question = Question::parse(&request.question, dataset.name.as_str(), &dataset.schema)?;
         let canonical = question.canonical.clone();
-        let mut plan = Plan::new(&question, &dataset.schema, request.price)?;
+        let weights = Weights::new(&request.weights, &question)?;
+        let mut plan = Plan::new(&question, &dataset.schema, request.price, &weights)?;
         if let Some(least) = dataset.min_epsilon {
-            plan = plan.at_least(least, &question, &dataset.schema, request.price)?;
+            plan = plan.at_least(least, &question, &dataset.schema, request.price, &weights)?;
         }
         let account = match &request.account {
             None => dataset.name.clone(),
