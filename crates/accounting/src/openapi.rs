@@ -2,8 +2,8 @@
 
 use std::ops::Bound;
 
-use utoipa::openapi::schema::{AdditionalProperties, Object, ObjectBuilder, OneOfBuilder, SchemaType, Type};
 use utoipa::openapi::Schema;
+use utoipa::openapi::schema::{AdditionalProperties, Object, ObjectBuilder, OneOfBuilder, SchemaType, Type};
 
 use crate::{
     Amount, Cost, CostForm, CostKind, Declared, FilterParameters, FilterRule, Number, OdometerParameters, OdometerRule,
