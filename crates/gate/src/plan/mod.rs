@@ -252,7 +252,7 @@ impl Threshold<'_> {
     fn fixed(self) -> Result<i128, Error> {
         let (Some(delta), Cost::Pure { epsilon }) = (self.delta.filter(|delta| !delta.is_zero()), self.part.cost) else {
             return Err(Error::input(
-                "price",
+                "threshold",
                 "groups of which nothing is declared are answered above a threshold, which is paid with an epsilon and a delta: offer \
                  both, such as 0.5 and 1e-9; the account needs a part of its delta set aside for mechanisms",
             ));

@@ -15,6 +15,8 @@ pub(super) fn budget_fields(filled: &FormData, is_required: bool) -> Markup {
         (TextField::amount("epsilon", "Budget ε", filled).placeholder("1").required(is_required))
         (TextField::amount("delta", "Budget δ", filled).placeholder("1e-6")
             .help("Far below 1 divided by the number of people, such as 1e-6. If empty, it is 0: every ε is added up."))
+        (TextField::amount("mechanism_delta", "δ set aside", filled)
+            .help("The part of δ for questions that group by columns without declared categories, such as 1e-7. If empty, none."))
     }
 }
 
@@ -53,7 +55,8 @@ pub(super) fn filter(fields: &FormData) -> Result<Option<FilterRequest>, Problem
     let amount = |name: &str, what: &str| Ok::<_, Problem>(fields.amount(name, what)?.unwrap_or(Amount::ZERO));
     let (epsilon, delta) = (amount("epsilon", "the budget's ε")?, amount("delta", "the budget's δ")?);
     let rule = fields.get("rule").map(FilterRule::from_name).transpose()?;
-    let budget = BudgetDocument { epsilon, delta, mechanism_delta: Amount::ZERO };
+    let mechanism_delta = amount("mechanism_delta", "the δ set aside")?;
+    let budget = BudgetDocument { epsilon, delta, mechanism_delta };
     Ok(Some(FilterRequest::new(rule, budget)))
 }
 
@@ -171,7 +174,10 @@ mod tests {
         let given = filter(&fields(&[("epsilon", " 0.1 "), ("delta", "1e-6"), ("rule", "zcdp")])).unwrap().unwrap();
         assert_eq!(given.budget.epsilon, Amount::parse_exact("0.1").unwrap());
         assert_eq!(given.budget.delta, Amount::parse_exact("0.000001").unwrap());
-        assert_eq!(given.rule, Some(FilterRule::Zcdp));
+        assert_eq!((given.rule, given.budget.mechanism_delta), (Some(FilterRule::Zcdp), Amount::ZERO));
+        let aside = fields(&[("epsilon", "1"), ("delta", "1e-6"), ("mechanism_delta", "1e-7")]);
+        let aside = filter(&aside).unwrap().unwrap().budget.mechanism_delta;
+        assert_eq!(aside, Amount::parse_exact("0.0000001").unwrap());
         assert_eq!(filter(&fields(&[("epsilon", "1")])).unwrap().unwrap().budget.delta, Amount::ZERO);
         for pairs in [
             [("epsilon", "one"), ("delta", "")],
