@@ -119,7 +119,7 @@ impl Weights {
 /// Which rows an aggregate is of: one of two expressions, of those where neither is null.
 fn filter(aggregate: &Aggregate) -> Option<Predicate> {
     let Function::Pair { y, x, .. } = &aggregate.function else { return aggregate.filter.clone() };
-    let known = [y, x].map(|scalar| Predicate::NullSteps { scalar: scalar.clone(), negated: true });
+    let known = in_order([y, x]).map(|scalar| Predicate::NullSteps { scalar: scalar.clone(), negated: true });
     Some(Predicate::all(known.into_iter().chain(aggregate.filter.clone()).collect()))
 }
 
@@ -144,17 +144,24 @@ fn quantities(function: &Function, query: &Query, aggregate: &Aggregate) -> Vec<
         }
         Function::Pair { y, x, .. } => {
             let (x, y) = (Centred::middle(x.clone().for_moments()), Centred::middle(y.clone().for_moments()));
+            let [one, other] = in_order([x.clone(), y.clone()]);
             vec![
                 Quantity::Rows,
                 Quantity::Sum(x.clone()),
                 Quantity::Products(x.clone(), x.clone()),
                 Quantity::Sum(y.clone()),
                 Quantity::Products(y.clone(), y.clone()),
-                Quantity::Products(x, y),
+                Quantity::Products(one, other),
             ]
         }
         Function::Quantile { .. } => unreachable!("quantiles are no integers"),
     }
+}
+
+/// Two expressions in an order that does not depend on which is written first, so that CORR(x, y) and REGR_SLOPE(y, x) share moments.
+fn in_order<T: std::fmt::Debug>(mut pair: [T; 2]) -> [T; 2] {
+    pair.sort_by_cached_key(|expression| format!("{expression:?}"));
+    pair
 }
 
 /// How many values there are.
