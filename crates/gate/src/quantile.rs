@@ -3,7 +3,7 @@
 //! With L(v) values below v and E(v) equal to it, v is wanted where L(v) ≤ τ ≤ L(v) + E(v); its score is how far that is from holding,
 //! max(0, L − τ, τ − L − E), with τ = p·n + an offset. Scores are counted in steps of 1/b for p = a/b, so they are integers. A row that is
 //! added moves L − τ by 1 − p or −p, and τ − L − E by p or p − 1: at most max(a, b − a) steps; one that is exchanged moves either by at
-//! most 1, b steps. All points of the grid between two neighbouring values have one score, so they are one candidate that weighs as
+//! most 1, b steps, but in groups it may leave one and come into another: twice max(a, b − a). All points of the grid between two neighbouring values have one score, so they are one candidate that weighs as
 //! much as there are points.
 //!
 //! The ends of the interval are drawn likewise, with τ moved by ∓t. The exponential mechanism misses its best score by s with a
@@ -32,15 +32,17 @@ impl QuantilePart {
     /// How often the mechanism draws: the quantile, and both ends of its interval.
     pub(crate) const DRAWS: usize = 3;
 
-    /// How far one unit moves a score, in steps of 1/b.
-    pub(crate) fn score_sensitivity(fraction: Number, schema: &Schema) -> u128 {
+    /// How far one unit moves the scores of all groups together, in steps of 1/b: how many groups there are, if that is known.
+    pub(crate) fn score_sensitivity(fraction: Number, schema: &Schema, groups: Option<usize>) -> u128 {
         let rows = u128::from(schema.rows_per_unit());
         let (part, whole) = fraction_of(fraction);
-        match schema.neighbours {
-            // Where the rank is counted from an end, the number of rows does not matter.
-            _ if part == 0 || part == whole => rows,
-            Neighbours::AddRemove => rows * part.max(whole - part),
-            Neighbours::Substitute => rows * whole,
+        // Where the rank is counted from an end, this is 1.
+        let one_row = part.max(whole - part);
+        match (schema.neighbours, groups) {
+            (Neighbours::AddRemove, _) => rows * one_row,
+            (Neighbours::Substitute, Some(1)) => rows * whole,
+            // The rows of one unit leave a group, and those of the other come into another one.
+            (Neighbours::Substitute, _) => 2 * rows * one_row,
         }
     }
 
@@ -99,6 +101,16 @@ impl QuantilePart {
     }
 
     fn draw_at(&self, values: &[(i64, u64)], offset: i128, randomness: &mut Randomness) -> Result<i64, String> {
+        let (places, candidates) = self.candidates(values, offset)?;
+        let rate = exact(self.cost.size()) / RBig::from(2 * self.score_sensitivity);
+        let chosen = choose(&candidates, &rate, randomness).map_err(|error| error.to_string())?;
+        let place = randomness.below(&candidates[chosen].weight.into()).map_err(|error| error.to_string())?;
+        let place = i64::try_from(place).map_err(|_| "a point of the grid does not fit into 64 bits".to_string())?;
+        Ok(places[chosen] + place)
+    }
+
+    /// Every value and every gap between two of them, in ascending order: where it begins, and how likely it is.
+    fn candidates(&self, values: &[(i64, u64)], offset: i128) -> Result<(Vec<i64>, Vec<Candidate>), String> {
         let (part, whole) = self.steps();
         let (part, whole) = (part as i128, whole as i128);
         let rows: i128 = values.iter().map(|(_, count)| i128::from(*count)).sum();
@@ -110,7 +122,7 @@ impl QuantilePart {
                 let score = (whole * below - target).max(target - whole * (below + equal)).max(0);
                 let weight = to.abs_diff(from) + 1;
                 candidates.push(Candidate { weight, score: u64::try_from(score).unwrap_or(u64::MAX) });
-                places.push((from, weight));
+                places.push(from);
             }
         };
         let (mut next, mut below) = (self.of.low, 0i128);
@@ -124,11 +136,7 @@ impl QuantilePart {
             next = value + 1;
         }
         add(next, self.of.high, below, 0);
-        let rate = exact(self.cost.size()) / RBig::from(2 * self.score_sensitivity);
-        let chosen = choose(&candidates, &rate, randomness).map_err(|error| error.to_string())?;
-        let (from, points) = places[chosen];
-        let place = randomness.below(&points.into()).map_err(|error| error.to_string())?;
-        Ok(from + i64::try_from(place).map_err(|_| "a point of the grid does not fit into 64 bits".to_string())?)
+        Ok((places, candidates))
     }
 }
 
@@ -142,3 +150,6 @@ fn fraction_of(fraction: Number) -> (u128, u128) {
 fn exact(amount: Amount) -> RBig {
     RBig::from_parts(amount.units().into(), Amount::ONE.units().into())
 }
+
+#[cfg(test)]
+mod tests;
