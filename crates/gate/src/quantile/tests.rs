@@ -31,8 +31,8 @@ fn counted(values: impl IntoIterator<Item = i64>) -> Vec<(i64, u64)> {
 }
 
 /// The score of every point of the grid, in steps.
-fn scores(part: &QuantilePart, values: &[i64], offset: i128) -> Vec<u64> {
-    let (_, candidates) = part.candidates(&counted(values.iter().copied()), offset).unwrap();
+fn scores(part: &QuantilePart, values: &[i64], rank: Rank) -> Vec<u64> {
+    let (_, candidates) = part.candidates(&counted(values.iter().copied()), rank).unwrap();
     candidates.iter().flat_map(|candidate| vec![candidate.score; candidate.weight as usize]).collect()
 }
 
@@ -42,14 +42,17 @@ fn a_score_is_how_many_rows_the_rank_misses() {
         let part = part(fraction, (-2, 3), "1", 1);
         let (numerator, whole) = part.steps();
         for rows in multisets(&[-2, 0, 1, 3], 5) {
-            for offset in -3..=3 {
-                let scores = scores(&part, &rows, offset);
+            for (offset, is_end) in (-3..=3).flat_map(|offset| [(offset, false), (offset, true)]) {
+                let scores = scores(&part, &rows, Rank { offset, is_end });
                 assert_eq!(scores.len(), 6);
+                assert!(!is_end || scores.contains(&0), "{offset} from {fraction} of {rows:?}");
                 for (point, score) in (-2..=3).zip(scores) {
                     let below = rows.iter().filter(|value| **value < point).count() as f64;
                     let not_above = rows.iter().filter(|value| **value <= point).count() as f64;
                     let wanted = numerator as f64 / whole as f64 * rows.len() as f64 + offset as f64;
-                    let missed = (below - wanted).max(wanted - not_above).max(0.0);
+                    let too_high = if is_end && point == -2 { 0.0 } else { below - wanted };
+                    let too_low = if is_end && point == 3 { 0.0 } else { wanted - not_above };
+                    let missed = too_high.max(too_low).max(0.0);
                     assert!((score as f64 / whole as f64 - missed).abs() < 1e-9, "{point} of {rows:?}, {fraction}");
                 }
             }
@@ -75,10 +78,10 @@ fn multisets<T: Clone>(values: &[T], most: usize) -> Vec<Vec<T>> {
 type Row = (usize, i64);
 
 /// How far the scores of all groups together lie apart: in every group at the point where it is most.
-fn moved(part: &QuantilePart, one: &[Row], other: &[Row], groups: usize, offset: i128) -> u128 {
+fn moved(part: &QuantilePart, one: &[Row], other: &[Row], groups: usize, rank: Rank) -> u128 {
     let of = |rows: &[Row], group| rows.iter().filter(|row| row.0 == group).map(|row| row.1).collect::<Vec<_>>();
     let in_group = |group| {
-        let (one, other) = (scores(part, &of(one, group), offset), scores(part, &of(other, group), offset));
+        let (one, other) = (scores(part, &of(one, group), rank), scores(part, &of(other, group), rank));
         one.iter().zip(&other).map(|(one, other)| u128::from(one.abs_diff(*other))).max().unwrap_or(0)
     };
     (0..groups).map(in_group).sum()
@@ -101,8 +104,8 @@ fn furthest(fraction: &str, neighbours: Neighbours, most: u32, groups: usize) ->
         };
         for one in &tables {
             for other in others {
-                for offset in [-2, 0, 2] {
-                    furthest = furthest.max(moved(&part, one, other, groups, offset));
+                for (offset, is_end) in [(0, false), (-2, true), (2, true)] {
+                    furthest = furthest.max(moved(&part, one, other, groups, Rank { offset, is_end }));
                 }
             }
         }
@@ -162,7 +165,10 @@ fn probabilities(part: &QuantilePart, values: &[i64], offset: f64) -> Vec<f64> {
     let likely = |point: i64| {
         let below = values.iter().filter(|value| **value < point).count() as f64;
         let not_above = values.iter().filter(|value| **value <= point).count() as f64;
-        let missed = (below - wanted).max(wanted - not_above).max(0.0);
+        let is_end = offset != 0.0;
+        let too_high = if is_end && point == part.of.low { 0.0 } else { below - wanted };
+        let too_low = if is_end && point == part.of.high { 0.0 } else { wanted - not_above };
+        let missed = too_high.max(too_low).max(0.0);
         (-part.cost.size().approximate() * missed / (2.0 * part.rows_moved())).exp()
     };
     let likely: Vec<f64> = (part.of.low..=part.of.high).map(likely).collect();
@@ -239,7 +245,8 @@ fn draws_have_exactly_the_probabilities_of_the_exponential_mechanism() {
             };
             assert!(other(&|part| part.score_sensitivity *= 2), "{fraction}, {epsilon}");
             assert!(other(&|part| part.cost = part.cost.with_size(Amount::from_units(part.cost.size().units() / 2))));
-            let shifted = probabilities(&part, &values, 1.0);
+            let with_lower_ones: Vec<i64> = values.iter().copied().chain([-2, -2]).collect();
+            let shifted = probabilities(&part, &with_lower_ones, 0.0);
             assert!(!agrees(&drawn(&part, &values)[1], &shifted), "{fraction}, {epsilon}");
         }
     }
@@ -250,14 +257,16 @@ fn the_least_and_the_greatest_value_are_drawn_among_the_values() {
     let values: Vec<i64> = (0..2000).map(|at| 100 + at % 400).collect();
     let counted = counted(values);
     let mut randomness = Randomness::repeatable(7);
-    for _ in 0..200 {
+    let mut among = [0; 2];
+    for _ in 0..1000 {
         let least = part("0", (0, 1000), "1", 1).draw(&counted, &mut randomness).unwrap();
         assert_eq!(least.low, 0);
-        assert!((100..200).contains(&least.value) && (100..300).contains(&least.high), "{least:?}");
+        among[0] += u32::from((100..150).contains(&least.value) && (least.value..200).contains(&least.high));
         let greatest = part("1", (0, 1000), "1", 1).draw(&counted, &mut randomness).unwrap();
         assert_eq!(greatest.high, 1000);
-        assert!((400..500).contains(&greatest.value) && (300..500).contains(&greatest.low), "{greatest:?}");
+        among[1] += u32::from((450..500).contains(&greatest.value) && (400..=greatest.value).contains(&greatest.low));
     }
+    assert!(among.iter().all(|among| *among > 950), "{among:?} of 1000");
 }
 
 /// The least value that is not below this part of the rows.

@@ -101,7 +101,7 @@ fn sums_of_expressions_move_as_far_as_their_derived_bounds_and_no_further() {
             for (expression, is_attained) in EXPRESSIONS {
                 for group in ["", " GROUP BY \"group\""] {
                     let text = format!(
-                        "SELECT SUM({expression}), COUNT(CASE WHEN {expression} > 1 THEN 1 END), AVG({expression}), \
+                        "SELECT SUM({expression}), COUNT(CASE WHEN ({expression}) > 1 THEN 1 END), AVG({expression}), \
                          VAR_POP({expression}) FROM t{group}"
                     );
                     let question = Question::parse(&text, "t", &schema).unwrap_or_else(|why| panic!("{text}: {why}"));

@@ -200,9 +200,13 @@ fn enumerate(keep: Keep, claim: Claim) -> Result<Vec<Line>, String> {
 }
 
 /// Whether some neighbours among the small ones lie as far apart as any may. All values of an expression outside of its bounds are
-/// the same two, so no three rows have different ones.
+/// the same two, so no three rows have different ones; and a number and its negative are not both at their upper ends.
 fn is_attained(line: &Line) -> bool {
-    !matches!(line.measure.quantity, Quantity::Distinct(Argument::Steps(_)))
+    match &line.measure.quantity {
+        Quantity::Distinct(Argument::Steps(_)) => false,
+        Quantity::Products(one, other) => one == other,
+        _ => true,
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! On a server of its own: what is refused, which rows are kept, and that no row can make a question fail.
 
 mod asking;
+mod expressions;
 mod finding;
 mod keeping;
 mod same_answers;
