@@ -400,3 +400,6 @@ fn compare(left: &str, comparison: Comparison, right: &str) -> String {
 fn not(negated: bool) -> &'static str {
     if negated { "NOT " } else { "" }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

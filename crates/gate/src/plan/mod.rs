@@ -211,7 +211,7 @@ impl QueryPlan {
             if cost.size().is_zero() {
                 return Err(Error::value("price", offer.total, "it pays for no answer; spend more"));
             }
-            let score_sensitivity = QuantilePart::score_sensitivity(fraction, schema);
+            let score_sensitivity = QuantilePart::score_sensitivity(fraction, schema, groups);
             quantiles.push(QuantilePart { of, filter, fraction, cost, score_sensitivity });
         }
         Ok(QueryPlan { parts, quantiles, aggregates: wanted.aggregates, threshold })
