@@ -90,7 +90,7 @@ impl Cell {
 pub struct AnswerColumn {
     /// Its name.
     pub name: String,
-    /// What is counted or summed; left out for a group.
+    /// The expression that it shows; left out for a group or a label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<String>,
     /// The numbers that it is made of, and the noise on each; left out for a group.
@@ -113,7 +113,7 @@ pub struct MeasuredPart {
     pub sensitivity: Decimal,
     /// The scale, or standard deviation, of the noise.
     pub scale: Computed,
-    /// How far the noise reaches in 95 of 100 answers; in 97.5 for each part of an average.
+    /// How far the noise reaches in 95 of 100 answers; for a quantile, in rows.
     #[cfg_attr(feature = "openapi", schema(value_type = f64))]
     pub half_width: Decimal,
 }
@@ -127,13 +127,13 @@ pub struct Estimate {
     /// The number of rows of which an average is made. It is paid for, and so always there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Box<Estimate>>,
-    /// Where the truth is, in 95 of 100 answers.
+    /// Where the truth is, in 95 of 100 answers; null where that is not known.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<f64>>, min_items = 2, max_items = 2))]
     pub interval: Option<[Decimal; 2]>,
     /// The sum of which an average is made, likewise; the three intervals hold together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum: Option<Box<Estimate>>,
-    /// The number; null for an average of rows of which there may be none.
+    /// The number; null where there are too few rows to say, or too much noise.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<f64>))]
     pub value: Option<Decimal>,
 }

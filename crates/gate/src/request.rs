@@ -11,7 +11,8 @@ use crate::catalog::{Catalog, Dataset, StoredAnswer};
 use crate::document::{ExpectedAverage, MeasuredPart};
 use crate::error::{Error, ErrorKind};
 use crate::sql::{Statement, Target};
-use crate::plan::{Plan, Price, QuantilePart, QueryPlan};
+use crate::number::Number;
+use crate::plan::{Plan, Price, QuantilePart, QueryPlan, Weights};
 use crate::question::{Query, Question};
 use crate::schema::Value;
 
@@ -24,7 +25,9 @@ pub struct Request {
     pub question: String,
     /// What is offered.
     pub price: Price,
-    /// Whether counts are clamped at 0 and averages at their bounds afterwards.
+    /// How much of the price columns of the answer get, by their names: 1 for those that are not named.
+    pub weights: BTreeMap<String, Number>,
+    /// Whether counts are clamped at 0 afterwards.
     pub clamp: bool,
     /// The account that pays, if it is not the dataset's own: one below it.
     pub account: Option<AccountName>,
@@ -45,6 +48,7 @@ impl Request {
             dataset: dataset.clone(),
             question: question.to_string(),
             price,
+            weights: BTreeMap::new(),
             clamp: false,
             account: None,
             by: None,
@@ -97,9 +101,10 @@ impl Prepared {
         let public = catalog.public_tables_in(&request.question)?;
         let question = Question::parse_with(&request.question, dataset.name.as_str(), &dataset.schema, &public)?;
         let canonical = question.canonical.clone();
-        let mut plan = Plan::new(&question, &dataset.schema, request.price)?;
+        let weights = Weights::new(&request.weights, &question)?;
+        let mut plan = Plan::new(&question, &dataset.schema, request.price, &weights)?;
         if let Some(least) = dataset.min_epsilon {
-            plan = plan.at_least(least, &question, &dataset.schema, request.price)?;
+            plan = plan.at_least(least, &question, &dataset.schema, request.price, &weights)?;
         }
         let account = match &request.account {
             None => dataset.name.clone(),

@@ -4,23 +4,23 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_accounting::Rounding;
-use taximeter_gate::{NoiseKind, Number, Origin, Price};
+use taximeter_gate::{Origin, Price};
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{Code, Explanation, QuestionOutcome, QuestionRequest, Role, TokenDocument};
 
+use super::offer::{Offer, PriceArgs};
 use super::{GateArgs, explain, prompt, render};
-use crate::args::flag;
 use crate::backend::Backend;
 use crate::ledger::charge::{key, print_refusal};
-use crate::output::{Failure, NO_ANSWER, REFUSED, in_flag, print, print_document, print_line, tell, usage};
+use crate::output::{Failure, NO_ANSWER, REFUSED, print, print_document, print_line, tell, usage};
 
 /// Ask a dataset a question in SQL; without one, open a prompt
 ///
-/// COUNT(*), COUNT(column), COUNT(DISTINCT unit), SUM(column) and AVG(column), with WHERE (comparisons with literals, AND, OR, NOT,
-/// IN, BETWEEN, LIKE, IS NULL), GROUP BY columns with declared categories, ORDER BY and LIMIT. Several aggregates share the cost
-/// equally; an average is a sum and a count, each with half of its share. The charge is on the ledger before the data are read, and
-/// a question that fails afterwards stays charged. The same key gives the same answer, byte for byte.
+/// COUNT, SUM, AVG, VARIANCE, STDDEV, COVAR, CORR, MEDIAN, PERCENTILE_CONT, MIN and MAX, of columns and of expressions that cannot fail on
+/// a row; with WHERE, FILTER, GROUP BY, HAVING, ORDER BY, LIMIT, UNION ALL and sub-queries that are one number. Groups are columns with
+/// declared categories and expressions with few values; by other columns too, above a threshold that costs a delta (--delta). Several
+/// aggregates share the cost; what is computed from their noisy numbers is free. The charge is on the ledger before the data are read,
+/// and a question that fails afterwards stays charged. The same key gives the same answer, byte for byte.
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
@@ -28,7 +28,9 @@ use crate::output::{Failure, NO_ANSWER, REFUSED, in_flag, print, print_document,
 Examples:
   taximeter ask people \"SELECT COUNT(*) FROM people WHERE age >= 65\" --epsilon 0.1
   taximeter ask people \"SELECT region, AVG(income) FROM people GROUP BY region\" --epsilon 0.5 --by alice
-  taximeter ask people \"SELECT COUNT(*) FROM people\" --error 50
+  taximeter ask people \"SELECT region, MEDIAN(income), STDDEV(income) FROM people GROUP BY region\" --epsilon 1
+  taximeter ask people \"SELECT COUNT(*) FROM people\" --error 50 --noise auto
+  taximeter ask people \"SELECT town, COUNT(*) AS n FROM people GROUP BY town ORDER BY n DESC LIMIT 10\" --epsilon 0.5 --delta 1e-9
   taximeter ask people \"SELECT COUNT(*) FROM people\" --epsilon 0.1 --explain
   taximeter ask people --epsilon 0.01
 
@@ -39,7 +41,7 @@ pub struct AskCommand {
     dataset: String,
     /// The question, in SQL; without one, a prompt opens, or standard input is read: each question ends with ; or an empty line
     question: Option<String>,
-    /// Clamp the noisy counts at 0 and the averages to their bounds
+    /// Clamp the noisy counts at 0
     #[arg(long)]
     clamp: bool,
     /// The analyst who asks: DATASET/WHO pays, if the dataset has analysts; otherwise a note in the journal
@@ -58,47 +60,6 @@ pub struct AskCommand {
     price: PriceArgs,
     #[command(flatten)]
     gate: GateArgs,
-}
-
-/// The price of an answer.
-#[derive(Args, Clone)]
-#[command(next_help_heading = "The price (one of)")]
-pub struct PriceArgs {
-    /// epsilon, for discrete Laplace noise
-    #[arg(long, value_name = "EPSILON", group = "price")]
-    epsilon: Option<String>,
-    /// mu, for Gaussian noise, rounded to whole steps: charged as --gaussian mu
-    #[arg(long, value_name = "MU", group = "price")]
-    gaussian: Option<String>,
-    /// The smallest cost for which the 95% interval is at most ± WIDTH
-    #[arg(long, value_name = "WIDTH", group = "price")]
-    error: Option<String>,
-    /// The noise for --error [default: laplace]
-    #[arg(long, value_name = "NOISE", requires = "error", conflicts_with_all = ["epsilon", "gaussian"],
-          value_parser = ["laplace", "gaussian"])]
-    noise: Option<String>,
-}
-
-impl PriceArgs {
-    /// The price, if one was given.
-    pub fn price(&self) -> Result<Option<Price>, Failure> {
-        let given = [("--epsilon", &self.epsilon), ("--gaussian", &self.gaussian), ("--error", &self.error)];
-        let given = given.into_iter().find_map(|(name, text)| Some((name, text.as_deref()?)));
-        let Some(price) = given.map(|(name, text)| price(name, text)).transpose()? else { return Ok(None) };
-        Ok(Some(match (price, self.noise.as_deref()) {
-            (Price::Error { width, .. }, Some("gaussian")) => Price::Error { width, noise: NoiseKind::Gaussian },
-            (price, _) => price,
-        }))
-    }
-}
-
-/// A price by the name of its flag, or of its command at the prompt.
-pub fn price(name: &str, text: &str) -> Result<Price, Failure> {
-    Ok(match name.trim_start_matches(['-', '\\']) {
-        "epsilon" => Price::Epsilon(flag(name, text, Rounding::Up)?),
-        "gaussian" => Price::Gaussian(flag(name, text, Rounding::Up)?),
-        _ => Price::Error { width: Number::parse(text).map_err(in_flag(name))?, noise: NoiseKind::Laplace },
-    })
 }
 
 /// Who asks and which account pays.
@@ -125,16 +86,20 @@ impl Asker {
 
 impl AskCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let (price, json) = (self.price.price()?, self.gate.ledger.json);
+        let (offer, json) = (self.price.offer()?, self.gate.ledger.json);
         let Some(question) = &self.question else {
             let backend = self.gate.backend()?;
-            return prompt::run(&*backend, &self.asker(&*backend)?, price, json);
+            return prompt::run(&*backend, &self.asker(&*backend)?, offer, json);
         };
-        let price = price.ok_or_else(|| usage("a price is missing; give for instance --epsilon 0.1, or --error 50"))?;
+        let offer = offer.ok_or_else(|| usage("a price is missing; give for instance --epsilon 0.1, or --error 50"))?;
+        if let (Offer::CheapestNoise(_), Some(_)) = (offer, &self.key) {
+            // What costs less may change, and a key belongs to one price.
+            return Err(usage("--noise auto may choose another noise next time; with --key, name the noise"));
+        }
         let key = key(self.key.as_deref())?;
         let backend = self.gate.backend()?;
         let asker = self.asker(&*backend)?;
-        let request = asker.request(question, price);
+        let request = asker.request(question, offer.price(&*backend, &asker, question)?);
         if self.explain {
             return print_explanation(&backend.explain(&request)?, json);
         }

@@ -3,7 +3,7 @@
 use taximeter_gate::ExpectedAverage;
 use taximeter_ledger::AccountName;
 use taximeter_service::words::{grouped, show_scale};
-use taximeter_service::{Explanation, about_average};
+use taximeter_service::{ExplainedStatement, Explanation, about_average};
 
 use crate::key_values::KeyValues;
 use crate::ledger::receipt::what_fits;
@@ -14,9 +14,16 @@ use crate::table::TextTable;
 pub fn text(explanation: &Explanation) -> String {
     let mut lines = KeyValues::default();
     lines.add("question", &explanation.question);
-    lines.add("runs", &explanation.sql);
-    if !explanation.parameters.is_empty() {
-        lines.add("with", explanation.parameters.join(", "));
+    for ExplainedStatement { sql, parameters } in &explanation.statements {
+        lines.add("runs", sql);
+        if !parameters.is_empty() {
+            lines.add("with", parameters.join(", "));
+        }
+    }
+    match explanation.groups {
+        Some(1) => {}
+        Some(groups) => lines.add("groups", grouped(&groups.to_string())),
+        None => lines.add("groups", "those with enough rows in the data, above a threshold that the answer says"),
     }
     lines.add("costs", show::costs(&[explanation.cost]));
     let payers: Vec<&str> = explanation.pays.iter().map(AccountName::as_str).collect();

@@ -4,6 +4,7 @@ pub mod ask;
 pub mod dataset;
 mod explain;
 mod lines;
+mod offer;
 mod prompt;
 pub mod render;
 

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use rustyline::error::ReadlineError;
 use rustyline::{DefaultEditor, history::History};
-use taximeter_gate::Price;
 use taximeter_ledger::Key;
-use taximeter_service::QuestionOutcome;
+use taximeter_service::{QuestionOutcome, QuestionRequest};
 
-use super::ask::{Asker, price, print_explanation, print_outcome, tell_origin};
+use super::ask::{Asker, print_explanation, print_outcome, tell_origin};
 use super::dataset::column_table;
 use super::lines::{PromptInput, QuestionLines, read_line};
+use super::offer::Offer;
 use super::render;
 use crate::backend::Backend;
 use crate::ledger::show::account_lines;
@@ -22,6 +22,7 @@ const HELP: &str = "\
 SELECT … ;         ask, on one or more lines; the charge is paid before the data are read
 \\explain SELECT …  show the SQL that would run, its noise and cost; charges nothing
 \\epsilon 0.01      set the cost of the next questions
+\\delta 1e-9        add a delta to it, to group by columns without categories
 \\gaussian 0.05     set it as mu, for Gaussian noise
 \\error 50          pay the least epsilon whose 95% interval is at most ± 50
 \\meter             show what is left, and the reading
@@ -29,8 +30,8 @@ SELECT … ;         ask, on one or more lines; the charge is paid before the da
 \\quit              leave";
 
 /// Reads questions to the end of the input. From a file or a pipe, the last failure decides the exit code.
-pub fn run(backend: &dyn Backend, asker: &Asker, price: Option<Price>, json: bool) -> Result<ExitCode, Failure> {
-    let mut prompt = Prompt { backend, asker, price, json };
+pub fn run(backend: &dyn Backend, asker: &Asker, offer: Option<Offer>, json: bool) -> Result<ExitCode, Failure> {
+    let mut prompt = Prompt { backend, asker, offer, json };
     backend.dataset(&asker.dataset)?;
     match io::stdin().is_terminal() {
         true => prompt.at_the_terminal(),
@@ -41,7 +42,7 @@ pub fn run(backend: &dyn Backend, asker: &Asker, price: Option<Price>, json: boo
 struct Prompt<'a> {
     backend: &'a dyn Backend,
     asker: &'a Asker,
-    price: Option<Price>,
+    offer: Option<Offer>,
     json: bool,
 }
 
@@ -131,9 +132,11 @@ impl Prompt<'_> {
             "\\help" | "\\?" | "help" if self.json => tell(HELP),
             "\\help" | "\\?" | "help" => print_line(HELP)?,
             "\\epsilon" | "\\gaussian" | "\\error" => {
-                let price = price(word, rest)?;
-                tell(&format!("the next questions pay {}", offered(price)));
-                self.price = Some(price);
+                self.set_offer(Offer::named(word, rest)?);
+            }
+            "\\delta" => {
+                let offer = self.offer.ok_or_else(|| usage("set an epsilon first, for instance \\epsilon 0.5"))?;
+                self.set_offer(offer.with_delta(word, rest)?);
             }
             "\\meter" => self.meter()?,
             "\\columns" => self.columns()?,
@@ -146,12 +149,19 @@ impl Prompt<'_> {
         Ok(Next::Continue(ExitCode::SUCCESS))
     }
 
-    fn price(&self) -> Result<Price, Failure> {
-        self.price.ok_or_else(|| usage("set the cost of a question first, for instance \\epsilon 0.01"))
+    fn set_offer(&mut self, offer: Offer) {
+        tell(&format!("the next questions pay {}", offer.describe()));
+        self.offer = Some(offer);
+    }
+
+    fn request(&self, question: &str) -> Result<QuestionRequest, Failure> {
+        let offer =
+            self.offer.ok_or_else(|| usage("set the cost of a question first, for instance \\epsilon 0.01"))?;
+        Ok(self.asker.request(question, offer.price(self.backend, self.asker, question)?))
     }
 
     fn ask(&self, question: &str) -> Result<ExitCode, Failure> {
-        let (request, key) = (self.asker.request(question, self.price()?), Key::generate()?);
+        let (request, key) = (self.request(question)?, Key::generate()?);
         match self.backend.ask(&request, self.asker.by.as_ref(), &key)? {
             QuestionOutcome::Answered { document, origin } if !self.json => {
                 tell_origin(origin);
@@ -163,7 +173,7 @@ impl Prompt<'_> {
     }
 
     fn explain(&self, question: &str) -> Result<(), Failure> {
-        let explanation = self.backend.explain(&self.asker.request(question, self.price()?))?;
+        let explanation = self.backend.explain(&self.request(question)?)?;
         print_explanation(&explanation, self.json).map(|_| ())
     }
 
@@ -188,13 +198,4 @@ fn save(editor: &mut DefaultEditor, path: &Path) -> Result<ExitCode, Failure> {
         editor.save_history(path).map_err(|error| Failure::Other(format!("the prompt: {error}")))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// A price for people.
-fn offered(price: Price) -> String {
-    match price {
-        Price::Epsilon(epsilon) => format!("ε = {epsilon}"),
-        Price::Gaussian(mu) => format!("μ = {mu}, for Gaussian noise"),
-        Price::Error { width, .. } => format!("the least ε whose 95% interval is within ± {width}"),
-    }
 }

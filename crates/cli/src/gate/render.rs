@@ -16,10 +16,11 @@ pub fn answer(document: &str) -> Result<String, Failure> {
     Ok(format!("{}\n\n{}\n\n{}", table(&answer), details(&answer), accounts(&answer.accounts)))
 }
 
-/// An answer in few words: the table, and a line with the meter.
+/// An answer in few words: the table, what was done to the noisy numbers, and a line with the meter.
 pub fn short_answer(document: &str) -> Result<String, Failure> {
     let answer = AnswerDocument::read(document)?;
-    Ok(format!("{}\n{}", table(&answer), meter(&answer)))
+    let afterwards: String = answer.post_processing.iter().map(|step| format!("\nafterwards: {step}")).collect();
+    Ok(format!("{}{afterwards}\n{}", table(&answer), meter(&answer)))
 }
 
 /// What to say about an answer that was not made just now.
@@ -76,23 +77,25 @@ fn estimate_columns(estimates: &[&Estimate]) -> [Vec<String>; 2] {
     let numbers = estimates.iter().flat_map(|estimate| estimate.value.iter().chain(estimate.interval.iter().flatten()));
     let most = numbers.map(places).max().unwrap_or(0);
     let value = |estimate: &&Estimate| estimate.value.as_ref().map_or("–".to_string(), |value| padded(value, most));
-    let interval = |estimate: &&Estimate| match &estimate.interval {
-        Some([low, high]) => format!("{} to {}", padded(low, most), padded(high, most)),
-        None => too_few(estimate),
+    let interval = |estimate: &&Estimate| match (&estimate.interval, &estimate.value) {
+        (Some([low, high]), _) => format!("{} to {}", padded(low, most), padded(high, most)),
+        (None, Some(_)) => "not known".to_string(),
+        (None, None) => too_few(estimate),
     };
     [estimates.iter().map(value).collect(), estimates.iter().map(interval).collect()]
 }
 
-/// The sum and the count of an average that has no value: there may be no rows at all.
-fn too_few(average: &Estimate) -> String {
+/// That there is no value: too few rows, for this noise. Of an average, the sum and the count are known.
+fn too_few(estimate: &Estimate) -> String {
+    let (Some(sum), Some(count)) = (&estimate.sum, &estimate.count) else { return "too few to say".to_string() };
     let shown = |number: &Decimal| grouped(number.as_str());
-    let part = |part: &Option<Box<Estimate>>| match part.as_deref() {
-        Some(Estimate { value: Some(value), interval: Some([low, high]), .. }) => {
+    let part = |part: &Estimate| match part {
+        Estimate { value: Some(value), interval: Some([low, high]), .. } => {
             format!("{} ({} to {})", shown(value), shown(low), shown(high))
         }
         _ => "–".to_string(),
     };
-    format!("unknown: sum {} of {} rows", part(&average.sum), part(&average.count))
+    format!("too few to say: sum {} of {} rows", part(sum), part(count))
 }
 
 /// How many decimal places a number is written with.
@@ -120,9 +123,17 @@ fn group(cell: &Cell) -> String {
 fn details(answer: &AnswerDocument) -> KeyValues {
     let mut lines = KeyValues::default();
     lines.add("charged", show::costs(&[answer.cost]));
+    let mut noise: Vec<String> = Vec::new();
     for part in answer.columns.iter().flat_map(|column| &column.parts) {
         let (scale, cost) = (show_scale(part.scale.0), show::costs(&[part.cost]));
-        lines.add("noise", format!("{}: {} of scale {scale}, paid with {cost}", part.measure, part.noise));
+        let line = format!("{}: {} of scale {scale}, paid with {cost}", part.measure, part.noise);
+        // Columns may share a number, which is paid for once.
+        if !noise.contains(&line) {
+            noise.push(line);
+        }
+    }
+    for line in noise {
+        lines.add("noise", line);
     }
     for step in &answer.post_processing {
         lines.add("afterwards", step);

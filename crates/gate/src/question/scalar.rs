@@ -261,6 +261,9 @@ impl Scalar {
         let finer = self.rescaled(&common(&self.grid, to))?;
         let size = to.clone() / finer.grid.clone();
         let size = i64::try_from(size.numerator().clone()).map_err(|_| TooLarge::Range)?;
+        if i128::from(size) > LARGEST {
+            return Err(TooLarge::Range);
+        }
         if size == 1 {
             return Ok(Scalar { kind, ..finer });
         }

@@ -2,6 +2,7 @@
 
 mod common;
 mod corpus;
+mod documents;
 mod hostile;
 mod order;
 #[cfg(feature = "server-tests")]

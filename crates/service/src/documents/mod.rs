@@ -31,7 +31,7 @@ pub use event::{AccountEvent, EventDocument};
 pub use history::{HistoryDocument, RecordDocument};
 pub use journal::{DAMAGED_WITNESS, LedgerDocument, VerifyDocument, VerifyState, WitnessDocument};
 pub use problem::{Code, Problem};
-pub use question::{Explanation, QuestionOutcome, QuestionRequest, about_average};
+pub use question::{ExplainedStatement, Explanation, QuestionOutcome, QuestionRequest, about_average};
 pub use quote::{QuoteDocument, QuotedAccountDocument};
 pub use rules::{FilterRequest, OdometerRequest, specs};
 pub use token::{CreatedToken, NewToken, Role, TokenDocument, TokenList, WhoAmI};

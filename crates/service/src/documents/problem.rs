@@ -211,6 +211,7 @@ impl From<taximeter_gate::Error> for Problem {
             BadRows { bad, .. } if bad.iter().any(|row| row.is_not_utf8) => (Code::BadRequest, Some("encoding")),
             BadRows { .. } => (Code::BadRequest, Some("skip_bad_rows")),
             Schema { .. } => (Code::BadRequest, Some("schema")),
+            Input { parameter: parameter @ "threshold", .. } => (Code::BadRequest, Some(*parameter)),
             Busy { .. } | DataAway { .. } | UnderWay { .. } => (Code::Busy, None),
             Integrity { .. } => (Code::Integrity, None),
             _ if error.is_input() => (Code::BadRequest, None),

@@ -17,7 +17,10 @@ use crate::documents::words::counted;
 #[serde(deny_unknown_fields)]
 #[schema(examples(
     json!({"dataset": "people", "question": "SELECT COUNT(*) FROM people", "price": {"epsilon": "0.1"}}),
-    json!({"dataset": "people", "question": "SELECT AVG(age) FROM people GROUP BY region", "price": {"error": {"width": "2"}}})
+    json!({"dataset": "people", "question": "SELECT region, MEDIAN(age) FROM people GROUP BY region", "price": {"epsilon": "0.5"}}),
+    json!({"dataset": "people", "question": "SELECT SUM(age) FROM people", "price": {"error": {"width": "2"}}}),
+    json!({"dataset": "people", "question": "SELECT town, COUNT(*) AS n FROM people GROUP BY town ORDER BY n DESC LIMIT 10",
+           "price": {"approximate": {"epsilon": "0.5", "delta": "1e-9"}}})
 ))]
 pub struct QuestionRequest {
     /// The dataset.
@@ -27,7 +30,7 @@ pub struct QuestionRequest {
     pub question: String,
     /// What is offered.
     pub price: Price,
-    /// Whether counts are clamped at 0 and averages at their bounds afterwards.
+    /// Whether counts are clamped at 0 afterwards.
     #[serde(default)]
     pub clamp: bool,
     /// The account that pays: the dataset's or one below it [default: the token's own, or the dataset's].
@@ -91,10 +94,11 @@ pub struct Explanation {
     pub pays: Vec<AccountName>,
     /// The question in one way of writing.
     pub question: String,
-    /// The statement that would run.
-    pub sql: String,
-    /// Its parameters.
-    pub parameters: Vec<String>,
+    /// The statements that would run, in this order.
+    pub statements: Vec<ExplainedStatement>,
+    /// How many groups the answer would have; left out if that depends on the data: those above a threshold are answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<u64>,
     /// The numbers that would be computed.
     pub parts: Vec<MeasuredPart>,
     /// How many rows its averages need.
@@ -102,6 +106,8 @@ pub struct Explanation {
     pub averages: Vec<ExpectedAverage>,
     /// What it would cost.
     pub cost: Cost,
+    /// What would be charged for it, one by one.
+    pub charges: Vec<Cost>,
     /// Whether the accounts that may be seen would take it.
     pub admitted: bool,
     /// The largest costs of the same kinds and proportions that would fit on those; null if none.
@@ -109,6 +115,15 @@ pub struct Explanation {
     /// Whether one of those takes no charges any more.
     #[serde(default)]
     pub not_open: bool,
+}
+
+/// A statement that the gate writes itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ExplainedStatement {
+    /// The SQL.
+    pub sql: String,
+    /// Its parameters, as SQL writes them.
+    pub parameters: Vec<String>,
 }
 
 /// How many rows an average needs, and what to do where there are fewer.
@@ -130,11 +145,11 @@ pub fn about_average(average: &ExpectedAverage) -> String {
 impl Explanation {
     /// What would come of a question, as far as it may be seen.
     pub fn new(prepared: &Prepared, quote: Quote, sight: &Sight) -> Explanation {
-        let (sql, parameters) = prepared.sql();
+        let statement = |(sql, parameters)| ExplainedStatement { sql, parameters };
         let quote = quote.seen_by(|name| sight.sees(name));
         let admitted = quote.is_admitted();
         let rows = prepared.dataset().rows.filter(|_| *sight == Sight::All);
-        let expected_rows = rows.map(|rows| rows / prepared.groups().max(1));
+        let expected_rows = rows.zip(prepared.groups()).map(|(rows, groups)| rows / groups.max(1));
         let average = |average| ExpectedAverage { expected_rows, ..average };
         Explanation {
             dataset: prepared.dataset().name.clone(),
@@ -142,11 +157,12 @@ impl Explanation {
             account: prepared.account().clone(),
             pays: quote.accounts().iter().map(|account| account.before.name().clone()).collect(),
             question: prepared.canonical().to_string(),
-            sql,
-            parameters,
+            statements: prepared.sql().into_iter().map(statement).collect(),
+            groups: prepared.groups(),
             averages: prepared.averages().into_iter().map(average).collect(),
             parts: prepared.parts(),
             cost: prepared.cost(),
+            charges: prepared.charge().costs().to_vec(),
             admitted,
             fits: quote.fits().map(<[Cost]>::to_vec),
             not_open: quote.accounts().iter().any(|account| account.before.standing() != Standing::Open),

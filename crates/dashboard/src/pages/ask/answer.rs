@@ -3,7 +3,7 @@
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use taximeter_gate::{AnswerDocument, PayingAccount};
+use taximeter_gate::{AnswerDocument, MeasuredPart, PayingAccount};
 use taximeter_service::words::{show_cost, show_scale};
 use taximeter_service::{Code, OwnAnswer, Problem};
 
@@ -91,10 +91,21 @@ fn content(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
         section.panel aria-labelledby="paid-heading" { (paid(asked, answer)) }
         section.panel aria-labelledby="noise-heading" {
             h2 #noise-heading { "The noise" }
-            (noise("Within ±", answer.columns.iter().flat_map(|column| &column.parts)))
+            (noise("Within ±", measured(answer)))
         }
         p { a.button href=(display::path_with("/ask", "dataset", answer.dataset.as_str())) { "Ask another question" } }
     }
+}
+
+/// The numbers with noise, each once: columns may share them.
+fn measured(answer: &AnswerDocument) -> Vec<&MeasuredPart> {
+    let parts = answer.columns.iter().flat_map(|column| &column.parts);
+    parts.fold(Vec::new(), |mut shown, part| {
+        if !shown.contains(&part) {
+            shown.push(part);
+        }
+        shown
+    })
 }
 
 /// One column of the answer: a single number, or groups as bars, and a table.
@@ -103,10 +114,10 @@ fn numbers(series: &Series<'_>, groups: &[&str]) -> Markup {
     html! {
         h3 { (name) }
         @match series.points.as_slice() {
-            [AnswerPoint { estimate: Some(ShownEstimate { value, half_width, .. }), .. }] if groups.is_empty() => {
+            [AnswerPoint { estimate: Some(estimate), .. }] if groups.is_empty() => {
                 div.figures {
-                    div { span.label { "Value" } span.value { (value.text) } }
-                    div { span.label { "Within" } span.value { "± " (half_width) } }
+                    div { span.label { "Value" } span.value { (estimate.value.text) } }
+                    div { span.label { "Within" } span.value { (estimate.within()) } }
                 }
             }
             _ => {}
@@ -120,14 +131,14 @@ fn numbers_table(series: &Series<'_>, groups: &[&str]) -> Markup {
     let name = series.column.name.as_str();
     let (label, caption) = (format!("Numbers of {name}"), format!("{name} with its interval"));
     let shown = |of: fn(&ShownEstimate) -> String| {
-        let text = move |point: &AnswerPoint| point.estimate.as_ref().map_or_else(|| "not known".to_string(), of);
+        let text = move |point: &AnswerPoint| point.estimate.as_ref().map_or_else(|| "too few to say".to_string(), of);
         move |point: &AnswerPoint| html! { (text(point)) }
     };
     let table = table_of_groups(&label, &caption, groups)
         .column(name, "number", shown(|estimate| estimate.value.text.clone()))
-        .column("From", "number", shown(|estimate| estimate.interval[0].text.clone()))
-        .column("To", "number", shown(|estimate| estimate.interval[1].text.clone()))
-        .column("Half width", "number", shown(|estimate| format!("± {}", estimate.half_width)));
+        .column("From", "number", shown(|estimate| estimate.end(0).to_string()))
+        .column("To", "number", shown(|estimate| estimate.end(1).to_string()))
+        .column("Within", "number", shown(ShownEstimate::within));
     html! {
         (table.rows(series.points.iter().take(MOST)))
         @if series.points.len() > MOST {
@@ -145,9 +156,10 @@ fn table_of_groups<'a>(label: &'a str, caption: &'a str, groups: &[&'a str]) -> 
     })
 }
 
-/// The sums and counts of averages that are not known.
+/// The sums and counts of averages of too few rows.
 fn sums_and_counts(series: &Series<'_>, groups: &[&str]) -> Markup {
-    let unknown: Vec<&AnswerPoint> = series.points.iter().filter(|point| point.estimate.is_none()).collect();
+    let is_known = |point: &&AnswerPoint| point.estimate.is_some() || point.sum_and_count.is_none();
+    let unknown: Vec<&AnswerPoint> = series.points.iter().filter(|point| !is_known(point)).collect();
     let name = series.column.name.as_str();
     let (label, caption) = (format!("Sums and counts of {name}"), format!("The noisy sum and count of {name}"));
     let mut table = table_of_groups(&label, &caption, groups);
@@ -159,16 +171,16 @@ fn sums_and_counts(series: &Series<'_>, groups: &[&str]) -> Markup {
         };
         table = table
             .column(head, "number", shown(|estimate| &estimate.value.text))
-            .column("From", "number", shown(|estimate| &estimate.interval[0].text))
-            .column("To", "number", shown(|estimate| &estimate.interval[1].text));
+            .column("From", "number", shown(|estimate| estimate.end(0)))
+            .column("To", "number", shown(|estimate| estimate.end(1)));
     }
     html! {
         @if !unknown.is_empty() {
             @if groups.is_empty() {
-                p { "This average is not known, because there may be no rows. Its noisy sum and count are below." }
+                p { "There are too few rows for this noise to say the average. Its noisy sum and count are below." }
             } @else {
                 p {
-                    "Some averages are not known, because there may be no rows in their groups. Their noisy sums and counts are below."
+                    "Some groups have too few rows for this noise to say the average. Their noisy sums and counts are below."
                 }
             }
             (table.rows(unknown.into_iter().take(MOST)))

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use taximeter_service::words::{grouped, without_zeros};
 
-use super::stored::{AnswerPoint, ShownEstimate};
+use super::stored::{AnswerPoint, ShownEstimate, ShownInterval};
 
 /// The most bars of a chart; the table has all numbers.
 pub(super) const MOST: usize = 40;
@@ -50,16 +50,18 @@ fn bar(axis: &BarAxis, point: &AnswerPoint, top: usize) -> Markup {
     html! {
         text.label x="6" y=(top + 16) { (label(point)) }
         @match &point.estimate {
-            None => text.value x="100%" y=(top + 16) text-anchor="end" { "not known" },
-            Some(ShownEstimate { value, interval: [low, high], .. }) => {
+            None => text.value x="100%" y=(top + 16) text-anchor="end" { "too few to say" },
+            Some(ShownEstimate { value, interval }) => {
                 @let [zero, end] = [0.0, value.nearest].map(|value| axis.place(value));
-                @let [low, high] = [low, high].map(|end| percent(axis.place(end.nearest)));
                 text.value x="100%" y=(top + 16) text-anchor="end" { (value.text) }
                 rect.bar x=(percent(zero.min(end))) width=(percent((end - zero).abs())) y=(top + 22) height="16" {}
-                // The halo separates the line from the bar, whose colours are similar in the dark theme.
-                line.halo x1=(low) x2=(high) y1=(top + 30) y2=(top + 30) {}
-                line.error x1=(low) x2=(high) y1=(top + 30) y2=(top + 30) {}
-                @for end in [&low, &high] { line.error x1=(end) x2=(end) y1=(top + 24) y2=(top + 36) {} }
+                @if let Some(ShownInterval { ends, .. }) = interval {
+                    @let [low, high] = ends.each_ref().map(|end| percent(axis.place(end.nearest)));
+                    // The halo separates the line from the bar, whose colours are similar in the dark theme.
+                    line.halo x1=(low) x2=(high) y1=(top + 30) y2=(top + 30) {}
+                    line.error x1=(low) x2=(high) y1=(top + 30) y2=(top + 30) {}
+                    @for end in [&low, &high] { line.error x1=(end) x2=(end) y1=(top + 24) y2=(top + 36) {} }
+                }
             }
         }
     }
@@ -101,9 +103,9 @@ impl BarAxis {
     /// The range of all values and intervals, including zero, where bars start.
     fn over(points: &[AnswerPoint]) -> Option<BarAxis> {
         let estimates = points.iter().filter_map(|point| point.estimate.as_ref());
-        let ends = estimates.flat_map(|estimate| {
-            let [low, high] = &estimate.interval;
-            [low.nearest, high.nearest, estimate.value.nearest]
+        let ends = estimates.flat_map(|ShownEstimate { value, interval }| {
+            let ends = interval.iter().flat_map(|interval| &interval.ends);
+            ends.chain([value]).map(|number| number.nearest)
         });
         let (low, high) = ends.fold(None, |reach: Option<(f64, f64)>, end| {
             let (low, high) = reach.unwrap_or((0.0, 0.0));
@@ -167,7 +169,7 @@ mod tests {
     fn point(group: &str, value: f64, low: f64, high: f64) -> AnswerPoint {
         let shown = |nearest: f64| ShownNumber { text: nearest.to_string(), nearest };
         let estimate =
-            ShownEstimate { value: shown(value), interval: [low, high].map(shown), half_width: String::new() };
+            ShownEstimate { value: shown(value), interval: Some(ShownInterval { ends: [low, high].map(shown), within: String::new() }) };
         AnswerPoint { group: vec![group.to_string()], estimate: Some(estimate), sum_and_count: None }
     }
 

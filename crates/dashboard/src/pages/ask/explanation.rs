@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, Cost};
 use taximeter_service::words::show_cost;
-use taximeter_service::{Action, ChargeRequest, DeclaredCost, Explanation, Problem, Refused, about_average};
+use taximeter_service::{Action, ChargeRequest, DeclaredCost, ExplainedStatement, Explanation, Problem, Refused, about_average};
 
 use super::form;
 use crate::form_data::FormData;
@@ -15,7 +15,7 @@ pub(super) async fn explained(visitor: &Visitor, fields: &FormData) -> Result<Ma
     visitor.caller.require(Action::Ask)?;
     let explanation = visitor.caller.explain(form::request(fields)?).await?;
     let accounts = vec![explanation.account.clone()];
-    let costs = explanation.parts.iter().map(|part| DeclaredCost(part.cost)).collect();
+    let costs = explanation.charges.iter().copied().map(DeclaredCost).collect();
     let request =
         ChargeRequest { accounts: accounts.clone(), costs, unit: None, neighbours: None, by: None, note: None };
     let quote = visitor.caller.quote(request).await?;
@@ -30,10 +30,15 @@ pub(super) async fn explained(visitor: &Visitor, fields: &FormData) -> Result<Ma
                     " and all accounts above it."
                 }
                 (noise(&explanation))
+                @if explanation.groups.is_none() {
+                    p.help { "The groups are those with enough rows in the data, above a threshold that the answer says." }
+                }
                 details #statement {
-                    summary { "The statement that would run" }
-                    pre { code { (explanation.sql) } }
-                    @if !explanation.parameters.is_empty() { p.help { "With " (explanation.parameters.join(", ")) "." } }
+                    summary { @if explanation.statements.len() > 1 { "The statements that would run" } @else { "The statement that would run" } }
+                    @for ExplainedStatement { sql, parameters } in &explanation.statements {
+                        pre { code { (sql) } }
+                        @if !parameters.is_empty() { p.help { "With " (parameters.join(", ")) "." } }
+                    }
                 }
             }
             div {
@@ -50,8 +55,7 @@ fn noise(explanation: &Explanation) -> Markup {
         (super::noise::noise("95% within ±", &explanation.parts))
         @if !explanation.averages.is_empty() {
             p.help {
-                "An average is a noisy sum divided by a noisy count, each within its half width in 97.5 of 100 answers. The interval of \
-                 the average depends on the count and comes with the answer."
+                "An average is computed from a noisy sum and a noisy count. Its interval depends on the count and comes with the answer."
             }
         }
         @for average in &explanation.averages {
@@ -72,7 +76,8 @@ pub(super) fn refusal(refused: &Refused, fields: &FormData) -> Markup {
 fn fill_in(fits: Option<&[Cost]>, fields: &FormData) -> Option<String> {
     const DIGITS: u32 = 6;
     match fits? {
-        costs @ [Cost::Pure { .. }, ..] => {
+        // A δ stays as it is.
+        costs @ [Cost::Pure { .. } | Cost::Approximate { .. } | Cost::Exponential { .. }, ..] => {
             let sum = costs.iter().try_fold(Amount::ZERO, |sum, cost| sum.checked_add(cost.size()))?;
             Some(form::with_price(fields, "epsilon", &sum.significant(DIGITS).to_string()))
         }
@@ -131,6 +136,10 @@ mod tests {
             (
                 Some(vec![pure("0.11111111"), pure("0.11111111")]),
                 Some("/ask?dataset=a%2Fb&offer=epsilon&amount=0.222222"),
+            ),
+            (
+                Some(vec![Cost::approximate(amount("0.1"), amount("1e-9")).unwrap(), pure("0.1")]),
+                Some("/ask?dataset=a%2Fb&offer=epsilon&amount=0.2"),
             ),
             (Some(vec![gaussian("0.3"), gaussian("0.4")]), Some("/ask?dataset=a%2Fb&offer=gaussian&amount=0.5")),
             (None, None),

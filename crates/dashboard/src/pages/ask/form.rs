@@ -7,14 +7,14 @@ use taximeter_ledger::{AccountName, Key};
 use taximeter_service::{Problem, QuestionRequest};
 
 use super::{QuestionForm, schema};
-use crate::form::{check, choice};
+use crate::form::{TextField, check, choice};
 use crate::form_data::FormData;
 use crate::pages::cost::payer;
 use crate::visitor::Visitor;
 
 /// The kinds of price: the value in the form, and its label.
 const OFFERS: [(&str, &str); 4] = [
-    ("epsilon", "a fixed ε (Laplace noise)"),
+    ("epsilon", "a fixed ε (Laplace noise, quantiles)"),
     ("gaussian", "a fixed μ (Gaussian noise)"),
     ("error", "a target error (Laplace noise)"),
     ("error-gaussian", "a target error (Gaussian noise)"),
@@ -51,7 +51,13 @@ fn price(fields: &FormData) -> Result<Price, Problem> {
         Some("gaussian") => Ok(Price::Gaussian(Amount::parse_exact(text)?)),
         Some("error") => error(NoiseKind::Laplace),
         Some("error-gaussian") => error(NoiseKind::Gaussian),
-        _ => Ok(Price::Epsilon(Amount::parse_exact(text)?)),
+        _ => {
+            let (epsilon, delta) = (Amount::parse_exact(text)?, fields.amount("delta", "δ")?);
+            Ok(match delta.filter(|delta| !delta.is_zero()) {
+                Some(delta) => Price::Approximate { epsilon, delta },
+                None => Price::Epsilon(epsilon),
+            })
+        }
     }
 }
 
@@ -64,7 +70,7 @@ fn gaussian_rules() -> String {
 /// The path of the form with another price, and all other fields as they are.
 pub(super) fn with_price(fields: &FormData, offer: &str, amount: &str) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
-    for name in ["dataset", "question", "account", "clamp", "reuse"] {
+    for name in ["dataset", "question", "delta", "account", "clamp", "reuse"] {
         if let Some(value) = fields.get(name) {
             query.append_pair(name, value);
         }
@@ -119,9 +125,15 @@ pub(super) fn form(visitor: &Visitor, page: &QuestionForm, fields: &FormData, ke
                         }
                     }
                 }
+                div data-offers="epsilon" {
+                    (TextField::amount("delta", "δ for open groups", fields).placeholder("1e-9").help(
+                        "Only to group by a column without declared categories: groups above a threshold are answered. It is paid from the \
+                         δ that the account has set aside."
+                    ))
+                }
                 (payer(&page.payers, fields, ""))
             }
-            (check("clamp", "Set counts below 0 to 0, and averages outside their bounds to the nearest bound", fields))
+            (check("clamp", "Set counts below 0 to 0", fields))
             @if page.chosen.reuse {
                 (check("reuse", "Show my earlier answer, free of charge, if I have asked the same at the same price", fields))
             }

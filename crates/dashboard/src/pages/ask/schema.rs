@@ -18,7 +18,7 @@ pub(super) fn schema(dataset: &DatasetDocument) -> Markup {
         .class("schema cards")
         .row_head("Column", "wrap", |column: &DeclaredColumn| html! { code { (column.name) } })
         .column("Type", "whole", |column| html! { (column.kind.map_or("–", ColumnType::name)) })
-        .column("Can be", "wrap whole", uses);
+        .column("Can be", "wrap whole", |column| uses(column, column.name == schema.unit));
     html! {
         p { "Protected: " strong { (protected(schema)) } "." }
         (table.rows(&schema.columns))
@@ -40,12 +40,14 @@ fn protected(schema: &SchemaDocument) -> String {
 }
 
 /// How a question can use a column.
-fn uses(column: &DeclaredColumn) -> Markup {
+fn uses(column: &DeclaredColumn, is_unit: bool) -> Markup {
+    let is_of_calendar = matches!(column.kind, Some(ColumnType::Date | ColumnType::Timestamp));
     let categories = column.categories.as_deref().unwrap_or_default();
     html! {
         @if let Some([low, high]) = &column.bounds {
             p {
-                "summed and averaged, from " (low) " to " (high)
+                @if is_of_calendar { "cut to months or years, subtracted, from " } @else { "summed and averaged, from " }
+                (low) " to " (high)
                 @if let Some(grid) = column.describe_grid() { ", in steps of " (grid) }
             }
         }
@@ -58,7 +60,9 @@ fn uses(column: &DeclaredColumn) -> Markup {
                 }
             }
         }
-        @if column.bounds.is_none() && categories.is_empty() { p { "counted, and used in WHERE" } }
+        @if column.bounds.is_none() && categories.is_empty() {
+            p { "counted, and used in WHERE" @if !is_unit { "; grouped by, with a δ" } }
+        }
     }
 }
 
@@ -68,20 +72,30 @@ fn list(categories: &[Category]) -> Markup {
 
 /// A summary of the question language.
 fn language(schema: &SchemaDocument) -> Markup {
+    let counted = if schema.max_rows_per_unit.is_some() { name(&schema.unit) } else { "column".to_string() };
     html! {
         h3 { "What can be asked" }
         ul.language {
             li {
-                code { "COUNT(*)" } ", " code { "COUNT(column)" } ", " code { "SUM(column)" } ", " code { "AVG(column)" }
-                @if schema.max_rows_per_unit.is_some() { ", " code { "COUNT(DISTINCT " (name(&schema.unit)) ")" } }
-                ": up to 16, sharing the price."
+                code { "COUNT(*)" } ", " code { "COUNT(DISTINCT " (counted) ")" } ", " code { "SUM" } ", " code { "AVG" } ", "
+                code { "VARIANCE" } ", " code { "STDDEV" } ", " code { "CORR" } ", " code { "MEDIAN" } ", " code { "PERCENTILE_CONT" }
+                ", " code { "MIN" } ", " code { "MAX" } ": up to 16, sharing the price, also with " code { "FILTER (WHERE …)" } "."
             }
             li {
-                code { "WHERE" } " with = <> < <= > >=, " code { "AND OR NOT IN BETWEEN LIKE IS NULL" }
-                ", on a column and literals of its type."
+                "Of columns and of what is computed from them without failing: " code { "+ - *" } ", " code { "/" } " by a number, "
+                code { "ABS ROUND FLOOR LEAST COALESCE CASE CAST date_trunc EXTRACT" } "."
             }
-            li { code { "GROUP BY" } " columns with categories. Every category has an answer; all groups together cost as much as one." }
-            li { code { "ORDER BY" } " and " code { "LIMIT" } " sort and cut the noisy answer." }
+            li {
+                code { "WHERE" } " with = <> < <= > >=, " code { "AND OR NOT IN BETWEEN LIKE IS NULL" } "."
+            }
+            li {
+                code { "GROUP BY" } " columns with categories, and expressions with few values. Every group has an answer; all together \
+                cost as much as one. By other columns too, with a δ: groups above a threshold are answered."
+            }
+            li {
+                "What is computed from the noisy numbers is free: ratios, " code { "HAVING" } ", " code { "ORDER BY" } ", " code { "LIMIT" }
+                ", shares of the total, " code { "UNION ALL" } "."
+            }
         }
     }
 }
@@ -104,10 +118,10 @@ pub(super) fn example(dataset: &DatasetDocument) -> String {
 
 /// A name as it is written in a question: quoted, unless it is a plain identifier and no SQL keyword.
 fn name(text: &str) -> String {
-    const WORDS: [&str; 34] = [
+    const WORDS: [&str; 39] = [
         "all", "and", "any", "as", "asc", "avg", "between", "by", "case", "cast", "count", "desc", "distinct",
-        "exists", "false", "from", "group", "having", "in", "is", "join", "like", "limit", "not", "null", "on", "or",
-        "order", "select", "sum", "table", "true", "union", "where",
+        "else", "end", "exists", "false", "from", "group", "having", "ilike", "in", "is", "join", "like", "limit", "not", "null", "on", "or",
+        "order", "select", "sum", "table", "then", "true", "union", "when", "where",
     ];
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

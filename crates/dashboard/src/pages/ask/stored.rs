@@ -10,7 +10,7 @@ pub(super) struct Series<'a> {
     pub(super) points: Vec<AnswerPoint>,
 }
 
-/// A number with its interval; an average that is not known has only its sum and count.
+/// A number with its interval; an average of too few rows has only its sum and count.
 pub(super) struct AnswerPoint {
     /// The group, by the values of its columns.
     pub(super) group: Vec<String>,
@@ -22,9 +22,15 @@ pub(super) struct AnswerPoint {
 /// A noisy value and its interval.
 pub(super) struct ShownEstimate {
     pub(super) value: ShownNumber,
-    pub(super) interval: [ShownNumber; 2],
-    /// The half width of the interval before clamping.
-    pub(super) half_width: String,
+    /// The interval, where it is known.
+    pub(super) interval: Option<ShownInterval>,
+}
+
+/// Where the truth is, in 95 of 100 answers.
+pub(super) struct ShownInterval {
+    pub(super) ends: [ShownNumber; 2],
+    /// How far the end that is farther from the value is from it.
+    pub(super) within: String,
 }
 
 /// A number as text, and the nearest binary number to draw it by.
@@ -42,10 +48,10 @@ pub(super) fn groups(answer: &AnswerDocument) -> Vec<&str> {
 /// The numbers, column by column.
 pub(super) fn series(answer: &AnswerDocument) -> Vec<Series<'_>> {
     let numbers = answer.columns.iter().enumerate().filter(|(_, column)| column.aggregate.is_some());
-    numbers.map(|(at, column)| Series { column, points: points(answer, at, column) }).collect()
+    numbers.map(|(at, column)| Series { column, points: points(answer, at) }).collect()
 }
 
-fn points(answer: &AnswerDocument, at: usize, column: &AnswerColumn) -> Vec<AnswerPoint> {
+fn points(answer: &AnswerDocument, at: usize) -> Vec<AnswerPoint> {
     let group = |row: &[Cell]| {
         let groups = row.iter().filter_map(|cell| match cell {
             Cell::Group(value) => Some(value.plain()),
@@ -53,17 +59,9 @@ fn points(answer: &AnswerDocument, at: usize, column: &AnswerColumn) -> Vec<Answ
         });
         groups.collect()
     };
-    // For a single measure, its half width before clamping is known.
-    let half_width = match column.parts.as_slice() {
-        [part] => Some(grouped(part.half_width.as_str())),
-        _ => None,
-    };
     let point = |row: &Vec<Cell>| {
         let cell = row.get(at).and_then(Cell::estimate);
-        let estimate = cell.and_then(ShownEstimate::new).map(|estimate| match &half_width {
-            Some(half_width) => ShownEstimate { half_width: half_width.clone(), ..estimate },
-            None => estimate,
-        });
+        let estimate = cell.and_then(ShownEstimate::new);
         let part = |part: &Option<Box<Estimate>>| part.as_deref().and_then(ShownEstimate::new);
         let sum_and_count = cell.and_then(|average| Some([part(&average.sum)?, part(&average.count)?]));
         AnswerPoint { group: group(row), estimate, sum_and_count }
@@ -73,10 +71,23 @@ fn points(answer: &AnswerDocument, at: usize, column: &AnswerColumn) -> Vec<Answ
 
 impl ShownEstimate {
     fn new(estimate: &Estimate) -> Option<ShownEstimate> {
-        let [low, high] = estimate.interval.as_ref()?.each_ref().map(ShownNumber::new);
-        let (value, low, high) = (ShownNumber::new(estimate.value.as_ref()?)?, low?, high?);
-        let half_width = half(&low, &high);
-        Some(ShownEstimate { value, interval: [low, high], half_width })
+        let value = ShownNumber::new(estimate.value.as_ref()?)?;
+        let interval = estimate.interval.as_ref().and_then(|ends| {
+            let [low, high] = ends.each_ref().map(ShownNumber::new);
+            let ends = [low?, high?];
+            Some(ShownInterval { within: within(&value, &ends), ends })
+        });
+        Some(ShownEstimate { value, interval })
+    }
+
+    /// An end of the interval, 0 or 1, as text.
+    pub(super) fn end(&self, at: usize) -> &str {
+        self.interval.as_ref().map_or("not known", |interval| &interval.ends[at].text)
+    }
+
+    /// How far the truth may be from the value.
+    pub(super) fn within(&self) -> String {
+        self.interval.as_ref().map_or("not known".to_string(), |interval| format!("± {}", interval.within))
     }
 }
 
@@ -88,11 +99,13 @@ impl ShownNumber {
     }
 }
 
-/// Half the difference of two numbers, with one more decimal place than they have.
-fn half(low: &ShownNumber, high: &ShownNumber) -> String {
+/// The largest distance between a value and an end of its interval, with as many decimal places as they have.
+fn within(value: &ShownNumber, [low, high]: &[ShownNumber; 2]) -> String {
     let places = |shown: &ShownNumber| shown.text.split_once('.').map_or(0, |(_, fraction)| fraction.len());
-    let places = places(low).max(places(high)) + 1;
-    grouped(without_zeros(&format!("{:.places$}", (high.nearest - low.nearest) / 2.0)))
+    let places = places(low).max(places(high)).max(places(value));
+    let distance = (value.nearest - low.nearest).max(high.nearest - value.nearest);
+    let text = format!("{distance:.places$}");
+    grouped(if places > 0 { without_zeros(&text) } else { &text })
 }
 
 #[cfg(test)]
@@ -106,7 +119,7 @@ mod tests {
                 {"name":"n","aggregate":"COUNT(*)","parts":[{"measure":"number of rows","cost":{"epsilon":"0.1"},
                     "noise":"discrete-laplace","sensitivity":1,"scale":10.0,"half_width":1029}]},
                 {"name":"a","aggregate":"AVG(x)","parts":[]}],
-            "rows":[["north",{"value":-2003.50,"interval":[-3032.5,-974.5]},{"value":4.5,"interval":[4.25,5]}],
+            "rows":[["2024-02-29",{"value":12,"interval":[2,15]},{"value":3.25,"interval":null}],["north",{"value":-2003.50,"interval":[-3032.5,-974.5]},{"value":4.5,"interval":[4.25,5]}],
                 [true,{"value":7,"interval":[0,1036]},{"value":null,"interval":null,
                     "sum":{"value":-12.5,"interval":[-20,-5]},"count":{"value":3,"interval":[-1,7]}}]],
             "post_processing":[],"cost":{"epsilon":"0.1"},"accounts":[],
@@ -119,26 +132,23 @@ mod tests {
             .map(|series| {
                 let point = |point: &AnswerPoint| match &point.estimate {
                     None => format!("{}: nothing", point.group.join(" ")),
-                    Some(ShownEstimate { value, interval: [low, high], half_width }) => {
-                        format!(
-                            "{}: {} in {} to {}, ± {half_width}",
-                            point.group.join(" "),
-                            value.text,
-                            low.text,
-                            high.text
-                        )
+                    Some(shown) => {
+                        let [low, high] = [0, 1].map(|at| shown.end(at));
+                        let (group, value) = (point.group.join(" "), &shown.value.text);
+                        format!("{group}: {value} in {low} to {high}, {}", shown.within())
                     }
                 };
                 series.points.iter().map(point).collect()
             })
             .collect();
-        let counts = ["north: -2,003.50 in -3,032.5 to -974.5, ± 1,029", "true: 7 in 0 to 1,036, ± 1,029"];
-        assert_eq!(shown, [counts, ["north: 4.5 in 4.25 to 5, ± 0.375", "true: nothing"]]);
-        assert_eq!(series[0].points[0].estimate.as_ref().unwrap().value.nearest, -2003.5);
+        let counts = ["2024-02-29: 12 in 2 to 15, ± 10", "north: -2,003.50 in -3,032.5 to -974.5, ± 1,029", "true: 7 in 0 to 1,036, ± 1,029"];
+        let without = "2024-02-29: 3.25 in not known to not known, not known";
+        assert_eq!(shown, [counts, [without, "north: 4.5 in 4.25 to 5, ± 0.5", "true: nothing"]]);
+        assert_eq!(series[0].points[1].estimate.as_ref().unwrap().value.nearest, -2003.5);
         // An average without a value has its sum and count.
-        let [sum, count] = series[1].points[1].sum_and_count.as_ref().unwrap();
-        assert_eq!([&sum.value.text, &sum.interval[0].text, &sum.half_width], ["-12.5", "-20", "7.5"]);
-        assert_eq!([&count.value.text, &count.interval[1].text, &count.half_width], ["3", "7", "4"]);
+        let [sum, count] = series[1].points[2].sum_and_count.as_ref().unwrap();
+        assert_eq!([&sum.value.text, sum.end(0), &sum.within()], ["-12.5", "-20", "± 7.5"]);
+        assert_eq!([&count.value.text, count.end(1), &count.within()], ["3", "7", "± 4"]);
         assert!(series[0].points[0].sum_and_count.is_none());
     }
 }

@@ -15,8 +15,14 @@ pub(super) fn budget_fields(filled: &FormData, is_required: bool) -> Markup {
         (TextField::amount("epsilon", "Budget ε", filled).placeholder("1").required(is_required))
         (TextField::amount("delta", "Budget δ", filled).placeholder("1e-6")
             .help("Far below 1 divided by the number of people, such as 1e-6. If empty, it is 0: every ε is added up."))
+        (TextField::amount("mechanism_delta", "δ set aside", filled)
+            .help("The part of δ for questions that group by columns without declared categories, such as 1e-7. If empty, none."))
     }
 }
+
+/// How bounds are written.
+const BOUNDS: &str =
+    "One column per line: age=0..120, with a grid income=0..200000/0.5, or of dates born=1900-01-01..2024-12-31";
 
 /// The fields for the declaration.
 pub(super) fn declaration_fields(filled: &FormData) -> Markup {
@@ -32,7 +38,7 @@ pub(super) fn declaration_fields(filled: &FormData) -> Markup {
                 "Which data must look alike: with one unit more or less, or with one unit replaced by another."))
         }
         div.row {
-            (lines("bounds", "Bounds", 4, "age=0..120", "One column per line: age=0..120, with a grid income=0..200000/0.5, or of dates born=1900-01-01..2024-12-31", filled))
+            (lines("bounds", "Bounds", 4, "age=0..120", BOUNDS, filled))
             (lines("categories", "Categories", 4, "region=north,south", "One column per line, such as region=north,south", filled))
             (lines("types", "Types", 4, "zip=text", "One column per line, such as zip=text. Detected from the data if omitted.", filled))
         }
@@ -49,7 +55,8 @@ pub(super) fn filter(fields: &FormData) -> Result<Option<FilterRequest>, Problem
     let amount = |name: &str, what: &str| Ok::<_, Problem>(fields.amount(name, what)?.unwrap_or(Amount::ZERO));
     let (epsilon, delta) = (amount("epsilon", "the budget's ε")?, amount("delta", "the budget's δ")?);
     let rule = fields.get("rule").map(FilterRule::from_name).transpose()?;
-    let budget = BudgetDocument { epsilon, delta, mechanism_delta: Amount::ZERO };
+    let mechanism_delta = amount("mechanism_delta", "the δ set aside")?;
+    let budget = BudgetDocument { epsilon, delta, mechanism_delta };
     Ok(Some(FilterRequest::new(rule, budget)))
 }
 
@@ -167,7 +174,10 @@ mod tests {
         let given = filter(&fields(&[("epsilon", " 0.1 "), ("delta", "1e-6"), ("rule", "zcdp")])).unwrap().unwrap();
         assert_eq!(given.budget.epsilon, Amount::parse_exact("0.1").unwrap());
         assert_eq!(given.budget.delta, Amount::parse_exact("0.000001").unwrap());
-        assert_eq!(given.rule, Some(FilterRule::Zcdp));
+        assert_eq!((given.rule, given.budget.mechanism_delta), (Some(FilterRule::Zcdp), Amount::ZERO));
+        let aside = fields(&[("epsilon", "1"), ("delta", "1e-6"), ("mechanism_delta", "1e-7")]);
+        let aside = filter(&aside).unwrap().unwrap().budget.mechanism_delta;
+        assert_eq!(aside, Amount::parse_exact("0.0000001").unwrap());
         assert_eq!(filter(&fields(&[("epsilon", "1")])).unwrap().unwrap().budget.delta, Amount::ZERO);
         for pairs in [
             [("epsilon", "one"), ("delta", "")],
