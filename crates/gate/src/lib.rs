@@ -20,6 +20,7 @@ mod number;
 #[cfg(feature = "openapi")]
 mod openapi;
 mod plan;
+mod public;
 mod quantile;
 mod question;
 mod register;
@@ -44,6 +45,7 @@ pub use gate::{Answer, Gate, GateOutcome, Origin, folder_beside};
 pub use import::{BadRow, BadRows, CsvForm};
 pub use number::Number;
 pub use plan::{NoiseKind, Price};
+pub use public::PublicTable;
 pub use question::Question;
 pub use register::{Data, ImportedRows, LONGEST_TIMEOUT, Registered, Registration, Rules};
 pub use request::{Prepared, Request, question_in_note};

@@ -14,6 +14,7 @@ use crate::sql::{Statement, Target};
 use crate::number::Number;
 use crate::plan::{Plan, Price, QuantilePart, QueryPlan, Weights};
 use crate::question::{Query, Question};
+use crate::schema::Value;
 
 /// A question with what is offered for it.
 #[derive(Clone, Debug)]
@@ -97,7 +98,8 @@ impl Prepared {
     pub fn new(catalog: &Catalog, request: &Request) -> Result<Prepared, Error> {
         let ledger_key = request.ledger_key()?;
         let dataset = catalog.dataset_for_key(&request.dataset, ledger_key.as_str())?;
-        let question = Question::parse(&request.question, dataset.name.as_str(), &dataset.schema)?;
+        let public = catalog.public_tables_in(&request.question)?;
+        let question = Question::parse_with(&request.question, dataset.name.as_str(), &dataset.schema, &public)?;
         let canonical = question.canonical.clone();
         let weights = Weights::new(&request.weights, &question)?;
         let mut plan = Plan::new(&question, &dataset.schema, request.price, &weights)?;
@@ -112,7 +114,7 @@ impl Prepared {
                 return Err(Error::value("account", account, needs));
             }
         };
-        let hash = request_hash(&canonical, &plan.costs(), request.clamp);
+        let hash = request_hash(&question, &plan.costs(), request.clamp);
         let privacy = dataset.schema.privacy()?;
         let charge = Charge::new(ledger_key, vec![account.clone()], plan.costs())?
             .with_unit(Some(privacy.unit))
@@ -163,9 +165,13 @@ impl Prepared {
 
     /// The statements that would run, each with its parameters, as they would be shown.
     pub fn sql(&self) -> Vec<(String, Vec<String>)> {
-        let shown = |statement: Statement| {
-            (statement.sql, statement.parameters.iter().map(ToString::to_string).collect::<Vec<_>>())
+        // A public table is a long parameter.
+        let beginning = |parameter: &Value| {
+            let text = parameter.to_string();
+            let shown: String = text.chars().take(2 * Value::TEXT).collect();
+            if shown.len() < text.len() { format!("{shown}…") } else { shown }
         };
+        let shown = |statement: Statement| (statement.sql, statement.parameters.iter().map(beginning).collect::<Vec<_>>());
         let queries = self.question.all_queries().zip(&self.plan.queries);
         let statements = queries.map(|(query, plan)| self.statements(query, plan, &[]));
         statements.flat_map(|of| of.measures.into_iter().chain(of.histograms).map(shown)).collect()
@@ -198,7 +204,7 @@ impl Prepared {
 
     /// The numbers that would be computed, and the noise on them.
     pub fn parts(&self) -> Vec<MeasuredPart> {
-        answer::measured_parts(&self.plan, &self.dataset.schema)
+        answer::measured_parts(&self.plan, &self.question.schema)
     }
 
     /// What can be said beforehand about its averages.
@@ -212,10 +218,14 @@ impl Prepared {
     }
 }
 
-/// The hash of a request: the same key with another one is a mistake.
-fn request_hash(canonical: &str, costs: &[Cost], clamp: bool) -> String {
-    let text = serde_json::json!({ "question": canonical, "costs": costs, "clamp": clamp }).to_string();
-    blake3::hash(text.as_bytes()).to_hex().to_string()
+/// The hash of a request: the same key with another one is a mistake. The content of a public table is a part of the question.
+fn request_hash(question: &Question, costs: &[Cost], clamp: bool) -> String {
+    let mut request = serde_json::json!({ "question": question.canonical, "costs": costs, "clamp": clamp });
+    let public: BTreeMap<_, _> = question.public_tables().map(|table| (table.name().as_str(), table.hash())).collect();
+    if !public.is_empty() {
+        request["public"] = serde_json::json!(public);
+    }
+    blake3::hash(request.to_string().as_bytes()).to_hex().to_string()
 }
 
 /// The hash and the SQL in the note of a question's charge; nothing for the note of another charge.

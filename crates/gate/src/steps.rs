@@ -24,10 +24,14 @@ pub(crate) fn steps_name(schema: &Schema, at: usize) -> String {
 /// A column, clamped to its bounds and put on its grid: the steps of the grid that it is away from 0. A date is the number of days
 /// since 1970-01-01.
 pub(crate) fn steps(schema: &Schema, at: usize, dialect: Dialect) -> String {
-    let Column { name, kind, bounds: Some(bounds), .. } = &schema.columns[at] else {
+    steps_of(&schema.columns[at], quoted(&schema.columns[at].name), dialect)
+}
+
+/// The same of a column that is written with its table.
+pub(crate) fn steps_of(declared: &Column, column: String, dialect: Dialect) -> String {
+    let Column { kind, bounds: Some(bounds), .. } = declared else {
         unreachable!("only columns with bounds are summed")
     };
-    let column = quoted(name);
     let (low_steps, high_steps) = bounds.steps();
     let (low, high, between) = match kind {
         ColumnType::Real => real(&column, bounds, dialect),

@@ -7,5 +7,6 @@ mod hostile;
 mod order;
 #[cfg(feature = "server-tests")]
 mod postgres;
+mod public;
 mod registering;
 mod statistics;

@@ -169,10 +169,10 @@ impl Reader<'_> {
     fn different(&self, argument: &Expr) -> Result<(Function, Option<Predicate>), Error> {
         if let Expr::Case { operand, conditions, else_result: None, case_token: _, end_token: _ } = plain(argument)
             && let [CaseWhen { condition, result }] = conditions.as_slice()
-            && let Expr::Identifier(name) = plain(result)
+            && let Some(column) = self.as_column(plain(result))
         {
             let condition = self.branch(operand.as_deref(), condition)?;
-            return Ok((self.different_column(self.column(name)?), Some(condition)));
+            return Ok((self.different_column(column?), Some(condition)));
         }
         match self.typed(argument)? {
             Typed::Column(Operand { column, case: super::super::predicate::LetterCase::AsWritten }) => {

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use sqlparser::ast::{
-    Expr, Fetch, Ident, LimitClause, ObjectNamePart, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query as Written,
-    Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins, Value as WrittenValue,
+    Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query as Written,
+    Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, Value as WrittenValue,
 };
 
 use super::super::group::Group;
@@ -13,7 +13,7 @@ use super::super::{OrderKey, Output, Query, Question, quoted};
 use super::groups::name_of;
 use super::limits;
 use super::literal::Literal;
-use super::reader::{Reader, is_called, plain, shown};
+use super::reader::{Reader, is_called, plain};
 use super::terms::Terms;
 use crate::error::Error;
 
@@ -46,7 +46,8 @@ impl Reader<'_> {
             return Err(self.item_refusal(selects[0].projection.first(), format!("a question has at most {} SELECTs", limits::SELECTS)));
         }
         let (offset, limit) = self.limit(limit_clause, fetch)?;
-        Ok(Question { queries, scalars, order, offset, limit, canonical: String::new() })
+        let schema = self.schema.clone();
+        Ok(Question { queries, scalars, order, offset, limit, schema, canonical: String::new() })
     }
 
     /// A sub-query whose answer is one number: its place among those that are asked first.
@@ -156,9 +157,8 @@ impl Reader<'_> {
         if !plain {
             return Err(self.beyond());
         }
-        if !from.is_empty() {
-            self.table(from)?;
-        }
+        let tables = self.select_tables(from)?;
+        self.tables.borrow_mut().push(tables);
         let filter = selection.as_ref().map(|condition| self.predicate(condition)).transpose()?;
         let groups = self.groups(group_by, projection)?;
         let aliases = projection.iter().filter_map(|item| match item {
@@ -184,7 +184,8 @@ impl Reader<'_> {
         if let Some(filter) = &filter {
             groups.iter_mut().for_each(|group| group.leave_out_what_cannot_be(filter));
         }
-        Ok((Query { outputs, aggregates, filter, groups, having }, order))
+        let joins = self.tables.borrow_mut().pop().map_or_else(Vec::new, |tables| tables.joins);
+        Ok((Query { outputs, aggregates, joins, filter, groups, having }, order))
     }
 
     fn outputs(&self, items: &[SelectItem], terms: &Terms) -> Result<Vec<Output>, Error> {
@@ -222,33 +223,6 @@ impl Reader<'_> {
             return Err(self.refusal_at(span.start, message));
         }
         Ok(value.clone())
-    }
-
-    /// The one table is the dataset.
-    fn table(&self, from: &[TableWithJoins]) -> Result<(), Error> {
-        let [TableWithJoins { relation: table, joins }] = from else { return Err(self.beyond()) };
-        let TableFactor::Table {
-            name,
-            alias: None,
-            args: None,
-            with_hints,
-            version: None,
-            with_ordinality: false,
-            partitions,
-            json_path: None,
-            sample: None,
-            index_hints,
-        } = table
-        else {
-            return Err(self.beyond());
-        };
-        let plain = joins.is_empty() && with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty();
-        let (true, [ObjectNamePart::Identifier(name)]) = (plain, name.0.as_slice()) else { return Err(self.beyond()) };
-        if !is_called(name, self.dataset) {
-            let message = format!("dataset {} not found here: ask FROM {}", shown(name), quoted(self.dataset));
-            return Err(self.refusal_at(name.span.start, message));
-        }
-        Ok(())
     }
 
     fn order(&self, order_by: Option<&OrderBy>, terms: &Terms, outputs: &[Output]) -> Result<Vec<OrderKey>, Error> {

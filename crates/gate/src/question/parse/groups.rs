@@ -76,8 +76,8 @@ impl Reader<'_> {
     }
 
     fn key(&self, expression: &Expr) -> Result<Key, Error> {
-        if let Expr::Identifier(name) = expression {
-            return self.column_key(expression, self.column(name)?);
+        if let Some(column) = self.as_column(expression) {
+            return self.column_key(expression, column?);
         }
         if let Some(choices) = self.choices(expression)? {
             return self.text_key(expression, choices);
@@ -91,7 +91,7 @@ impl Reader<'_> {
 
     fn column_key(&self, expression: &Expr, at: usize) -> Result<Key, Error> {
         let column = self.declared(at);
-        if self.schema.unit_column() == Some(at) {
+        if self.is_unit(at) {
             let message = format!(
                 "{:?} is what is protected, and single ones are never shown: count them with COUNT(DISTINCT {0})",
                 column.name
@@ -116,6 +116,14 @@ impl Reader<'_> {
             }
             _ => Ok(Key::Open { column: at }),
         }
+    }
+
+    /// Whether a column tells units apart: the declared one, or a key that equals it.
+    fn is_unit(&self, at: usize) -> bool {
+        let Some(unit) = self.schema.unit_column() else { return false };
+        let tables = self.tables.borrow();
+        let mut joins = tables.last().into_iter().flat_map(|tables| &tables.joins);
+        at == unit || joins.any(|join| join.on == unit && join.first + join.key == at)
     }
 
     /// Text by its place among the values that it may have.
@@ -170,6 +178,7 @@ fn value(scalar: &Scalar, steps: i64) -> Value {
 pub(super) fn name_of(expression: &Expr) -> String {
     match plain(expression) {
         Expr::Identifier(name) => name.value.clone(),
+        Expr::CompoundIdentifier(parts) if !parts.is_empty() => parts[parts.len() - 1].value.clone(),
         other => other.to_string(),
     }
 }

@@ -44,3 +44,6 @@ pub(super) const WEIGHT: u64 = 2_000;
 
 /// The most SELECTs of a question: those of UNION ALL, and sub-queries.
 pub(super) const SELECTS: usize = 8;
+
+/// The most public tables that a SELECT joins.
+pub(super) const JOINS: usize = 3;

@@ -5,19 +5,23 @@ use std::cell::{Cell, RefCell};
 use sqlparser::ast::{Expr, Ident, Spanned};
 use sqlparser::tokenizer::Location;
 
-use super::super::{Query, quoted};
+use super::super::{Join, Query, quoted};
 use super::super::scalar::{Scalar, TooLarge};
 use super::keywords;
 use super::limits;
+use super::scope::{Scope, View};
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::schema::{Column, Schema};
 
-/// Reads syntax trees of one text against one schema.
+/// Reads syntax trees of one text against the columns that it may name.
 pub(super) struct Reader<'a> {
     pub(super) tokens: &'a Tokens,
+    pub(super) view: &'a View<'a>,
     pub(super) dataset: &'a str,
     pub(super) schema: &'a Schema,
+    /// The tables of the SELECTs that are being read: those of a sub-query last.
+    pub(super) tables: RefCell<Vec<Tables>>,
     literals: Cell<usize>,
     conditions: Cell<usize>,
     patterns: Cell<usize>,
@@ -26,16 +30,29 @@ pub(super) struct Reader<'a> {
     pub(super) scalars: RefCell<Vec<Query>>,
 }
 
+/// The tables of a SELECT.
+pub(super) struct Tables {
+    pub(super) scope: Scope,
+    pub(super) joins: Vec<Join>,
+}
+
 impl<'a> Reader<'a> {
-    pub(super) fn new(tokens: &'a Tokens, dataset: &'a str, schema: &'a Schema) -> Reader<'a> {
+    pub(super) fn new(tokens: &'a Tokens, view: &'a View<'a>) -> Reader<'a> {
         let none = || Cell::new(0);
         let (literals, conditions, patterns, operators) = (none(), none(), none(), none());
-        Reader { tokens, dataset, schema, literals, conditions, patterns, operators, scalars: RefCell::default() }
+        let (dataset, schema, tables) = (view.dataset, &view.schema, RefCell::default());
+        Reader { tokens, view, dataset, schema, tables, literals, conditions, patterns, operators, scalars: RefCell::default() }
     }
 
-    /// The column of a name, if there is one.
+    /// The columns that a name may mean.
+    fn find_columns(&self, name: &Ident) -> Vec<usize> {
+        let tables = self.tables.borrow();
+        tables.last().map_or_else(Vec::new, |tables| tables.scope.unqualified(self.view, name))
+    }
+
+    /// The column of a name, if there is one: the first, where the name alone means several.
     pub(super) fn find_column(&self, name: &Ident) -> Option<usize> {
-        self.schema.columns.iter().position(|column| is_called(name, &column.name))
+        self.find_columns(name).first().copied()
     }
 
     /// The column of a name.
@@ -48,14 +65,50 @@ impl<'a> Reader<'a> {
             );
             return Err(self.refusal_at(name.span.start, message));
         }
-        self.find_column(name).ok_or_else(|| {
-            let hint = match name.quote_style {
-                None => "",
-                Some(_) => " (names in quotes are told apart by case; text is written in single quotes)",
-            };
-            let message = format!("column {} not found{hint}; the columns are {}", shown(name), self.columns());
-            self.refusal_at(name.span.start, message)
+        match self.find_columns(name).as_slice() {
+            [at] => Ok(*at),
+            [] => {
+                let hint = match name.quote_style {
+                    None => "",
+                    Some(_) => " (names in quotes are told apart by case; text is written in single quotes)",
+                };
+                let message = format!("column {} not found{hint}; the columns are {}", shown(name), self.columns());
+                Err(self.refusal_at(name.span.start, message))
+            }
+            _ => {
+                let message =
+                    format!("several tables have a column {}: write the table before it, as in table.column", shown(name));
+                Err(self.refusal_at(name.span.start, message))
+            }
+        }
+    }
+
+    /// The column that an expression is, if it is one.
+    pub(super) fn as_column(&self, expression: &Expr) -> Option<Result<usize, Error>> {
+        match expression {
+            Expr::Identifier(name) => Some(self.column(name)),
+            Expr::CompoundIdentifier(parts) => Some(self.qualified_column(parts)),
+            _ => None,
+        }
+    }
+
+    /// A column with the table before it.
+    fn qualified_column(&self, parts: &[Ident]) -> Result<usize, Error> {
+        let tables = self.tables.borrow();
+        let ([table, column], Some(tables)) = (parts, tables.last()) else { return Err(self.unknown_table(parts)) };
+        let found = tables.scope.table(table).ok_or_else(|| self.unknown_table(parts))?;
+        found.column(self.view, column).ok_or_else(|| {
+            let message = format!("the table {} has no column {}", shown(table), shown(column));
+            self.refusal_at(column.span.start, message)
         })
+    }
+
+    fn unknown_table(&self, parts: &[Ident]) -> Error {
+        let message = format!(
+            "table {} not found: write a table of FROM or its alias, or only the column's name",
+            shown(&parts[0])
+        );
+        self.refusal_at(parts[0].span.start, message)
     }
 
     /// What is declared about a column.
@@ -66,10 +119,12 @@ impl<'a> Reader<'a> {
     /// The first columns, for messages.
     fn columns(&self) -> String {
         const SHOWN: usize = 20;
-        let names: Vec<_> = self.schema.columns.iter().take(SHOWN).map(|column| column.name.as_str()).collect();
-        match self.schema.columns.len().saturating_sub(SHOWN) {
+        let tables = self.tables.borrow();
+        let places = tables.iter().last().into_iter().flat_map(|tables| &tables.scope.tables);
+        let names: Vec<_> = places.flat_map(|table| table.columns.clone()).map(|at| self.declared(at).name()).collect();
+        match names.len().saturating_sub(SHOWN) {
             0 => names.join(", "),
-            more => format!("{} and {more} more", names.join(", ")),
+            more => format!("{} and {more} more", names[..SHOWN].join(", ")),
         }
     }
 

@@ -11,7 +11,7 @@ use super::super::predicate::{Operand, Predicate};
 use super::super::scalar::{Kind, Scalar};
 use super::super::term::Term;
 use super::literal::Literal;
-use super::reader::{Reader, plain, shown};
+use super::reader::{Reader, plain};
 use crate::error::Error;
 use crate::schema::{Column, ColumnType};
 
@@ -36,9 +36,10 @@ impl Reader<'_> {
             self.count_literal(inner)?;
             return Ok(Typed::Literal(literal));
         }
+        if let Some(column) = self.as_column(inner) {
+            return Ok(Typed::Column(Operand::plain(column?)));
+        }
         match inner {
-            Expr::Identifier(name) => Ok(Typed::Column(Operand::plain(self.column(name)?))),
-            Expr::CompoundIdentifier(parts) => Err(self.unknown_table(parts)),
             Expr::Value(value) if value.value == Written::Null => Ok(Typed::Null),
             Expr::Function(function) => self.function(inner, function),
             Expr::BinaryOp { op: operator, .. } if is_logical(operator) => self.predicate(inner).map(Typed::Truth),
@@ -271,12 +272,6 @@ impl Reader<'_> {
             true => Ok(()),
             false => Err(self.refusal(expression, "these are of different types: numbers, dates and times do not mix")),
         }
-    }
-
-    pub(super) fn unknown_table(&self, parts: &[sqlparser::ast::Ident]) -> Error {
-        let table = &parts[0];
-        let message = format!("table {} not found: write the dataset's name or its alias, or only the column's name", shown(table));
-        self.refusal_at(table.span.start, message)
     }
 
     /// Whether a function is one of the aggregates.

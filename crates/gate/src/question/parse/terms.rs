@@ -62,10 +62,12 @@ impl<'e> Terms<'_, '_, 'e> {
             Expr::Subquery(query) => Ok(Term::Scalar(self.reader.subquery(inner, query)?)),
             Expr::Identifier(name) => match self.alias(&name.value) {
                 Some(aliased) if plain(aliased) != inner => self.term(aliased),
-                _ if self.reader.find_column(name).is_none() => Err(self.reader.column(name).err().unwrap_or_else(|| self.reader.beyond())),
-                _ => Err(self.reader.not_grouped(inner, name)),
+                _ => Err(self.reader.column(name).err().unwrap_or_else(|| self.reader.not_grouped(inner, name))),
             },
-            Expr::CompoundIdentifier(parts) => Err(self.reader.unknown_table(parts)),
+            Expr::CompoundIdentifier(parts) => {
+                let known = self.reader.as_column(inner).and_then(Result::err);
+                Err(known.unwrap_or_else(|| self.reader.not_grouped(inner, &parts[parts.len() - 1])))
+            }
             _ => {
                 let message = "this cannot be asked for: write aggregates, keys of GROUP BY, and what is computed from them";
                 Err(self.reader.refusal(inner, message))
