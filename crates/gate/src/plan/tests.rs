@@ -43,7 +43,7 @@ fn schema(neighbours: Neighbours) -> Schema {
 }
 
 fn plan(question: &str, schema: &Schema, price: Price) -> Result<Plan, Error> {
-    Plan::new(&Question::parse(question, "people", schema).unwrap(), schema, price)
+    Plan::new(&Question::parse(question, "people", schema).unwrap(), schema, price, &Weights::default())
 }
 
 fn amount(text: &str) -> Amount {
@@ -211,7 +211,7 @@ fn moments_are_of_few_enough_steps_for_their_products() {
         for of in ["x", "x * x", "x * 3 - 1"] {
             let question = Question::parse(&format!("SELECT VAR_POP({of}) FROM t"), "t", &schema).unwrap();
             assert!(matches!(question.queries[0].aggregates[0].function, Function::Spread { .. }));
-            let plan = Plan::new(&question, &schema, Price::Epsilon(Amount::ONE)).unwrap();
+            let plan = Plan::new(&question, &schema, Price::Epsilon(Amount::ONE), &Weights::default()).unwrap();
             for part in plan.parts() {
                 let (least, most) = part.measure.quantity.of_a_row();
                 assert!(-(1 << 30) <= least && most <= 1 << 30, "{of} of {low} to {high}: {least} to {most}");
