@@ -40,6 +40,6 @@ pub(super) fn parse(text: &str, dataset: &str, schema: &Schema) -> Result<Questi
     let query = names::written_in_one_way(tokens.query()?, dataset, schema);
     let reader = Reader::new(&tokens, dataset, schema);
     let mut question = reader.question(&query)?;
-    question.canonical = query.to_string();
+    question.canonical = names::written(&query);
     Ok(question)
 }

@@ -1,11 +1,14 @@
-//! Names in one way of writing: columns as they are declared, without the table before them, and functions in capital letters.
+//! Names in one way of writing: columns as they are declared, without the table before them, functions in capital letters,
+//! and SYMMETRIC around the whole lower end of BETWEEN.
 
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SetExpr, TableFactor, VisitMut, VisitorMut,
+    CastKind, Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr, TableFactor,
+    UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 
+use super::super::quoted;
 use super::keywords;
 use super::reader::is_called;
 use crate::schema::Schema;
@@ -74,9 +77,83 @@ impl VisitorMut for Names<'_> {
                     name.value = name.value.to_ascii_uppercase();
                 }
             }
+            Expr::Between { low, .. } => {
+                if take_symmetric(low) {
+                    **low = Expr::Prefixed { prefix: Ident::new("SYMMETRIC"), value: low.clone() };
+                }
+            }
             _ => {}
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Takes the sign of BETWEEN SYMMETRIC out of the lower end, which begins with it.
+fn take_symmetric(low: &mut Expr) -> bool {
+    match low {
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => {
+            *low = (**expr).clone();
+            true
+        }
+        Expr::BinaryOp { left, .. } | Expr::Cast { kind: CastKind::DoubleColon, expr: left, .. } => take_symmetric(left),
+        _ => false,
+    }
+}
+
+/// The query in one way of writing, with all names and texts as they are read again: the parser's own way leaves some quotes single.
+pub(super) fn written(query: &Query) -> String {
+    let mut query = query.clone();
+    let _ = VisitMut::visit(&mut query, &mut Quotes);
+    query.to_string()
+}
+
+/// Puts quotes around names and texts.
+struct Quotes;
+
+impl VisitorMut for Quotes {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        selects(&mut query.body, &mut |select| {
+            for item in &mut select.projection {
+                if let SelectItem::ExprWithAlias { alias, .. } = item {
+                    quote(alias);
+                }
+            }
+        });
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_relation(&mut self, relation: &mut ObjectName) -> ControlFlow<()> {
+        for part in &mut relation.0 {
+            if let ObjectNamePart::Identifier(name) = part {
+                quote(name);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        match expression {
+            Expr::Identifier(name) => quote(name),
+            Expr::CompoundIdentifier(names) => names.iter_mut().for_each(quote),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_value(&mut self, value: &mut ValueWithSpan) -> ControlFlow<()> {
+        if let Value::SingleQuotedString(text) = &value.value {
+            // A number is written as it is.
+            value.value = Value::Number(format!("'{}'", text.replace('\'', "''")), false);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn quote(name: &mut Ident) {
+    if name.quote_style.take().is_some() {
+        name.value = quoted(&name.value);
     }
 }
 
