@@ -149,7 +149,7 @@ impl Group<'_> {
 
     fn parts<'p>(&'p self, steps: &'p [f64], quantiles: &'p [f64]) -> Parts<'p> {
         let Group { query, plan, keys, scalars, .. } = *self;
-        Parts { query, plan, keys, steps, quantiles, scalars }
+        Parts { query, plan, keys, steps, own: 0, others: Some(plan.parts.len()), quantiles, scalars }
     }
 }
 

@@ -8,6 +8,7 @@ use sqlparser::ast::{
 use super::super::aggregate::{Aggregate, Argument, Function, PairFunction};
 use super::super::predicate::{Operand, Predicate};
 use super::super::scalar::Scalar;
+use super::functions::number_of_arguments;
 use super::reader::{Reader, plain, shown};
 use super::scalar::{Typed, without_bounds};
 use crate::error::Error;
@@ -125,7 +126,11 @@ impl Reader<'_> {
             }
             ("COUNT_IF", [condition]) => Ok(Function::Sum(Scalar::truth(self.predicate(condition)?))),
             _ => {
-                let message = format!("{name} is not answered with {} arguments", arguments.len());
+                let message = format!(
+                    "{name} is not answered with {}: quantiles are of an expression and a fraction, CORR, COVAR and REGR of two \
+                     expressions, and the others of one",
+                    number_of_arguments(arguments.len())
+                );
                 Err(self.refusal(expression, message))
             }
         }

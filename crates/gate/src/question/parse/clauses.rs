@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use sqlparser::ast::{
-    Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query as Written,
+    Distinct, Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query as Written,
     Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, Value as WrittenValue,
 };
 
@@ -117,7 +117,7 @@ impl Reader<'_> {
         let Select {
             select_token: _,
             optimizer_hints,
-            distinct: None,
+            distinct: None | Some(Distinct::All),
             select_modifiers: None,
             top: None,
             top_before_distinct: false,

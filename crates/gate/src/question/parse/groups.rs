@@ -109,7 +109,8 @@ impl Reader<'_> {
             }
             (ColumnType::Real | ColumnType::Decimal, _) => {
                 let message = format!(
-                    "{:?} holds {}, of which there are too many to group by: put them into bins, such as FLOOR({0:?} / 100) * 100",
+                    "{:?} holds {} numbers, of which there are too many to group by: put them into bins, such as \
+                     FLOOR({0:?} / 100) * 100",
                     column.name, column.kind
                 );
                 Err(self.refusal(expression, message))

@@ -182,7 +182,8 @@ impl<'a> Literal<'a> {
                 Value::parse(digits, kind).map_err(|error| self.refusal(error.to_string()))?
             }
             (ColumnType::Date | ColumnType::Timestamp, _) => {
-                return Err(self.refusal(format!("{name:?} holds {}: compare it with '2024-02-29'", column.kind)));
+                let kind = if column.kind == ColumnType::Date { "dates" } else { "times" };
+                return Err(self.refusal(format!("{name:?} holds {kind}: compare it with text such as '2024-02-29'")));
             }
             (ColumnType::Integer | ColumnType::Real | ColumnType::Decimal, _) => {
                 return Err(self.refusal(format!("{name:?} holds numbers: compare it with a number, without quotes")));

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use sqlparser::ast::{Expr, Ident, Spanned};
+use sqlparser::ast::{CastKind, Expr, Ident, Spanned, TypedString};
 use sqlparser::tokenizer::Location;
 
 use super::super::{Join, Query, quoted};
@@ -187,7 +187,9 @@ impl<'a> Reader<'a> {
         let (mut inner, mut before) = (expression, 0);
         let location = loop {
             inner = match inner {
-                Expr::Nested(nested) | Expr::UnaryOp { op: _, expr: nested } => {
+                Expr::Nested(nested)
+                | Expr::UnaryOp { op: _, expr: nested }
+                | Expr::Prefixed { prefix: _, value: nested } => {
                     before += 1;
                     nested
                 }
@@ -196,16 +198,41 @@ impl<'a> Reader<'a> {
                     &parts[0]
                 }
                 // What is called or converted is preceded by the word and a parenthesis.
-                Expr::Floor { expr: nested, .. } | Expr::Ceil { expr: nested, .. } => {
+                Expr::Floor { expr: nested, .. }
+                | Expr::Ceil { expr: nested, .. }
+                | Expr::Cast { kind: CastKind::Cast, expr: nested, .. } => {
                     before += 2;
                     nested
                 }
-                Expr::BinaryOp { left, .. } => left,
-                Expr::IsNull(left) | Expr::IsNotNull(left) => left,
+                // EXTRACT ( field FROM.
+                Expr::Extract { expr: nested, .. } => {
+                    before += 4;
+                    nested
+                }
+                Expr::BinaryOp { left, .. } | Expr::Cast { expr: left, .. } => left,
+                Expr::IsNull(left)
+                | Expr::IsNotNull(left)
+                | Expr::IsTrue(left)
+                | Expr::IsNotTrue(left)
+                | Expr::IsFalse(left)
+                | Expr::IsNotFalse(left)
+                | Expr::IsUnknown(left)
+                | Expr::IsNotUnknown(left)
+                | Expr::IsDistinctFrom(left, _)
+                | Expr::IsNotDistinctFrom(left, _) => left,
                 Expr::InList { expr: left, .. }
+                | Expr::InSubquery { expr: left, .. }
                 | Expr::Between { expr: left, .. }
                 | Expr::Like { expr: left, .. }
                 | Expr::ILike { expr: left, .. } => left,
+                Expr::TypedString(TypedString { data_type, value, .. }) => {
+                    before += data_type.to_string().split_whitespace().count();
+                    break value.span().start;
+                }
+                Expr::Subquery(query) => {
+                    before += 1;
+                    break query.span().start;
+                }
                 other => break other.span().start,
             };
         };
@@ -238,4 +265,12 @@ pub(super) fn plain(expression: &Expr) -> &Expr {
         inner = nested;
     }
     inner
+}
+
+/// The lower end of BETWEEN, and whether SYMMETRIC stands before it.
+pub(super) fn lower_end(low: &Expr) -> (&Expr, bool) {
+    match low {
+        Expr::Prefixed { prefix: _, value } => (value, true),
+        low => (low, false),
+    }
 }

@@ -119,6 +119,9 @@ impl Reader<'_> {
                 self.case(expression, operand.as_deref(), conditions, else_result.as_deref())
             }
             Expr::Subquery(query) => self.asked(expression, query),
+            Expr::InSubquery { .. } => {
+                Err(self.refusal(expression, "a list is of literals, as in region IN ('north', 'south'): a sub-query is one number"))
+            }
             _ => Err(self.refusal(expression, "this expression is not answered: use columns, literals, + - * /, CASE and functions")),
         }
     }

@@ -7,13 +7,13 @@ use sqlparser::ast::{
     FunctionArgExpr, FunctionArguments, UnaryOperator, Value as WrittenValue, WindowSpec, WindowType,
 };
 
-use super::super::aggregate::Aggregate;
+use super::super::aggregate::{Aggregate, Function};
 use super::super::predicate::Comparison;
 use super::super::term::{Condition, Term};
 use super::groups::WrittenGroup;
 use super::limits;
 use super::literal::Literal;
-use super::reader::{Reader, plain};
+use super::reader::{Reader, lower_end, plain};
 use crate::error::Error;
 
 /// Reads the terms of one SELECT, and collects the aggregates that they are made of.
@@ -35,7 +35,7 @@ impl<'e> Terms<'_, '_, 'e> {
         if let Some(literal) = Literal::of(self.reader, inner) {
             self.reader.count_literal(inner)?;
             return literal.number().map(|number| Term::Constant(number.to_f64())).ok_or_else(|| {
-                literal.refusal("this is not a number: only numbers are computed with")
+                literal.refusal("this is not a number: only numbers are computed with, and groups are chosen by WHERE")
             });
         }
         self.reader.count_operator(inner)?;
@@ -96,7 +96,7 @@ impl<'e> Terms<'_, '_, 'e> {
 
     /// `SUM(…) OVER ()`: the sum over all rows of the answer.
     fn total(&self, expression: &Expr, call: &Call) -> Result<Term, Error> {
-        let only = "of window functions only SUM(…) OVER () of aggregates is answered, the sum over all groups";
+        let only = "of window functions only SUM(…) OVER () of a count or a sum is answered, the sum over all groups";
         let Call {
             name,
             uses_odbc_syntax: false,
@@ -116,11 +116,21 @@ impl<'e> Terms<'_, '_, 'e> {
             && partition_by.is_empty()
             && order_by.is_empty();
         match (name.to_string().as_str(), plain, list.args.as_slice()) {
-            ("SUM", true, [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))]) => {
-                Ok(Term::Total(Box::new(self.term(argument)?)))
-            }
+            ("SUM", true, [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))]) => match self.term(argument)? {
+                term if self.adds_up(&term) => Ok(Term::Total(Box::new(term))),
+                _ => Err(self.reader.refusal(argument, only)),
+            },
             _ => Err(self.reader.refusal(expression, only)),
         }
+    }
+
+    /// Whether the sum over all groups is that of all rows: of counts and sums.
+    fn adds_up(&self, term: &Term) -> bool {
+        let Term::Aggregate(at) = term else { return false };
+        matches!(
+            self.aggregates.borrow()[*at].function,
+            Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) | Function::Sum(_)
+        )
     }
 
     fn function(&self, expression: &Expr, call: &Call) -> Result<Term, Error> {
@@ -210,10 +220,17 @@ impl<'e> Terms<'_, '_, 'e> {
                 _ => Err(self.reader.refusal(inner, "conditions on answers compare numbers, such as COUNT(*) > 100")),
             },
             Expr::Between { expr, negated, low, high } => {
-                let between = Condition::And(vec![
-                    compare(expr, Comparison::GreaterOrEqual, low)?,
-                    compare(expr, Comparison::LessOrEqual, high)?,
-                ]);
+                let (low, symmetric) = lower_end(low);
+                let between = |low: &Expr, high: &Expr| -> Result<Condition, Error> {
+                    Ok(Condition::And(vec![
+                        compare(expr, Comparison::GreaterOrEqual, low)?,
+                        compare(expr, Comparison::LessOrEqual, high)?,
+                    ]))
+                };
+                let between = match symmetric {
+                    false => between(low, high)?,
+                    true => Condition::Or(vec![between(low, high)?, between(high, low)?]),
+                };
                 Ok(if *negated { Condition::Not(Box::new(between)) } else { between })
             }
             Expr::IsNull(inner) => Ok(Condition::IsNull(self.term(inner)?)),
