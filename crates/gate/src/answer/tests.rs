@@ -8,7 +8,7 @@ use crate::declaration::Declaration;
 use crate::document::Estimate;
 use crate::measure::{Centred, Quantity};
 use crate::number::Number;
-use crate::plan::{Part, Price};
+use crate::plan::{Part, Price, Weights};
 use crate::question::scalar::{Node, rational};
 use crate::schema::{ColumnType, Schema};
 use crate::statistics::threshold;
@@ -67,7 +67,7 @@ impl Paid {
     fn priced(question: &str, price: Price) -> Paid {
         let schema = schema();
         let question = Question::parse(question, "people", &schema).unwrap();
-        let plan = Plan::new(&question, &schema, price).unwrap();
+        let plan = Plan::new(&question, &schema, price, &Weights::default()).unwrap();
         Paid { question, plan }
     }
 

@@ -1,7 +1,7 @@
 //! Sums of every form of expression: no neighbours lie further apart than the derived bounds say, and some as far.
 
 use super::*;
-use crate::plan::{Plan, Price};
+use crate::plan::{Plan, Price, Weights};
 use crate::question::Question;
 use taximeter_accounting::Amount;
 
@@ -105,7 +105,7 @@ fn sums_of_expressions_move_as_far_as_their_derived_bounds_and_no_further() {
                          VAR_POP({expression}) FROM t{group}"
                     );
                     let question = Question::parse(&text, "t", &schema).unwrap_or_else(|why| panic!("{text}: {why}"));
-                    let plan = Plan::new(&question, &schema, price).unwrap();
+                    let plan = Plan::new(&question, &schema, price, &Weights::default()).unwrap();
                     let measures: Vec<Measure> = plan.parts().map(|part| part.measure.clone()).collect();
                     let query = &question.queries[0];
                     let checked = family.check(&schema, query, &measures, keeping::by_contents, Sensitivity::new);

@@ -11,6 +11,7 @@ use super::*;
 use crate::number::Number;
 use crate::question::group::Group;
 use crate::schema::{Bounds, Column, PrivacyUnit};
+use crate::steps::steps;
 
 /// A query about the rows for which a condition holds, grouped by columns with categories.
 pub(crate) fn query(schema: &Schema, filter: Option<Predicate>, groups: &[usize]) -> Query {
@@ -20,7 +21,7 @@ pub(crate) fn query(schema: &Schema, filter: Option<Predicate>, groups: &[usize]
         Group { key: Key::Column { column: *at, values }, name: column.name.clone() }
     };
     let groups = groups.iter().map(group).collect();
-    Query { outputs: Vec::new(), aggregates: Vec::new(), filter, groups, having: None }
+    Query { outputs: Vec::new(), aggregates: Vec::new(), filter, groups, having: None, joins: Vec::new() }
 }
 
 impl Measure {

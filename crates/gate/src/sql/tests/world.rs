@@ -11,7 +11,7 @@ use super::meaning::{Condition, Expression, Row, nearest};
 use super::random::Dice;
 use crate::engine::{Engine, ExactRow};
 use crate::measure::{Centred, Quantity};
-use crate::plan::{Made, Plan, Price, QueryPlan};
+use crate::plan::{Made, Plan, Price, QueryPlan, Weights};
 use crate::question::aggregate::Function;
 use crate::question::group::Key;
 use crate::question::scalar::{Node, Scalar};
@@ -135,7 +135,7 @@ impl Asked {
     /// Compares the answers of an engine with what the question means; nothing if the gate does not take it.
     pub(crate) fn check(&self, rows: &[Row], engine: &mut dyn Engine, target: Target) -> Result<(), crate::Error> {
         let question = Question::parse(&self.text, "t", target.schema)?;
-        let plan = Plan::new(&question, target.schema, Price::Epsilon(Amount::ONE))?;
+        let plan = Plan::new(&question, target.schema, Price::Epsilon(Amount::ONE), &Weights::default())?;
         let (query, plan) = (&question.queries[0], &plan.queries[0]);
         let mut run = |statement: &Statement, last_is_steps: bool| {
             let rows = engine.run(statement, Duration::from_secs(600));
