@@ -372,6 +372,10 @@ impl<'a> Writer<'a> {
     }
 
     fn any_of(&mut self, operand: Operand, values: &[Value], negated: bool) -> String {
+        // An empty list is no SQL in PostgreSQL.
+        if values.is_empty() {
+            return if negated { "TRUE" } else { "FALSE" }.to_string();
+        }
         let compared = self.compared(operand);
         let values: Vec<_> = values.iter().map(|value| self.parameter(value.clone())).collect();
         format!("{compared} {}IN ({})", not(negated), commas(values))

@@ -245,8 +245,8 @@ fn draws_have_exactly_the_probabilities_of_the_exponential_mechanism() {
             };
             assert!(other(&|part| part.score_sensitivity *= 2), "{fraction}, {epsilon}");
             assert!(other(&|part| part.cost = part.cost.with_size(Amount::from_units(part.cost.size().units() / 2))));
-            let with_lower_ones: Vec<i64> = values.iter().copied().chain([-2, -2]).collect();
-            let shifted = probabilities(&part, &with_lower_ones, 0.0);
+            let with_greater_ones: Vec<i64> = values.iter().copied().chain([5, 5, 5]).collect();
+            let shifted = probabilities(&part, &with_greater_ones, 0.0);
             assert!(!agrees(&drawn(&part, &values)[1], &shifted), "{fraction}, {epsilon}");
         }
     }

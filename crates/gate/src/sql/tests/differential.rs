@@ -29,13 +29,14 @@ fn stored(rows: &[Row]) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-#[test]
-fn the_embedded_engine_computes_what_expressions_mean() {
+/// Asks questions of the embedded engine whose SQL is changed first: how many were asked, which were refused, and how the first one
+/// whose answer is wrong differs.
+fn compare(seeds: u64, change: impl Fn(&str) -> String) -> (usize, Vec<String>, Option<String>) {
     const QUESTIONS: usize = 40;
     let schema = schema();
     let target = Target { schema: &schema, dialect: Dialect::Sqlite, table: Embedded::TABLE, asked: &[] };
-    let (mut asked, mut refused) = (0, Vec::new());
-    for seed in 0..random_inputs(150).into() {
+    let mut refused = Vec::new();
+    for seed in 0..seeds {
         let mut dice = Dice::new(seed, schema.clone());
         let rows = dice.rows(25);
         let (_folder, path) = stored(&rows);
@@ -43,12 +44,50 @@ fn the_embedded_engine_computes_what_expressions_mean() {
         engine.check(&schema, std::time::Duration::from_secs(60)).unwrap();
         for _ in 0..QUESTIONS {
             let question = Asked::random(&mut dice);
-            asked += 1;
-            if let Err(why) = question.check(&rows, &mut engine, target) {
-                refused.push(format!("{why}: {}", question.text));
+            match question.difference(&rows, &mut engine, target, &change) {
+                Ok(None) => {}
+                Ok(difference) => return (QUESTIONS, refused, difference),
+                Err(why) => refused.push(format!("{why}: {}", question.text)),
             }
         }
     }
-    // What is refused may get too large, has too many values to group by, or is the same for every row.
-    assert!(10 * refused.len() < asked, "{} of {asked} were refused: {:#?}", refused.len(), &refused[..20]);
+    (QUESTIONS * seeds as usize, refused, None)
+}
+
+#[test]
+fn the_embedded_engine_computes_what_expressions_mean() {
+    let (asked, refused, difference) = compare(random_inputs(150).into(), str::to_string);
+    assert_eq!(difference, None, "{}", difference.as_deref().unwrap_or_default());
+    // What is refused may get too large, or counts the different values of a literal.
+    assert!(10 * refused.len() < asked, "{} of {asked} were refused: {refused:#?}", refused.len());
+}
+
+#[test]
+fn wrong_sql_is_found() {
+    for (right, wrong) in [
+        (" + ", " - "),
+        (" / ", " * "),
+        (" % ", " / "),
+        ("abs(", "("),
+        ("min(", "max("),
+        ("coalesce(", "nullif("),
+        ("nullif(", "coalesce("),
+        (" AND ", " OR "),
+        (" < ", " <= "),
+        (" >= ", " > "),
+        ("NOT (", "("),
+        ("NOT IN", "IN"),
+        ("NOT LIKE", "LIKE"),
+        ("lower(", "upper("),
+        (") IS NOT TRUE", ") IS FALSE"),
+        ("ELSE", "WHEN NULL THEN"),
+        ("start_of_", ""),
+        ("_isodow", "_dow"),
+        ("count(DISTINCT ", "count("),
+        (" FILTER (WHERE ", " FILTER (WHERE NOT "),
+        (" in steps\"", "\""),
+    ] {
+        let (_, _, difference) = compare(150, |sql| sql.replace(right, wrong));
+        assert!(difference.is_some(), "{wrong} for {right}: nobody noticed");
+    }
 }

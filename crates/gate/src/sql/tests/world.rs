@@ -132,30 +132,36 @@ impl Asked {
         Asked { text: text(&wanted, filter.as_ref(), key.as_ref()), wanted, filter, key }
     }
 
-    /// Compares the answers of an engine with what the question means; nothing if the gate does not take it.
-    pub(crate) fn check(&self, rows: &[Row], engine: &mut dyn Engine, target: Target) -> Result<(), crate::Error> {
+    /// How the answers of an engine differ from what the question means, if they do; an error if the gate does not take the question.
+    /// The SQL is changed first.
+    pub(crate) fn difference(
+        &self,
+        rows: &[Row],
+        engine: &mut dyn Engine,
+        target: Target,
+        change: impl Fn(&str) -> String,
+    ) -> Result<Option<String>, crate::Error> {
         let question = Question::parse(&self.text, "t", target.schema)?;
         let plan = Plan::new(&question, target.schema, Price::Epsilon(Amount::ONE), &Weights::default())?;
         let (query, plan) = (&question.queries[0], &plan.queries[0]);
-        let mut run = |statement: &Statement, last_is_steps: bool| {
-            let rows = engine.run(statement, Duration::from_secs(600));
-            let rows = rows.unwrap_or_else(|why| panic!("{}: {why}: {}", self.text, statement.sql));
-            shown(query, rows, last_is_steps)
+        let mut compare = |mut statement: Statement, expected: Integers| {
+            statement.sql = change(&statement.sql);
+            let measured = engine.run(&statement, Duration::from_secs(600)).map(|rows| shown(query, rows));
+            let differs = measured.as_ref() != Ok(&expected);
+            differs.then(|| format!("{measured:?}\nand not {expected:?}\n{}\n{}", self.text, statement.sql))
         };
+        let mut differences = Vec::new();
         if !plan.parts.is_empty() {
             let statement = Statement::measuring(query, plan.parts.iter().map(|part| &part.measure), target);
-            let measured = run(&statement, false);
-            assert_eq!(measured, self.measured(rows, query, plan), "{}\n{}", self.text, statement.sql);
+            differences.push(compare(statement, self.measured(rows, query, plan)));
         }
         for (wanted, _, made) in self.aggregates(query, plan) {
             let Made::Quantile(at) = made else { continue };
             let quantile = &plan.quantiles[*at];
             let statement = Statement::histogram(query, &quantile.of, quantile.filter.as_ref(), target);
-            let measured = run(&statement, true);
-            let expected = self.histogram(rows, wanted, &quantile.of);
-            assert_eq!(measured, expected, "{}\n{}", self.text, statement.sql);
+            differences.push(compare(statement, self.histogram(rows, wanted, &quantile.of)));
         }
-        Ok(())
+        Ok(differences.into_iter().flatten().next())
     }
 
     /// What is wanted, beside what it was understood as and what that is made of.
@@ -222,6 +228,7 @@ fn text(wanted: &[Wanted], filter: Option<&Condition>, key: Option<&WantedKey>) 
             _ => format!("{function}({})", of.join(", ")),
         };
         text += &filter.as_ref().map_or(String::new(), |filter| format!(" FILTER (WHERE {})", filter.text));
+        text += &format!(" AS column{at}");
     }
     text += " FROM t";
     text += &filter.map_or(String::new(), |filter| format!(" WHERE {}", filter.text));
@@ -343,22 +350,17 @@ impl WantedKey {
     }
 }
 
-/// The answer of an engine with the keys as they are expected.
-fn shown(query: &Query, rows: Vec<ExactRow>, last_is_steps: bool) -> Integers {
-    let key = |(at, value): (usize, Value)| match query.groups.get(at).map(|group| &group.key) {
-        Some(Key::Steps { scalar, values }) => {
-            let Value::Integer(steps) = value else { panic!("{value} is no number of steps") };
-            let shown = &values.iter().find(|(other, _)| *other == steps).expect("every value is answered").1;
-            match shown {
-                Value::Boolean(_) | Value::Text(_) => shown.plain(),
-                _ => (RBig::from(steps) * scalar.grid.clone()).to_string(),
+/// The answer of an engine with the keys as they are expected; behind those of the groups are the steps of a histogram.
+fn shown(query: &Query, rows: Vec<ExactRow>) -> Integers {
+    let key = |(at, value): (usize, Value)| match (query.groups.get(at).map(|group| &group.key), value) {
+        (Some(Key::Steps { scalar, values }), Value::Integer(steps)) => {
+            match values.iter().find(|(other, _)| *other == steps).map(|(_, shown)| shown) {
+                None => format!("{steps} steps, which are not answered"),
+                Some(shown @ (Value::Boolean(_) | Value::Text(_))) => shown.plain(),
+                Some(_) => (RBig::from(steps) * scalar.grid.clone()).to_string(),
             }
         }
-        Some(_) => value.plain(),
-        None => {
-            assert!(last_is_steps);
-            value.plain()
-        }
+        (_, value) => value.plain(),
     };
     let row = |row: ExactRow| (row.keys.into_iter().enumerate().map(key).collect(), row.measures);
     rows.into_iter().map(row).collect()
