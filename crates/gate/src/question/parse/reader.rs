@@ -22,6 +22,7 @@ pub(super) struct Reader<'a> {
     conditions: Cell<usize>,
     patterns: Cell<usize>,
     operators: Cell<usize>,
+    levels: Cell<usize>,
     /// Sub-queries, in the order in which they are asked.
     pub(super) scalars: RefCell<Vec<Query>>,
 }
@@ -29,8 +30,8 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(super) fn new(tokens: &'a Tokens, dataset: &'a str, schema: &'a Schema) -> Reader<'a> {
         let none = || Cell::new(0);
-        let (literals, conditions, patterns, operators) = (none(), none(), none(), none());
-        Reader { tokens, dataset, schema, literals, conditions, patterns, operators, scalars: RefCell::default() }
+        let (literals, conditions, patterns, operators, levels) = (none(), none(), none(), none(), none());
+        Reader { tokens, dataset, schema, literals, conditions, patterns, operators, levels, scalars: RefCell::default() }
     }
 
     /// The column of a name, if there is one.
@@ -116,6 +117,18 @@ impl<'a> Reader<'a> {
 
     pub(super) fn count_operator(&self, expression: &Expr) -> Result<(), Error> {
         self.count(&self.operators, limits::OPERATORS, expression, "operators and functions: ask something simpler")
+    }
+
+    /// Reads something that is one level deeper than what it is a part of.
+    pub(super) fn deeper<T>(&self, expression: &Expr, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        if self.levels.get() == limits::LEVELS {
+            let message = format!("this is nested more than {} deep: ask something simpler", limits::LEVELS);
+            return Err(self.refusal(expression, message));
+        }
+        self.levels.set(self.levels.get() + 1);
+        let read = read();
+        self.levels.set(self.levels.get() - 1);
+        read
     }
 
     fn count(&self, counter: &Cell<usize>, most: usize, expression: &Expr, what: &str) -> Result<(), Error> {

@@ -31,6 +31,10 @@ pub(super) enum Typed<'e> {
 impl Reader<'_> {
     /// Reads an expression, whatever it is.
     pub(super) fn typed<'e>(&self, expression: &'e Expr) -> Result<Typed<'e>, Error> {
+        self.deeper(expression, || self.typed_here(expression))
+    }
+
+    fn typed_here<'e>(&self, expression: &'e Expr) -> Result<Typed<'e>, Error> {
         let inner = plain(expression);
         if let Some(literal) = Literal::of(self, inner) {
             self.count_literal(inner)?;

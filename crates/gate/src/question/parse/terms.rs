@@ -28,6 +28,10 @@ pub(super) struct Terms<'r, 'a, 'e> {
 impl<'e> Terms<'_, '_, 'e> {
     /// Reads a number that is made of noisy ones.
     pub(super) fn term(&self, expression: &Expr) -> Result<Term, Error> {
+        self.reader.deeper(expression, || self.term_here(expression))
+    }
+
+    fn term_here(&self, expression: &Expr) -> Result<Term, Error> {
         let inner = plain(expression);
         if let Some(at) = self.groups.iter().position(|group| plain(group.expression) == inner) {
             return Ok(Term::Group(at));
@@ -199,6 +203,10 @@ impl<'e> Terms<'_, '_, 'e> {
 
     /// A condition on noisy numbers.
     pub(super) fn condition(&self, expression: &Expr) -> Result<Condition, Error> {
+        self.reader.deeper(expression, || self.condition_here(expression))
+    }
+
+    fn condition_here(&self, expression: &Expr) -> Result<Condition, Error> {
         let inner = plain(expression);
         self.reader.count_condition(inner)?;
         let compare = |left: &Expr, comparison, right: &Expr| {
