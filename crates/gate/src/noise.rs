@@ -68,7 +68,9 @@ impl Noise {
             Noise::Laplace(noise) => {
                 noise.threshold(probability).map_err(|error| Error::input("price", error.to_string()))
             }
-            Noise::Gaussian(_) => Err(Error::input("price", "thresholds are for discrete Laplace noise; offer an epsilon")),
+            Noise::Gaussian(_) => {
+                Err(Error::input("price", "thresholds are for discrete Laplace noise; offer an epsilon"))
+            }
         }
     }
 

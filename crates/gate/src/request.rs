@@ -10,11 +10,11 @@ use crate::answer;
 use crate::catalog::{Catalog, Dataset, StoredAnswer};
 use crate::document::{ExpectedAverage, MeasuredPart};
 use crate::error::{Error, ErrorKind};
-use crate::sql::{Statement, Target};
 use crate::number::Number;
 use crate::plan::{Plan, Price, QuantilePart, QueryPlan, Weights};
 use crate::question::{Query, Question};
 use crate::schema::Value;
+use crate::sql::{Statement, Target};
 
 /// A question with what is offered for it.
 #[derive(Clone, Debug)]
@@ -171,7 +171,8 @@ impl Prepared {
             let shown: String = text.chars().take(2 * Value::TEXT).collect();
             if shown.len() < text.len() { format!("{shown}…") } else { shown }
         };
-        let shown = |statement: Statement| (statement.sql, statement.parameters.iter().map(beginning).collect::<Vec<_>>());
+        let shown =
+            |statement: Statement| (statement.sql, statement.parameters.iter().map(beginning).collect::<Vec<_>>());
         let queries = self.question.all_queries().zip(&self.plan.queries);
         let statements = queries.map(|(query, plan)| self.statements(query, plan, &[]));
         statements.flat_map(|of| of.measures.into_iter().chain(of.histograms).map(shown)).collect()

@@ -55,7 +55,11 @@ pub(crate) struct Target<'a> {
 
 impl Statement {
     /// The measures of every group of a query.
-    pub(crate) fn measuring<'m>(query: &Query, measures: impl IntoIterator<Item = &'m Measure>, target: Target) -> Statement {
+    pub(crate) fn measuring<'m>(
+        query: &Query,
+        measures: impl IntoIterator<Item = &'m Measure>,
+        target: Target,
+    ) -> Statement {
         let mut writer = Writer::new(query, target);
         let (mut columns, keys) = writer.keys(query);
         let before = columns.len();
@@ -105,7 +109,9 @@ impl<'a> Writer<'a> {
         for group in &query.groups {
             // Rows outside the values of a key are left out here, not by the reader of the answer.
             conditions.push(match &group.key {
-                Key::Column { column, .. } if self.is_public(*column) => format!("{} IS NOT NULL", self.column(*column)),
+                Key::Column { column, .. } if self.is_public(*column) => {
+                    format!("{} IS NOT NULL", self.column(*column))
+                }
                 Key::Column { column, values } => self.any_of(Operand::plain(*column), values, false),
                 Key::Steps { scalar, .. } => format!("{} IS NOT NULL", self.scalar(scalar)),
                 Key::Open { column } => format!("{} IS NOT NULL", self.column(*column)),
@@ -126,9 +132,7 @@ impl<'a> Writer<'a> {
     /// The keys of the groups, and their types.
     fn keys(&mut self, query: &Query) -> (Vec<String>, Vec<ColumnType>) {
         let key = |group: &crate::question::group::Group| match &group.key {
-            Key::Column { column, .. } | Key::Open { column } => {
-                (self.grouped(*column), self.kind(*column))
-            }
+            Key::Column { column, .. } | Key::Open { column } => (self.grouped(*column), self.kind(*column)),
             Key::Steps { scalar, .. } => (self.scalar(scalar), ColumnType::Integer),
         };
         query.groups.iter().map(key).unzip()

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use dashu::rational::RBig;
 
+use crate::error::Error;
 use crate::measure::{Centred, Measure, Quantity};
 use crate::number::Number;
-use crate::error::Error;
-use crate::question::{Query, Question};
 use crate::question::aggregate::{Aggregate, Argument, Function};
 use crate::question::predicate::Predicate;
 use crate::question::scalar::{Node, Scalar, rational};
 use crate::question::term::Term;
+use crate::question::{Query, Question};
 
 /// What an aggregate is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,13 +40,17 @@ impl Wanted {
         for (at, aggregate) in query.aggregates.iter().enumerate() {
             let weight = weights.of(query, at);
             let made = match &aggregate.function {
-                Function::Quantile { of, fraction } => wanted.quantile(of, aggregate.filter.as_ref(), *fraction, weight),
+                Function::Quantile { of, fraction } => {
+                    wanted.quantile(of, aggregate.filter.as_ref(), *fraction, weight)
+                }
                 function => wanted.parts(quantities(function, query, aggregate), filter(aggregate), &weight),
             };
             wanted.aggregates.push(made);
         }
         if query.is_open() {
-            let Made::Parts(parts) = wanted.parts(vec![Quantity::Rows], None, &RBig::ONE) else { unreachable!("rows are counted") };
+            let Made::Parts(parts) = wanted.parts(vec![Quantity::Rows], None, &RBig::ONE) else {
+                unreachable!("rows are counted")
+            };
             wanted.threshold = parts.first().copied();
         }
         wanted
@@ -133,7 +137,8 @@ fn quantities(function: &Function, query: &Query, aggregate: &Aggregate) -> Vec<
         Function::Average(of) => {
             // Beside a variance of the same, both share their moments.
             let shares = query.aggregates.iter().any(|other| {
-                other.filter == aggregate.filter && matches!(&other.function, Function::Spread { of: other, .. } if other == of)
+                other.filter == aggregate.filter
+                    && matches!(&other.function, Function::Spread { of: other, .. } if other == of)
             });
             let scalar = if shares { of.clone().for_moments() } else { of.clone() };
             vec![Quantity::Sum(Centred::middle(scalar)), count(of)]
@@ -174,7 +179,9 @@ fn plain(argument: Argument) -> Argument {
     fn column(scalar: &Scalar) -> Option<usize> {
         match &scalar.node {
             Node::Column(at) => Some(*at),
-            Node::Rounded(inner, _) | Node::Floor(inner, _) | Node::Times(inner, _) | Node::Negative(inner) => column(inner),
+            Node::Rounded(inner, _) | Node::Floor(inner, _) | Node::Times(inner, _) | Node::Negative(inner) => {
+                column(inner)
+            }
             _ => None,
         }
     }

@@ -78,7 +78,10 @@ pub(crate) enum Node {
     /// The first, or null where both are equal.
     NullIf(Box<Scalar>, Box<Scalar>),
     /// The value of the first branch whose condition holds; null without one.
-    Case { branches: Vec<(Predicate, Scalar)>, otherwise: Option<Box<Scalar>> },
+    Case {
+        branches: Vec<(Predicate, Scalar)>,
+        otherwise: Option<Box<Scalar>>,
+    },
     /// A part of the date that the steps are the days of.
     Calendar(Part, Box<Scalar>),
 }
@@ -302,7 +305,9 @@ impl Scalar {
     fn is_never_null(&self) -> bool {
         match &self.node {
             Node::Constant(_) => true,
-            Node::Least(parts) | Node::Greatest(parts) | Node::Coalesce(parts) => parts.iter().any(Scalar::is_never_null),
+            Node::Least(parts) | Node::Greatest(parts) | Node::Coalesce(parts) => {
+                parts.iter().any(Scalar::is_never_null)
+            }
             Node::Times(inner, _) | Node::Negative(inner) => inner.is_never_null(),
             _ => false,
         }
@@ -430,7 +435,8 @@ impl Scalar {
             Node::Least(parts) | Node::Greatest(parts) => of(parts).saturating_mul(2),
             Node::Coalesce(parts) => of(parts),
             Node::Case { branches, otherwise } => {
-                let branches = branches.iter().map(|(condition, value)| condition.weight().saturating_add(value.weight()));
+                let branches =
+                    branches.iter().map(|(condition, value)| condition.weight().saturating_add(value.weight()));
                 branches.fold(otherwise.as_ref().map_or(0, |value| value.weight()), u64::saturating_add)
             }
         };

@@ -97,7 +97,8 @@ fn conditions_compare_values_of_the_columns_types() {
     let csv = "name,age,height,member\nAnn,10,1.5,true\nann,9,1.25,false\nBo,-1,,\n";
     let mut place = Place::new(csv, "");
     let compare = |column, comparison, value| Predicate::Compare { operand: Operand::plain(column), comparison, value };
-    let like = |pattern: &str, negated| Predicate::Like { operand: Operand::plain(0), pattern: pattern.to_string(), negated };
+    let like =
+        |pattern: &str, negated| Predicate::Like { operand: Operand::plain(0), pattern: pattern.to_string(), negated };
     for (filter, expected) in [
         (like("A%", false), 1),
         (like("a%", false), 1),
@@ -110,7 +111,14 @@ fn conditions_compare_values_of_the_columns_types() {
         (compare(3, Comparison::Equal, Value::Boolean(true)), 1),
         (compare(3, Comparison::NotEqual, Value::Boolean(true)), 1),
         (Predicate::IsNull { column: 2, negated: false }, 1),
-        (Predicate::In { operand: Operand::plain(1), values: vec![Value::Integer(9), Value::Integer(-1)], negated: false }, 2),
+        (
+            Predicate::In {
+                operand: Operand::plain(1),
+                values: vec![Value::Integer(9), Value::Integer(-1)],
+                negated: false,
+            },
+            2,
+        ),
     ] {
         assert_eq!(place.count(filter.clone()), expected, "{filter:?}");
     }

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use sqlparser::ast::{
-    Distinct, Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query as Written,
-    Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, Value as WrittenValue,
+    Distinct, Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort,
+    Query as Written, Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, Value as WrittenValue,
 };
 
 use super::super::group::Group;
@@ -43,7 +43,10 @@ impl Reader<'_> {
         }
         let scalars = self.scalars.take();
         if queries.len() + scalars.len() > limits::SELECTS {
-            return Err(self.item_refusal(selects[0].projection.first(), format!("a question has at most {} SELECTs", limits::SELECTS)));
+            return Err(self.item_refusal(
+                selects[0].projection.first(),
+                format!("a question has at most {} SELECTs", limits::SELECTS),
+            ));
         }
         let (offset, limit) = self.limit(limit_clause, fetch)?;
         let schema = self.schema.clone();
@@ -54,7 +57,11 @@ impl Reader<'_> {
     pub(super) fn subquery(&self, expression: &Expr, query: &Written) -> Result<usize, Error> {
         let query = match self.parts(query)? {
             (SetExpr::Select(select), None, None, None) => self.query(select, None)?.0,
-            _ => return Err(self.refusal(expression, "a sub-query is one SELECT of one aggregate, without ORDER BY and LIMIT")),
+            _ => {
+                return Err(
+                    self.refusal(expression, "a sub-query is one SELECT of one aggregate, without ORDER BY and LIMIT")
+                );
+            }
         };
         if !query.groups.is_empty() || query.outputs.len() != 1 || query.having.is_some() {
             let message = "a sub-query is one aggregate without groups, such as (SELECT AVG(wage) FROM people)";
@@ -103,17 +110,16 @@ impl Reader<'_> {
             }
             SetExpr::SetOperation { left, .. } => {
                 let first = self.united(left)?.first().and_then(|select| select.projection.first());
-                Err(self.item_refusal(first, "questions are joined by UNION ALL only: write ALL, or ask one after the other"))
+                Err(self.item_refusal(
+                    first,
+                    "questions are joined by UNION ALL only: write ALL, or ask one after the other",
+                ))
             }
             _ => Err(self.beyond()),
         }
     }
 
-    fn query<'e>(
-        &self,
-        select: &'e Select,
-        order_by: Option<&OrderBy>,
-    ) -> Result<(Query, Vec<OrderKey>), Error> {
+    fn query<'e>(&self, select: &'e Select, order_by: Option<&OrderBy>) -> Result<(Query, Vec<OrderKey>), Error> {
         let Select {
             select_token: _,
             optimizer_hints,
@@ -226,16 +232,20 @@ impl Reader<'_> {
     }
 
     fn order(&self, order_by: Option<&OrderBy>, terms: &Terms, outputs: &[Output]) -> Result<Vec<OrderKey>, Error> {
-        self.order_keys(order_by, |expression| {
-            let by_name = self.by_name(expression, outputs);
-            if by_name.is_some() {
-                return Ok(by_name);
-            }
-            let before = terms.aggregates.borrow().len();
-            let term = terms.term(expression)?;
-            terms.aggregates.borrow_mut().truncate(before);
-            Ok(outputs.iter().position(|output| output.term == term))
-        }, outputs.len())
+        self.order_keys(
+            order_by,
+            |expression| {
+                let by_name = self.by_name(expression, outputs);
+                if by_name.is_some() {
+                    return Ok(by_name);
+                }
+                let before = terms.aggregates.borrow().len();
+                let term = terms.term(expression)?;
+                terms.aggregates.borrow_mut().truncate(before);
+                Ok(outputs.iter().position(|output| output.term == term))
+            },
+            outputs.len(),
+        )
     }
 
     fn order_by_names(&self, order_by: Option<&OrderBy>, outputs: &[Output]) -> Result<Vec<OrderKey>, Error> {
@@ -295,7 +305,9 @@ impl Reader<'_> {
                 },
                 _ => None,
             };
-            written.ok_or_else(|| self.refusal(expression, format!("{what} is followed by a whole number from {least} on")))
+            written.ok_or_else(|| {
+                self.refusal(expression, format!("{what} is followed by a whole number from {least} on"))
+            })
         };
         let (mut offset, mut limit) = (0, None);
         match clause {

@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    CastKind, Expr, Ident, JoinOperator, ObjectNamePart, Query, Select, SetExpr, TableAlias, TableFactor, TableWithJoins,
-    UnaryOperator, VisitMut, VisitorMut,
+    CastKind, Expr, Ident, JoinOperator, ObjectNamePart, Query, Select, SetExpr, TableAlias, TableFactor,
+    TableWithJoins, UnaryOperator, VisitMut, VisitorMut,
 };
 
 use super::keywords;
@@ -188,7 +188,9 @@ fn take_symmetric(low: &mut Expr) -> bool {
             *low = (**expr).clone();
             true
         }
-        Expr::BinaryOp { left, .. } | Expr::Cast { kind: CastKind::DoubleColon, expr: left, .. } => take_symmetric(left),
+        Expr::BinaryOp { left, .. } | Expr::Cast { kind: CastKind::DoubleColon, expr: left, .. } => {
+            take_symmetric(left)
+        }
         _ => false,
     }
 }

@@ -5,8 +5,8 @@ use std::cell::{Cell, RefCell};
 use sqlparser::ast::{CastKind, Expr, Ident, Spanned, TypedString};
 use sqlparser::tokenizer::Location;
 
-use super::super::{Join, Query, quoted};
 use super::super::scalar::{Scalar, TooLarge};
+use super::super::{Join, Query, quoted};
 use super::keywords;
 use super::limits;
 use super::scope::{Scope, View};
@@ -26,6 +26,7 @@ pub(super) struct Reader<'a> {
     conditions: Cell<usize>,
     patterns: Cell<usize>,
     operators: Cell<usize>,
+    levels: Cell<usize>,
     /// Sub-queries, in the order in which they are asked.
     pub(super) scalars: RefCell<Vec<Query>>,
 }
@@ -39,9 +40,9 @@ pub(super) struct Tables {
 impl<'a> Reader<'a> {
     pub(super) fn new(tokens: &'a Tokens, view: &'a View<'a>) -> Reader<'a> {
         let none = || Cell::new(0);
-        let (literals, conditions, patterns, operators) = (none(), none(), none(), none());
-        let (dataset, schema, tables) = (view.dataset, &view.schema, RefCell::default());
-        Reader { tokens, view, dataset, schema, tables, literals, conditions, patterns, operators, scalars: RefCell::default() }
+        let (literals, conditions, patterns, operators, levels) = (none(), none(), none(), none(), none());
+        let (dataset, schema, tables, scalars) = (view.dataset, &view.schema, RefCell::default(), RefCell::default());
+        Reader { tokens, view, dataset, schema, tables, literals, conditions, patterns, operators, levels, scalars }
     }
 
     /// The columns that a name may mean.
@@ -76,8 +77,10 @@ impl<'a> Reader<'a> {
                 Err(self.refusal_at(name.span.start, message))
             }
             _ => {
-                let message =
-                    format!("several tables have a column {}: write the table before it, as in table.column", shown(name));
+                let message = format!(
+                    "several tables have a column {}: write the table before it, as in table.column",
+                    shown(name)
+                );
                 Err(self.refusal_at(name.span.start, message))
             }
         }
@@ -171,6 +174,18 @@ impl<'a> Reader<'a> {
 
     pub(super) fn count_operator(&self, expression: &Expr) -> Result<(), Error> {
         self.count(&self.operators, limits::OPERATORS, expression, "operators and functions: ask something simpler")
+    }
+
+    /// Reads something that is one level deeper than what it is a part of.
+    pub(super) fn deeper<T>(&self, expression: &Expr, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        if self.levels.get() == limits::LEVELS {
+            let message = format!("this is nested more than {} deep: ask something simpler", limits::LEVELS);
+            return Err(self.refusal(expression, message));
+        }
+        self.levels.set(self.levels.get() + 1);
+        let read = read();
+        self.levels.set(self.levels.get() - 1);
+        read
     }
 
     fn count(&self, counter: &Cell<usize>, most: usize, expression: &Expr, what: &str) -> Result<(), Error> {

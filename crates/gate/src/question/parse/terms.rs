@@ -28,6 +28,10 @@ pub(super) struct Terms<'r, 'a, 'e> {
 impl<'e> Terms<'_, '_, 'e> {
     /// Reads a number that is made of noisy ones.
     pub(super) fn term(&self, expression: &Expr) -> Result<Term, Error> {
+        self.reader.deeper(expression, || self.term_here(expression))
+    }
+
+    fn term_here(&self, expression: &Expr) -> Result<Term, Error> {
         let inner = plain(expression);
         if let Some(at) = self.groups.iter().position(|group| plain(group.expression) == inner) {
             return Ok(Term::Group(at));
@@ -69,7 +73,8 @@ impl<'e> Terms<'_, '_, 'e> {
                 Err(known.unwrap_or_else(|| self.reader.not_grouped(inner, &parts[parts.len() - 1])))
             }
             _ => {
-                let message = "this cannot be asked for: write aggregates, keys of GROUP BY, and what is computed from them";
+                let message =
+                    "this cannot be asked for: write aggregates, keys of GROUP BY, and what is computed from them";
                 Err(self.reader.refusal(inner, message))
             }
         }
@@ -105,7 +110,8 @@ impl<'e> Terms<'_, '_, 'e> {
             within_group,
             filter: None,
             null_treatment: None,
-            over: Some(WindowType::WindowSpec(WindowSpec { window_name: None, partition_by, order_by, window_frame: None })),
+            over:
+                Some(WindowType::WindowSpec(WindowSpec { window_name: None, partition_by, order_by, window_frame: None })),
         } = call
         else {
             return Err(self.reader.refusal(expression, only));
@@ -161,13 +167,23 @@ impl<'e> Terms<'_, '_, 'e> {
         }
     }
 
-    fn arithmetic(&self, expression: &Expr, left: &Expr, operator: &BinaryOperator, right: &Expr) -> Result<Term, Error> {
+    fn arithmetic(
+        &self,
+        expression: &Expr,
+        left: &Expr,
+        operator: &BinaryOperator,
+        right: &Expr,
+    ) -> Result<Term, Error> {
         let term = match operator {
             BinaryOperator::Plus => Term::Sum,
             BinaryOperator::Minus => Term::Difference,
             BinaryOperator::Multiply => Term::Product,
             BinaryOperator::Divide => Term::Quotient,
-            _ => return Err(self.reader.refusal(expression, "answers are computed with + - * and /: use others in HAVING")),
+            _ => {
+                return Err(self
+                    .reader
+                    .refusal(expression, "answers are computed with + - * and /: use others in HAVING"));
+            }
         };
         Ok(term(Box::new(self.term(left)?), Box::new(self.term(right)?)))
     }
@@ -175,7 +191,9 @@ impl<'e> Terms<'_, '_, 'e> {
     fn cast(&self, expression: &Expr, inner: &Expr, to: &DataType) -> Result<Term, Error> {
         let term = self.term(inner)?;
         match to {
-            DataType::Int(None) | DataType::Integer(None) | DataType::BigInt(None) => Ok(Term::Round(Box::new(term), 0)),
+            DataType::Int(None) | DataType::Integer(None) | DataType::BigInt(None) => {
+                Ok(Term::Round(Box::new(term), 0))
+            }
             DataType::Real
             | DataType::Float(_)
             | DataType::Float8
@@ -201,6 +219,10 @@ impl<'e> Terms<'_, '_, 'e> {
 
     /// A condition on noisy numbers.
     pub(super) fn condition(&self, expression: &Expr) -> Result<Condition, Error> {
+        self.reader.deeper(expression, || self.condition_here(expression))
+    }
+
+    fn condition_here(&self, expression: &Expr) -> Result<Condition, Error> {
         let inner = plain(expression);
         self.reader.count_condition(inner)?;
         let compare = |left: &Expr, comparison, right: &Expr| {

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr, Value, ValueWithSpan, VisitMut, VisitorMut,
+    Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr, Value, ValueWithSpan, VisitMut,
+    VisitorMut,
 };
 
 use super::super::quoted;

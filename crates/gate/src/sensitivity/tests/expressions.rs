@@ -49,9 +49,8 @@ const EXPRESSIONS: [(&str, bool); 34] = [
 
 /// A schema with two columns of numbers.
 fn schema(neighbours: Neighbours, most: u32) -> Schema {
-    let bounds = |low: &str, high: &str| {
-        Some(Bounds::new(low.parse().unwrap(), high.parse().unwrap(), Number::ONE).unwrap())
-    };
+    let bounds =
+        |low: &str, high: &str| Some(Bounds::new(low.parse().unwrap(), high.parse().unwrap(), Number::ONE).unwrap());
     let texts = ["a", "b"].map(|text| Value::Text(text.to_string())).to_vec();
     let columns = [
         Column::new("person", ColumnType::Integer, None, None),

@@ -162,9 +162,8 @@ fn small_quantities(schema: &Schema) -> Vec<Quantity> {
 /// Each without a condition of its own and with one.
 fn small_measures(schema: &Schema) -> Vec<Measure> {
     let filter = compare(SECOND, Comparison::LessOrEqual, Value::Integer(2));
-    let measure = |quantity: Quantity| {
-        [None, Some(filter.clone())].map(|filter| Measure { quantity: quantity.clone(), filter })
-    };
+    let measure =
+        |quantity: Quantity| [None, Some(filter.clone())].map(|filter| Measure { quantity: quantity.clone(), filter });
     small_quantities(schema).into_iter().flat_map(measure).collect()
 }
 
@@ -191,8 +190,11 @@ fn enumerate(keep: Keep, claim: Claim) -> Result<Vec<Line>, String> {
             }
         }
         for (groups, reaches) in reached {
-            lines.extend(measures.iter().zip(reaches).map(|(measure, reach)| {
-                Line { schema: schema.clone(), measure: measure.clone(), groups, reach }
+            lines.extend(measures.iter().zip(reaches).map(|(measure, reach)| Line {
+                schema: schema.clone(),
+                measure: measure.clone(),
+                groups,
+                reach,
             }));
         }
     }

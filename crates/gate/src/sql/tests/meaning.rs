@@ -187,7 +187,8 @@ impl Expression {
             "INTEGER" => self.unary(Type::Whole, text, |value| nearest(&value)),
             "DATE" => {
                 let is_date = self.kind == Type::Date;
-                let day = move |value: RBig| if is_date { value } else { RBig::from((value / RBig::from(86_400)).floor()) };
+                let day =
+                    move |value: RBig| if is_date { value } else { RBig::from((value / RBig::from(86_400)).floor()) };
                 self.unary(Type::Date, text, day)
             }
             _ => self.unary(Type::Decimal, text, |value| value),
@@ -224,11 +225,7 @@ impl Expression {
     }
 
     /// CASE with values that are compared with one.
-    pub(crate) fn switch(
-        self,
-        branches: Vec<(Expression, Expression)>,
-        otherwise: Option<Expression>,
-    ) -> Expression {
+    pub(crate) fn switch(self, branches: Vec<(Expression, Expression)>, otherwise: Option<Expression>) -> Expression {
         let mut text = format!("CASE {}", self.text);
         branches.iter().for_each(|(when, then)| text += &format!(" WHEN {} THEN {}", when.text, then.text));
         let equal = |when| self.clone().compared(Comparison::Equal, when);

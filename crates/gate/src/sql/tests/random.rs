@@ -12,13 +12,8 @@ pub(crate) struct Dice {
 }
 
 const DATES: [&str; 6] = ["1999-12-31", "2000-02-29", "2000-03-01", "2001-01-01", "1998-05-05", "2000-12-30"];
-const TIMES: [&str; 5] = [
-    "2000-02-28 23:59:59",
-    "2000-02-29 00:00:00",
-    "2000-03-01 12:30:15",
-    "1999-01-01 00:00:00",
-    "2000-03-02 06:00:01",
-];
+const TIMES: [&str; 5] =
+    ["2000-02-28 23:59:59", "2000-02-29 00:00:00", "2000-03-01 12:30:15", "1999-01-01 00:00:00", "2000-03-02 06:00:01"];
 const NUMBERS: [&str; 14] =
     ["0", "1", "-1", "2", "7", "-20", "45", "1000", "0.5", "-2.5", "3.75", "0.05", "1e2", "9.999"];
 
@@ -50,9 +45,7 @@ impl Dice {
 
     pub(crate) fn rows(&mut self, count: usize) -> Vec<Row> {
         let columns = self.schema.columns.len();
-        let mut row = |_| {
-            (0..columns).map(|at| (self.below(7) != 0).then(|| self.of(&values(at)))).collect()
-        };
+        let mut row = |_| (0..columns).map(|at| (self.below(7) != 0).then(|| self.of(&values(at)))).collect();
         (0..count).map(&mut row).collect()
     }
 
@@ -128,7 +121,8 @@ impl Dice {
                 self.date(depth).part(part)
             }
             false => {
-                let part = self.of(&["YEAR", "MONTH", "WEEK", "DAY", "DOW", "DOY", "HOUR", "MINUTE", "SECOND", "EPOCH"]);
+                let part =
+                    self.of(&["YEAR", "MONTH", "WEEK", "DAY", "DOW", "DOY", "HOUR", "MINUTE", "SECOND", "EPOCH"]);
                 self.time(depth).part(part)
             }
         }

@@ -18,9 +18,9 @@ use super::*;
 use crate::measure::{Measure, Quantity};
 use crate::number::Number;
 use crate::question::predicate::{Operand, Predicate};
+use crate::schema::{Bound, Bounds, Column, PrivacyUnit, Value};
 use crate::sql::tests::query as query_of;
 use crate::sql::{Dialect, Target};
-use crate::schema::{Bound, Bounds, Column, PrivacyUnit, Value};
 
 const MOST: Duration = PATIENCE;
 

@@ -133,14 +133,23 @@ fn all_predicates() -> Vec<Predicate> {
     let mut all = Vec::new();
     for (column, name) in NAMES.iter().enumerate() {
         for value in literals(column) {
-            let compare = |comparison| Predicate::Compare { operand: Operand::plain(column), comparison, value: value.clone() };
+            let compare =
+                |comparison| Predicate::Compare { operand: Operand::plain(column), comparison, value: value.clone() };
             all.extend(Comparison::ALL.map(compare));
         }
         for negated in [false, true] {
             all.push(Predicate::IsNull { column, negated });
             all.push(Predicate::In { operand: Operand::plain(column), values: literals(column), negated });
-            all.push(Predicate::In { operand: Operand::plain(column), values: literals(column)[..1].to_vec(), negated });
-            let like = |pattern: &str| Predicate::Like { operand: Operand::plain(column), pattern: pattern.to_string(), negated };
+            all.push(Predicate::In {
+                operand: Operand::plain(column),
+                values: literals(column)[..1].to_vec(),
+                negated,
+            });
+            let like = |pattern: &str| Predicate::Like {
+                operand: Operand::plain(column),
+                pattern: pattern.to_string(),
+                negated,
+            };
             all.extend(PATTERNS.iter().filter(|_| matches!(*name, "person" | "word" | "label")).map(|text| like(text)));
         }
     }
@@ -185,7 +194,11 @@ fn nan_fails_no_question_and_is_above_every_number() {
     }
     execute(&mut both.writer, "DELETE FROM public.t WHERE long <> 'NaN' OR long IS NULL").unwrap();
     for column in [4, 5] {
-        let compare = |comparison| Predicate::Compare { operand: Operand::plain(column), comparison, value: Value::Real(f64::MAX) };
+        let compare = |comparison| Predicate::Compare {
+            operand: Operand::plain(column),
+            comparison,
+            value: Value::Real(f64::MAX),
+        };
         for (predicate, found) in [
             (compare(Comparison::Greater), 3),
             (compare(Comparison::NotEqual), 3),
@@ -272,11 +285,16 @@ fn any_predicate() -> impl Strategy<Value = Predicate> {
     let pattern = prop_oneof![select(PATTERNS.to_vec()).prop_map(str::to_string), "[aA é_%\\\\]{0,5}"];
     let literal = |at: usize| any_value(at).prop_filter("finite", |value| value.check().is_ok());
     let leaf = prop_oneof![
-        (column.clone().prop_flat_map(move |at| (Just(at), literal(at))), select(Comparison::ALL.to_vec()))
-            .prop_map(|((column, value), comparison)| Predicate::Compare { operand: Operand::plain(column), comparison, value }),
+        (column.clone().prop_flat_map(move |at| (Just(at), literal(at))), select(Comparison::ALL.to_vec())).prop_map(
+            |((column, value), comparison)| Predicate::Compare { operand: Operand::plain(column), comparison, value }
+        ),
         (column.clone().prop_flat_map(move |at| (Just(at), prop::collection::vec(literal(at), 1..12))), any::<bool>())
             .prop_map(|((column, values), negated)| Predicate::In { operand: Operand::plain(column), values, negated }),
-        (text, pattern, any::<bool>()).prop_map(|(column, pattern, negated)| Predicate::Like { operand: Operand::plain(column), pattern, negated }),
+        (text, pattern, any::<bool>()).prop_map(|(column, pattern, negated)| Predicate::Like {
+            operand: Operand::plain(column),
+            pattern,
+            negated
+        }),
         (column, any::<bool>()).prop_map(|(column, negated)| Predicate::IsNull { column, negated }),
     ];
     leaf.prop_recursive(3, 12, 4, |inner| {
