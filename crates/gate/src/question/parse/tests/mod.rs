@@ -19,11 +19,6 @@ fn schema() -> Schema {
     Schema::new(unit, Neighbours::AddRemove, columns()).unwrap()
 }
 
-/// The same columns, where one row is protected.
-fn schema_of_rows() -> Schema {
-    Schema::new(PrivacyUnit::Row, Neighbours::AddRemove, columns()).unwrap()
-}
-
 fn columns() -> Vec<Column> {
     let bounds = |low: &str, high: &str, kind| {
         Some(Bounds::with_default_grid(low.parse().unwrap(), high.parse().unwrap(), kind).unwrap())
