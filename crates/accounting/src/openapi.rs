@@ -1,11 +1,9 @@
 //! How amounts, costs and rules look in an OpenAPI document. Costs and rules are described from their tables.
 
-use std::borrow::Cow;
 use std::ops::Bound;
 
+use utoipa::openapi::Schema;
 use utoipa::openapi::schema::{AdditionalProperties, Object, ObjectBuilder, OneOfBuilder, SchemaType, Type};
-use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
 
 use crate::{
     Amount, Cost, CostForm, CostKind, Declared, FilterParameters, FilterRule, Number, OdometerParameters, OdometerRule,

@@ -84,6 +84,15 @@ pub enum ErrorKind {
     /// A dataset that exists already.
     #[error("dataset {0} already exists; newer data can take its place as a new version, paid for by the same account")]
     DatasetExists(AccountName),
+    /// A name that a dataset has, wanted for a public table, or the other way round.
+    #[error("the name {0} is taken by {1}: choose another one")]
+    NameTaken(AccountName, &'static str),
+    /// A public table that does not exist.
+    #[error("public table {0} not found")]
+    NoPublicTable(AccountName),
+    /// A public table that exists already.
+    #[error("public table {0} already exists; remove it first, or let this one take its place")]
+    PublicTableExists(AccountName),
     /// A new version of a dataset that does not exist yet.
     #[error("dataset {0} does not exist, so these data cannot be a new version of it")]
     NoEarlierVersion(AccountName),

@@ -280,7 +280,7 @@ impl Gate {
             question: prepared.canonical.clone(),
             protects: schema.privacy().map_err(|error| error.to_string())?.to_string(),
             confidence: Computed(1.0 - MISS),
-            columns: answer::columns(question, plan, schema),
+            columns: answer::columns(question, plan, &question.schema),
             rows: noisy.rows,
             post_processing: noisy.post_processing,
             cost: plan.total,

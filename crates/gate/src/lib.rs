@@ -20,6 +20,7 @@ mod number;
 #[cfg(feature = "openapi")]
 mod openapi;
 mod plan;
+mod public;
 mod quantile;
 mod question;
 mod register;
@@ -29,6 +30,7 @@ mod sensitivity;
 mod sql;
 mod statistics;
 mod steps;
+mod suggest;
 
 /// The paper's two examples, as programs that run.
 #[cfg(doctest)]
@@ -43,7 +45,9 @@ pub use gate::{Answer, Gate, GateOutcome, Origin, folder_beside};
 pub use import::{BadRow, BadRows, CsvForm};
 pub use number::Number;
 pub use plan::{NoiseKind, Price};
+pub use public::PublicTable;
 pub use question::Question;
 pub use register::{Data, ImportedRows, LONGEST_TIMEOUT, Registered, Registration, Rules};
 pub use request::{Prepared, Request, question_in_note};
 pub use schema::{Bound, Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};
+pub use suggest::SuggestedBounds;

@@ -30,11 +30,11 @@ impl Noise {
         {
             return Err(Error::value("price", cost, "it pays for no answer; spend more than 0"));
         }
+        // What no unit moves, such as AVG(1), gets the noise of one step.
+        let (l1, l2_squared) = (sensitivity.l1.max(1), sensitivity.l2_squared.max(1));
         let noise = match *cost {
-            Cost::Pure { epsilon } => {
-                DiscreteLaplace::new(RBig::from(sensitivity.l1) / exact(epsilon)).map(Noise::Laplace)
-            }
-            Cost::Gaussian { mu } => RoundedGaussian::for_mu(sensitivity.l2_squared, &exact(mu)).map(Noise::Gaussian),
+            Cost::Pure { epsilon } => DiscreteLaplace::new(RBig::from(l1) / exact(epsilon)).map(Noise::Laplace),
+            Cost::Gaussian { mu } => RoundedGaussian::for_mu(l2_squared, &exact(mu)).map(Noise::Gaussian),
             _ => {
                 let needs = "there is no noise for it; spend an epsilon, which buys discrete Laplace noise, or a mu, which buys \
                              Gaussian noise";
@@ -68,7 +68,9 @@ impl Noise {
             Noise::Laplace(noise) => {
                 noise.threshold(probability).map_err(|error| Error::input("price", error.to_string()))
             }
-            Noise::Gaussian(_) => Err(Error::input("price", "thresholds are for discrete Laplace noise; offer an epsilon")),
+            Noise::Gaussian(_) => {
+                Err(Error::input("price", "thresholds are for discrete Laplace noise; offer an epsilon"))
+            }
         }
     }
 

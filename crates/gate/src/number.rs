@@ -111,6 +111,10 @@ impl Number {
         Number(self.0.abs())
     }
 
+    pub(crate) fn plus(self, other: Number) -> Number {
+        Number(self.0 + other.0)
+    }
+
     /// What is left of it.
     pub(crate) fn minus(self, other: Number) -> Number {
         Number(self.0 - other.0)

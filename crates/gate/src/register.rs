@@ -172,6 +172,7 @@ impl Gate {
             (None, true) => return Err(ErrorKind::NoEarlierVersion(name.clone()).into()),
             _ => {}
         }
+        self.catalog.refuse_public_name(name)?;
         // Whatever is wrong with the account is said before the long work.
         let privacy = declaration.privacy()?;
         self.check_account(name, &privacy, registration.rules.is_some())?;

@@ -1,5 +1,7 @@
 //! A question with what is offered for it, made ready to be charged: understood, planned, and priced, with no data touched.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use taximeter_accounting::Cost;
 use taximeter_ledger::{AccountName, Charge, Hash, Key, Note, Who};
@@ -8,9 +10,11 @@ use crate::answer;
 use crate::catalog::{Catalog, Dataset, StoredAnswer};
 use crate::document::{ExpectedAverage, MeasuredPart};
 use crate::error::{Error, ErrorKind};
-use crate::sql::{Statement, Target};
-use crate::plan::{Plan, Price, QuantilePart, QueryPlan};
+use crate::number::Number;
+use crate::plan::{Plan, Price, QuantilePart, QueryPlan, Weights};
 use crate::question::{Query, Question};
+use crate::schema::Value;
+use crate::sql::{Statement, Target};
 
 /// A question with what is offered for it.
 #[derive(Clone, Debug)]
@@ -21,7 +25,9 @@ pub struct Request {
     pub question: String,
     /// What is offered.
     pub price: Price,
-    /// Whether counts are clamped at 0 and averages at their bounds afterwards.
+    /// How much of the price columns of the answer get, by their names: 1 for those that are not named.
+    pub weights: BTreeMap<String, Number>,
+    /// Whether counts are clamped at 0 afterwards.
     pub clamp: bool,
     /// The account that pays, if it is not the dataset's own: one below it.
     pub account: Option<AccountName>,
@@ -42,6 +48,7 @@ impl Request {
             dataset: dataset.clone(),
             question: question.to_string(),
             price,
+            weights: BTreeMap::new(),
             clamp: false,
             account: None,
             by: None,
@@ -91,11 +98,13 @@ impl Prepared {
     pub fn new(catalog: &Catalog, request: &Request) -> Result<Prepared, Error> {
         let ledger_key = request.ledger_key()?;
         let dataset = catalog.dataset_for_key(&request.dataset, ledger_key.as_str())?;
-        let question = Question::parse(&request.question, dataset.name.as_str(), &dataset.schema)?;
+        let public = catalog.public_tables_in(&request.question)?;
+        let question = Question::parse_with(&request.question, dataset.name.as_str(), &dataset.schema, &public)?;
         let canonical = question.canonical.clone();
-        let mut plan = Plan::new(&question, &dataset.schema, request.price)?;
+        let weights = Weights::new(&request.weights, &question)?;
+        let mut plan = Plan::new(&question, &dataset.schema, request.price, &weights)?;
         if let Some(least) = dataset.min_epsilon {
-            plan = plan.at_least(least, &question, &dataset.schema, request.price)?;
+            plan = plan.at_least(least, &question, &dataset.schema, request.price, &weights)?;
         }
         let account = match &request.account {
             None => dataset.name.clone(),
@@ -105,7 +114,7 @@ impl Prepared {
                 return Err(Error::value("account", account, needs));
             }
         };
-        let hash = request_hash(&canonical, &plan.costs(), request.clamp);
+        let hash = request_hash(&question, &plan.costs(), request.clamp);
         let privacy = dataset.schema.privacy()?;
         let charge = Charge::new(ledger_key, vec![account.clone()], plan.costs())?
             .with_unit(Some(privacy.unit))
@@ -156,9 +165,14 @@ impl Prepared {
 
     /// The statements that would run, each with its parameters, as they would be shown.
     pub fn sql(&self) -> Vec<(String, Vec<String>)> {
-        let shown = |statement: Statement| {
-            (statement.sql, statement.parameters.iter().map(ToString::to_string).collect::<Vec<_>>())
+        // A public table is a long parameter.
+        let beginning = |parameter: &Value| {
+            let text = parameter.to_string();
+            let shown: String = text.chars().take(2 * Value::TEXT).collect();
+            if shown.len() < text.len() { format!("{shown}…") } else { shown }
         };
+        let shown =
+            |statement: Statement| (statement.sql, statement.parameters.iter().map(beginning).collect::<Vec<_>>());
         let queries = self.question.all_queries().zip(&self.plan.queries);
         let statements = queries.map(|(query, plan)| self.statements(query, plan, &[]));
         statements.flat_map(|of| of.measures.into_iter().chain(of.histograms).map(shown)).collect()
@@ -191,7 +205,7 @@ impl Prepared {
 
     /// The numbers that would be computed, and the noise on them.
     pub fn parts(&self) -> Vec<MeasuredPart> {
-        answer::measured_parts(&self.plan, &self.dataset.schema)
+        answer::measured_parts(&self.plan, &self.question.schema)
     }
 
     /// What can be said beforehand about its averages.
@@ -205,10 +219,14 @@ impl Prepared {
     }
 }
 
-/// The hash of a request: the same key with another one is a mistake.
-fn request_hash(canonical: &str, costs: &[Cost], clamp: bool) -> String {
-    let text = serde_json::json!({ "question": canonical, "costs": costs, "clamp": clamp }).to_string();
-    blake3::hash(text.as_bytes()).to_hex().to_string()
+/// The hash of a request: the same key with another one is a mistake. The content of a public table is a part of the question.
+fn request_hash(question: &Question, costs: &[Cost], clamp: bool) -> String {
+    let mut request = serde_json::json!({ "question": question.canonical, "costs": costs, "clamp": clamp });
+    let public: BTreeMap<_, _> = question.public_tables().map(|table| (table.name().as_str(), table.hash())).collect();
+    if !public.is_empty() {
+        request["public"] = serde_json::json!(public);
+    }
+    blake3::hash(request.to_string().as_bytes()).to_hex().to_string()
 }
 
 /// The hash and the SQL in the note of a question's charge; nothing for the note of another charge.

@@ -9,15 +9,20 @@
 //! included, and equal to itself. It is not null, `x > 5` finds it, and a sum takes it for the upper bound. To treat it as
 //! null, store null.
 
+mod public;
+
+use std::collections::BTreeSet;
+
+use self::public::Form;
 use crate::measure::{Centred, Measure, Quantity};
 use crate::question::aggregate::Argument;
 use crate::question::calendar::Part;
 use crate::question::group::Key;
 use crate::question::predicate::{Comparison, LetterCase, Operand, Predicate};
 use crate::question::scalar::{Kind, Node, Scalar};
-use crate::question::{Query, commas, quoted};
+use crate::question::{Join, Query, commas, quoted};
 use crate::schema::{ColumnType, Schema, Value};
-use crate::steps::{steps, steps_name};
+use crate::steps::{steps_name, steps_of};
 
 /// How an engine writes SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +55,12 @@ pub(crate) struct Target<'a> {
 
 impl Statement {
     /// The measures of every group of a query.
-    pub(crate) fn measuring<'m>(query: &Query, measures: impl IntoIterator<Item = &'m Measure>, target: Target) -> Statement {
-        let mut writer = Writer { target, parameters: Vec::new() };
+    pub(crate) fn measuring<'m>(
+        query: &Query,
+        measures: impl IntoIterator<Item = &'m Measure>,
+        target: Target,
+    ) -> Statement {
+        let mut writer = Writer::new(query, target);
         let (mut columns, keys) = writer.keys(query);
         let before = columns.len();
         columns.extend(measures.into_iter().map(|measure| writer.measure(measure)));
@@ -61,7 +70,7 @@ impl Statement {
 
     /// How many rows of every group have which value: the value, in steps, is the last key.
     pub(crate) fn histogram(query: &Query, of: &Scalar, filter: Option<&Predicate>, target: Target) -> Statement {
-        let mut writer = Writer { target, parameters: Vec::new() };
+        let mut writer = Writer::new(query, target);
         let (mut columns, mut keys) = writer.keys(query);
         columns.push(writer.scalar(of));
         keys.push(ColumnType::Integer);
@@ -72,12 +81,22 @@ impl Statement {
     }
 }
 
+/// What the dataset is called beside public tables.
+const ROWS: &str = "\"rows\"";
+
 struct Writer<'a> {
     target: Target<'a>,
+    joins: &'a [Join],
+    /// Columns of public tables that are used, and how.
+    used: BTreeSet<(usize, Form)>,
     parameters: Vec<Value>,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    fn new(query: &'a Query, target: Target<'a>) -> Writer<'a> {
+        Writer { target, joins: &query.joins, used: BTreeSet::new(), parameters: Vec::new() }
+    }
+
     fn statement(
         mut self,
         query: &Query,
@@ -86,17 +105,21 @@ impl Writer<'_> {
         measures: usize,
         condition: Option<&Predicate>,
     ) -> Statement {
-        let mut sql = format!("SELECT {} FROM {}", commas(columns), self.target.table);
         let mut conditions = Vec::new();
         for group in &query.groups {
             // Rows outside the values of a key are left out here, not by the reader of the answer.
             conditions.push(match &group.key {
+                Key::Column { column, .. } if self.is_public(*column) => {
+                    format!("{} IS NOT NULL", self.column(*column))
+                }
                 Key::Column { column, values } => self.any_of(Operand::plain(*column), values, false),
                 Key::Steps { scalar, .. } => format!("{} IS NOT NULL", self.scalar(scalar)),
                 Key::Open { column } => format!("{} IS NOT NULL", self.column(*column)),
             });
         }
         conditions.extend(query.filter.iter().chain(condition).map(|filter| self.predicate(filter)));
+        let (with, from) = self.from();
+        let mut sql = format!("{with}SELECT {} FROM {from}", commas(columns));
         if !conditions.is_empty() {
             sql += &format!(" WHERE {}", conditions.join(" AND "));
         }
@@ -109,21 +132,30 @@ impl Writer<'_> {
     /// The keys of the groups, and their types.
     fn keys(&mut self, query: &Query) -> (Vec<String>, Vec<ColumnType>) {
         let key = |group: &crate::question::group::Group| match &group.key {
-            Key::Column { column, .. } | Key::Open { column } => {
-                (self.grouped(*column), self.target.schema.columns[*column].kind)
-            }
+            Key::Column { column, .. } | Key::Open { column } => (self.grouped(*column), self.kind(*column)),
             Key::Steps { scalar, .. } => (self.scalar(scalar), ColumnType::Integer),
         };
         query.groups.iter().map(key).unzip()
     }
 
-    fn column(&self, at: usize) -> String {
-        quoted(&self.target.schema.columns[at].name)
+    fn column(&mut self, at: usize) -> String {
+        match self.is_public(at) {
+            true => self.public(at, Form::Plain),
+            false => self.own(&self.target.schema.columns[at].name),
+        }
+    }
+
+    /// A column of the dataset, with its table where there are others.
+    fn own(&self, name: &str) -> String {
+        match self.joins {
+            [] => quoted(name),
+            _ => format!("{ROWS}.{}", quoted(name)),
+        }
     }
 
     /// A column as it is compared. The database's own collations may depend on the machine.
-    fn compared(&self, Operand { column, case }: Operand) -> String {
-        let plain = match (self.target.dialect, self.target.schema.columns[column].kind) {
+    fn compared(&mut self, Operand { column, case }: Operand) -> String {
+        let plain = match (self.target.dialect, self.kind(column)) {
             (Dialect::Postgres, ColumnType::Text) => format!("{} COLLATE \"C\"", self.column(column)),
             _ => self.column(column),
         };
@@ -135,8 +167,8 @@ impl Writer<'_> {
     }
 
     /// A column as it is grouped by.
-    fn grouped(&self, at: usize) -> String {
-        match (self.target.dialect, self.target.schema.columns[at].kind) {
+    fn grouped(&mut self, at: usize) -> String {
+        match (self.target.dialect, self.kind(at)) {
             (Dialect::Postgres, ColumnType::Integer) => format!("{}::int8", self.column(at)),
             (Dialect::Postgres, ColumnType::Text) => format!("{}::text COLLATE \"C\"", self.column(at)),
             // 1.5 and 1.50 are the same group; as text, since a number has any number of digits.
@@ -222,9 +254,13 @@ impl Writer<'_> {
     /// A number in steps: a whole one of 64 bits. Everything that has an operator is in parentheses.
     fn scalar(&mut self, scalar: &Scalar) -> String {
         match &scalar.node {
+            Node::Column(at) if self.is_public(*at) => self.public(*at, Form::Steps),
             Node::Column(at) => match self.target.dialect {
-                Dialect::Sqlite => quoted(&steps_name(self.target.schema, *at)),
-                Dialect::Postgres => format!("({})::int8", steps(self.target.schema, *at, self.target.dialect)),
+                Dialect::Sqlite => self.own(&steps_name(self.target.schema, *at)),
+                Dialect::Postgres => {
+                    let column = self.column(*at);
+                    format!("({})::int8", steps_of(&self.target.schema.columns[*at], column, self.target.dialect))
+                }
             },
             Node::Constant(steps) => self.constant(*steps),
             Node::Asked(at) => self.asked(*at, scalar),
@@ -340,6 +376,10 @@ impl Writer<'_> {
     }
 
     fn any_of(&mut self, operand: Operand, values: &[Value], negated: bool) -> String {
+        // An empty list is no SQL in PostgreSQL.
+        if values.is_empty() {
+            return if negated { "TRUE" } else { "FALSE" }.to_string();
+        }
         let compared = self.compared(operand);
         let values: Vec<_> = values.iter().map(|value| self.parameter(value.clone())).collect();
         format!("{compared} {}IN ({})", not(negated), commas(values))
@@ -400,3 +440,6 @@ fn compare(left: &str, comparison: Comparison, right: &str) -> String {
 fn not(negated: bool) -> &'static str {
     if negated { "NOT " } else { "" }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

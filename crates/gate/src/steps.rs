@@ -1,9 +1,9 @@
 //! A column in steps of its grid, as SQL: clamped to its bounds first, so that no value of a row makes the arithmetic fail.
 
-use crate::sql::Dialect;
 use crate::number::Number;
 use crate::question::quoted;
 use crate::schema::{Bound, Bounds, Column, ColumnType, Schema};
+use crate::sql::Dialect;
 
 /// The columns that the embedded engine has beside the declared ones: every column with bounds, clamped and put on its grid once, when
 /// a row is written. Names and expressions.
@@ -24,10 +24,14 @@ pub(crate) fn steps_name(schema: &Schema, at: usize) -> String {
 /// A column, clamped to its bounds and put on its grid: the steps of the grid that it is away from 0. A date is the number of days
 /// since 1970-01-01.
 pub(crate) fn steps(schema: &Schema, at: usize, dialect: Dialect) -> String {
-    let Column { name, kind, bounds: Some(bounds), .. } = &schema.columns[at] else {
+    steps_of(&schema.columns[at], quoted(&schema.columns[at].name), dialect)
+}
+
+/// The same of a column that is written with its table.
+pub(crate) fn steps_of(declared: &Column, column: String, dialect: Dialect) -> String {
+    let Column { kind, bounds: Some(bounds), .. } = declared else {
         unreachable!("only columns with bounds are summed")
     };
-    let column = quoted(name);
     let (low_steps, high_steps) = bounds.steps();
     let (low, high, between) = match kind {
         ColumnType::Real => real(&column, bounds, dialect),

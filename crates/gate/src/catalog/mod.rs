@@ -1,4 +1,4 @@
-//! The gate's own records: datasets and their versions, the answers that were given, and the owner's log.
+//! The gate's own records: datasets and their versions, public tables, the answers that were given, and the owner's log.
 //!
 //! One SQLite file in the gate's folder. An answer is synced to the disk before it is released. If the file is lost or is an old
 //! copy, answers are missing, and a question with an old key gets *charged, no answer*: the ledger alone decides whether
@@ -6,6 +6,7 @@
 
 mod answers;
 mod locks;
+mod public;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -71,7 +72,7 @@ impl Dataset {
 }
 
 const FILE: &str = "gate.db";
-const FORMAT: i64 = 3;
+const FORMAT: i64 = 4;
 /// "taxg", so that nothing else is taken for a gate's records.
 const APPLICATION: i64 = 0x7461_7867;
 
@@ -103,6 +104,13 @@ const SINCE_FORMAT_1: &str = "
 
 /// What the third format has besides: the process that has a question under way; empty if none has any more.
 const SINCE_FORMAT_2: &str = "ALTER TABLE under_way ADD COLUMN asker TEXT NOT NULL DEFAULT ''";
+
+/// What the fourth format has besides: public tables. Their names are told apart as those in questions are.
+const SINCE_FORMAT_3: &str = "
+    CREATE TABLE public_tables (
+        name TEXT PRIMARY KEY COLLATE NOCASE, content TEXT NOT NULL, registered TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+";
 
 impl Catalog {
     /// Opens the records of a ledger's gate, and makes them where there are none. Records of another ledger's gate are refused: its
@@ -190,6 +198,7 @@ impl Catalog {
         let mut connection = self.lock();
         let transaction = connection.transaction()?;
         let name = dataset.name.as_str();
+        public::refuse_public_name(&transaction, &dataset.name)?;
         transaction
             .execute("INSERT INTO datasets VALUES (?1, ?2) ON CONFLICT DO NOTHING", params![name, dataset.key])?;
         transaction.execute(
@@ -279,7 +288,7 @@ fn prepare(connection: &mut Connection, ledger: LedgerId) -> rusqlite::Result<(i
     }
     let pragma = |name: &str| transaction.pragma_query_value(None, name, |row| row.get(0));
     let (application, mut format) = (pragma("application_id")?, pragma("user_version")?);
-    for (older, newer) in [(1, SINCE_FORMAT_1), (2, SINCE_FORMAT_2)] {
+    for (older, newer) in [(1, SINCE_FORMAT_1), (2, SINCE_FORMAT_2), (3, SINCE_FORMAT_3)] {
         if (application, format) == (APPLICATION, older) {
             transaction.execute_batch(newer)?;
             format = older + 1;

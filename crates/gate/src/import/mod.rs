@@ -8,6 +8,7 @@ mod file;
 mod infer;
 mod keep;
 mod load;
+mod public;
 mod rows;
 mod values;
 

@@ -1,13 +1,17 @@
 //! Which integers and which quantiles the aggregates of a SELECT are made of, each of them once.
 
+use std::collections::BTreeMap;
+
 use dashu::rational::RBig;
 
+use crate::error::Error;
 use crate::measure::{Centred, Measure, Quantity};
 use crate::number::Number;
-use crate::question::Query;
 use crate::question::aggregate::{Aggregate, Argument, Function};
 use crate::question::predicate::Predicate;
-use crate::question::scalar::{Node, Scalar};
+use crate::question::scalar::{Node, Scalar, rational};
+use crate::question::term::Term;
+use crate::question::{Query, Question};
 
 /// What an aggregate is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,19 +33,24 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Every aggregate has the same weight, shared equally by what it is made of.
-    pub(super) fn new(query: &Query) -> Wanted {
+    /// Every aggregate has the weight of the column that shows it, 1 unless it is given, shared equally by what it is made of.
+    pub(super) fn new(query: &Query, weights: &Weights) -> Wanted {
         let mut wanted =
             Wanted { measures: Vec::new(), quantiles: Vec::new(), aggregates: Vec::new(), threshold: None };
-        for aggregate in &query.aggregates {
+        for (at, aggregate) in query.aggregates.iter().enumerate() {
+            let weight = weights.of(query, at);
             let made = match &aggregate.function {
-                Function::Quantile { of, fraction } => wanted.quantile(of, aggregate.filter.as_ref(), *fraction),
-                function => wanted.parts(quantities(function, query, aggregate), filter(aggregate)),
+                Function::Quantile { of, fraction } => {
+                    wanted.quantile(of, aggregate.filter.as_ref(), *fraction, weight)
+                }
+                function => wanted.parts(quantities(function, query, aggregate), filter(aggregate), &weight),
             };
             wanted.aggregates.push(made);
         }
         if query.is_open() {
-            let Made::Parts(parts) = wanted.parts(vec![Quantity::Rows], None) else { unreachable!("rows are counted") };
+            let Made::Parts(parts) = wanted.parts(vec![Quantity::Rows], None, &RBig::ONE) else {
+                unreachable!("rows are counted")
+            };
             wanted.threshold = parts.first().copied();
         }
         wanted
@@ -54,8 +63,8 @@ impl Wanted {
         measures.chain(quantiles).fold(RBig::ZERO, |sum, weight| sum + weight.clone())
     }
 
-    fn parts(&mut self, quantities: Vec<Quantity>, filter: Option<Predicate>) -> Made {
-        let weight = RBig::ONE / RBig::from(quantities.len());
+    fn parts(&mut self, quantities: Vec<Quantity>, filter: Option<Predicate>, weight: &RBig) -> Made {
+        let weight = weight.clone() / RBig::from(quantities.len());
         let places = quantities.into_iter().map(|quantity| {
             let measure = Measure { quantity, filter: filter.clone() };
             match self.measures.iter().position(|(other, _)| *other == measure) {
@@ -74,16 +83,47 @@ impl Wanted {
         Made::Parts(places.collect())
     }
 
-    fn quantile(&mut self, of: &Scalar, filter: Option<&Predicate>, fraction: Number) -> Made {
-        self.quantiles.push((of.clone(), filter.cloned(), fraction, RBig::ONE));
+    fn quantile(&mut self, of: &Scalar, filter: Option<&Predicate>, fraction: Number, weight: RBig) -> Made {
+        self.quantiles.push((of.clone(), filter.cloned(), fraction, weight));
         Made::Quantile(self.quantiles.len() - 1)
+    }
+}
+
+/// How much of the price the columns of an answer get, by their names; 1 for those that are not named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Weights(Vec<(String, RBig)>);
+
+impl Weights {
+    /// Checks weights against the columns of a question.
+    pub(crate) fn new(weights: &BTreeMap<String, Number>, question: &Question) -> Result<Weights, Error> {
+        let weight = |(name, weight): (&String, &Number)| {
+            let known = question.outputs().iter().any(|output| output.name.eq_ignore_ascii_case(name));
+            match known && weight.is_positive() {
+                true => Ok((name.clone(), rational(*weight))),
+                false if known => Err(Error::value("weight", weight, "a weight must be above 0")),
+                false => Err(Error::value("weight", name, "the answer has no column of this name")),
+            }
+        };
+        weights.iter().map(weight).collect::<Result<_, Error>>().map(Weights)
+    }
+
+    /// The largest weight of the columns that show an aggregate.
+    fn of(&self, query: &Query, aggregate: usize) -> RBig {
+        let shows = |term: &Term| {
+            let mut found = false;
+            term.walk(&mut |term| found |= *term == Term::Aggregate(aggregate));
+            found
+        };
+        let weight = |name: &str| self.0.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+        let shown = query.outputs.iter().filter(|output| shows(&output.term));
+        shown.filter_map(|output| weight(&output.name)).map(|(_, weight)| weight.clone()).max().unwrap_or(RBig::ONE)
     }
 }
 
 /// Which rows an aggregate is of: one of two expressions, of those where neither is null.
 fn filter(aggregate: &Aggregate) -> Option<Predicate> {
     let Function::Pair { y, x, .. } = &aggregate.function else { return aggregate.filter.clone() };
-    let known = [y, x].map(|scalar| Predicate::NullSteps { scalar: scalar.clone(), negated: true });
+    let known = in_order([y, x]).map(|scalar| Predicate::NullSteps { scalar: scalar.clone(), negated: true });
     Some(Predicate::all(known.into_iter().chain(aggregate.filter.clone()).collect()))
 }
 
@@ -97,7 +137,8 @@ fn quantities(function: &Function, query: &Query, aggregate: &Aggregate) -> Vec<
         Function::Average(of) => {
             // Beside a variance of the same, both share their moments.
             let shares = query.aggregates.iter().any(|other| {
-                other.filter == aggregate.filter && matches!(&other.function, Function::Spread { of: other, .. } if other == of)
+                other.filter == aggregate.filter
+                    && matches!(&other.function, Function::Spread { of: other, .. } if other == of)
             });
             let scalar = if shares { of.clone().for_moments() } else { of.clone() };
             vec![Quantity::Sum(Centred::middle(scalar)), count(of)]
@@ -108,17 +149,24 @@ fn quantities(function: &Function, query: &Query, aggregate: &Aggregate) -> Vec<
         }
         Function::Pair { y, x, .. } => {
             let (x, y) = (Centred::middle(x.clone().for_moments()), Centred::middle(y.clone().for_moments()));
+            let [one, other] = in_order([x.clone(), y.clone()]);
             vec![
                 Quantity::Rows,
                 Quantity::Sum(x.clone()),
                 Quantity::Products(x.clone(), x.clone()),
                 Quantity::Sum(y.clone()),
                 Quantity::Products(y.clone(), y.clone()),
-                Quantity::Products(x, y),
+                Quantity::Products(one, other),
             ]
         }
         Function::Quantile { .. } => unreachable!("quantiles are no integers"),
     }
+}
+
+/// Two expressions in an order that does not depend on which is written first, so that CORR(x, y) and REGR_SLOPE(y, x) share moments.
+fn in_order<T: std::fmt::Debug>(mut pair: [T; 2]) -> [T; 2] {
+    pair.sort_by_cached_key(|expression| format!("{expression:?}"));
+    pair
 }
 
 /// How many values there are.
@@ -131,7 +179,9 @@ fn plain(argument: Argument) -> Argument {
     fn column(scalar: &Scalar) -> Option<usize> {
         match &scalar.node {
             Node::Column(at) => Some(*at),
-            Node::Rounded(inner, _) | Node::Floor(inner, _) | Node::Times(inner, _) | Node::Negative(inner) => column(inner),
+            Node::Rounded(inner, _) | Node::Floor(inner, _) | Node::Times(inner, _) | Node::Negative(inner) => {
+                column(inner)
+            }
             _ => None,
         }
     }

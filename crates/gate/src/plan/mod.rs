@@ -21,8 +21,8 @@ use crate::question::{Query, Question};
 use crate::schema::Schema;
 use crate::sensitivity::Sensitivity;
 
-pub(crate) use self::measures::Made;
 use self::measures::Wanted;
+pub(crate) use self::measures::{Made, Weights};
 pub use self::price::{NoiseKind, Price};
 
 /// How likely an interval misses the truth.
@@ -70,16 +70,16 @@ pub(crate) struct QuantilePart {
 }
 
 impl Plan {
-    /// Shares a price among the aggregates of a question, in equal parts.
-    pub(crate) fn new(question: &Question, schema: &Schema, price: Price) -> Result<Plan, Error> {
+    /// Shares a price among the aggregates of a question, by their weights.
+    pub(crate) fn new(question: &Question, schema: &Schema, price: Price, weights: &Weights) -> Result<Plan, Error> {
         match price {
-            Price::Epsilon(epsilon) => Plan::paid(question, schema, Cost::Pure { epsilon }),
+            Price::Epsilon(epsilon) => Plan::paid(question, schema, weights, Cost::Pure { epsilon }),
             Price::Approximate { epsilon, delta } if question.all_queries().any(Query::is_open) => {
-                Plan::paid(question, schema, Cost::approximate(epsilon, delta)?)
+                Plan::paid(question, schema, weights, Cost::approximate(epsilon, delta)?)
             }
-            Price::Approximate { epsilon, delta: _ } => Plan::paid(question, schema, Cost::Pure { epsilon }),
-            Price::Gaussian(mu) => Plan::paid(question, schema, Cost::Gaussian { mu }),
-            Price::Error { width, noise } => Plan::for_error(question, schema, width, noise),
+            Price::Approximate { epsilon, delta: _ } => Plan::paid(question, schema, weights, Cost::Pure { epsilon }),
+            Price::Gaussian(mu) => Plan::paid(question, schema, weights, Cost::Gaussian { mu }),
+            Price::Error { width, noise } => Plan::for_error(question, schema, weights, width, noise),
         }
     }
 
@@ -90,10 +90,11 @@ impl Plan {
         question: &Question,
         schema: &Schema,
         price: Price,
+        weights: &Weights,
     ) -> Result<Plan, Error> {
         match price {
             _ if self.total.size() >= least => Ok(self),
-            Price::Error { .. } => Plan::paid(question, schema, self.total.with_size(least)),
+            Price::Error { .. } => Plan::paid(question, schema, weights, self.total.with_size(least)),
             _ => {
                 let floor = self.total.with_size(least);
                 let needs = format!("the owner has set a floor: a question must cost at least {floor}; offer more");
@@ -102,12 +103,12 @@ impl Plan {
         }
     }
 
-    fn paid(question: &Question, schema: &Schema, total: Cost) -> Result<Plan, Error> {
+    fn paid(question: &Question, schema: &Schema, weights: &Weights, total: Cost) -> Result<Plan, Error> {
         let delta = match total {
             Cost::Approximate { delta, .. } => Some(delta),
             _ => None,
         };
-        let wanted: Vec<Wanted> = question.all_queries().map(Wanted::new).collect();
+        let wanted: Vec<Wanted> = question.all_queries().map(|query| Wanted::new(query, weights)).collect();
         let whole: RBig = wanted.iter().map(Wanted::weight).fold(RBig::ZERO, |sum, weight| sum + weight);
         let open = question.all_queries().filter(|query| query.is_open()).count();
         let queries = question.all_queries().zip(wanted).map(|(query, wanted)| {
@@ -118,7 +119,13 @@ impl Plan {
     }
 
     /// The cheapest plan whose intervals are narrow enough. Costs are tried with six significant digits.
-    fn for_error(question: &Question, schema: &Schema, width: Number, noise: NoiseKind) -> Result<Plan, Error> {
+    fn for_error(
+        question: &Question,
+        schema: &Schema,
+        weights: &Weights,
+        width: Number,
+        noise: NoiseKind,
+    ) -> Result<Plan, Error> {
         if !width.is_positive() {
             return Err(Error::value("error", width, "it cannot be had; ask for one above 0"));
         }
@@ -133,7 +140,7 @@ impl Plan {
             NoiseKind::Laplace => Cost::Pure { epsilon: size },
             NoiseKind::Gaussian => Cost::Gaussian { mu: size },
         };
-        let plan = |units: u128| Plan::paid(question, schema, cost(Amount::from_units(units)));
+        let plan = |units: u128| Plan::paid(question, schema, weights, cost(Amount::from_units(units)));
         let narrow = |units: u128| plan(units).is_ok_and(|plan| plan.is_within(width));
         const DIGITS: u128 = 100_000;
         // A hundred thousandth of the decade: the step of its sixth digit.
@@ -197,14 +204,15 @@ impl QueryPlan {
             let cost = match offer.share(&weight, QuantilePart::DRAWS) {
                 Cost::Pure { epsilon } => Cost::Exponential { epsilon },
                 other => {
-                    let needs = "quantiles are drawn by the exponential mechanism, which is paid with an epsilon; offer one";
+                    let needs =
+                        "quantiles are drawn by the exponential mechanism, which is paid with an epsilon; offer one";
                     return Err(Error::value("price", other, needs));
                 }
             };
             if cost.size().is_zero() {
                 return Err(Error::value("price", offer.total, "it pays for no answer; spend more"));
             }
-            let score_sensitivity = QuantilePart::score_sensitivity(fraction, schema);
+            let score_sensitivity = QuantilePart::score_sensitivity(fraction, schema, groups);
             quantiles.push(QuantilePart { of, filter, fraction, cost, score_sensitivity });
         }
         Ok(QueryPlan { parts, quantiles, aggregates: wanted.aggregates, threshold })
@@ -243,7 +251,8 @@ impl Threshold<'_> {
     /// A group that only one unit is in has at most m of its rows, and a unit is in at most m groups. So each is answered with
     /// P(noise ≥ t − m) ≤ δ/m, and any of them with at most δ. The groups that both neighbours have are covered by ε.
     fn fixed(self) -> Result<i128, Error> {
-        let (Some(delta), Cost::Pure { epsilon }) = (self.delta.filter(|delta| !delta.is_zero()), self.part.cost) else {
+        let (Some(delta), Cost::Pure { epsilon }) = (self.delta.filter(|delta| !delta.is_zero()), self.part.cost)
+        else {
             return Err(Error::input(
                 "threshold",
                 "groups of which nothing is declared are answered above a threshold, which is paid with an epsilon and a delta: offer \

@@ -9,16 +9,18 @@ pub(crate) mod scalar;
 pub(crate) mod term;
 
 use std::fmt::{Display, Write as _};
+use std::sync::Arc;
 
 use self::aggregate::Aggregate;
 use self::group::Group;
 use self::predicate::Predicate;
 use self::term::{Condition, Term};
+use crate::public::PublicTable;
 use crate::schema::Schema;
 
-/// A question that was understood: only columns of the schema, and literals of their types.
+/// A question that was understood: only columns of the dataset and of public tables, and literals of their types.
 ///
-/// Columns are named by their place in the schema.
+/// Columns are named by their place in [`Question::schema`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     /// The SELECTs whose rows are the answer, one after the other: more than one with UNION ALL. At least one.
@@ -31,6 +33,8 @@ pub struct Question {
     pub(crate) offset: u64,
     /// How many rows of the noisy answer are shown.
     pub(crate) limit: Option<u64>,
+    /// The columns that it may name: those of the dataset, and behind them those of the public tables that it joins.
+    pub(crate) schema: Schema,
     /// The question in one way of writing: the same for all ways to lay it out.
     pub(crate) canonical: String,
 }
@@ -42,11 +46,30 @@ pub(crate) struct Query {
     pub(crate) outputs: Vec<Output>,
     /// The aggregates that the outputs and the condition on groups are made of, each once.
     pub(crate) aggregates: Vec<Aggregate>,
+    /// The public tables that are joined, in this order.
+    pub(crate) joins: Vec<Join>,
     /// Which rows count.
     pub(crate) filter: Option<Predicate>,
     pub(crate) groups: Vec<Group>,
     /// Which rows of the noisy answer are shown.
     pub(crate) having: Option<Condition>,
+}
+
+/// A public table beside every row.
+///
+/// The key is unique in the public table, so every row of the dataset stays one row or none, and the join changes no sensitivity: with
+/// a key that is there twice, one row of the dataset would become two.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Join {
+    pub(crate) table: Arc<PublicTable>,
+    /// The place of its first column in [`Question::schema`].
+    pub(crate) first: usize,
+    /// The column that the key equals: one of the dataset, or of a table that is joined before.
+    pub(crate) on: usize,
+    /// The key: a column of the table, counted from its first one.
+    pub(crate) key: usize,
+    /// Whether rows without a counterpart stay, with null in its columns: LEFT JOIN.
+    pub(crate) keeps_all: bool,
 }
 
 /// A column of the answer.
@@ -69,12 +92,27 @@ pub(crate) struct OrderKey {
 impl Question {
     /// Reads a question about a dataset of this name, and checks it against the schema.
     pub fn parse(text: &str, dataset: &str, schema: &Schema) -> Result<Question, crate::Error> {
-        parse::parse(text, dataset, schema)
+        Question::parse_with(text, dataset, schema, &[])
+    }
+
+    /// Reads a question that may join these public tables.
+    pub fn parse_with(
+        text: &str,
+        dataset: &str,
+        schema: &Schema,
+        public: &[Arc<PublicTable>],
+    ) -> Result<Question, crate::Error> {
+        parse::parse(text, dataset, schema, public)
     }
 
     /// Every SELECT, in the order in which they are asked: sub-queries first.
     pub(crate) fn all_queries(&self) -> impl Iterator<Item = &Query> {
         self.scalars.iter().chain(&self.queries)
+    }
+
+    /// The public tables that it joins.
+    pub(crate) fn public_tables(&self) -> impl Iterator<Item = &PublicTable> {
+        self.all_queries().flat_map(|query| &query.joins).map(|join| join.table.as_ref())
     }
 
     /// The names of the answer's columns.
@@ -91,6 +129,13 @@ impl Query {
 
     pub(crate) fn is_open(&self) -> bool {
         self.groups.iter().any(Group::is_open)
+    }
+}
+
+impl Join {
+    /// Whether a column of the question is one of its table's.
+    pub(crate) fn has(&self, column: usize) -> bool {
+        (self.first..self.first + self.table.columns().len()).contains(&column)
     }
 }
 

@@ -239,7 +239,7 @@ mod tests {
         let mut microseconds = MICROSECONDS[0];
         while microseconds <= MICROSECONDS[1] {
             assert_eq!(parse_timestamp(show_timestamp(microseconds).as_bytes()), Some(microseconds));
-            microseconds += 31_556_952_012_345_67;
+            microseconds += 3_155_695_201_234_567;
         }
     }
 }

@@ -10,6 +10,11 @@ fn bounds(low: &str, high: &str, grid: &str) -> Option<Bounds> {
     Some(Bounds::new(number(low), number(high), number(grid)).unwrap())
 }
 
+/// An expression on one line.
+fn one_line(expression: &str) -> String {
+    expression.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn schema() -> Schema {
     let columns = vec![
         Column::new("age", ColumnType::Integer, bounds("-10", "120", "1"), None).unwrap(),
@@ -24,14 +29,20 @@ fn a_value_is_clamped_before_it_is_calculated_with() {
     let age = r#"CASE WHEN "age" <= -10 THEN -10 WHEN "age" >= 120 THEN 120 ELSE "age" END"#;
     let debt = |wide| {
         format!(
-            r#"CASE WHEN "debt" <= -500 THEN -5 WHEN "debt" >= 1000 THEN 10 ELSE ("debt"{wide} - (-500) + 50) / 100 + (-5) END"#
+            r#"CASE WHEN "debt" <= -500 THEN -5
+                WHEN "debt" >= 1000 THEN 10
+                ELSE ("debt"{wide} - (-500) + 50) / 100 + (-5) END"#
         )
     };
-    let real = r#"CASE WHEN "income" <= -1.0 THEN -2 WHEN "income" >= 3.0 THEN 6 ELSE CAST(("income" - (-1.25)) / 0.5 AS INTEGER) + (-2) END"#;
-    let float8 = r#"CASE WHEN "income" <= '-1.0'::float8 THEN -2 WHEN "income" >= '3.0'::float8 THEN 6 ELSE (floor(("income" - ('-1.25'::float8)) / '0.5'::float8) + '-2.0'::float8)::int4 END"#;
+    let real = r#"CASE WHEN "income" <= -1.0 THEN -2
+        WHEN "income" >= 3.0 THEN 6
+        ELSE CAST(("income" - (-1.25)) / 0.5 AS INTEGER) + (-2) END"#;
+    let float8 = r#"CASE WHEN "income" <= '-1.0'::float8 THEN -2
+        WHEN "income" >= '3.0'::float8 THEN 6
+        ELSE (floor(("income" - ('-1.25'::float8)) / '0.5'::float8) + '-2.0'::float8)::int4 END"#;
     for (column, sqlite, postgres) in [(0, age, age), (1, &debt(""), &debt("::int8")), (2, real, float8)] {
-        assert_eq!(steps(&schema(), column, Dialect::Sqlite), sqlite);
-        assert_eq!(steps(&schema(), column, Dialect::Postgres), postgres);
+        assert_eq!(steps(&schema(), column, Dialect::Sqlite), one_line(sqlite));
+        assert_eq!(steps(&schema(), column, Dialect::Postgres), one_line(postgres));
     }
 }
 
@@ -105,24 +116,34 @@ fn dates_times_and_decimals_are_clamped_before_they_are_calculated_with() {
             ColumnType::Date,
             day,
             r#"CASE WHEN "x" <= -1 THEN -1 WHEN "x" >= 19782 THEN 19782 ELSE "x" END"#,
-            r#"CASE WHEN "x" <= DATE '1969-12-31' THEN -1 WHEN "x" >= DATE '2024-02-29' THEN 19782 ELSE "x" - DATE '1970-01-01' END"#,
+            r#"CASE WHEN "x" <= DATE '1969-12-31' THEN -1
+                WHEN "x" >= DATE '2024-02-29' THEN 19782
+                ELSE "x" - DATE '1970-01-01' END"#,
         ),
         (
             ColumnType::Timestamp,
             time,
-            r#"CASE WHEN "x" <= -86400000000 THEN -1440 WHEN "x" >= 1709211900000000 THEN 28486865 ELSE ("x" - (-86400000000)) / 60000000 + (-1440) END"#,
-            r#"CASE WHEN "x" <= TIMESTAMP '1969-12-31 00:00:00' THEN -1440 WHEN "x" >= TIMESTAMP '2024-02-29 13:05:00' THEN 28486865 ELSE (extract(epoch FROM date_trunc('second', "x"))::int8 - (-86400)) / 60 + (-1440) END"#,
+            r#"CASE WHEN "x" <= -86400000000 THEN -1440
+                WHEN "x" >= 1709211900000000 THEN 28486865
+                ELSE ("x" - (-86400000000)) / 60000000 + (-1440) END"#,
+            r#"CASE WHEN "x" <= TIMESTAMP '1969-12-31 00:00:00' THEN -1440
+                WHEN "x" >= TIMESTAMP '2024-02-29 13:05:00' THEN 28486865
+                ELSE (extract(epoch FROM date_trunc('second', "x"))::int8 - (-86400)) / 60 + (-1440) END"#,
         ),
         (
             ColumnType::Decimal,
             bounds("-1", "3", "0.5").unwrap(),
-            r#"CASE WHEN "x" <= -1000000 THEN -2 WHEN "x" >= 3000000 THEN 6 ELSE ("x" - (-1000000) + 250000) / 500000 + (-2) END"#,
-            r#"CASE WHEN "x" <= '-1'::numeric THEN -2 WHEN "x" >= '3'::numeric THEN 6 ELSE (div(2 * ("x" - '-1'::numeric) + '0.5'::numeric, 2 * '0.5'::numeric) + (-2))::int4 END"#,
+            r#"CASE WHEN "x" <= -1000000 THEN -2
+                WHEN "x" >= 3000000 THEN 6
+                ELSE ("x" - (-1000000) + 250000) / 500000 + (-2) END"#,
+            r#"CASE WHEN "x" <= '-1'::numeric THEN -2
+                WHEN "x" >= '3'::numeric THEN 6
+                ELSE (div(2 * ("x" - '-1'::numeric) + '0.5'::numeric, 2 * '0.5'::numeric) + (-2))::int4 END"#,
         ),
     ] {
         let schema = one_column(kind, bounds);
-        assert_eq!(steps(&schema, 0, Dialect::Sqlite), sqlite);
-        assert_eq!(steps(&schema, 0, Dialect::Postgres), postgres);
+        assert_eq!(steps(&schema, 0, Dialect::Sqlite), one_line(sqlite));
+        assert_eq!(steps(&schema, 0, Dialect::Postgres), one_line(postgres));
     }
 }
 
@@ -162,7 +183,11 @@ fn any_bounds(kind: ColumnType) -> BoxedStrategy<Bounds> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: taximeter_testing::random_inputs(100), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: taximeter_testing::random_inputs(100),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn the_embedded_engine_computes_the_steps_of_exact_arithmetic(
@@ -178,7 +203,8 @@ proptest! {
         };
         let unit = if kind == ColumnType::Date { 1 } else { 1_000_000 };
         let end = |number: Number| (number.times(unit).unwrap().floor()).clamp(first, last);
-        let around = |end: i64| near.iter().map(move |near| (end + near).clamp(first, last)).chain([end, (end - 1).max(first), (end + 1).min(last)]);
+        let near = |end: i64| near.iter().map(move |near| end + near).chain([end - 1, end, end + 1]);
+        let around = |end: i64| near(end).map(|value| value.clamp(first, last)).collect::<Vec<_>>();
         let range = i128::from(last) - i128::from(first) + 1;
         let anywhere = anywhere.iter().map(|value| first + i128::from(*value).rem_euclid(range) as i64);
         let mut values: Vec<i64> = anywhere.chain(around(end(bounds.low()))).chain(around(end(bounds.high()))).collect();

@@ -18,6 +18,12 @@ fn house(name: &str) -> House {
     let data = Data::csv(folder(name).join(format!("{name}.csv")));
     let registration = Registration { rules: Some(rules), ..Registration::new(account(name), declaration, data) };
     house.register(registration).unwrap();
+    for public in ["airlines", "airports"] {
+        let path = folder(name).join(format!("{public}.csv"));
+        if path.exists() {
+            house.add_public(public, &path);
+        }
+    }
     house
 }
 

@@ -2,9 +2,11 @@
 
 mod common;
 mod corpus;
+mod documents;
 mod hostile;
 mod order;
 #[cfg(feature = "server-tests")]
 mod postgres;
+mod public;
 mod registering;
 mod statistics;

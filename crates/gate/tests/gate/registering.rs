@@ -220,7 +220,7 @@ fn what_an_owner_allows_is_kept() {
 
 #[test]
 fn records_that_are_not_a_gates_or_have_another_format_are_not_opened() {
-    for (sql, is_input) in [("PRAGMA application_id = 7", true), ("PRAGMA user_version = 4", false)] {
+    for (sql, is_input) in [("PRAGMA application_id = 7", true), ("PRAGMA user_version = 5", false)] {
         let house = house();
         rusqlite::Connection::open(house.records()).unwrap().execute_batch(sql).unwrap();
         let error = Catalog::open(&house.path().join("gate"), house.gate.ledger().id()).err().unwrap();
@@ -231,8 +231,9 @@ fn records_that_are_not_a_gates_or_have_another_format_are_not_opened() {
 #[test]
 fn records_of_earlier_formats_are_brought_up_to_date() {
     for older in [
-        "ALTER TABLE versions DROP COLUMN min_epsilon; DROP TABLE under_way; PRAGMA user_version = 1",
-        "ALTER TABLE under_way DROP COLUMN asker; PRAGMA user_version = 2",
+        "ALTER TABLE versions DROP COLUMN min_epsilon; DROP TABLE under_way; DROP TABLE public_tables; PRAGMA user_version = 1",
+        "ALTER TABLE under_way DROP COLUMN asker; DROP TABLE public_tables; PRAGMA user_version = 2",
+        "DROP TABLE public_tables; PRAGMA user_version = 3",
     ] {
         let house = house();
         rusqlite::Connection::open(house.records()).unwrap().execute_batch(older).unwrap();

@@ -20,6 +20,10 @@ pub(super) fn budget_fields(filled: &FormData, is_required: bool) -> Markup {
     }
 }
 
+/// How bounds are written.
+const BOUNDS: &str =
+    "One column per line: age=0..120, with a grid income=0..200000/0.5, or of dates born=1900-01-01..2024-12-31";
+
 /// The fields for the declaration.
 pub(super) fn declaration_fields(filled: &FormData) -> Markup {
     let relations = [Neighbours::AddRemove, Neighbours::Substitute].map(|relation| (relation.name(), relation.name()));
@@ -34,7 +38,7 @@ pub(super) fn declaration_fields(filled: &FormData) -> Markup {
                 "Which data must look alike: with one unit more or less, or with one unit replaced by another."))
         }
         div.row {
-            (lines("bounds", "Bounds", 4, "age=0..120", "One column per line: age=0..120, with a grid income=0..200000/0.5, or of dates born=1900-01-01..2024-12-31", filled))
+            (lines("bounds", "Bounds", 4, "age=0..120", BOUNDS, filled))
             (lines("categories", "Categories", 4, "region=north,south", "One column per line, such as region=north,south", filled))
             (lines("types", "Types", 4, "zip=text", "One column per line, such as zip=text. Detected from the data if omitted.", filled))
         }

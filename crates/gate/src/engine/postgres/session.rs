@@ -16,8 +16,8 @@ pub(super) const KEEP: SessionSetup = SessionSetup { settings: &[SETTINGS, KEEPI
 pub(super) const ANSWER: Duration = Duration::from_secs(90);
 
 /// No operator means anything else because of the user's own settings: `row_security = off` makes a policy that would hide rows an
-/// error. Times with a zone are
-/// compared with times in UTC. Plans are made for the literals of a question. Nothing waits forever for a lock, or holds one for a client that is gone.
+/// error. Times with a zone are compared with times in UTC. Plans are made for the literals of a question. Nothing waits forever for a
+/// lock, or holds one for a client that is gone.
 const SETTINGS: &str = "
     SET TimeZone = 'UTC';
     SET row_security = off;

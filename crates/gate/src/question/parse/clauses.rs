@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use sqlparser::ast::{
-    Expr, Fetch, Ident, LimitClause, ObjectNamePart, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query as Written,
-    Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, TableFactor, TableWithJoins, Value as WrittenValue,
+    Distinct, Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort,
+    Query as Written, Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, Value as WrittenValue,
 };
 
 use super::super::group::Group;
@@ -13,7 +13,7 @@ use super::super::{OrderKey, Output, Query, Question, quoted};
 use super::groups::name_of;
 use super::limits;
 use super::literal::Literal;
-use super::reader::{Reader, is_called, plain, shown};
+use super::reader::{Reader, is_called, plain};
 use super::terms::Terms;
 use crate::error::Error;
 
@@ -43,17 +43,25 @@ impl Reader<'_> {
         }
         let scalars = self.scalars.take();
         if queries.len() + scalars.len() > limits::SELECTS {
-            return Err(self.item_refusal(selects[0].projection.first(), format!("a question has at most {} SELECTs", limits::SELECTS)));
+            return Err(self.item_refusal(
+                selects[0].projection.first(),
+                format!("a question has at most {} SELECTs", limits::SELECTS),
+            ));
         }
         let (offset, limit) = self.limit(limit_clause, fetch)?;
-        Ok(Question { queries, scalars, order, offset, limit, canonical: String::new() })
+        let schema = self.schema.clone();
+        Ok(Question { queries, scalars, order, offset, limit, schema, canonical: String::new() })
     }
 
     /// A sub-query whose answer is one number: its place among those that are asked first.
     pub(super) fn subquery(&self, expression: &Expr, query: &Written) -> Result<usize, Error> {
         let query = match self.parts(query)? {
             (SetExpr::Select(select), None, None, None) => self.query(select, None)?.0,
-            _ => return Err(self.refusal(expression, "a sub-query is one SELECT of one aggregate, without ORDER BY and LIMIT")),
+            _ => {
+                return Err(
+                    self.refusal(expression, "a sub-query is one SELECT of one aggregate, without ORDER BY and LIMIT")
+                );
+            }
         };
         if !query.groups.is_empty() || query.outputs.len() != 1 || query.having.is_some() {
             let message = "a sub-query is one aggregate without groups, such as (SELECT AVG(wage) FROM people)";
@@ -102,21 +110,20 @@ impl Reader<'_> {
             }
             SetExpr::SetOperation { left, .. } => {
                 let first = self.united(left)?.first().and_then(|select| select.projection.first());
-                Err(self.item_refusal(first, "questions are joined by UNION ALL only: write ALL, or ask one after the other"))
+                Err(self.item_refusal(
+                    first,
+                    "questions are joined by UNION ALL only: write ALL, or ask one after the other",
+                ))
             }
             _ => Err(self.beyond()),
         }
     }
 
-    fn query<'e>(
-        &self,
-        select: &'e Select,
-        order_by: Option<&OrderBy>,
-    ) -> Result<(Query, Vec<OrderKey>), Error> {
+    fn query<'e>(&self, select: &'e Select, order_by: Option<&OrderBy>) -> Result<(Query, Vec<OrderKey>), Error> {
         let Select {
             select_token: _,
             optimizer_hints,
-            distinct: None,
+            distinct: None | Some(Distinct::All),
             select_modifiers: None,
             top: None,
             top_before_distinct: false,
@@ -156,9 +163,8 @@ impl Reader<'_> {
         if !plain {
             return Err(self.beyond());
         }
-        if !from.is_empty() {
-            self.table(from)?;
-        }
+        let tables = self.select_tables(from)?;
+        self.tables.borrow_mut().push(tables);
         let filter = selection.as_ref().map(|condition| self.predicate(condition)).transpose()?;
         let groups = self.groups(group_by, projection)?;
         let aliases = projection.iter().filter_map(|item| match item {
@@ -184,7 +190,8 @@ impl Reader<'_> {
         if let Some(filter) = &filter {
             groups.iter_mut().for_each(|group| group.leave_out_what_cannot_be(filter));
         }
-        Ok((Query { outputs, aggregates, filter, groups, having }, order))
+        let joins = self.tables.borrow_mut().pop().map_or_else(Vec::new, |tables| tables.joins);
+        Ok((Query { outputs, aggregates, joins, filter, groups, having }, order))
     }
 
     fn outputs(&self, items: &[SelectItem], terms: &Terms) -> Result<Vec<Output>, Error> {
@@ -224,44 +231,21 @@ impl Reader<'_> {
         Ok(value.clone())
     }
 
-    /// The one table is the dataset.
-    fn table(&self, from: &[TableWithJoins]) -> Result<(), Error> {
-        let [TableWithJoins { relation: table, joins }] = from else { return Err(self.beyond()) };
-        let TableFactor::Table {
-            name,
-            alias: None,
-            args: None,
-            with_hints,
-            version: None,
-            with_ordinality: false,
-            partitions,
-            json_path: None,
-            sample: None,
-            index_hints,
-        } = table
-        else {
-            return Err(self.beyond());
-        };
-        let plain = joins.is_empty() && with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty();
-        let (true, [ObjectNamePart::Identifier(name)]) = (plain, name.0.as_slice()) else { return Err(self.beyond()) };
-        if !is_called(name, self.dataset) {
-            let message = format!("dataset {} not found here: ask FROM {}", shown(name), quoted(self.dataset));
-            return Err(self.refusal_at(name.span.start, message));
-        }
-        Ok(())
-    }
-
     fn order(&self, order_by: Option<&OrderBy>, terms: &Terms, outputs: &[Output]) -> Result<Vec<OrderKey>, Error> {
-        self.order_keys(order_by, |expression| {
-            let by_name = self.by_name(expression, outputs);
-            if by_name.is_some() {
-                return Ok(by_name);
-            }
-            let before = terms.aggregates.borrow().len();
-            let term = terms.term(expression)?;
-            terms.aggregates.borrow_mut().truncate(before);
-            Ok(outputs.iter().position(|output| output.term == term))
-        }, outputs.len())
+        self.order_keys(
+            order_by,
+            |expression| {
+                let by_name = self.by_name(expression, outputs);
+                if by_name.is_some() {
+                    return Ok(by_name);
+                }
+                let before = terms.aggregates.borrow().len();
+                let term = terms.term(expression)?;
+                terms.aggregates.borrow_mut().truncate(before);
+                Ok(outputs.iter().position(|output| output.term == term))
+            },
+            outputs.len(),
+        )
     }
 
     fn order_by_names(&self, order_by: Option<&OrderBy>, outputs: &[Output]) -> Result<Vec<OrderKey>, Error> {
@@ -321,7 +305,9 @@ impl Reader<'_> {
                 },
                 _ => None,
             };
-            written.ok_or_else(|| self.refusal(expression, format!("{what} is followed by a whole number from {least} on")))
+            written.ok_or_else(|| {
+                self.refusal(expression, format!("{what} is followed by a whole number from {least} on"))
+            })
         };
         let (mut offset, mut limit) = (0, None);
         match clause {

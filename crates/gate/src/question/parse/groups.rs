@@ -21,7 +21,11 @@ pub(super) struct WrittenGroup<'e> {
 
 impl Reader<'_> {
     /// The keys that are grouped by.
-    pub(super) fn groups<'e>(&self, group_by: &'e GroupByExpr, items: &'e [SelectItem]) -> Result<Vec<WrittenGroup<'e>>, Error> {
+    pub(super) fn groups<'e>(
+        &self,
+        group_by: &'e GroupByExpr,
+        items: &'e [SelectItem],
+    ) -> Result<Vec<WrittenGroup<'e>>, Error> {
         let (expressions, modifiers) = match group_by {
             GroupByExpr::Expressions(expressions, modifiers) => (expressions, modifiers),
             GroupByExpr::All(_) => return Err(self.beyond()),
@@ -76,14 +80,16 @@ impl Reader<'_> {
     }
 
     fn key(&self, expression: &Expr) -> Result<Key, Error> {
-        if let Expr::Identifier(name) = expression {
-            return self.column_key(expression, self.column(name)?);
+        if let Some(column) = self.as_column(expression) {
+            return self.column_key(expression, column?);
         }
         if let Some(choices) = self.choices(expression)? {
             return self.text_key(expression, choices);
         }
         match self.typed(expression)? {
-            Typed::Literal(_) | Typed::Null => Err(self.refusal(expression, "a literal is the same for every row: group by a column")),
+            Typed::Literal(_) | Typed::Null => {
+                Err(self.refusal(expression, "a literal is the same for every row: group by a column"))
+            }
             Typed::Truth(predicate) => Ok(truth_key(predicate)),
             _ => self.steps_key(expression, self.scalar(expression)?),
         }
@@ -91,7 +97,7 @@ impl Reader<'_> {
 
     fn column_key(&self, expression: &Expr, at: usize) -> Result<Key, Error> {
         let column = self.declared(at);
-        if self.schema.unit_column() == Some(at) {
+        if self.is_unit(at) {
             let message = format!(
                 "{:?} is what is protected, and single ones are never shown: count them with COUNT(DISTINCT {0})",
                 column.name
@@ -102,20 +108,31 @@ impl Reader<'_> {
             return Ok(Key::Column { column: at, values: values.clone() });
         }
         match (column.kind, Scalar::column(at, column)) {
-            (ColumnType::Boolean, _) => Ok(Key::Column { column: at, values: [false, true].map(Value::Boolean).into() }),
+            (ColumnType::Boolean, _) => {
+                Ok(Key::Column { column: at, values: [false, true].map(Value::Boolean).into() })
+            }
             // Few enough values follow from the bounds.
             (ColumnType::Integer | ColumnType::Date, Some(scalar)) if scalar.values(limits::GROUPS).is_some() => {
                 self.steps_key(expression, scalar)
             }
             (ColumnType::Real | ColumnType::Decimal, _) => {
                 let message = format!(
-                    "{:?} holds {}, of which there are too many to group by: put them into bins, such as FLOOR({0:?} / 100) * 100",
+                    "{:?} holds {} numbers, of which there are too many to group by: put them into bins, such as \
+                     FLOOR({0:?} / 100) * 100",
                     column.name, column.kind
                 );
                 Err(self.refusal(expression, message))
             }
             _ => Ok(Key::Open { column: at }),
         }
+    }
+
+    /// Whether a column tells units apart: the declared one, or a key that equals it.
+    fn is_unit(&self, at: usize) -> bool {
+        let Some(unit) = self.schema.unit_column() else { return false };
+        let tables = self.tables.borrow();
+        let mut joins = tables.last().into_iter().flat_map(|tables| &tables.joins);
+        at == unit || joins.any(|join| join.on == unit && join.first + join.key == at)
     }
 
     /// Text by its place among the values that it may have.
@@ -170,6 +187,7 @@ fn value(scalar: &Scalar, steps: i64) -> Value {
 pub(super) fn name_of(expression: &Expr) -> String {
     match plain(expression) {
         Expr::Identifier(name) => name.value.clone(),
+        Expr::CompoundIdentifier(parts) if !parts.is_empty() => parts[parts.len() - 1].value.clone(),
         other => other.to_string(),
     }
 }

@@ -13,6 +13,9 @@ pub(super) const DEPTH: usize = 32;
 /// `a = NOT b = NOT c`, is no question anyway.
 pub(super) const RECURSION: usize = DEPTH * 4;
 
+/// How deep expressions may be nested once they are read: a chain of + or = is as deep as it is long, and is read on one stack.
+pub(super) const LEVELS: usize = 64;
+
 /// The most literals of a question, in one list or in all.
 pub(super) const LITERALS: usize = 1_000;
 
@@ -44,3 +47,6 @@ pub(super) const WEIGHT: u64 = 2_000;
 
 /// The most SELECTs of a question: those of UNION ALL, and sub-queries.
 pub(super) const SELECTS: usize = 8;
+
+/// The most public tables that a SELECT joins.
+pub(super) const JOINS: usize = 3;

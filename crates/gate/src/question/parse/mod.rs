@@ -8,6 +8,7 @@ mod aggregates;
 mod clauses;
 mod functions;
 mod groups;
+mod joins;
 mod keywords;
 mod limits;
 mod literal;
@@ -15,31 +16,39 @@ mod names;
 mod predicate;
 mod reader;
 mod scalar;
+mod scope;
 mod screen;
 mod terms;
 mod text;
 mod tokens;
+mod written;
 
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use super::Question;
 use crate::error::Error;
+use crate::public::PublicTable;
 use crate::schema::Schema;
 
 use reader::Reader;
+use scope::View;
 use tokens::Tokens;
 
-/// Reads a question about a dataset of this name, and checks it against the schema.
-pub(super) fn parse(text: &str, dataset: &str, schema: &Schema) -> Result<Question, Error> {
-    let is_name = |word: &str| {
-        word.eq_ignore_ascii_case(dataset)
-            || schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(word))
-    };
-    let tokens = Tokens::read(text)?.screened(dataset, &is_name)?;
-    let query = names::written_in_one_way(tokens.query()?, dataset, schema);
-    let reader = Reader::new(&tokens, dataset, schema);
+/// Reads a question about a dataset of this name that may join public tables, and checks it against the schema.
+pub(super) fn parse(
+    text: &str,
+    dataset: &str,
+    schema: &Schema,
+    public: &[Arc<PublicTable>],
+) -> Result<Question, Error> {
+    let mut view = View::new(dataset, schema, public);
+    let tokens = Tokens::read(text)?.screened(dataset, &|word| view.is_name(word))?;
+    let query = names::written_in_one_way(tokens.query()?, &mut view);
+    let reader = Reader::new(&tokens, &view);
     let mut question = reader.question(&query)?;
-    question.canonical = query.to_string();
+    question.canonical = written::written(&query);
     Ok(question)
 }

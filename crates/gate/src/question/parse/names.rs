@@ -1,70 +1,76 @@
-//! Names in one way of writing: columns as they are declared, without the table before them, and functions in capital letters.
+//! Names in one way of writing: tables and columns as they are declared, a table before a column only where several tables have a
+//! column of that name, no aliases of tables, functions in capital letters, and
+//! SYMMETRIC around the whole lower end of BETWEEN.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use sqlparser::ast::{
-    Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SetExpr, TableFactor, VisitMut, VisitorMut,
+    CastKind, Expr, Ident, JoinOperator, ObjectNamePart, Query, Select, SetExpr, TableAlias, TableFactor,
+    TableWithJoins, UnaryOperator, VisitMut, VisitorMut,
 };
 
 use super::keywords;
 use super::reader::is_called;
-use crate::schema::Schema;
+use super::scope::{Scope, ScopeTable, View, table_name, using};
+use crate::public::PublicTable;
 
-/// The same query with its names written in one way. Names that are unknown stay as they are, for the message about them.
-pub(super) fn written_in_one_way(mut query: Box<Query>, dataset: &str, schema: &Schema) -> Box<Query> {
-    let mut names = Names { dataset, schema, tables: Vec::new() };
+/// The same query with its names written in one way, and the tables that it joins added to the view. Names that are unknown stay as they
+/// are, for the message about them.
+pub(super) fn written_in_one_way(mut query: Box<Query>, view: &mut View) -> Box<Query> {
+    let mut names = Names { view, scopes: Vec::new() };
     let _ = VisitMut::visit(&mut query, &mut names);
     query
 }
 
-struct Names<'a> {
-    dataset: &'a str,
-    schema: &'a Schema,
-    /// What the dataset is called in the SELECTs that are being looked at.
-    tables: Vec<Vec<Ident>>,
+struct Names<'v, 'a> {
+    view: &'v mut View<'a>,
+    /// The tables of the SELECTs that are being looked at.
+    scopes: Vec<Scope>,
 }
 
-impl VisitorMut for Names<'_> {
+impl VisitorMut for Names<'_, '_> {
     type Break = ();
 
+    /// ORDER BY is a part of the query, and names what its SELECT does.
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        let mut names = Vec::new();
-        selects(&mut query.body, &mut |select| {
-            for table in &mut select.from {
-                if let TableFactor::Table { name: ObjectName(parts), alias, .. } = &mut table.relation
-                    && let [ObjectNamePart::Identifier(name)] = parts.as_mut_slice()
-                    && is_called(name, self.dataset)
-                {
-                    name.value = self.dataset.to_string();
-                    name.quote_style = quotes(self.dataset);
-                    names.push(name.clone());
-                    if let Some(alias) = alias.take_if(|alias| alias.columns.is_empty()) {
-                        names.push(alias.name);
-                    }
-                }
-            }
-        });
-        self.tables.push(names);
+        let scope = match query.body.as_ref() {
+            SetExpr::Select(select) => self.scope(&mut select.from.clone()),
+            _ => Scope::dataset(self.view, Vec::new()),
+        };
+        self.scopes.push(scope);
         ControlFlow::Continue(())
     }
 
     fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.tables.pop();
+        self.scopes.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        let scope = self.scope(&mut select.from);
+        self.scopes.push(scope);
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<()> {
+        self.scopes.pop();
         ControlFlow::Continue(())
     }
 
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
-        if let Expr::CompoundIdentifier(parts) = expression
-            && let [table, column] = parts.as_slice()
-            && self.tables.last().is_some_and(|names| names.iter().any(|name| same(table, name)))
-        {
-            *expression = Expr::Identifier(column.clone());
-        }
+        let Some(scope) = self.scopes.last() else { return ControlFlow::Continue(()) };
         match expression {
+            Expr::CompoundIdentifier(parts) => {
+                if let [table, column] = parts.as_slice()
+                    && let Some(written) = self.qualified(scope, table, column)
+                {
+                    *expression = written;
+                }
+            }
             Expr::Identifier(name) => {
-                if let Some(column) = self.schema.columns.iter().find(|column| is_called(name, &column.name)) {
-                    name.value = column.name.clone();
-                    name.quote_style = quotes(&column.name);
+                if let [at] = scope.unqualified(self.view, name).as_slice() {
+                    *name = written(&self.view.schema.columns[*at].name, name);
                 }
             }
             Expr::Function(function) => {
@@ -74,29 +80,97 @@ impl VisitorMut for Names<'_> {
                     name.value = name.value.to_ascii_uppercase();
                 }
             }
+            Expr::Between { low, .. } => {
+                if take_symmetric(low) {
+                    **low = Expr::Prefixed { prefix: Ident::new("SYMMETRIC"), value: low.clone() };
+                }
+            }
             _ => {}
         }
         ControlFlow::Continue(())
     }
 }
 
-/// Calls a function with every SELECT of a body.
-fn selects(body: &mut SetExpr, see: &mut impl FnMut(&mut Select)) {
-    match body {
-        SetExpr::Select(select) => see(select),
-        SetExpr::SetOperation { left, right, .. } => {
-            selects(left, see);
-            selects(right, see);
+impl Names<'_, '_> {
+    /// A column with its table: without it where the name alone is enough.
+    fn qualified(&self, scope: &Scope, table: &Ident, column: &Ident) -> Option<Expr> {
+        let found = scope.table(table)?;
+        let Some(at) = found.column(self.view, column) else {
+            // Where there is one table, the message is about the column.
+            return (scope.tables.len() == 1).then(|| Expr::Identifier(column.clone()));
+        };
+        let name = written(&self.view.schema.columns[at].name, column);
+        Some(match scope.unqualified(self.view, &name).as_slice() == [at] {
+            true => Expr::Identifier(name),
+            false => Expr::CompoundIdentifier(vec![written(&found.called, table), name]),
+        })
+    }
+
+    /// The tables of a SELECT, which are written in one way; as they are, where one of them is unknown or two have one name.
+    fn scope(&mut self, from: &mut [TableWithJoins]) -> Scope {
+        let [TableWithJoins { relation, joins }] = from else { return Scope::dataset(self.view, Vec::new()) };
+        // Which of two tables is named first makes no difference to an inner join.
+        if let Some(first) = joins.first_mut()
+            && matches!(first.join_operator, JoinOperator::Join(_) | JoinOperator::Inner(_))
+            && self.is_dataset(&mut first.relation)
+            && !self.is_dataset(relation)
+        {
+            std::mem::swap(relation, &mut first.relation);
         }
-        _ => {}
+        let names = table_name(relation).into_iter().flat_map(|(name, alias)| {
+            [Some(name.clone()), alias.as_ref().map(|alias| alias.name.clone())].into_iter().flatten()
+        });
+        let mut scope = Scope::dataset(self.view, names.collect());
+        let mut tables: Vec<Arc<PublicTable>> = Vec::new();
+        for join in joins.iter_mut() {
+            let Some((name, alias)) = table_name(&mut join.relation) else { return scope };
+            let Some(table) = self.view.public_table(name) else { return scope };
+            let names = vec![alias.as_ref().map_or_else(|| name.clone(), |alias| alias.name.clone())];
+            // No table has a name with a blank.
+            let called = match tables.iter().filter(|other| other.name() == table.name()).count() {
+                0 => table.name().to_string(),
+                before => format!("{} {}", table.name(), before + 1),
+            };
+            let columns = self.view.join(&called, &table);
+            let mut joined = ScopeTable { names, called, columns, using: None };
+            joined.using = using(&mut join.join_operator).and_then(|column| joined.column(self.view, column));
+            scope.tables.push(joined);
+            tables.push(table);
+        }
+        if scope.duplicate().is_none() {
+            rename(relation, self.view.dataset, self.view.dataset);
+            for ((join, table), joined) in joins.iter_mut().zip(tables).zip(&scope.tables[1..]) {
+                rename(&mut join.relation, table.name().as_str(), &joined.called);
+                if let (Some(column), Some(at)) = (using(&mut join.join_operator), joined.using) {
+                    *column = written(&self.view.schema.columns[at].name, column);
+                }
+            }
+        }
+        scope
+    }
+
+    fn is_dataset(&self, factor: &mut TableFactor) -> bool {
+        table_name(factor).is_some_and(|(name, _)| is_called(name, self.view.dataset))
     }
 }
 
-fn same(one: &Ident, other: &Ident) -> bool {
-    match (one.quote_style, other.quote_style) {
-        (Some(_), Some(_)) => one.value == other.value,
-        _ => one.value.eq_ignore_ascii_case(&other.value),
+/// Writes a table with its name, and an alias only if it is called otherwise.
+fn rename(factor: &mut TableFactor, table: &str, called: &str) {
+    if let Some((name, alias)) = table_name(factor)
+        && is_called(name, table)
+        && alias.as_ref().is_none_or(|alias| alias.columns.is_empty() && alias.at.is_none())
+    {
+        *name = written(table, name);
+        *alias = (table != called).then(|| {
+            let name = written(called, name);
+            TableAlias { explicit: true, name, columns: Vec::new(), at: None }
+        });
     }
+}
+
+/// A name as it is declared, in the place of another one.
+fn written(name: &str, before: &Ident) -> Ident {
+    Ident { value: name.to_string(), quote_style: quotes(name), span: before.span }
 }
 
 /// The quotes that a name needs, if any.
@@ -105,4 +179,18 @@ pub(super) fn quotes(name: &str) -> Option<char> {
         && !name.starts_with(|letter: char| letter.is_ascii_digit())
         && !keywords::is_word(name);
     if plain { None } else { Some('"') }
+}
+
+/// Takes the sign of BETWEEN SYMMETRIC out of the lower end, which begins with it.
+fn take_symmetric(low: &mut Expr) -> bool {
+    match low {
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => {
+            *low = (**expr).clone();
+            true
+        }
+        Expr::BinaryOp { left, .. } | Expr::Cast { kind: CastKind::DoubleColon, expr: left, .. } => {
+            take_symmetric(left)
+        }
+        _ => false,
+    }
 }

@@ -2,40 +2,58 @@
 
 use std::cell::{Cell, RefCell};
 
-use sqlparser::ast::{Expr, Ident, Spanned};
+use sqlparser::ast::{CastKind, Expr, Ident, Spanned, TypedString};
 use sqlparser::tokenizer::Location;
 
-use super::super::{Query, quoted};
 use super::super::scalar::{Scalar, TooLarge};
+use super::super::{Join, Query, quoted};
 use super::keywords;
 use super::limits;
+use super::scope::{Scope, View};
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::schema::{Column, Schema};
 
-/// Reads syntax trees of one text against one schema.
+/// Reads syntax trees of one text against the columns that it may name.
 pub(super) struct Reader<'a> {
     pub(super) tokens: &'a Tokens,
+    pub(super) view: &'a View<'a>,
     pub(super) dataset: &'a str,
     pub(super) schema: &'a Schema,
+    /// The tables of the SELECTs that are being read: those of a sub-query last.
+    pub(super) tables: RefCell<Vec<Tables>>,
     literals: Cell<usize>,
     conditions: Cell<usize>,
     patterns: Cell<usize>,
     operators: Cell<usize>,
+    levels: Cell<usize>,
     /// Sub-queries, in the order in which they are asked.
     pub(super) scalars: RefCell<Vec<Query>>,
 }
 
+/// The tables of a SELECT.
+pub(super) struct Tables {
+    pub(super) scope: Scope,
+    pub(super) joins: Vec<Join>,
+}
+
 impl<'a> Reader<'a> {
-    pub(super) fn new(tokens: &'a Tokens, dataset: &'a str, schema: &'a Schema) -> Reader<'a> {
+    pub(super) fn new(tokens: &'a Tokens, view: &'a View<'a>) -> Reader<'a> {
         let none = || Cell::new(0);
-        let (literals, conditions, patterns, operators) = (none(), none(), none(), none());
-        Reader { tokens, dataset, schema, literals, conditions, patterns, operators, scalars: RefCell::default() }
+        let (literals, conditions, patterns, operators, levels) = (none(), none(), none(), none(), none());
+        let (dataset, schema, tables, scalars) = (view.dataset, &view.schema, RefCell::default(), RefCell::default());
+        Reader { tokens, view, dataset, schema, tables, literals, conditions, patterns, operators, levels, scalars }
     }
 
-    /// The column of a name, if there is one.
+    /// The columns that a name may mean.
+    fn find_columns(&self, name: &Ident) -> Vec<usize> {
+        let tables = self.tables.borrow();
+        tables.last().map_or_else(Vec::new, |tables| tables.scope.unqualified(self.view, name))
+    }
+
+    /// The column of a name, if there is one: the first, where the name alone means several.
     pub(super) fn find_column(&self, name: &Ident) -> Option<usize> {
-        self.schema.columns.iter().position(|column| is_called(name, &column.name))
+        self.find_columns(name).first().copied()
     }
 
     /// The column of a name.
@@ -48,14 +66,52 @@ impl<'a> Reader<'a> {
             );
             return Err(self.refusal_at(name.span.start, message));
         }
-        self.find_column(name).ok_or_else(|| {
-            let hint = match name.quote_style {
-                None => "",
-                Some(_) => " (names in quotes are told apart by case; text is written in single quotes)",
-            };
-            let message = format!("column {} not found{hint}; the columns are {}", shown(name), self.columns());
-            self.refusal_at(name.span.start, message)
+        match self.find_columns(name).as_slice() {
+            [at] => Ok(*at),
+            [] => {
+                let hint = match name.quote_style {
+                    None => "",
+                    Some(_) => " (names in quotes are told apart by case; text is written in single quotes)",
+                };
+                let message = format!("column {} not found{hint}; the columns are {}", shown(name), self.columns());
+                Err(self.refusal_at(name.span.start, message))
+            }
+            _ => {
+                let message = format!(
+                    "several tables have a column {}: write the table before it, as in table.column",
+                    shown(name)
+                );
+                Err(self.refusal_at(name.span.start, message))
+            }
+        }
+    }
+
+    /// The column that an expression is, if it is one.
+    pub(super) fn as_column(&self, expression: &Expr) -> Option<Result<usize, Error>> {
+        match expression {
+            Expr::Identifier(name) => Some(self.column(name)),
+            Expr::CompoundIdentifier(parts) => Some(self.qualified_column(parts)),
+            _ => None,
+        }
+    }
+
+    /// A column with the table before it.
+    fn qualified_column(&self, parts: &[Ident]) -> Result<usize, Error> {
+        let tables = self.tables.borrow();
+        let ([table, column], Some(tables)) = (parts, tables.last()) else { return Err(self.unknown_table(parts)) };
+        let found = tables.scope.table(table).ok_or_else(|| self.unknown_table(parts))?;
+        found.column(self.view, column).ok_or_else(|| {
+            let message = format!("the table {} has no column {}", shown(table), shown(column));
+            self.refusal_at(column.span.start, message)
         })
+    }
+
+    fn unknown_table(&self, parts: &[Ident]) -> Error {
+        let message = format!(
+            "table {} not found: write a table of FROM or its alias, or only the column's name",
+            shown(&parts[0])
+        );
+        self.refusal_at(parts[0].span.start, message)
     }
 
     /// What is declared about a column.
@@ -66,10 +122,12 @@ impl<'a> Reader<'a> {
     /// The first columns, for messages.
     fn columns(&self) -> String {
         const SHOWN: usize = 20;
-        let names: Vec<_> = self.schema.columns.iter().take(SHOWN).map(|column| column.name.as_str()).collect();
-        match self.schema.columns.len().saturating_sub(SHOWN) {
+        let tables = self.tables.borrow();
+        let places = tables.iter().last().into_iter().flat_map(|tables| &tables.scope.tables);
+        let names: Vec<_> = places.flat_map(|table| table.columns.clone()).map(|at| self.declared(at).name()).collect();
+        match names.len().saturating_sub(SHOWN) {
             0 => names.join(", "),
-            more => format!("{} and {more} more", names.join(", ")),
+            more => format!("{} and {more} more", names[..SHOWN].join(", ")),
         }
     }
 
@@ -118,6 +176,18 @@ impl<'a> Reader<'a> {
         self.count(&self.operators, limits::OPERATORS, expression, "operators and functions: ask something simpler")
     }
 
+    /// Reads something that is one level deeper than what it is a part of.
+    pub(super) fn deeper<T>(&self, expression: &Expr, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        if self.levels.get() == limits::LEVELS {
+            let message = format!("this is nested more than {} deep: ask something simpler", limits::LEVELS);
+            return Err(self.refusal(expression, message));
+        }
+        self.levels.set(self.levels.get() + 1);
+        let read = read();
+        self.levels.set(self.levels.get() - 1);
+        read
+    }
+
     fn count(&self, counter: &Cell<usize>, most: usize, expression: &Expr, what: &str) -> Result<(), Error> {
         counter.set(counter.get() + 1);
         match counter.get() > most {
@@ -132,7 +202,9 @@ impl<'a> Reader<'a> {
         let (mut inner, mut before) = (expression, 0);
         let location = loop {
             inner = match inner {
-                Expr::Nested(nested) | Expr::UnaryOp { op: _, expr: nested } => {
+                Expr::Nested(nested)
+                | Expr::UnaryOp { op: _, expr: nested }
+                | Expr::Prefixed { prefix: _, value: nested } => {
                     before += 1;
                     nested
                 }
@@ -141,16 +213,41 @@ impl<'a> Reader<'a> {
                     &parts[0]
                 }
                 // What is called or converted is preceded by the word and a parenthesis.
-                Expr::Floor { expr: nested, .. } | Expr::Ceil { expr: nested, .. } => {
+                Expr::Floor { expr: nested, .. }
+                | Expr::Ceil { expr: nested, .. }
+                | Expr::Cast { kind: CastKind::Cast, expr: nested, .. } => {
                     before += 2;
                     nested
                 }
-                Expr::BinaryOp { left, .. } => left,
-                Expr::IsNull(left) | Expr::IsNotNull(left) => left,
+                // EXTRACT ( field FROM.
+                Expr::Extract { expr: nested, .. } => {
+                    before += 4;
+                    nested
+                }
+                Expr::BinaryOp { left, .. } | Expr::Cast { expr: left, .. } => left,
+                Expr::IsNull(left)
+                | Expr::IsNotNull(left)
+                | Expr::IsTrue(left)
+                | Expr::IsNotTrue(left)
+                | Expr::IsFalse(left)
+                | Expr::IsNotFalse(left)
+                | Expr::IsUnknown(left)
+                | Expr::IsNotUnknown(left)
+                | Expr::IsDistinctFrom(left, _)
+                | Expr::IsNotDistinctFrom(left, _) => left,
                 Expr::InList { expr: left, .. }
+                | Expr::InSubquery { expr: left, .. }
                 | Expr::Between { expr: left, .. }
                 | Expr::Like { expr: left, .. }
                 | Expr::ILike { expr: left, .. } => left,
+                Expr::TypedString(TypedString { data_type, value, .. }) => {
+                    before += data_type.to_string().split_whitespace().count();
+                    break value.span().start;
+                }
+                Expr::Subquery(query) => {
+                    before += 1;
+                    break query.span().start;
+                }
                 other => break other.span().start,
             };
         };
@@ -183,4 +280,12 @@ pub(super) fn plain(expression: &Expr) -> &Expr {
         inner = nested;
     }
     inner
+}
+
+/// The lower end of BETWEEN, and whether SYMMETRIC stands before it.
+pub(super) fn lower_end(low: &Expr) -> (&Expr, bool) {
+    match low {
+        Expr::Prefixed { prefix: _, value } => (value, true),
+        low => (low, false),
+    }
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_gate::{
-    Answer, Data, Declaration, Error, Gate, GateOutcome, Price, PrivacyUnit, Registered, Registration, Request, Rules,
+    Answer, CsvForm, Data, Declaration, Error, Gate, GateOutcome, Price, PrivacyUnit, PublicTable, Registered,
+    Registration, Request, Rules,
 };
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use tempfile::TempDir;
@@ -41,6 +42,12 @@ impl House {
     /// Registers a CSV file.
     pub fn add(&self, name: &str, csv: &str, schema: &str, budget: &str) -> Registered {
         self.register(self.registration(name, csv, schema, Some(rules(FilterRule::Residue, budget)))).unwrap()
+    }
+
+    /// Registers a public table.
+    pub fn add_public(&self, name: &str, csv: &Path) {
+        let table = PublicTable::from_csv(account(name), csv, &CsvForm::default()).unwrap();
+        self.gate.catalog().put_public_table(&table, false).unwrap();
     }
 
     pub fn registration(&self, name: &str, csv: &str, schema: &str, rules: Option<Rules>) -> Registration {

@@ -237,9 +237,8 @@ fn the_settings_of_a_user_change_no_answer() {
     );
     assert_eq!(query(&url, "SELECT count(*) FROM t WHERE x > 5::int8").unwrap(), "2", "the operator is in the way");
     let (mut engine, schema) = connected(&url, "t");
-    let above =
-        Predicate::Compare { column: 0, comparison: crate::question::Comparison::Greater, value: Value::Integer(5) };
-    let statement =
-        Statement::new(&question(Some(above), &[]), &[Measure::Rows], &schema, Dialect::Postgres, &asked(&engine));
+    let comparison = crate::question::predicate::Comparison::Greater;
+    let above = Predicate::Compare { operand: Operand::plain(0), comparison, value: Value::Integer(5) };
+    let statement = measuring(&engine, &schema, Some(above), &[], &[rows()]);
     assert_eq!(engine.run(&statement, MOST).unwrap()[0].measures, [0]);
 }

@@ -53,7 +53,8 @@ fn columns_are_taken_by_their_exact_type() {
          CREATE TABLE \"Sales\".\"Or.ders\" (
              a int2, b int4, c int8, d float4, e float8, f text, g varchar(7), h bool,
              gone int, \"I \"\"x\"\" \" int, j int GENERATED ALWAYS AS (b + 1) STORED,
-             k numeric, k2 numeric(10, 2), l date, m timestamptz, m2 timestamp(0), n positive, u time, o int[], p char(3), q bytea, r name, s \"char\", t oid
+             k numeric, k2 numeric(10, 2), l date, m timestamptz, m2 timestamp(0), n positive, u time,
+             o int[], p char(3), q bytea, r name, s \"char\", t oid
          );
          ALTER TABLE \"Sales\".\"Or.ders\" DROP COLUMN gone;",
     );

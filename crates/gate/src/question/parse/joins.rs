@@ -1,0 +1,200 @@
+//! FROM: the dataset, and the public tables that are joined to it.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{
+    BinaryOperator, Expr, Ident, Join as WrittenJoin, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
+    TableFactor, TableWithJoins,
+};
+
+use super::super::{Join, quoted};
+use super::limits;
+use super::reader::{Reader, Tables, is_called, plain, shown};
+use super::scope::{Scope, ScopeTable};
+use crate::error::Error;
+use crate::public::PublicTable;
+
+impl Reader<'_> {
+    /// The tables of a SELECT: the dataset, and public ones. Without FROM it is about the dataset, too, and names nothing of it.
+    pub(super) fn select_tables(&self, from: &[TableWithJoins]) -> Result<Tables, Error> {
+        let (table, joins) = match from {
+            [] => return Ok(Tables { scope: Scope::dataset(self.view, Vec::new()), joins: Vec::new() }),
+            [TableWithJoins { relation, joins }] => (relation, joins),
+            [_, TableWithJoins { relation, .. }, ..] => {
+                let message =
+                    "tables are not listed: join a public table by JOIN … ON, as in JOIN airlines ON carrier = code";
+                return Err(self.refusal_at(self.table_name(relation)?.0.span.start, message));
+            }
+        };
+        let (name, alias) = self.table_name(table)?;
+        if !is_called(name, self.dataset) {
+            let message = format!("dataset {} not found here: ask FROM {}", shown(name), quoted(self.dataset));
+            return Err(self.refusal_at(name.span.start, message));
+        }
+        let names = std::iter::once(name).chain(alias).cloned().collect();
+        let mut tables = Tables { scope: Scope::dataset(self.view, names), joins: Vec::new() };
+        for join in joins {
+            self.join(join, &mut tables)?;
+        }
+        match alias {
+            None => Ok(tables),
+            Some(_) => Err(self.beyond()),
+        }
+    }
+
+    /// Joins a public table to those before it.
+    fn join(&self, join: &WrittenJoin, tables: &mut Tables) -> Result<(), Error> {
+        let WrittenJoin { relation, global: false, join_operator } = join else { return Err(self.beyond()) };
+        let (name, alias) = self.table_name(relation)?;
+        let table = self.public_table(name)?;
+        if tables.joins.len() == limits::JOINS {
+            let message = format!("a question joins at most {} public tables", limits::JOINS);
+            return Err(self.refusal_at(name.span.start, message));
+        }
+        let own = alias.unwrap_or(name);
+        if tables.scope.table(own).is_some() {
+            let message = format!("two tables are called {}: call this one something else with AS", shown(own));
+            return Err(self.refusal_at(own.span.start, message));
+        }
+        let called = alias.map_or(table.name().as_str(), |alias| alias.value.as_str());
+        let (table, columns) = self.view.joined(called).ok_or_else(|| self.beyond())?;
+        let first = columns.start;
+        let mut added = ScopeTable { names: vec![own.clone()], called: called.to_string(), columns, using: None };
+        let (keeps_all, constraint) = match join_operator {
+            JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (false, constraint),
+            JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (true, constraint),
+            _ => {
+                let message = "a public table is joined by JOIN or LEFT JOIN … ON: other joins are not answered";
+                return Err(self.refusal_at(name.span.start, message));
+            }
+        };
+        let (on, key) = match constraint {
+            JoinConstraint::On(condition) => self.keys(condition, tables, &added)?,
+            JoinConstraint::Using(columns) => {
+                let keys = self.using(columns, tables, &added)?;
+                added.using = Some(keys.1);
+                keys
+            }
+            JoinConstraint::Natural | JoinConstraint::None => {
+                let message = "say which columns are equal: write ON and the two columns, as in ON carrier = code";
+                return Err(self.refusal_at(name.span.start, message));
+            }
+        };
+        let join = Join { table, first, on, key: key - first, keeps_all };
+        self.check_key(&join, name)?;
+        tables.scope.tables.push(added);
+        tables.joins.push(join);
+        Ok(())
+    }
+
+    /// A public table of a name.
+    fn public_table(&self, name: &Ident) -> Result<Arc<PublicTable>, Error> {
+        if is_called(name, self.dataset) {
+            let message = "a dataset is not joined to itself: a row would meet any number of others, and no noise would cover what one \
+                           unit changes; only public tables are joined";
+            return Err(self.refusal_at(name.span.start, message));
+        }
+        self.view.public_table(name).ok_or_else(|| {
+            let message = format!(
+                "{} is not a public table, and only those are joined: of two private tables, a row of one would meet any number of the \
+                 other; ask the owner to register it as a public table, if everyone may know it",
+                shown(name)
+            );
+            self.refusal_at(name.span.start, message)
+        })
+    }
+
+    /// The two columns of `ON column = key`, in any order: one of the tables before, and one of the table that is joined.
+    fn keys(&self, condition: &Expr, tables: &Tables, added: &ScopeTable) -> Result<(usize, usize), Error> {
+        let refusal = || {
+            let message = "a public table is joined on the equality of one column and its key, as in ON carrier = code: write other \
+                           conditions behind WHERE";
+            self.refusal(condition, message)
+        };
+        let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = plain(condition) else { return Err(refusal()) };
+        let mut scope = tables.scope.clone();
+        scope.tables.push(added.clone());
+        self.tables.borrow_mut().push(Tables { scope, joins: Vec::new() });
+        let columns = [left, right].map(|side| self.as_column(plain(side)));
+        self.tables.borrow_mut().pop();
+        let [Some(left), Some(right)] = columns else { return Err(refusal()) };
+        let (left, right) = (left?, right?);
+        match (added.columns.contains(&left), added.columns.contains(&right)) {
+            (false, true) => Ok((left, right)),
+            (true, false) => Ok((right, left)),
+            _ => Err(refusal()),
+        }
+    }
+
+    /// The two columns of `USING (key)`.
+    fn using(&self, columns: &[ObjectName], tables: &Tables, added: &ScopeTable) -> Result<(usize, usize), Error> {
+        let [ObjectName(parts)] = columns else {
+            return Err(
+                self.refusal_at(added.names[0].span.start, "a public table is joined on one key: write one column")
+            );
+        };
+        let [ObjectNamePart::Identifier(name)] = parts.as_slice() else { return Err(self.beyond()) };
+        match (tables.scope.unqualified(self.view, name).as_slice(), added.column(self.view, name)) {
+            ([on], Some(key)) => Ok((*on, key)),
+            _ => {
+                let message = format!("both tables must have a column {}: write ON and the two columns", shown(name));
+                Err(self.refusal_at(name.span.start, message))
+            }
+        }
+    }
+
+    /// A key must be unique, so that no row of the dataset counts more than once; and of the type of what it equals.
+    fn check_key(&self, Join { table, on, key, .. }: &Join, name: &Ident) -> Result<(), Error> {
+        let (on, key_column) = (self.declared(*on), &table.columns()[*key]);
+        if on.kind() != key_column.kind() {
+            let message = format!(
+                "the column {:?} holds {}, and the key {:?} of {} holds {}: join columns of one type",
+                on.name(),
+                on.kind(),
+                key_column.name(),
+                table.name(),
+                key_column.kind()
+            );
+            return Err(self.refusal_at(name.span.start, message));
+        }
+        if !table.is_unique(*key) {
+            let keys = match table.unique_columns().as_slice() {
+                [] => "it has no column that could be a key".to_string(),
+                keys => format!("its keys are {}", keys.join(", ")),
+            };
+            let message = format!(
+                "several rows of {} have the same {:?}, so a row of the dataset would count more than once: {keys}",
+                table.name(),
+                key_column.name()
+            );
+            return Err(self.refusal_at(name.span.start, message));
+        }
+        Ok(())
+    }
+
+    /// The name of a plain table and its alias.
+    fn table_name<'t>(&self, table: &'t TableFactor) -> Result<(&'t Ident, Option<&'t Ident>), Error> {
+        let TableFactor::Table {
+            name,
+            alias,
+            args: None,
+            with_hints,
+            version: None,
+            with_ordinality: false,
+            partitions,
+            json_path: None,
+            sample: None,
+            index_hints,
+        } = table
+        else {
+            return Err(self.beyond());
+        };
+        let plain = with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty();
+        let (true, [ObjectNamePart::Identifier(name)]) = (plain, name.0.as_slice()) else { return Err(self.beyond()) };
+        match alias {
+            None => Ok((name, None)),
+            Some(alias) if alias.columns.is_empty() && alias.at.is_none() => Ok((name, Some(&alias.name))),
+            Some(_) => Err(self.beyond()),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Which columns a question may name: those of the dataset, and in each SELECT those of the public tables that it joins.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use sqlparser::ast::{Ident, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, TableAlias, TableFactor};
+
+use super::reader::is_called;
+use crate::public::PublicTable;
+use crate::schema::Schema;
+
+/// The columns of all SELECTs of a question.
+pub(super) struct View<'a> {
+    pub(super) dataset: &'a str,
+    /// The columns of the dataset, and behind them those of the tables that are joined anywhere.
+    pub(super) schema: Schema,
+    /// How many columns the dataset has.
+    own: usize,
+    /// All public tables that may be joined.
+    public: &'a [Arc<PublicTable>],
+    joined: Vec<Joined>,
+}
+
+/// A public table under the name that the question has for it.
+struct Joined {
+    called: String,
+    table: Arc<PublicTable>,
+    first: usize,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(dataset: &'a str, schema: &Schema, public: &'a [Arc<PublicTable>]) -> View<'a> {
+        View { dataset, schema: schema.clone(), own: schema.columns.len(), public, joined: Vec::new() }
+    }
+
+    /// Whether a word may be the name of a table or a column.
+    pub(super) fn is_name(&self, word: &str) -> bool {
+        let is = |name: &str| name.eq_ignore_ascii_case(word);
+        is(self.dataset)
+            || self.schema.columns.iter().any(|column| is(&column.name))
+            || self
+                .public
+                .iter()
+                .any(|table| is(table.name().as_str()) || table.columns().iter().any(|column| is(column.name())))
+    }
+
+    pub(super) fn public_table(&self, name: &Ident) -> Option<Arc<PublicTable>> {
+        self.public.iter().find(|table| is_called(name, table.name().as_str())).cloned()
+    }
+
+    /// Makes room for the columns of a table under a name, unless it is there.
+    pub(super) fn join(&mut self, called: &str, table: &Arc<PublicTable>) -> Range<usize> {
+        if self.joined(called).is_none() {
+            let first = self.schema.columns.len();
+            self.schema.columns.extend_from_slice(table.columns());
+            self.joined.push(Joined { called: called.to_string(), table: table.clone(), first });
+        }
+        self.joined(called).map_or(0..0, |(_, columns)| columns)
+    }
+
+    /// The table under a name in one way of writing, and its columns.
+    pub(super) fn joined(&self, called: &str) -> Option<(Arc<PublicTable>, Range<usize>)> {
+        let Joined { table, first, .. } = self.joined.iter().find(|joined| joined.called == called)?;
+        Some((table.clone(), *first..first + table.columns().len()))
+    }
+}
+
+/// The tables of one SELECT.
+#[derive(Clone, Default)]
+pub(super) struct Scope {
+    pub(super) tables: Vec<ScopeTable>,
+}
+
+/// A table of a SELECT.
+#[derive(Clone)]
+pub(super) struct ScopeTable {
+    /// What the SELECT calls it.
+    pub(super) names: Vec<Ident>,
+    /// Its name in one way of writing.
+    pub(super) called: String,
+    pub(super) columns: Range<usize>,
+    /// A column that USING takes for one with the same column of the table before: its name alone means that one.
+    pub(super) using: Option<usize>,
+}
+
+impl Scope {
+    /// The dataset alone.
+    pub(super) fn dataset(view: &View, names: Vec<Ident>) -> Scope {
+        let (called, columns) = (view.dataset.to_string(), 0..view.own);
+        Scope { tables: vec![ScopeTable { names, called, columns, using: None }] }
+    }
+
+    /// The columns that a name alone may mean.
+    pub(super) fn unqualified(&self, view: &View, name: &Ident) -> Vec<usize> {
+        let columns =
+            |table: &ScopeTable| table.columns.clone().filter(|at| Some(*at) != table.using).collect::<Vec<_>>();
+        let is = |at: &usize| is_called(name, &view.schema.columns[*at].name);
+        self.tables.iter().flat_map(columns).filter(is).collect()
+    }
+
+    /// A table by a name of its own.
+    pub(super) fn table(&self, name: &Ident) -> Option<&ScopeTable> {
+        self.tables.iter().find(|table| table.names.iter().any(|own| same(own, name)))
+    }
+
+    /// A name that two tables have.
+    pub(super) fn duplicate(&self) -> Option<&Ident> {
+        let of_others = |at: usize| self.tables.iter().take(at).flat_map(|table| &table.names);
+        let taken = |(at, table): (usize, &'_ ScopeTable)| {
+            table.names.iter().position(|name| of_others(at).any(|other| same(other, name))).map(|place| (at, place))
+        };
+        let (at, place) = self.tables.iter().enumerate().find_map(taken)?;
+        Some(&self.tables[at].names[place])
+    }
+}
+
+impl ScopeTable {
+    /// The column of a name.
+    pub(super) fn column(&self, view: &View, name: &Ident) -> Option<usize> {
+        self.columns.clone().find(|at| is_called(name, &view.schema.columns[*at].name))
+    }
+}
+
+/// The name of a table and its alias, if it is a plain one.
+pub(super) fn table_name(factor: &mut TableFactor) -> Option<(&mut Ident, &mut Option<TableAlias>)> {
+    match factor {
+        TableFactor::Table { name: ObjectName(parts), alias, .. } => match parts.as_mut_slice() {
+            [ObjectNamePart::Identifier(name)] => Some((name, alias)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The one column of USING.
+pub(super) fn using(operator: &mut JoinOperator) -> Option<&mut Ident> {
+    use JoinOperator::{Inner, Join, Left, LeftOuter};
+    let (Join(constraint) | Inner(constraint) | Left(constraint) | LeftOuter(constraint)) = operator else {
+        return None;
+    };
+    let JoinConstraint::Using(columns) = constraint else { return None };
+    match columns.as_mut_slice() {
+        [ObjectName(parts)] => match parts.as_mut_slice() {
+            [ObjectNamePart::Identifier(name)] => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether two names of a question are the same.
+fn same(one: &Ident, other: &Ident) -> bool {
+    match (one.quote_style, other.quote_style) {
+        (Some(_), Some(_)) => one.value == other.value,
+        _ => one.value.eq_ignore_ascii_case(&other.value),
+    }
+}

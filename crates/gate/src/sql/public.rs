@@ -1,0 +1,131 @@
+//! Public tables in SQL: each is one parameter, a list of rows in JSON, whatever the number of rows. Engines limit how many parameters a
+//! statement has.
+//!
+//! Of a table only the key and the columns that the query uses are sent. Numbers in steps are computed here, so that both engines find
+//! them ready.
+
+use serde_json::Value as Json;
+
+use super::{Dialect, ROWS, Writer};
+use crate::question::predicate::Operand;
+use crate::question::{Join, commas};
+use crate::schema::{Column, ColumnType, Value};
+
+/// How a column of a public table is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Form {
+    /// As it is.
+    Plain,
+    /// In steps of its grid.
+    Steps,
+}
+
+impl Writer<'_> {
+    pub(super) fn is_public(&self, at: usize) -> bool {
+        at >= self.target.schema.columns.len()
+    }
+
+    /// What a column holds.
+    pub(super) fn kind(&self, at: usize) -> ColumnType {
+        match self.joins.iter().find(|join| join.has(at)) {
+            Some(join) => column(join, at).kind,
+            None => self.target.schema.columns[at].kind,
+        }
+    }
+
+    /// A column of a public table.
+    pub(super) fn public(&mut self, at: usize, form: Form) -> String {
+        self.used.insert((at, form));
+        let place = self.joins.iter().position(|join| join.has(at)).expect("only columns of joined tables are named");
+        format!("{}.{}", table(place), field(at, form))
+    }
+
+    /// What comes before SELECT, and what is behind FROM. Call it when everything else is written.
+    pub(super) fn from(&mut self) -> (String, String) {
+        if self.joins.is_empty() {
+            return (String::new(), self.target.table.to_string());
+        }
+        let mut from = format!("{} AS {ROWS}", self.target.table);
+        for (place, join) in self.joins.iter().enumerate() {
+            let on = self.compared(Operand::plain(join.on));
+            let key = self.public(join.first + join.key, Form::Plain);
+            let word = match (join.keeps_all, self.target.dialect) {
+                (true, _) => "LEFT JOIN",
+                (false, Dialect::Postgres) => "JOIN",
+                // There it means that the rows of the dataset are gone through, and not those of the public table.
+                (false, Dialect::Sqlite) => "CROSS JOIN",
+            };
+            from += &format!(" {word} {} ON {on} = {key}", table(place));
+        }
+        let tables: Vec<_> = (0..self.joins.len()).map(|place| self.with(place)).collect();
+        (format!("WITH {} ", commas(tables)), from)
+    }
+
+    /// The definition of a table.
+    fn with(&mut self, place: usize) -> String {
+        let join = &self.joins[place];
+        let used: Vec<(usize, Form)> = self.used.iter().filter(|(at, _)| join.has(*at)).copied().collect();
+        // A row without a key has no counterpart.
+        let rows = (0..join.table.row_count()).filter(|row| join.table.rows()[*row][join.key].is_some());
+        let cells = |row: usize| used.iter().map(|(at, form)| self.cell(join, row, *at, *form)).collect();
+        let content = Json::Array(rows.map(|row| Json::Array(cells(row))).collect());
+        let parameter = self.parameter(Value::Text(content.to_string()));
+        let names = commas(used.iter().map(|(at, form)| field(*at, *form)));
+        let fields = used.iter().enumerate().map(|(index, (at, form))| self.read(index, column(join, *at).kind, *form));
+        let source = match self.target.dialect {
+            Dialect::Sqlite => format!("json_each({parameter})"),
+            Dialect::Postgres => format!("jsonb_array_elements({parameter}::jsonb) AS \"row\"(\"value\")"),
+        };
+        format!("{} ({names}) AS MATERIALIZED (SELECT {} FROM {source})", table(place), commas(fields))
+    }
+
+    /// A field as the engine gets it: as it stores it, or as text that it converts exactly.
+    fn cell(&self, join: &Join, row: usize, at: usize, form: Form) -> Json {
+        if form == Form::Steps {
+            return join.table.steps(row, at - join.first).map_or(Json::Null, Json::from);
+        }
+        let Some(value) = &join.table.rows()[row][at - join.first] else { return Json::Null };
+        match (value, self.target.dialect) {
+            (Value::Integer(value), _) => Json::from(*value),
+            (Value::Boolean(value), Dialect::Sqlite) => Json::from(i64::from(*value)),
+            (Value::Date(days), Dialect::Sqlite) => Json::from(*days),
+            (Value::Timestamp(microseconds), Dialect::Sqlite) => Json::from(*microseconds),
+            (Value::Decimal(number), Dialect::Sqlite) => number.to_millionths().map_or(Json::Null, Json::from),
+            (value, _) => Json::String(value.plain()),
+        }
+    }
+
+    /// Reads a field of a row. What is converted was written here: it cannot fail.
+    fn read(&self, index: usize, kind: ColumnType, form: Form) -> String {
+        let field = format!("\"value\" ->> {index}");
+        if self.target.dialect == Dialect::Sqlite {
+            return field;
+        }
+        let kind = match (form, kind) {
+            (Form::Steps, _) | (_, ColumnType::Integer) => "int8",
+            (_, ColumnType::Real) => "float8",
+            (_, ColumnType::Text) => "text",
+            (_, ColumnType::Boolean) => "bool",
+            (_, ColumnType::Date) => "date",
+            (_, ColumnType::Timestamp) => "timestamp",
+            (_, ColumnType::Decimal) => "numeric",
+        };
+        format!("({field})::{kind}")
+    }
+}
+
+/// A column of a table by its place in the question.
+fn column(join: &Join, at: usize) -> &Column {
+    &join.table.columns()[at - join.first]
+}
+
+fn table(place: usize) -> String {
+    format!("\"public {}\"", place + 1)
+}
+
+fn field(at: usize, form: Form) -> String {
+    match form {
+        Form::Plain => format!("\"c{at}\""),
+        Form::Steps => format!("\"s{at}\""),
+    }
+}

@@ -1,0 +1,48 @@
+//! The questions in docs/questions.md are answered.
+
+use crate::common::{House, account, amount, answered};
+use taximeter_accounting::{Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
+use taximeter_gate::{Price, Request, Rules};
+
+const SCHEMA: &str = r#"
+unit = { column = "person", max_rows_per_unit = 2 }
+[columns.age]
+bounds = [0, 120]
+[columns.income]
+type = "real"
+bounds = [0, 200000]
+grid = 0.5
+[columns.region]
+categories = ["north", "south"]
+[columns.born]
+bounds = ["1920-01-01", "2020-12-31"]
+"#;
+
+fn people() -> String {
+    let row = |person: u32| {
+        let region = ["north", "south"][person as usize % 2];
+        let job = ["nurse", "none", "", "pilot"][person as usize % 4];
+        let (age, income) = (20 + person % 70, (person * 617) % 150_000);
+        format!("{person},{age},{income}.5,{region},{job},{}-03-01\n", 2020 - age)
+    };
+    "person,age,income,region,job,born\n".to_string() + &(0..2_000).map(row).collect::<String>()
+}
+
+#[test]
+fn every_question_of_the_document_is_answered() {
+    let house = House::new();
+    let budget = Budget::parse("10000,0.5").unwrap().with_mechanism_delta(amount("0.4")).unwrap();
+    let rules = Rules {
+        filter: Some(FilterSpec::new(FilterRule::Basic, budget)),
+        odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
+    };
+    house.register(house.registration("people", &people(), SCHEMA, Some(rules))).unwrap();
+    let document = include_str!("../../../../docs/questions.md");
+    let questions: Vec<&str> = document.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(questions.len() >= 8, "{}", questions.len());
+    for question in questions {
+        let price = Price::Approximate { epsilon: amount("50"), delta: amount("1e-6") };
+        let request = Request::new(&account("people"), question, price).unwrap();
+        answered(house.ask(&request));
+    }
+}
