@@ -163,7 +163,7 @@ fn groups_that_nobody_declared_are_paid_with_a_delta(sandbox: &Sandbox) {
     }
     let ask = ["ask", "trips", question, "--epsilon", "0.5", "--delta", "1e-9"];
     let explained = sandbox.document(0, &[&ask[..], &["--explain"]].concat());
-    assert!(explained["groups"].is_null() && explained["charges"][0]["delta"] == "0.000000001", "{explained}");
+    assert!(explained["groups"].is_null() && explained["charges"][0]["delta"] == "1e-9", "{explained}");
     assert!(sandbox.done(&[&ask[..], &["--explain"]].concat()).contains("above a threshold"));
     let answer = sandbox.document(0, &ask);
     let towns: Vec<&Value> = answer["rows"].as_array().unwrap().iter().map(|row| &row[0]).collect();
