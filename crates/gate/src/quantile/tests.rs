@@ -206,7 +206,7 @@ fn agrees(counts: &[u64], probabilities: &[f64]) -> bool {
     rare && statistic <= freedom + 2.0 * (freedom * risk).sqrt() + 2.0 * risk
 }
 
-const SAMPLES: u64 = 40_000;
+const SAMPLES: u64 = 10_000;
 
 /// How often the lower end, the quantile and the upper end are which point.
 fn drawn(part: &QuantilePart, values: &[i64]) -> [Vec<u64>; 3] {

@@ -99,10 +99,7 @@ fn sums_of_expressions_move_as_far_as_their_derived_bounds_and_no_further() {
             let family = family(&schema);
             for (expression, is_attained) in EXPRESSIONS {
                 for group in ["", " GROUP BY \"group\""] {
-                    let text = format!(
-                        "SELECT SUM({expression}), COUNT(CASE WHEN ({expression}) > 1 THEN 1 END), AVG({expression}), \
-                         VAR_POP({expression}) FROM t{group}"
-                    );
+                    let text = format!("SELECT SUM({expression}), VAR_POP({expression}) FROM t{group}");
                     let question = Question::parse(&text, "t", &schema).unwrap_or_else(|why| panic!("{text}: {why}"));
                     let plan = Plan::new(&question, &schema, price, &Weights::default()).unwrap();
                     let measures: Vec<Measure> = plan.parts().map(|part| part.measure.clone()).collect();

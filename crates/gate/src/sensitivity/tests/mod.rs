@@ -38,6 +38,7 @@ type Keep = fn(&Schema, &[Row]) -> Vec<Row>;
 /// A sensitivity, right or wrong.
 type Claim = fn(&Quantity, &Schema, Option<usize>) -> Sensitivity;
 
+const PERSON: usize = 0;
 const GROUP: usize = 1;
 const SECOND: usize = 2;
 const VALUE: usize = 3;
@@ -161,7 +162,7 @@ fn small_quantities(schema: &Schema) -> Vec<Quantity> {
 
 /// Each without a condition of its own and with one.
 fn small_measures(schema: &Schema) -> Vec<Measure> {
-    let filter = compare(SECOND, Comparison::LessOrEqual, Value::Integer(2));
+    let filter = compare(PERSON, Comparison::GreaterOrEqual, Value::Integer(2));
     let measure =
         |quantity: Quantity| [None, Some(filter.clone())].map(|filter| Measure { quantity: quantity.clone(), filter });
     small_quantities(schema).into_iter().flat_map(measure).collect()
