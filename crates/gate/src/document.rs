@@ -113,7 +113,7 @@ pub struct MeasuredPart {
     pub sensitivity: Decimal,
     /// The scale, or standard deviation, of the noise.
     pub scale: Computed,
-    /// How far the noise reaches in 95 of 100 answers; in 97.5 for each part of an average.
+    /// How far the noise reaches in 95 of 100 answers.
     #[cfg_attr(feature = "openapi", schema(value_type = f64))]
     pub half_width: Decimal,
 }
