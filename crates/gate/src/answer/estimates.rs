@@ -105,11 +105,8 @@ impl Group<'_> {
         let values = self.quantile_values(|quantile| quantile.value);
         let parts: Vec<usize> = (0..self.steps.len()).collect();
         let formula = |steps: &[f64]| term.value(&self.parts(steps, &values));
-        let divisors: Vec<_> = uses
-            .divisors
-            .iter()
-            .map(|divisor| move |steps: &[f64]| divisor.value(self, steps))
-            .collect();
+        let divisors: Vec<_> =
+            uses.divisors.iter().map(|divisor| move |steps: &[f64]| divisor.value(self, steps)).collect();
         let divisors: Vec<Formula> = divisors.iter().map(|divisor| divisor as _).collect();
         let statistic = Statistic {
             parts: &parts,

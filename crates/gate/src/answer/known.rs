@@ -2,11 +2,11 @@
 
 use dashu::rational::RBig;
 
+use crate::measure::{Centred, Quantity};
 use crate::plan::{Made, Part, QueryPlan};
 use crate::question::Query;
 use crate::question::aggregate::{Function, PairFunction};
 use crate::question::term::{Known, Term};
-use crate::measure::{Centred, Quantity};
 use crate::schema::Value;
 use crate::statistics::{Divisor, OneColumn, TwoColumns};
 

@@ -262,7 +262,10 @@ fn every_category_is_answered_and_the_noisy_answer_is_sorted() {
     assert_eq!(rows, [("north", 2), ("south", 2), ("west", 0)]);
     let said = answer["post_processing"].as_array().unwrap();
     let words = ["sorted by the noisy numbers", "at most 3 rows", "all 3 groups hold together"];
-    assert!(said.len() == 3 && said.iter().zip(words).all(|(said, words)| said.as_str().unwrap().contains(words)), "{said:?}");
+    assert!(
+        said.len() == 3 && said.iter().zip(words).all(|(said, words)| said.as_str().unwrap().contains(words)),
+        "{said:?}"
+    );
 }
 
 #[test]

@@ -22,7 +22,8 @@ impl Reader<'_> {
     pub(super) fn function<'e>(&self, expression: &'e Expr, function: &'e Function) -> Result<Typed<'e>, Error> {
         self.count_operator(expression)?;
         if Reader::is_aggregate(function) {
-            let message = "an aggregate cannot stand in another one, in WHERE or in GROUP BY: use HAVING, or a sub-query";
+            let message =
+                "an aggregate cannot stand in another one, in WHERE or in GROUP BY: use HAVING, or a sub-query";
             return Err(self.refusal(expression, message));
         }
         let name = function.name.to_string();
@@ -65,8 +66,7 @@ impl Reader<'_> {
             }
             ("DATE", [inner]) => self.to_date(expression, self.scalar(inner)?).map(Typed::Steps),
             ("DATEDIFF", [unit, from, to]) if self.unit(unit).is_ok_and(|unit| unit == "DAY") => {
-                let (from, to) =
-                    (self.to_date(from, self.scalar(from)?)?, self.to_date(to, self.scalar(to)?)?);
+                let (from, to) = (self.to_date(from, self.scalar(from)?)?, self.to_date(to, self.scalar(to)?)?);
                 steps(to.plus(from.negative(), Kind::Integer))
             }
             _ => {
@@ -94,11 +94,15 @@ impl Reader<'_> {
             over: None,
         } = function
         else {
-            return Err(self.refusal(expression, "this function is not answered in this form: write its arguments alone"));
+            return Err(
+                self.refusal(expression, "this function is not answered in this form: write its arguments alone")
+            );
         };
         let plain = matches!(name.0.as_slice(), [ObjectNamePart::Identifier(name)] if name.quote_style.is_none());
         if !plain || !clauses.is_empty() || !within_group.is_empty() {
-            return Err(self.refusal(expression, "this function is not answered in this form: write its arguments alone"));
+            return Err(
+                self.refusal(expression, "this function is not answered in this form: write its arguments alone")
+            );
         }
         let argument = |argument: &'e FunctionArg| match argument {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Ok(argument),

@@ -97,7 +97,12 @@ impl<'a> Literal<'a> {
     }
 
     /// A literal with a type before it: `DATE '2024-02-29'`.
-    pub(super) fn dated(reader: &Reader, expression: &Expr, to: &DataType, value: &'a Written) -> Result<Literal<'a>, Error> {
+    pub(super) fn dated(
+        reader: &Reader,
+        expression: &Expr,
+        to: &DataType,
+        value: &'a Written,
+    ) -> Result<Literal<'a>, Error> {
         let at = reader.start(expression);
         match value {
             Written::SingleQuotedString(text) => Literal { at, written: Content::Text(text) }.dated_as(to),

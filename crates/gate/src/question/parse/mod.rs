@@ -33,8 +33,7 @@ use tokens::Tokens;
 /// Reads a question about a dataset of this name, and checks it against the schema.
 pub(super) fn parse(text: &str, dataset: &str, schema: &Schema) -> Result<Question, Error> {
     let is_name = |word: &str| {
-        word.eq_ignore_ascii_case(dataset)
-            || schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(word))
+        word.eq_ignore_ascii_case(dataset) || schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(word))
     };
     let tokens = Tokens::read(text)?.screened(dataset, &is_name)?;
     let query = names::written_in_one_way(tokens.query()?, dataset, schema);

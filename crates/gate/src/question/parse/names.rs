@@ -4,8 +4,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    CastKind, Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr, TableFactor,
-    UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
+    CastKind, Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr, TableFactor, UnaryOperator,
+    Value, ValueWithSpan, VisitMut, VisitorMut,
 };
 
 use super::super::quoted;
@@ -95,7 +95,9 @@ fn take_symmetric(low: &mut Expr) -> bool {
             *low = (**expr).clone();
             true
         }
-        Expr::BinaryOp { left, .. } | Expr::Cast { kind: CastKind::DoubleColon, expr: left, .. } => take_symmetric(left),
+        Expr::BinaryOp { left, .. } | Expr::Cast { kind: CastKind::DoubleColon, expr: left, .. } => {
+            take_symmetric(left)
+        }
         _ => false,
     }
 }

@@ -200,14 +200,18 @@ impl Reader<'_> {
             Typed::Column(operand) if self.is_text(operand) => operand,
             Typed::Column(operand) => {
                 let name = &self.declared(operand.column).name;
-                return Err(self.refusal(pattern, format!("{name:?} holds no text, and LIKE is for text: compare it with =")));
+                return Err(
+                    self.refusal(pattern, format!("{name:?} holds no text, and LIKE is for text: compare it with ="))
+                );
             }
             _ => return Err(self.refusal(inner, "LIKE is for a column of text: write its name here")),
         };
         let pattern = self.pattern(pattern)?;
         Ok(match case {
             LetterCase::AsWritten => Predicate::Like { operand, pattern, negated },
-            _ => Predicate::Like { operand: Operand { case, ..operand }, pattern: pattern.to_ascii_lowercase(), negated },
+            _ => {
+                Predicate::Like { operand: Operand { case, ..operand }, pattern: pattern.to_ascii_lowercase(), negated }
+            }
         })
     }
 

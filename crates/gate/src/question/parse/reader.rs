@@ -5,8 +5,8 @@ use std::cell::{Cell, RefCell};
 use sqlparser::ast::{CastKind, Expr, Ident, Spanned, TypedString};
 use sqlparser::tokenizer::Location;
 
-use super::super::{Query, quoted};
 use super::super::scalar::{Scalar, TooLarge};
+use super::super::{Query, quoted};
 use super::keywords;
 use super::limits;
 use super::tokens::Tokens;
@@ -31,7 +31,17 @@ impl<'a> Reader<'a> {
     pub(super) fn new(tokens: &'a Tokens, dataset: &'a str, schema: &'a Schema) -> Reader<'a> {
         let none = || Cell::new(0);
         let (literals, conditions, patterns, operators, levels) = (none(), none(), none(), none(), none());
-        Reader { tokens, dataset, schema, literals, conditions, patterns, operators, levels, scalars: RefCell::default() }
+        Reader {
+            tokens,
+            dataset,
+            schema,
+            literals,
+            conditions,
+            patterns,
+            operators,
+            levels,
+            scalars: RefCell::default(),
+        }
     }
 
     /// The column of a name, if there is one.

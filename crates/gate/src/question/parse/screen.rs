@@ -77,7 +77,8 @@ impl Tokens {
         let called = self.get(index + 1) == Some(&Token::LParen);
         let plain = word.quote_style.is_none();
         let before = index.checked_sub(1);
-        let named = before.is_some_and(|before| self.is(before, Keyword::AS) || self.get(before) == Some(&Token::Period))
+        let named = before
+            .is_some_and(|before| self.is(before, Keyword::AS) || self.get(before) == Some(&Token::Period))
             || is_name(&word.value);
         match keywords::refusal(&word.value) {
             Some(why) if plain && (called || !named) => self.refuse(index, why),

@@ -66,12 +66,15 @@ impl<'e> Terms<'_, '_, 'e> {
             Expr::Subquery(query) => Ok(Term::Scalar(self.reader.subquery(inner, query)?)),
             Expr::Identifier(name) => match self.alias(&name.value) {
                 Some(aliased) if plain(aliased) != inner => self.term(aliased),
-                _ if self.reader.find_column(name).is_none() => Err(self.reader.column(name).err().unwrap_or_else(|| self.reader.beyond())),
+                _ if self.reader.find_column(name).is_none() => {
+                    Err(self.reader.column(name).err().unwrap_or_else(|| self.reader.beyond()))
+                }
                 _ => Err(self.reader.not_grouped(inner, name)),
             },
             Expr::CompoundIdentifier(parts) => Err(self.reader.unknown_table(parts)),
             _ => {
-                let message = "this cannot be asked for: write aggregates, keys of GROUP BY, and what is computed from them";
+                let message =
+                    "this cannot be asked for: write aggregates, keys of GROUP BY, and what is computed from them";
                 Err(self.reader.refusal(inner, message))
             }
         }
@@ -107,7 +110,8 @@ impl<'e> Terms<'_, '_, 'e> {
             within_group,
             filter: None,
             null_treatment: None,
-            over: Some(WindowType::WindowSpec(WindowSpec { window_name: None, partition_by, order_by, window_frame: None })),
+            over:
+                Some(WindowType::WindowSpec(WindowSpec { window_name: None, partition_by, order_by, window_frame: None })),
         } = call
         else {
             return Err(self.reader.refusal(expression, only));
@@ -163,13 +167,23 @@ impl<'e> Terms<'_, '_, 'e> {
         }
     }
 
-    fn arithmetic(&self, expression: &Expr, left: &Expr, operator: &BinaryOperator, right: &Expr) -> Result<Term, Error> {
+    fn arithmetic(
+        &self,
+        expression: &Expr,
+        left: &Expr,
+        operator: &BinaryOperator,
+        right: &Expr,
+    ) -> Result<Term, Error> {
         let term = match operator {
             BinaryOperator::Plus => Term::Sum,
             BinaryOperator::Minus => Term::Difference,
             BinaryOperator::Multiply => Term::Product,
             BinaryOperator::Divide => Term::Quotient,
-            _ => return Err(self.reader.refusal(expression, "answers are computed with + - * and /: use others in HAVING")),
+            _ => {
+                return Err(self
+                    .reader
+                    .refusal(expression, "answers are computed with + - * and /: use others in HAVING"));
+            }
         };
         Ok(term(Box::new(self.term(left)?), Box::new(self.term(right)?)))
     }
@@ -177,7 +191,9 @@ impl<'e> Terms<'_, '_, 'e> {
     fn cast(&self, expression: &Expr, inner: &Expr, to: &DataType) -> Result<Term, Error> {
         let term = self.term(inner)?;
         match to {
-            DataType::Int(None) | DataType::Integer(None) | DataType::BigInt(None) => Ok(Term::Round(Box::new(term), 0)),
+            DataType::Int(None) | DataType::Integer(None) | DataType::BigInt(None) => {
+                Ok(Term::Round(Box::new(term), 0))
+            }
             DataType::Real
             | DataType::Float(_)
             | DataType::Float8

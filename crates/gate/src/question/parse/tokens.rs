@@ -97,7 +97,8 @@ impl Tokens {
     fn for_parser(&self) -> Vec<TokenWithSpan> {
         let mut tokens = self.tokens.clone();
         for index in 1..self.len() {
-            let is_symmetric = matches!(self.get(index), Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("SYMMETRIC"));
+            let is_symmetric =
+                matches!(self.get(index), Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("SYMMETRIC"));
             // A column of that name stands before AND.
             if is_symmetric && self.is(index - 1, Keyword::BETWEEN) && !self.is(index + 1, Keyword::AND) {
                 tokens[index].token = Token::Tilde;

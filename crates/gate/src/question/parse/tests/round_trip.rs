@@ -14,7 +14,15 @@ fn column() -> impl Strategy<Value = String> + Clone {
 }
 
 fn date() -> impl Strategy<Value = String> + Clone {
-    of(&["born", "seen", "DATE '2001-02-03'", "CAST('2001-02-03' AS DATE)", "born + 3", "DATE(seen)", "date_trunc('month', born)"])
+    of(&[
+        "born",
+        "seen",
+        "DATE '2001-02-03'",
+        "CAST('2001-02-03' AS DATE)",
+        "born + 3",
+        "DATE(seen)",
+        "date_trunc('month', born)",
+    ])
 }
 
 /// An expression of a number.
@@ -36,7 +44,8 @@ fn number() -> BoxedStrategy<String> {
             inner.clone().prop_map(|one| format!("- {one}")),
             inner.clone().prop_map(|one| format!("3 - - ({one})")),
             inner.clone().prop_map(|one| format!("({one})")),
-            (of(&["abs", "FLOOR", "ceil", "Round", "trunc"]), inner.clone()).prop_map(|(name, one)| format!("{name}({one})")),
+            (of(&["abs", "FLOOR", "ceil", "Round", "trunc"]), inner.clone())
+                .prop_map(|(name, one)| format!("{name}({one})")),
             (inner.clone(), 0..3).prop_map(|(one, places)| format!("round({one}, {places})")),
             (of(&["least", "GREATEST", "coalesce", "NULLIF"]), pair.clone())
                 .prop_map(|(name, (one, other))| format!("{name}({one}, {other})")),
@@ -55,7 +64,8 @@ fn condition_of(number: impl Strategy<Value = String> + Clone + 'static) -> Boxe
     let negation = of(&["", "NOT "]);
     let pair = (number.clone(), number.clone());
     prop_oneof![
-        (pair.clone(), of(&["=", "<>", "!=", "<", "<=", ">", ">="])).prop_map(|((one, other), sign)| format!("{one} {sign} {other}")),
+        (pair.clone(), of(&["=", "<>", "!=", "<", "<=", ">", ">="]))
+            .prop_map(|((one, other), sign)| format!("{one} {sign} {other}")),
         (number.clone(), negation.clone(), of(&["", "SYMMETRIC "]), pair.clone())
             .prop_map(|(one, not, symmetric, (low, high))| format!("{one} {not}BETWEEN {symmetric}{low} AND {high}")),
         (number.clone(), negation.clone()).prop_map(|(one, not)| format!("{one} IS {not}NULL")),
@@ -65,7 +75,13 @@ fn condition_of(number: impl Strategy<Value = String> + Clone + 'static) -> Boxe
             .prop_map(|(text, not, pattern)| format!("{text} {not}LIKE '{pattern}'")),
         (of(&["name", "region"]), "[^\0']{0,5}").prop_map(|(name, text)| format!("{name} = '{text}'''")),
         (of(&["=", "<", ">="]), date()).prop_map(|(sign, date)| format!("born {sign} {date}")),
-        of(&["employed", "b IS NOT TRUE", "name ILIKE 'a%'", "region IN ('north', 'it''s')", "seen < '2024-05-06 07:08:09'"]),
+        of(&[
+            "employed",
+            "b IS NOT TRUE",
+            "name ILIKE 'a%'",
+            "region IN ('north', 'it''s')",
+            "seen < '2024-05-06 07:08:09'"
+        ]),
     ]
     .boxed()
 }
@@ -73,7 +89,8 @@ fn condition_of(number: impl Strategy<Value = String> + Clone + 'static) -> Boxe
 fn condition() -> BoxedStrategy<String> {
     let condition = condition_of(number()).prop_recursive(2, 6, 2, |inner| {
         prop_oneof![
-            (inner.clone(), of(&["AND", "or"]), inner.clone()).prop_map(|(one, word, other)| format!("{one} {word} {other}")),
+            (inner.clone(), of(&["AND", "or"]), inner.clone())
+                .prop_map(|(one, word, other)| format!("{one} {word} {other}")),
             inner.clone().prop_map(|one| format!("NOT ({one})")),
             inner.prop_map(|one| format!("({one}) IS UNKNOWN")),
         ]
@@ -98,7 +115,8 @@ fn aggregate() -> BoxedStrategy<String> {
 fn term() -> BoxedStrategy<String> {
     let term = aggregate().prop_recursive(2, 4, 2, |inner| {
         prop_oneof![
-            (inner.clone(), of(&["+", "-", "*", "/"]), inner.clone()).prop_map(|(one, sign, other)| format!("{one} {sign} ({other})")),
+            (inner.clone(), of(&["+", "-", "*", "/"]), inner.clone())
+                .prop_map(|(one, sign, other)| format!("{one} {sign} ({other})")),
             inner.clone().prop_map(|one| format!("round({one}, 2)")),
             inner.clone().prop_map(|one| format!("- {one} * 100.0")),
             (inner.clone(), inner).prop_map(|(one, other)| format!("CASE WHEN {one} > 5 THEN {other} END")),
@@ -110,7 +128,16 @@ fn term() -> BoxedStrategy<String> {
 
 fn key() -> impl Strategy<Value = String> {
     prop_oneof![
-        of(&["region", "employed", "zone", "b", "name", "EXTRACT(YEAR FROM born)", "date_trunc('month', seen)", "Upper(region)"]),
+        of(&[
+            "region",
+            "employed",
+            "zone",
+            "b",
+            "name",
+            "EXTRACT(YEAR FROM born)",
+            "date_trunc('month', seen)",
+            "Upper(region)"
+        ]),
         condition(),
         number().prop_map(|of| format!("floor(({of}) / 100)")),
         condition().prop_map(|condition| format!("CASE WHEN {condition} THEN 'yes' ELSE 'no' END")),
@@ -118,8 +145,16 @@ fn key() -> impl Strategy<Value = String> {
 }
 
 fn question() -> impl Strategy<Value = String> {
-    let tail = of(&["", "ORDER BY 1", "ORDER BY 1 DESC, k LIMIT 5", "limit 3 offset 2", "OFFSET 1 ROW FETCH FIRST 2 ROWS ONLY", ";"]);
-    let parts = (term(), proptest::option::of(key()), proptest::option::of(condition()), proptest::option::of(term()), tail);
+    let tail = of(&[
+        "",
+        "ORDER BY 1",
+        "ORDER BY 1 DESC, k LIMIT 5",
+        "limit 3 offset 2",
+        "OFFSET 1 ROW FETCH FIRST 2 ROWS ONLY",
+        ";",
+    ]);
+    let parts =
+        (term(), proptest::option::of(key()), proptest::option::of(condition()), proptest::option::of(term()), tail);
     let question = parts.prop_map(|(term, key, filter, having, tail)| {
         let filter = filter.map_or(String::new(), |filter| format!("WHERE {filter}"));
         let having = having.map_or(String::new(), |having| format!("HAVING {having} > 5"));
