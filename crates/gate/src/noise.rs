@@ -24,6 +24,7 @@ pub(crate) enum Noise {
 
 impl Noise {
     /// The noise for a cost: ε gives discrete Laplace with scale L1/ε; μ gives a rounded Gaussian with σ = L2/μ, rounded up.
+    /// What nobody moves, such as the sum of a literal from its middle, gets the noise of one step.
     pub(crate) fn new(cost: &Cost, sensitivity: Sensitivity) -> Result<Noise, Error> {
         if let Cost::Pure { .. } | Cost::Gaussian { .. } = cost
             && cost.size().is_zero()
@@ -33,8 +34,17 @@ impl Noise {
         // What no unit moves, such as AVG(1), gets the noise of one step.
         let (l1, l2_squared) = (sensitivity.l1.max(1), sensitivity.l2_squared.max(1));
         let noise = match *cost {
+<<<<<<< HEAD
             Cost::Pure { epsilon } => DiscreteLaplace::new(RBig::from(l1) / exact(epsilon)).map(Noise::Laplace),
             Cost::Gaussian { mu } => RoundedGaussian::for_mu(l2_squared, &exact(mu)).map(Noise::Gaussian),
+=======
+            Cost::Pure { epsilon } => {
+                DiscreteLaplace::new(RBig::from(sensitivity.l1.max(1)) / exact(epsilon)).map(Noise::Laplace)
+            }
+            Cost::Gaussian { mu } => {
+                RoundedGaussian::for_mu(sensitivity.l2_squared.max(1), &exact(mu)).map(Noise::Gaussian)
+            }
+>>>>>>> asktests
             _ => {
                 let needs = "there is no noise for it; spend an epsilon, which buys discrete Laplace noise, or a mu, which buys \
                              Gaussian noise";

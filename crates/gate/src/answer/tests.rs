@@ -537,12 +537,6 @@ fn labels_and_keys_are_shown_as_they_are() {
 }
 
 #[test]
-fn no_group_at_all_is_an_empty_answer() {
-    let paid = Paid::new("SELECT region, COUNT(*), AVG(age) FROM people WHERE region = 'east' GROUP BY region", "1");
-    assert_eq!(paid.answer(vec![Vec::new()]).unwrap().rows, Vec::<Vec<Cell>>::new());
-}
-
-#[test]
 fn what_can_be_said_of_averages_beforehand() {
     let paid = Paid::new("SELECT COUNT(*), AVG(age) AS a, AVG(debt) FROM people", "0.2");
     let expected = averages(&paid.question, &paid.plan);

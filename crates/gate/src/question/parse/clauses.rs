@@ -3,14 +3,21 @@
 use std::cell::RefCell;
 
 use sqlparser::ast::{
+<<<<<<< HEAD
     Distinct, Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort,
     Query as Written, Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, Value as WrittenValue,
+=======
+    Distinct, Expr, Fetch, Ident, LimitClause, ObjectNamePart, Offset, OrderBy, OrderByExpr, OrderByKind,
+    OrderByOptions, OrderBySort, Query as Written, Select, SelectFlavor, SelectItem, SetExpr, SetOperator,
+    SetQuantifier, TableFactor, TableWithJoins, Value as WrittenValue,
+>>>>>>> asktests
 };
 
 use super::super::group::Group;
+use super::super::predicate::Predicate;
 use super::super::term::Term;
 use super::super::{OrderKey, Output, Query, Question, quoted};
-use super::groups::name_of;
+use super::groups::{WrittenGroup, name_of};
 use super::limits;
 use super::literal::Literal;
 use super::reader::{Reader, is_called, plain};
@@ -186,12 +193,33 @@ impl Reader<'_> {
             let message = "nothing is counted or summed: add COUNT(*), COUNT(column), SUM(column) or AVG(column)";
             return Err(self.item_refusal(projection.first(), message));
         }
+<<<<<<< HEAD
         let mut groups: Vec<Group> = groups.into_iter().map(|written| written.group).collect();
         if let Some(filter) = &filter {
             groups.iter_mut().for_each(|group| group.leave_out_what_cannot_be(filter));
         }
         let joins = self.tables.borrow_mut().pop().map_or_else(Vec::new, |tables| tables.joins);
         Ok((Query { outputs, aggregates, joins, filter, groups, having }, order))
+=======
+        let groups = groups.into_iter().map(|written| self.group_that_can_be(written, filter.as_ref()));
+        let groups = groups.collect::<Result<_, Error>>()?;
+        Ok((Query { outputs, aggregates, filter, groups, having }, order))
+>>>>>>> asktests
+    }
+
+    /// A key without the values that the condition rules out; at least one is left.
+    fn group_that_can_be(&self, written: WrittenGroup, filter: Option<&Predicate>) -> Result<Group, Error> {
+        let WrittenGroup { expression, mut group } = written;
+        if let Some(filter) = filter {
+            group.leave_out_what_cannot_be(filter);
+        }
+        match group.values() {
+            Some(values) if values.is_empty() => {
+                Err(self
+                    .refusal(expression, "no group is left by the declaration alone: ask for values that are declared"))
+            }
+            _ => Ok(group),
+        }
     }
 
     fn outputs(&self, items: &[SelectItem], terms: &Terms) -> Result<Vec<Output>, Error> {

@@ -165,7 +165,6 @@ fn whatever_nests_is_read_or_refused_on_a_small_stack() {
                 format!("SELECT COUNT(*) FROM census HAVING {expression} > 5"),
                 format!("SELECT COUNT(*) FROM census ORDER BY {expression}"),
             ] {
-                eprintln!("READ {} {}", text.len(), &text[..text.len().min(70)]);
                 match read(&text) {
                     Ok(question) => assert_eq!(read(&question.canonical), Ok(question)),
                     Err(error) => {

@@ -207,6 +207,11 @@ fn keys_of_groups_have_few_values_that_are_known() {
             "SELECT COUNT(*) FROM census GROUP BY CASE WHEN employed THEN ¦name END",
             "the column \"name\" has no declared categories, so its values",
         ),
+<<<<<<< HEAD
+=======
+        ("SELECT COUNT(*) FROM census WHERE region = 'nowhere' GROUP BY ¦region", "no group is left"),
+        ("SELECT COUNT(*) FROM census GROUP BY ¦CASE WHEN employed THEN NULL END", "no group is left"),
+>>>>>>> asktests
         ("SELECT COUNT(*) FROM census GROUP BY ¦NULL", "a place from 1 to 1 is needed here"),
     ]);
 }
@@ -296,8 +301,8 @@ fn only_aggregates_and_groups_are_shown() {
         ("SELECT ¦COUNT(*) > 5 FROM census", "answers are computed with + - * and /"),
         ("SELECT ¦CAST(COUNT(*) AS TEXT) FROM census", "answers are numbers"),
         ("SELECT ¦SQRT(COUNT(*), 2) FROM census", "SQRT(…) is not answered here"),
-        ("SELECT ¦x AS y, y AS x FROM census", "there are more than 200 operators and functions"),
-        ("SELECT COUNT(*) + ¦n AS n FROM census", "there are more than 200 operators and functions"),
+        ("SELECT ¦x AS y, y AS x FROM census", "nested more than 64 deep"),
+        ("SELECT ¦COUNT(*) + n AS n FROM census", "nested more than 64 deep"),
         ("SELECT ¦GREATEST(COUNT(*)) FROM census", "GREATEST(…) is not answered here"),
         ("SELECT SUM(¦GREATEST(age)) FROM census", "GREATEST(…) is not answered here, with 1 argument"),
         ("SELECT SUM(NULLIF(age, ¦'x')) FROM census", "this is text, and a number is needed here"),
