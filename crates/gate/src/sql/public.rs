@@ -37,7 +37,13 @@ impl Writer<'_> {
     pub(super) fn public(&mut self, at: usize, form: Form) -> String {
         self.used.insert((at, form));
         let place = self.joins.iter().position(|join| join.has(at)).expect("only columns of joined tables are named");
-        format!("{}.{}", table(place), field(at, form))
+        let column = format!("{}.{}", table(place), field(at, form));
+        match (self.joins[place].keeps_all, self.target.dialect) {
+            // Where a condition leaves out what has no counterpart, SQLite would make a plain join of a LEFT JOIN, and go through all
+            // rows of the dataset for each of the public table. It does not look into functions.
+            (true, Dialect::Sqlite) => format!("coalesce({column}, NULL)"),
+            _ => column,
+        }
     }
 
     /// What comes before SELECT, and what is behind FROM. Call it when everything else is written.
@@ -48,14 +54,15 @@ impl Writer<'_> {
         let mut from = format!("{} AS {ROWS}", self.target.table);
         for (place, join) in self.joins.iter().enumerate() {
             let on = self.compared(Operand::plain(join.on));
-            let key = self.public(join.first + join.key, Form::Plain);
+            let key = join.first + join.key;
+            self.used.insert((key, Form::Plain));
             let word = match (join.keeps_all, self.target.dialect) {
                 (true, _) => "LEFT JOIN",
                 (false, Dialect::Postgres) => "JOIN",
                 // There it means that the rows of the dataset are gone through, and not those of the public table.
                 (false, Dialect::Sqlite) => "CROSS JOIN",
             };
-            from += &format!(" {word} {} ON {on} = {key}", table(place));
+            from += &format!(" {word} {0} ON {on} = {0}.{1}", table(place), field(key, Form::Plain));
         }
         let tables: Vec<_> = (0..self.joins.len()).map(|place| self.with(place)).collect();
         (format!("WITH {} ", commas(tables)), from)
@@ -95,22 +102,22 @@ impl Writer<'_> {
         }
     }
 
-    /// Reads a field of a row. What is converted was written here: it cannot fail.
+    /// Reads a field of a row. What is converted was written here: it cannot fail. SQLite makes an index on the key only if it knows its
+    /// type.
     fn read(&self, index: usize, kind: ColumnType, form: Form) -> String {
-        let field = format!("\"value\" ->> {index}");
-        if self.target.dialect == Dialect::Sqlite {
-            return field;
-        }
-        let kind = match (form, kind) {
-            (Form::Steps, _) | (_, ColumnType::Integer) => "int8",
-            (_, ColumnType::Real) => "float8",
-            (_, ColumnType::Text) => "text",
-            (_, ColumnType::Boolean) => "bool",
-            (_, ColumnType::Date) => "date",
-            (_, ColumnType::Timestamp) => "timestamp",
-            (_, ColumnType::Decimal) => "numeric",
+        let kind = match (self.target.dialect, form, kind) {
+            (Dialect::Sqlite, Form::Plain, ColumnType::Text) => "TEXT",
+            (Dialect::Sqlite, Form::Plain, ColumnType::Real) => "REAL",
+            (Dialect::Sqlite, _, _) => "INTEGER",
+            (Dialect::Postgres, Form::Steps, _) | (_, _, ColumnType::Integer) => "int8",
+            (_, _, ColumnType::Real) => "float8",
+            (_, _, ColumnType::Text) => "text",
+            (_, _, ColumnType::Boolean) => "bool",
+            (_, _, ColumnType::Date) => "date",
+            (_, _, ColumnType::Timestamp) => "timestamp",
+            (_, _, ColumnType::Decimal) => "numeric",
         };
-        format!("({field})::{kind}")
+        format!("CAST(\"value\" ->> {index} AS {kind})")
     }
 }
 

@@ -131,7 +131,7 @@ impl Names<'_, '_> {
             scope.tables.push(joined);
             tables.push(table);
         }
-        if scope.duplicate().is_none() {
+        if !scope.has_duplicates() {
             rename(relation, self.view.dataset, self.view.dataset);
             for ((join, table), joined) in joins.iter_mut().zip(tables).zip(&scope.tables[1..]) {
                 rename(&mut join.relation, table.name().as_str(), &joined.called);
