@@ -26,11 +26,32 @@ struct Airline {
 }
 
 const AIRLINES: [Airline; 5] = [
-    Airline { code: "AA", alliance: Some("one"), aircraft: Some(900), rate: 1.25, low_cost: false, founded: "1926-04-15" },
+    Airline {
+        code: "AA",
+        alliance: Some("one"),
+        aircraft: Some(900),
+        rate: 1.25,
+        low_cost: false,
+        founded: "1926-04-15",
+    },
     Airline { code: "B6", alliance: None, aircraft: Some(250), rate: -0.5, low_cost: true, founded: "1998-08-01" },
     Airline { code: "DL", alliance: Some("sky"), aircraft: None, rate: 2.0, low_cost: false, founded: "1925-03-02" },
-    Airline { code: "it's", alliance: Some("one"), aircraft: Some(-7), rate: 0.0, low_cost: true, founded: "2000-02-29" },
-    Airline { code: "zz", alliance: Some("sky"), aircraft: Some(40), rate: 0.75, low_cost: false, founded: "2010-12-31" },
+    Airline {
+        code: "it's",
+        alliance: Some("one"),
+        aircraft: Some(-7),
+        rate: 0.0,
+        low_cost: true,
+        founded: "2000-02-29",
+    },
+    Airline {
+        code: "zz",
+        alliance: Some("sky"),
+        aircraft: Some(40),
+        rate: 0.75,
+        low_cost: false,
+        founded: "2010-12-31",
+    },
 ];
 
 const SCHEMA: &str = r#"
@@ -155,7 +176,11 @@ fn check_answers(house: &House) {
     check(house, join, &[("", &[matched])]);
     check(house, left, &[("", &[flights.len() as f64])]);
     check(house, &format!("{left} WHERE a.code IS NULL"), &[("", &[flights.len() as f64 - matched])]);
-    check(house, "SELECT COUNT(*) FROM airlines JOIN flights ON code_of = carrier".replace("code_of", "airlines.code").as_str(), &[("", &[matched])]);
+    check(
+        house,
+        "SELECT COUNT(*) FROM airlines JOIN flights ON code_of = carrier".replace("code_of", "airlines.code").as_str(),
+        &[("", &[matched])],
+    );
 
     // Several codes make one group, and rows without a value none.
     let of_alliance = |name: &str| {
@@ -164,7 +189,9 @@ fn check_answers(house: &House) {
     };
     let [one, sky] = ["one", "sky"].map(of_alliance);
     for join in ["JOIN", "LEFT JOIN"] {
-        let question = format!("SELECT alliance, COUNT(*), SUM(delay) FROM flights {join} airlines ON carrier = airlines.code GROUP BY 1");
+        let question = format!(
+            "SELECT alliance, COUNT(*), SUM(delay) FROM flights {join} airlines ON carrier = airlines.code GROUP BY 1"
+        );
         check(house, &question, &[("lost", &[0.0, 0.0]), ("one", &one), ("sky", &sky)]);
     }
 
@@ -191,7 +218,9 @@ fn check_answers(house: &House) {
     let aircraft = |flight: &Flight| airline(flight)?.aircraft.map(|aircraft| aircraft as f64);
     check(
         house,
-        &format!("SELECT SUM(aircraft), SUM(delay * rate), COUNT(aircraft), SUM(CASE WHEN low_cost THEN delay END) {from}"),
+        &format!(
+            "SELECT SUM(aircraft), SUM(delay * rate), COUNT(aircraft), SUM(CASE WHEN low_cost THEN delay END) {from}"
+        ),
         &[(
             "",
             &[
@@ -227,7 +256,11 @@ fn check_answers(house: &House) {
 
     // A column that both tables have, and one table twice.
     let digits = flights.iter().enumerate().filter(|(at, _)| at % 10 < 4 && at % 2 == 0).count() as f64;
-    check(house, "SELECT COUNT(*) FROM flights JOIN digits USING (code) WHERE parity = 'even' AND code < 9", &[("", &[digits])]);
+    check(
+        house,
+        "SELECT COUNT(*) FROM flights JOIN digits USING (code) WHERE parity = 'even' AND code < 9",
+        &[("", &[digits])],
+    );
     let twice = "SELECT COUNT(*) FROM flights f JOIN airlines a ON f.carrier = a.code LEFT JOIN airlines b ON b.code = f.carrier
         WHERE a.low_cost AND NOT b.low_cost OR b.alliance = 'sky'";
     check(house, twice, &[("", &[sky[0]])]);
@@ -253,19 +286,27 @@ fn keys_are_looked_up_by_an_index() {
     for (from, tables) in [
         ("JOIN airlines a ON carrier = a.code", 1),
         ("LEFT JOIN airlines a ON carrier = a.code", 1),
-        ("LEFT JOIN airlines a ON carrier = a.code LEFT JOIN alliances USING (alliance) JOIN calendar c ON c.day = flights.day", 3),
+        (
+            "LEFT JOIN airlines a ON carrier = a.code LEFT JOIN alliances USING (alliance) JOIN calendar c ON c.day = flights.day",
+            3,
+        ),
         ("LEFT JOIN digits d ON d.code = flights.code JOIN airlines a ON carrier = a.code", 2),
     ] {
         for rest in ["", "WHERE low_cost AND aircraft > 3", "GROUP BY a.alliance"] {
-            let prepared = prepare(&house, &format!("SELECT COUNT(*), SUM(aircraft) FROM flights {from} {rest}")).unwrap();
+            let prepared =
+                prepare(&house, &format!("SELECT COUNT(*), SUM(aircraft) FROM flights {from} {rest}")).unwrap();
             let mut statements = prepared.sql();
             let (sql, parameters) = statements.pop().unwrap();
-            statements.iter().filter(|(_, rows)| rows.is_empty()).for_each(|(create, _)| file.execute_batch(create).unwrap());
+            statements
+                .iter()
+                .filter(|(_, rows)| rows.is_empty())
+                .for_each(|(create, _)| file.execute_batch(create).unwrap());
             let mut plan = file.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             let steps = plan.query_map(rusqlite::params_from_iter(parameters), |row| row.get::<_, String>(3)).unwrap();
             let steps: Vec<String> = steps.map(Result::unwrap).collect();
             assert_eq!(steps[0], "SCAN rows", "{sql}: {steps:?}");
-            let looked_up = steps.iter().filter(|step| step.starts_with("SEARCH public") && step.contains("PRIMARY KEY"));
+            let looked_up =
+                steps.iter().filter(|step| step.starts_with("SEARCH public") && step.contains("PRIMARY KEY"));
             assert_eq!(looked_up.count(), tables, "{sql}: {steps:?}");
         }
     }
@@ -336,7 +377,9 @@ fn one_join_is_written_in_one_way() {
 #[test]
 fn what_cannot_be_joined_is_refused_where_it_is_written() {
     let house = house();
-    house.register(house.registration("people", "carrier\nAA\n", "", Some(rules(FilterRule::Basic, "1,1e-6")))).unwrap();
+    house
+        .register(house.registration("people", "carrier\nAA\n", "", Some(rules(FilterRule::Basic, "1,1e-6"))))
+        .unwrap();
     add_public(&house, "again", "code,name\nAA,x\nAA,x\n");
     for (question, at, why) in [
         ("SELECT COUNT(*) FROM flights f JOIN flights g ON f.code = g.code", "flights g", "not joined to itself"),
@@ -357,10 +400,26 @@ fn what_cannot_be_joined_is_refused_where_it_is_written() {
         ("SELECT COUNT(*) FROM flights NATURAL JOIN digits", "NATURAL", "other joins are not answered"),
         ("SELECT COUNT(*) FROM flights RIGHT JOIN digits USING (code)", "RIGHT", "other joins are not answered"),
         ("SELECT COUNT(*) FROM flights FULL JOIN digits USING (code)", "FULL", "other joins are not answered"),
-        ("SELECT COUNT(*) FROM airlines a LEFT JOIN flights f ON f.carrier = a.code", "airlines", "ask FROM \"flights\""),
-        ("SELECT COUNT(*) FROM flights JOIN digits x USING (code) JOIN airlines x ON carrier = x.code", "x ON", "two tables are called"),
-        ("SELECT COUNT(*) FROM flights f JOIN airlines a ON f.carrier = a.code WHERE a.carrier = 'x'", "carrier = 'x'", "has no column"),
-        ("SELECT COUNT(*) FROM flights f JOIN airlines a ON f.carrier = a.code WHERE b.code = 'x'", "b.code", "not found"),
+        (
+            "SELECT COUNT(*) FROM airlines a LEFT JOIN flights f ON f.carrier = a.code",
+            "airlines",
+            "ask FROM \"flights\"",
+        ),
+        (
+            "SELECT COUNT(*) FROM flights JOIN digits x USING (code) JOIN airlines x ON carrier = x.code",
+            "x ON",
+            "two tables are called",
+        ),
+        (
+            "SELECT COUNT(*) FROM flights f JOIN airlines a ON f.carrier = a.code WHERE a.carrier = 'x'",
+            "carrier = 'x'",
+            "has no column",
+        ),
+        (
+            "SELECT COUNT(*) FROM flights f JOIN airlines a ON f.carrier = a.code WHERE b.code = 'x'",
+            "b.code",
+            "not found",
+        ),
         ("SELECT a.note, COUNT(*) FROM flights f JOIN airlines a ON f.carrier = a.code", "note", "must be in GROUP BY"),
         (
             "SELECT COUNT(*) FROM flights JOIN digits a USING (code) JOIN digits b USING (code) JOIN digits c USING (code) JOIN digits d \
@@ -409,7 +468,8 @@ fn a_public_table_has_the_types_of_its_fields() {
     let table = public(&house, "airlines", &airlines_csv()).unwrap();
     let known = |at: usize| {
         let column = &table.columns()[at];
-        let bounds = column.bounds().map(|bounds| [bounds.low(), bounds.high(), bounds.grid()].map(|end| end.to_string()));
+        let bounds =
+            column.bounds().map(|bounds| [bounds.low(), bounds.high(), bounds.grid()].map(|end| end.to_string()));
         (column.name().to_string(), column.kind().name(), bounds.map(|bounds| bounds.join(" ")))
     };
     let bounds = |text: &str| Some(text.to_string());
@@ -428,7 +488,8 @@ fn a_public_table_has_the_types_of_its_fields() {
 fn what_is_no_public_table_is_refused() {
     let house = House::new();
     let many = format!("code\n{}", (0..10_001).map(|row| format!("{row}\n")).collect::<String>());
-    let long = format!("code,text\n{}", (0..1100).map(|row| format!("{row},{}\n", "x".repeat(999))).collect::<String>());
+    let long =
+        format!("code,text\n{}", (0..1100).map(|row| format!("{row},{}\n", "x".repeat(999))).collect::<String>());
     let wide = (0..65).map(|column| format!("c{column}")).collect::<Vec<_>>().join(",");
     for (csv, why) in [
         ("code\n", "it has 0 rows"),
@@ -461,5 +522,8 @@ fn a_name_belongs_to_one_table() {
     house.register(dataset).unwrap();
     let names: Vec<String> = catalog.public_tables().unwrap().iter().map(|table| table.name().to_string()).collect();
     assert_eq!(names, ["airlines", "alliances", "calendar"]);
-    assert_eq!(catalog.public_table(&account("airlines")).unwrap(), public(&house, "airlines", &airlines_csv()).unwrap());
+    assert_eq!(
+        catalog.public_table(&account("airlines")).unwrap(),
+        public(&house, "airlines", &airlines_csv()).unwrap()
+    );
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_gate::{
-    Answer, CsvForm, Data, Declaration, Error, Gate, GateOutcome, Price, PrivacyUnit, PublicTable, Registered, Registration, Request, Rules,
+    Answer, CsvForm, Data, Declaration, Error, Gate, GateOutcome, Price, PrivacyUnit, PublicTable, Registered,
+    Registration, Request, Rules,
 };
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use tempfile::TempDir;
