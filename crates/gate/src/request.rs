@@ -10,11 +10,11 @@ use crate::answer;
 use crate::catalog::{Catalog, Dataset, StoredAnswer};
 use crate::document::{ExpectedAverage, MeasuredPart};
 use crate::error::{Error, ErrorKind};
+use crate::sql::{Statement, Target, TemporaryTable};
 use crate::number::Number;
 use crate::plan::{Plan, Price, QuantilePart, QueryPlan, Weights};
 use crate::question::{Query, Question};
 use crate::schema::Value;
-use crate::sql::{Statement, Target};
 
 /// A question with what is offered for it.
 #[derive(Clone, Debug)]
@@ -171,11 +171,16 @@ impl Prepared {
             let shown: String = text.chars().take(2 * Value::TEXT).collect();
             if shown.len() < text.len() { format!("{shown}…") } else { shown }
         };
-        let shown =
-            |statement: Statement| (statement.sql, statement.parameters.iter().map(beginning).collect::<Vec<_>>());
+        let shown = |Statement { tables, sql, parameters, .. }: Statement| {
+            let made = |TemporaryTable { create, fill, rows }: TemporaryTable| {
+                [(create, Vec::new()), (fill, vec![beginning(&rows)])]
+            };
+            let tables = tables.into_iter().flat_map(made);
+            tables.chain([(sql, parameters.iter().map(beginning).collect())]).collect::<Vec<_>>()
+        };
         let queries = self.question.all_queries().zip(&self.plan.queries);
         let statements = queries.map(|(query, plan)| self.statements(query, plan, &[]));
-        statements.flat_map(|of| of.measures.into_iter().chain(of.histograms).map(shown)).collect()
+        statements.flat_map(|of| of.measures.into_iter().chain(of.histograms).flat_map(shown)).collect()
     }
 
     /// What runs for a SELECT, once the sub-queries before it are answered.

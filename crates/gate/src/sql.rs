@@ -14,6 +14,7 @@ mod public;
 use std::collections::BTreeSet;
 
 use self::public::Form;
+pub(crate) use self::public::TemporaryTable;
 use crate::measure::{Centred, Measure, Quantity};
 use crate::question::aggregate::Argument;
 use crate::question::calendar::Part;
@@ -34,6 +35,8 @@ pub(crate) enum Dialect {
 /// A statement that is ready to run: group columns first, then measures.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Statement {
+    /// Tables that it needs beside the data.
+    pub(crate) tables: Vec<TemporaryTable>,
     pub(crate) sql: String,
     pub(crate) parameters: Vec<Value>,
     /// The types of the group columns.
@@ -118,7 +121,7 @@ impl<'a> Writer<'a> {
             });
         }
         conditions.extend(query.filter.iter().chain(condition).map(|filter| self.predicate(filter)));
-        let (with, from) = self.from();
+        let (tables, with, from) = self.from();
         let mut sql = format!("{with}SELECT {} FROM {from}", commas(columns));
         if !conditions.is_empty() {
             sql += &format!(" WHERE {}", conditions.join(" AND "));
@@ -126,7 +129,7 @@ impl<'a> Writer<'a> {
         if !keys.is_empty() {
             sql += &format!(" GROUP BY {}", commas(1..=keys.len()));
         }
-        Statement { sql, parameters: self.parameters, keys, measures }
+        Statement { tables, sql, parameters: self.parameters, keys, measures }
     }
 
     /// The keys of the groups, and their types.

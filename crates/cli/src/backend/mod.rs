@@ -6,7 +6,7 @@ mod remote;
 use std::io::Write;
 use std::path::PathBuf;
 
-use taximeter_gate::{Registration, Rules};
+use taximeter_gate::{PublicTable, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, LedgerId, Position, Who};
 use taximeter_service::{
     AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CheckedDataset, CloseRequest, Closed, CreatedToken,
@@ -77,6 +77,15 @@ pub trait DatasetBackend {
 
     /// Registers a dataset, or a new version of one.
     fn register(&self, registration: &Registration) -> Result<RegisteredDocument, Failure>;
+
+    /// All public tables.
+    fn public_tables(&self) -> Result<Vec<PublicTable>, Failure>;
+
+    /// Registers a public table; one of this name is an error, unless it is replaced.
+    fn put_public_table(&self, table: &PublicTable, replace: bool) -> Result<(), Failure>;
+
+    /// Removes a public table.
+    fn remove_public_table(&self, name: &AccountName) -> Result<(), Failure>;
 
     /// Opens an analyst's account below that of a dataset.
     fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<NewAnalystDocument, Failure>;

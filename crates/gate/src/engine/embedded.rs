@@ -13,11 +13,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
 use super::{Engine, ExactRow};
 use crate::error::Error;
+use crate::sql::{Statement, TemporaryTable};
 use crate::number::Number;
 use crate::question::calendar::Part;
 use crate::question::{commas, quoted};
 use crate::schema::{ColumnType, Schema, Value};
-use crate::sql::Statement;
 use crate::steps::steps_columns;
 
 /// A connection to a file of the embedded engine.
@@ -112,7 +112,23 @@ impl Embedded {
         format!("CREATE TABLE {} ({}) STRICT", Embedded::TABLE, commas(declared.chain(steps)))
     }
 
+    /// Makes the tables that a statement needs. They are in memory, and stay until others take their place.
+    fn make_tables(&self, tables: &[TemporaryTable]) -> rusqlite::Result<()> {
+        if tables.is_empty() {
+            return Ok(());
+        }
+        // The file itself is opened for reading only.
+        self.connection.pragma_update(None, "query_only", false)?;
+        let made = tables.iter().try_for_each(|TemporaryTable { create, fill, rows }| {
+            self.connection.execute_batch(create)?;
+            self.connection.execute(fill, [rows]).map(drop)
+        });
+        self.connection.pragma_update(None, "query_only", true)?;
+        made
+    }
+
     fn rows(&self, statement: &Statement) -> rusqlite::Result<Vec<ExactRow>> {
+        self.make_tables(&statement.tables)?;
         let mut prepared = self.connection.prepare_cached(&statement.sql)?;
         let mut rows = prepared.query(params_from_iter(&statement.parameters))?;
         let mut exact = Vec::new();
@@ -185,6 +201,7 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
         connection.set_db_config(config, on)?;
     }
     connection.pragma_update(None, "cache_size", -CACHE)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "case_sensitive_like", true)
 }

@@ -98,6 +98,11 @@ impl PublicTable {
         self.rows.iter().filter_map(|row| row[column].as_ref()).all(|value| seen.insert(value.to_string()))
     }
 
+    /// Whether a column can be a key: it exists, and no two rows have the same value in it.
+    pub fn is_key(&self, column: &str) -> bool {
+        self.columns.iter().position(|other| other.name == column).is_some_and(|at| self.is_unique(at))
+    }
+
     /// The columns that no two rows share a value in, for messages.
     pub(crate) fn unique_columns(&self) -> Vec<&str> {
         (0..self.columns.len()).filter(|at| self.is_unique(*at)).map(|at| self.columns[at].name()).collect()

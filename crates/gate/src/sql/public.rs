@@ -2,7 +2,7 @@
 //! statement has.
 //!
 //! Of a table only the key and the columns that the query uses are sent. Numbers in steps are computed here, so that both engines find
-//! them ready.
+//! them ready. PostgreSQL joins the rows as they come; SQLite needs a table with a key to look them up, and is given a temporary one.
 
 use serde_json::Value as Json;
 
@@ -10,6 +10,16 @@ use super::{Dialect, ROWS, Writer};
 use crate::question::predicate::Operand;
 use crate::question::{Join, commas};
 use crate::schema::{Column, ColumnType, Value};
+
+/// A table of the embedded engine that is there for a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TemporaryTable {
+    /// The statement that makes it.
+    pub(crate) create: String,
+    /// The statement that fills it with the rows, its one parameter.
+    pub(crate) fill: String,
+    pub(crate) rows: Value,
+}
 
 /// How a column of a public table is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,45 +47,93 @@ impl Writer<'_> {
     pub(super) fn public(&mut self, at: usize, form: Form) -> String {
         self.used.insert((at, form));
         let place = self.joins.iter().position(|join| join.has(at)).expect("only columns of joined tables are named");
-        format!("{}.{}", table(place), field(at, form))
+        let column = format!("{}.{}", table(place), field(at, form));
+        match (self.joins[place].keeps_all, self.target.dialect) {
+            // Where a condition leaves out what has no counterpart, SQLite would make a plain join of a LEFT JOIN, and go through all
+            // rows of the dataset for each of the public table. It does not look into functions.
+            (true, Dialect::Sqlite) => format!("coalesce({column}, NULL)"),
+            _ => column,
+        }
     }
 
-    /// What comes before SELECT, and what is behind FROM. Call it when everything else is written.
-    pub(super) fn from(&mut self) -> (String, String) {
+    /// The tables that are needed, what comes before SELECT, and what is behind FROM. Call it when everything else is written.
+    pub(super) fn from(&mut self) -> (Vec<TemporaryTable>, String, String) {
         if self.joins.is_empty() {
-            return (String::new(), self.target.table.to_string());
+            return (Vec::new(), String::new(), self.target.table.to_string());
         }
         let mut from = format!("{} AS {ROWS}", self.target.table);
         for (place, join) in self.joins.iter().enumerate() {
             let on = self.compared(Operand::plain(join.on));
-            let key = self.public(join.first + join.key, Form::Plain);
+            let key = join.first + join.key;
+            self.used.insert((key, Form::Plain));
             let word = match (join.keeps_all, self.target.dialect) {
                 (true, _) => "LEFT JOIN",
                 (false, Dialect::Postgres) => "JOIN",
                 // There it means that the rows of the dataset are gone through, and not those of the public table.
                 (false, Dialect::Sqlite) => "CROSS JOIN",
             };
-            from += &format!(" {word} {} ON {on} = {key}", table(place));
+            from += &format!(" {word} {0} ON {on} = {0}.{1}", table(place), field(key, Form::Plain));
         }
-        let tables: Vec<_> = (0..self.joins.len()).map(|place| self.with(place)).collect();
-        (format!("WITH {} ", commas(tables)), from)
+        let places = 0..self.joins.len();
+        match self.target.dialect {
+            Dialect::Sqlite => (places.map(|place| self.temporary(place)).collect(), String::new(), from),
+            Dialect::Postgres => {
+                let tables: Vec<_> = places.map(|place| self.with(place)).collect();
+                (Vec::new(), format!("WITH {} ", commas(tables)), from)
+            }
+        }
     }
 
-    /// The definition of a table.
-    fn with(&mut self, place: usize) -> String {
+    /// The columns of a table that are used, and its rows with them.
+    fn rows(&self, place: usize) -> (Vec<(usize, Form)>, Value) {
         let join = &self.joins[place];
         let used: Vec<(usize, Form)> = self.used.iter().filter(|(at, _)| join.has(*at)).copied().collect();
         // A row without a key has no counterpart.
         let rows = (0..join.table.row_count()).filter(|row| join.table.rows()[*row][join.key].is_some());
         let cells = |row: usize| used.iter().map(|(at, form)| self.cell(join, row, *at, *form)).collect();
         let content = Json::Array(rows.map(|row| Json::Array(cells(row))).collect());
-        let parameter = self.parameter(Value::Text(content.to_string()));
-        let names = commas(used.iter().map(|(at, form)| field(*at, *form)));
-        let fields = used.iter().enumerate().map(|(index, (at, form))| self.read(index, column(join, *at).kind, *form));
-        let source = match self.target.dialect {
-            Dialect::Sqlite => format!("json_each({parameter})"),
-            Dialect::Postgres => format!("jsonb_array_elements({parameter}::jsonb) AS \"row\"(\"value\")"),
+        (used, Value::Text(content.to_string()))
+    }
+
+    /// A table of the embedded engine. Its key is unique there, too: a row of the dataset cannot become two.
+    fn temporary(&self, place: usize) -> TemporaryTable {
+        let (join, (used, rows)) = (&self.joins[place], self.rows(place));
+        let types = |(at, form): &(usize, Form)| match (form, column(join, *at).kind) {
+            (Form::Plain, ColumnType::Text) => "TEXT",
+            (Form::Plain, ColumnType::Real) => "REAL",
+            _ => "INTEGER",
         };
+        let defined = used.iter().map(|used| format!("{} {}", field(used.0, used.1), types(used)));
+        let key = field(join.first + join.key, Form::Plain);
+        let (name, columns) = (table(place), commas(defined));
+        let read = commas((0..used.len()).map(|index| format!("\"value\" ->> {index}")));
+        TemporaryTable {
+            create: format!(
+                "DROP TABLE IF EXISTS temp.{name}; CREATE TEMP TABLE {name} ({columns}, PRIMARY KEY ({key})) STRICT, WITHOUT ROWID"
+            ),
+            fill: format!("INSERT INTO temp.{name} SELECT {read} FROM json_each(?1)"),
+            rows,
+        }
+    }
+
+    /// A table of PostgreSQL. What is converted was written here: it cannot fail.
+    fn with(&mut self, place: usize) -> String {
+        let (join, (used, rows)) = (&self.joins[place], self.rows(place));
+        let parameter = self.parameter(rows);
+        let names = commas(used.iter().map(|(at, form)| field(*at, *form)));
+        let fields = used.iter().enumerate().map(|(index, (at, form))| {
+            let kind = match (form, column(join, *at).kind) {
+                (Form::Steps, _) | (_, ColumnType::Integer) => "int8",
+                (_, ColumnType::Real) => "float8",
+                (_, ColumnType::Text) => "text",
+                (_, ColumnType::Boolean) => "bool",
+                (_, ColumnType::Date) => "date",
+                (_, ColumnType::Timestamp) => "timestamp",
+                (_, ColumnType::Decimal) => "numeric",
+            };
+            format!("(\"value\" ->> {index})::{kind}")
+        });
+        let source = format!("jsonb_array_elements({parameter}::jsonb) AS \"row\"(\"value\")");
         format!("{} ({names}) AS MATERIALIZED (SELECT {} FROM {source})", table(place), commas(fields))
     }
 
@@ -93,24 +151,6 @@ impl Writer<'_> {
             (Value::Decimal(number), Dialect::Sqlite) => number.to_millionths().map_or(Json::Null, Json::from),
             (value, _) => Json::String(value.plain()),
         }
-    }
-
-    /// Reads a field of a row. What is converted was written here: it cannot fail.
-    fn read(&self, index: usize, kind: ColumnType, form: Form) -> String {
-        let field = format!("\"value\" ->> {index}");
-        if self.target.dialect == Dialect::Sqlite {
-            return field;
-        }
-        let kind = match (form, kind) {
-            (Form::Steps, _) | (_, ColumnType::Integer) => "int8",
-            (_, ColumnType::Real) => "float8",
-            (_, ColumnType::Text) => "text",
-            (_, ColumnType::Boolean) => "bool",
-            (_, ColumnType::Date) => "date",
-            (_, ColumnType::Timestamp) => "timestamp",
-            (_, ColumnType::Decimal) => "numeric",
-        };
-        format!("({field})::{kind}")
     }
 }
 

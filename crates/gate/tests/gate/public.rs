@@ -278,6 +278,40 @@ fn joins_are_answered_from_a_file() {
     check_answers(&house());
 }
 
+/// The embedded engine looks every key up, and goes through the rows of the dataset once: anything else takes hours.
+#[test]
+fn keys_are_looked_up_by_an_index() {
+    let house = house();
+    let file = rusqlite::Connection::open(house.path().join("gate/flights.v1.db")).unwrap();
+    for (from, tables) in [
+        ("JOIN airlines a ON carrier = a.code", 1),
+        ("LEFT JOIN airlines a ON carrier = a.code", 1),
+        (
+            "LEFT JOIN airlines a ON carrier = a.code LEFT JOIN alliances USING (alliance) JOIN calendar c ON c.day = flights.day",
+            3,
+        ),
+        ("LEFT JOIN digits d ON d.code = flights.code JOIN airlines a ON carrier = a.code", 2),
+    ] {
+        for rest in ["", "WHERE low_cost AND aircraft > 3", "GROUP BY a.alliance"] {
+            let prepared =
+                prepare(&house, &format!("SELECT COUNT(*), SUM(aircraft) FROM flights {from} {rest}")).unwrap();
+            let mut statements = prepared.sql();
+            let (sql, parameters) = statements.pop().unwrap();
+            statements
+                .iter()
+                .filter(|(_, rows)| rows.is_empty())
+                .for_each(|(create, _)| file.execute_batch(create).unwrap());
+            let mut plan = file.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let steps = plan.query_map(rusqlite::params_from_iter(parameters), |row| row.get::<_, String>(3)).unwrap();
+            let steps: Vec<String> = steps.map(Result::unwrap).collect();
+            assert_eq!(steps[0], "SCAN rows", "{sql}: {steps:?}");
+            let looked_up =
+                steps.iter().filter(|step| step.starts_with("SEARCH public") && step.contains("PRIMARY KEY"));
+            assert_eq!(looked_up.count(), tables, "{sql}: {steps:?}");
+        }
+    }
+}
+
 #[cfg(feature = "server-tests")]
 #[test]
 fn joins_are_answered_from_postgres() {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use taximeter_gate::{Prepared, Registered, Registration, Rules};
+use taximeter_gate::{Prepared, PublicTable, Registered, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
     CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument, QuestionOutcome,
@@ -55,6 +55,18 @@ impl DatasetBackend for Local {
         let gate = self.open_or_make(registration.rules.is_some() && registration.name.parent().is_none())?;
         let progress = Progress::new("importing");
         Ok(datasets::register(&gate, registration, &mut |done, all| progress.share(share(done, all)))?)
+    }
+
+    fn public_tables(&self) -> Result<Vec<PublicTable>, Failure> {
+        Ok(self.look()?.0.public_tables()?)
+    }
+
+    fn put_public_table(&self, table: &PublicTable, replace: bool) -> Result<(), Failure> {
+        Ok(self.look()?.0.put_public_table(table, replace)?)
+    }
+
+    fn remove_public_table(&self, name: &AccountName) -> Result<(), Failure> {
+        Ok(self.look()?.0.remove_public_table(name)?)
     }
 
     fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<NewAnalystDocument, Failure> {

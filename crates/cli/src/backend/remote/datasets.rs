@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use taximeter_gate::{BadRows, Data, Origin, Registration, Rules};
+use taximeter_gate::{BadRows, Data, Origin, PublicTable, Registration, Rules};
 use taximeter_ledger::files::make_private_folder;
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
@@ -19,6 +19,10 @@ use crate::gate::render::with_position;
 use crate::ledger::variable;
 use crate::output::{Failure, usage};
 use crate::progress::{CountingReader, Progress};
+
+/// Public tables are not sent to a server.
+const ON_ITS_MACHINE: &str =
+    "public tables are registered on the server's machine: give --ledger there, and not --server";
 
 impl DatasetBackend for Remote {
     fn datasets(&self) -> Result<DatasetList, Failure> {
@@ -66,6 +70,19 @@ impl DatasetBackend for Remote {
         };
         // An upload can be used only once.
         self.document(&Call::post("/v1/datasets", &dataset)?.long().single())
+    }
+
+    /// A server does not tell which there are; a question may join them.
+    fn public_tables(&self) -> Result<Vec<PublicTable>, Failure> {
+        Ok(Vec::new())
+    }
+
+    fn put_public_table(&self, _: &PublicTable, _: bool) -> Result<(), Failure> {
+        Err(usage(ON_ITS_MACHINE))
+    }
+
+    fn remove_public_table(&self, _: &AccountName) -> Result<(), Failure> {
+        Err(usage(ON_ITS_MACHINE))
     }
 
     fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<NewAnalystDocument, Failure> {

@@ -2,6 +2,7 @@
 
 mod add;
 mod declaration;
+mod public;
 mod registered;
 mod show;
 mod suggest;
@@ -15,17 +16,18 @@ use crate::output::Failure;
 
 pub use show::column_table;
 
-/// Data behind a budget: add, list, show, check, refresh, suggest-bounds, log
+/// Data behind a budget: add, list, show, check, refresh, suggest-bounds, log, public
 ///
 /// A dataset is a table with a declaration: the unit whose privacy is protected, the bounds of its numbers, and the categories for
 /// GROUP BY. Its account, of the same name, pays for every question about it.
 #[derive(Subcommand)]
 pub enum DatasetCommand {
     Add(Box<add::AddCommand>),
-    /// List the datasets
+    Public(Box<public::PublicCommand>),
+    /// List the datasets and the public tables
     #[command(after_help = "Example: taximeter dataset list")]
     List(GateArgs),
-    /// Show a dataset, its columns and its account
+    /// Show a dataset, its columns and its account, or a public table
     #[command(after_help = "Example: taximeter dataset show people")]
     Show(DatasetArgs),
     /// Check that the data are where they were and match the declaration; reads no rows
@@ -63,6 +65,7 @@ impl DatasetCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         match self {
             DatasetCommand::Add(add) => add.run(),
+            DatasetCommand::Public(public) => public.run(),
             DatasetCommand::List(gate) => show::list(gate),
             DatasetCommand::Show(args) => show::show(args),
             DatasetCommand::Check(args) => show::check(args),

@@ -6,7 +6,7 @@ use taximeter_gate::{Category, FailedQuestion};
 use taximeter_ledger::AccountName;
 use taximeter_service::{AccountDocument, CheckedDataset, DatasetDocument, SchemaDocument};
 
-use super::{DatasetArgs, LogArgs};
+use super::{DatasetArgs, LogArgs, public};
 use crate::gate::GateArgs;
 use crate::key_values::KeyValues;
 use crate::ledger::show::{account_lines, is_unknown, reading, share, to_the_second};
@@ -14,7 +14,8 @@ use crate::output::{Failure, print, thousands};
 use crate::table::TextTable;
 
 pub fn list(gate: &GateArgs) -> Result<ExitCode, Failure> {
-    let list = gate.backend()?.datasets()?;
+    let backend = gate.backend()?;
+    let (list, public) = (backend.datasets()?, backend.public_tables()?);
     let mut table = TextTable::new(&["dataset", ">version", ">rows", "unit", "neighbours", ">left", ">reading"]);
     for dataset in &list.0 {
         let account = dataset.account.as_ref();
@@ -34,12 +35,17 @@ pub fn list(gate: &GateArgs) -> Result<ExitCode, Failure> {
     }
     print(gate.ledger.json, &list, || match list.0.is_empty() {
         true => "there are no datasets; `dataset add` makes one".to_string(),
-        false => table.to_string(),
+        false if public.is_empty() => table.to_string(),
+        false => format!("{table}\n\n{}", public::list_text(&public)),
     })
 }
 
 pub fn show(DatasetArgs { name, gate }: &DatasetArgs) -> Result<ExitCode, Failure> {
-    let dataset = gate.backend()?.dataset(&AccountName::parse(name)?)?;
+    let (backend, name) = (gate.backend()?, AccountName::parse(name)?);
+    if let Some(table) = backend.public_tables()?.iter().find(|table| *table.name() == name) {
+        return public::show(table, gate.ledger.json);
+    }
+    let dataset = backend.dataset(&name)?;
     let mut lines = lines(&dataset)?;
     let analysts: Vec<&str> = dataset.analysts.iter().map(AccountName::as_str).collect();
     lines.add("analysts", if analysts.is_empty() { "none but the owner".to_string() } else { analysts.join(", ") });

@@ -10,7 +10,7 @@ use sqlparser::ast::{
 use super::super::{Join, quoted};
 use super::limits;
 use super::reader::{Reader, Tables, is_called, plain, shown};
-use super::scope::{Scope, ScopeTable};
+use super::scope::{Scope, ScopeTable, same};
 use crate::error::Error;
 use crate::public::PublicTable;
 
@@ -31,7 +31,8 @@ impl Reader<'_> {
             let message = format!("dataset {} not found here: ask FROM {}", shown(name), quoted(self.dataset));
             return Err(self.refusal_at(name.span.start, message));
         }
-        let names = std::iter::once(name).chain(alias).cloned().collect();
+        let names: Vec<Ident> = std::iter::once(name).chain(alias).cloned().collect();
+        self.check_names(names.clone(), joins)?;
         let mut tables = Tables { scope: Scope::dataset(self.view, names), joins: Vec::new() };
         for join in joins {
             self.join(join, &mut tables)?;
@@ -40,6 +41,21 @@ impl Reader<'_> {
             None => Ok(tables),
             Some(_) => Err(self.beyond()),
         }
+    }
+
+    /// What is joined must be public tables under names of their own.
+    fn check_names(&self, mut names: Vec<Ident>, joins: &[WrittenJoin]) -> Result<(), Error> {
+        for join in joins {
+            let (name, alias) = self.table_name(&join.relation)?;
+            self.public_table(name)?;
+            let own = alias.unwrap_or(name);
+            if names.iter().any(|other| same(other, own)) {
+                let message = format!("two tables are called {}: call this one something else with AS", shown(own));
+                return Err(self.refusal_at(own.span.start, message));
+            }
+            names.push(own.clone());
+        }
+        Ok(())
     }
 
     /// Joins a public table to those before it.
@@ -51,15 +67,10 @@ impl Reader<'_> {
             let message = format!("a question joins at most {} public tables", limits::JOINS);
             return Err(self.refusal_at(name.span.start, message));
         }
-        let own = alias.unwrap_or(name);
-        if tables.scope.table(own).is_some() {
-            let message = format!("two tables are called {}: call this one something else with AS", shown(own));
-            return Err(self.refusal_at(own.span.start, message));
-        }
         let called = alias.map_or(table.name().as_str(), |alias| alias.value.as_str());
         let (table, columns) = self.view.joined(called).ok_or_else(|| self.beyond())?;
         let first = columns.start;
-        let mut added = ScopeTable { names: vec![own.clone()], called: called.to_string(), columns, using: None };
+        let mut added = ScopeTable { names: vec![alias.unwrap_or(name).clone()], called: called.to_string(), columns, using: None };
         let (keeps_all, constraint) = match join_operator {
             JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (false, constraint),
             JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (true, constraint),

@@ -103,7 +103,10 @@ impl Names<'_, '_> {
         let found = scope.table(table)?;
         let Some(at) = found.column(self.view, column) else {
             // Where there is one table, the message is about the column.
-            return (scope.tables.len() == 1).then(|| Expr::Identifier(column.clone()));
+            return Some(match scope.tables.len() {
+                1 => Expr::Identifier(column.clone()),
+                _ => Expr::CompoundIdentifier(vec![written(&found.called, table), column.clone()]),
+            });
         };
         let name = written(&self.view.schema.columns[at].name, column);
         Some(match scope.unqualified(self.view, &name).as_slice() == [at] {
@@ -156,7 +159,7 @@ fn take_symmetric(low: &mut Expr) -> bool {
             scope.tables.push(joined);
             tables.push(table);
         }
-        if scope.duplicate().is_none() {
+        if !scope.has_duplicates() {
             rename(relation, self.view.dataset, self.view.dataset);
             for ((join, table), joined) in joins.iter_mut().zip(tables).zip(&scope.tables[1..]) {
                 rename(&mut join.relation, table.name().as_str(), &joined.called);

@@ -103,14 +103,12 @@ impl Scope {
         self.tables.iter().find(|table| table.names.iter().any(|own| same(own, name)))
     }
 
-    /// A name that two tables have.
-    pub(super) fn duplicate(&self) -> Option<&Ident> {
+    /// Whether two tables have one name.
+    pub(super) fn has_duplicates(&self) -> bool {
         let of_others = |at: usize| self.tables.iter().take(at).flat_map(|table| &table.names);
-        let taken = |(at, table): (usize, &'_ ScopeTable)| {
-            table.names.iter().position(|name| of_others(at).any(|other| same(other, name))).map(|place| (at, place))
-        };
-        let (at, place) = self.tables.iter().enumerate().find_map(taken)?;
-        Some(&self.tables[at].names[place])
+        let is_taken = |at: usize, name: &Ident| of_others(at).any(|other| same(other, name));
+        let mut tables = self.tables.iter().enumerate();
+        tables.any(|(at, table)| table.names.iter().any(|name| is_taken(at, name)))
     }
 }
 
@@ -149,7 +147,7 @@ pub(super) fn using(operator: &mut JoinOperator) -> Option<&mut Ident> {
 }
 
 /// Whether two names of a question are the same.
-fn same(one: &Ident, other: &Ident) -> bool {
+pub(super) fn same(one: &Ident, other: &Ident) -> bool {
     match (one.quote_style, other.quote_style) {
         (Some(_), Some(_)) => one.value == other.value,
         _ => one.value.eq_ignore_ascii_case(&other.value),
