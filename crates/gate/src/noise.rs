@@ -34,17 +34,8 @@ impl Noise {
         // What no unit moves, such as AVG(1), gets the noise of one step.
         let (l1, l2_squared) = (sensitivity.l1.max(1), sensitivity.l2_squared.max(1));
         let noise = match *cost {
-<<<<<<< HEAD
             Cost::Pure { epsilon } => DiscreteLaplace::new(RBig::from(l1) / exact(epsilon)).map(Noise::Laplace),
             Cost::Gaussian { mu } => RoundedGaussian::for_mu(l2_squared, &exact(mu)).map(Noise::Gaussian),
-=======
-            Cost::Pure { epsilon } => {
-                DiscreteLaplace::new(RBig::from(sensitivity.l1.max(1)) / exact(epsilon)).map(Noise::Laplace)
-            }
-            Cost::Gaussian { mu } => {
-                RoundedGaussian::for_mu(sensitivity.l2_squared.max(1), &exact(mu)).map(Noise::Gaussian)
-            }
->>>>>>> asktests
             _ => {
                 let needs = "there is no noise for it; spend an epsilon, which buys discrete Laplace noise, or a mu, which buys \
                              Gaussian noise";

@@ -55,7 +55,13 @@ fn rows() -> Measure {
 }
 
 fn written(sql: &str, parameters: &[Value], keys: &[ColumnType], measures: usize) -> Statement {
-    Statement { tables: Vec::new(), sql: sql.to_string(), parameters: parameters.to_vec(), keys: keys.to_vec(), measures }
+    Statement {
+        tables: Vec::new(),
+        sql: sql.to_string(),
+        parameters: parameters.to_vec(),
+        keys: keys.to_vec(),
+        measures,
+    }
 }
 
 #[test]

@@ -3,14 +3,8 @@
 use std::cell::RefCell;
 
 use sqlparser::ast::{
-<<<<<<< HEAD
     Distinct, Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort,
     Query as Written, Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, Value as WrittenValue,
-=======
-    Distinct, Expr, Fetch, Ident, LimitClause, ObjectNamePart, Offset, OrderBy, OrderByExpr, OrderByKind,
-    OrderByOptions, OrderBySort, Query as Written, Select, SelectFlavor, SelectItem, SetExpr, SetOperator,
-    SetQuantifier, TableFactor, TableWithJoins, Value as WrittenValue,
->>>>>>> asktests
 };
 
 use super::super::group::Group;
@@ -193,18 +187,10 @@ impl Reader<'_> {
             let message = "nothing is counted or summed: add COUNT(*), COUNT(column), SUM(column) or AVG(column)";
             return Err(self.item_refusal(projection.first(), message));
         }
-<<<<<<< HEAD
-        let mut groups: Vec<Group> = groups.into_iter().map(|written| written.group).collect();
-        if let Some(filter) = &filter {
-            groups.iter_mut().for_each(|group| group.leave_out_what_cannot_be(filter));
-        }
-        let joins = self.tables.borrow_mut().pop().map_or_else(Vec::new, |tables| tables.joins);
-        Ok((Query { outputs, aggregates, joins, filter, groups, having }, order))
-=======
         let groups = groups.into_iter().map(|written| self.group_that_can_be(written, filter.as_ref()));
         let groups = groups.collect::<Result<_, Error>>()?;
-        Ok((Query { outputs, aggregates, filter, groups, having }, order))
->>>>>>> asktests
+        let joins = self.tables.borrow_mut().pop().map_or_else(Vec::new, |tables| tables.joins);
+        Ok((Query { outputs, aggregates, joins, filter, groups, having }, order))
     }
 
     /// A key without the values that the condition rules out; at least one is left.

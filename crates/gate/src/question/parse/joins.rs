@@ -70,7 +70,8 @@ impl Reader<'_> {
         let called = alias.map_or(table.name().as_str(), |alias| alias.value.as_str());
         let (table, columns) = self.view.joined(called).ok_or_else(|| self.beyond())?;
         let first = columns.start;
-        let mut added = ScopeTable { names: vec![alias.unwrap_or(name).clone()], called: called.to_string(), columns, using: None };
+        let mut added =
+            ScopeTable { names: vec![alias.unwrap_or(name).clone()], called: called.to_string(), columns, using: None };
         let (keeps_all, constraint) = match join_operator {
             JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (false, constraint),
             JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (true, constraint),

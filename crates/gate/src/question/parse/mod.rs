@@ -37,7 +37,6 @@ use reader::Reader;
 use scope::View;
 use tokens::Tokens;
 
-<<<<<<< HEAD
 /// Reads a question about a dataset of this name that may join public tables, and checks it against the schema.
 pub(super) fn parse(
     text: &str,
@@ -49,16 +48,6 @@ pub(super) fn parse(
     let tokens = Tokens::read(text)?.screened(dataset, &|word| view.is_name(word))?;
     let query = names::written_in_one_way(tokens.query()?, &mut view);
     let reader = Reader::new(&tokens, &view);
-=======
-/// Reads a question about a dataset of this name, and checks it against the schema.
-pub(super) fn parse(text: &str, dataset: &str, schema: &Schema) -> Result<Question, Error> {
-    let is_name = |word: &str| {
-        word.eq_ignore_ascii_case(dataset) || schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(word))
-    };
-    let tokens = Tokens::read(text)?.screened(dataset, &is_name)?;
-    let query = names::written_in_one_way(tokens.query()?, dataset, schema);
-    let reader = Reader::new(&tokens, dataset, schema);
->>>>>>> asktests
     let mut question = reader.question(&query)?;
     question.canonical = written::written(&query);
     Ok(question)

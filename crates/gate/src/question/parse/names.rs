@@ -6,13 +6,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-<<<<<<< HEAD
     CastKind, Expr, Ident, JoinOperator, ObjectNamePart, Query, Select, SetExpr, TableAlias, TableFactor,
     TableWithJoins, UnaryOperator, VisitMut, VisitorMut,
-=======
-    CastKind, Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr, TableFactor, UnaryOperator,
-    Value, ValueWithSpan, VisitMut, VisitorMut,
->>>>>>> asktests
 };
 
 use super::keywords;
@@ -96,7 +91,6 @@ impl VisitorMut for Names<'_, '_> {
     }
 }
 
-<<<<<<< HEAD
 impl Names<'_, '_> {
     /// A column with its table: without it where the name alone is enough.
     fn qualified(&self, scope: &Scope, table: &Ident, column: &Ident) -> Option<Expr> {
@@ -113,19 +107,6 @@ impl Names<'_, '_> {
             true => Expr::Identifier(name),
             false => Expr::CompoundIdentifier(vec![written(&found.called, table), name]),
         })
-=======
-/// Takes the sign of BETWEEN SYMMETRIC out of the lower end, which begins with it.
-fn take_symmetric(low: &mut Expr) -> bool {
-    match low {
-        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => {
-            *low = (**expr).clone();
-            true
-        }
-        Expr::BinaryOp { left, .. } | Expr::Cast { kind: CastKind::DoubleColon, expr: left, .. } => {
-            take_symmetric(left)
-        }
-        _ => false,
->>>>>>> asktests
     }
 
     /// The tables of a SELECT, which are written in one way; as they are, where one of them is unknown or two have one name.

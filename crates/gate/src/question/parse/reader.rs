@@ -6,11 +6,7 @@ use sqlparser::ast::{CastKind, Expr, Ident, Spanned, TypedString};
 use sqlparser::tokenizer::Location;
 
 use super::super::scalar::{Scalar, TooLarge};
-<<<<<<< HEAD
 use super::super::{Join, Query, quoted};
-=======
-use super::super::{Query, quoted};
->>>>>>> asktests
 use super::keywords;
 use super::limits;
 use super::scope::{Scope, View};
@@ -45,22 +41,8 @@ impl<'a> Reader<'a> {
     pub(super) fn new(tokens: &'a Tokens, view: &'a View<'a>) -> Reader<'a> {
         let none = || Cell::new(0);
         let (literals, conditions, patterns, operators, levels) = (none(), none(), none(), none(), none());
-<<<<<<< HEAD
         let (dataset, schema, tables, scalars) = (view.dataset, &view.schema, RefCell::default(), RefCell::default());
         Reader { tokens, view, dataset, schema, tables, literals, conditions, patterns, operators, levels, scalars }
-=======
-        Reader {
-            tokens,
-            dataset,
-            schema,
-            literals,
-            conditions,
-            patterns,
-            operators,
-            levels,
-            scalars: RefCell::default(),
-        }
->>>>>>> asktests
     }
 
     /// The columns that a name may mean.

@@ -311,18 +311,6 @@ impl Reader<'_> {
         }
     }
 
-<<<<<<< HEAD
-=======
-    pub(super) fn unknown_table(&self, parts: &[sqlparser::ast::Ident]) -> Error {
-        let table = &parts[0];
-        let message = format!(
-            "table {} not found: write the dataset's name or its alias, or only the column's name",
-            shown(table)
-        );
-        self.refusal_at(table.span.start, message)
-    }
-
->>>>>>> asktests
     /// Whether a function is one of the aggregates.
     pub(super) fn is_aggregate(function: &Call) -> bool {
         super::aggregates::NAMES.contains(&function.name.to_string().as_str())

@@ -66,14 +66,7 @@ impl<'e> Terms<'_, '_, 'e> {
             Expr::Subquery(query) => Ok(Term::Scalar(self.reader.subquery(inner, query)?)),
             Expr::Identifier(name) => match self.alias(&name.value) {
                 Some(aliased) if plain(aliased) != inner => self.term(aliased),
-<<<<<<< HEAD
                 _ => Err(self.reader.column(name).err().unwrap_or_else(|| self.reader.not_grouped(inner, name))),
-=======
-                _ if self.reader.find_column(name).is_none() => {
-                    Err(self.reader.column(name).err().unwrap_or_else(|| self.reader.beyond()))
-                }
-                _ => Err(self.reader.not_grouped(inner, name)),
->>>>>>> asktests
             },
             Expr::CompoundIdentifier(parts) => {
                 let known = self.reader.as_column(inner).and_then(Result::err);

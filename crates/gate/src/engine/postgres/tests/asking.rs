@@ -218,7 +218,9 @@ fn nothing_can_be_written_through_a_question() {
     let url = database("CREATE TABLE t (x int); INSERT INTO t VALUES (1)");
     let (mut engine, schema) = connected(&url, "t");
     let sql = "WITH gone AS (DELETE FROM public.t RETURNING 1) SELECT count(*) FROM gone".to_string();
-    let error = engine.run(&Statement { tables: Vec::new(), sql, parameters: vec![], keys: vec![], measures: 1 }, MOST).unwrap_err();
+    let error = engine
+        .run(&Statement { tables: Vec::new(), sql, parameters: vec![], keys: vec![], measures: 1 }, MOST)
+        .unwrap_err();
     assert!(error.contains("read-only transaction"), "{error}");
     check_count(&mut engine, &schema, 1);
 }

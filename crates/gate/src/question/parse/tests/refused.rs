@@ -207,11 +207,8 @@ fn keys_of_groups_have_few_values_that_are_known() {
             "SELECT COUNT(*) FROM census GROUP BY CASE WHEN employed THEN ¦name END",
             "the column \"name\" has no declared categories, so its values",
         ),
-<<<<<<< HEAD
-=======
         ("SELECT COUNT(*) FROM census WHERE region = 'nowhere' GROUP BY ¦region", "no group is left"),
         ("SELECT COUNT(*) FROM census GROUP BY ¦CASE WHEN employed THEN NULL END", "no group is left"),
->>>>>>> asktests
         ("SELECT COUNT(*) FROM census GROUP BY ¦NULL", "a place from 1 to 1 is needed here"),
     ]);
 }
