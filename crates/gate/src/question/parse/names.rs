@@ -63,6 +63,11 @@ impl VisitorMut for Names<'_> {
         {
             *expression = Expr::Identifier(column.clone());
         }
+        if let Expr::Between { low, .. } = expression
+            && take_symmetric(low)
+        {
+            **low = Expr::Prefixed { prefix: Ident::new("SYMMETRIC"), value: low.clone() };
+        }
         match expression {
             Expr::Identifier(name) => {
                 if let Some(column) = self.schema.columns.iter().find(|column| is_called(name, &column.name)) {
@@ -75,11 +80,6 @@ impl VisitorMut for Names<'_> {
                     && name.quote_style.is_none()
                 {
                     name.value = name.value.to_ascii_uppercase();
-                }
-            }
-            Expr::Between { low, .. } => {
-                if take_symmetric(low) {
-                    **low = Expr::Prefixed { prefix: Ident::new("SYMMETRIC"), value: low.clone() };
                 }
             }
             _ => {}
