@@ -100,7 +100,7 @@ impl Group<'_> {
     fn computed(&self, term: &Term) -> Estimate {
         let uses = Uses::of(term, self.query, self.plan);
         if uses.quantile {
-            return self.from_quantiles(term, &uses);
+            return self.of_quantiles(term, &uses);
         }
         let values = self.quantile_values(|quantile| quantile.value);
         let parts: Vec<usize> = (0..self.steps.len()).collect();
@@ -122,7 +122,7 @@ impl Group<'_> {
     }
 
     /// What is computed from quantiles alone lies between what their ends give; together with other noise nothing is known of that.
-    fn from_quantiles(&self, term: &Term, uses: &Uses) -> Estimate {
+    fn of_quantiles(&self, term: &Term, uses: &Uses) -> Estimate {
         let at = |pick: &dyn Fn(&DrawnQuantile) -> i64| {
             let values = self.quantile_values(pick);
             term.value(&self.parts(self.steps, &values))

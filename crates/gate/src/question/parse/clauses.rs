@@ -120,7 +120,7 @@ impl Reader<'_> {
         }
     }
 
-    fn query<'e>(&self, select: &'e Select, order_by: Option<&OrderBy>) -> Result<(Query, Vec<OrderKey>), Error> {
+    fn query(&self, select: &Select, order_by: Option<&OrderBy>) -> Result<(Query, Vec<OrderKey>), Error> {
         let Select {
             select_token: _,
             optimizer_hints,

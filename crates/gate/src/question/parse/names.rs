@@ -60,6 +60,11 @@ impl VisitorMut for Names<'_, '_> {
 
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
         let Some(scope) = self.scopes.last() else { return ControlFlow::Continue(()) };
+        if let Expr::Between { low, .. } = expression
+            && take_symmetric(low)
+        {
+            **low = Expr::Prefixed { prefix: Ident::new("SYMMETRIC"), value: low.clone() };
+        }
         match expression {
             Expr::CompoundIdentifier(parts) => {
                 if let [table, column] = parts.as_slice()
@@ -78,11 +83,6 @@ impl VisitorMut for Names<'_, '_> {
                     && name.quote_style.is_none()
                 {
                     name.value = name.value.to_ascii_uppercase();
-                }
-            }
-            Expr::Between { low, .. } => {
-                if take_symmetric(low) {
-                    **low = Expr::Prefixed { prefix: Ident::new("SYMMETRIC"), value: low.clone() };
                 }
             }
             _ => {}

@@ -1,6 +1,7 @@
 //! What the parts of a question have in common: names, places, limits, and how much of a name is shown.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 
 use sqlparser::ast::{CastKind, Expr, Ident, Spanned, TypedString};
 use sqlparser::tokenizer::Location;
@@ -27,6 +28,8 @@ pub(super) struct Reader<'a> {
     patterns: Cell<usize>,
     operators: Cell<usize>,
     levels: Cell<usize>,
+    /// What is counted already, and by which counter.
+    counted: RefCell<HashSet<(*const Cell<usize>, *const Expr)>>,
     /// Sub-queries, in the order in which they are asked.
     pub(super) scalars: RefCell<Vec<Query>>,
 }
@@ -42,7 +45,7 @@ impl<'a> Reader<'a> {
         let none = || Cell::new(0);
         let (literals, conditions, patterns, operators, levels) = (none(), none(), none(), none(), none());
         let (dataset, schema, tables, scalars) = (view.dataset, &view.schema, RefCell::default(), RefCell::default());
-        Reader { tokens, view, dataset, schema, tables, literals, conditions, patterns, operators, levels, scalars }
+        Reader { tokens, view, dataset, schema, tables, literals, conditions, patterns, operators, levels, counted: RefCell::default(), scalars }
     }
 
     /// The columns that a name may mean.
@@ -188,7 +191,11 @@ impl<'a> Reader<'a> {
         read
     }
 
+    /// Counts an expression once, however often it is looked at.
     fn count(&self, counter: &Cell<usize>, most: usize, expression: &Expr, what: &str) -> Result<(), Error> {
+        if !self.counted.borrow_mut().insert((std::ptr::from_ref(counter), std::ptr::from_ref(expression))) {
+            return Ok(());
+        }
         counter.set(counter.get() + 1);
         match counter.get() > most {
             true => Err(self.refusal(expression, format!("there are more than {most} {what}"))),

@@ -113,6 +113,7 @@ impl Tokens {
         let is_sign = |index: usize| matches!(self.get(index), Some(Token::Plus | Token::Minus));
         let is_between = match index.checked_sub(1).and_then(|before| self.get(before)) {
             Some(Token::Number(..) | Token::SingleQuotedString(_) | Token::RParen) => true,
+            Some(Token::Word(_)) if self.is_symmetric(index - 1) => false,
             Some(Token::Word(word)) => {
                 !keywords::is_reserved(word.keyword)
                     || matches!(word.keyword, Keyword::END | Keyword::NULL | Keyword::TRUE | Keyword::FALSE)

@@ -4,7 +4,7 @@ use sqlparser::ast::Query;
 use sqlparser::dialect::Dialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Whitespace};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Whitespace, Word};
 
 use super::{keywords, limits};
 use crate::error::Error;
@@ -96,15 +96,20 @@ impl Tokens {
     /// [`super::names`] puts the word in its place.
     fn for_parser(&self) -> Vec<TokenWithSpan> {
         let mut tokens = self.tokens.clone();
-        for index in 1..self.len() {
-            let is_symmetric =
-                matches!(self.get(index), Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("SYMMETRIC"));
-            // A column of that name stands before AND.
-            if is_symmetric && self.is(index - 1, Keyword::BETWEEN) && !self.is(index + 1, Keyword::AND) {
-                tokens[index].token = Token::Tilde;
+        for (index, token) in tokens.iter_mut().enumerate() {
+            if self.is_symmetric(index) {
+                token.token = Token::Tilde;
             }
         }
         tokens
+    }
+
+    /// Whether a token is the SYMMETRIC of BETWEEN: a column of that name stands before AND.
+    pub(super) fn is_symmetric(&self, index: usize) -> bool {
+        let is_word = |word: &Word| word.quote_style.is_none() && word.value.eq_ignore_ascii_case("SYMMETRIC");
+        matches!(self.get(index), Some(Token::Word(word)) if is_word(word))
+            && index.checked_sub(1).is_some_and(|before| self.is(before, Keyword::BETWEEN))
+            && !self.is(index + 1, Keyword::AND)
     }
 
     /// The syntax tree.

@@ -618,6 +618,7 @@ fn literals_are_of_the_type_of_their_column() {
         ("¦age AND employed", "this is not true or false"),
         ("age = ¦- -1", "a sign is written once"),
         ("age = ¦+ -1", "a sign is written once"),
+        ("age BETWEEN SYMMETRIC ¦- - 1 AND 5", "a sign is written once"),
         ("age - ¦- - 1 > 5", "a sign is written once"),
         ("age = ¦17.5", "holds whole numbers"),
         ("age <> ¦-17.5", "holds whole numbers"),
