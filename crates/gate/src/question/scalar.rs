@@ -191,6 +191,8 @@ impl Scalar {
             (Some(factor), None) if !factor.is_zero() => Ok(other.scaled(&factor, kind)),
             _ => {
                 let (low, high) = products((self.low, self.high), (other.low, other.high));
+                // A square is not below 0.
+                let low = if self == other { low.max(0) } else { low };
                 let grid = self.grid.clone() * other.grid.clone();
                 Scalar::new(Node::Product(Box::new(self), Box::new(other)), kind, grid, low, high)
             }

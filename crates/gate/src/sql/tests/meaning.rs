@@ -151,9 +151,12 @@ impl Expression {
         })
     }
 
+    /// A literal with a sign before it is still a literal.
     pub(crate) fn negative(self) -> Expression {
         let (kind, text) = (self.kind, format!("(- {})", self.text));
-        self.unary(kind, text, |value| -value)
+        let literal = self.literal.as_ref().filter(|literal| !literal.starts_with('-'));
+        let literal = literal.map(|literal| format!("-{literal}"));
+        Expression { literal, ..self.unary(kind, text, |value| -value) }
     }
 
     pub(crate) fn absolute(self) -> Expression {

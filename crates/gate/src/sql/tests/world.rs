@@ -316,7 +316,9 @@ impl Wanted {
                 known.iter().filter_map(|row| centred(row, place, scalars[place], one)).sum()
             }
             Quantity::Products(one, other) => {
-                let [first, second] = places(at);
+                // The product of both is written in either order.
+                let is_reversed = at == 5 && !matches!(quantities[1], Quantity::Sum(x) if x == one);
+                let [first, second] = if is_reversed { [0, 1] } else { places(at) };
                 let product = |row: &&Vec<Option<RBig>>| {
                     Some(centred(row, first, scalars[first], one)? * centred(row, second, scalars[second], other)?)
                 };
