@@ -69,9 +69,8 @@ impl Catalog {
 }
 
 pub(super) fn refuse_public_name(connection: &Connection, name: &AccountName) -> Result<(), Error> {
-    let found = connection
-        .query_row("SELECT 1 FROM public_tables WHERE name = ?1", [name.as_str()], |_| Ok(()))
-        .optional()?;
+    let found =
+        connection.query_row("SELECT 1 FROM public_tables WHERE name = ?1", [name.as_str()], |_| Ok(())).optional()?;
     match found {
         None => Ok(()),
         Some(()) => Err(ErrorKind::NameTaken(name.clone(), "a public table").into()),

@@ -51,7 +51,8 @@ impl PublicTable {
             return Err(wrong(needs));
         }
         if columns.is_empty() || columns.len() > PublicTable::COLUMNS {
-            let needs = format!("it has {} columns; there must be between 1 and {}", columns.len(), PublicTable::COLUMNS);
+            let needs =
+                format!("it has {} columns; there must be between 1 and {}", columns.len(), PublicTable::COLUMNS);
             return Err(wrong(needs));
         }
         let bytes: usize = rows.iter().flatten().flatten().map(|value| value.plain().len()).sum();

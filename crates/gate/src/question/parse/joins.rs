@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Ident, Join as WrittenJoin, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, TableFactor,
-    TableWithJoins,
+    BinaryOperator, Expr, Ident, Join as WrittenJoin, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
+    TableFactor, TableWithJoins,
 };
 
 use super::super::{Join, quoted};
@@ -21,7 +21,8 @@ impl Reader<'_> {
             [] => return Ok(Tables { scope: Scope::dataset(self.view, Vec::new()), joins: Vec::new() }),
             [TableWithJoins { relation, joins }] => (relation, joins),
             [_, TableWithJoins { relation, .. }, ..] => {
-                let message = "tables are not listed: join a public table by JOIN … ON, as in JOIN airlines ON carrier = code";
+                let message =
+                    "tables are not listed: join a public table by JOIN … ON, as in JOIN airlines ON carrier = code";
                 return Err(self.refusal_at(self.table_name(relation)?.0.span.start, message));
             }
         };
@@ -69,7 +70,8 @@ impl Reader<'_> {
         let called = alias.map_or(table.name().as_str(), |alias| alias.value.as_str());
         let (table, columns) = self.view.joined(called).ok_or_else(|| self.beyond())?;
         let first = columns.start;
-        let mut added = ScopeTable { names: vec![alias.unwrap_or(name).clone()], called: called.to_string(), columns, using: None };
+        let mut added =
+            ScopeTable { names: vec![alias.unwrap_or(name).clone()], called: called.to_string(), columns, using: None };
         let (keeps_all, constraint) = match join_operator {
             JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (false, constraint),
             JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (true, constraint),
@@ -139,7 +141,9 @@ impl Reader<'_> {
     /// The two columns of `USING (key)`.
     fn using(&self, columns: &[ObjectName], tables: &Tables, added: &ScopeTable) -> Result<(usize, usize), Error> {
         let [ObjectName(parts)] = columns else {
-            return Err(self.refusal_at(added.names[0].span.start, "a public table is joined on one key: write one column"));
+            return Err(
+                self.refusal_at(added.names[0].span.start, "a public table is joined on one key: write one column")
+            );
         };
         let [ObjectNamePart::Identifier(name)] = parts.as_slice() else { return Err(self.beyond()) };
         match (tables.scope.unqualified(self.view, name).as_slice(), added.column(self.view, name)) {

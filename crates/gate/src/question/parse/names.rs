@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    Expr, Ident, JoinOperator, ObjectNamePart, Query, Select, SetExpr, TableAlias, TableFactor, TableWithJoins, VisitMut,
-    VisitorMut,
+    Expr, Ident, JoinOperator, ObjectNamePart, Query, Select, SetExpr, TableAlias, TableFactor, TableWithJoins,
+    VisitMut, VisitorMut,
 };
 
 use super::keywords;

@@ -38,9 +38,10 @@ impl<'a> View<'a> {
         let is = |name: &str| name.eq_ignore_ascii_case(word);
         is(self.dataset)
             || self.schema.columns.iter().any(|column| is(&column.name))
-            || self.public.iter().any(|table| {
-                is(table.name().as_str()) || table.columns().iter().any(|column| is(column.name()))
-            })
+            || self
+                .public
+                .iter()
+                .any(|table| is(table.name().as_str()) || table.columns().iter().any(|column| is(column.name())))
     }
 
     pub(super) fn public_table(&self, name: &Ident) -> Option<Arc<PublicTable>> {
@@ -91,7 +92,8 @@ impl Scope {
 
     /// The columns that a name alone may mean.
     pub(super) fn unqualified(&self, view: &View, name: &Ident) -> Vec<usize> {
-        let columns = |table: &ScopeTable| table.columns.clone().filter(|at| Some(*at) != table.using).collect::<Vec<_>>();
+        let columns =
+            |table: &ScopeTable| table.columns.clone().filter(|at| Some(*at) != table.using).collect::<Vec<_>>();
         let is = |at: &usize| is_called(name, &view.schema.columns[*at].name);
         self.tables.iter().flat_map(columns).filter(is).collect()
     }
@@ -131,7 +133,9 @@ pub(super) fn table_name(factor: &mut TableFactor) -> Option<(&mut Ident, &mut O
 /// The one column of USING.
 pub(super) fn using(operator: &mut JoinOperator) -> Option<&mut Ident> {
     use JoinOperator::{Inner, Join, Left, LeftOuter};
-    let (Join(constraint) | Inner(constraint) | Left(constraint) | LeftOuter(constraint)) = operator else { return None };
+    let (Join(constraint) | Inner(constraint) | Left(constraint) | LeftOuter(constraint)) = operator else {
+        return None;
+    };
     let JoinConstraint::Using(columns) = constraint else { return None };
     match columns.as_mut_slice() {
         [ObjectName(parts)] => match parts.as_mut_slice() {
