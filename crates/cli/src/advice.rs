@@ -73,7 +73,8 @@ pub fn of_problem(problem: &Problem) -> String {
         (_, Some("by")) => "; leave --by out, or use that person's token".to_string(),
         (_, Some("encoding")) => "; give the encoding of the file, for instance --encoding latin1".to_string(),
         (_, Some("threshold")) => {
-            ": --epsilon 0.5 --delta 1e-9; `account create` and `dataset add` set it aside with --mechanism-delta".to_string()
+            ": --epsilon 0.5 --delta 1e-9; `account create` and `dataset add` set it aside with --mechanism-delta"
+                .to_string()
         }
         (_, Some("schema")) => "; `dataset add --help` shows a schema".to_string(),
         (_, Some(name)) if FLAGS.contains(&name) || rule_parameters().iter().any(|number| number.name == name) => {

@@ -49,5 +49,5 @@ pub use public::PublicTable;
 pub use question::Question;
 pub use register::{Data, ImportedRows, LONGEST_TIMEOUT, Registered, Registration, Rules};
 pub use request::{Prepared, Request, question_in_note};
-pub use suggest::SuggestedBounds;
 pub use schema::{Bound, Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};
+pub use suggest::SuggestedBounds;

@@ -88,7 +88,11 @@ impl Quantity {
                 format!("sum of squares of {} from the middle of its bounds", shown(&one.scalar))
             }
             Quantity::Products(one, other) => {
-                format!("sum of products of {} and {} from the middles of their bounds", shown(&one.scalar), shown(&other.scalar))
+                format!(
+                    "sum of products of {} and {} from the middles of their bounds",
+                    shown(&one.scalar),
+                    shown(&other.scalar)
+                )
             }
         }
     }

@@ -24,17 +24,18 @@ pub(crate) enum Noise {
 
 impl Noise {
     /// The noise for a cost: ε gives discrete Laplace with scale L1/ε; μ gives a rounded Gaussian with σ = L2/μ, rounded up.
+    /// What nobody moves, such as the sum of a literal from its middle, gets the noise of one step.
     pub(crate) fn new(cost: &Cost, sensitivity: Sensitivity) -> Result<Noise, Error> {
         if let Cost::Pure { .. } | Cost::Gaussian { .. } = cost
             && cost.size().is_zero()
         {
             return Err(Error::value("price", cost, "it pays for no answer; spend more than 0"));
         }
+        // What no unit moves, such as AVG(1), gets the noise of one step.
+        let (l1, l2_squared) = (sensitivity.l1.max(1), sensitivity.l2_squared.max(1));
         let noise = match *cost {
-            Cost::Pure { epsilon } => {
-                DiscreteLaplace::new(RBig::from(sensitivity.l1) / exact(epsilon)).map(Noise::Laplace)
-            }
-            Cost::Gaussian { mu } => RoundedGaussian::for_mu(sensitivity.l2_squared, &exact(mu)).map(Noise::Gaussian),
+            Cost::Pure { epsilon } => DiscreteLaplace::new(RBig::from(l1) / exact(epsilon)).map(Noise::Laplace),
+            Cost::Gaussian { mu } => RoundedGaussian::for_mu(l2_squared, &exact(mu)).map(Noise::Gaussian),
             _ => {
                 let needs = "there is no noise for it; spend an epsilon, which buys discrete Laplace noise, or a mu, which buys \
                              Gaussian noise";
@@ -68,7 +69,9 @@ impl Noise {
             Noise::Laplace(noise) => {
                 noise.threshold(probability).map_err(|error| Error::input("price", error.to_string()))
             }
-            Noise::Gaussian(_) => Err(Error::input("price", "thresholds are for discrete Laplace noise; offer an epsilon")),
+            Noise::Gaussian(_) => {
+                Err(Error::input("price", "thresholds are for discrete Laplace noise; offer an epsilon"))
+            }
         }
     }
 

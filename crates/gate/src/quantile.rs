@@ -3,10 +3,11 @@
 //! With L(v) values below v and E(v) equal to it, v is wanted where L(v) ≤ τ ≤ L(v) + E(v); its score is how far that is from holding,
 //! max(0, L − τ, τ − L − E), with τ = p·n + an offset. Scores are counted in steps of 1/b for p = a/b, so they are integers. A row that is
 //! added moves L − τ by 1 − p or −p, and τ − L − E by p or p − 1: at most max(a, b − a) steps; one that is exchanged moves either by at
-//! most 1, b steps. All points of the grid between two neighbouring values have one score, so they are one candidate that weighs as
+//! most 1, b steps, but in groups it may leave one and come into another: twice max(a, b − a). All points of the grid between two neighbouring values have one score, so they are one candidate that weighs as
 //! much as there are points.
 //!
-//! The ends of the interval are drawn likewise, with τ moved by ∓t. The exponential mechanism misses its best score by s with a
+//! The ends of the interval are drawn likewise, with τ moved by ∓t; there the least point of the grid stands for all ranks below the
+//! first row, and the greatest one for all above the last, so that some score is 0 however few rows there are. The exponential mechanism misses its best score by s with a
 //! probability of at most R·e^{−ε·s/(2Δ)} over R points, so with t = (2Δ/ε)·ln(R/β) the lower draw is above the true quantile with a
 //! probability of at most β; likewise the upper one.
 
@@ -32,15 +33,17 @@ impl QuantilePart {
     /// How often the mechanism draws: the quantile, and both ends of its interval.
     pub(crate) const DRAWS: usize = 3;
 
-    /// How far one unit moves a score, in steps of 1/b.
-    pub(crate) fn score_sensitivity(fraction: Number, schema: &Schema) -> u128 {
+    /// How far one unit moves the scores of all groups together, in steps of 1/b: how many groups there are, if that is known.
+    pub(crate) fn score_sensitivity(fraction: Number, schema: &Schema, groups: Option<usize>) -> u128 {
         let rows = u128::from(schema.rows_per_unit());
         let (part, whole) = fraction_of(fraction);
-        match schema.neighbours {
-            // Where the rank is counted from an end, the number of rows does not matter.
-            _ if part == 0 || part == whole => rows,
-            Neighbours::AddRemove => rows * part.max(whole - part),
-            Neighbours::Substitute => rows * whole,
+        // Where the rank is counted from an end, this is 1.
+        let one_row = part.max(whole - part);
+        match (schema.neighbours, groups) {
+            (Neighbours::AddRemove, _) => rows * one_row,
+            (Neighbours::Substitute, Some(1)) => rows * whole,
+            // The rows of one unit leave a group, and those of the other come into another one.
+            (Neighbours::Substitute, _) => 2 * rows * one_row,
         }
     }
 
@@ -50,7 +53,8 @@ impl QuantilePart {
         let offset = i128::from(self.offset(reach));
         let mut drawn = [0; QuantilePart::DRAWS];
         for (place, moved) in drawn.iter_mut().zip([-i128::from(reach), 0, i128::from(reach)]) {
-            *place = self.draw_at(values, offset + moved, randomness)?;
+            let rank = Rank { offset: offset + moved, is_end: moved != 0 };
+            *place = self.draw_at(values, rank, randomness)?;
         }
         let [low, value, high] = drawn;
         // Of the least value only the upper end is drawn: the lower bound is below it for certain; and the other way round.
@@ -98,24 +102,41 @@ impl QuantilePart {
         fraction_of(self.fraction)
     }
 
-    fn draw_at(&self, values: &[(i64, u64)], offset: i128, randomness: &mut Randomness) -> Result<i64, String> {
+    fn draw_at(&self, values: &[(i64, u64)], rank: Rank, randomness: &mut Randomness) -> Result<i64, String> {
+        let (places, candidates) = self.candidates(values, rank)?;
+        let rate = exact(self.cost.size()) / RBig::from(2 * self.score_sensitivity);
+        let chosen = choose(&candidates, &rate, randomness).map_err(|error| error.to_string())?;
+        let place = randomness.below(&candidates[chosen].weight.into()).map_err(|error| error.to_string())?;
+        let place = i64::try_from(place).map_err(|_| "a point of the grid does not fit into 64 bits".to_string())?;
+        Ok(places[chosen] + place)
+    }
+
+    /// Every value and every gap between two of them, in ascending order: where it begins, and how likely it is.
+    fn candidates(&self, values: &[(i64, u64)], rank: Rank) -> Result<(Vec<i64>, Vec<Candidate>), String> {
         let (part, whole) = self.steps();
         let (part, whole) = (part as i128, whole as i128);
+        let (least, greatest) = (self.of.low, self.of.high);
         let rows: i128 = values.iter().map(|(_, count)| i128::from(*count)).sum();
-        let target = part * rows + whole * offset;
-        let mut places = Vec::with_capacity(2 * values.len() + 1);
-        let mut candidates = Vec::with_capacity(2 * values.len() + 1);
+        let target = part * rows + whole * rank.offset;
+        let mut places = Vec::with_capacity(2 * values.len() + 3);
+        let mut candidates = Vec::with_capacity(2 * values.len() + 3);
         let mut add = |from: i64, to: i64, below: i128, equal: i128| {
             if from <= to {
-                let score = (whole * below - target).max(target - whole * (below + equal)).max(0);
+                let too_high = if rank.is_end && to == least { 0 } else { whole * below - target };
+                let too_low = if rank.is_end && from == greatest { 0 } else { target - whole * (below + equal) };
+                let score = too_high.max(too_low).max(0);
                 let weight = to.abs_diff(from) + 1;
                 candidates.push(Candidate { weight, score: u64::try_from(score).unwrap_or(u64::MAX) });
-                places.push((from, weight));
+                places.push(from);
             }
         };
-        let (mut next, mut below) = (self.of.low, 0i128);
-        for &(value, count) in values {
-            if value < next || value > self.of.high {
+        // The ends of the grid are candidates of their own, whether a row has them or not.
+        let at = |values: Option<&(i64, u64)>, end: i64| values.is_some_and(|(value, _)| *value == end);
+        let first = (rank.is_end && !at(values.first(), least)).then_some((least, 0));
+        let last = (rank.is_end && least < greatest && !at(values.last(), greatest)).then_some((greatest, 0));
+        let (mut next, mut below) = (least, 0i128);
+        for (value, count) in first.into_iter().chain(values.iter().copied()).chain(last) {
+            if value < next || value > greatest {
                 return Err("a value came back that is outside of its bounds or out of order".to_string());
             }
             add(next, value - 1, below, 0);
@@ -123,13 +144,18 @@ impl QuantilePart {
             below += i128::from(count);
             next = value + 1;
         }
-        add(next, self.of.high, below, 0);
-        let rate = exact(self.cost.size()) / RBig::from(2 * self.score_sensitivity);
-        let chosen = choose(&candidates, &rate, randomness).map_err(|error| error.to_string())?;
-        let (from, points) = places[chosen];
-        let place = randomness.below(&points.into()).map_err(|error| error.to_string())?;
-        Ok(from + i64::try_from(place).map_err(|_| "a point of the grid does not fit into 64 bits".to_string())?)
+        add(next, greatest, below, 0);
+        Ok((places, candidates))
     }
+}
+
+/// Which rank is wanted.
+#[derive(Clone, Copy)]
+struct Rank {
+    /// How many rows it is from that of the quantile.
+    offset: i128,
+    /// Whether it is that of an end of the interval.
+    is_end: bool,
 }
 
 /// A fraction in lowest terms.
@@ -142,3 +168,6 @@ fn fraction_of(fraction: Number) -> (u128, u128) {
 fn exact(amount: Amount) -> RBig {
     RBig::from_parts(amount.units().into(), Amount::ONE.units().into())
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,11 +10,11 @@ use crate::answer;
 use crate::catalog::{Catalog, Dataset, StoredAnswer};
 use crate::document::{ExpectedAverage, MeasuredPart};
 use crate::error::{Error, ErrorKind};
-use crate::sql::{Statement, Target, TemporaryTable};
 use crate::number::Number;
 use crate::plan::{Plan, Price, QuantilePart, QueryPlan, Weights};
 use crate::question::{Query, Question};
 use crate::schema::Value;
+use crate::sql::{Statement, Target, TemporaryTable};
 
 /// A question with what is offered for it.
 #[derive(Clone, Debug)]

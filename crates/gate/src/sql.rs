@@ -58,7 +58,11 @@ pub(crate) struct Target<'a> {
 
 impl Statement {
     /// The measures of every group of a query.
-    pub(crate) fn measuring<'m>(query: &Query, measures: impl IntoIterator<Item = &'m Measure>, target: Target) -> Statement {
+    pub(crate) fn measuring<'m>(
+        query: &Query,
+        measures: impl IntoIterator<Item = &'m Measure>,
+        target: Target,
+    ) -> Statement {
         let mut writer = Writer::new(query, target);
         let (mut columns, keys) = writer.keys(query);
         let before = columns.len();
@@ -108,7 +112,9 @@ impl<'a> Writer<'a> {
         for group in &query.groups {
             // Rows outside the values of a key are left out here, not by the reader of the answer.
             conditions.push(match &group.key {
-                Key::Column { column, .. } if self.is_public(*column) => format!("{} IS NOT NULL", self.column(*column)),
+                Key::Column { column, .. } if self.is_public(*column) => {
+                    format!("{} IS NOT NULL", self.column(*column))
+                }
                 Key::Column { column, values } => self.any_of(Operand::plain(*column), values, false),
                 Key::Steps { scalar, .. } => format!("{} IS NOT NULL", self.scalar(scalar)),
                 Key::Open { column } => format!("{} IS NOT NULL", self.column(*column)),
@@ -129,9 +135,7 @@ impl<'a> Writer<'a> {
     /// The keys of the groups, and their types.
     fn keys(&mut self, query: &Query) -> (Vec<String>, Vec<ColumnType>) {
         let key = |group: &crate::question::group::Group| match &group.key {
-            Key::Column { column, .. } | Key::Open { column } => {
-                (self.grouped(*column), self.kind(*column))
-            }
+            Key::Column { column, .. } | Key::Open { column } => (self.grouped(*column), self.kind(*column)),
             Key::Steps { scalar, .. } => (self.scalar(scalar), ColumnType::Integer),
         };
         query.groups.iter().map(key).unzip()
@@ -375,6 +379,10 @@ impl<'a> Writer<'a> {
     }
 
     fn any_of(&mut self, operand: Operand, values: &[Value], negated: bool) -> String {
+        // An empty list is no SQL in PostgreSQL.
+        if values.is_empty() {
+            return if negated { "TRUE" } else { "FALSE" }.to_string();
+        }
         let compared = self.compared(operand);
         let values: Vec<_> = values.iter().map(|value| self.parameter(value.clone())).collect();
         format!("{compared} {}IN ({})", not(negated), commas(values))
@@ -435,3 +443,6 @@ fn compare(left: &str, comparison: Comparison, right: &str) -> String {
 fn not(negated: bool) -> &'static str {
     if negated { "NOT " } else { "" }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,9 +1,9 @@
 //! A column in steps of its grid, as SQL: clamped to its bounds first, so that no value of a row makes the arithmetic fail.
 
-use crate::sql::Dialect;
 use crate::number::Number;
 use crate::question::quoted;
 use crate::schema::{Bound, Bounds, Column, ColumnType, Schema};
+use crate::sql::Dialect;
 
 /// The columns that the embedded engine has beside the declared ones: every column with bounds, clamped and put on its grid once, when
 /// a row is written. Names and expressions.

@@ -2,11 +2,13 @@
 //!
 //! The question is a histogram over powers of two on both sides of 0. The suggestion spans the buckets that surely have rows.
 
+use serde::Serialize;
+
 use crate::document::{AnswerDocument, Cell};
 use crate::error::Error;
 use crate::number::Number;
 use crate::question::quoted;
-use crate::schema::{Column, ColumnType, Value};
+use crate::schema::{ColumnType, Value};
 
 /// The largest power of two that a bucket ends at.
 const LARGEST: i32 = 50;
@@ -14,7 +16,7 @@ const LARGEST: i32 = 50;
 const SMALLEST: i32 = -10;
 
 /// Bounds that a noisy histogram suggests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SuggestedBounds {
     /// The lower end of the lowest bucket that surely has rows.
     pub low: Number,
@@ -24,13 +26,13 @@ pub struct SuggestedBounds {
 
 impl SuggestedBounds {
     /// The question to ask about a column.
-    pub fn question(dataset: &str, column: &Column) -> Result<String, Error> {
-        if !matches!(column.kind(), ColumnType::Integer | ColumnType::Real) {
-            let needs = format!("it holds {}; bounds are suggested for integer and real columns", column.kind());
-            return Err(Error::value("column", column.name(), needs));
+    pub fn question(dataset: &str, column: &str, kind: ColumnType) -> Result<String, Error> {
+        if !matches!(kind, ColumnType::Integer | ColumnType::Real) {
+            let needs = format!("it holds {kind}; bounds are suggested for integer and real columns");
+            return Err(Error::value("column", column, needs));
         }
-        let name = quoted(column.name());
-        let edges = edges(column.kind());
+        let name = quoted(column);
+        let edges = edges(kind);
         let buckets = edges.iter().enumerate().map(|(bucket, edge)| format!("WHEN {name} < {edge} THEN {bucket}"));
         let buckets = buckets.collect::<Vec<_>>().join(" ");
         Ok(format!(
@@ -41,8 +43,8 @@ impl SuggestedBounds {
     }
 
     /// What the answer to that question suggests; nothing if no bucket surely has rows.
-    pub fn from_answer(answer: &AnswerDocument, column: &Column) -> Option<SuggestedBounds> {
-        let edges = edges(column.kind());
+    pub fn from_answer(answer: &AnswerDocument, kind: ColumnType) -> Option<SuggestedBounds> {
+        let edges = edges(kind);
         let surely = |row: &Vec<Cell>| match row.as_slice() {
             [Cell::Group(Value::Integer(bucket)), Cell::Estimate(count)] => {
                 // Twice the reach of the noise, since the largest of a hundred noises is looked at.
@@ -63,7 +65,7 @@ impl SuggestedBounds {
 /// The ends of the buckets, from the lowest.
 fn edges(kind: ColumnType) -> Vec<Number> {
     let smallest = if kind == ColumnType::Integer { 0 } else { SMALLEST };
-    let powers: Vec<Number> = (smallest..=LARGEST).step_by(1).map(power_of_two).collect();
+    let powers: Vec<Number> = (smallest..=LARGEST).map(power_of_two).collect();
     let negative = powers.iter().rev().map(|power| Number::ZERO.minus(*power));
     negative.chain([Number::ZERO]).chain(powers.iter().copied()).collect()
 }

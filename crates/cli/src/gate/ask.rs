@@ -1,10 +1,11 @@
 //! `taximeter ask`: a question, charged before the data are read.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_gate::{Origin, Price};
+use taximeter_gate::{Number, Origin, Price};
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{Code, Explanation, QuestionOutcome, QuestionRequest, Role, TokenDocument};
 
@@ -41,6 +42,9 @@ pub struct AskCommand {
     dataset: String,
     /// The question, in SQL; without one, a prompt opens, or standard input is read: each question ends with ; or an empty line
     question: Option<String>,
+    /// How much of the price columns of the answer get, such as n=3,income=1 [default: 1 each]
+    #[arg(long, value_name = "COLUMN=WEIGHT", value_delimiter = ',', value_parser = weight)]
+    weights: Vec<(String, Number)>,
     /// Clamp the noisy counts at 0
     #[arg(long)]
     clamp: bool,
@@ -67,6 +71,7 @@ pub struct Asker {
     pub dataset: AccountName,
     pub account: Option<AccountName>,
     pub by: Option<Who>,
+    pub weights: BTreeMap<String, Number>,
     pub clamp: bool,
     pub reuse: bool,
 }
@@ -77,6 +82,7 @@ impl Asker {
             dataset: self.dataset.clone(),
             question: question.to_string(),
             price,
+            weights: self.weights.clone(),
             clamp: self.clamp,
             account: self.account.clone(),
             reuse: self.reuse,
@@ -114,8 +120,15 @@ impl AskCommand {
             Some(who) => analyst(backend, &dataset, who)?,
             None => None,
         };
-        Ok(Asker { dataset, account, by, clamp: self.clamp, reuse: self.reuse })
+        let weights = self.weights.iter().cloned().collect();
+        Ok(Asker { dataset, account, by, weights, clamp: self.clamp, reuse: self.reuse })
     }
+}
+
+/// `column=weight`.
+fn weight(text: &str) -> Result<(String, Number), String> {
+    let (column, weight) = text.split_once('=').ok_or("write it as column=weight, such as n=3")?;
+    Ok((column.to_string(), Number::parse(weight).map_err(|error| error.to_string())?))
 }
 
 fn analyst(backend: &dyn Backend, dataset: &AccountName, who: &Who) -> Result<Option<AccountName>, Failure> {

@@ -76,10 +76,12 @@ impl Offer {
     pub fn with_delta(self, name: &str, text: &str) -> Result<Offer, Failure> {
         let delta: Amount = flag(name, text, Rounding::Up)?;
         match self {
-            Offer::Price(Price::Epsilon(epsilon) | Price::Approximate { epsilon, .. }) => Ok(Offer::Price(match delta {
-                Amount::ZERO => Price::Epsilon(epsilon),
-                delta => Price::Approximate { epsilon, delta },
-            })),
+            Offer::Price(Price::Epsilon(epsilon) | Price::Approximate { epsilon, .. }) => {
+                Ok(Offer::Price(match delta {
+                    Amount::ZERO => Price::Epsilon(epsilon),
+                    delta => Price::Approximate { epsilon, delta },
+                }))
+            }
             _ => Err(usage(format!("{name}: a delta goes with an epsilon; offer both"))),
         }
     }
@@ -146,7 +148,11 @@ enum Burden {
 impl Burden {
     fn of(quote: &QuoteDocument) -> Burden {
         let most = |of: &dyn Fn(&QuotedAccountDocument) -> Option<f64>| {
-            quote.accounts.iter().filter_map(of).fold(None, |most: Option<f64>, next| Some(most.map_or(next, |most| most.max(next))))
+            quote
+                .accounts
+                .iter()
+                .filter_map(of)
+                .fold(None, |most: Option<f64>, next| Some(most.map_or(next, |most| most.max(next))))
         };
         let refused = quote.accounts.iter().any(|account| account.reason.is_some());
         let share = most(&|account| Some(account.left?.0 - account.left_after?.0));

@@ -155,8 +155,7 @@ impl Prompt<'_> {
     }
 
     fn request(&self, question: &str) -> Result<QuestionRequest, Failure> {
-        let offer =
-            self.offer.ok_or_else(|| usage("set the cost of a question first, for instance \\epsilon 0.01"))?;
+        let offer = self.offer.ok_or_else(|| usage("set the cost of a question first, for instance \\epsilon 0.01"))?;
         Ok(self.asker.request(question, offer.price(self.backend, self.asker, question)?))
     }
 

@@ -15,6 +15,9 @@ here_and_at_a_server! {
     an_analyst_pays_from_a_budget_of_their_own,
     a_floor_keeps_questions_from_being_too_cheap,
     an_average_tells_what_was_paid_for,
+    groups_that_nobody_declared_are_paid_with_a_delta,
+    quantiles_and_expressions_are_shown_with_their_intervals,
+    the_noise_that_costs_less_is_taken,
 }
 
 pub const COUNT: &str = "SELECT COUNT(*) FROM people";
@@ -137,7 +140,87 @@ fn an_average_tells_what_was_paid_for(sandbox: &Sandbox) {
     assert!(explained.contains("note: AVG(age) needs at least") && !explained.contains("warning"), "{explained}");
     // The noise on the count is a hundred times the count: there is no average to tell.
     let answer = sandbox.done(&["ask", "people", question, "--epsilon", "0.00002"]);
-    assert!(answer.contains("unknown: sum "), "{answer}");
+    assert!(answer.contains("too few to say: sum "), "{answer}");
+}
+
+/// Adds the dataset `trips`, whose towns are not declared.
+fn add_trips(sandbox: &Sandbox, name: &str, more: &[&str]) {
+    let rows: String = (0..3000)
+        .map(|row| format!("{},2024-0{}-15,{}.25\n", ["Ulm", "Köln"][usize::from(row % 3 == 0)], row % 3 + 1, row % 90))
+        .collect();
+    std::fs::write(sandbox.path("trips.csv"), format!("town,day,price\n7 unique,2024-01-01,1.25\n{rows}")).unwrap();
+    let bounds = ["--bounds", "day=2024-01-01..2024-03-31", "--bounds", "price=0..100/0.25"];
+    let add = ["dataset", "add", name, "trips.csv", "--unit", "row", "--type", "price=decimal"];
+    sandbox.done(&[&add[..], &bounds, more].concat());
+}
+
+fn groups_that_nobody_declared_are_paid_with_a_delta(sandbox: &Sandbox) {
+    add_trips(sandbox, "trips", &["--budget", "5,1e-6", "--mechanism-delta", "1e-7"]);
+    let question = "SELECT town, COUNT(*) AS n FROM trips GROUP BY town ORDER BY n DESC LIMIT 10";
+    let told = sandbox.fails(2, &["ask", "trips", question, "--epsilon", "0.5"]);
+    for part in ["above a threshold", "--epsilon 0.5 --delta 1e-9", "--mechanism-delta"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let ask = ["ask", "trips", question, "--epsilon", "0.5", "--delta", "1e-9"];
+    let explained = sandbox.document(0, &[&ask[..], &["--explain"]].concat());
+    assert!(explained["groups"].is_null() && explained["charges"][0]["delta"] == "1e-9", "{explained}");
+    assert!(sandbox.done(&[&ask[..], &["--explain"]].concat()).contains("above a threshold"));
+    let answer = sandbox.document(0, &ask);
+    let towns: Vec<&Value> = answer["rows"].as_array().unwrap().iter().map(|row| &row[0]).collect();
+    assert_eq!(towns, ["Ulm", "Köln"], "the town of one row is not told");
+    let shown = sandbox.done(&ask);
+    assert!(shown.contains("afterwards") && shown.contains("only groups with a noisy number of rows"), "{shown}");
+    // Declared groups need no δ, and pay none.
+    let declared = "SELECT EXTRACT(MONTH FROM day), COUNT(*) FROM trips GROUP BY 1";
+    let explained =
+        sandbox.document(0, &["ask", "trips", declared, "--epsilon", "0.5", "--delta", "1e-9", "--explain"]);
+    assert_eq!((&explained["cost"]["epsilon"], &explained["cost"]["delta"]), (&"0.5".into(), &Value::Null));
+    // Without a part that is set aside, the account refuses and says how to set one aside.
+    add_trips(sandbox, "others", &["--budget", "5,1e-6"]);
+    let question = "SELECT town, COUNT(*) FROM others GROUP BY town";
+    let refused = sandbox.ends(3, &["ask", "others", question, "--epsilon", "0.5", "--delta", "1e-9"]);
+    assert!(refused.contains("set aside") && refused.contains("--mechanism-delta"), "{refused}");
+    sandbox.fails(2, &["ask", "trips", question, "--gaussian", "0.5", "--delta", "1e-9"]);
+}
+
+fn quantiles_and_expressions_are_shown_with_their_intervals(sandbox: &Sandbox) {
+    add_trips(sandbox, "trips", &["--budget", "100"]);
+    let question = "SELECT date_trunc('month', day) AS month, MEDIAN(price) AS middle, STDDEV(price) AS spread, AVG(price > 50) FROM trips \
+                    GROUP BY 1 ORDER BY 1";
+    let ask = ["ask", "trips", question, "--epsilon", "20"];
+    let explained = sandbox.document(0, &[&ask[..], &["--explain"]].concat());
+    assert_eq!(
+        (explained["statements"].as_array().unwrap().len(), &explained["groups"]),
+        (2, &3.into()),
+        "{explained}"
+    );
+    let answer = sandbox.document(0, &ask);
+    let months: Vec<&Value> = answer["rows"].as_array().unwrap().iter().map(|row| &row[0]).collect();
+    assert_eq!(months, ["2024-01-01", "2024-02-01", "2024-03-01"]);
+    for row in answer["rows"].as_array().unwrap() {
+        for cell in &row.as_array().unwrap()[1..] {
+            let [low, high] = [0, 1].map(|at| cell["interval"][at].as_f64().unwrap());
+            assert!((low..=high).contains(&cell["value"].as_f64().unwrap()), "{cell}");
+        }
+    }
+    assert_eq!(answer["columns"][3]["aggregate"], answer["columns"][3]["name"]);
+    let shown = sandbox.done(&ask);
+    for part in ["month", "2024-02-01", "middle", "spread", "exponential-mechanism"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    // Of one row, nothing can be said.
+    let shown =
+        sandbox.done(&["ask", "trips", "SELECT STDDEV(price) FROM trips WHERE town = '7 unique'", "--epsilon", "0.1"]);
+    assert!(shown.contains("too few to say") && !shown.contains("sum –"), "{shown}");
+}
+
+fn the_noise_that_costs_less_is_taken(sandbox: &Sandbox) {
+    sandbox.add_people();
+    let ask = ["ask", "people", COUNT, "--error", "100", "--noise", "auto", "--explain"];
+    let output = sandbox.run(&ask);
+    assert!(text(&output).contains("noise, which takes"), "{}", text(&output));
+    sandbox.done(&ask[..ask.len() - 1]);
+    assert!(sandbox.fails(2, &[&ask[..ask.len() - 1], &["--key", "k"]].concat()).contains("name the noise"));
 }
 
 fn an_analyst_pays_from_a_budget_of_their_own(sandbox: &Sandbox) {

@@ -64,7 +64,8 @@ pub(crate) fn averages(question: &Question, plan: &Plan) -> Vec<ExpectedAverage>
     let expected = |(query, plan): (&Query, &QueryPlan)| {
         let of = |output: &crate::question::Output| {
             let Term::Aggregate(at) = output.term else { return None };
-            let (Function::Average(of), Made::Parts(places)) = (&query.aggregates[at].function, &plan.aggregates[at]) else {
+            let (Function::Average(of), Made::Parts(places)) = (&query.aggregates[at].function, &plan.aggregates[at])
+            else {
                 return None;
             };
             let [sum, count] = [places[0], places[1]].map(|place| &plan.parts[place]);
@@ -73,7 +74,12 @@ pub(crate) fn averages(question: &Question, plan: &Plan) -> Vec<ExpectedAverage>
             let width = (high.clone() - low.clone()).to_f64().value();
             let rows = (reach(count) + 2.0 * reach(sum) / width).max(threshold(count.noise.law()));
             let bounds = [low, high].map(|end| of_end(&end));
-            Some(ExpectedAverage { column: output.name.clone(), bounds, needed_rows: rows.ceil() as u64, expected_rows: None })
+            Some(ExpectedAverage {
+                column: output.name.clone(),
+                bounds,
+                needed_rows: rows.ceil() as u64,
+                expected_rows: None,
+            })
         };
         query.outputs.iter().filter_map(of).collect::<Vec<_>>()
     };

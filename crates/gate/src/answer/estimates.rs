@@ -105,11 +105,8 @@ impl Group<'_> {
         let values = self.quantile_values(|quantile| quantile.value);
         let parts: Vec<usize> = (0..self.steps.len()).collect();
         let formula = |steps: &[f64]| term.value(&self.parts(steps, &values));
-        let divisors: Vec<_> = uses
-            .divisors
-            .iter()
-            .map(|divisor| move |steps: &[f64]| divisor.value(self, steps))
-            .collect();
+        let divisors: Vec<_> =
+            uses.divisors.iter().map(|divisor| move |steps: &[f64]| divisor.value(self, steps)).collect();
         let divisors: Vec<Formula> = divisors.iter().map(|divisor| divisor as _).collect();
         let statistic = Statistic {
             parts: &parts,
@@ -149,7 +146,7 @@ impl Group<'_> {
 
     fn parts<'p>(&'p self, steps: &'p [f64], quantiles: &'p [f64]) -> Parts<'p> {
         let Group { query, plan, keys, scalars, .. } = *self;
-        Parts { query, plan, keys, steps, quantiles, scalars }
+        Parts { query, plan, keys, steps, own: 0, others: Some(plan.parts.len()), quantiles, scalars }
     }
 }
 

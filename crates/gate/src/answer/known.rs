@@ -2,11 +2,11 @@
 
 use dashu::rational::RBig;
 
+use crate::measure::{Centred, Quantity};
 use crate::plan::{Made, Part, QueryPlan};
 use crate::question::Query;
 use crate::question::aggregate::{Function, PairFunction};
 use crate::question::term::{Known, Term};
-use crate::measure::{Centred, Quantity};
 use crate::schema::Value;
 use crate::statistics::{Divisor, OneColumn, TwoColumns};
 
@@ -18,6 +18,9 @@ pub(super) struct Parts<'a> {
     pub(super) keys: &'a [Value],
     /// The parts of the group, then those of the other groups together, then those of sub-queries.
     pub(super) steps: &'a [f64],
+    /// Where the own parts begin among them, and where those of the other groups: a sub-query has none.
+    pub(super) own: usize,
+    pub(super) others: Option<usize>,
     /// Quantiles, in the units of the answer.
     pub(super) quantiles: &'a [f64],
     pub(super) scalars: &'a [Subquery<'a>],
@@ -46,7 +49,7 @@ impl Known for Parts<'_> {
             Made::Quantile(at) => self.quantiles.get(*at).copied(),
             Made::Parts(places) => {
                 let parts: Vec<&Part> = places.iter().map(|place| &self.plan.parts[*place]).collect();
-                let steps: Vec<f64> = places.iter().map(|place| self.steps[*place]).collect();
+                let steps: Vec<f64> = places.iter().map(|place| self.steps[self.own + *place]).collect();
                 made_of(&self.query.aggregates[at].function, &parts, &steps)
             }
         }
@@ -54,8 +57,7 @@ impl Known for Parts<'_> {
 
     fn scalar(&self, at: usize) -> Option<f64> {
         let Subquery { query, plan, first, quantiles } = self.scalars[at];
-        let steps = &self.steps[first..first + plan.parts.len()];
-        let parts = Parts { query, plan, keys: &[], steps, quantiles, scalars: self.scalars };
+        let parts = Parts { query, plan, keys: &[], own: first, others: None, quantiles, ..*self };
         query.outputs[0].term.value(&parts)
     }
 
@@ -64,7 +66,7 @@ impl Known for Parts<'_> {
         let Term::Aggregate(at) = term else { return None };
         let (Made::Parts(places), own) = (&self.plan.aggregates[*at], self.aggregate(*at)?) else { return None };
         let [place] = places.as_slice() else { return None };
-        let others = self.steps[self.plan.parts.len() + place];
+        let others = self.others.map_or(0.0, |others| self.steps[others + place]);
         Some(own + others * grid(&self.plan.parts[*place]))
     }
 }

@@ -81,7 +81,12 @@ struct NoisyGroup {
 }
 
 impl<'a> NoisyQuery<'a> {
-    fn new(query: &'a Query, plan: &'a QueryPlan, exact: ExactQuery, randomness: &mut Randomness) -> Result<Self, String> {
+    fn new(
+        query: &'a Query,
+        plan: &'a QueryPlan,
+        exact: ExactQuery,
+        randomness: &mut Randomness,
+    ) -> Result<Self, String> {
         let mut measures: HashMap<String, Vec<i64>> = HashMap::new();
         let mut found = Vec::new();
         for ExactRow { keys, measures: numbers } in exact.groups {
@@ -92,7 +97,8 @@ impl<'a> NoisyQuery<'a> {
             measures.insert(name(&keys), numbers);
             found.push(keys);
         }
-        let mut histograms = exact.histograms.into_iter().map(|rows| histogram(query, rows)).collect::<Result<Vec<_>, _>>()?;
+        let mut histograms =
+            exact.histograms.into_iter().map(|rows| histogram(query, rows)).collect::<Result<Vec<_>, _>>()?;
         let groups = match plan.threshold {
             None => declared(query),
             // In an order that does not depend on that of the data.
@@ -106,7 +112,10 @@ impl<'a> NoisyQuery<'a> {
             let exact = measures.remove(&name(&keys)).unwrap_or_else(|| vec![0; plan.parts.len()]);
             let mut parts = Vec::with_capacity(exact.len());
             for (part, measure) in plan.parts.iter().zip(exact) {
-                parts.push(i128::from(measure).saturating_add(part.noise.sample(randomness).map_err(|error| error.to_string())?));
+                parts.push(
+                    i128::from(measure)
+                        .saturating_add(part.noise.sample(randomness).map_err(|error| error.to_string())?),
+                );
             }
             let answered = plan.threshold.is_none_or(|(part, least)| parts[part] >= least);
             let mut quantiles = Vec::new();
@@ -169,7 +178,8 @@ impl Answering<'_> {
         if !self.question.order.is_empty() {
             // Stable: what is equal stays in the order of the groups.
             rows.sort_by(|one, other| {
-                let keys = self.question.order.iter().map(|key| one[key.output].compare(&other[key.output], key.descending));
+                let keys =
+                    self.question.order.iter().map(|key| one[key.output].compare(&other[key.output], key.descending));
                 keys.fold(Ordering::Equal, Ordering::then)
             });
             said.push("sorted by the noisy numbers".to_string());
@@ -184,16 +194,20 @@ impl Answering<'_> {
             said.push(format!("at most {limit} rows of the noisy answer are shown"));
         }
         if self.selects() {
-            said.push(format!("the intervals of all {groups} groups hold together, since the noisy numbers choose which are shown"));
+            said.push(format!(
+                "the intervals of all {groups} groups hold together, since the noisy numbers choose which are shown"
+            ));
         }
         Noisy { rows, post_processing: said }
     }
 
     /// Whether noisy numbers decide which rows are shown.
     fn selects(&self) -> bool {
-        let sorted_by_noise = self.question.order.iter().any(|key| {
-            !matches!(self.question.outputs()[key.output].term, Term::Group(_) | Term::Label(_))
-        });
+        let sorted_by_noise = self
+            .question
+            .order
+            .iter()
+            .any(|key| !matches!(self.question.outputs()[key.output].term, Term::Group(_) | Term::Label(_)));
         let shortened = self.question.limit.is_some() || self.question.offset > 0;
         let groups: usize = self.queries.iter().map(|query| query.groups.len()).sum();
         groups > 1
@@ -202,8 +216,10 @@ impl Answering<'_> {
 
     fn rows(&self, noisy: &NoisyQuery, miss: f64) -> Vec<Vec<Cell>> {
         let own = noisy.plan.parts.len();
-        let totals: Vec<f64> = (0..own).map(|part| noisy.groups.iter().map(|group| group.parts[part] as f64).sum()).collect();
-        let scalar_steps: Vec<f64> = self.scalars.iter().flat_map(|scalar| &scalar.groups[0].parts).map(|steps| *steps as f64).collect();
+        let totals: Vec<f64> =
+            (0..own).map(|part| noisy.groups.iter().map(|group| group.parts[part] as f64).sum()).collect();
+        let scalar_steps: Vec<f64> =
+            self.scalars.iter().flat_map(|scalar| &scalar.groups[0].parts).map(|steps| *steps as f64).collect();
         let scalar_quantiles: Vec<Vec<f64>> = self.scalars.iter().map(NoisyQuery::first_quantiles).collect();
         let mut first = 2 * own;
         let scalars = self.scalars.iter().zip(&scalar_quantiles).map(|(scalar, quantiles)| {
@@ -212,7 +228,8 @@ impl Answering<'_> {
             Subquery { query: scalar.query, plan: scalar.plan, first: begins, quantiles }
         });
         let scalars: Vec<Subquery> = scalars.collect();
-        let seed = blake3::hash(format!("{:?}", noisy.groups.iter().map(|group| &group.parts).collect::<Vec<_>>()).as_bytes());
+        let seed =
+            blake3::hash(format!("{:?}", noisy.groups.iter().map(|group| &group.parts).collect::<Vec<_>>()).as_bytes());
         let count = number_of_draws(noisy.groups.len(), noisy.query.outputs.len());
         let draws = NoiseDraws::new(&noisy.laws(self.scalars), count, seed.as_bytes());
         let row = |group: &NoisyGroup| {
@@ -259,7 +276,9 @@ fn shown(query: &Query, keys: Vec<Value>) -> Result<Vec<Value>, String> {
     let show = |(key, group): (Value, &crate::question::group::Group)| match (&group.key, key) {
         (Key::Steps { values, .. }, Value::Integer(steps)) => {
             let found = values.binary_search_by_key(&steps, |(steps, _)| *steps);
-            found.map(|at| values[at].1.clone()).map_err(|_| format!("a key of {steps} steps came back, which is not declared"))
+            found
+                .map(|at| values[at].1.clone())
+                .map_err(|_| format!("a key of {steps} steps came back, which is not declared"))
         }
         (Key::Steps { .. }, other) => Err(format!("the key {other} came back, which is not a whole number")),
         (_, key) => Ok(key),

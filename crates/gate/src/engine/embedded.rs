@@ -13,11 +13,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
 use super::{Engine, ExactRow};
 use crate::error::Error;
-use crate::sql::{Statement, TemporaryTable};
 use crate::number::Number;
 use crate::question::calendar::Part;
 use crate::question::{commas, quoted};
 use crate::schema::{ColumnType, Schema, Value};
+use crate::sql::{Statement, TemporaryTable};
 use crate::steps::steps_columns;
 
 /// A connection to a file of the embedded engine.

@@ -10,9 +10,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::sql::{Dialect, Statement};
 use crate::question::quoted;
 use crate::schema::{Schema, Value};
+use crate::sql::{Dialect, Statement};
 
 pub(crate) use embedded::Embedded;
 pub(crate) use postgres::{Postgres, drop_table, find_table, keep_rows};

@@ -5,8 +5,8 @@ use taximeter_ledger::{AccountName, Location, Options};
 
 use super::*;
 use crate::engine::ExactRow;
-use crate::sql::Statement;
 use crate::schema::Schema;
+use crate::sql::Statement;
 use crate::{Data, Declaration, Price, Registration, Rules};
 
 /// An engine with a defect that one person's row brings out.

@@ -11,9 +11,9 @@ use tempfile::{NamedTempFile, TempPath};
 use super::keep;
 use crate::engine::{Embedded, Engine};
 use crate::error::Error;
-use crate::sql;
 use crate::question::commas;
 use crate::schema::Schema;
+use crate::sql;
 
 /// The file while rows are added to it.
 pub(super) struct NewFile {

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use dashu::rational::RBig;
 
+use crate::error::Error;
 use crate::measure::{Centred, Measure, Quantity};
 use crate::number::Number;
-use crate::error::Error;
-use crate::question::{Query, Question};
 use crate::question::aggregate::{Aggregate, Argument, Function};
 use crate::question::predicate::Predicate;
 use crate::question::scalar::{Node, Scalar, rational};
 use crate::question::term::Term;
+use crate::question::{Query, Question};
 
 /// What an aggregate is made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,13 +40,17 @@ impl Wanted {
         for (at, aggregate) in query.aggregates.iter().enumerate() {
             let weight = weights.of(query, at);
             let made = match &aggregate.function {
-                Function::Quantile { of, fraction } => wanted.quantile(of, aggregate.filter.as_ref(), *fraction, weight),
+                Function::Quantile { of, fraction } => {
+                    wanted.quantile(of, aggregate.filter.as_ref(), *fraction, weight)
+                }
                 function => wanted.parts(quantities(function, query, aggregate), filter(aggregate), &weight),
             };
             wanted.aggregates.push(made);
         }
         if query.is_open() {
-            let Made::Parts(parts) = wanted.parts(vec![Quantity::Rows], None, &RBig::ONE) else { unreachable!("rows are counted") };
+            let Made::Parts(parts) = wanted.parts(vec![Quantity::Rows], None, &RBig::ONE) else {
+                unreachable!("rows are counted")
+            };
             wanted.threshold = parts.first().copied();
         }
         wanted
@@ -119,7 +123,7 @@ impl Weights {
 /// Which rows an aggregate is of: one of two expressions, of those where neither is null.
 fn filter(aggregate: &Aggregate) -> Option<Predicate> {
     let Function::Pair { y, x, .. } = &aggregate.function else { return aggregate.filter.clone() };
-    let known = [y, x].map(|scalar| Predicate::NullSteps { scalar: scalar.clone(), negated: true });
+    let known = in_order([y, x]).map(|scalar| Predicate::NullSteps { scalar: scalar.clone(), negated: true });
     Some(Predicate::all(known.into_iter().chain(aggregate.filter.clone()).collect()))
 }
 
@@ -133,7 +137,8 @@ fn quantities(function: &Function, query: &Query, aggregate: &Aggregate) -> Vec<
         Function::Average(of) => {
             // Beside a variance of the same, both share their moments.
             let shares = query.aggregates.iter().any(|other| {
-                other.filter == aggregate.filter && matches!(&other.function, Function::Spread { of: other, .. } if other == of)
+                other.filter == aggregate.filter
+                    && matches!(&other.function, Function::Spread { of: other, .. } if other == of)
             });
             let scalar = if shares { of.clone().for_moments() } else { of.clone() };
             vec![Quantity::Sum(Centred::middle(scalar)), count(of)]
@@ -144,17 +149,24 @@ fn quantities(function: &Function, query: &Query, aggregate: &Aggregate) -> Vec<
         }
         Function::Pair { y, x, .. } => {
             let (x, y) = (Centred::middle(x.clone().for_moments()), Centred::middle(y.clone().for_moments()));
+            let [one, other] = in_order([x.clone(), y.clone()]);
             vec![
                 Quantity::Rows,
                 Quantity::Sum(x.clone()),
                 Quantity::Products(x.clone(), x.clone()),
                 Quantity::Sum(y.clone()),
                 Quantity::Products(y.clone(), y.clone()),
-                Quantity::Products(x, y),
+                Quantity::Products(one, other),
             ]
         }
         Function::Quantile { .. } => unreachable!("quantiles are no integers"),
     }
+}
+
+/// Two expressions in an order that does not depend on which is written first, so that CORR(x, y) and REGR_SLOPE(y, x) share moments.
+fn in_order<T: std::fmt::Debug>(mut pair: [T; 2]) -> [T; 2] {
+    pair.sort_by_cached_key(|expression| format!("{expression:?}"));
+    pair
 }
 
 /// How many values there are.
@@ -167,7 +179,9 @@ fn plain(argument: Argument) -> Argument {
     fn column(scalar: &Scalar) -> Option<usize> {
         match &scalar.node {
             Node::Column(at) => Some(*at),
-            Node::Rounded(inner, _) | Node::Floor(inner, _) | Node::Times(inner, _) | Node::Negative(inner) => column(inner),
+            Node::Rounded(inner, _) | Node::Floor(inner, _) | Node::Times(inner, _) | Node::Negative(inner) => {
+                column(inner)
+            }
             _ => None,
         }
     }

@@ -204,14 +204,15 @@ impl QueryPlan {
             let cost = match offer.share(&weight, QuantilePart::DRAWS) {
                 Cost::Pure { epsilon } => Cost::Exponential { epsilon },
                 other => {
-                    let needs = "quantiles are drawn by the exponential mechanism, which is paid with an epsilon; offer one";
+                    let needs =
+                        "quantiles are drawn by the exponential mechanism, which is paid with an epsilon; offer one";
                     return Err(Error::value("price", other, needs));
                 }
             };
             if cost.size().is_zero() {
                 return Err(Error::value("price", offer.total, "it pays for no answer; spend more"));
             }
-            let score_sensitivity = QuantilePart::score_sensitivity(fraction, schema);
+            let score_sensitivity = QuantilePart::score_sensitivity(fraction, schema, groups);
             quantiles.push(QuantilePart { of, filter, fraction, cost, score_sensitivity });
         }
         Ok(QueryPlan { parts, quantiles, aggregates: wanted.aggregates, threshold })
@@ -250,7 +251,8 @@ impl Threshold<'_> {
     /// A group that only one unit is in has at most m of its rows, and a unit is in at most m groups. So each is answered with
     /// P(noise ≥ t − m) ≤ δ/m, and any of them with at most δ. The groups that both neighbours have are covered by ε.
     fn fixed(self) -> Result<i128, Error> {
-        let (Some(delta), Cost::Pure { epsilon }) = (self.delta.filter(|delta| !delta.is_zero()), self.part.cost) else {
+        let (Some(delta), Cost::Pure { epsilon }) = (self.delta.filter(|delta| !delta.is_zero()), self.part.cost)
+        else {
             return Err(Error::input(
                 "threshold",
                 "groups of which nothing is declared are answered above a threshold, which is paid with an epsilon and a delta: offer \

@@ -9,21 +9,51 @@ pub(crate) enum Predicate {
     /// The same for every row; nothing is unknown.
     Constant(Option<bool>),
     /// A column compared with a literal of the column's own type.
-    Compare { operand: Operand, comparison: Comparison, value: Value },
+    Compare {
+        operand: Operand,
+        comparison: Comparison,
+        value: Value,
+    },
     /// Two columns of text compared with each other.
-    Columns { left: Operand, comparison: Comparison, right: Operand },
+    Columns {
+        left: Operand,
+        comparison: Comparison,
+        right: Operand,
+    },
     /// `column IN (…)`, at least one literal, all of the column's own type.
-    In { operand: Operand, values: Vec<Value>, negated: bool },
+    In {
+        operand: Operand,
+        values: Vec<Value>,
+        negated: bool,
+    },
     /// `column LIKE 'pattern'`, case-sensitive, no escapes; only on text.
-    Like { operand: Operand, pattern: String, negated: bool },
+    Like {
+        operand: Operand,
+        pattern: String,
+        negated: bool,
+    },
     /// `column IS NULL`.
-    IsNull { column: usize, negated: bool },
+    IsNull {
+        column: usize,
+        negated: bool,
+    },
     /// Two expressions on one grid compared with each other.
-    Steps { left: Scalar, comparison: Comparison, right: Scalar },
+    Steps {
+        left: Scalar,
+        comparison: Comparison,
+        right: Scalar,
+    },
     /// An expression that is null, or is not.
-    NullSteps { scalar: Scalar, negated: bool },
+    NullSteps {
+        scalar: Scalar,
+        negated: bool,
+    },
     /// `… IS TRUE`, `IS FALSE` or, without a value, `IS UNKNOWN`: never unknown itself.
-    Is { inner: Box<Predicate>, value: Option<bool>, negated: bool },
+    Is {
+        inner: Box<Predicate>,
+        value: Option<bool>,
+        negated: bool,
+    },
     /// At least two.
     And(Vec<Predicate>),
     /// At least two.

@@ -78,7 +78,10 @@ pub(crate) enum Node {
     /// The first, or null where both are equal.
     NullIf(Box<Scalar>, Box<Scalar>),
     /// The value of the first branch whose condition holds; null without one.
-    Case { branches: Vec<(Predicate, Scalar)>, otherwise: Option<Box<Scalar>> },
+    Case {
+        branches: Vec<(Predicate, Scalar)>,
+        otherwise: Option<Box<Scalar>>,
+    },
     /// A part of the date that the steps are the days of.
     Calendar(Part, Box<Scalar>),
 }
@@ -202,9 +205,14 @@ impl Scalar {
         Scalar { grid, ..scaled }
     }
 
+    /// A whole number in steps of 1, on whatever grid it is: `NULLIF(age, 0.5)` is on a finer one.
+    fn whole(self) -> Result<Scalar, TooLarge> {
+        self.truncated(&RBig::ONE, Kind::Integer)
+    }
+
     /// The quotient of two whole numbers, as SQL has it: rounded towards 0.
     pub(crate) fn quotient(self, divisor: i64) -> Result<Scalar, TooLarge> {
-        let whole = self.rescaled(&RBig::ONE)?;
+        let whole = self.whole()?;
         let whole = if divisor < 0 { whole.negative() } else { whole };
         let size = i64::try_from(divisor.unsigned_abs()).map_err(|_| TooLarge::Range)?;
         let (low, high) = (whole.low / size, whole.high / size);
@@ -213,7 +221,7 @@ impl Scalar {
 
     /// What is left of a whole number by another one.
     pub(crate) fn remainder(self, divisor: i64) -> Result<Scalar, TooLarge> {
-        let whole = self.rescaled(&RBig::ONE)?;
+        let whole = self.whole()?;
         let size = i64::try_from(divisor.unsigned_abs()).map_err(|_| TooLarge::Range)?;
         let most = size - 1;
         let (low, high) = ((-most).max(whole.low.min(0)), most.min(whole.high.max(0)));
@@ -261,7 +269,8 @@ impl Scalar {
         let finer = self.rescaled(&common(&self.grid, to))?;
         let size = to.clone() / finer.grid.clone();
         let size = i64::try_from(size.numerator().clone()).map_err(|_| TooLarge::Range)?;
-        if i128::from(size) > LARGEST {
+        // The engines add up to twice the divisor to what is divided.
+        if wide(size) > LARGEST {
             return Err(TooLarge::Range);
         }
         if size == 1 {
@@ -271,14 +280,37 @@ impl Scalar {
         Scalar::new(node(Box::new(finer), size), kind, to.clone(), low.into(), high.into())
     }
 
-    /// The least of those that are not null: where one is null, that may be the greatest of the others.
+    /// The least of those that are not null: where one is null, that may be the greatest of the others. It is not above one that is
+    /// never null.
     pub(crate) fn least(parts: Vec<Scalar>) -> Result<Scalar, TooLarge> {
-        Scalar::of_several(parts, Node::Least)
+        let mut least = Scalar::of_several(parts, Node::Least)?;
+        if let Node::Least(parts) = &least.node {
+            let most = parts.iter().filter(|part| part.is_never_null()).map(|part| part.high).min();
+            least.high = most.map_or(least.high, |most| most.min(least.high));
+        }
+        Ok(least)
     }
 
-    /// The greatest of those that are not null.
+    /// The greatest of those that are not null. It is not below one that is never null.
     pub(crate) fn greatest(parts: Vec<Scalar>) -> Result<Scalar, TooLarge> {
-        Scalar::of_several(parts, Node::Greatest)
+        let mut greatest = Scalar::of_several(parts, Node::Greatest)?;
+        if let Node::Greatest(parts) = &greatest.node {
+            let least = parts.iter().filter(|part| part.is_never_null()).map(|part| part.low).max();
+            greatest.low = least.map_or(greatest.low, |least| least.max(greatest.low));
+        }
+        Ok(greatest)
+    }
+
+    /// Whether it is known to be a number for every row.
+    fn is_never_null(&self) -> bool {
+        match &self.node {
+            Node::Constant(_) => true,
+            Node::Least(parts) | Node::Greatest(parts) | Node::Coalesce(parts) => {
+                parts.iter().any(Scalar::is_never_null)
+            }
+            Node::Times(inner, _) | Node::Negative(inner) => inner.is_never_null(),
+            _ => false,
+        }
     }
 
     /// The first that is not null.
@@ -403,7 +435,8 @@ impl Scalar {
             Node::Least(parts) | Node::Greatest(parts) => of(parts).saturating_mul(2),
             Node::Coalesce(parts) => of(parts),
             Node::Case { branches, otherwise } => {
-                let branches = branches.iter().map(|(condition, value)| condition.weight().saturating_add(value.weight()));
+                let branches =
+                    branches.iter().map(|(condition, value)| condition.weight().saturating_add(value.weight()));
                 branches.fold(otherwise.as_ref().map_or(0, |value| value.weight()), u64::saturating_add)
             }
         };

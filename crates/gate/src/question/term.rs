@@ -32,7 +32,10 @@ pub(crate) enum Term {
     NullIf(Box<Term>, Box<Term>),
     Least(Vec<Term>),
     Greatest(Vec<Term>),
-    Case { branches: Vec<(Condition, Term)>, otherwise: Option<Box<Term>> },
+    Case {
+        branches: Vec<(Condition, Term)>,
+        otherwise: Option<Box<Term>>,
+    },
     /// The sum over all rows of the answer.
     Total(Box<Term>),
 }

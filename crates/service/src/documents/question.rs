@@ -1,9 +1,11 @@
 //! Questions, what is offered for them, and what would come of one.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use taximeter_accounting::Cost;
 use taximeter_gate::{
-    Answer, AnswerDocument, ExpectedAverage, GateOutcome, MeasuredPart, Origin, Prepared, Price, Request,
+    Answer, AnswerDocument, ExpectedAverage, GateOutcome, MeasuredPart, Number, Origin, Prepared, Price, Request,
 };
 use taximeter_ledger::{AccountName, Key, Quote, Sight, Standing, Who};
 use utoipa::ToSchema;
@@ -30,6 +32,9 @@ pub struct QuestionRequest {
     pub question: String,
     /// What is offered.
     pub price: Price,
+    /// How much of the price columns of the answer get, by their names: 1 for those that are not named.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, Number>,
     /// Whether counts are clamped at 0 afterwards.
     #[serde(default)]
     pub clamp: bool,
@@ -44,8 +49,8 @@ pub struct QuestionRequest {
 impl QuestionRequest {
     /// The question as the gate takes it, under a key and in the name of who asks.
     pub fn for_gate(self, key: Key, by: Option<Who>, principal: Option<String>) -> Request {
-        let QuestionRequest { dataset, question, price, clamp, account, reuse } = self;
-        Request { dataset, question, price, clamp, account, by, principal, key, reuse }
+        let QuestionRequest { dataset, question, price, weights, clamp, account, reuse } = self;
+        Request { dataset, question, price, weights, clamp, account, by, principal, key, reuse }
     }
 }
 

@@ -21,7 +21,8 @@ use crate::output::{Failure, usage};
 use crate::progress::{CountingReader, Progress};
 
 /// Public tables are not sent to a server.
-const ON_ITS_MACHINE: &str = "public tables are registered on the server's machine: give --ledger there, and not --server";
+const ON_ITS_MACHINE: &str =
+    "public tables are registered on the server's machine: give --ledger there, and not --server";
 
 impl DatasetBackend for Remote {
     fn datasets(&self) -> Result<DatasetList, Failure> {

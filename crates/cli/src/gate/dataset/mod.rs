@@ -5,6 +5,7 @@ mod declaration;
 mod public;
 mod registered;
 mod show;
+mod suggest;
 
 use std::process::ExitCode;
 
@@ -15,7 +16,7 @@ use crate::output::Failure;
 
 pub use show::column_table;
 
-/// Data behind a budget: add, list, show, check, refresh, log, public
+/// Data behind a budget: add, list, show, check, refresh, suggest-bounds, log, public
 ///
 /// A dataset is a table with a declaration: the unit whose privacy is protected, the bounds of its numbers, and the categories for
 /// GROUP BY. Its account, of the same name, pays for every question about it.
@@ -35,6 +36,9 @@ pub enum DatasetCommand {
     /// Choose the rows of each unit again from a PostgreSQL table, as a new version
     #[command(after_help = "Example: taximeter dataset refresh orders")]
     Refresh(DatasetArgs),
+    /// Suggest bounds for a column from a noisy histogram over powers of two, paid from the dataset's account
+    #[command(after_help = "Example: taximeter dataset suggest-bounds people --column income --epsilon 0.05")]
+    SuggestBounds(suggest::SuggestArgs),
     /// Show why charged questions have no answer: only for the owner, since the reason may depend on the data
     #[command(after_help = "Example: taximeter dataset log --limit 5")]
     Log(LogArgs),
@@ -66,6 +70,7 @@ impl DatasetCommand {
             DatasetCommand::Show(args) => show::show(args),
             DatasetCommand::Check(args) => show::check(args),
             DatasetCommand::Refresh(args) => show::refresh(args),
+            DatasetCommand::SuggestBounds(args) => suggest::run(args),
             DatasetCommand::Log(args) => show::log(args),
         }
     }

@@ -168,8 +168,10 @@ mod tests {
 
     fn point(group: &str, value: f64, low: f64, high: f64) -> AnswerPoint {
         let shown = |nearest: f64| ShownNumber { text: nearest.to_string(), nearest };
-        let estimate =
-            ShownEstimate { value: shown(value), interval: Some(ShownInterval { ends: [low, high].map(shown), within: String::new() }) };
+        let estimate = ShownEstimate {
+            value: shown(value),
+            interval: Some(ShownInterval { ends: [low, high].map(shown), within: String::new() }),
+        };
         AnswerPoint { group: vec![group.to_string()], estimate: Some(estimate), sum_and_count: None }
     }
 

@@ -3,7 +3,9 @@
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, Cost};
 use taximeter_service::words::show_cost;
-use taximeter_service::{Action, ChargeRequest, DeclaredCost, ExplainedStatement, Explanation, Problem, Refused, about_average};
+use taximeter_service::{
+    Action, ChargeRequest, DeclaredCost, ExplainedStatement, Explanation, Problem, Refused, about_average,
+};
 
 use super::form;
 use crate::form_data::FormData;

@@ -1,5 +1,7 @@
 //! The form of a question: the SQL, the price, and the account that pays.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 use taximeter_accounting::{Amount, CostKind, FilterRule};
 use taximeter_gate::{NoiseKind, Number, Price};
@@ -38,6 +40,7 @@ pub(super) fn request(fields: &FormData) -> Result<QuestionRequest, Problem> {
         dataset: AccountName::parse(fields.required("dataset", "the dataset")?)?,
         question: fields.required("question", "the question")?.to_string(),
         price: price(fields)?,
+        weights: BTreeMap::new(),
         clamp: fields.is_ticked("clamp"),
         account: fields.get("account").map(AccountName::parse).transpose()?,
         reuse: fields.is_ticked("reuse"),

@@ -119,9 +119,9 @@ pub(super) fn example(dataset: &DatasetDocument) -> String {
 /// A name as it is written in a question: quoted, unless it is a plain identifier and no SQL keyword.
 fn name(text: &str) -> String {
     const WORDS: [&str; 39] = [
-        "all", "and", "any", "as", "asc", "avg", "between", "by", "case", "cast", "count", "desc", "distinct",
-        "else", "end", "exists", "false", "from", "group", "having", "ilike", "in", "is", "join", "like", "limit", "not", "null", "on", "or",
-        "order", "select", "sum", "table", "then", "true", "union", "when", "where",
+        "all", "and", "any", "as", "asc", "avg", "between", "by", "case", "cast", "count", "desc", "distinct", "else",
+        "end", "exists", "false", "from", "group", "having", "ilike", "in", "is", "join", "like", "limit", "not",
+        "null", "on", "or", "order", "select", "sum", "table", "then", "true", "union", "when", "where",
     ];
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

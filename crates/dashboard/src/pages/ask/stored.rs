@@ -141,7 +141,11 @@ mod tests {
                 series.points.iter().map(point).collect()
             })
             .collect();
-        let counts = ["2024-02-29: 12 in 2 to 15, ± 10", "north: -2,003.50 in -3,032.5 to -974.5, ± 1,029", "true: 7 in 0 to 1,036, ± 1,029"];
+        let counts = [
+            "2024-02-29: 12 in 2 to 15, ± 10",
+            "north: -2,003.50 in -3,032.5 to -974.5, ± 1,029",
+            "true: 7 in 0 to 1,036, ± 1,029",
+        ];
         let without = "2024-02-29: 3.25 in not known to not known, not known";
         assert_eq!(shown, [counts, [without, "north: 4.5 in 4.25 to 5, ± 0.5", "true: nothing"]]);
         assert_eq!(series[0].points[1].estimate.as_ref().unwrap().value.nearest, -2003.5);

@@ -6,8 +6,10 @@ use tempfile::TempDir;
 use super::*;
 use crate::declaration::Declaration;
 use crate::import::{BadRows, CsvForm, import};
-use crate::measure::{Dialect, Measure};
-use crate::question::{Comparison, Predicate, Question};
+use crate::measure::{Measure, Quantity};
+use crate::question::predicate::{Comparison, Operand, Predicate};
+use crate::sql::tests::query;
+use crate::sql::{Dialect, Target};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -36,42 +38,49 @@ impl Place {
         Place { engine, schema, _folder: folder }
     }
 
-    fn ask(&mut self, groups: Vec<usize>, filter: Option<Predicate>, measures: &[Measure]) -> Vec<ExactRow> {
-        let question = Question { outputs: Vec::new(), filter, groups, order: Vec::new(), limit: None };
-        let statement = Statement::new(&question, measures, &self.schema, Dialect::Sqlite, Embedded::TABLE);
+    fn ask(&mut self, groups: &[usize], filter: Option<Predicate>, measures: &[Measure]) -> Vec<ExactRow> {
+        let target = Target { schema: &self.schema, dialect: Dialect::Sqlite, table: Embedded::TABLE, asked: &[] };
+        let statement = Statement::measuring(&query(&self.schema, filter, groups), measures, target);
         self.engine.run(&statement, LONG).unwrap()
     }
 
     /// How many rows fit.
     fn count(&mut self, filter: Predicate) -> i64 {
-        self.ask(Vec::new(), Some(filter), &[Measure::Rows])[0].measures[0]
+        self.ask(&[], Some(filter), &[rows()])[0].measures[0]
     }
 }
 
+fn rows() -> Measure {
+    Measure::of(Quantity::Rows)
+}
+
 fn written(sql: &str, parameters: &[Value], keys: &[ColumnType], measures: usize) -> Statement {
-    Statement { tables: Vec::new(), sql: sql.to_string(), parameters: parameters.to_vec(), keys: keys.to_vec(), measures }
+    Statement {
+        tables: Vec::new(),
+        sql: sql.to_string(),
+        parameters: parameters.to_vec(),
+        keys: keys.to_vec(),
+        measures,
+    }
 }
 
 #[test]
 fn infinities_are_clamped_and_what_is_no_number_is_not_there() {
     let csv = "income\n1.5\ninf\n-inf\nNaN\n\"\"\n1e400\n-Infinity\n";
     let mut place = Place::new(csv, "[columns.income]\nbounds = [-1, 10]\ngrid = 0.5");
-    let measures = [
-        Measure::Rows,
-        Measure::NonNull(0),
-        Measure::Steps { column: 0, centre: 0 },
-        Measure::Steps { column: 0, centre: 5 },
-    ];
+    let sum = |centre| Measure::sum(&place.schema, 0, centre);
+    let measures = [rows(), Measure::non_null(0), sum(0), sum(5)];
     // 1.5 is 3 steps; twice 10, and twice -1.
     let sum = 3 + 20 - 2 + 20 - 2;
-    let answer = place.ask(Vec::new(), None, &measures);
+    let answer = place.ask(&[], None, &measures);
     assert_eq!(answer, [ExactRow { keys: Vec::new(), measures: vec![7, 5, sum, sum - 5 * 5] }]);
 }
 
 #[test]
 fn sums_of_nothing_are_0() {
     let mut place = Place::new("income\n", "[columns.income]\ntype = \"integer\"\nbounds = [-1, 10]");
-    let answer = place.ask(Vec::new(), None, &[Measure::Rows, Measure::Steps { column: 0, centre: 0 }]);
+    let sum = Measure::sum(&place.schema, 0, 0);
+    let answer = place.ask(&[], None, &[rows(), sum]);
     assert_eq!(answer, [ExactRow { keys: Vec::new(), measures: vec![0, 0] }]);
 }
 
@@ -80,7 +89,7 @@ fn groups_come_with_keys_of_their_columns_types() {
     let csv = "region,floor,lift\nnorth,1,true\nnorth,1,TRUE\nNorth,1,true\nsouth,-2,false\nsouth,3,false\n,1,true\nnorth,,\n";
     let declaration = "[columns]\nregion.categories = [\"north\", \"south\"]\nfloor.categories = [1, -2]\nlift.categories = [true, false]";
     let mut place = Place::new(csv, declaration);
-    let mut answer = place.ask(vec![0, 1, 2], None, &[Measure::Rows]);
+    let mut answer = place.ask(&[0, 1, 2], None, &[rows()]);
     answer.sort_by_key(|row| row.measures[0]);
     let row = |region: &str, floor, lift, count| ExactRow {
         keys: vec![Value::Text(region.to_string()), Value::Integer(floor), Value::Boolean(lift)],
@@ -93,8 +102,9 @@ fn groups_come_with_keys_of_their_columns_types() {
 fn conditions_compare_values_of_the_columns_types() {
     let csv = "name,age,height,member\nAnn,10,1.5,true\nann,9,1.25,false\nBo,-1,,\n";
     let mut place = Place::new(csv, "");
-    let compare = |column, comparison, value| Predicate::Compare { column, comparison, value };
-    let like = |pattern: &str, negated| Predicate::Like { column: 0, pattern: pattern.to_string(), negated };
+    let compare = |column, comparison, value| Predicate::Compare { operand: Operand::plain(column), comparison, value };
+    let like =
+        |pattern: &str, negated| Predicate::Like { operand: Operand::plain(0), pattern: pattern.to_string(), negated };
     for (filter, expected) in [
         (like("A%", false), 1),
         (like("a%", false), 1),
@@ -107,7 +117,14 @@ fn conditions_compare_values_of_the_columns_types() {
         (compare(3, Comparison::Equal, Value::Boolean(true)), 1),
         (compare(3, Comparison::NotEqual, Value::Boolean(true)), 1),
         (Predicate::IsNull { column: 2, negated: false }, 1),
-        (Predicate::In { column: 1, values: vec![Value::Integer(9), Value::Integer(-1)], negated: false }, 2),
+        (
+            Predicate::In {
+                operand: Operand::plain(1),
+                values: vec![Value::Integer(9), Value::Integer(-1)],
+                negated: false,
+            },
+            2,
+        ),
     ] {
         assert_eq!(place.count(filter.clone()), expected, "{filter:?}");
     }
@@ -122,7 +139,7 @@ fn a_statement_that_takes_too_long_is_stopped_and_the_next_one_runs() {
         let why = place.engine.run(&written(endless, &[], &[], 1), most).unwrap_err();
         assert!(why.contains("stopped after"), "{why}");
         assert!(started.elapsed() >= most && started.elapsed() < LONG);
-        assert_eq!(place.ask(Vec::new(), None, &[Measure::Rows])[0].measures, [2]);
+        assert_eq!(place.ask(&[], None, &[rows()])[0].measures, [2]);
     }
 }
 
@@ -143,7 +160,7 @@ fn what_goes_wrong_is_an_error_and_the_next_statement_runs() {
         written("CREATE TEMP TABLE mine (x)", &[], &[], 0),
     ] {
         assert!(place.engine.run(&statement, LONG).is_err(), "{}", statement.sql);
-        assert_eq!(place.ask(Vec::new(), None, &[Measure::Rows])[0].measures, [2]);
+        assert_eq!(place.ask(&[], None, &[rows()])[0].measures, [2]);
     }
 }
 

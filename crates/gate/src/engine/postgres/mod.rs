@@ -23,8 +23,8 @@ use self::relation::Relation;
 use self::session::{ASK, explain, open};
 use super::{Engine, ExactRow, Table};
 use crate::error::Error;
-use crate::sql::Statement;
 use crate::schema::{ColumnType, Schema};
+use crate::sql::Statement;
 
 /// A connection to one table of a PostgreSQL database.
 pub(crate) struct Postgres {

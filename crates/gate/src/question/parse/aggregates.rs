@@ -8,6 +8,7 @@ use sqlparser::ast::{
 use super::super::aggregate::{Aggregate, Argument, Function, PairFunction};
 use super::super::predicate::{Operand, Predicate};
 use super::super::scalar::Scalar;
+use super::functions::number_of_arguments;
 use super::reader::{Reader, plain, shown};
 use super::scalar::{Typed, without_bounds};
 use crate::error::Error;
@@ -58,7 +59,9 @@ impl Reader<'_> {
             over: None,
         } = call
         else {
-            return Err(self.refusal(expression, "this aggregate is not answered in this form: write its arguments alone"));
+            return Err(
+                self.refusal(expression, "this aggregate is not answered in this form: write its arguments alone")
+            );
         };
         let [ObjectNamePart::Identifier(name)] = name.0.as_slice() else { return Err(self.beyond()) };
         if !clauses.is_empty() {
@@ -71,14 +74,18 @@ impl Reader<'_> {
         let filter = filter.as_ref().map(|filter| self.predicate(filter)).transpose()?;
         let (function, own) = match (name.value.as_str(), args.as_slice(), within_group.as_slice()) {
             ("COUNT", [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)], []) if !distinct => (Function::Rows, None),
-            ("COUNT", [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))], []) if distinct => self.different(argument)?,
-            ("COUNT", [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))], []) => (self.counted(argument)?, None),
-            (_, _, []) if !distinct => (self.of_numbers(expression, &name.value, &self.expressions(expression, args)?)?, None),
-            ("PERCENTILE_CONT" | "PERCENTILE_DISC", [FunctionArg::Unnamed(FunctionArgExpr::Expr(fraction))], [order])
-                if !distinct =>
-            {
-                (self.percentile(expression, fraction, order)?, None)
+            ("COUNT", [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))], []) if distinct => {
+                self.different(argument)?
             }
+            ("COUNT", [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))], []) => (self.counted(argument)?, None),
+            (_, _, []) if !distinct => {
+                (self.of_numbers(expression, &name.value, &self.expressions(expression, args)?)?, None)
+            }
+            (
+                "PERCENTILE_CONT" | "PERCENTILE_DISC",
+                [FunctionArg::Unnamed(FunctionArgExpr::Expr(fraction))],
+                [order],
+            ) if !distinct => (self.percentile(expression, fraction, order)?, None),
             _ => {
                 let message = "DISTINCT is only for COUNT, and WITHIN GROUP for PERCENTILE_CONT: leave it out";
                 return Err(self.refusal(expression, message));
@@ -102,7 +109,8 @@ impl Reader<'_> {
 
     fn of_numbers(&self, expression: &Expr, name: &str, arguments: &[&Expr]) -> Result<Function, Error> {
         let spread = |of: &Expr, sample, root| Ok(Function::Spread { of: self.summed(of)?, sample, root });
-        let pair = |function, y: &Expr, x: &Expr| Ok(Function::Pair { function, y: self.summed(y)?, x: self.summed(x)? });
+        let pair =
+            |function, y: &Expr, x: &Expr| Ok(Function::Pair { function, y: self.summed(y)?, x: self.summed(x)? });
         let quantile = |of: &Expr, fraction| Ok(Function::Quantile { of: self.summed(of)?, fraction });
         let number = |text: &str| Number::parse(text).expect("it is a number");
         match (name, arguments) {
@@ -125,7 +133,11 @@ impl Reader<'_> {
             }
             ("COUNT_IF", [condition]) => Ok(Function::Sum(Scalar::truth(self.predicate(condition)?))),
             _ => {
-                let message = format!("{name} is not answered with {} arguments", arguments.len());
+                let message = format!(
+                    "{name} is not answered with {}: quantiles are of an expression and a fraction, CORR, COVAR and REGR of two \
+                     expressions, and the others of one",
+                    number_of_arguments(arguments.len())
+                );
                 Err(self.refusal(expression, message))
             }
         }
@@ -149,9 +161,9 @@ impl Reader<'_> {
     fn fraction(&self, expression: &Expr) -> Result<Number, Error> {
         let literal = super::literal::Literal::of(self, plain(expression));
         let fraction = literal.and_then(|literal| literal.number());
-        fraction.filter(|fraction| (Number::ZERO..=Number::ONE).contains(fraction)).ok_or_else(|| {
-            self.refusal(expression, "a quantile is of a literal from 0 to 1, such as 0.5")
-        })
+        fraction
+            .filter(|fraction| (Number::ZERO..=Number::ONE).contains(fraction))
+            .ok_or_else(|| self.refusal(expression, "a quantile is of a literal from 0 to 1, such as 0.5"))
     }
 
     /// `COUNT(…)`.

@@ -3,14 +3,15 @@
 use std::cell::RefCell;
 
 use sqlparser::ast::{
-    Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort, Query as Written,
-    Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, Value as WrittenValue,
+    Distinct, Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort,
+    Query as Written, Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, Value as WrittenValue,
 };
 
 use super::super::group::Group;
+use super::super::predicate::Predicate;
 use super::super::term::Term;
 use super::super::{OrderKey, Output, Query, Question, quoted};
-use super::groups::name_of;
+use super::groups::{WrittenGroup, name_of};
 use super::limits;
 use super::literal::Literal;
 use super::reader::{Reader, is_called, plain};
@@ -43,7 +44,10 @@ impl Reader<'_> {
         }
         let scalars = self.scalars.take();
         if queries.len() + scalars.len() > limits::SELECTS {
-            return Err(self.item_refusal(selects[0].projection.first(), format!("a question has at most {} SELECTs", limits::SELECTS)));
+            return Err(self.item_refusal(
+                selects[0].projection.first(),
+                format!("a question has at most {} SELECTs", limits::SELECTS),
+            ));
         }
         let (offset, limit) = self.limit(limit_clause, fetch)?;
         let schema = self.schema.clone();
@@ -54,7 +58,11 @@ impl Reader<'_> {
     pub(super) fn subquery(&self, expression: &Expr, query: &Written) -> Result<usize, Error> {
         let query = match self.parts(query)? {
             (SetExpr::Select(select), None, None, None) => self.query(select, None)?.0,
-            _ => return Err(self.refusal(expression, "a sub-query is one SELECT of one aggregate, without ORDER BY and LIMIT")),
+            _ => {
+                return Err(
+                    self.refusal(expression, "a sub-query is one SELECT of one aggregate, without ORDER BY and LIMIT")
+                );
+            }
         };
         if !query.groups.is_empty() || query.outputs.len() != 1 || query.having.is_some() {
             let message = "a sub-query is one aggregate without groups, such as (SELECT AVG(wage) FROM people)";
@@ -103,21 +111,20 @@ impl Reader<'_> {
             }
             SetExpr::SetOperation { left, .. } => {
                 let first = self.united(left)?.first().and_then(|select| select.projection.first());
-                Err(self.item_refusal(first, "questions are joined by UNION ALL only: write ALL, or ask one after the other"))
+                Err(self.item_refusal(
+                    first,
+                    "questions are joined by UNION ALL only: write ALL, or ask one after the other",
+                ))
             }
             _ => Err(self.beyond()),
         }
     }
 
-    fn query<'e>(
-        &self,
-        select: &'e Select,
-        order_by: Option<&OrderBy>,
-    ) -> Result<(Query, Vec<OrderKey>), Error> {
+    fn query<'e>(&self, select: &'e Select, order_by: Option<&OrderBy>) -> Result<(Query, Vec<OrderKey>), Error> {
         let Select {
             select_token: _,
             optimizer_hints,
-            distinct: None,
+            distinct: None | Some(Distinct::All),
             select_modifiers: None,
             top: None,
             top_before_distinct: false,
@@ -180,12 +187,25 @@ impl Reader<'_> {
             let message = "nothing is counted or summed: add COUNT(*), COUNT(column), SUM(column) or AVG(column)";
             return Err(self.item_refusal(projection.first(), message));
         }
-        let mut groups: Vec<Group> = groups.into_iter().map(|written| written.group).collect();
-        if let Some(filter) = &filter {
-            groups.iter_mut().for_each(|group| group.leave_out_what_cannot_be(filter));
-        }
+        let groups = groups.into_iter().map(|written| self.group_that_can_be(written, filter.as_ref()));
+        let groups = groups.collect::<Result<_, Error>>()?;
         let joins = self.tables.borrow_mut().pop().map_or_else(Vec::new, |tables| tables.joins);
         Ok((Query { outputs, aggregates, joins, filter, groups, having }, order))
+    }
+
+    /// A key without the values that the condition rules out; at least one is left.
+    fn group_that_can_be(&self, written: WrittenGroup, filter: Option<&Predicate>) -> Result<Group, Error> {
+        let WrittenGroup { expression, mut group } = written;
+        if let Some(filter) = filter {
+            group.leave_out_what_cannot_be(filter);
+        }
+        match group.values() {
+            Some(values) if values.is_empty() => {
+                Err(self
+                    .refusal(expression, "no group is left by the declaration alone: ask for values that are declared"))
+            }
+            _ => Ok(group),
+        }
     }
 
     fn outputs(&self, items: &[SelectItem], terms: &Terms) -> Result<Vec<Output>, Error> {
@@ -226,16 +246,20 @@ impl Reader<'_> {
     }
 
     fn order(&self, order_by: Option<&OrderBy>, terms: &Terms, outputs: &[Output]) -> Result<Vec<OrderKey>, Error> {
-        self.order_keys(order_by, |expression| {
-            let by_name = self.by_name(expression, outputs);
-            if by_name.is_some() {
-                return Ok(by_name);
-            }
-            let before = terms.aggregates.borrow().len();
-            let term = terms.term(expression)?;
-            terms.aggregates.borrow_mut().truncate(before);
-            Ok(outputs.iter().position(|output| output.term == term))
-        }, outputs.len())
+        self.order_keys(
+            order_by,
+            |expression| {
+                let by_name = self.by_name(expression, outputs);
+                if by_name.is_some() {
+                    return Ok(by_name);
+                }
+                let before = terms.aggregates.borrow().len();
+                let term = terms.term(expression)?;
+                terms.aggregates.borrow_mut().truncate(before);
+                Ok(outputs.iter().position(|output| output.term == term))
+            },
+            outputs.len(),
+        )
     }
 
     fn order_by_names(&self, order_by: Option<&OrderBy>, outputs: &[Output]) -> Result<Vec<OrderKey>, Error> {
@@ -295,7 +319,9 @@ impl Reader<'_> {
                 },
                 _ => None,
             };
-            written.ok_or_else(|| self.refusal(expression, format!("{what} is followed by a whole number from {least} on")))
+            written.ok_or_else(|| {
+                self.refusal(expression, format!("{what} is followed by a whole number from {least} on"))
+            })
         };
         let (mut offset, mut limit) = (0, None);
         match clause {

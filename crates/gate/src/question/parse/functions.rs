@@ -21,6 +21,11 @@ const DAY: u32 = 86_400;
 impl Reader<'_> {
     pub(super) fn function<'e>(&self, expression: &'e Expr, function: &'e Function) -> Result<Typed<'e>, Error> {
         self.count_operator(expression)?;
+        if Reader::is_aggregate(function) {
+            let message =
+                "an aggregate cannot stand in another one, in WHERE or in GROUP BY: use HAVING, or a sub-query";
+            return Err(self.refusal(expression, message));
+        }
         let name = function.name.to_string();
         let arguments = self.arguments(expression, function)?;
         let steps = |made: Result<Scalar, TooLarge>| self.fitting(expression, made).map(Typed::Steps);
@@ -61,19 +66,15 @@ impl Reader<'_> {
             }
             ("DATE", [inner]) => self.to_date(expression, self.scalar(inner)?).map(Typed::Steps),
             ("DATEDIFF", [unit, from, to]) if self.unit(unit).is_ok_and(|unit| unit == "DAY") => {
-                let (from, to) =
-                    (self.to_date(from, self.scalar(from)?)?, self.to_date(to, self.scalar(to)?)?);
+                let (from, to) = (self.to_date(from, self.scalar(from)?)?, self.to_date(to, self.scalar(to)?)?);
                 steps(to.plus(from.negative(), Kind::Integer))
-            }
-            _ if Reader::is_aggregate(function) => {
-                Err(self.refusal(expression, "an aggregate cannot stand inside another one or in WHERE: use HAVING, or a sub-query"))
             }
             _ => {
                 let shown: String = name.chars().take(40).collect();
                 let message = format!(
-                    "{shown}(…) is not answered here, with {} arguments: the functions of a row are ABS, FLOOR, CEIL, ROUND, TRUNC, \
-                     MOD, LEAST, GREATEST, COALESCE, NULLIF, WIDTH_BUCKET, LOWER, UPPER, DATE_TRUNC, EXTRACT and CAST",
-                    arguments.len()
+                    "{shown}(…) is not answered here, with {}: the functions of a row are ABS, FLOOR, CEIL, ROUND, TRUNC, MOD, \
+                     LEAST, GREATEST, COALESCE, NULLIF, WIDTH_BUCKET, LOWER, UPPER, DATE_TRUNC, EXTRACT and CAST",
+                    number_of_arguments(arguments.len())
                 );
                 Err(self.refusal(expression, message))
             }
@@ -93,11 +94,15 @@ impl Reader<'_> {
             over: None,
         } = function
         else {
-            return Err(self.refusal(expression, "this function is not answered in this form: write its arguments alone"));
+            return Err(
+                self.refusal(expression, "this function is not answered in this form: write its arguments alone")
+            );
         };
         let plain = matches!(name.0.as_slice(), [ObjectNamePart::Identifier(name)] if name.quote_style.is_none());
         if !plain || !clauses.is_empty() || !within_group.is_empty() {
-            return Err(self.refusal(expression, "this function is not answered in this form: write its arguments alone"));
+            return Err(
+                self.refusal(expression, "this function is not answered in this form: write its arguments alone")
+            );
         }
         let argument = |argument: &'e FunctionArg| match argument {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Ok(argument),
@@ -299,6 +304,11 @@ impl Reader<'_> {
             Ok(_) => unreachable!("it is too large"),
         })
     }
+}
+
+/// How many arguments there are, in words.
+pub(super) fn number_of_arguments(count: usize) -> String {
+    if count == 1 { "1 argument".to_string() } else { format!("{count} arguments") }
 }
 
 /// The hour, minute or second of a time: the whole units of its size, without those of the next larger one.

@@ -21,7 +21,11 @@ pub(super) struct WrittenGroup<'e> {
 
 impl Reader<'_> {
     /// The keys that are grouped by.
-    pub(super) fn groups<'e>(&self, group_by: &'e GroupByExpr, items: &'e [SelectItem]) -> Result<Vec<WrittenGroup<'e>>, Error> {
+    pub(super) fn groups<'e>(
+        &self,
+        group_by: &'e GroupByExpr,
+        items: &'e [SelectItem],
+    ) -> Result<Vec<WrittenGroup<'e>>, Error> {
         let (expressions, modifiers) = match group_by {
             GroupByExpr::Expressions(expressions, modifiers) => (expressions, modifiers),
             GroupByExpr::All(_) => return Err(self.beyond()),
@@ -83,7 +87,9 @@ impl Reader<'_> {
             return self.text_key(expression, choices);
         }
         match self.typed(expression)? {
-            Typed::Literal(_) | Typed::Null => Err(self.refusal(expression, "a literal is the same for every row: group by a column")),
+            Typed::Literal(_) | Typed::Null => {
+                Err(self.refusal(expression, "a literal is the same for every row: group by a column"))
+            }
             Typed::Truth(predicate) => Ok(truth_key(predicate)),
             _ => self.steps_key(expression, self.scalar(expression)?),
         }
@@ -102,14 +108,17 @@ impl Reader<'_> {
             return Ok(Key::Column { column: at, values: values.clone() });
         }
         match (column.kind, Scalar::column(at, column)) {
-            (ColumnType::Boolean, _) => Ok(Key::Column { column: at, values: [false, true].map(Value::Boolean).into() }),
+            (ColumnType::Boolean, _) => {
+                Ok(Key::Column { column: at, values: [false, true].map(Value::Boolean).into() })
+            }
             // Few enough values follow from the bounds.
             (ColumnType::Integer | ColumnType::Date, Some(scalar)) if scalar.values(limits::GROUPS).is_some() => {
                 self.steps_key(expression, scalar)
             }
             (ColumnType::Real | ColumnType::Decimal, _) => {
                 let message = format!(
-                    "{:?} holds {}, of which there are too many to group by: put them into bins, such as FLOOR({0:?} / 100) * 100",
+                    "{:?} holds {} numbers, of which there are too many to group by: put them into bins, such as \
+                     FLOOR({0:?} / 100) * 100",
                     column.name, column.kind
                 );
                 Err(self.refusal(expression, message))

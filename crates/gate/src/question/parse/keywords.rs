@@ -141,6 +141,14 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["ANY", "SOME"], "ANY and SOME are not answered: write IN and a list of literals"),
     (&["COLLATE"], "text is compared by its bytes: leave COLLATE out"),
     (&["ISNULL", "NOTNULL"], "this is written IS NULL or IS NOT NULL"),
-    (&["XOR", "DIV", "OVERLAPS", "OPERATOR"], "this operator is not answered: use + - * / %, comparisons, AND, OR and NOT"),
+    (
+        &["XOR", "DIV", "OVERLAPS", "OPERATOR"],
+        "this operator is not answered: use + - * / %, comparisons, AND, OR and NOT",
+    ),
+    (
+        &["CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "NOW"],
+        "an answer does not depend on when it is asked for: write the day, such as DATE '2024-02-29'",
+    ),
+    (&["INTERVAL"], "spans of time are not answered: add days to a date, as in born + 30"),
     (&["ARRAY", "STRUCT", "MAP"], "only single columns and single literals are compared"),
 ];

@@ -13,6 +13,9 @@ pub(super) const DEPTH: usize = 32;
 /// `a = NOT b = NOT c`, is no question anyway.
 pub(super) const RECURSION: usize = DEPTH * 4;
 
+/// How deep expressions may be nested once they are read: a chain of + or = is as deep as it is long, and is read on one stack.
+pub(super) const LEVELS: usize = 64;
+
 /// The most literals of a question, in one list or in all.
 pub(super) const LITERALS: usize = 1_000;
 

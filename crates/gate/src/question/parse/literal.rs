@@ -97,7 +97,12 @@ impl<'a> Literal<'a> {
     }
 
     /// A literal with a type before it: `DATE '2024-02-29'`.
-    pub(super) fn dated(reader: &Reader, expression: &Expr, to: &DataType, value: &'a Written) -> Result<Literal<'a>, Error> {
+    pub(super) fn dated(
+        reader: &Reader,
+        expression: &Expr,
+        to: &DataType,
+        value: &'a Written,
+    ) -> Result<Literal<'a>, Error> {
         let at = reader.start(expression);
         match value {
             Written::SingleQuotedString(text) => Literal { at, written: Content::Text(text) }.dated_as(to),
@@ -182,7 +187,8 @@ impl<'a> Literal<'a> {
                 Value::parse(digits, kind).map_err(|error| self.refusal(error.to_string()))?
             }
             (ColumnType::Date | ColumnType::Timestamp, _) => {
-                return Err(self.refusal(format!("{name:?} holds {}: compare it with '2024-02-29'", column.kind)));
+                let kind = if column.kind == ColumnType::Date { "dates" } else { "times" };
+                return Err(self.refusal(format!("{name:?} holds {kind}: compare it with text such as '2024-02-29'")));
             }
             (ColumnType::Integer | ColumnType::Real | ColumnType::Decimal, _) => {
                 return Err(self.refusal(format!("{name:?} holds numbers: compare it with a number, without quotes")));

@@ -21,6 +21,7 @@ mod screen;
 mod terms;
 mod text;
 mod tokens;
+mod written;
 
 #[cfg(test)]
 mod tests;
@@ -48,6 +49,6 @@ pub(super) fn parse(
     let query = names::written_in_one_way(tokens.query()?, &mut view);
     let reader = Reader::new(&tokens, &view);
     let mut question = reader.question(&query)?;
-    question.canonical = query.to_string();
+    question.canonical = written::written(&query);
     Ok(question)
 }

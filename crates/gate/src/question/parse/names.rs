@@ -1,12 +1,13 @@
 //! Names in one way of writing: tables and columns as they are declared, a table before a column only where several tables have a
-//! column of that name, no aliases of tables, and functions in capital letters.
+//! column of that name, no aliases of tables, functions in capital letters, and
+//! SYMMETRIC around the whole lower end of BETWEEN.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    Expr, Ident, JoinOperator, ObjectNamePart, Query, Select, SetExpr, TableAlias, TableFactor, TableWithJoins,
-    VisitMut, VisitorMut,
+    CastKind, Expr, Ident, JoinOperator, ObjectNamePart, Query, Select, SetExpr, TableAlias, TableFactor,
+    TableWithJoins, UnaryOperator, VisitMut, VisitorMut,
 };
 
 use super::keywords;
@@ -77,6 +78,11 @@ impl VisitorMut for Names<'_, '_> {
                     && name.quote_style.is_none()
                 {
                     name.value = name.value.to_ascii_uppercase();
+                }
+            }
+            Expr::Between { low, .. } => {
+                if take_symmetric(low) {
+                    **low = Expr::Prefixed { prefix: Ident::new("SYMMETRIC"), value: low.clone() };
                 }
             }
             _ => {}
@@ -176,4 +182,18 @@ pub(super) fn quotes(name: &str) -> Option<char> {
         && !name.starts_with(|letter: char| letter.is_ascii_digit())
         && !keywords::is_word(name);
     if plain { None } else { Some('"') }
+}
+
+/// Takes the sign of BETWEEN SYMMETRIC out of the lower end, which begins with it.
+fn take_symmetric(low: &mut Expr) -> bool {
+    match low {
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => {
+            *low = (**expr).clone();
+            true
+        }
+        Expr::BinaryOp { left, .. } | Expr::Cast { kind: CastKind::DoubleColon, expr: left, .. } => {
+            take_symmetric(left)
+        }
+        _ => false,
+    }
 }

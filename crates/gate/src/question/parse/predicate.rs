@@ -5,7 +5,7 @@ use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 use super::super::predicate::{Comparison, LetterCase, Operand, Predicate};
 use super::limits;
 use super::literal::Literal;
-use super::reader::{Reader, plain};
+use super::reader::{Reader, lower_end, plain};
 use super::scalar::{Typed, is_true};
 use crate::error::Error;
 use crate::schema::ColumnType;
@@ -170,26 +170,28 @@ impl Reader<'_> {
     /// unknown. SYMMETRIC takes the ends in either order.
     fn between(&self, inner: &Expr, negated: bool, low: &Expr, high: &Expr) -> Result<Predicate, Error> {
         self.count_condition(inner)?;
-        let between = |low: &Expr, high: &Expr| -> Result<Predicate, Error> {
-            match negated {
-            false => Ok(Predicate::all(vec![
-                self.comparison(inner, &BinaryOperator::GtEq, low)?,
-                self.comparison(inner, &BinaryOperator::LtEq, high)?,
-            ])),
-            true => Ok(Predicate::any(vec![
-                self.comparison(inner, &BinaryOperator::Lt, low)?,
-                self.comparison(inner, &BinaryOperator::Gt, high)?,
-            ])),
-            }
-        };
-        let in_order = between(low, high)?;
-        if !self.tokens.is_symmetric(self.start(low)) {
+        let (low, symmetric) = lower_end(low);
+        let in_order = self.between_ends(inner, negated, low, high)?;
+        if !symmetric {
             return Ok(in_order);
         }
-        let reversed = between(high, low)?;
+        let reversed = self.between_ends(inner, negated, high, low)?;
         Ok(match negated {
             false => Predicate::any(vec![in_order, reversed]),
             true => Predicate::all(vec![in_order, reversed]),
+        })
+    }
+
+    fn between_ends(&self, inner: &Expr, negated: bool, low: &Expr, high: &Expr) -> Result<Predicate, Error> {
+        Ok(match negated {
+            false => Predicate::all(vec![
+                self.comparison(inner, &BinaryOperator::GtEq, low)?,
+                self.comparison(inner, &BinaryOperator::LtEq, high)?,
+            ]),
+            true => Predicate::any(vec![
+                self.comparison(inner, &BinaryOperator::Lt, low)?,
+                self.comparison(inner, &BinaryOperator::Gt, high)?,
+            ]),
         })
     }
 
@@ -198,14 +200,18 @@ impl Reader<'_> {
             Typed::Column(operand) if self.is_text(operand) => operand,
             Typed::Column(operand) => {
                 let name = &self.declared(operand.column).name;
-                return Err(self.refusal(pattern, format!("{name:?} holds no text, and LIKE is for text: compare it with =")));
+                return Err(
+                    self.refusal(pattern, format!("{name:?} holds no text, and LIKE is for text: compare it with ="))
+                );
             }
             _ => return Err(self.refusal(inner, "LIKE is for a column of text: write its name here")),
         };
         let pattern = self.pattern(pattern)?;
         Ok(match case {
             LetterCase::AsWritten => Predicate::Like { operand, pattern, negated },
-            _ => Predicate::Like { operand: Operand { case, ..operand }, pattern: pattern.to_ascii_lowercase(), negated },
+            _ => {
+                Predicate::Like { operand: Operand { case, ..operand }, pattern: pattern.to_ascii_lowercase(), negated }
+            }
         })
     }
 

@@ -2,11 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use sqlparser::ast::{Expr, Ident, Spanned};
+use sqlparser::ast::{CastKind, Expr, Ident, Spanned, TypedString};
 use sqlparser::tokenizer::Location;
 
-use super::super::{Join, Query, quoted};
 use super::super::scalar::{Scalar, TooLarge};
+use super::super::{Join, Query, quoted};
 use super::keywords;
 use super::limits;
 use super::scope::{Scope, View};
@@ -26,6 +26,7 @@ pub(super) struct Reader<'a> {
     conditions: Cell<usize>,
     patterns: Cell<usize>,
     operators: Cell<usize>,
+    levels: Cell<usize>,
     /// Sub-queries, in the order in which they are asked.
     pub(super) scalars: RefCell<Vec<Query>>,
 }
@@ -39,9 +40,9 @@ pub(super) struct Tables {
 impl<'a> Reader<'a> {
     pub(super) fn new(tokens: &'a Tokens, view: &'a View<'a>) -> Reader<'a> {
         let none = || Cell::new(0);
-        let (literals, conditions, patterns, operators) = (none(), none(), none(), none());
-        let (dataset, schema, tables) = (view.dataset, &view.schema, RefCell::default());
-        Reader { tokens, view, dataset, schema, tables, literals, conditions, patterns, operators, scalars: RefCell::default() }
+        let (literals, conditions, patterns, operators, levels) = (none(), none(), none(), none(), none());
+        let (dataset, schema, tables, scalars) = (view.dataset, &view.schema, RefCell::default(), RefCell::default());
+        Reader { tokens, view, dataset, schema, tables, literals, conditions, patterns, operators, levels, scalars }
     }
 
     /// The columns that a name may mean.
@@ -76,8 +77,10 @@ impl<'a> Reader<'a> {
                 Err(self.refusal_at(name.span.start, message))
             }
             _ => {
-                let message =
-                    format!("several tables have a column {}: write the table before it, as in table.column", shown(name));
+                let message = format!(
+                    "several tables have a column {}: write the table before it, as in table.column",
+                    shown(name)
+                );
                 Err(self.refusal_at(name.span.start, message))
             }
         }
@@ -173,6 +176,18 @@ impl<'a> Reader<'a> {
         self.count(&self.operators, limits::OPERATORS, expression, "operators and functions: ask something simpler")
     }
 
+    /// Reads something that is one level deeper than what it is a part of.
+    pub(super) fn deeper<T>(&self, expression: &Expr, read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        if self.levels.get() == limits::LEVELS {
+            let message = format!("this is nested more than {} deep: ask something simpler", limits::LEVELS);
+            return Err(self.refusal(expression, message));
+        }
+        self.levels.set(self.levels.get() + 1);
+        let read = read();
+        self.levels.set(self.levels.get() - 1);
+        read
+    }
+
     fn count(&self, counter: &Cell<usize>, most: usize, expression: &Expr, what: &str) -> Result<(), Error> {
         counter.set(counter.get() + 1);
         match counter.get() > most {
@@ -187,7 +202,9 @@ impl<'a> Reader<'a> {
         let (mut inner, mut before) = (expression, 0);
         let location = loop {
             inner = match inner {
-                Expr::Nested(nested) | Expr::UnaryOp { op: _, expr: nested } => {
+                Expr::Nested(nested)
+                | Expr::UnaryOp { op: _, expr: nested }
+                | Expr::Prefixed { prefix: _, value: nested } => {
                     before += 1;
                     nested
                 }
@@ -196,16 +213,41 @@ impl<'a> Reader<'a> {
                     &parts[0]
                 }
                 // What is called or converted is preceded by the word and a parenthesis.
-                Expr::Floor { expr: nested, .. } | Expr::Ceil { expr: nested, .. } => {
+                Expr::Floor { expr: nested, .. }
+                | Expr::Ceil { expr: nested, .. }
+                | Expr::Cast { kind: CastKind::Cast, expr: nested, .. } => {
                     before += 2;
                     nested
                 }
-                Expr::BinaryOp { left, .. } => left,
-                Expr::IsNull(left) | Expr::IsNotNull(left) => left,
+                // EXTRACT ( field FROM.
+                Expr::Extract { expr: nested, .. } => {
+                    before += 4;
+                    nested
+                }
+                Expr::BinaryOp { left, .. } | Expr::Cast { expr: left, .. } => left,
+                Expr::IsNull(left)
+                | Expr::IsNotNull(left)
+                | Expr::IsTrue(left)
+                | Expr::IsNotTrue(left)
+                | Expr::IsFalse(left)
+                | Expr::IsNotFalse(left)
+                | Expr::IsUnknown(left)
+                | Expr::IsNotUnknown(left)
+                | Expr::IsDistinctFrom(left, _)
+                | Expr::IsNotDistinctFrom(left, _) => left,
                 Expr::InList { expr: left, .. }
+                | Expr::InSubquery { expr: left, .. }
                 | Expr::Between { expr: left, .. }
                 | Expr::Like { expr: left, .. }
                 | Expr::ILike { expr: left, .. } => left,
+                Expr::TypedString(TypedString { data_type, value, .. }) => {
+                    before += data_type.to_string().split_whitespace().count();
+                    break value.span().start;
+                }
+                Expr::Subquery(query) => {
+                    before += 1;
+                    break query.span().start;
+                }
                 other => break other.span().start,
             };
         };
@@ -238,4 +280,12 @@ pub(super) fn plain(expression: &Expr) -> &Expr {
         inner = nested;
     }
     inner
+}
+
+/// The lower end of BETWEEN, and whether SYMMETRIC stands before it.
+pub(super) fn lower_end(low: &Expr) -> (&Expr, bool) {
+    match low {
+        Expr::Prefixed { prefix: _, value } => (value, true),
+        low => (low, false),
+    }
 }

@@ -31,6 +31,10 @@ pub(super) enum Typed<'e> {
 impl Reader<'_> {
     /// Reads an expression, whatever it is.
     pub(super) fn typed<'e>(&self, expression: &'e Expr) -> Result<Typed<'e>, Error> {
+        self.deeper(expression, || self.typed_here(expression))
+    }
+
+    fn typed_here<'e>(&self, expression: &'e Expr) -> Result<Typed<'e>, Error> {
         let inner = plain(expression);
         if let Some(literal) = Literal::of(self, inner) {
             self.count_literal(inner)?;
@@ -84,7 +88,8 @@ impl Reader<'_> {
                 Err(self.refusal(expression, message))
             }
             Kind::Duration => {
-                let message = "this is a time span, and a number is needed here: write EXTRACT(EPOCH FROM …), its seconds";
+                let message =
+                    "this is a time span, and a number is needed here: write EXTRACT(EPOCH FROM …), its seconds";
                 Err(self.refusal(expression, message))
             }
         }
@@ -119,7 +124,14 @@ impl Reader<'_> {
                 self.case(expression, operand.as_deref(), conditions, else_result.as_deref())
             }
             Expr::Subquery(query) => self.asked(expression, query),
-            _ => Err(self.refusal(expression, "this expression is not answered: use columns, literals, + - * /, CASE and functions")),
+            Expr::InSubquery { .. } => Err(self.refusal(
+                expression,
+                "a list is of literals, as in region IN ('north', 'south'): a sub-query is one number",
+            )),
+            _ => Err(self.refusal(
+                expression,
+                "this expression is not answered: use columns, literals, + - * /, CASE and functions",
+            )),
         }
     }
 
@@ -146,7 +158,13 @@ impl Reader<'_> {
         })
     }
 
-    fn arithmetic(&self, expression: &Expr, left: &Expr, operator: &BinaryOperator, right: &Expr) -> Result<Scalar, Error> {
+    fn arithmetic(
+        &self,
+        expression: &Expr,
+        left: &Expr,
+        operator: &BinaryOperator,
+        right: &Expr,
+    ) -> Result<Scalar, Error> {
         let (one, other) = (self.scalar(left)?, self.scalar(right)?);
         let kind = match (one.kind, operator, other.kind) {
             (Kind::Integer, _, Kind::Integer) => Kind::Integer,
@@ -172,7 +190,14 @@ impl Reader<'_> {
     }
 
     /// Division by a literal other than 0.
-    fn quotient(&self, expression: &Expr, one: Scalar, right: &Expr, other: &Scalar, kind: Kind) -> Result<Scalar, Error> {
+    fn quotient(
+        &self,
+        expression: &Expr,
+        one: Scalar,
+        right: &Expr,
+        other: &Scalar,
+        kind: Kind,
+    ) -> Result<Scalar, Error> {
         let Some(divisor) = other.as_constant().filter(|divisor| !divisor.is_zero()) else {
             let message = "only a literal other than 0 divides, since a division by 0 fails on a row: write NULLIF and the ratio \
                            of two sums, such as SUM(a) / SUM(b)";
@@ -184,12 +209,19 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn remainder(&self, expression: &Expr, one: Scalar, right: &Expr, other: &Scalar) -> Result<Scalar, Error> {
+    pub(super) fn remainder(
+        &self,
+        expression: &Expr,
+        one: Scalar,
+        right: &Expr,
+        other: &Scalar,
+    ) -> Result<Scalar, Error> {
         let divisor = other.as_constant().filter(|divisor| divisor.is_int() && !divisor.is_zero());
         let divisor = divisor.and_then(|divisor| i64::try_from(divisor.numerator().clone()).ok());
         match (one.kind, divisor) {
             (Kind::Integer, Some(divisor)) => self.fitting(expression, one.remainder(divisor)),
-            _ => Err(self.refusal(right, "a remainder is of whole numbers by a whole literal other than 0, such as age % 10")),
+            _ => Err(self
+                .refusal(right, "a remainder is of whole numbers by a whole literal other than 0, such as age % 10")),
         }
     }
 
@@ -227,7 +259,8 @@ impl Reader<'_> {
             DataType::Date => self.to_date(expression, scalar),
             DataType::Timestamp(..) => self.to_timestamp(expression, scalar),
             _ => {
-                let message = "numbers are converted to INTEGER, NUMERIC or REAL, and times to DATE: leave other casts out";
+                let message =
+                    "numbers are converted to INTEGER, NUMERIC or REAL, and times to DATE: leave other casts out";
                 Err(self.refusal(expression, message))
             }
         }
@@ -240,9 +273,9 @@ impl Reader<'_> {
         conditions: &[CaseWhen],
         otherwise: Option<&Expr>,
     ) -> Result<Scalar, Error> {
-        let branches = conditions.iter().map(|CaseWhen { condition, result }| {
-            Ok((self.branch(operand, condition)?, self.scalar(result)?))
-        });
+        let branches = conditions
+            .iter()
+            .map(|CaseWhen { condition, result }| Ok((self.branch(operand, condition)?, self.scalar(result)?)));
         let branches = branches.collect::<Result<Vec<_>, Error>>()?;
         let otherwise = otherwise.map(|otherwise| self.scalar(otherwise)).transpose()?;
         let values = branches.iter().map(|(_, value)| value).chain(&otherwise);
@@ -259,7 +292,11 @@ impl Reader<'_> {
     }
 
     /// Refuses to put numbers and dates into one column.
-    pub(super) fn check_kinds<'s>(&self, expression: &Expr, values: impl Iterator<Item = &'s Scalar>) -> Result<(), Error> {
+    pub(super) fn check_kinds<'s>(
+        &self,
+        expression: &Expr,
+        values: impl Iterator<Item = &'s Scalar>,
+    ) -> Result<(), Error> {
         let class = |scalar: &Scalar| match scalar.kind {
             Kind::Integer | Kind::Decimal => 0,
             Kind::Date => 1,

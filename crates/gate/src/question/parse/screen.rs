@@ -45,16 +45,16 @@ impl Tokens {
                 | Token::LtEq
                 | Token::Gt
                 | Token::GtEq
-                | Token::Plus
-                | Token::Minus
                 | Token::Div
                 | Token::Mod
                 | Token::DoubleColon,
             ) => Ok(()),
+            Some(Token::Word(word)) if word.keyword == Keyword::FROM => self.check_from(index),
             Some(Token::Word(word)) if keywords::is_reserved(word.keyword) => Ok(()),
             Some(Token::Word(word)) => self.check_word(index, word, is_name),
             Some(Token::SingleQuotedString(_)) => self.check_text(index),
             Some(Token::Mul) => self.check_star(index),
+            Some(Token::Plus | Token::Minus) => self.check_sign(index),
             Some(Token::SemiColon) if index + 1 == self.len() => Ok(()),
             Some(Token::SemiColon) => {
                 self.refuse(index, "only one question is answered at a time: leave out what follows")
@@ -63,12 +63,22 @@ impl Tokens {
         }
     }
 
+    /// Something is asked for before FROM.
+    fn check_from(&self, index: usize) -> Result<(), Error> {
+        let Some(before) = index.checked_sub(1) else { return Ok(()) };
+        match self.is(before, Keyword::SELECT) || self.get(before) == Some(&Token::Comma) {
+            true => self.refuse(index, "nothing is asked for before FROM: write an aggregate, such as COUNT(*)"),
+            false => Ok(()),
+        }
+    }
+
     /// A word that is not reserved: a name, a function, or a word of SQL that is not answered.
     fn check_word(&self, index: usize, word: &Word, is_name: &impl Fn(&str) -> bool) -> Result<(), Error> {
         let called = self.get(index + 1) == Some(&Token::LParen);
         let plain = word.quote_style.is_none();
         let before = index.checked_sub(1);
-        let named = before.is_some_and(|before| self.is(before, Keyword::AS) || self.get(before) == Some(&Token::Period))
+        let named = before
+            .is_some_and(|before| self.is(before, Keyword::AS) || self.get(before) == Some(&Token::Period))
             || is_name(&word.value);
         match keywords::refusal(&word.value) {
             Some(why) if plain && (called || !named) => self.refuse(index, why),
@@ -83,6 +93,9 @@ impl Tokens {
             Some(Token::Word(word)) if word.keyword == Keyword::AS => {
                 self.refuse(index, "names are written in double quotes, text in single ones")
             }
+            Some(Token::Word(word)) if word.keyword == Keyword::FROM && !self.is_from_of_values(before) => {
+                self.refuse(index, "names are written in double quotes, text in single ones")
+            }
             Some(Token::Word(word)) if matches!(word.keyword, Keyword::DATE | Keyword::TIMESTAMP) => Ok(()),
             Some(Token::Word(word)) if !keywords::is_ours(word.keyword) => {
                 let why = "text is written in single quotes with nothing before them: leave the type or the prefix out";
@@ -93,6 +106,29 @@ impl Tokens {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A sign stands between two numbers, or once before one.
+    fn check_sign(&self, index: usize) -> Result<(), Error> {
+        let is_sign = |index: usize| matches!(self.get(index), Some(Token::Plus | Token::Minus));
+        let is_between = match index.checked_sub(1).and_then(|before| self.get(before)) {
+            Some(Token::Number(..) | Token::SingleQuotedString(_) | Token::RParen) => true,
+            Some(Token::Word(word)) => {
+                !keywords::is_reserved(word.keyword)
+                    || matches!(word.keyword, Keyword::END | Keyword::NULL | Keyword::TRUE | Keyword::FALSE)
+            }
+            _ => false,
+        };
+        match !is_between && is_sign(index + 1) {
+            true => self.refuse(index, "a sign is written once: leave one out"),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a FROM is that of EXTRACT(field FROM …) or of IS DISTINCT FROM, behind which a value stands.
+    fn is_from_of_values(&self, index: usize) -> bool {
+        let before = |steps: usize, keyword| index.checked_sub(steps).is_some_and(|index| self.is(index, keyword));
+        before(1, Keyword::DISTINCT) || before(3, Keyword::EXTRACT)
     }
 
     /// A star stands in COUNT(*) and between two factors.

@@ -7,13 +7,13 @@ use sqlparser::ast::{
     FunctionArgExpr, FunctionArguments, UnaryOperator, Value as WrittenValue, WindowSpec, WindowType,
 };
 
-use super::super::aggregate::Aggregate;
+use super::super::aggregate::{Aggregate, Function};
 use super::super::predicate::Comparison;
 use super::super::term::{Condition, Term};
 use super::groups::WrittenGroup;
 use super::limits;
 use super::literal::Literal;
-use super::reader::{Reader, plain};
+use super::reader::{Reader, lower_end, plain};
 use crate::error::Error;
 
 /// Reads the terms of one SELECT, and collects the aggregates that they are made of.
@@ -28,6 +28,10 @@ pub(super) struct Terms<'r, 'a, 'e> {
 impl<'e> Terms<'_, '_, 'e> {
     /// Reads a number that is made of noisy ones.
     pub(super) fn term(&self, expression: &Expr) -> Result<Term, Error> {
+        self.reader.deeper(expression, || self.term_here(expression))
+    }
+
+    fn term_here(&self, expression: &Expr) -> Result<Term, Error> {
         let inner = plain(expression);
         if let Some(at) = self.groups.iter().position(|group| plain(group.expression) == inner) {
             return Ok(Term::Group(at));
@@ -35,7 +39,7 @@ impl<'e> Terms<'_, '_, 'e> {
         if let Some(literal) = Literal::of(self.reader, inner) {
             self.reader.count_literal(inner)?;
             return literal.number().map(|number| Term::Constant(number.to_f64())).ok_or_else(|| {
-                literal.refusal("this is not a number: only numbers are computed with")
+                literal.refusal("this is not a number: only numbers are computed with, and groups are chosen by WHERE")
             });
         }
         self.reader.count_operator(inner)?;
@@ -69,7 +73,8 @@ impl<'e> Terms<'_, '_, 'e> {
                 Err(known.unwrap_or_else(|| self.reader.not_grouped(inner, &parts[parts.len() - 1])))
             }
             _ => {
-                let message = "this cannot be asked for: write aggregates, keys of GROUP BY, and what is computed from them";
+                let message =
+                    "this cannot be asked for: write aggregates, keys of GROUP BY, and what is computed from them";
                 Err(self.reader.refusal(inner, message))
             }
         }
@@ -96,7 +101,7 @@ impl<'e> Terms<'_, '_, 'e> {
 
     /// `SUM(…) OVER ()`: the sum over all rows of the answer.
     fn total(&self, expression: &Expr, call: &Call) -> Result<Term, Error> {
-        let only = "of window functions only SUM(…) OVER () of aggregates is answered, the sum over all groups";
+        let only = "of window functions only SUM(…) OVER () of a count or a sum is answered, the sum over all groups";
         let Call {
             name,
             uses_odbc_syntax: false,
@@ -105,7 +110,8 @@ impl<'e> Terms<'_, '_, 'e> {
             within_group,
             filter: None,
             null_treatment: None,
-            over: Some(WindowType::WindowSpec(WindowSpec { window_name: None, partition_by, order_by, window_frame: None })),
+            over:
+                Some(WindowType::WindowSpec(WindowSpec { window_name: None, partition_by, order_by, window_frame: None })),
         } = call
         else {
             return Err(self.reader.refusal(expression, only));
@@ -116,11 +122,21 @@ impl<'e> Terms<'_, '_, 'e> {
             && partition_by.is_empty()
             && order_by.is_empty();
         match (name.to_string().as_str(), plain, list.args.as_slice()) {
-            ("SUM", true, [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))]) => {
-                Ok(Term::Total(Box::new(self.term(argument)?)))
-            }
+            ("SUM", true, [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))]) => match self.term(argument)? {
+                term if self.adds_up(&term) => Ok(Term::Total(Box::new(term))),
+                _ => Err(self.reader.refusal(argument, only)),
+            },
             _ => Err(self.reader.refusal(expression, only)),
         }
+    }
+
+    /// Whether the sum over all groups is that of all rows: of counts and sums.
+    fn adds_up(&self, term: &Term) -> bool {
+        let Term::Aggregate(at) = term else { return false };
+        matches!(
+            self.aggregates.borrow()[*at].function,
+            Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) | Function::Sum(_)
+        )
     }
 
     fn function(&self, expression: &Expr, call: &Call) -> Result<Term, Error> {
@@ -151,13 +167,23 @@ impl<'e> Terms<'_, '_, 'e> {
         }
     }
 
-    fn arithmetic(&self, expression: &Expr, left: &Expr, operator: &BinaryOperator, right: &Expr) -> Result<Term, Error> {
+    fn arithmetic(
+        &self,
+        expression: &Expr,
+        left: &Expr,
+        operator: &BinaryOperator,
+        right: &Expr,
+    ) -> Result<Term, Error> {
         let term = match operator {
             BinaryOperator::Plus => Term::Sum,
             BinaryOperator::Minus => Term::Difference,
             BinaryOperator::Multiply => Term::Product,
             BinaryOperator::Divide => Term::Quotient,
-            _ => return Err(self.reader.refusal(expression, "answers are computed with + - * and /: use others in HAVING")),
+            _ => {
+                return Err(self
+                    .reader
+                    .refusal(expression, "answers are computed with + - * and /: use others in HAVING"));
+            }
         };
         Ok(term(Box::new(self.term(left)?), Box::new(self.term(right)?)))
     }
@@ -165,7 +191,9 @@ impl<'e> Terms<'_, '_, 'e> {
     fn cast(&self, expression: &Expr, inner: &Expr, to: &DataType) -> Result<Term, Error> {
         let term = self.term(inner)?;
         match to {
-            DataType::Int(None) | DataType::Integer(None) | DataType::BigInt(None) => Ok(Term::Round(Box::new(term), 0)),
+            DataType::Int(None) | DataType::Integer(None) | DataType::BigInt(None) => {
+                Ok(Term::Round(Box::new(term), 0))
+            }
             DataType::Real
             | DataType::Float(_)
             | DataType::Float8
@@ -191,6 +219,10 @@ impl<'e> Terms<'_, '_, 'e> {
 
     /// A condition on noisy numbers.
     pub(super) fn condition(&self, expression: &Expr) -> Result<Condition, Error> {
+        self.reader.deeper(expression, || self.condition_here(expression))
+    }
+
+    fn condition_here(&self, expression: &Expr) -> Result<Condition, Error> {
         let inner = plain(expression);
         self.reader.count_condition(inner)?;
         let compare = |left: &Expr, comparison, right: &Expr| {
@@ -210,10 +242,17 @@ impl<'e> Terms<'_, '_, 'e> {
                 _ => Err(self.reader.refusal(inner, "conditions on answers compare numbers, such as COUNT(*) > 100")),
             },
             Expr::Between { expr, negated, low, high } => {
-                let between = Condition::And(vec![
-                    compare(expr, Comparison::GreaterOrEqual, low)?,
-                    compare(expr, Comparison::LessOrEqual, high)?,
-                ]);
+                let (low, symmetric) = lower_end(low);
+                let between = |low: &Expr, high: &Expr| -> Result<Condition, Error> {
+                    Ok(Condition::And(vec![
+                        compare(expr, Comparison::GreaterOrEqual, low)?,
+                        compare(expr, Comparison::LessOrEqual, high)?,
+                    ]))
+                };
+                let between = match symmetric {
+                    false => between(low, high)?,
+                    true => Condition::Or(vec![between(low, high)?, between(high, low)?]),
+                };
                 Ok(if *negated { Condition::Not(Box::new(between)) } else { between })
             }
             Expr::IsNull(inner) => Ok(Condition::IsNull(self.term(inner)?)),

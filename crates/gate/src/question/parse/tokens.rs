@@ -16,8 +16,6 @@ pub(super) struct Tokens {
     lines: Vec<usize>,
     /// How many characters there are.
     characters: usize,
-    /// The characters behind BETWEEN SYMMETRIC.
-    symmetric: Vec<usize>,
 }
 
 impl Tokens {
@@ -33,7 +31,7 @@ impl Tokens {
         }
         let newlines = text.chars().enumerate().filter(|(_, letter)| *letter == '\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(newlines).collect();
-        let mut read = Tokens { tokens: Vec::new(), lines, characters: text.chars().count(), symmetric: Vec::new() };
+        let mut read = Tokens { tokens: Vec::new(), lines, characters: text.chars().count() };
         let mut tokens = Vec::new();
         if Tokenizer::new(&Language, text).tokenize_with_location_into_buf(&mut tokens).is_err() {
             // What cannot be read, such as quotes left open, begins where the last token ends.
@@ -43,7 +41,6 @@ impl Tokens {
         read.refuse_odd_spaces(text, &tokens)?;
         tokens.retain(|token| !is_space(&token.token));
         read.tokens = tokens;
-        read.take_out_symmetric();
         read.refuse_too_many()?;
         Ok(read)
     }
@@ -95,27 +92,24 @@ impl Tokens {
         self
     }
 
-    /// Takes out the SYMMETRIC of BETWEEN, which the parser does not know, and remembers where it was.
-    fn take_out_symmetric(&mut self) {
-        let mut index = 1;
-        while index + 1 < self.len() {
-            let is_symmetric = matches!(self.get(index), Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("SYMMETRIC"));
-            if is_symmetric && self.is(index - 1, Keyword::BETWEEN) {
-                self.tokens.remove(index);
-                self.symmetric.push(self.at(index));
+    /// The tokens for the parser, which does not know the SYMMETRIC of BETWEEN: a sign that no question has stands for it, and
+    /// [`super::names`] puts the word in its place.
+    fn for_parser(&self) -> Vec<TokenWithSpan> {
+        let mut tokens = self.tokens.clone();
+        for index in 1..self.len() {
+            let is_symmetric =
+                matches!(self.get(index), Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("SYMMETRIC"));
+            // A column of that name stands before AND.
+            if is_symmetric && self.is(index - 1, Keyword::BETWEEN) && !self.is(index + 1, Keyword::AND) {
+                tokens[index].token = Token::Tilde;
             }
-            index += 1;
         }
-    }
-
-    /// Whether the lower end that begins at this character follows BETWEEN SYMMETRIC.
-    pub(super) fn is_symmetric(&self, at: usize) -> bool {
-        self.symmetric.contains(&at)
+        tokens
     }
 
     /// The syntax tree.
     pub(super) fn query(&self) -> Result<Box<Query>, Error> {
-        let mut tokens = self.tokens.clone();
+        let mut tokens = self.for_parser();
         // One at the very end is good manners; the others are refused already.
         tokens.pop_if(|last| last.token == Token::SemiColon);
         let mut parser =
@@ -136,6 +130,9 @@ impl Tokens {
     fn misread(&self, message: &str) -> Error {
         let (message, location) = located(message);
         let at = location.map_or(self.end(), |location| self.position(location));
+        const AFTER_IS: &str = "[NOT] NULL | TRUE | FALSE | DISTINCT | [NOT] JSON [VALUE | SCALAR | ARRAY | OBJECT] [WITH | WITHOUT \
+                                UNIQUE [KEYS]] | [form] NORMALIZED FROM";
+        let message = message.replacen(AFTER_IS, "NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM", 1);
         let message = message.replacen("Expected: ", "expected ", 1).replacen(", found: EOF", " before the end", 1);
         let message: String = message.replacen(", found: ", ", found ", 1).chars().take(200).collect();
         Error::question(

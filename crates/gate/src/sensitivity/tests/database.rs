@@ -5,9 +5,10 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::Row;
 use crate::engine::Embedded;
-use crate::sql::Statement;
-use crate::question::{Question, commas};
+use crate::question::group::Key;
+use crate::question::{Query, commas};
 use crate::schema::{Schema, Value};
+use crate::sql::Statement;
 
 /// The name of the table, quoted.
 pub(super) const TABLE: &str = Embedded::TABLE;
@@ -33,21 +34,21 @@ impl Database {
     }
 
     /// What the statement says: for every measure a number for every group, one that is not there has 0.
-    pub(super) fn ask(&self, statement: &Statement, question: &Question, schema: &Schema) -> Vec<Vec<i64>> {
-        let categories: Vec<Vec<Cell>> = question.groups.iter().map(|at| categories(schema, *at)).collect();
-        let groups = categories.iter().map(Vec::len).product();
+    pub(super) fn ask(&self, statement: &Statement, query: &Query) -> Vec<Vec<i64>> {
+        let keys: Vec<Vec<Cell>> = query.groups.iter().map(|group| cells(&group.key)).collect();
+        let groups = keys.iter().map(Vec::len).product();
         let mut answers = vec![vec![0; groups]; statement.measures];
         let mut prepared = self.0.prepare_cached(&statement.sql).unwrap();
         let mut rows = prepared.query(params_from_iter(statement.parameters.iter().map(cell))).unwrap();
         while let Some(row) = rows.next().unwrap() {
             let mut group = 0;
-            for (at, categories) in categories.iter().enumerate() {
+            for (at, keys) in keys.iter().enumerate() {
                 let key: Cell = row.get(at).unwrap();
-                let found = categories.iter().position(|category| *category == key);
-                group = group * categories.len() + found.expect("every key is a category");
+                let found = keys.iter().position(|other| *other == key);
+                group = group * keys.len() + found.expect("every key is one that is answered");
             }
             for (at, answer) in answers.iter_mut().enumerate() {
-                let measured: Option<i64> = row.get(categories.len() + at).unwrap();
+                let measured: Option<i64> = row.get(keys.len() + at).unwrap();
                 answer[group] = measured.unwrap_or(0);
             }
         }
@@ -55,8 +56,13 @@ impl Database {
     }
 }
 
-fn categories(schema: &Schema, at: usize) -> Vec<Cell> {
-    schema.columns[at].categories.as_ref().expect("groups have categories").iter().map(cell).collect()
+/// The values of a key as the engine has them.
+fn cells(key: &Key) -> Vec<Cell> {
+    match key {
+        Key::Column { column: _, values } => values.iter().map(cell).collect(),
+        Key::Steps { scalar: _, values } => values.iter().map(|(steps, _)| Cell::Integer(*steps)).collect(),
+        Key::Open { .. } => unreachable!("the groups are declared"),
+    }
 }
 
 /// A literal as the embedded engine stores it.

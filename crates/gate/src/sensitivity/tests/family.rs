@@ -6,10 +6,11 @@ use taximeter_ledger::Neighbours;
 
 use super::database::{Database, TABLE};
 use super::{Claim, Keep, Row};
-use crate::measure::{Dialect, Measure, Statement};
-use crate::question::Question;
+use crate::measure::Measure;
+use crate::question::Query;
 use crate::schema::Schema;
 use crate::sensitivity::Sensitivity;
+use crate::sql::{Dialect, Statement, Target};
 
 /// A table without one unit, and all that this unit may be.
 pub(super) struct Family {
@@ -49,17 +50,18 @@ impl Family {
     pub(super) fn check(
         &self,
         schema: &Schema,
-        question: &Question,
+        query: &Query,
         measures: &[Measure],
         keep: Keep,
         claim: Claim,
     ) -> Result<Vec<Reach>, String> {
-        let statement = Statement::new(question, measures, schema, Dialect::Sqlite, TABLE);
+        let target = Target { schema, dialect: Dialect::Sqlite, table: TABLE, asked: &[] };
+        let statement = Statement::measuring(query, measures, target);
         let database = Database::new(schema);
         let ask = |unit: &[Row]| {
             let table: Vec<Row> = unit.iter().chain(&self.rest).cloned().collect();
             database.fill(&keep(schema, &table));
-            database.ask(&statement, question, schema)
+            database.ask(&statement, query)
         };
         let without = ask(&[]);
         let with: Vec<_> = self.units.iter().map(|unit| ask(unit)).collect();
@@ -71,10 +73,10 @@ impl Family {
                 Neighbours::AddRemove => furthest(&answers, &HashSet::from([without[at].as_slice()])),
                 Neighbours::Substitute => furthest(&answers, &answers),
             };
-            let Sensitivity { l1, l2_squared } = claim(*measure, schema, !question.groups.is_empty());
+            let Sensitivity { l1, l2_squared } = claim(&measure.quantity, schema, query.group_count());
             if reach.l1 > l1 || reach.l2_squared > l2_squared {
                 return Err(format!(
-                    "{measure:?} moves by {reach:?}, more than L1 = {l1}, L2² = {l2_squared}: {question:?}, {schema:?}, \
+                    "{measure:?} moves by {reach:?}, more than L1 = {l1}, L2² = {l2_squared}: {query:?}, {schema:?}, \
                      {:?}",
                     self.rest
                 ));

@@ -5,19 +5,23 @@ use taximeter_ledger::Neighbours;
 
 use super::Row;
 use super::family::Family;
-use crate::measure::Measure;
+use crate::measure::{Centred, Measure, Quantity};
 use crate::number::Number;
-use crate::question::{Aggregate, Comparison, Content, Output, Predicate, Question};
+use crate::question::Query;
+use crate::question::aggregate::Argument;
+use crate::question::predicate::{Comparison, Operand, Predicate};
+use crate::question::scalar::{Kind, Scalar};
 use crate::schema::{Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};
+use crate::sql::tests::query;
 
 /// The column of the units.
 const PERSON: usize = 0;
 
-/// A schema, the families of a small table, and questions with what they measure.
+/// A schema, the families of a small table, and queries with what they measure.
 pub(super) struct Invented {
     pub(super) schema: Schema,
     pub(super) families: Vec<Family>,
-    pub(super) questions: Vec<(Question, Vec<Measure>)>,
+    pub(super) queries: Vec<(Query, Vec<Measure>)>,
 }
 
 impl Invented {
@@ -27,8 +31,8 @@ impl Invented {
         let cells: Vec<Vec<Cell>> = schema.columns.iter().map(cells).collect();
         let table: Vec<Row> = (0..dice.between(2, 5)).map(|_| dice.row(&cells)).collect();
         let families = dice.families(&schema, &cells, &table);
-        let questions = (0..4).map(|_| dice.question(&schema, &cells)).collect();
-        Invented { schema, families, questions }
+        let queries = (0..4).map(|_| dice.query(&schema, &cells)).collect();
+        Invented { schema, families, queries }
     }
 }
 
@@ -172,30 +176,58 @@ impl Dice {
         rows
     }
 
-    fn question(&mut self, schema: &Schema, cells: &[Vec<Cell>]) -> (Question, Vec<Measure>) {
+    fn query(&mut self, schema: &Schema, cells: &[Vec<Cell>]) -> (Query, Vec<Measure>) {
         let mut groups: Vec<usize> = (0..cells.len()).filter(|at| schema.columns[*at].categories.is_some()).collect();
         while groups.len() > 2 || (!groups.is_empty() && self.between(0, 2) == 0) {
             groups.remove(self.between(0, groups.len() - 1));
         }
-        let aggregates: Vec<Aggregate> = (0..self.between(1, 4)).map(|_| self.aggregate(schema)).collect();
-        let outputs = aggregates
-            .iter()
-            .map(|aggregate| Output { name: aggregate.canonical(schema), content: Content::Aggregate(*aggregate) })
-            .collect();
         let filter = self.coin().then(|| self.predicate(schema, cells, 2));
-        let measures = aggregates.iter().flat_map(|aggregate| measures(*aggregate, schema)).collect();
-        (Question { outputs, filter, groups, order: Vec::new(), limit: None }, measures)
+        let measure = |dice: &mut Dice| {
+            let filter = (dice.between(0, 2) == 0).then(|| dice.predicate(schema, cells, 1));
+            Measure { quantity: dice.quantity(schema), filter }
+        };
+        let measures = (0..self.between(1, 4)).map(|_| measure(self)).collect();
+        (query(schema, filter, &groups), measures)
     }
 
-    fn aggregate(&mut self, schema: &Schema) -> Aggregate {
-        let bounded: Vec<usize> = (0..schema.columns.len()).filter(|at| schema.columns[*at].bounds.is_some()).collect();
-        match self.between(0, 6) {
-            0 => Aggregate::Rows,
-            1 => Aggregate::NonNull(self.between(0, schema.columns.len() - 1)),
-            2 if schema.unit_column().is_some() => Aggregate::Units,
-            2..=4 => Aggregate::Sum(*self.of(&bounded)),
-            _ => Aggregate::Average(*self.of(&bounded)),
+    fn quantity(&mut self, schema: &Schema) -> Quantity {
+        let column = self.between(0, schema.columns.len() - 1);
+        match self.between(0, 9) {
+            0 => Quantity::Rows,
+            1 => Quantity::NonNull(Argument::Column(column)),
+            2 => Quantity::NonNull(Argument::Steps(self.scalar(schema))),
+            3 if schema.unit_column().is_some() => Quantity::Units,
+            3 => Quantity::Distinct(Argument::Column(column)),
+            4 => Quantity::Distinct(Argument::Steps(self.scalar(schema))),
+            5 | 6 => Quantity::Sum(Centred::plain(self.scalar(schema))),
+            7 => Quantity::Sum(Centred::middle(self.scalar(schema))),
+            8 => {
+                let centred = Centred::middle(self.scalar(schema));
+                Quantity::Products(centred.clone(), centred)
+            }
+            _ => Quantity::Products(Centred::middle(self.scalar(schema)), Centred::middle(self.scalar(schema))),
         }
+    }
+
+    /// A column with bounds, mostly, or an expression of one or two.
+    fn scalar(&mut self, schema: &Schema) -> Scalar {
+        let bounded: Vec<usize> = (0..schema.columns.len()).filter(|at| schema.columns[*at].bounds.is_some()).collect();
+        let mut column = || {
+            let at = *self.of(&bounded);
+            Scalar::column(at, &schema.columns[at]).unwrap()
+        };
+        let (one, other) = (column(), column());
+        let made = match self.between(0, 11) {
+            0 => one.plus(other, Kind::Decimal),
+            1 => one.times(other, Kind::Decimal),
+            2 => Ok(one.absolute()),
+            3 => one.floor(&2.into(), Kind::Decimal),
+            4 => one.rounded(&3.into(), Kind::Decimal),
+            5 => Scalar::least(vec![one, other]),
+            6 => Scalar::coalesce(vec![one, other]),
+            _ => Ok(one),
+        };
+        made.unwrap()
     }
 
     fn predicate(&mut self, schema: &Schema, cells: &[Vec<Cell>], depth: usize) -> Predicate {
@@ -205,17 +237,17 @@ impl Dice {
         let comparisons = Comparison::ALL;
         match self.between(0, if depth == 0 { 4 } else { 7 }) {
             0 | 1 => Predicate::Compare {
-                column,
+                operand: Operand::plain(column),
                 comparison: *self.of(&comparisons),
                 value: self.literal(kind, &cells[column]),
             },
             2 => {
                 let values = (0..self.between(1, 3)).map(|_| self.literal(kind, &cells[column])).collect();
-                Predicate::In { column, values, negated }
+                Predicate::In { operand: Operand::plain(column), values, negated }
             }
             3 if kind == ColumnType::Text => {
                 let pattern = self.of(&["a%", "_", "%", "A", "%b_\\%"]).to_string();
-                Predicate::Like { column, pattern, negated }
+                Predicate::Like { operand: Operand::plain(column), pattern, negated }
             }
             3 | 4 => Predicate::IsNull { column, negated },
             5 => Predicate::Not(Box::new(self.predicate(schema, cells, depth - 1))),
@@ -234,20 +266,6 @@ impl Dice {
             (Cell::Real(value), _) if value.is_finite() => Value::Real(*value),
             (Cell::Text(text), _) => Value::Text(text.clone()),
             _ => self.literal(kind, cells),
-        }
-    }
-}
-
-/// What an engine computes for an aggregate. An average is of steps away from the middle of the bounds.
-fn measures(aggregate: Aggregate, schema: &Schema) -> Vec<Measure> {
-    match aggregate {
-        Aggregate::Rows => vec![Measure::Rows],
-        Aggregate::NonNull(at) => vec![Measure::NonNull(at)],
-        Aggregate::Units => vec![Measure::Units],
-        Aggregate::Sum(column) => vec![Measure::Steps { column, centre: 0 }],
-        Aggregate::Average(column) => {
-            let centre = schema.columns[column].bounds.expect("averages are of bounded columns").centre();
-            vec![Measure::Steps { column, centre }, Measure::NonNull(column)]
         }
     }
 }

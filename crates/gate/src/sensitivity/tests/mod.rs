@@ -6,18 +6,26 @@
 //! of rows is wrong.
 
 mod database;
+mod expressions;
 mod family;
 mod invented;
 mod keeping;
+
+use std::collections::BTreeMap;
 
 use rusqlite::types::Value as Cell;
 use taximeter_ledger::Neighbours;
 use taximeter_testing::random_inputs;
 
 use super::*;
+use crate::measure::{Centred, Measure};
 use crate::number::Number;
-use crate::question::{Comparison, Predicate, Question};
+use crate::question::Query;
+use crate::question::aggregate::Argument;
+use crate::question::predicate::{Comparison, Operand, Predicate};
+use crate::question::scalar::{Kind, Scalar};
 use crate::schema::{Bounds, Column, ColumnType, PrivacyUnit, Value};
+use crate::sql::tests::query;
 use family::{Family, Reach};
 use invented::Invented;
 
@@ -28,8 +36,9 @@ type Row = Vec<Cell>;
 type Keep = fn(&Schema, &[Row]) -> Vec<Row>;
 
 /// A sensitivity, right or wrong.
-type Claim = fn(Measure, &Schema, bool) -> Sensitivity;
+type Claim = fn(&Quantity, &Schema, Option<usize>) -> Sensitivity;
 
+const PERSON: usize = 0;
 const GROUP: usize = 1;
 const SECOND: usize = 2;
 const VALUE: usize = 3;
@@ -73,8 +82,9 @@ fn small_schemas() -> Vec<Schema> {
 }
 
 /// A rest with rows in every group, and all that one more unit may be: every row of a small domain, as often as may be
-/// kept and once more. One domain has all groups, the other all values, too small and too large ones among them.
-fn small_families(schema: &Schema) -> [Family; 2] {
+/// kept and once more. One domain has all groups, one all values, too small and too large ones among them, and one values that
+/// no other row has.
+fn small_families(schema: &Schema) -> [Family; 3] {
     let cell = |value: f64| match schema.columns[VALUE].kind {
         ColumnType::Integer => Cell::Integer(value as i64),
         _ => Cell::Real(value),
@@ -91,8 +101,9 @@ fn small_families(schema: &Schema) -> [Family; 2] {
         groups.extend((1..=3).map(|second| row(9, group, second, cell(99.0))));
         values.extend([cell(-99.0), cell(99.0), Cell::Null].map(|value| row(9, group, 1, value)));
     }
+    let fresh = ["a", "b"].iter().flat_map(|group| [97.0, 98.0, -97.0].map(|value| row(9, group, 1, cell(value))));
     let most = if schema.unit_column().is_some() { schema.rows_per_unit() as usize + 1 } else { 1 };
-    [groups, values].map(|rows| Family { rest: rest.clone(), units: multisets(&rows, most) })
+    [groups, values, fresh.collect()].map(|rows| Family { rest: rest.clone(), units: multisets(&rows, most) })
 }
 
 /// All choices of 1 to `most` rows, the same one more than once too.
@@ -111,138 +122,205 @@ fn multisets(rows: &[Row], most: usize) -> Vec<Vec<Row>> {
 }
 
 /// Grouped by nothing, one column and two, and with WHERE.
-fn small_questions() -> Vec<Question> {
-    let question = |groups: &[usize], filter: Option<Predicate>| Question {
-        outputs: Vec::new(),
-        filter,
-        groups: groups.to_vec(),
-        order: Vec::new(),
-        limit: None,
-    };
-    let in_a = Predicate::Compare { column: GROUP, comparison: Comparison::Equal, value: Value::Text("a".to_string()) };
+fn small_queries(schema: &Schema) -> Vec<Query> {
+    let in_a = compare(GROUP, Comparison::Equal, Value::Text("a".to_string()));
     let known = Predicate::IsNull { column: VALUE, negated: true };
     vec![
-        question(&[], None),
-        question(&[], Some(in_a)),
-        question(&[GROUP], None),
-        question(&[GROUP], Some(known)),
-        question(&[GROUP, SECOND], None),
+        query(schema, None, &[]),
+        query(schema, Some(in_a), &[]),
+        query(schema, None, &[GROUP]),
+        query(schema, Some(known), &[GROUP]),
+        query(schema, None, &[GROUP, SECOND]),
     ]
 }
 
-fn small_measures(schema: &Schema) -> Vec<Measure> {
-    let centre = schema.columns[VALUE].bounds.unwrap().centre();
-    let mut measures = vec![
-        Measure::Rows,
-        Measure::NonNull(VALUE),
-        Measure::Steps { column: VALUE, centre: 0 },
-        Measure::Steps { column: VALUE, centre },
-    ];
-    measures.extend(schema.unit_column().map(|_| Measure::Units));
-    measures
+fn compare(column: usize, comparison: Comparison, value: Value) -> Predicate {
+    Predicate::Compare { operand: Operand::plain(column), comparison, value }
 }
 
-/// Goes through the small families, and says how far neighbours lie apart at most, for every schema and measure,
-/// ungrouped and grouped; or where they lie further apart than is claimed.
-fn enumerate(keep: Keep, claim: Claim) -> Result<Vec<(Schema, Measure, bool, Reach)>, String> {
+/// Everything that is counted and summed, of a column and of expressions of it.
+fn small_quantities(schema: &Schema) -> Vec<Quantity> {
+    let value = || Scalar::column(VALUE, &schema.columns[VALUE]).unwrap();
+    let twice = || value().plus(value(), Kind::Decimal).unwrap();
+    let middle = || Centred::middle(value());
+    let mut quantities = vec![
+        Quantity::Rows,
+        Quantity::NonNull(Argument::Column(VALUE)),
+        Quantity::NonNull(Argument::Steps(twice())),
+        Quantity::Distinct(Argument::Column(VALUE)),
+        Quantity::Distinct(Argument::Steps(twice())),
+        Quantity::Sum(Centred::plain(value())),
+        Quantity::Sum(middle()),
+        Quantity::Sum(Centred::middle(twice())),
+        Quantity::Sum(Centred::plain(value().negative())),
+        Quantity::Products(middle(), middle()),
+        Quantity::Products(middle(), Centred::middle(value().negative())),
+    ];
+    quantities.extend(schema.unit_column().map(|_| Quantity::Units));
+    quantities
+}
+
+/// Each without a condition of its own and with one.
+fn small_measures(schema: &Schema) -> Vec<Measure> {
+    let filter = compare(PERSON, Comparison::GreaterOrEqual, Value::Integer(2));
+    let measure =
+        |quantity: Quantity| [None, Some(filter.clone())].map(|filter| Measure { quantity: quantity.clone(), filter });
+    small_quantities(schema).into_iter().flat_map(measure).collect()
+}
+
+/// How far the answers of neighbours lie apart at most.
+struct Line {
+    schema: Schema,
+    measure: Measure,
+    groups: Option<usize>,
+    reach: Reach,
+}
+
+/// Goes through the small families, and says how far neighbours lie apart at most, for every schema, measure and number of groups; or
+/// where they lie further apart than is claimed.
+fn enumerate(keep: Keep, claim: Claim) -> Result<Vec<Line>, String> {
     let mut lines = Vec::new();
     for schema in small_schemas() {
         let measures = small_measures(&schema);
-        let mut reached = vec![[Reach::default(); 2]; measures.len()];
+        let mut reached: BTreeMap<Option<usize>, Vec<Reach>> = BTreeMap::new();
         for family in small_families(&schema) {
-            for question in small_questions() {
-                let grouped = !question.groups.is_empty();
-                let reaches = family.check(&schema, &question, &measures, keep, claim)?;
-                for (so_far, reach) in reached.iter_mut().zip(reaches) {
-                    so_far[usize::from(grouped)].widen(reach);
-                }
+            for query in small_queries(&schema) {
+                let reaches = family.check(&schema, &query, &measures, keep, claim)?;
+                let so_far = reached.entry(query.group_count()).or_insert(vec![Reach::default(); measures.len()]);
+                so_far.iter_mut().zip(reaches).for_each(|(so_far, reach)| so_far.widen(reach));
             }
         }
-        for (measure, [ungrouped, grouped]) in measures.iter().zip(reached) {
-            lines.push((schema.clone(), *measure, false, ungrouped));
-            lines.push((schema.clone(), *measure, true, grouped));
+        for (groups, reaches) in reached {
+            lines.extend(measures.iter().zip(reaches).map(|(measure, reach)| Line {
+                schema: schema.clone(),
+                measure: measure.clone(),
+                groups,
+                reach,
+            }));
         }
     }
     Ok(lines)
 }
 
+/// Whether some neighbours among the small ones lie as far apart as any may. All values of an expression outside of its bounds are
+/// the same two, so no three rows have different ones; and a number and its negative are not both at their upper ends.
+fn is_attained(line: &Line) -> bool {
+    match &line.measure.quantity {
+        Quantity::Distinct(Argument::Steps(_)) => false,
+        Quantity::Products(one, other) => one == other,
+        _ => true,
+    }
+}
+
 #[test]
 fn every_sensitivity_is_attained_by_some_neighbours_and_exceeded_by_none() {
     let lines = enumerate(keeping::by_contents, Sensitivity::new).unwrap();
-    for (schema, measure, grouped, reach) in &lines {
-        let Sensitivity { l1, l2_squared } = Sensitivity::new(*measure, schema, *grouped);
-        assert_eq!(*reach, Reach { l1, l2_squared }, "{measure:?}, grouped: {grouped}, {schema:?}");
+    for line in lines.iter().filter(|line| is_attained(line)) {
+        let Line { schema, measure, groups, reach } = line;
+        let Sensitivity { l1, l2_squared } = Sensitivity::new(&measure.quantity, schema, *groups);
+        assert_eq!(*reach, Reach { l1, l2_squared }, "{measure:?}, groups: {groups:?}, {schema:?}");
     }
-    // Eight bounds, two relations; five measures with a unit column (three times) and four without; ungrouped and
-    // grouped.
-    assert_eq!(lines.len(), 8 * 2 * (3 * 5 + 4) * 2);
+    // Eight bounds, two relations; twelve quantities with a unit column (three times) and eleven without, each with a condition and
+    // without; one, two and six groups.
+    assert_eq!(lines.len(), 8 * 2 * (3 * 12 + 11) * 2 * 3);
+}
+
+#[test]
+fn units_count_once_in_every_group() {
+    let unit = |most| PrivacyUnit::Column { column: "person".to_string(), max_rows_per_unit: most };
+    for (neighbours, most, groups, moved) in [
+        (Neighbours::AddRemove, 60, Some(3), 3),
+        (Neighbours::AddRemove, 2, Some(3), 2),
+        (Neighbours::AddRemove, 60, Some(1), 1),
+        (Neighbours::AddRemove, 60, None, 60),
+        (Neighbours::Substitute, 60, Some(3), 3),
+        (Neighbours::Substitute, 2, Some(3), 3),
+        (Neighbours::Substitute, 2, Some(5), 4),
+        (Neighbours::Substitute, 60, Some(1), 1),
+        (Neighbours::Substitute, 60, None, 120),
+    ] {
+        let person = Column::new("person", ColumnType::Integer, None, None).unwrap();
+        let schema = Schema::new(unit(most), neighbours, vec![person]).unwrap();
+        let expected = Sensitivity { l1: moved, l2_squared: moved };
+        assert_eq!(Sensitivity::new(&Quantity::Units, &schema, groups), expected, "{neighbours:?} {most} {groups:?}");
+    }
 }
 
 /// A right sensitivity, changed.
-fn changed(measure: Measure, schema: &Schema, grouped: bool, change: impl Fn(&mut Schema)) -> Sensitivity {
+fn changed(quantity: &Quantity, schema: &Schema, groups: Option<usize>, change: impl Fn(&mut Schema)) -> Sensitivity {
     let mut schema = schema.clone();
     change(&mut schema);
-    Sensitivity::new(measure, &schema, grouped)
+    Sensitivity::new(quantity, &schema, groups)
 }
 
 /// Rows a unit, and the range of what is summed.
-fn range(measure: Measure, schema: &Schema) -> Option<(u128, i64, i64)> {
-    let Measure::Steps { column, centre } = measure else { return None };
-    let (low, high) = schema.columns[column].bounds.unwrap().steps();
-    Some((u128::from(schema.rows_per_unit()), low - centre, high - centre))
+fn range(quantity: &Quantity, schema: &Schema) -> Option<(u128, i64, i64)> {
+    let (low, high) = quantity.of_a_row();
+    let sums = matches!(quantity, Quantity::Sum(_) | Quantity::Products(..));
+    sums.then(|| (u128::from(schema.rows_per_unit()), low, high))
 }
 
 /// Sensitivities that are wrong, each in one way.
-const WRONG_CLAIMS: [(&str, Claim); 9] = [
-    ("substitution in groups counted as without groups", |measure, schema, grouped| {
-        Sensitivity::new(measure, schema, grouped && schema.neighbours == Neighbours::AddRemove)
+const WRONG_CLAIMS: [(&str, Claim); 11] = [
+    ("substitution in groups counted as without groups", |quantity, schema, groups| {
+        let groups = if schema.neighbours == Neighbours::Substitute { Some(1) } else { groups };
+        Sensitivity::new(quantity, schema, groups)
     }),
-    ("substitution counted as removal", |measure, schema, grouped| {
-        changed(measure, schema, grouped, |schema| schema.neighbours = Neighbours::AddRemove)
+    ("substitution counted as removal", |quantity, schema, groups| {
+        changed(quantity, schema, groups, |schema| schema.neighbours = Neighbours::AddRemove)
     }),
-    ("one row a unit", |measure, schema, grouped| {
-        changed(measure, schema, grouped, |schema| {
+    ("one row a unit", |quantity, schema, groups| {
+        changed(quantity, schema, groups, |schema| {
             if let PrivacyUnit::Column { max_rows_per_unit, .. } = &mut schema.unit {
                 *max_rows_per_unit = 1;
             }
         })
     }),
-    ("units in one group only", |measure, schema, grouped| {
-        Sensitivity::new(measure, schema, grouped && measure != Measure::Units)
+    ("units in one group only", |quantity, schema, groups| {
+        Sensitivity::new(quantity, schema, if *quantity == Quantity::Units { Some(1) } else { groups })
     }),
-    ("a unit's rows never in one group", |measure, schema, grouped| {
-        let right = Sensitivity::new(measure, schema, grouped);
+    ("a unit's rows never in one group", |quantity, schema, groups| {
+        let right = Sensitivity::new(quantity, schema, groups);
         let rows = u128::from(schema.rows_per_unit());
-        let counts = !matches!(measure, Measure::Units | Measure::Steps { .. });
-        Sensitivity { l2_squared: if counts && grouped { right.l2_squared / rows } else { right.l2_squared }, ..right }
+        let counts = matches!(quantity, Quantity::Rows | Quantity::NonNull(_) | Quantity::Distinct(_));
+        let grouped = counts && groups != Some(1);
+        Sensitivity { l2_squared: if grouped { right.l2_squared / rows } else { right.l2_squared }, ..right }
     }),
-    ("0 not in the range", |measure, schema, grouped| match range(measure, schema) {
-        Some((rows, low, high)) if schema.neighbours == Neighbours::Substitute && !grouped => {
+    ("0 not in the range", |quantity, schema, groups| match range(quantity, schema) {
+        Some((rows, low, high)) if schema.neighbours == Neighbours::Substitute && groups == Some(1) => {
             let spread = rows * u128::from((high - low).unsigned_abs());
             Sensitivity { l1: spread, l2_squared: spread * spread }
         }
-        _ => Sensitivity::new(measure, schema, grouped),
+        _ => Sensitivity::new(quantity, schema, groups),
     }),
-    ("only the upper bound", |measure, schema, grouped| match range(measure, schema) {
+    ("only the upper bound", |quantity, schema, groups| match range(quantity, schema) {
         Some((rows, _, high)) if schema.neighbours == Neighbours::AddRemove => {
             let largest = rows * u128::from(high.unsigned_abs());
             Sensitivity { l1: largest, l2_squared: largest * largest }
         }
-        _ => Sensitivity::new(measure, schema, grouped),
+        _ => Sensitivity::new(quantity, schema, groups),
     }),
-    ("substitution always into another group", |measure, schema, grouped| match range(measure, schema) {
-        Some((rows, low, high)) if schema.neighbours == Neighbours::Substitute && grouped => {
+    ("substitution always into another group", |quantity, schema, groups| match range(quantity, schema) {
+        Some((rows, low, high)) if schema.neighbours == Neighbours::Substitute && groups != Some(1) => {
             let largest = rows * u128::from(low.unsigned_abs().max(high.unsigned_abs()));
             Sensitivity { l1: 2 * largest, l2_squared: 2 * largest * largest }
         }
-        _ => Sensitivity::new(measure, schema, grouped),
+        _ => Sensitivity::new(quantity, schema, groups),
     }),
-    ("sums as if they were centred", |measure, schema, grouped| match measure {
-        Measure::Steps { column, .. } => {
-            let centre = schema.columns[column].bounds.unwrap().centre();
-            Sensitivity::new(Measure::Steps { column, centre }, schema, grouped)
+    ("sums as if they were centred", |quantity, schema, groups| match quantity {
+        Quantity::Sum(centred) => {
+            let centred = Centred::middle(centred.scalar.clone());
+            Sensitivity::new(&Quantity::Sum(centred), schema, groups)
         }
-        _ => Sensitivity::new(measure, schema, grouped),
+        _ => Sensitivity::new(quantity, schema, groups),
+    }),
+    ("different values as if they were units", |quantity, schema, groups| match quantity {
+        Quantity::Distinct(_) => Sensitivity::new(&Quantity::Units, schema, groups),
+        _ => Sensitivity::new(quantity, schema, groups),
+    }),
+    ("products as if they were sums", |quantity, schema, groups| match quantity {
+        Quantity::Products(one, _) => Sensitivity::new(&Quantity::Sum(one.clone()), schema, groups),
+        _ => Sensitivity::new(quantity, schema, groups),
     }),
 ];
 
@@ -268,8 +346,8 @@ fn invent(seeds: std::ops::Range<u64>, keep: Keep, claim: Claim) -> Result<usize
     for seed in seeds {
         let invented = Invented::new(seed);
         for family in &invented.families {
-            for (question, measures) in &invented.questions {
-                let checked = family.check(&invented.schema, question, measures, keep, claim);
+            for (query, measures) in &invented.queries {
+                let checked = family.check(&invented.schema, query, measures, keep, claim);
                 checked.map_err(|why| format!("seed {seed}: {why}"))?;
                 questions += 1;
             }

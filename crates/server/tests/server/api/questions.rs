@@ -96,12 +96,18 @@ async fn a_price_is_a_number_with_or_without_quotes_and_an_error_names_its_field
         let question = json!({ "dataset": "census", "question": "SELECT COUNT(*) FROM census", "price": price });
         server.send("owner", "POST", "/v1/questions/explain", &question.to_string()).await
     };
-    for price in [json!({ "epsilon": "0.1" }), json!({ "epsilon": 0.1 }), json!({ "error": { "width": 50 } })] {
+    for price in [
+        json!({ "epsilon": "0.1" }),
+        json!({ "epsilon": 0.1 }),
+        json!({ "approximate": { "epsilon": "0.1", "delta": 1e-9 } }),
+        json!({ "error": { "width": 50 } }),
+    ] {
         ask(price).await.expect(200);
     }
     for (price, at) in [
         (json!({ "epsilon": true }), "the body, at price.epsilon: "),
         (json!({ "epsilon": "much" }), "the body, at price.epsilon: "),
+        (json!({ "approximate": { "epsilon": "0.1", "delta": "small" } }), "the body, at price.approximate.delta: "),
         (json!({ "error": { "width": [] } }), "the body, at price.error.width: "),
         (json!("free"), "the body, at price: "),
     ] {

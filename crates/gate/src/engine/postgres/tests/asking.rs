@@ -218,7 +218,9 @@ fn nothing_can_be_written_through_a_question() {
     let url = database("CREATE TABLE t (x int); INSERT INTO t VALUES (1)");
     let (mut engine, schema) = connected(&url, "t");
     let sql = "WITH gone AS (DELETE FROM public.t RETURNING 1) SELECT count(*) FROM gone".to_string();
-    let error = engine.run(&Statement { tables: Vec::new(), sql, parameters: vec![], keys: vec![], measures: 1 }, MOST).unwrap_err();
+    let error = engine
+        .run(&Statement { tables: Vec::new(), sql, parameters: vec![], keys: vec![], measures: 1 }, MOST)
+        .unwrap_err();
     assert!(error.contains("read-only transaction"), "{error}");
     check_count(&mut engine, &schema, 1);
 }
@@ -237,9 +239,8 @@ fn the_settings_of_a_user_change_no_answer() {
     );
     assert_eq!(query(&url, "SELECT count(*) FROM t WHERE x > 5::int8").unwrap(), "2", "the operator is in the way");
     let (mut engine, schema) = connected(&url, "t");
-    let above =
-        Predicate::Compare { column: 0, comparison: crate::question::Comparison::Greater, value: Value::Integer(5) };
-    let statement =
-        Statement::new(&question(Some(above), &[]), &[Measure::Rows], &schema, Dialect::Postgres, &asked(&engine));
+    let comparison = crate::question::predicate::Comparison::Greater;
+    let above = Predicate::Compare { operand: Operand::plain(0), comparison, value: Value::Integer(5) };
+    let statement = measuring(&engine, &schema, Some(above), &[], &[rows()]);
     assert_eq!(engine.run(&statement, MOST).unwrap()[0].measures, [0]);
 }

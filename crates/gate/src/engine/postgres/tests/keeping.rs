@@ -92,7 +92,7 @@ fn equal_rows_count_like_others_and_units_are_told_apart_by_their_bytes() {
     // The copy is a table like others, with the types of the source.
     let mut engine = Postgres::connect(&url, table, ANSWER).unwrap();
     engine.check(&schema, ANSWER).unwrap();
-    let units = Statement::new(&question(None, &[]), &[Measure::Units], &schema, Dialect::Postgres, &asked(&engine));
+    let units = measuring(&engine, &schema, None, &[], &[Measure::of(Quantity::Units)]);
     assert_eq!(engine.run(&units, MOST).unwrap()[0].measures, [3]);
     let found = find_table(&url, "taximeter_gate.kept").unwrap();
     assert_eq!(found.columns, kinds(&schema));

@@ -1,6 +1,7 @@
 //! On a server of its own: what is refused, which rows are kept, and that no row can make a question fail.
 
 mod asking;
+mod expressions;
 mod finding;
 mod keeping;
 mod same_answers;
@@ -14,10 +15,12 @@ use taximeter_testing::{PATIENCE, PrivatePostgres, query, wait_until};
 
 use super::session::{ANSWER, KEEP};
 use super::*;
-use crate::measure::{Dialect, Measure};
+use crate::measure::{Measure, Quantity};
 use crate::number::Number;
-use crate::question::{Predicate, Question};
+use crate::question::predicate::{Operand, Predicate};
 use crate::schema::{Bound, Bounds, Column, PrivacyUnit, Value};
+use crate::sql::tests::query as query_of;
+use crate::sql::{Dialect, Target};
 
 const MOST: Duration = PATIENCE;
 
@@ -57,10 +60,6 @@ fn found_schema(found: &SourceTable) -> Schema {
     schema(None, found.columns.iter().map(|(name, kind)| column(name, *kind)).collect())
 }
 
-fn question(filter: Option<Predicate>, groups: &[usize]) -> Question {
-    Question { outputs: Vec::new(), filter, groups: groups.to_vec(), order: Vec::new(), limit: None }
-}
-
 /// A table that was found and checked, with its schema.
 fn connected(url: &str, name: &str) -> (Postgres, Schema) {
     let found = find_table(url, name).unwrap();
@@ -75,8 +74,24 @@ fn asked(engine: &Postgres) -> String {
     format!("ONLY {}", engine.table.quoted())
 }
 
+/// The statement that measures what is asked of a table.
+fn measuring(
+    engine: &Postgres,
+    schema: &Schema,
+    filter: Option<Predicate>,
+    groups: &[usize],
+    measures: &[Measure],
+) -> Statement {
+    let target = Target { schema, dialect: Dialect::Postgres, table: &asked(engine), asked: &[] };
+    Statement::measuring(&query_of(schema, filter, groups), measures, target)
+}
+
+fn rows() -> Measure {
+    Measure::of(Quantity::Rows)
+}
+
 fn count_rows(engine: &Postgres, schema: &Schema) -> Statement {
-    Statement::new(&question(None, &[]), &[Measure::Rows], schema, Dialect::Postgres, &asked(engine))
+    measuring(engine, schema, None, &[], &[rows()])
 }
 
 fn check_count(engine: &mut Postgres, schema: &Schema, count: i64) {

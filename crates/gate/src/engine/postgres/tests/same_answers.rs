@@ -9,7 +9,9 @@ use proptest::test_runner::{Config, TestRunner};
 use super::worst_values::{NAMES, SQLITE_TABLE, TABLE, VARIANTS, any_value, hostile_schema, literals, stored, values};
 use super::*;
 use crate::engine::Embedded;
-use crate::question::{Comparison, quoted};
+use crate::question::Query;
+use crate::question::predicate::Comparison;
+use crate::question::quoted;
 
 /// A row; nothing is null.
 type Values = Vec<Option<Value>>;
@@ -19,11 +21,12 @@ const PATTERNS: [&str; 14] =
 
 /// All that can be measured.
 fn measures(schema: &Schema) -> Vec<Measure> {
-    let mut measures = vec![Measure::Rows, Measure::Units];
+    let mut measures = vec![rows(), Measure::of(Quantity::Units)];
     for (at, column) in schema.columns.iter().enumerate() {
-        measures.push(Measure::NonNull(at));
-        for centre in column.bounds.iter().flat_map(|bounds| [0, bounds.centre()]) {
-            measures.push(Measure::Steps { column: at, centre });
+        measures.push(Measure::non_null(at));
+        let middle = |bounds: &Bounds| bounds.steps().0.midpoint(bounds.steps().1);
+        for centre in column.bounds.iter().flat_map(|bounds| [0, middle(bounds)]) {
+            measures.push(Measure::sum(schema, at, centre));
         }
     }
     measures
@@ -64,22 +67,25 @@ impl Both {
     }
 
     /// The answer of PostgreSQL, which is also that of SQLite.
-    fn ask(&mut self, question: &Question, schema: &Schema) -> Vec<ExactRow> {
+    fn ask(&mut self, query: &Query, schema: &Schema) -> Vec<ExactRow> {
         let measures = measures(schema);
-        let answer = self.ask_postgres(question, schema);
+        let answer = self.ask_postgres(query, schema);
         let columns = crate::question::commas(schema.columns.iter().map(|column| quoted(&column.name)));
         let (definition, table) = (Embedded::definition(schema), Embedded::TABLE);
         let copy = format!("DROP TABLE IF EXISTS {table}; {definition}; INSERT INTO {table} SELECT {columns} FROM t");
         self.sqlite.execute_batch(&copy).unwrap();
-        let statement = Statement::new(question, &measures, schema, Dialect::Sqlite, table);
+        let target = Target { schema, dialect: Dialect::Sqlite, table, asked: &[] };
+        let statement = Statement::measuring(query, &measures, target);
         let other = sorted(ask_sqlite(&self.sqlite, &statement));
         assert_eq!(answer, other, "{}\n{:?}", statement.sql, statement.parameters);
         answer
     }
 
-    fn ask_postgres(&mut self, question: &Question, schema: &Schema) -> Vec<ExactRow> {
+    fn ask_postgres(&mut self, query: &Query, schema: &Schema) -> Vec<ExactRow> {
         let measures = measures(schema);
-        let statement = Statement::new(question, &measures, schema, Dialect::Postgres, &asked(&self.postgres));
+        let table = asked(&self.postgres);
+        let target = Target { schema, dialect: Dialect::Postgres, table: &table, asked: &[] };
+        let statement = Statement::measuring(query, &measures, target);
         let answer = self.postgres.run(&statement, MOST);
         sorted(answer.unwrap_or_else(|error| panic!("{error}: {}\n{:?}", statement.sql, statement.parameters)))
     }
@@ -127,14 +133,23 @@ fn all_predicates() -> Vec<Predicate> {
     let mut all = Vec::new();
     for (column, name) in NAMES.iter().enumerate() {
         for value in literals(column) {
-            let compare = |comparison| Predicate::Compare { column, comparison, value: value.clone() };
+            let compare =
+                |comparison| Predicate::Compare { operand: Operand::plain(column), comparison, value: value.clone() };
             all.extend(Comparison::ALL.map(compare));
         }
         for negated in [false, true] {
             all.push(Predicate::IsNull { column, negated });
-            all.push(Predicate::In { column, values: literals(column), negated });
-            all.push(Predicate::In { column, values: literals(column)[..1].to_vec(), negated });
-            let like = |pattern: &str| Predicate::Like { column, pattern: pattern.to_string(), negated };
+            all.push(Predicate::In { operand: Operand::plain(column), values: literals(column), negated });
+            all.push(Predicate::In {
+                operand: Operand::plain(column),
+                values: literals(column)[..1].to_vec(),
+                negated,
+            });
+            let like = |pattern: &str| Predicate::Like {
+                operand: Operand::plain(column),
+                pattern: pattern.to_string(),
+                negated,
+            };
             all.extend(PATTERNS.iter().filter(|_| matches!(*name, "person" | "word" | "label")).map(|text| like(text)));
         }
     }
@@ -149,14 +164,14 @@ fn the_worst_values_fail_no_question_and_count_the_same_in_both_engines() {
     for variant in 0..VARIANTS {
         let schema = hostile_schema(variant);
         both.postgres.check(&schema, ANSWER).unwrap();
-        let all = both.ask(&question(None, &[]), &schema);
+        let all = both.ask(&query_of(&schema, None, &[]), &schema);
         assert_eq!(all[0].measures[0], rows.len() as i64);
         for groups in [&[0][..], &[1, 8], &[6], &[7, 2], &[3], &[9], &[10, 8], &[11], &[12, 9]] {
-            both.ask(&question(None, groups), &schema);
+            both.ask(&query_of(&schema, None, groups), &schema);
         }
         if variant == 0 {
             for predicate in all_predicates() {
-                both.ask(&question(Some(predicate), &[]), &schema);
+                both.ask(&query_of(&schema, Some(predicate), &[]), &schema);
             }
         }
     }
@@ -171,24 +186,27 @@ fn nan_fails_no_question_and_is_above_every_number() {
     for variant in 0..VARIANTS {
         let schema = hostile_schema(variant);
         both.postgres.check(&schema, ANSWER).unwrap();
-        both.ask_postgres(&question(None, &[]), &schema);
+        both.ask_postgres(&query_of(&schema, None, &[]), &schema);
     }
     let schema = hostile_schema(0);
     for predicate in all_predicates() {
-        both.ask_postgres(&question(Some(predicate), &[]), &schema);
+        both.ask_postgres(&query_of(&schema, Some(predicate), &[]), &schema);
     }
     execute(&mut both.writer, "DELETE FROM public.t WHERE long <> 'NaN' OR long IS NULL").unwrap();
     for column in [4, 5] {
-        let compare = |comparison| Predicate::Compare { column, comparison, value: Value::Real(f64::MAX) };
+        let compare = |comparison| Predicate::Compare {
+            operand: Operand::plain(column),
+            comparison,
+            value: Value::Real(f64::MAX),
+        };
         for (predicate, found) in [
             (compare(Comparison::Greater), 3),
             (compare(Comparison::NotEqual), 3),
             (compare(Comparison::LessOrEqual), 0),
             (Predicate::IsNull { column, negated: true }, 3),
         ] {
-            let measures = [Measure::Rows, Measure::NonNull(column), Measure::Steps { column, centre: 0 }];
-            let question = question(Some(predicate), &[]);
-            let statement = Statement::new(&question, &measures, &schema, Dialect::Postgres, &asked(&both.postgres));
+            let measures = [rows(), Measure::non_null(column), Measure::sum(&schema, column, 0)];
+            let statement = measuring(&both.postgres, &schema, Some(predicate), &[], &measures);
             // The upper bound is a hundred steps.
             assert_eq!(both.postgres.run(&statement, MOST).unwrap()[0].measures, [found, found, 100 * found]);
         }
@@ -214,12 +232,12 @@ fn infinite_dates_and_endless_decimals_fail_no_question() {
         let schema = hostile_schema(variant);
         both.postgres.check(&schema, ANSWER).unwrap();
         for groups in [&[][..], &[9], &[10], &[11], &[12]] {
-            both.ask_postgres(&question(None, groups), &schema);
+            both.ask_postgres(&query_of(&schema, None, groups), &schema);
         }
     }
     let schema = hostile_schema(0);
     for predicate in all_predicates() {
-        both.ask_postgres(&question(Some(predicate), &[]), &schema);
+        both.ask_postgres(&query_of(&schema, Some(predicate), &[]), &schema);
     }
 }
 
@@ -251,9 +269,8 @@ fn what_is_beyond_the_bounds_is_clamped_and_halves_are_rounded_up_exactly() {
         both.postgres.check(&schema, ANSWER).unwrap();
         let insert = format!("TRUNCATE public.t; INSERT INTO public.t ({column}) VALUES ('{value}')");
         execute(&mut both.writer, &insert).unwrap();
-        let measure = [Measure::Steps { column: 0, centre: 0 }];
-        let statement =
-            Statement::new(&question(None, &[]), &measure, &schema, Dialect::Postgres, &asked(&both.postgres));
+        let measure = [Measure::sum(&schema, 0, 0)];
+        let statement = measuring(&both.postgres, &schema, None, &[], &measure);
         assert_eq!(both.postgres.run(&statement, MOST).unwrap()[0].measures, [steps], "{column} = {value}");
     }
 }
@@ -268,12 +285,13 @@ fn any_predicate() -> impl Strategy<Value = Predicate> {
     let pattern = prop_oneof![select(PATTERNS.to_vec()).prop_map(str::to_string), "[aA é_%\\\\]{0,5}"];
     let literal = |at: usize| any_value(at).prop_filter("finite", |value| value.check().is_ok());
     let leaf = prop_oneof![
-        (column.clone().prop_flat_map(move |at| (Just(at), literal(at))), select(Comparison::ALL.to_vec()))
-            .prop_map(|((column, value), comparison)| Predicate::Compare { column, comparison, value }),
+        (column.clone().prop_flat_map(move |at| (Just(at), literal(at))), select(Comparison::ALL.to_vec())).prop_map(
+            |((column, value), comparison)| Predicate::Compare { operand: Operand::plain(column), comparison, value }
+        ),
         (column.clone().prop_flat_map(move |at| (Just(at), prop::collection::vec(literal(at), 1..12))), any::<bool>())
-            .prop_map(|((column, values), negated)| Predicate::In { column, values, negated }),
+            .prop_map(|((column, values), negated)| Predicate::In { operand: Operand::plain(column), values, negated }),
         (text, pattern, any::<bool>()).prop_map(|(column, pattern, negated)| Predicate::Like {
-            column,
+            operand: Operand::plain(column),
             pattern,
             negated
         }),
@@ -304,7 +322,7 @@ fn random_questions_about_random_rows_are_answered_the_same_by_both_engines() {
         let mut both = both.borrow_mut();
         both.fill(&rows);
         for (filter, groups, variant) in questions {
-            both.ask(&question(filter, &groups), &hostile_schema(variant));
+            both.ask(&query_of(&hostile_schema(variant), filter, &groups), &hostile_schema(variant));
         }
         Ok(())
     });

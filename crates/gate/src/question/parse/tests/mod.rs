@@ -9,7 +9,7 @@ use taximeter_ledger::Neighbours;
 
 use crate::Error;
 use crate::question::Question;
-use crate::schema::{Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};
+use crate::schema::{Bound, Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};
 
 const DATASET: &str = "census";
 
@@ -19,18 +19,18 @@ fn schema() -> Schema {
     Schema::new(unit, Neighbours::AddRemove, columns()).unwrap()
 }
 
-/// The same columns, where one row is protected.
-fn schema_of_rows() -> Schema {
-    Schema::new(PrivacyUnit::Row, Neighbours::AddRemove, columns()).unwrap()
-}
-
 fn columns() -> Vec<Column> {
     let bounds = |low: &str, high: &str, kind| {
         Some(Bounds::with_default_grid(low.parse().unwrap(), high.parse().unwrap(), kind).unwrap())
     };
     let words = |words: &[&str]| Some(words.iter().map(|word| Value::Text(word.to_string())).collect());
     let numbers = |most: i64| Some((1..=most).map(Value::Integer).collect());
-    use ColumnType::{Boolean, Integer, Real, Text};
+    let calendar = |low: &str, high: &str, kind| {
+        let [low, high] = [low, high].map(|end| Bound::parse(end).unwrap().number(kind).unwrap());
+        Some(Bounds::with_default_grid(low, high, kind).unwrap())
+    };
+    let cents = Bounds::new("0".parse().unwrap(), "5000".parse().unwrap(), "0.01".parse().unwrap()).unwrap();
+    use ColumnType::{Boolean, Date, Decimal, Integer, Real, Text, Timestamp};
     [
         Column::new("person", Integer, None, None),
         Column::new("age", Integer, bounds("0", "120", Integer), None),
@@ -46,6 +46,10 @@ fn columns() -> Vec<Column> {
         Column::new("b", Boolean, None, None),
         Column::new("like", Integer, None, None),
         Column::new("_Odd \"one\"", Integer, bounds("-5", "5", Integer), None),
+        Column::new("born", Date, calendar("1950-01-01", "2020-12-31", Date), None),
+        Column::new("seen", Timestamp, calendar("2024-01-01", "2024-12-31 23:59:00", Timestamp), None),
+        Column::new("wage", Decimal, Some(cents), None),
+        Column::new("größe", Integer, bounds("0", "250", Integer), None),
     ]
     .into_iter()
     .collect::<Result<_, _>>()

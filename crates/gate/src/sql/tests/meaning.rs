@@ -1,0 +1,493 @@
+//! What expressions mean, in exact rational numbers and apart from everything that the gate computes: every form is a text and what SQL
+//! makes of a row, written down beside each other.
+//!
+//! A column with bounds is clamped to them and put on its grid before anything is computed from it: numbers on the nearest step, halves
+//! up, and times on the step before. Only where a column is compared with a literal, listed or looked up in a pattern, it counts as
+//! it is. Null is as in PostgreSQL: LEAST and GREATEST leave it out, and conditions have three values.
+
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use dashu::integer::IBig;
+use dashu::rational::RBig;
+use jiff::ToSpan;
+use jiff::civil::{Date, DateTime};
+
+use crate::question::predicate::Comparison;
+use crate::question::scalar::rational;
+use crate::schema::{ColumnType, Schema, Value};
+
+/// The values of the columns; nothing is null.
+pub(crate) type Row = Vec<Option<Value>>;
+
+type Of<T> = Rc<dyn Fn(&Row) -> Option<T>>;
+
+/// What a value is: whole numbers divide to whole ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    Whole,
+    Decimal,
+    Date,
+    Time,
+}
+
+/// A number, the days of a date or the seconds of a time.
+#[derive(Clone)]
+pub(crate) struct Expression {
+    pub(crate) kind: Type,
+    pub(crate) text: String,
+    /// The column that it is, if it is one.
+    pub(crate) column: Option<usize>,
+    /// The literal that it is, without quotes.
+    literal: Option<String>,
+    value: Of<RBig>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Condition {
+    pub(crate) text: String,
+    holds: Of<bool>,
+}
+
+impl Expression {
+    fn new(kind: Type, text: String, value: impl Fn(&Row) -> Option<RBig> + 'static) -> Expression {
+        Expression { kind, text, column: None, literal: None, value: Rc::new(value) }
+    }
+
+    pub(crate) fn value(&self, row: &Row) -> Option<RBig> {
+        (self.value)(row)
+    }
+
+    pub(crate) fn column(schema: &Schema, at: usize) -> Expression {
+        let column = &schema.columns[at];
+        let kind = match column.kind {
+            ColumnType::Integer => Type::Whole,
+            ColumnType::Date => Type::Date,
+            ColumnType::Timestamp => Type::Time,
+            _ => Type::Decimal,
+        };
+        let bounds = column.bounds.expect("columns of numbers have bounds");
+        let [low, high, grid] = [bounds.low(), bounds.high(), bounds.grid()].map(rational);
+        let value = move |row: &Row| {
+            let exact = match row[at].as_ref()? {
+                Value::Real(value) if *value == f64::INFINITY => high.clone(),
+                Value::Real(value) if *value == f64::NEG_INFINITY => low.clone(),
+                value => raw(value),
+            };
+            let above = exact.max(low.clone()).min(high.clone()) - low.clone();
+            let half = if kind == Type::Time { RBig::ZERO } else { RBig::from_parts(1.into(), 2u8.into()) };
+            Some(low.clone() + grid.clone() * RBig::from((above / grid.clone() + half).floor()))
+        };
+        Expression { column: Some(at), ..Expression::new(kind, column.name.clone(), value) }
+    }
+
+    /// A literal number.
+    pub(crate) fn number(text: &str) -> Expression {
+        let value = rational(text.parse().unwrap());
+        let kind = if text.contains(['.', 'e']) { Type::Decimal } else { Type::Whole };
+        let shown = if text.starts_with('-') { format!("({text})") } else { text.to_string() };
+        let literal = Some(text.to_string());
+        Expression { literal, ..Expression::new(kind, shown, move |_| Some(value.clone())) }
+    }
+
+    /// A literal date or time with its type before it: no column is compared with it as it is.
+    pub(crate) fn dated(kind: Type, text: &str) -> Expression {
+        let value = parsed(kind, text);
+        let name = if kind == Type::Date { "DATE" } else { "TIMESTAMP" };
+        Expression::new(kind, format!("{name} '{text}'"), move |_| Some(value.clone()))
+    }
+
+    /// A literal date or time in quotes alone.
+    pub(crate) fn quoted(kind: Type, text: &str) -> Expression {
+        let value = parsed(kind, text);
+        let literal = Some(text.to_string());
+        Expression { literal, ..Expression::new(kind, format!("'{text}'"), move |_| Some(value.clone())) }
+    }
+
+    fn is_whole_literal(&self) -> bool {
+        self.literal.is_some() && self.kind == Type::Whole
+    }
+
+    fn unary(self, kind: Type, text: String, of: impl Fn(RBig) -> RBig + 'static) -> Expression {
+        Expression::new(kind, text, move |row| Some(of(self.value(row)?)))
+    }
+
+    /// Two numbers with + - or * between them; days are added to a date, and the difference of two dates is in days.
+    pub(crate) fn binary(self, operator: &'static str, other: Expression) -> Expression {
+        let kind = match (self.kind, other.kind) {
+            (Type::Date, Type::Date) => Type::Whole,
+            (Type::Date, _) => Type::Date,
+            (Type::Whole, Type::Whole) => Type::Whole,
+            _ => Type::Decimal,
+        };
+        let text = format!("({} {operator} {})", self.text, other.text);
+        Expression::new(kind, text, move |row| {
+            let (one, other) = (self.value(row)?, other.value(row)?);
+            Some(match operator {
+                "+" => one + other,
+                "-" => one - other,
+                _ => one * other,
+            })
+        })
+    }
+
+    /// The quotient by a literal: of whole numbers a whole one, towards 0.
+    pub(crate) fn divided(self, by: Expression) -> Expression {
+        let whole = self.kind == Type::Whole && by.kind == Type::Whole;
+        let kind = if whole { Type::Whole } else { Type::Decimal };
+        let text = format!("({} / {})", self.text, by.text);
+        Expression::new(kind, text, move |row| {
+            let quotient = self.value(row)? / by.value(row)?;
+            Some(if whole { towards_0(&quotient) } else { quotient })
+        })
+    }
+
+    /// What is left of a whole number, with its sign.
+    pub(crate) fn remainder(self, by: Expression) -> Expression {
+        let text = format!("({} % {})", self.text, by.text);
+        Expression::new(Type::Whole, text, move |row| {
+            let (value, by) = (self.value(row)?, by.value(row)?);
+            Some(value.clone() - towards_0(&(value / by.clone())) * by)
+        })
+    }
+
+    pub(crate) fn negative(self) -> Expression {
+        let (kind, text) = (self.kind, format!("(- {})", self.text));
+        self.unary(kind, text, |value| -value)
+    }
+
+    pub(crate) fn absolute(self) -> Expression {
+        let (kind, text) = (self.kind, format!("ABS({})", self.text));
+        self.unary(kind, text, |value| if value < RBig::ZERO { -value } else { value })
+    }
+
+    /// ROUND and TRUNC to places, FLOOR and CEIL.
+    pub(crate) fn rounded(self, function: &'static str, places: Option<i32>) -> Expression {
+        let text = match places {
+            Some(places) => format!("{function}({}, {places})", self.text),
+            None => format!("{function}({})", self.text),
+        };
+        let ten = RBig::from(10).pow(places.unwrap_or(0).unsigned_abs() as isize);
+        let scale = if places.unwrap_or(0) < 0 { RBig::ONE / ten } else { ten };
+        self.unary(Type::Decimal, text, move |value| {
+            let scaled = value * scale.clone();
+            let whole = match function {
+                "FLOOR" => RBig::from(scaled.floor()),
+                "CEIL" => RBig::from(scaled.ceil()),
+                "TRUNC" => towards_0(&scaled),
+                _ => nearest(&scaled),
+            };
+            whole / scale.clone()
+        })
+    }
+
+    pub(crate) fn cast(self, to: &'static str) -> Expression {
+        let text = format!("CAST({} AS {to})", self.text);
+        match to {
+            "INTEGER" => self.unary(Type::Whole, text, |value| nearest(&value)),
+            "DATE" => {
+                let is_date = self.kind == Type::Date;
+                let day =
+                    move |value: RBig| if is_date { value } else { RBig::from((value / RBig::from(86_400)).floor()) };
+                self.unary(Type::Date, text, day)
+            }
+            _ => self.unary(Type::Decimal, text, |value| value),
+        }
+    }
+
+    /// LEAST, GREATEST or COALESCE.
+    pub(crate) fn several(function: &'static str, parts: Vec<Expression>) -> Expression {
+        let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
+        let text = format!("{function}({})", texts.join(", "));
+        Expression::new(common(&parts), text, move |row| {
+            let mut known = parts.iter().filter_map(|part| part.value(row));
+            match function {
+                "LEAST" => known.min(),
+                "GREATEST" => known.max(),
+                _ => known.next(),
+            }
+        })
+    }
+
+    pub(crate) fn null_if(self, other: Expression) -> Expression {
+        let text = format!("NULLIF({}, {})", self.text, other.text);
+        Expression::new(self.kind, text, move |row| {
+            let value = self.value(row)?;
+            (other.value(row) != Some(value.clone())).then_some(value)
+        })
+    }
+
+    /// CASE with conditions.
+    pub(crate) fn case(branches: Vec<(Condition, Expression)>, otherwise: Option<Expression>) -> Expression {
+        let mut text = "CASE".to_string();
+        branches.iter().for_each(|(when, then)| text += &format!(" WHEN {} THEN {}", when.text, then.text));
+        Expression::chosen(text, branches, otherwise)
+    }
+
+    /// CASE with values that are compared with one.
+    pub(crate) fn switch(self, branches: Vec<(Expression, Expression)>, otherwise: Option<Expression>) -> Expression {
+        let mut text = format!("CASE {}", self.text);
+        branches.iter().for_each(|(when, then)| text += &format!(" WHEN {} THEN {}", when.text, then.text));
+        let equal = |when| self.clone().compared(Comparison::Equal, when);
+        let branches = branches.into_iter().map(|(when, then)| (equal(when), then)).collect();
+        Expression::chosen(text, branches, otherwise)
+    }
+
+    fn chosen(mut text: String, branches: Vec<(Condition, Expression)>, otherwise: Option<Expression>) -> Expression {
+        if let Some(otherwise) = &otherwise {
+            text += &format!(" ELSE {}", otherwise.text);
+        }
+        let values: Vec<Expression> = branches.iter().map(|(_, value)| value).chain(&otherwise).cloned().collect();
+        Expression::new(common(&values), text + " END", move |row| {
+            let taken = branches.iter().find(|(when, _)| when.holds(row) == Some(true));
+            taken.map(|(_, then)| then).or(otherwise.as_ref())?.value(row)
+        })
+    }
+
+    pub(crate) fn bucket(self, low: Expression, high: Expression, count: i32) -> Expression {
+        let text = format!("WIDTH_BUCKET({}, {}, {}, {count})", self.text, low.text, high.text);
+        Expression::new(Type::Whole, text, move |row| {
+            let (value, low, high) = (self.value(row)?, low.value(row)?, high.value(row)?);
+            Some(match () {
+                () if value < low => RBig::ZERO,
+                () if value >= high => RBig::from(count + 1),
+                () => RBig::from(((value - low.clone()) * RBig::from(count) / (high - low)).floor()) + RBig::ONE,
+            })
+        })
+    }
+
+    pub(crate) fn part(self, part: &'static str) -> Expression {
+        let (kind, text) = (self.kind, format!("EXTRACT({part} FROM {})", self.text));
+        self.unary(if part == "EPOCH" { Type::Decimal } else { Type::Whole }, text, move |value| {
+            if part == "EPOCH" {
+                return value;
+            }
+            let time = civil(kind, &value);
+            let date = time.date();
+            RBig::from(match part {
+                "YEAR" => i32::from(date.year()),
+                "QUARTER" => i32::from((date.month() + 2) / 3),
+                "MONTH" => date.month().into(),
+                "WEEK" => date.iso_week_date().week().into(),
+                "DAY" => date.day().into(),
+                "DOW" => i32::from(date.weekday().to_monday_one_offset()) % 7,
+                "ISODOW" => date.weekday().to_monday_one_offset().into(),
+                "DOY" => date.day_of_year().into(),
+                "HOUR" => time.hour().into(),
+                "MINUTE" => time.minute().into(),
+                _ => time.second().into(),
+            })
+        })
+    }
+
+    /// The seconds between two times.
+    pub(crate) fn seconds_since(self, other: Expression) -> Expression {
+        let text = format!("EXTRACT(EPOCH FROM {} - {})", self.text, other.text);
+        Expression::new(Type::Decimal, text, move |row| Some(self.value(row)? - other.value(row)?))
+    }
+
+    pub(crate) fn cut_off(self, unit: &'static str) -> Expression {
+        let (kind, text) = (self.kind, format!("DATE_TRUNC('{unit}', {})", self.text));
+        self.unary(kind, text, move |value| {
+            let time = civil(kind, &value);
+            let date = time.date();
+            let start = match unit {
+                "year" => date.first_of_year().to_datetime(Default::default()),
+                "quarter" => Date::new(date.year(), (date.month() + 2) / 3 * 3 - 2, 1).unwrap().into(),
+                "month" => date.first_of_month().into(),
+                "week" => date.checked_sub((date.weekday().to_monday_one_offset() - 1).days()).unwrap().into(),
+                "day" => date.into(),
+                "hour" => date.at(time.hour(), 0, 0, 0),
+                _ => date.at(time.hour(), time.minute(), 0, 0),
+            };
+            seconds(start) / RBig::from(if kind == Type::Date { 86_400 } else { 1 })
+        })
+    }
+
+    /// A comparison. A column beside a literal counts as it is.
+    pub(crate) fn compared(self, comparison: Comparison, other: Expression) -> Condition {
+        let text = format!("{} {} {}", self.text, comparison.symbol(), other.text);
+        let order: Of<Ordering> = match (self.column, &other.literal, other.column, &self.literal) {
+            (Some(at), Some(literal), _, _) => {
+                let literal = literal.clone();
+                Rc::new(move |row| Some(beside(row[at].as_ref()?, &literal)))
+            }
+            (_, _, Some(at), Some(literal)) => {
+                let literal = literal.clone();
+                Rc::new(move |row| Some(beside(row[at].as_ref()?, &literal).reverse()))
+            }
+            _ => Rc::new(move |row| {
+                let scale = |kind| RBig::from(if kind == Type::Date { 86_400 } else { 1 });
+                let mixed = self.kind != other.kind && [self.kind, other.kind].contains(&Type::Time);
+                let of = |side: &Expression| Some(side.value(row)? * if mixed { scale(side.kind) } else { RBig::ONE });
+                Some(of(&self)?.cmp(&of(&other)?))
+            }),
+        };
+        Condition::new(text, move |row| Some(comparison.holds(order(row)?)))
+    }
+
+    /// Whether `=` is answered: no whole number equals a fraction, which the gate says instead of counting nothing.
+    pub(crate) fn may_equal(&self, other: &Expression) -> bool {
+        let fraction = |one: &Expression, other: &Expression| {
+            one.column.is_some() && one.kind == Type::Whole && other.literal.is_some() && !other.is_whole_literal()
+        };
+        !fraction(self, other) && !fraction(other, self)
+    }
+
+    pub(crate) fn is_null(self, negated: bool) -> Condition {
+        let text = format!("{} IS {}NULL", self.text, if negated { "NOT " } else { "" });
+        Condition::new(text, move |row| {
+            let null = match self.column {
+                Some(at) => row[at].is_none(),
+                None => self.value(row).is_none(),
+            };
+            Some(null != negated)
+        })
+    }
+
+    pub(crate) fn distinct_from(self, other: Expression, negated: bool) -> Condition {
+        let text = format!("{} IS {}DISTINCT FROM {}", self.text, if negated { "NOT " } else { "" }, other.text);
+        let equal = self.clone().compared(Comparison::Equal, other.clone());
+        Condition::new(text, move |row| {
+            let same = match (self.value(row), other.value(row)) {
+                (None, None) => true,
+                _ => equal.holds(row) == Some(true),
+            };
+            Some(same == negated)
+        })
+    }
+
+    pub(crate) fn in_list(self, list: Vec<Expression>, negated: bool) -> Condition {
+        let texts: Vec<&str> = list.iter().map(|item| item.text.as_str()).collect();
+        let text = format!("{} {}IN ({})", self.text, if negated { "NOT " } else { "" }, texts.join(", "));
+        let equal = list.into_iter().map(|item| self.clone().compared(Comparison::Equal, item)).collect();
+        let any = Condition::joined(equal, "OR");
+        Condition::new(text, move |row| any.holds(row).map(|holds| holds != negated))
+    }
+
+    pub(crate) fn between(self, low: Expression, high: Expression, negated: bool, symmetric: bool) -> Condition {
+        let not = if negated { "NOT " } else { "" };
+        let how = if symmetric { "SYMMETRIC " } else { "" };
+        let text = format!("{} {not}BETWEEN {how}{} AND {}", self.text, low.text, high.text);
+        let inside = |low: &Expression, high: &Expression| {
+            let above = self.clone().compared(Comparison::GreaterOrEqual, low.clone());
+            let below = self.clone().compared(Comparison::LessOrEqual, high.clone());
+            Condition::joined(vec![above, below], "AND")
+        };
+        let mut ways = vec![inside(&low, &high)];
+        if symmetric {
+            ways.push(inside(&high, &low));
+        }
+        let any = Condition::joined(ways, "OR");
+        Condition::new(text, move |row| any.holds(row).map(|holds| holds != negated))
+    }
+}
+
+impl Condition {
+    pub(crate) fn new(text: String, holds: impl Fn(&Row) -> Option<bool> + 'static) -> Condition {
+        Condition { text, holds: Rc::new(holds) }
+    }
+
+    pub(crate) fn holds(&self, row: &Row) -> Option<bool> {
+        (self.holds)(row)
+    }
+
+    /// AND or OR: what decides, decides; otherwise what is unknown leaves it unknown.
+    pub(crate) fn joined(parts: Vec<Condition>, word: &'static str) -> Condition {
+        let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
+        let text = format!("({})", texts.join(&format!(" {word} ")));
+        let deciding = word == "OR";
+        Condition::new(text, move |row| {
+            let all: Vec<Option<bool>> = parts.iter().map(|part| part.holds(row)).collect();
+            match () {
+                () if all.contains(&Some(deciding)) => Some(deciding),
+                () if all.contains(&None) => None,
+                () => Some(!deciding),
+            }
+        })
+    }
+
+    pub(crate) fn negation(self) -> Condition {
+        Condition::new(format!("(NOT {})", self.text), move |row| self.holds(row).map(|holds| !holds))
+    }
+
+    /// IS TRUE, IS FALSE or IS UNKNOWN.
+    pub(crate) fn is(self, value: Option<bool>, negated: bool) -> Condition {
+        let word = value.map_or("UNKNOWN", |value| if value { "TRUE" } else { "FALSE" });
+        let text = format!("({}) IS {}{word}", self.text, if negated { "NOT " } else { "" });
+        Condition::new(text, move |row| Some((self.holds(row) == value) != negated))
+    }
+
+    /// As a number: 1 or 0.
+    pub(crate) fn number(self) -> Expression {
+        let text = format!("({})", self.text);
+        Expression::new(Type::Whole, text, move |row| self.holds(row).map(|holds| RBig::from(u8::from(holds))))
+    }
+}
+
+/// Whether text fits a pattern: `%` is any text, `_` any character, and nothing is an escape.
+pub(crate) fn fits(text: &[char], pattern: &[char]) -> bool {
+    match pattern {
+        [] => text.is_empty(),
+        ['%', rest @ ..] => (0..=text.len()).any(|skipped| fits(&text[skipped..], rest)),
+        ['_', rest @ ..] => !text.is_empty() && fits(&text[1..], rest),
+        [letter, rest @ ..] => text.first() == Some(letter) && fits(&text[1..], rest),
+    }
+}
+
+fn common(parts: &[Expression]) -> Type {
+    let kind = parts[0].kind;
+    if parts.iter().all(|part| part.kind == kind) { kind } else { Type::Decimal }
+}
+
+fn towards_0(value: &RBig) -> RBig {
+    RBig::from(if *value < RBig::ZERO { value.ceil() } else { value.floor() })
+}
+
+/// Halves away from 0.
+pub(crate) fn nearest(value: &RBig) -> RBig {
+    let half = RBig::from_parts(1.into(), 2u8.into());
+    let whole: IBig = if *value < RBig::ZERO { (value - half).ceil() } else { (value + half).floor() };
+    RBig::from(whole)
+}
+
+/// A finite number, the days of a date, or the seconds of a time, exactly.
+fn raw(value: &Value) -> RBig {
+    match value {
+        Value::Integer(value) => RBig::from(*value),
+        Value::Real(value) => RBig::try_from(*value).expect("it is finite"),
+        Value::Decimal(number) => rational(*number),
+        Value::Date(days) => RBig::from(*days),
+        Value::Timestamp(micros) => RBig::from(*micros) / RBig::from(1_000_000),
+        Value::Boolean(_) | Value::Text(_) => unreachable!("it is no number"),
+    }
+}
+
+/// The order of a column's value and a literal: binary numbers are compared as such.
+fn beside(value: &Value, literal: &str) -> Ordering {
+    match value {
+        Value::Real(value) => value.partial_cmp(&literal.parse().unwrap()).expect("none is NaN"),
+        Value::Date(_) => raw(value).cmp(&parsed(Type::Date, literal)),
+        Value::Timestamp(_) => raw(value).cmp(&parsed(Type::Time, literal)),
+        _ => raw(value).cmp(&rational(literal.parse().unwrap())),
+    }
+}
+
+fn parsed(kind: Type, text: &str) -> RBig {
+    let days = kind == Type::Date;
+    let time = if days { text.parse::<Date>().unwrap().into() } else { text.parse::<DateTime>().unwrap() };
+    seconds(time) / RBig::from(if days { 86_400 } else { 1 })
+}
+
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+
+fn seconds(time: DateTime) -> RBig {
+    RBig::from(time.duration_since(EPOCH).as_secs())
+}
+
+/// The date or time of days or seconds.
+fn civil(kind: Type, value: &RBig) -> DateTime {
+    let whole = i64::try_from(value.floor()).unwrap();
+    let unit = if kind == Type::Date { 86_400 } else { 1 };
+    EPOCH.checked_add(jiff::SignedDuration::from_secs(whole * unit)).unwrap()
+}
