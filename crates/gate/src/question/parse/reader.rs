@@ -45,7 +45,20 @@ impl<'a> Reader<'a> {
         let none = || Cell::new(0);
         let (literals, conditions, patterns, operators, levels) = (none(), none(), none(), none(), none());
         let (dataset, schema, tables, scalars) = (view.dataset, &view.schema, RefCell::default(), RefCell::default());
-        Reader { tokens, view, dataset, schema, tables, literals, conditions, patterns, operators, levels, counted: RefCell::default(), scalars }
+        Reader {
+            tokens,
+            view,
+            dataset,
+            schema,
+            tables,
+            literals,
+            conditions,
+            patterns,
+            operators,
+            levels,
+            counted: RefCell::default(),
+            scalars,
+        }
     }
 
     /// The columns that a name may mean.

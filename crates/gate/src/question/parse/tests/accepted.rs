@@ -265,7 +265,7 @@ fn the_bounds_of_expressions_are_derived() {
         ("ROUND(wage, 1)", "0", "5000", "1/10"),
         ("ROUND(wage, -2)", "0", "5000", "100"),
         ("TRUNC(-wage / 7)", "-714", "0", "1"),
-        ("LEAST(age, 18)", "0", "120", "1"),
+        ("LEAST(age, 18)", "0", "18", "1"),
         ("GREATEST(wage, 18)", "0", "5000", "1/100"),
         ("COALESCE(age, -1)", "-1", "120", "1"),
         ("NULLIF(age, 0)", "0", "120", "1"),
