@@ -40,7 +40,7 @@ const EXPRESSIONS: [(&str, bool); 34] = [
     ("NOT value > 1", true),
     ("value BETWEEN 0 AND 2 OR value IS NULL", true),
     ("second IN (1, 3)", true),
-    ("\"group\" LIKE '_'", true),
+    ("\"group\" LIKE '_' AND second < 3", true),
     ("WIDTH_BUCKET(value, -1, 2, 3)", true),
     // One row is not at both ends.
     ("value - value", false),

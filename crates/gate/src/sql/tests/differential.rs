@@ -6,9 +6,10 @@ use rusqlite::params_from_iter;
 use taximeter_testing::random_inputs;
 use tempfile::TempDir;
 
+use super::dataset::schema;
 use super::meaning::Row;
 use super::random::Dice;
-use super::world::{Asked, schema};
+use super::world::Asked;
 use crate::engine::{Embedded, Engine};
 use crate::question::commas;
 use crate::sql::{Dialect, Target};

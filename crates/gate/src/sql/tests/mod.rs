@@ -1,5 +1,7 @@
 //! What statements look like, and that they compute what SQL means.
 
+mod conditions;
+pub(crate) mod dataset;
 mod differential;
 pub(crate) mod meaning;
 pub(crate) mod random;

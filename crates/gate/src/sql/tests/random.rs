@@ -1,7 +1,8 @@
 //! Expressions and rows that are made up from a seed.
 
-use super::meaning::{Condition, Expression, Row, Type, fits};
-use super::world::{AMOUNT, BORN, FLAG, LABEL, PRICE, SEEN, TENS, WHOLE, WORD, values};
+use super::conditions::{Condition, fits};
+use super::dataset::{AMOUNT, BORN, FLAG, LABEL, PRICE, SEEN, TENS, WHOLE, WORD, values};
+use super::meaning::{Expression, Row, Type};
 use crate::question::predicate::Comparison;
 use crate::schema::{Schema, Value};
 
@@ -190,7 +191,7 @@ impl Dice {
         let negated = self.coin();
         let fitting = one.may_equal(&other);
         match self.below(7) {
-            0 => one.is_null(negated),
+            0 => one.null_test(negated),
             1 if fitting => one.distinct_from(other, negated),
             2 if fitting => one.in_list(vec![other, Expression::number("2"), Expression::number("-20")], negated),
             3 => one.between(other, self.literal(), negated, false),
@@ -211,7 +212,7 @@ impl Dice {
         match self.below(6) {
             0 => one.compared(self.comparison(), self.time(depth)),
             1 => one.compared(self.comparison(), self.date(depth)),
-            2 => one.is_null(negated),
+            2 => one.null_test(negated),
             3 => one.in_list(vec![first, second], negated),
             4 => one.between(first, second, negated, self.coin()),
             _ => one.compared(self.comparison(), first),
@@ -256,7 +257,9 @@ impl Dice {
                 let any_case = case.is_empty() && self.coin();
                 let word = if any_case { "ILIKE" } else { "LIKE" };
                 Condition::new(format!("{operand} {not}{word} '{pattern}'"), move |row| {
-                    let lower = |text: &str| if any_case { text.to_ascii_lowercase() } else { text.to_string() };
+                    let lower = |text: &str| {
+                        if any_case { text.to_ascii_lowercase() } else { text.to_string() }
+                    };
                     let letters = |text: &str| lower(text).chars().collect::<Vec<_>>();
                     Some(fits(&letters(&text(row, at)?), &letters(pattern)) != negated)
                 })

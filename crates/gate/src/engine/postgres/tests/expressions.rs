@@ -4,9 +4,10 @@ use taximeter_testing::random_inputs;
 
 use super::*;
 use crate::schema::Value;
+use crate::sql::tests::dataset::schema as world;
 use crate::sql::tests::meaning::Row;
 use crate::sql::tests::random::Dice;
-use crate::sql::tests::world::{Asked, schema as world};
+use crate::sql::tests::world::Asked;
 
 /// The columns of the dataset that all expressions are about.
 const TABLE: &str = "CREATE TABLE t (
