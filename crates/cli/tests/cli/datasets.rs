@@ -33,7 +33,7 @@ fn flags_that_would_change_nothing_are_refused() {
 #[test]
 fn a_public_table_is_registered_joined_replaced_and_removed() {
     let sandbox = Sandbox::with_people();
-    sandbox.write("regions.csv", "region,capital\nnorth,Kiel\nsouth,Munich\n");
+    std::fs::write(sandbox.path("regions.csv"), "region,capital\nnorth,Kiel\nsouth,Munich\n").unwrap();
     let add = ["dataset", "public", "regions", "regions.csv"];
     assert!(sandbox.done(&add).contains("a public table of 2 rows"));
     assert!(sandbox.fails(2, &add).contains("already exists"));
