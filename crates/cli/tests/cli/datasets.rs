@@ -30,6 +30,26 @@ fn flags_that_would_change_nothing_are_refused() {
     }
 }
 
+#[test]
+fn a_public_table_is_registered_joined_replaced_and_removed() {
+    let sandbox = Sandbox::with_people();
+    std::fs::write(sandbox.path("regions.csv"), "region,capital\nnorth,Kiel\nsouth,Munich\n").unwrap();
+    let add = ["dataset", "public", "regions", "regions.csv"];
+    assert!(sandbox.done(&add).contains("a public table of 2 rows"));
+    assert!(sandbox.fails(2, &add).contains("already exists"));
+    assert_eq!(sandbox.document(0, &[&add[..], &["--replace"]].concat())["columns"][0]["unique"], true);
+    for command in [&["dataset", "list"][..], &["dataset", "public"], &["dataset", "show", "regions"]] {
+        assert!(sandbox.done(command).contains("capital"), "{command:?}");
+    }
+    assert_eq!(sandbox.document(0, &["dataset", "public"])[0]["public_table"], "regions");
+    let question = "SELECT capital, COUNT(*) FROM people JOIN regions USING (region) GROUP BY capital";
+    let ask = ["ask", "people", question, "--epsilon", "0.1"];
+    assert!(sandbox.done(&ask).contains("Munich"));
+    assert!(sandbox.done(&["dataset", "public", "regions", "--remove"]).contains("removed"));
+    assert!(sandbox.fails(2, &ask).contains("not a public table"));
+    assert!(sandbox.fails(2, &["dataset", "public", "people", "regions.csv"]).contains("taken by a dataset"));
+}
+
 fn an_account_that_protects_something_else_is_refused_before_the_data_are_imported(sandbox: &Sandbox) {
     sandbox.add_people();
     sandbox.done(&["account", "create", "town", "--budget", "2,1e-6", "--unit", "household"]);
