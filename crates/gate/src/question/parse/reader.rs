@@ -28,6 +28,8 @@ pub(super) struct Reader<'a> {
     patterns: Cell<usize>,
     operators: Cell<usize>,
     levels: Cell<usize>,
+    /// How often anything was looked at: what is nested is looked at several times.
+    reads: Cell<usize>,
     /// What is counted already, and by which counter.
     counted: RefCell<HashSet<(*const Cell<usize>, *const Expr)>>,
     /// Sub-queries, in the order in which they are asked.
@@ -206,6 +208,10 @@ impl<'a> Reader<'a> {
 
     /// Counts an expression once, however often it is looked at.
     fn count(&self, counter: &Cell<usize>, most: usize, expression: &Expr, what: &str) -> Result<(), Error> {
+        self.reads.set(self.reads.get() + 1);
+        if self.reads.get() > limits::READS {
+            return Err(self.refusal(expression, "this is too complicated: ask something simpler"));
+        }
         if !self.counted.borrow_mut().insert((std::ptr::from_ref(counter), std::ptr::from_ref(expression))) {
             return Ok(());
         }
