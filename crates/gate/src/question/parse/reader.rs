@@ -58,6 +58,7 @@ impl<'a> Reader<'a> {
             patterns,
             operators,
             levels,
+            reads: none(),
             counted: RefCell::default(),
             scalars,
         }
