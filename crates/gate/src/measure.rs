@@ -2,7 +2,7 @@
 
 use crate::question::aggregate::Argument;
 use crate::question::predicate::Predicate;
-use crate::question::scalar::{Scalar, products};
+use crate::question::scalar::{NumericExpr, products};
 use crate::schema::Schema;
 
 /// One integer for every group, of the rows for which a condition holds.
@@ -32,18 +32,18 @@ pub(crate) enum Quantity {
 /// An expression in steps away from a point of its grid.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Centred {
-    pub(crate) scalar: Scalar,
+    pub(crate) scalar: NumericExpr,
     pub(crate) centre: i64,
 }
 
 impl Centred {
     /// Steps away from 0.
-    pub(crate) fn plain(scalar: Scalar) -> Centred {
+    pub(crate) fn plain(scalar: NumericExpr) -> Centred {
         Centred { scalar, centre: 0 }
     }
 
     /// Steps away from the middle of the range.
-    pub(crate) fn middle(scalar: Scalar) -> Centred {
+    pub(crate) fn middle(scalar: NumericExpr) -> Centred {
         let centre = scalar.centre();
         Centred { scalar, centre }
     }
@@ -72,7 +72,7 @@ impl Quantity {
 
     /// What it is, for people.
     pub(crate) fn describe(&self, schema: &Schema) -> String {
-        let shown = |scalar: &Scalar| scalar.describe(schema);
+        let shown = |scalar: &NumericExpr| scalar.describe(schema);
         let of = |argument: &Argument| match argument {
             Argument::Column(at) => schema.columns[*at].name.clone(),
             Argument::Steps(scalar) => shown(scalar),

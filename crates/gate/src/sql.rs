@@ -9,6 +9,7 @@
 //! included, and equal to itself. It is not null, `x > 5` finds it, and a sum takes it for the upper bound. To treat it as
 //! null, store null.
 
+mod conditions;
 mod public;
 
 use std::collections::BTreeSet;
@@ -17,10 +18,10 @@ use self::public::Form;
 pub(crate) use self::public::TemporaryTable;
 use crate::measure::{Centred, Measure, Quantity};
 use crate::question::aggregate::Argument;
-use crate::question::calendar::Part;
-use crate::question::group::Key;
-use crate::question::predicate::{Comparison, LetterCase, Operand, Predicate};
-use crate::question::scalar::{Kind, Node, Scalar};
+use crate::question::calendar::DatePart;
+use crate::question::group::GroupKey;
+use crate::question::predicate::{LetterCase, Operand, Predicate};
+use crate::question::scalar::{Kind, Node, NumericExpr};
 use crate::question::{Join, Query, commas, quoted};
 use crate::schema::{ColumnType, Schema, Value};
 use crate::steps::{steps_name, steps_of};
@@ -72,7 +73,7 @@ impl Statement {
     }
 
     /// How many rows of every group have which value: the value, in steps, is the last key.
-    pub(crate) fn histogram(query: &Query, of: &Scalar, filter: Option<&Predicate>, target: Target) -> Statement {
+    pub(crate) fn histogram(query: &Query, of: &NumericExpr, filter: Option<&Predicate>, target: Target) -> Statement {
         let mut writer = Writer::new(query, target);
         let (mut columns, mut keys) = writer.keys(query);
         columns.push(writer.scalar(of));
@@ -112,12 +113,12 @@ impl<'a> Writer<'a> {
         for group in &query.groups {
             // Rows outside the values of a key are left out here, not by the reader of the answer.
             conditions.push(match &group.key {
-                Key::Column { column, .. } if self.is_public(*column) => {
+                GroupKey::Column { column, .. } if self.is_public(*column) => {
                     format!("{} IS NOT NULL", self.column(*column))
                 }
-                Key::Column { column, values } => self.any_of(Operand::plain(*column), values, false),
-                Key::Steps { scalar, .. } => format!("{} IS NOT NULL", self.scalar(scalar)),
-                Key::Open { column } => format!("{} IS NOT NULL", self.column(*column)),
+                GroupKey::Column { column, values } => self.any_of(Operand::plain(*column), values, false),
+                GroupKey::Steps { scalar, .. } => format!("{} IS NOT NULL", self.scalar(scalar)),
+                GroupKey::Open { column } => format!("{} IS NOT NULL", self.column(*column)),
             });
         }
         conditions.extend(query.filter.iter().chain(condition).map(|filter| self.predicate(filter)));
@@ -135,8 +136,8 @@ impl<'a> Writer<'a> {
     /// The keys of the groups, and their types.
     fn keys(&mut self, query: &Query) -> (Vec<String>, Vec<ColumnType>) {
         let key = |group: &crate::question::group::Group| match &group.key {
-            Key::Column { column, .. } | Key::Open { column } => (self.grouped(*column), self.kind(*column)),
-            Key::Steps { scalar, .. } => (self.scalar(scalar), ColumnType::Integer),
+            GroupKey::Column { column, .. } | GroupKey::Open { column } => (self.grouped(*column), self.kind(*column)),
+            GroupKey::Steps { scalar, .. } => (self.scalar(scalar), ColumnType::Integer),
         };
         query.groups.iter().map(key).unzip()
     }
@@ -255,7 +256,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A number in steps: a whole one of 64 bits. Everything that has an operator is in parentheses.
-    fn scalar(&mut self, scalar: &Scalar) -> String {
+    fn scalar(&mut self, scalar: &NumericExpr) -> String {
         match &scalar.node {
             Node::Column(at) if self.is_public(*at) => self.public(*at, Form::Steps),
             Node::Column(at) => match self.target.dialect {
@@ -311,7 +312,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The answer of a sub-query, in steps; null where there is none, or none yet.
-    fn asked(&self, at: usize, scalar: &Scalar) -> String {
+    fn asked(&self, at: usize, scalar: &NumericExpr) -> String {
         let answer = self.target.asked.get(at).copied().flatten();
         let steps = answer.map(|answer| (answer / scalar.grid.to_f64().value()).round());
         match steps.filter(|steps| steps.is_finite()) {
@@ -320,12 +321,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn list(&mut self, parts: &[Scalar]) -> String {
+    fn list(&mut self, parts: &[NumericExpr]) -> String {
         commas(parts.iter().map(|part| self.scalar(part)).collect::<Vec<_>>())
     }
 
     /// ⌊v/d⌋ = (v − k·d)/d + k with k = ⌊low/d⌋: what is divided is not negative, and so rounded down.
-    fn floor(&mut self, inner: &Scalar, by: i64) -> String {
+    fn floor(&mut self, inner: &NumericExpr, by: i64) -> String {
         let least = inner.low.div_euclid(by);
         let value = self.scalar(inner);
         match least {
@@ -338,7 +339,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Halves away from 0: (2·v + d)/(2·d) where v is not negative, and its mirror where it is.
-    fn rounded(&mut self, inner: &Scalar, by: i64) -> String {
+    fn rounded(&mut self, inner: &NumericExpr, by: i64) -> String {
         let value = self.scalar(inner);
         let (by, twice) = (self.constant(by), self.constant(2 * by));
         match (inner.low >= 0, inner.high <= 0) {
@@ -349,7 +350,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The least or the greatest of those that are not null.
-    fn extreme(&mut self, parts: &[Scalar], sqlite: &str, postgres: &str) -> String {
+    fn extreme(&mut self, parts: &[NumericExpr], sqlite: &str, postgres: &str) -> String {
         match self.target.dialect {
             Dialect::Postgres => format!("{postgres}({})", self.list(parts)),
             // That of two, of which one is null, is null there.
@@ -361,7 +362,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn calendar(&mut self, part: Part, days: &Scalar) -> String {
+    fn calendar(&mut self, part: DatePart, days: &NumericExpr) -> String {
         let days = self.scalar(days);
         match self.target.dialect {
             Dialect::Sqlite => format!("{}({days})", part.function()),
@@ -377,71 +378,6 @@ impl<'a> Writer<'a> {
             }
         }
     }
-
-    fn any_of(&mut self, operand: Operand, values: &[Value], negated: bool) -> String {
-        // An empty list is no SQL in PostgreSQL.
-        if values.is_empty() {
-            return if negated { "TRUE" } else { "FALSE" }.to_string();
-        }
-        let compared = self.compared(operand);
-        let values: Vec<_> = values.iter().map(|value| self.parameter(value.clone())).collect();
-        format!("{compared} {}IN ({})", not(negated), commas(values))
-    }
-
-    /// A condition. One that is a list is in parentheses.
-    fn predicate(&mut self, predicate: &Predicate) -> String {
-        match predicate {
-            Predicate::Constant(Some(true)) => "TRUE".to_string(),
-            Predicate::Constant(Some(false)) => "FALSE".to_string(),
-            Predicate::Constant(None) => match self.target.dialect {
-                Dialect::Sqlite => "NULL".to_string(),
-                Dialect::Postgres => "NULL::bool".to_string(),
-            },
-            Predicate::Compare { operand, comparison, value } => {
-                let value = self.parameter(value.clone());
-                compare(&self.compared(*operand), *comparison, &value)
-            }
-            Predicate::Columns { left, comparison, right } => {
-                compare(&self.compared(*left), *comparison, &self.compared(*right))
-            }
-            Predicate::In { operand, values, negated } => self.any_of(*operand, values, *negated),
-            Predicate::Like { operand, pattern, negated } => {
-                let pattern = self.parameter(Value::Text(pattern.clone()));
-                // A backslash is an escape in PostgreSQL unless there is none, and fails at the end of a pattern if a row gets there.
-                let escape = if self.target.dialect == Dialect::Postgres { " ESCAPE ''" } else { "" };
-                format!("{} {}LIKE {pattern}{escape}", self.compared(*operand), not(*negated))
-            }
-            Predicate::IsNull { column, negated } => format!("{} IS {}NULL", self.column(*column), not(*negated)),
-            Predicate::Steps { left, comparison, right } => {
-                compare(&self.scalar(left), *comparison, &self.scalar(right))
-            }
-            Predicate::NullSteps { scalar, negated } => format!("{} IS {}NULL", self.scalar(scalar), not(*negated)),
-            Predicate::Is { inner, value, negated } => {
-                let value = match value {
-                    Some(true) => "TRUE",
-                    Some(false) => "FALSE",
-                    None => "NULL",
-                };
-                format!("({}) IS {}{value}", self.predicate(inner), not(*negated))
-            }
-            Predicate::And(parts) => self.joined(parts, " AND "),
-            Predicate::Or(parts) => self.joined(parts, " OR "),
-            Predicate::Not(inner) => format!("NOT ({})", self.predicate(inner)),
-        }
-    }
-
-    fn joined(&mut self, parts: &[Predicate], word: &str) -> String {
-        let parts: Vec<_> = parts.iter().map(|part| self.predicate(part)).collect();
-        format!("({})", parts.join(word))
-    }
-}
-
-fn compare(left: &str, comparison: Comparison, right: &str) -> String {
-    format!("{left} {} {right}", comparison.symbol())
-}
-
-fn not(negated: bool) -> &'static str {
-    if negated { "NOT " } else { "" }
 }
 
 #[cfg(test)]

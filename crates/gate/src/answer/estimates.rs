@@ -9,13 +9,13 @@ use crate::plan::{Made, Part, QueryPlan};
 use crate::quantile::DrawnQuantile;
 use crate::question::Query;
 use crate::question::aggregate::{Function, PairFunction};
-use crate::question::scalar::Scalar;
+use crate::question::scalar::NumericExpr;
 use crate::question::term::{Condition, Term};
 use crate::schema::Value;
 use crate::statistics::{Formula, GroupDraws, OneColumn, Statistic, TwoColumns};
 
 /// One group of a noisy answer.
-pub(super) struct Group<'a> {
+pub(super) struct AnsweredGroup<'a> {
     pub(super) query: &'a Query,
     pub(super) plan: &'a QueryPlan,
     pub(super) keys: &'a [Value],
@@ -31,7 +31,7 @@ pub(super) struct Group<'a> {
     pub(super) clamp: bool,
 }
 
-impl Group<'_> {
+impl AnsweredGroup<'_> {
     pub(super) fn cells(&self) -> Vec<Cell> {
         self.query.outputs.iter().map(|output| self.cell(&output.term)).collect()
     }
@@ -145,7 +145,7 @@ impl Group<'_> {
     }
 
     fn parts<'p>(&'p self, steps: &'p [f64], quantiles: &'p [f64]) -> Parts<'p> {
-        let Group { query, plan, keys, scalars, .. } = *self;
+        let AnsweredGroup { query, plan, keys, scalars, .. } = *self;
         Parts { query, plan, keys, steps, own: 0, others: Some(plan.parts.len()), quantiles, scalars }
     }
 }
@@ -177,7 +177,7 @@ enum Divided<'t> {
 }
 
 impl Divided<'_> {
-    fn value(&self, group: &Group, steps: &[f64]) -> Option<f64> {
+    fn value(&self, group: &AnsweredGroup, steps: &[f64]) -> Option<f64> {
         let moments = |places: &[usize]| TwoColumns::new(&places.iter().map(|place| steps[*place]).collect::<Vec<_>>());
         let variance = |column: OneColumn| column.variance(crate::statistics::Divisor::Population);
         match self {
@@ -246,7 +246,7 @@ impl<'t> Uses<'t> {
 
 /// The least and the greatest that an aggregate can be.
 fn range(function: &Function) -> [f64; 2] {
-    let ends = |of: &Scalar| of.range().map(|end| end.to_f64().value());
+    let ends = |of: &NumericExpr| of.range().map(|end| end.to_f64().value());
     match function {
         Function::Average(of) => ends(of),
         Function::Spread { root, .. } if *root => [0.0, f64::INFINITY],

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use taximeter_noise::Randomness;
 
-use self::estimates::Group;
+use self::estimates::AnsweredGroup;
 use self::known::Subquery;
 use self::numbers::nearest;
 use crate::document::Cell;
@@ -18,7 +18,7 @@ use crate::engine::ExactRow;
 use crate::noise::Noise;
 use crate::plan::{MISS, Plan, QueryPlan};
 use crate::quantile::DrawnQuantile;
-use crate::question::group::Key;
+use crate::question::group::GroupKey;
 use crate::question::term::Term;
 use crate::question::{Query, Question};
 use crate::schema::Value;
@@ -236,7 +236,7 @@ impl Answering<'_> {
             let own = group.parts.iter().map(|steps| *steps as f64);
             let others = group.parts.iter().zip(&totals).map(|(steps, total)| total - *steps as f64);
             let steps: Vec<f64> = own.chain(others).chain(scalar_steps.iter().copied()).collect();
-            let group = Group {
+            let group = AnsweredGroup {
                 query: noisy.query,
                 plan: noisy.plan,
                 keys: &group.keys,
@@ -274,13 +274,13 @@ fn shown(query: &Query, keys: Vec<Value>) -> Result<Vec<Value>, String> {
         return Err(format!("{} keys came back for {} groups", keys.len(), query.groups.len()));
     }
     let show = |(key, group): (Value, &crate::question::group::Group)| match (&group.key, key) {
-        (Key::Steps { values, .. }, Value::Integer(steps)) => {
+        (GroupKey::Steps { values, .. }, Value::Integer(steps)) => {
             let found = values.binary_search_by_key(&steps, |(steps, _)| *steps);
             found
                 .map(|at| values[at].1.clone())
                 .map_err(|_| format!("a key of {steps} steps came back, which is not declared"))
         }
-        (Key::Steps { .. }, other) => Err(format!("the key {other} came back, which is not a whole number")),
+        (GroupKey::Steps { .. }, other) => Err(format!("the key {other} came back, which is not a whole number")),
         (_, key) => Ok(key),
     };
     keys.into_iter().zip(&query.groups).map(show).collect()

@@ -14,7 +14,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 use super::{Engine, ExactRow};
 use crate::error::Error;
 use crate::number::Number;
-use crate::question::calendar::Part;
+use crate::question::calendar::DatePart;
 use crate::question::{commas, quoted};
 use crate::schema::{ColumnType, Schema, Value};
 use crate::sql::{Statement, TemporaryTable};
@@ -209,7 +209,7 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
 /// The parts of dates, which SQLite knows of text only.
 fn add_functions(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
-    Part::ALL.into_iter().try_for_each(|part| {
+    DatePart::ALL.into_iter().try_for_each(|part| {
         let of = move |context: &Context<'_>| Ok(context.get::<Option<i64>>(0)?.map(|days| part.of(days)));
         connection.create_scalar_function(part.function().as_str(), 1, flags, of)
     })

@@ -9,7 +9,7 @@ use crate::measure::{Centred, Measure, Quantity};
 use crate::number::Number;
 use crate::question::aggregate::{Aggregate, Argument, Function};
 use crate::question::predicate::Predicate;
-use crate::question::scalar::{Node, Scalar, rational};
+use crate::question::scalar::{Node, NumericExpr, rational};
 use crate::question::term::Term;
 use crate::question::{Query, Question};
 
@@ -24,19 +24,19 @@ pub(crate) enum Made {
 }
 
 /// Everything that a SELECT asks for, with its weight in the price.
-pub(super) struct Wanted {
+pub(super) struct WantedParts {
     pub(super) measures: Vec<(Measure, RBig)>,
-    pub(super) quantiles: Vec<(Scalar, Option<Predicate>, Number, RBig)>,
+    pub(super) quantiles: Vec<(NumericExpr, Option<Predicate>, Number, RBig)>,
     pub(super) aggregates: Vec<Made>,
     /// The number of rows by which groups are found, where they are not declared.
     pub(super) threshold: Option<usize>,
 }
 
-impl Wanted {
+impl WantedParts {
     /// Every aggregate has the weight of the column that shows it, 1 unless it is given, shared equally by what it is made of.
-    pub(super) fn new(query: &Query, weights: &Weights) -> Wanted {
+    pub(super) fn new(query: &Query, weights: &Weights) -> WantedParts {
         let mut wanted =
-            Wanted { measures: Vec::new(), quantiles: Vec::new(), aggregates: Vec::new(), threshold: None };
+            WantedParts { measures: Vec::new(), quantiles: Vec::new(), aggregates: Vec::new(), threshold: None };
         for (at, aggregate) in query.aggregates.iter().enumerate() {
             let weight = weights.of(query, at);
             let made = match &aggregate.function {
@@ -83,7 +83,7 @@ impl Wanted {
         Made::Parts(places.collect())
     }
 
-    fn quantile(&mut self, of: &Scalar, filter: Option<&Predicate>, fraction: Number, weight: RBig) -> Made {
+    fn quantile(&mut self, of: &NumericExpr, filter: Option<&Predicate>, fraction: Number, weight: RBig) -> Made {
         self.quantiles.push((of.clone(), filter.cloned(), fraction, weight));
         Made::Quantile(self.quantiles.len() - 1)
     }
@@ -170,13 +170,13 @@ fn in_order<T: std::fmt::Debug>(mut pair: [T; 2]) -> [T; 2] {
 }
 
 /// How many values there are.
-fn count(of: &Scalar) -> Quantity {
+fn count(of: &NumericExpr) -> Quantity {
     Quantity::NonNull(plain(Argument::Steps(of.clone())))
 }
 
 /// A column is null where its steps are, whatever grid they are on.
 fn plain(argument: Argument) -> Argument {
-    fn column(scalar: &Scalar) -> Option<usize> {
+    fn column(scalar: &NumericExpr) -> Option<usize> {
         match &scalar.node {
             Node::Column(at) => Some(*at),
             Node::Rounded(inner, _) | Node::Floor(inner, _) | Node::Times(inner, _) | Node::Negative(inner) => {

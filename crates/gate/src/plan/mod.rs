@@ -15,13 +15,13 @@ use crate::measure::{Measure, Quantity};
 use crate::noise::Noise;
 use crate::number::Number;
 use crate::question::predicate::Predicate;
-use crate::question::scalar::{Scalar, rational};
+use crate::question::scalar::{NumericExpr, rational};
 use crate::question::term::Term;
 use crate::question::{Query, Question};
 use crate::schema::Schema;
 use crate::sensitivity::Sensitivity;
 
-use self::measures::Wanted;
+use self::measures::WantedParts;
 pub(crate) use self::measures::{Made, Weights};
 pub use self::price::{NoiseKind, Price};
 
@@ -61,7 +61,7 @@ pub(crate) struct Part {
 /// A quantile with the ends of its interval, and what each of the three is paid with.
 #[derive(Clone, Debug)]
 pub(crate) struct QuantilePart {
-    pub(crate) of: Scalar,
+    pub(crate) of: NumericExpr,
     pub(crate) filter: Option<Predicate>,
     pub(crate) fraction: Number,
     pub(crate) cost: Cost,
@@ -108,8 +108,8 @@ impl Plan {
             Cost::Approximate { delta, .. } => Some(delta),
             _ => None,
         };
-        let wanted: Vec<Wanted> = question.all_queries().map(|query| Wanted::new(query, weights)).collect();
-        let whole: RBig = wanted.iter().map(Wanted::weight).fold(RBig::ZERO, |sum, weight| sum + weight);
+        let wanted: Vec<WantedParts> = question.all_queries().map(|query| WantedParts::new(query, weights)).collect();
+        let whole: RBig = wanted.iter().map(WantedParts::weight).fold(RBig::ZERO, |sum, weight| sum + weight);
         let open = question.all_queries().filter(|query| query.is_open()).count();
         let queries = question.all_queries().zip(wanted).map(|(query, wanted)| {
             let delta = delta.filter(|_| query.is_open()).map(|delta| Amount::from_units(delta.units() / open as u128));
@@ -186,7 +186,7 @@ struct Offer<'a> {
 }
 
 impl QueryPlan {
-    fn paid(query: &Query, wanted: Wanted, schema: &Schema, offer: &Offer) -> Result<QueryPlan, Error> {
+    fn paid(query: &Query, wanted: WantedParts, schema: &Schema, offer: &Offer) -> Result<QueryPlan, Error> {
         let groups = query.group_count();
         let mut parts = Vec::new();
         for (measure, weight) in wanted.measures {

@@ -50,8 +50,8 @@ fn amount(text: &str) -> Amount {
     Amount::parse_exact(text).unwrap()
 }
 
-fn column(schema: &Schema, at: usize) -> Scalar {
-    Scalar::column(at, &schema.columns[at]).unwrap()
+fn column(schema: &Schema, at: usize) -> NumericExpr {
+    NumericExpr::column(at, &schema.columns[at]).unwrap()
 }
 
 #[test]

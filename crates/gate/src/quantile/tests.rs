@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use taximeter_testing::random_inputs;
 
 use super::*;
-use crate::question::scalar::{Kind, Node, Scalar};
+use crate::question::scalar::{Kind, Node, NumericExpr};
 use crate::schema::{Column, ColumnType, PrivacyUnit};
 
 const FRACTIONS: [&str; 7] = ["0", "0.1", "0.25", "0.5", "0.75", "0.999", "1"];
@@ -18,7 +18,7 @@ fn schema(neighbours: Neighbours, most: u32) -> Schema {
 
 /// A quantile over all whole numbers between two.
 fn part(fraction: &str, (low, high): (i64, i64), epsilon: &str, score_sensitivity: u128) -> QuantilePart {
-    let of = Scalar { node: Node::Column(0), kind: Kind::Integer, grid: RBig::ONE, low, high };
+    let of = NumericExpr { node: Node::Column(0), kind: Kind::Integer, grid: RBig::ONE, low, high };
     let cost = Cost::Exponential { epsilon: Amount::parse_exact(epsilon).unwrap() };
     QuantilePart { of, filter: None, fraction: fraction.parse().unwrap(), cost, score_sensitivity }
 }

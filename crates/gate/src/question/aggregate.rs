@@ -1,7 +1,7 @@
 //! What is asked of the rows of a group: a noisy number each.
 
 use super::predicate::Predicate;
-use super::scalar::Scalar;
+use super::scalar::NumericExpr;
 use crate::number::Number;
 
 /// An aggregate of the rows for which its own condition holds.
@@ -24,15 +24,15 @@ pub(crate) enum Function {
     /// `COUNT(DISTINCT …)` of anything else.
     Distinct(Argument),
     /// `SUM(…)`.
-    Sum(Scalar),
+    Sum(NumericExpr),
     /// `AVG(…)`.
-    Average(Scalar),
+    Average(NumericExpr),
     /// `VARIANCE(…)`, or with a root `STDDEV(…)`.
-    Spread { of: Scalar, sample: bool, root: bool },
+    Spread { of: NumericExpr, sample: bool, root: bool },
     /// A number about two expressions, of the rows where neither is null.
-    Pair { function: PairFunction, y: Scalar, x: Scalar },
+    Pair { function: PairFunction, y: NumericExpr, x: NumericExpr },
     /// The value below which a part of the rows lies; of 0 and 1 the least and the greatest value.
-    Quantile { of: Scalar, fraction: Number },
+    Quantile { of: NumericExpr, fraction: Number },
 }
 
 /// What is counted.
@@ -40,7 +40,7 @@ pub(crate) enum Function {
 pub(crate) enum Argument {
     /// A column of any type, as it is.
     Column(usize),
-    Steps(Scalar),
+    Steps(NumericExpr),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

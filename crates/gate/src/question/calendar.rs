@@ -8,7 +8,7 @@ use super::scalar::Kind;
 
 /// A part of a date, or a date cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum DatePart {
     Year,
     Quarter,
     Month,
@@ -30,27 +30,29 @@ pub(crate) enum Part {
     StartOfWeek,
 }
 
-impl Part {
+impl DatePart {
     /// Every one.
-    pub(crate) const ALL: [Part; 12] = [
-        Part::Year,
-        Part::Quarter,
-        Part::Month,
-        Part::Week,
-        Part::Day,
-        Part::DayOfWeek,
-        Part::IsoDayOfWeek,
-        Part::DayOfYear,
-        Part::StartOfYear,
-        Part::StartOfQuarter,
-        Part::StartOfMonth,
-        Part::StartOfWeek,
+    pub(crate) const ALL: [DatePart; 12] = [
+        DatePart::Year,
+        DatePart::Quarter,
+        DatePart::Month,
+        DatePart::Week,
+        DatePart::Day,
+        DatePart::DayOfWeek,
+        DatePart::IsoDayOfWeek,
+        DatePart::DayOfYear,
+        DatePart::StartOfYear,
+        DatePart::StartOfQuarter,
+        DatePart::StartOfMonth,
+        DatePart::StartOfWeek,
     ];
 
     /// Whether it is a date, cut off.
     pub(crate) fn kind(self) -> Kind {
         match self {
-            Part::StartOfYear | Part::StartOfQuarter | Part::StartOfMonth | Part::StartOfWeek => Kind::Date,
+            DatePart::StartOfYear | DatePart::StartOfQuarter | DatePart::StartOfMonth | DatePart::StartOfWeek => {
+                Kind::Date
+            }
             _ => Kind::Integer,
         }
     }
@@ -58,14 +60,14 @@ impl Part {
     /// The name that engines know it by: of a function of the embedded one, of a field or a unit of the others.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Part::Year | Part::StartOfYear => "year",
-            Part::Quarter | Part::StartOfQuarter => "quarter",
-            Part::Month | Part::StartOfMonth => "month",
-            Part::Week | Part::StartOfWeek => "week",
-            Part::Day => "day",
-            Part::DayOfWeek => "dow",
-            Part::IsoDayOfWeek => "isodow",
-            Part::DayOfYear => "doy",
+            DatePart::Year | DatePart::StartOfYear => "year",
+            DatePart::Quarter | DatePart::StartOfQuarter => "quarter",
+            DatePart::Month | DatePart::StartOfMonth => "month",
+            DatePart::Week | DatePart::StartOfWeek => "week",
+            DatePart::Day => "day",
+            DatePart::DayOfWeek => "dow",
+            DatePart::IsoDayOfWeek => "isodow",
+            DatePart::DayOfYear => "doy",
         }
     }
 
@@ -79,31 +81,31 @@ impl Part {
     pub(crate) fn of(self, days: i64) -> i64 {
         let date = date(days);
         match self {
-            Part::Year => date.year().into(),
-            Part::Quarter => ((date.month() - 1) / 3 + 1).into(),
-            Part::Month => date.month().into(),
-            Part::Week => date.iso_week_date().week().into(),
-            Part::Day => date.day().into(),
-            Part::DayOfWeek => date.weekday().to_sunday_zero_offset().into(),
-            Part::IsoDayOfWeek => date.weekday().to_monday_one_offset().into(),
-            Part::DayOfYear => date.day_of_year().into(),
-            Part::StartOfYear => self::days(first(date.year(), 1)),
-            Part::StartOfQuarter => self::days(first(date.year(), (date.month() - 1) / 3 * 3 + 1)),
-            Part::StartOfMonth => self::days(first(date.year(), date.month())),
-            Part::StartOfWeek => self::days(date) - i64::from(date.weekday().since(Weekday::Monday)),
+            DatePart::Year => date.year().into(),
+            DatePart::Quarter => ((date.month() - 1) / 3 + 1).into(),
+            DatePart::Month => date.month().into(),
+            DatePart::Week => date.iso_week_date().week().into(),
+            DatePart::Day => date.day().into(),
+            DatePart::DayOfWeek => date.weekday().to_sunday_zero_offset().into(),
+            DatePart::IsoDayOfWeek => date.weekday().to_monday_one_offset().into(),
+            DatePart::DayOfYear => date.day_of_year().into(),
+            DatePart::StartOfYear => self::days(first(date.year(), 1)),
+            DatePart::StartOfQuarter => self::days(first(date.year(), (date.month() - 1) / 3 * 3 + 1)),
+            DatePart::StartOfMonth => self::days(first(date.year(), date.month())),
+            DatePart::StartOfWeek => self::days(date) - i64::from(date.weekday().since(Weekday::Monday)),
         }
     }
 
     /// The least and the greatest part of the dates in a range of days.
     pub(super) fn range(self, low: i64, high: i64) -> (i64, i64) {
         let (least, greatest) = match self {
-            Part::Quarter => (1, 4),
-            Part::Month => (1, 12),
-            Part::Week => (1, 53),
-            Part::Day => (1, 31),
-            Part::DayOfWeek => (0, 6),
-            Part::IsoDayOfWeek => (1, 7),
-            Part::DayOfYear => (1, 366),
+            DatePart::Quarter => (1, 4),
+            DatePart::Month => (1, 12),
+            DatePart::Week => (1, 53),
+            DatePart::Day => (1, 31),
+            DatePart::DayOfWeek => (0, 6),
+            DatePart::IsoDayOfWeek => (1, 7),
+            DatePart::DayOfYear => (1, 366),
             _ => return (self.of(low), self.of(high)),
         };
         match self.few(low, high) {
@@ -115,14 +117,18 @@ impl Part {
     /// All the parts of the dates in a range of days, if there are no more than this.
     pub(super) fn values(self, low: i64, high: i64, most: usize) -> Option<BTreeSet<i64>> {
         let days = match self {
-            Part::Week | Part::StartOfWeek => 7,
-            Part::StartOfMonth => 28,
-            Part::StartOfQuarter => 90,
-            Part::Year | Part::StartOfYear => 365,
+            DatePart::Week | DatePart::StartOfWeek => 7,
+            DatePart::StartOfMonth => 28,
+            DatePart::StartOfQuarter => 90,
+            DatePart::Year | DatePart::StartOfYear => 365,
             _ => 1,
         };
         let values = self.few(low, high).or_else(|| match self {
-            Part::Year | Part::StartOfYear | Part::StartOfQuarter | Part::StartOfMonth | Part::StartOfWeek => {
+            DatePart::Year
+            | DatePart::StartOfYear
+            | DatePart::StartOfQuarter
+            | DatePart::StartOfMonth
+            | DatePart::StartOfWeek => {
                 let fits = usize::try_from((high - low) / days).is_ok_and(|steps| steps <= 2 * most);
                 fits.then(|| (low..high).step_by(days as usize).chain([high]).map(|day| self.of(day)).collect())
             }
@@ -164,19 +170,19 @@ mod tests {
     fn parts_of_dates_are_those_of_the_calendar() {
         let day = |text: &str| days(text.parse().unwrap());
         for (text, part, value) in [
-            ("1970-01-01", Part::DayOfWeek, 4),
-            ("2024-02-29", Part::DayOfYear, 60),
-            ("2024-12-30", Part::Week, 1),
-            ("2023-01-01", Part::Week, 52),
-            ("2023-01-01", Part::IsoDayOfWeek, 7),
-            ("2023-01-01", Part::DayOfWeek, 0),
-            ("2013-08-09", Part::Quarter, 3),
-            ("2013-08-09", Part::StartOfQuarter, day("2013-07-01")),
-            ("2013-08-09", Part::StartOfMonth, day("2013-08-01")),
-            ("2013-08-09", Part::StartOfWeek, day("2013-08-05")),
-            ("2013-08-09", Part::StartOfYear, day("2013-01-01")),
-            ("1969-12-31", Part::Year, 1969),
-            ("0001-01-01", Part::Month, 1),
+            ("1970-01-01", DatePart::DayOfWeek, 4),
+            ("2024-02-29", DatePart::DayOfYear, 60),
+            ("2024-12-30", DatePart::Week, 1),
+            ("2023-01-01", DatePart::Week, 52),
+            ("2023-01-01", DatePart::IsoDayOfWeek, 7),
+            ("2023-01-01", DatePart::DayOfWeek, 0),
+            ("2013-08-09", DatePart::Quarter, 3),
+            ("2013-08-09", DatePart::StartOfQuarter, day("2013-07-01")),
+            ("2013-08-09", DatePart::StartOfMonth, day("2013-08-01")),
+            ("2013-08-09", DatePart::StartOfWeek, day("2013-08-05")),
+            ("2013-08-09", DatePart::StartOfYear, day("2013-01-01")),
+            ("1969-12-31", DatePart::Year, 1969),
+            ("0001-01-01", DatePart::Month, 1),
         ] {
             assert_eq!(part.of(day(text)), value, "{part:?} of {text}");
         }
@@ -188,7 +194,7 @@ mod tests {
         let day = |text: &str| days(text.parse().unwrap());
         for (low, high) in [("2013-01-01", "2013-12-31"), ("2012-11-15", "2014-02-03"), ("1900-01-01", "2024-12-31")] {
             let (low, high) = (day(low), day(high));
-            for part in Part::ALL {
+            for part in DatePart::ALL {
                 let all: BTreeSet<i64> = (low..=high).map(|day| part.of(day)).collect();
                 let values = part.values(low, high, 10_000).unwrap();
                 assert!(values.is_superset(&all), "{part:?}");
@@ -197,6 +203,6 @@ mod tests {
                 assert!(values.first() >= Some(&least) && values.last() <= Some(&greatest), "{part:?}");
             }
         }
-        assert_eq!(Part::StartOfWeek.values(day("0001-01-01"), day("9999-12-31"), 10_000), None);
+        assert_eq!(DatePart::StartOfWeek.values(day("0001-01-01"), day("9999-12-31"), 10_000), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Conditions on a row, with the three-valued logic of SQL. No part of one can fail on any row.
 
-use super::scalar::Scalar;
+use super::scalar::NumericExpr;
 use crate::schema::Value;
 
 /// Which rows count.
@@ -39,13 +39,13 @@ pub(crate) enum Predicate {
     },
     /// Two expressions on one grid compared with each other.
     Steps {
-        left: Scalar,
+        left: NumericExpr,
         comparison: Comparison,
-        right: Scalar,
+        right: NumericExpr,
     },
     /// An expression that is null, or is not.
     NullSteps {
-        scalar: Scalar,
+        scalar: NumericExpr,
         negated: bool,
     },
     /// `… IS TRUE`, `IS FALSE` or, without a value, `IS UNKNOWN`: never unknown itself.

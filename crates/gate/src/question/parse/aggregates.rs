@@ -7,7 +7,7 @@ use sqlparser::ast::{
 
 use super::super::aggregate::{Aggregate, Argument, Function, PairFunction};
 use super::super::predicate::{Operand, Predicate};
-use super::super::scalar::Scalar;
+use super::super::scalar::NumericExpr;
 use super::functions::number_of_arguments;
 use super::reader::{Reader, plain, shown};
 use super::scalar::{Typed, without_bounds};
@@ -131,7 +131,7 @@ impl Reader<'_> {
             ("QUANTILE" | "QUANTILE_CONT" | "QUANTILE_DISC" | "APPROX_QUANTILE" | "PERCENTILE", [of, fraction]) => {
                 quantile(of, self.fraction(fraction)?)
             }
-            ("COUNT_IF", [condition]) => Ok(Function::Sum(Scalar::truth(self.predicate(condition)?))),
+            ("COUNT_IF", [condition]) => Ok(Function::Sum(NumericExpr::truth(self.predicate(condition)?))),
             _ => {
                 let message = format!(
                     "{name} is not answered with {}: quantiles are of an expression and a fraction, CORR, COVAR and REGR of two \
@@ -171,7 +171,7 @@ impl Reader<'_> {
         Ok(match self.typed(argument)? {
             Typed::Column(operand) => Function::NonNull(Argument::Column(operand.column)),
             Typed::Steps(scalar) => Function::NonNull(Argument::Steps(scalar)),
-            Typed::Truth(predicate) => Function::NonNull(Argument::Steps(Scalar::truth(predicate))),
+            Typed::Truth(predicate) => Function::NonNull(Argument::Steps(NumericExpr::truth(predicate))),
             Typed::Literal(_) => Function::Rows,
             Typed::Null => return Err(self.refusal(argument, "NULL is never counted: write COUNT(*) to count rows")),
         })
@@ -203,10 +203,10 @@ impl Reader<'_> {
     }
 
     /// What can be summed.
-    fn summed(&self, argument: &Expr) -> Result<Scalar, Error> {
+    fn summed(&self, argument: &Expr) -> Result<NumericExpr, Error> {
         if let Typed::Column(operand) = self.typed(argument)? {
             let column = self.declared(operand.column);
-            if Scalar::column(operand.column, column).is_none() && column.kind != ColumnType::Boolean {
+            if NumericExpr::column(operand.column, column).is_none() && column.kind != ColumnType::Boolean {
                 return Err(self.refusal(argument, without_bounds(column, "summed")));
             }
         }

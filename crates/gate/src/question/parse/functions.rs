@@ -6,9 +6,9 @@ use sqlparser::ast::{
     FunctionArguments, ObjectNamePart, Value as Written,
 };
 
-use super::super::calendar::Part;
+use super::super::calendar::DatePart;
 use super::super::predicate::{Comparison, LetterCase, Predicate};
-use super::super::scalar::{Kind, Scalar, TooLarge, on_one_grid};
+use super::super::scalar::{Kind, NumericExpr, TooLarge, on_one_grid};
 use super::literal::Literal;
 use super::reader::{Reader, plain};
 use super::scalar::Typed;
@@ -28,7 +28,7 @@ impl Reader<'_> {
         }
         let name = function.name.to_string();
         let arguments = self.arguments(expression, function)?;
-        let steps = |made: Result<Scalar, TooLarge>| self.fitting(expression, made).map(Typed::Steps);
+        let steps = |made: Result<NumericExpr, TooLarge>| self.fitting(expression, made).map(Typed::Steps);
         match (name.as_str(), arguments.as_slice()) {
             ("ABS", [inner]) => Ok(Typed::Steps(self.number(inner)?.absolute())),
             ("FLOOR", [inner]) => steps(self.number(inner)?.floor(&RBig::ONE, Kind::Decimal)),
@@ -42,9 +42,9 @@ impl Reader<'_> {
             ("MOD", [one, other]) => {
                 self.remainder(expression, self.number(one)?, other, &self.number(other)?).map(Typed::Steps)
             }
-            ("LEAST", [_, _, ..]) => steps(Scalar::least(self.several(expression, &arguments)?)),
-            ("GREATEST", [_, _, ..]) => steps(Scalar::greatest(self.several(expression, &arguments)?)),
-            ("COALESCE" | "IFNULL", [_, _, ..]) => steps(Scalar::coalesce(self.several(expression, &arguments)?)),
+            ("LEAST", [_, _, ..]) => steps(NumericExpr::least(self.several(expression, &arguments)?)),
+            ("GREATEST", [_, _, ..]) => steps(NumericExpr::greatest(self.several(expression, &arguments)?)),
+            ("COALESCE" | "IFNULL", [_, _, ..]) => steps(NumericExpr::coalesce(self.several(expression, &arguments)?)),
             ("NULLIF", [one, other]) => {
                 let [one, other] = self.comparable(one, other)?;
                 steps(one.null_if(other))
@@ -52,7 +52,7 @@ impl Reader<'_> {
             ("IF" | "IIF", [condition, then, otherwise]) => {
                 let (then, otherwise) = (self.scalar(then)?, self.scalar(otherwise)?);
                 self.check_kinds(expression, [&then, &otherwise].into_iter())?;
-                steps(Scalar::case(vec![(self.predicate(condition)?, then)], Some(otherwise)))
+                steps(NumericExpr::case(vec![(self.predicate(condition)?, then)], Some(otherwise)))
             }
             ("WIDTH_BUCKET", [inner, low, high, count]) => {
                 self.bucket(expression, [inner, low, high, count]).map(Typed::Steps)
@@ -111,7 +111,7 @@ impl Reader<'_> {
         args.iter().map(argument).collect()
     }
 
-    fn several(&self, expression: &Expr, arguments: &[&Expr]) -> Result<Vec<Scalar>, Error> {
+    fn several(&self, expression: &Expr, arguments: &[&Expr]) -> Result<Vec<NumericExpr>, Error> {
         let parts = arguments.iter().map(|argument| self.scalar(argument)).collect::<Result<Vec<_>, Error>>()?;
         self.check_kinds(expression, parts.iter())?;
         Ok(parts)
@@ -139,8 +139,8 @@ impl Reader<'_> {
         expression: &Expr,
         inner: &Expr,
         field: &CeilFloorKind,
-        round: impl Fn(Scalar, &RBig, Kind) -> Result<Scalar, TooLarge>,
-    ) -> Result<Scalar, Error> {
+        round: impl Fn(NumericExpr, &RBig, Kind) -> Result<NumericExpr, TooLarge>,
+    ) -> Result<NumericExpr, Error> {
         match field {
             CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) => {
                 self.fitting(expression, round(self.number(inner)?, &RBig::ONE, Kind::Decimal))
@@ -150,7 +150,7 @@ impl Reader<'_> {
     }
 
     /// `WIDTH_BUCKET(x, low, high, count)`: 0 below, count + 1 from the upper end on.
-    fn bucket(&self, expression: &Expr, [inner, low, high, count]: [&Expr; 4]) -> Result<Scalar, Error> {
+    fn bucket(&self, expression: &Expr, [inner, low, high, count]: [&Expr; 4]) -> Result<NumericExpr, Error> {
         let value = self.number(inner)?;
         let (from, to) = (self.number(low)?, self.number(high)?);
         let count = self.whole_literal(count, 1..=10_000)?;
@@ -160,7 +160,7 @@ impl Reader<'_> {
         if start >= end {
             return Err(self.refusal(high, "the upper end of the buckets must be above the lower one"));
         }
-        let compare = |comparison, end: &Scalar| {
+        let compare = |comparison, end: &NumericExpr| {
             let sides = on_one_grid([value.clone(), end.clone()]);
             sides.map(|[left, right]| Predicate::Steps { left, comparison, right })
         };
@@ -169,12 +169,12 @@ impl Reader<'_> {
             let width = (end - start) / RBig::from(count);
             let place = value.clone().plus(from.negative(), Kind::Decimal)?.floor(&width, Kind::Decimal)?;
             let place = place.scaled(&(RBig::ONE / &width), Kind::Integer);
-            let mut place = place.plus(Scalar::steps(1, Kind::Integer, RBig::ONE), Kind::Integer)?;
+            let mut place = place.plus(NumericExpr::steps(1, Kind::Integer, RBig::ONE), Kind::Integer)?;
             // Outside of the ends the other branches are taken.
             (place.low, place.high) = (place.low.clamp(1, count), place.high.clamp(1, count));
             let ends = [(below, 0), (above, count + 1)];
-            let ends = ends.map(|(condition, steps)| (condition, Scalar::steps(steps, Kind::Integer, RBig::ONE)));
-            Scalar::case(ends.into(), Some(place))
+            let ends = ends.map(|(condition, steps)| (condition, NumericExpr::steps(steps, Kind::Integer, RBig::ONE)));
+            NumericExpr::case(ends.into(), Some(place))
         };
         self.fitting(expression, made())
     }
@@ -201,7 +201,7 @@ impl Reader<'_> {
     }
 
     /// A date or a time, also one that is written as text.
-    fn dated(&self, expression: &Expr) -> Result<Scalar, Error> {
+    fn dated(&self, expression: &Expr) -> Result<NumericExpr, Error> {
         let scalar = match self.typed(expression)? {
             Typed::Literal(literal) => literal.date_or_time(self)?,
             _ => self.scalar(expression)?,
@@ -215,24 +215,24 @@ impl Reader<'_> {
     }
 
     /// `EXTRACT(part FROM …)`.
-    pub(super) fn extract(&self, expression: &Expr, part: &str, inner: &Expr) -> Result<Scalar, Error> {
+    pub(super) fn extract(&self, expression: &Expr, part: &str, inner: &Expr) -> Result<NumericExpr, Error> {
         let scalar = self.dated(inner)?;
         let part = match (part, scalar.kind) {
-            ("EPOCH", Kind::Duration | Kind::Timestamp) => return Ok(Scalar { kind: Kind::Decimal, ..scalar }),
+            ("EPOCH", Kind::Duration | Kind::Timestamp) => return Ok(NumericExpr { kind: Kind::Decimal, ..scalar }),
             (_, Kind::Duration) => {
                 return Err(self.refusal(expression, "of a time span only EPOCH is answered, its seconds"));
             }
             ("HOUR", Kind::Timestamp) => return self.fitting(expression, part_of_day(scalar, 3600, 24)),
             ("MINUTE", Kind::Timestamp) => return self.fitting(expression, part_of_day(scalar, 60, 60)),
             ("SECOND", Kind::Timestamp) => return self.fitting(expression, part_of_day(scalar, 1, 60)),
-            ("YEAR", _) => Part::Year,
-            ("QUARTER", _) => Part::Quarter,
-            ("MONTH", _) => Part::Month,
-            ("WEEK", _) => Part::Week,
-            ("DAY", _) => Part::Day,
-            ("DOW" | "DAYOFWEEK", _) => Part::DayOfWeek,
-            ("ISODOW", _) => Part::IsoDayOfWeek,
-            ("DOY" | "DAYOFYEAR", _) => Part::DayOfYear,
+            ("YEAR", _) => DatePart::Year,
+            ("QUARTER", _) => DatePart::Quarter,
+            ("MONTH", _) => DatePart::Month,
+            ("WEEK", _) => DatePart::Week,
+            ("DAY", _) => DatePart::Day,
+            ("DOW" | "DAYOFWEEK", _) => DatePart::DayOfWeek,
+            ("ISODOW", _) => DatePart::IsoDayOfWeek,
+            ("DOY" | "DAYOFYEAR", _) => DatePart::DayOfYear,
             _ => {
                 let message = "the parts of a date are YEAR, QUARTER, MONTH, WEEK, DAY, DOW, ISODOW and DOY; those of a time also \
                                HOUR, MINUTE and SECOND, and EPOCH";
@@ -244,14 +244,14 @@ impl Reader<'_> {
     }
 
     /// `DATE_TRUNC(unit, …)`: a date stays a date, a time stays a time.
-    fn cut_off(&self, expression: &Expr, unit: &str, inner: &Expr) -> Result<Scalar, Error> {
+    fn cut_off(&self, expression: &Expr, unit: &str, inner: &Expr) -> Result<NumericExpr, Error> {
         let scalar = self.dated(inner)?;
         let is_time = scalar.kind == Kind::Timestamp;
         let part = match unit {
-            "YEAR" => Part::StartOfYear,
-            "QUARTER" => Part::StartOfQuarter,
-            "MONTH" => Part::StartOfMonth,
-            "WEEK" => Part::StartOfWeek,
+            "YEAR" => DatePart::StartOfYear,
+            "QUARTER" => DatePart::StartOfQuarter,
+            "MONTH" => DatePart::StartOfMonth,
+            "WEEK" => DatePart::StartOfWeek,
             "DAY" if !is_time => return Ok(scalar),
             "DAY" => return self.fitting(expression, scalar.floor(&RBig::from(DAY), Kind::Timestamp)),
             "HOUR" if is_time => return self.fitting(expression, scalar.floor(&RBig::from(3600), Kind::Timestamp)),
@@ -265,7 +265,7 @@ impl Reader<'_> {
         if is_time { self.to_timestamp(expression, days) } else { Ok(days) }
     }
 
-    pub(super) fn to_date(&self, expression: &Expr, scalar: Scalar) -> Result<Scalar, Error> {
+    pub(super) fn to_date(&self, expression: &Expr, scalar: NumericExpr) -> Result<NumericExpr, Error> {
         match scalar.kind {
             Kind::Date => Ok(scalar),
             Kind::Timestamp => {
@@ -276,7 +276,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn to_timestamp(&self, expression: &Expr, scalar: Scalar) -> Result<Scalar, Error> {
+    pub(super) fn to_timestamp(&self, expression: &Expr, scalar: NumericExpr) -> Result<NumericExpr, Error> {
         match scalar.kind {
             Kind::Timestamp => Ok(scalar),
             Kind::Date => Ok(scalar.scaled(&RBig::from(DAY), Kind::Timestamp)),
@@ -285,7 +285,7 @@ impl Reader<'_> {
     }
 
     /// Two sides that can be compared, on one grid: text beside a date or a time is one.
-    pub(super) fn comparable(&self, left: &Expr, right: &Expr) -> Result<[Scalar; 2], Error> {
+    pub(super) fn comparable(&self, left: &Expr, right: &Expr) -> Result<[NumericExpr; 2], Error> {
         let read = |one: &Expr, other: &Expr| match (self.typed(one)?, Literal::of(self, plain(other))) {
             (Typed::Literal(literal), None) if literal.text().is_some() => {
                 literal.scalar_beside(self.scalar(other)?.kind)
@@ -312,7 +312,7 @@ pub(super) fn number_of_arguments(count: usize) -> String {
 }
 
 /// The hour, minute or second of a time: the whole units of its size, without those of the next larger one.
-fn part_of_day(scalar: Scalar, size: u32, most: u32) -> Result<Scalar, TooLarge> {
+fn part_of_day(scalar: NumericExpr, size: u32, most: u32) -> Result<NumericExpr, TooLarge> {
     let unit = scalar.floor(&RBig::from(size), Kind::Timestamp)?;
     let next = unit.clone().floor(&RBig::from(size * most), Kind::Timestamp)?;
     let part = unit.plus(next.negative(), Kind::Timestamp)?;

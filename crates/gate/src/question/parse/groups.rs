@@ -3,9 +3,9 @@
 use dashu::rational::RBig;
 use sqlparser::ast::{Expr, GroupByExpr, SelectItem, Value as Written};
 
-use super::super::group::{Group, Key};
+use super::super::group::{Group, GroupKey};
 use super::super::predicate::Predicate;
-use super::super::scalar::{Kind, Scalar};
+use super::super::scalar::{Kind, NumericExpr};
 use super::limits;
 use super::reader::{Reader, is_called, plain};
 use super::scalar::Typed;
@@ -79,7 +79,7 @@ impl Reader<'_> {
         }
     }
 
-    fn key(&self, expression: &Expr) -> Result<Key, Error> {
+    fn key(&self, expression: &Expr) -> Result<GroupKey, Error> {
         if let Some(column) = self.as_column(expression) {
             return self.column_key(expression, column?);
         }
@@ -95,7 +95,7 @@ impl Reader<'_> {
         }
     }
 
-    fn column_key(&self, expression: &Expr, at: usize) -> Result<Key, Error> {
+    fn column_key(&self, expression: &Expr, at: usize) -> Result<GroupKey, Error> {
         let column = self.declared(at);
         if self.is_unit(at) {
             let message = format!(
@@ -105,11 +105,11 @@ impl Reader<'_> {
             return Err(self.refusal(expression, message));
         }
         if let Some(values) = &column.categories {
-            return Ok(Key::Column { column: at, values: values.clone() });
+            return Ok(GroupKey::Column { column: at, values: values.clone() });
         }
-        match (column.kind, Scalar::column(at, column)) {
+        match (column.kind, NumericExpr::column(at, column)) {
             (ColumnType::Boolean, _) => {
-                Ok(Key::Column { column: at, values: [false, true].map(Value::Boolean).into() })
+                Ok(GroupKey::Column { column: at, values: [false, true].map(Value::Boolean).into() })
             }
             // Few enough values follow from the bounds.
             (ColumnType::Integer | ColumnType::Date, Some(scalar)) if scalar.values(limits::GROUPS).is_some() => {
@@ -123,7 +123,7 @@ impl Reader<'_> {
                 );
                 Err(self.refusal(expression, message))
             }
-            _ => Ok(Key::Open { column: at }),
+            _ => Ok(GroupKey::Open { column: at }),
         }
     }
 
@@ -136,23 +136,23 @@ impl Reader<'_> {
     }
 
     /// Text by its place among the values that it may have.
-    fn text_key(&self, expression: &Expr, choices: Choices) -> Result<Key, Error> {
+    fn text_key(&self, expression: &Expr, choices: Choices) -> Result<GroupKey, Error> {
         let mut labels: Vec<String> = Vec::new();
         let mut place = |text: String| {
             let place = labels.iter().position(|label| *label == text).unwrap_or(labels.len());
             if place == labels.len() {
                 labels.push(text);
             }
-            Scalar::steps(place as i64, Kind::Integer, RBig::ONE)
+            NumericExpr::steps(place as i64, Kind::Integer, RBig::ONE)
         };
         let branches = choices.branches.into_iter();
-        let branches = branches.map(|(condition, text)| (condition, text.map_or_else(Scalar::null, &mut place)));
-        let scalar = self.fitting(expression, Scalar::case(branches.collect(), None))?;
+        let branches = branches.map(|(condition, text)| (condition, text.map_or_else(NumericExpr::null, &mut place)));
+        let scalar = self.fitting(expression, NumericExpr::case(branches.collect(), None))?;
         let values = labels.into_iter().enumerate().map(|(place, text)| (place as i64, Value::Text(text))).collect();
-        Ok(Key::Steps { scalar, values })
+        Ok(GroupKey::Steps { scalar, values })
     }
 
-    fn steps_key(&self, expression: &Expr, scalar: Scalar) -> Result<Key, Error> {
+    fn steps_key(&self, expression: &Expr, scalar: NumericExpr) -> Result<GroupKey, Error> {
         let Some(steps) = scalar.values(limits::GROUPS) else {
             let message = format!(
                 "this has more than {} values by its bounds: put them into coarser bins, such as FLOOR(x / 100) * 100",
@@ -161,18 +161,18 @@ impl Reader<'_> {
             return Err(self.refusal(expression, message));
         };
         let values = steps.into_iter().map(|steps| (steps, value(&scalar, steps))).collect();
-        Ok(Key::Steps { scalar, values })
+        Ok(GroupKey::Steps { scalar, values })
     }
 }
 
 /// True and false.
-fn truth_key(predicate: Predicate) -> Key {
+fn truth_key(predicate: Predicate) -> GroupKey {
     let values = [false, true].map(|truth| (i64::from(truth), Value::Boolean(truth))).into();
-    Key::Steps { scalar: Scalar::truth(predicate), values }
+    GroupKey::Steps { scalar: NumericExpr::truth(predicate), values }
 }
 
 /// A number of steps as it is shown.
-fn value(scalar: &Scalar, steps: i64) -> Value {
+fn value(scalar: &NumericExpr, steps: i64) -> Value {
     let exact = scalar.grid.clone() * RBig::from(steps);
     let whole = exact.is_int().then(|| i64::try_from(exact.numerator().clone()).ok()).flatten();
     match (scalar.kind, whole) {

@@ -9,16 +9,16 @@ use sqlparser::ast::{
 
 use super::super::{Join, quoted};
 use super::limits;
-use super::reader::{Reader, Tables, is_called, plain, shown};
+use super::reader::{JoinedTables, Reader, is_called, plain, shown};
 use super::scope::{Scope, ScopeTable, same};
 use crate::error::Error;
 use crate::public::PublicTable;
 
 impl Reader<'_> {
     /// The tables of a SELECT: the dataset, and public ones. Without FROM it is about the dataset, too, and names nothing of it.
-    pub(super) fn select_tables(&self, from: &[TableWithJoins]) -> Result<Tables, Error> {
+    pub(super) fn select_tables(&self, from: &[TableWithJoins]) -> Result<JoinedTables, Error> {
         let (table, joins) = match from {
-            [] => return Ok(Tables { scope: Scope::dataset(self.view, Vec::new()), joins: Vec::new() }),
+            [] => return Ok(JoinedTables { scope: Scope::dataset(self.view, Vec::new()), joins: Vec::new() }),
             [TableWithJoins { relation, joins }] => (relation, joins),
             [_, TableWithJoins { relation, .. }, ..] => {
                 let message =
@@ -33,7 +33,7 @@ impl Reader<'_> {
         }
         let names: Vec<Ident> = std::iter::once(name).chain(alias).cloned().collect();
         self.check_names(names.clone(), joins)?;
-        let mut tables = Tables { scope: Scope::dataset(self.view, names), joins: Vec::new() };
+        let mut tables = JoinedTables { scope: Scope::dataset(self.view, names), joins: Vec::new() };
         for join in joins {
             self.join(join, &mut tables)?;
         }
@@ -59,7 +59,7 @@ impl Reader<'_> {
     }
 
     /// Joins a public table to those before it.
-    fn join(&self, join: &WrittenJoin, tables: &mut Tables) -> Result<(), Error> {
+    fn join(&self, join: &WrittenJoin, tables: &mut JoinedTables) -> Result<(), Error> {
         let WrittenJoin { relation, global: false, join_operator } = join else { return Err(self.beyond()) };
         let (name, alias) = self.table_name(relation)?;
         let table = self.public_table(name)?;
@@ -117,7 +117,7 @@ impl Reader<'_> {
     }
 
     /// The two columns of `ON column = key`, in any order: one of the tables before, and one of the table that is joined.
-    fn keys(&self, condition: &Expr, tables: &Tables, added: &ScopeTable) -> Result<(usize, usize), Error> {
+    fn keys(&self, condition: &Expr, tables: &JoinedTables, added: &ScopeTable) -> Result<(usize, usize), Error> {
         let refusal = || {
             let message = "a public table is joined on the equality of one column and its key, as in ON carrier = code: write other \
                            conditions behind WHERE";
@@ -126,7 +126,7 @@ impl Reader<'_> {
         let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = plain(condition) else { return Err(refusal()) };
         let mut scope = tables.scope.clone();
         scope.tables.push(added.clone());
-        self.tables.borrow_mut().push(Tables { scope, joins: Vec::new() });
+        self.tables.borrow_mut().push(JoinedTables { scope, joins: Vec::new() });
         let columns = [left, right].map(|side| self.as_column(plain(side)));
         self.tables.borrow_mut().pop();
         let [Some(left), Some(right)] = columns else { return Err(refusal()) };
@@ -139,7 +139,12 @@ impl Reader<'_> {
     }
 
     /// The two columns of `USING (key)`.
-    fn using(&self, columns: &[ObjectName], tables: &Tables, added: &ScopeTable) -> Result<(usize, usize), Error> {
+    fn using(
+        &self,
+        columns: &[ObjectName],
+        tables: &JoinedTables,
+        added: &ScopeTable,
+    ) -> Result<(usize, usize), Error> {
         let [ObjectName(parts)] = columns else {
             return Err(
                 self.refusal_at(added.names[0].span.start, "a public table is joined on one key: write one column")

@@ -4,7 +4,7 @@ use dashu::rational::RBig;
 use sqlparser::ast::{DataType, Expr, UnaryOperator, Value as Written};
 
 use super::super::predicate::Comparison;
-use super::super::scalar::{Kind, Scalar};
+use super::super::scalar::{Kind, NumericExpr};
 use super::reader::{Reader, plain};
 use crate::error::Error;
 use crate::number::Number;
@@ -123,23 +123,24 @@ impl<'a> Literal<'a> {
     }
 
     /// The number, date or time that it is by itself.
-    pub(super) fn scalar(&self) -> Result<Scalar, Error> {
+    pub(super) fn scalar(&self) -> Result<NumericExpr, Error> {
         match &self.written {
             Content::Number(digits) => {
                 let kind = if digits.contains(['.', 'e', 'E']) { Kind::Decimal } else { Kind::Integer };
                 let number = Number::parse(digits).map_err(|error| self.refusal(error.to_string()))?;
-                Scalar::constant(number, kind).map_err(|_| self.refusal("this number has too many digits: shorten it"))
+                NumericExpr::constant(number, kind)
+                    .map_err(|_| self.refusal("this number has too many digits: shorten it"))
             }
-            Content::Dated(Value::Date(days)) => Ok(Scalar::steps(i64::from(*days), Kind::Date, RBig::ONE)),
+            Content::Dated(Value::Date(days)) => Ok(NumericExpr::steps(i64::from(*days), Kind::Date, RBig::ONE)),
             Content::Dated(Value::Timestamp(micros)) => {
                 let grid = RBig::from_parts(1.into(), 1_000_000u32.into());
                 let whole = micros % 1_000_000 == 0;
                 Ok(match whole {
-                    true => Scalar::steps(micros / 1_000_000, Kind::Timestamp, RBig::ONE),
-                    false => Scalar::steps(*micros, Kind::Timestamp, grid),
+                    true => NumericExpr::steps(micros / 1_000_000, Kind::Timestamp, RBig::ONE),
+                    false => NumericExpr::steps(*micros, Kind::Timestamp, grid),
                 })
             }
-            Content::Boolean(value) => Ok(Scalar::steps(i64::from(*value), Kind::Integer, RBig::ONE)),
+            Content::Boolean(value) => Ok(NumericExpr::steps(i64::from(*value), Kind::Integer, RBig::ONE)),
             Content::Text(_) | Content::Dated(_) => {
                 Err(self.refusal("this is text, and a number is needed here: write it without quotes"))
             }
@@ -147,7 +148,7 @@ impl<'a> Literal<'a> {
     }
 
     /// What it is beside something of a kind: text beside a date is a date.
-    pub(super) fn scalar_beside(&self, kind: Kind) -> Result<Scalar, Error> {
+    pub(super) fn scalar_beside(&self, kind: Kind) -> Result<NumericExpr, Error> {
         match kind {
             Kind::Date if self.text().is_some_and(|text| text.trim().len() > 10) => {
                 self.dated_as(&DataType::Timestamp(None, sqlparser::ast::TimezoneInfo::None))?.scalar()
@@ -159,7 +160,7 @@ impl<'a> Literal<'a> {
     }
 
     /// The date or time that its text is, whichever it looks like.
-    pub(super) fn date_or_time(&self, _: &Reader) -> Result<Scalar, Error> {
+    pub(super) fn date_or_time(&self, _: &Reader) -> Result<NumericExpr, Error> {
         match &self.written {
             Content::Dated(_) => self.scalar(),
             _ => self.scalar_beside(Kind::Date),

@@ -34,7 +34,7 @@ use crate::public::PublicTable;
 use crate::schema::Schema;
 
 use reader::Reader;
-use scope::View;
+use scope::SchemaView;
 use tokens::Tokens;
 
 /// Reads a question about a dataset of this name that may join public tables, and checks it against the schema.
@@ -44,7 +44,7 @@ pub(super) fn parse(
     schema: &Schema,
     public: &[Arc<PublicTable>],
 ) -> Result<Question, Error> {
-    let mut view = View::new(dataset, schema, public);
+    let mut view = SchemaView::new(dataset, schema, public);
     let tokens = Tokens::read(text)?.screened(dataset, &|word| view.is_name(word))?;
     let query = names::written_in_one_way(tokens.query()?, &mut view);
     let reader = Reader::new(&tokens, &view);

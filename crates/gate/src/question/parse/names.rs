@@ -12,19 +12,19 @@ use sqlparser::ast::{
 
 use super::keywords;
 use super::reader::is_called;
-use super::scope::{Scope, ScopeTable, View, table_name, using};
+use super::scope::{SchemaView, Scope, ScopeTable, table_name, using};
 use crate::public::PublicTable;
 
 /// The same query with its names written in one way, and the tables that it joins added to the view. Names that are unknown stay as they
 /// are, for the message about them.
-pub(super) fn written_in_one_way(mut query: Box<Query>, view: &mut View) -> Box<Query> {
+pub(super) fn written_in_one_way(mut query: Box<Query>, view: &mut SchemaView) -> Box<Query> {
     let mut names = Names { view, scopes: Vec::new() };
     let _ = VisitMut::visit(&mut query, &mut names);
     query
 }
 
 struct Names<'v, 'a> {
-    view: &'v mut View<'a>,
+    view: &'v mut SchemaView<'a>,
     /// The tables of the SELECTs that are being looked at.
     scopes: Vec<Scope>,
 }

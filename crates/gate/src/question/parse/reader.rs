@@ -6,11 +6,11 @@ use std::collections::HashSet;
 use sqlparser::ast::{CastKind, Expr, Ident, Spanned, TypedString};
 use sqlparser::tokenizer::Location;
 
-use super::super::scalar::{Scalar, TooLarge};
+use super::super::scalar::{NumericExpr, TooLarge};
 use super::super::{Join, Query, quoted};
 use super::keywords;
 use super::limits;
-use super::scope::{Scope, View};
+use super::scope::{SchemaView, Scope};
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::schema::{Column, Schema};
@@ -18,11 +18,11 @@ use crate::schema::{Column, Schema};
 /// Reads syntax trees of one text against the columns that it may name.
 pub(super) struct Reader<'a> {
     pub(super) tokens: &'a Tokens,
-    pub(super) view: &'a View<'a>,
+    pub(super) view: &'a SchemaView<'a>,
     pub(super) dataset: &'a str,
     pub(super) schema: &'a Schema,
     /// The tables of the SELECTs that are being read: those of a sub-query last.
-    pub(super) tables: RefCell<Vec<Tables>>,
+    pub(super) tables: RefCell<Vec<JoinedTables>>,
     literals: Cell<usize>,
     conditions: Cell<usize>,
     patterns: Cell<usize>,
@@ -37,13 +37,13 @@ pub(super) struct Reader<'a> {
 }
 
 /// The tables of a SELECT.
-pub(super) struct Tables {
+pub(super) struct JoinedTables {
     pub(super) scope: Scope,
     pub(super) joins: Vec<Join>,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(tokens: &'a Tokens, view: &'a View<'a>) -> Reader<'a> {
+    pub(super) fn new(tokens: &'a Tokens, view: &'a SchemaView<'a>) -> Reader<'a> {
         let none = || Cell::new(0);
         let (literals, conditions, patterns, operators, levels) = (none(), none(), none(), none(), none());
         let (dataset, schema, tables, scalars) = (view.dataset, &view.schema, RefCell::default(), RefCell::default());
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An expression whose range is known and small enough.
-    pub(super) fn fitting(&self, expression: &Expr, made: Result<Scalar, TooLarge>) -> Result<Scalar, Error> {
+    pub(super) fn fitting(&self, expression: &Expr, made: Result<NumericExpr, TooLarge>) -> Result<NumericExpr, Error> {
         let scalar = made.map_err(|TooLarge::Range| {
             let message = "this may get too large for its number of digits: round the parts with ROUND first, or ask the owner for \
                            coarser grids";

@@ -8,7 +8,7 @@ use sqlparser::ast::{
 use super::super::Query;
 use super::super::aggregate::Function;
 use super::super::predicate::{Operand, Predicate};
-use super::super::scalar::{Kind, Scalar};
+use super::super::scalar::{Kind, NumericExpr};
 use super::super::term::Term;
 use super::literal::Literal;
 use super::reader::{Reader, plain};
@@ -22,7 +22,7 @@ pub(super) enum Typed<'e> {
     /// A literal, which gets its type from what it stands beside.
     Literal(Literal<'e>),
     /// A number, a date or a time.
-    Steps(Scalar),
+    Steps(NumericExpr),
     /// True, false or unknown.
     Truth(Predicate),
     Null,
@@ -67,18 +67,18 @@ impl Reader<'_> {
     }
 
     /// Reads a number, a date or a time.
-    pub(super) fn scalar(&self, expression: &Expr) -> Result<Scalar, Error> {
+    pub(super) fn scalar(&self, expression: &Expr) -> Result<NumericExpr, Error> {
         match self.typed(expression)? {
             Typed::Steps(scalar) => Ok(scalar),
             Typed::Column(operand) => self.column_scalar(expression, operand),
             Typed::Literal(literal) => literal.scalar(),
-            Typed::Truth(predicate) => Ok(Scalar::truth(predicate)),
-            Typed::Null => Ok(Scalar::null()),
+            Typed::Truth(predicate) => Ok(NumericExpr::truth(predicate)),
+            Typed::Null => Ok(NumericExpr::null()),
         }
     }
 
     /// Reads a plain number: not a date, not a time.
-    pub(super) fn number(&self, expression: &Expr) -> Result<Scalar, Error> {
+    pub(super) fn number(&self, expression: &Expr) -> Result<NumericExpr, Error> {
         let scalar = self.scalar(expression)?;
         match scalar.kind {
             Kind::Integer | Kind::Decimal => Ok(scalar),
@@ -95,24 +95,24 @@ impl Reader<'_> {
         }
     }
 
-    fn column_scalar(&self, expression: &Expr, operand: Operand) -> Result<Scalar, Error> {
+    fn column_scalar(&self, expression: &Expr, operand: Operand) -> Result<NumericExpr, Error> {
         let column = self.declared(operand.column);
         if column.kind == ColumnType::Boolean {
-            return Ok(Scalar::truth(is_true(operand)));
+            return Ok(NumericExpr::truth(is_true(operand)));
         }
-        Scalar::column(operand.column, column)
+        NumericExpr::column(operand.column, column)
             .ok_or_else(|| self.refusal(expression, without_bounds(column, "calculated with")))
     }
 
     /// Everything that is computed.
-    fn steps(&self, expression: &Expr) -> Result<Scalar, Error> {
+    fn steps(&self, expression: &Expr) -> Result<NumericExpr, Error> {
         self.count_operator(expression)?;
         match expression {
             Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Ok(self.number(expr)?.negative()),
             Expr::UnaryOp { op: UnaryOperator::Plus, expr } => self.number(expr),
             Expr::BinaryOp { left, op, right } => self.arithmetic(expression, left, op, right),
-            Expr::Floor { expr, field } => self.floor(expression, expr, field, Scalar::floor),
-            Expr::Ceil { expr, field } => self.floor(expression, expr, field, Scalar::ceil),
+            Expr::Floor { expr, field } => self.floor(expression, expr, field, NumericExpr::floor),
+            Expr::Ceil { expr, field } => self.floor(expression, expr, field, NumericExpr::ceil),
             Expr::Extract { field, syntax: _, expr } => self.extract(expression, &field.to_string(), expr),
             Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr, data_type, format: None } => {
                 self.cast(expression, expr, data_type)
@@ -136,7 +136,7 @@ impl Reader<'_> {
     }
 
     /// The answer of a sub-query as a number beside those of a row: within the bounds of what it is about, on a finer grid.
-    fn asked(&self, expression: &Expr, query: &sqlparser::ast::Query) -> Result<Scalar, Error> {
+    fn asked(&self, expression: &Expr, query: &sqlparser::ast::Query) -> Result<NumericExpr, Error> {
         let at = self.subquery(expression, query)?;
         let scalars = self.scalars.borrow();
         let Query { outputs, aggregates, .. } = &scalars[at];
@@ -152,9 +152,9 @@ impl Reader<'_> {
         Ok(match of {
             Some(of) => {
                 let range = [of.low, of.high].map(|end| end * FINER);
-                Scalar::asked(at, of.grid.clone() / RBig::from(FINER), range)
+                NumericExpr::asked(at, of.grid.clone() / RBig::from(FINER), range)
             }
-            None => Scalar::asked(at, RBig::from_parts(1.into(), 1000u32.into()), [-WIDEST, WIDEST]),
+            None => NumericExpr::asked(at, RBig::from_parts(1.into(), 1000u32.into()), [-WIDEST, WIDEST]),
         })
     }
 
@@ -164,7 +164,7 @@ impl Reader<'_> {
         left: &Expr,
         operator: &BinaryOperator,
         right: &Expr,
-    ) -> Result<Scalar, Error> {
+    ) -> Result<NumericExpr, Error> {
         let (one, other) = (self.scalar(left)?, self.scalar(right)?);
         let kind = match (one.kind, operator, other.kind) {
             (Kind::Integer, _, Kind::Integer) => Kind::Integer,
@@ -193,11 +193,11 @@ impl Reader<'_> {
     fn quotient(
         &self,
         expression: &Expr,
-        one: Scalar,
+        one: NumericExpr,
         right: &Expr,
-        other: &Scalar,
+        other: &NumericExpr,
         kind: Kind,
-    ) -> Result<Scalar, Error> {
+    ) -> Result<NumericExpr, Error> {
         let Some(divisor) = other.as_constant().filter(|divisor| !divisor.is_zero()) else {
             let message = "only a literal other than 0 divides, since a division by 0 fails on a row: write NULLIF and the ratio \
                            of two sums, such as SUM(a) / SUM(b)";
@@ -212,10 +212,10 @@ impl Reader<'_> {
     pub(super) fn remainder(
         &self,
         expression: &Expr,
-        one: Scalar,
+        one: NumericExpr,
         right: &Expr,
-        other: &Scalar,
-    ) -> Result<Scalar, Error> {
+        other: &NumericExpr,
+    ) -> Result<NumericExpr, Error> {
         let divisor = other.as_constant().filter(|divisor| divisor.is_int() && !divisor.is_zero());
         let divisor = divisor.and_then(|divisor| i64::try_from(divisor.numerator().clone()).ok());
         match (one.kind, divisor) {
@@ -225,7 +225,7 @@ impl Reader<'_> {
         }
     }
 
-    fn cast(&self, expression: &Expr, inner: &Expr, to: &DataType) -> Result<Scalar, Error> {
+    fn cast(&self, expression: &Expr, inner: &Expr, to: &DataType) -> Result<NumericExpr, Error> {
         if let (DataType::Date | DataType::Timestamp(..), Some(literal)) = (to, Literal::of(self, plain(inner))) {
             self.count_literal(inner)?;
             return literal.dated_as(to)?.scalar();
@@ -254,7 +254,7 @@ impl Reader<'_> {
             | DataType::Decimal(_)
                 if number =>
             {
-                Ok(Scalar { kind: Kind::Decimal, ..scalar })
+                Ok(NumericExpr { kind: Kind::Decimal, ..scalar })
             }
             DataType::Date => self.to_date(expression, scalar),
             DataType::Timestamp(..) => self.to_timestamp(expression, scalar),
@@ -272,7 +272,7 @@ impl Reader<'_> {
         operand: Option<&Expr>,
         conditions: &[CaseWhen],
         otherwise: Option<&Expr>,
-    ) -> Result<Scalar, Error> {
+    ) -> Result<NumericExpr, Error> {
         let branches = conditions
             .iter()
             .map(|CaseWhen { condition, result }| Ok((self.branch(operand, condition)?, self.scalar(result)?)));
@@ -280,7 +280,7 @@ impl Reader<'_> {
         let otherwise = otherwise.map(|otherwise| self.scalar(otherwise)).transpose()?;
         let values = branches.iter().map(|(_, value)| value).chain(&otherwise);
         self.check_kinds(expression, values)?;
-        self.fitting(expression, Scalar::case(branches, otherwise))
+        self.fitting(expression, NumericExpr::case(branches, otherwise))
     }
 
     /// When a branch of CASE is taken.
@@ -295,9 +295,9 @@ impl Reader<'_> {
     pub(super) fn check_kinds<'s>(
         &self,
         expression: &Expr,
-        values: impl Iterator<Item = &'s Scalar>,
+        values: impl Iterator<Item = &'s NumericExpr>,
     ) -> Result<(), Error> {
-        let class = |scalar: &Scalar| match scalar.kind {
+        let class = |scalar: &NumericExpr| match scalar.kind {
             Kind::Integer | Kind::Decimal => 0,
             Kind::Date => 1,
             Kind::Timestamp => 2,

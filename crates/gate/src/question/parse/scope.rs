@@ -10,7 +10,7 @@ use crate::public::PublicTable;
 use crate::schema::Schema;
 
 /// The columns of all SELECTs of a question.
-pub(super) struct View<'a> {
+pub(super) struct SchemaView<'a> {
     pub(super) dataset: &'a str,
     /// The columns of the dataset, and behind them those of the tables that are joined anywhere.
     pub(super) schema: Schema,
@@ -28,9 +28,9 @@ struct Joined {
     first: usize,
 }
 
-impl<'a> View<'a> {
-    pub(super) fn new(dataset: &'a str, schema: &Schema, public: &'a [Arc<PublicTable>]) -> View<'a> {
-        View { dataset, schema: schema.clone(), own: schema.columns.len(), public, joined: Vec::new() }
+impl<'a> SchemaView<'a> {
+    pub(super) fn new(dataset: &'a str, schema: &Schema, public: &'a [Arc<PublicTable>]) -> SchemaView<'a> {
+        SchemaView { dataset, schema: schema.clone(), own: schema.columns.len(), public, joined: Vec::new() }
     }
 
     /// Whether a word may be the name of a table or a column.
@@ -85,13 +85,13 @@ pub(super) struct ScopeTable {
 
 impl Scope {
     /// The dataset alone.
-    pub(super) fn dataset(view: &View, names: Vec<Ident>) -> Scope {
+    pub(super) fn dataset(view: &SchemaView, names: Vec<Ident>) -> Scope {
         let (called, columns) = (view.dataset.to_string(), 0..view.own);
         Scope { tables: vec![ScopeTable { names, called, columns, using: None }] }
     }
 
     /// The columns that a name alone may mean.
-    pub(super) fn unqualified(&self, view: &View, name: &Ident) -> Vec<usize> {
+    pub(super) fn unqualified(&self, view: &SchemaView, name: &Ident) -> Vec<usize> {
         let columns =
             |table: &ScopeTable| table.columns.clone().filter(|at| Some(*at) != table.using).collect::<Vec<_>>();
         let is = |at: &usize| is_called(name, &view.schema.columns[*at].name);
@@ -114,7 +114,7 @@ impl Scope {
 
 impl ScopeTable {
     /// The column of a name.
-    pub(super) fn column(&self, view: &View, name: &Ident) -> Option<usize> {
+    pub(super) fn column(&self, view: &SchemaView, name: &Ident) -> Option<usize> {
         self.columns.clone().find(|at| is_called(name, &view.schema.columns[*at].name))
     }
 }

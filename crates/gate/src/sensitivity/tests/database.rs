@@ -5,7 +5,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::Row;
 use crate::engine::Embedded;
-use crate::question::group::Key;
+use crate::question::group::GroupKey;
 use crate::question::{Query, commas};
 use crate::schema::{Schema, Value};
 use crate::sql::Statement;
@@ -57,11 +57,11 @@ impl Database {
 }
 
 /// The values of a key as the engine has them.
-fn cells(key: &Key) -> Vec<Cell> {
+fn cells(key: &GroupKey) -> Vec<Cell> {
     match key {
-        Key::Column { column: _, values } => values.iter().map(cell).collect(),
-        Key::Steps { scalar: _, values } => values.iter().map(|(steps, _)| Cell::Integer(*steps)).collect(),
-        Key::Open { .. } => unreachable!("the groups are declared"),
+        GroupKey::Column { column: _, values } => values.iter().map(cell).collect(),
+        GroupKey::Steps { scalar: _, values } => values.iter().map(|(steps, _)| Cell::Integer(*steps)).collect(),
+        GroupKey::Open { .. } => unreachable!("the groups are declared"),
     }
 }
 

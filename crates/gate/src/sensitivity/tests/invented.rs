@@ -10,7 +10,7 @@ use crate::number::Number;
 use crate::question::Query;
 use crate::question::aggregate::Argument;
 use crate::question::predicate::{Comparison, Operand, Predicate};
-use crate::question::scalar::{Kind, Scalar};
+use crate::question::scalar::{Kind, NumericExpr};
 use crate::schema::{Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};
 use crate::sql::tests::query;
 
@@ -210,11 +210,11 @@ impl Dice {
     }
 
     /// A column with bounds, mostly, or an expression of one or two.
-    fn scalar(&mut self, schema: &Schema) -> Scalar {
+    fn scalar(&mut self, schema: &Schema) -> NumericExpr {
         let bounded: Vec<usize> = (0..schema.columns.len()).filter(|at| schema.columns[*at].bounds.is_some()).collect();
         let mut column = || {
             let at = *self.of(&bounded);
-            Scalar::column(at, &schema.columns[at]).unwrap()
+            NumericExpr::column(at, &schema.columns[at]).unwrap()
         };
         let (one, other) = (column(), column());
         let made = match self.between(0, 11) {
@@ -223,8 +223,8 @@ impl Dice {
             2 => Ok(one.absolute()),
             3 => one.floor(&2.into(), Kind::Decimal),
             4 => one.rounded(&3.into(), Kind::Decimal),
-            5 => Scalar::least(vec![one, other]),
-            6 => Scalar::coalesce(vec![one, other]),
+            5 => NumericExpr::least(vec![one, other]),
+            6 => NumericExpr::coalesce(vec![one, other]),
             _ => Ok(one),
         };
         made.unwrap()

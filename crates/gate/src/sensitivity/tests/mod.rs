@@ -23,7 +23,7 @@ use crate::number::Number;
 use crate::question::Query;
 use crate::question::aggregate::Argument;
 use crate::question::predicate::{Comparison, Operand, Predicate};
-use crate::question::scalar::{Kind, Scalar};
+use crate::question::scalar::{Kind, NumericExpr};
 use crate::schema::{Bounds, Column, ColumnType, PrivacyUnit, Value};
 use crate::sql::tests::query;
 use family::{Family, Reach};
@@ -140,7 +140,7 @@ fn compare(column: usize, comparison: Comparison, value: Value) -> Predicate {
 
 /// Everything that is counted and summed, of a column and of expressions of it.
 fn small_quantities(schema: &Schema) -> Vec<Quantity> {
-    let value = || Scalar::column(VALUE, &schema.columns[VALUE]).unwrap();
+    let value = || NumericExpr::column(VALUE, &schema.columns[VALUE]).unwrap();
     let twice = || value().plus(value(), Kind::Decimal).unwrap();
     let middle = || Centred::middle(value());
     let mut quantities = vec![

@@ -20,7 +20,7 @@ pub(crate) fn query(schema: &Schema, filter: Option<Predicate>, groups: &[usize]
     let group = |at: &usize| {
         let column = &schema.columns[*at];
         let values = column.categories.clone().expect("groups have categories");
-        Group { key: Key::Column { column: *at, values }, name: column.name.clone() }
+        Group { key: GroupKey::Column { column: *at, values }, name: column.name.clone() }
     };
     let groups = groups.iter().map(group).collect();
     Query { outputs: Vec::new(), aggregates: Vec::new(), filter, groups, having: None, joins: Vec::new() }
@@ -34,7 +34,7 @@ impl Measure {
 
     /// The sum of the steps of a column away from a centre.
     pub(crate) fn sum(schema: &Schema, column: usize, centre: i64) -> Measure {
-        let scalar = Scalar::column(column, &schema.columns[column]).expect("sums are of columns with bounds");
+        let scalar = NumericExpr::column(column, &schema.columns[column]).expect("sums are of columns with bounds");
         Measure::of(Quantity::Sum(Centred { scalar, centre }))
     }
 

@@ -14,8 +14,8 @@ use crate::engine::{Engine, ExactRow};
 use crate::measure::{Centred, Quantity};
 use crate::plan::{Made, Plan, Price, QueryPlan, Weights};
 use crate::question::aggregate::Function;
-use crate::question::group::Key;
-use crate::question::scalar::{Node, Scalar};
+use crate::question::group::GroupKey;
+use crate::question::scalar::{Node, NumericExpr};
 use crate::question::term::Term;
 use crate::question::{Output, Query, Question};
 use crate::schema::Value;
@@ -140,7 +140,7 @@ impl Asked {
         self.groups(rows).into_iter().map(|(key, rows)| (key, of_group(&rows))).collect()
     }
 
-    fn histogram(&self, rows: &[Row], wanted: &Wanted, of: &Scalar) -> Integers {
+    fn histogram(&self, rows: &[Row], wanted: &Wanted, of: &NumericExpr) -> Integers {
         let mut counts = Integers::new();
         for (key, rows) in self.groups(rows) {
             for row in rows.into_iter().filter(|row| holds(wanted.filter.as_ref(), row)) {
@@ -177,8 +177,8 @@ fn holds(condition: Option<&Condition>, row: &Row) -> bool {
 
 /// How many steps a value is, first on the grid of what is aggregated and then on that of what is measured. Only what would have too
 /// many steps is rounded; and no value lies outside of the derived range.
-fn steps(value: &RBig, of: &Scalar, measured: &Scalar) -> i64 {
-    let on = |value: RBig, scalar: &Scalar| {
+fn steps(value: &RBig, of: &NumericExpr, measured: &NumericExpr) -> i64 {
+    let on = |value: RBig, scalar: &NumericExpr| {
         let exact = value / scalar.grid.clone();
         assert!(exact.is_int() || matches!(scalar.node, Node::Rounded(..)), "{exact} steps of {scalar:?}");
         let steps = i64::try_from(nearest(&exact).numerator().clone()).unwrap();
@@ -194,10 +194,10 @@ impl Wanted {
     fn integers(&self, rows: &[&Row], function: &Function, quantities: Vec<&Quantity>) -> Vec<i64> {
         let values: Vec<Vec<Option<RBig>>> =
             rows.iter().map(|row| self.of.iter().map(|of| of.value(row)).collect()).collect();
-        let centred = |row: &[Option<RBig>], place: usize, of: &Scalar, centred: &Centred| {
+        let centred = |row: &[Option<RBig>], place: usize, of: &NumericExpr, centred: &Centred| {
             row[place].as_ref().map(|value| steps(value, of, &centred.scalar) - centred.centre)
         };
-        let scalars: Vec<&Scalar> = match function {
+        let scalars: Vec<&NumericExpr> = match function {
             Function::Sum(of) | Function::Average(of) | Function::Spread { of, .. } => vec![of],
             Function::Pair { y, x, .. } => vec![y, x],
             _ => Vec::new(),
@@ -291,7 +291,7 @@ impl WantedKey {
 /// The answer of an engine with the keys as they are expected; behind those of the groups are the steps of a histogram.
 fn shown(query: &Query, rows: Vec<ExactRow>) -> Integers {
     let key = |(at, value): (usize, Value)| match (query.groups.get(at).map(|group| &group.key), value) {
-        (Some(Key::Steps { scalar, values }), Value::Integer(steps)) => {
+        (Some(GroupKey::Steps { scalar, values }), Value::Integer(steps)) => {
             match values.iter().find(|(other, _)| *other == steps).map(|(_, shown)| shown) {
                 None => format!("{steps} steps, which are not answered"),
                 Some(shown @ (Value::Boolean(_) | Value::Text(_))) => shown.plain(),

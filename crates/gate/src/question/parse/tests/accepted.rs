@@ -4,9 +4,9 @@ use dashu::rational::RBig;
 
 use super::*;
 use crate::question::aggregate::{Aggregate, Argument, Function, PairFunction};
-use crate::question::group::Key;
+use crate::question::group::GroupKey;
 use crate::question::predicate::Predicate;
-use crate::question::scalar::{Kind, Scalar};
+use crate::question::scalar::{Kind, NumericExpr};
 use crate::question::term::Term;
 
 fn understood(text: &str) -> Question {
@@ -38,7 +38,7 @@ fn check_aggregate(aggregate: &str, same_as: &str) {
 }
 
 /// The expression that is summed.
-fn summed(expression: &str) -> Scalar {
+fn summed(expression: &str) -> NumericExpr {
     match aggregates(&format!("SUM({expression})")).remove(0).function {
         Function::Sum(scalar) => scalar,
         other => panic!("{other:?}"),
@@ -266,7 +266,7 @@ fn the_bounds_of_expressions_are_derived() {
         ("ROUND(wage, -2)", "0", "5000", "100"),
         ("TRUNC(-wage / 7)", "-714", "0", "1"),
         ("LEAST(age, 18)", "0", "18", "1"),
-        ("GREATEST(wage, 18)", "0", "5000", "1/100"),
+        ("GREATEST(wage, 18)", "18", "5000", "1/100"),
         ("COALESCE(age, -1)", "-1", "120", "1"),
         ("NULLIF(age, 0)", "0", "120", "1"),
         ("CASE WHEN employed THEN wage END", "0", "5000", "1/100"),
@@ -286,7 +286,7 @@ fn the_bounds_of_expressions_are_derived() {
         ("EXTRACT(EPOCH FROM seen - TIMESTAMP '2024-01-01')", "0", "31622340", "1"),
         ("DATEDIFF('day', DATE '1950-01-01', born)", "0", "25932", "1"),
     ] {
-        let Scalar { grid: own, low: least, high: greatest, .. } = summed(expression);
+        let NumericExpr { grid: own, low: least, high: greatest, .. } = summed(expression);
         let ends = [least, greatest].map(|end| (own.clone() * RBig::from(end)).to_string());
         assert_eq!([&ends[0], &ends[1], &own.to_string()], [low, high, grid], "{expression}");
     }
@@ -330,7 +330,7 @@ fn aggregates_of_every_form_are_read() {
     }
     let columns = columns();
     let place = |name: &str| columns.iter().position(|column| column.name == name).unwrap();
-    let column = |name: &str| Scalar::column(place(name), &columns[place(name)]).unwrap();
+    let column = |name: &str| NumericExpr::column(place(name), &columns[place(name)]).unwrap();
     for (aggregate, function) in [
         ("COUNT(*)", Function::Rows),
         ("COUNT(name)", Function::NonNull(Argument::Column(place("name")))),
@@ -426,7 +426,7 @@ fn a_column_of_which_nothing_is_declared_is_an_open_key() {
     for column in ["name", "seen", "filter", "date"] {
         let question = understood(&format!("SELECT {column}, COUNT(*) FROM census GROUP BY {column}"));
         assert!(
-            matches!(question.queries[0].groups[0].key, Key::Open { .. }) && question.queries[0].is_open(),
+            matches!(question.queries[0].groups[0].key, GroupKey::Open { .. }) && question.queries[0].is_open(),
             "{column}"
         );
     }

@@ -1,0 +1,63 @@
+//! Which values an expression may have, and how large it gets in an engine.
+
+use std::collections::BTreeSet;
+
+use super::grid::wide;
+use super::{Node, NumericExpr};
+
+impl NumericExpr {
+    /// How large it gets in an engine: some parts are written there more than once.
+    pub(crate) fn weight(&self) -> u64 {
+        let of = |parts: &[NumericExpr]| parts.iter().map(NumericExpr::weight).fold(0, u64::saturating_add);
+        let inner = match &self.node {
+            Node::Column(_) | Node::Constant(_) | Node::Asked(_) | Node::Null => 0,
+            Node::Truth(predicate) => predicate.weight(),
+            Node::Sum(one, other) | Node::Product(one, other) | Node::NullIf(one, other) => {
+                one.weight().saturating_add(other.weight())
+            }
+            Node::Negative(one)
+            | Node::Absolute(one)
+            | Node::Times(one, _)
+            | Node::Floor(one, _)
+            | Node::Truncated(one, _)
+            | Node::Remainder(one, _)
+            | Node::Calendar(_, one) => one.weight(),
+            Node::Rounded(one, _) => one.weight().saturating_mul(2),
+            Node::Least(parts) | Node::Greatest(parts) => of(parts).saturating_mul(2),
+            Node::Coalesce(parts) => of(parts),
+            Node::Case { branches, otherwise } => {
+                let branches =
+                    branches.iter().map(|(condition, value)| condition.weight().saturating_add(value.weight()));
+                branches.fold(otherwise.as_ref().map_or(0, |value| value.weight()), u64::saturating_add)
+            }
+        };
+        inner.saturating_add(1)
+    }
+
+    /// All the values that it may have, in steps, if there are no more than this; null aside.
+    pub(crate) fn values(&self, most: usize) -> Option<BTreeSet<i64>> {
+        let union = |parts: &mut dyn Iterator<Item = &NumericExpr>| {
+            let mut all = BTreeSet::new();
+            for part in parts {
+                all.extend(part.values(most)?);
+            }
+            (all.len() <= most).then_some(all)
+        };
+        match &self.node {
+            Node::Constant(steps) => Some(BTreeSet::from([*steps])),
+            Node::Null => Some(BTreeSet::new()),
+            Node::Case { branches, otherwise } => {
+                union(&mut branches.iter().map(|(_, value)| value).chain(otherwise.as_deref()))
+            }
+            Node::Coalesce(parts) => union(&mut parts.iter()),
+            Node::NullIf(one, _) => one.values(most),
+            Node::Times(one, times) => Some(one.values(most)?.into_iter().map(|steps| steps * times).collect()),
+            Node::Negative(one) => Some(one.values(most)?.into_iter().map(|steps| -steps).collect()),
+            Node::Calendar(part, days) => part.values(days.low, days.high, most),
+            _ => {
+                let between = usize::try_from(wide(self.high) - wide(self.low)).ok()?;
+                (between < most).then(|| (self.low..=self.high).collect())
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Conditions in SQL.
+
+use super::{Dialect, Writer};
+use crate::question::commas;
+use crate::question::predicate::{Comparison, Operand, Predicate};
+use crate::schema::Value;
+
+impl Writer<'_> {
+    pub(super) fn any_of(&mut self, operand: Operand, values: &[Value], negated: bool) -> String {
+        // An empty list is no SQL in PostgreSQL.
+        if values.is_empty() {
+            return if negated { "TRUE" } else { "FALSE" }.to_string();
+        }
+        let compared = self.compared(operand);
+        let values: Vec<_> = values.iter().map(|value| self.parameter(value.clone())).collect();
+        format!("{compared} {}IN ({})", not(negated), commas(values))
+    }
+
+    /// A condition. One that is a list is in parentheses.
+    pub(super) fn predicate(&mut self, predicate: &Predicate) -> String {
+        match predicate {
+            Predicate::Constant(Some(true)) => "TRUE".to_string(),
+            Predicate::Constant(Some(false)) => "FALSE".to_string(),
+            Predicate::Constant(None) => match self.target.dialect {
+                Dialect::Sqlite => "NULL".to_string(),
+                Dialect::Postgres => "NULL::bool".to_string(),
+            },
+            Predicate::Compare { operand, comparison, value } => {
+                let value = self.parameter(value.clone());
+                compare(&self.compared(*operand), *comparison, &value)
+            }
+            Predicate::Columns { left, comparison, right } => {
+                compare(&self.compared(*left), *comparison, &self.compared(*right))
+            }
+            Predicate::In { operand, values, negated } => self.any_of(*operand, values, *negated),
+            Predicate::Like { operand, pattern, negated } => {
+                let pattern = self.parameter(Value::Text(pattern.clone()));
+                // A backslash is an escape in PostgreSQL unless there is none, and fails at the end of a pattern if a row gets there.
+                let escape = if self.target.dialect == Dialect::Postgres { " ESCAPE ''" } else { "" };
+                format!("{} {}LIKE {pattern}{escape}", self.compared(*operand), not(*negated))
+            }
+            Predicate::IsNull { column, negated } => format!("{} IS {}NULL", self.column(*column), not(*negated)),
+            Predicate::Steps { left, comparison, right } => {
+                compare(&self.scalar(left), *comparison, &self.scalar(right))
+            }
+            Predicate::NullSteps { scalar, negated } => format!("{} IS {}NULL", self.scalar(scalar), not(*negated)),
+            Predicate::Is { inner, value, negated } => {
+                let value = match value {
+                    Some(true) => "TRUE",
+                    Some(false) => "FALSE",
+                    None => "NULL",
+                };
+                format!("({}) IS {}{value}", self.predicate(inner), not(*negated))
+            }
+            Predicate::And(parts) => self.joined(parts, " AND "),
+            Predicate::Or(parts) => self.joined(parts, " OR "),
+            Predicate::Not(inner) => format!("NOT ({})", self.predicate(inner)),
+        }
+    }
+
+    fn joined(&mut self, parts: &[Predicate], word: &str) -> String {
+        let parts: Vec<_> = parts.iter().map(|part| self.predicate(part)).collect();
+        format!("({})", parts.join(word))
+    }
+}
+
+fn compare(left: &str, comparison: Comparison, right: &str) -> String {
+    format!("{left} {} {right}", comparison.symbol())
+}
+
+fn not(negated: bool) -> &'static str {
+    if negated { "NOT " } else { "" }
+}
