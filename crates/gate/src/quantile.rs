@@ -1,15 +1,16 @@
 //! Quantiles by the exponential mechanism over the points of the grid, exactly.
 //!
-//! With L(v) values below v and E(v) equal to it, v is wanted where L(v) ≤ τ ≤ L(v) + E(v); its score is how far that is from holding,
-//! max(0, L − τ, τ − L − E), with τ = p·n + an offset. Scores are counted in steps of 1/b for p = a/b, so they are integers. A row that is
-//! added moves L − τ by 1 − p or −p, and τ − L − E by p or p − 1: at most max(a, b − a) steps; one that is exchanged moves either by at
-//! most 1, b steps, but in groups it may leave one and come into another: twice max(a, b − a). All points of the grid between two neighbouring values have one score, so they are one candidate that weighs as
-//! much as there are points.
+//! With L(v) values below v and E(v) equal to it, v is wanted where L(v) ≤ τ ≤ L(v) + E(v); its score is how far that is from
+//! holding, max(0, L − τ, τ − L − E), with τ = p·n + an offset. Scores are counted in steps of 1/b for p = a/b, so they are
+//! integers. A row that is added moves L − τ by 1 − p or −p, and τ − L − E by p or p − 1: at most max(a, b − a) steps; one that
+//! is exchanged moves either by at most 1, b steps, but in groups it may leave one and come into another: twice max(a, b − a).
+//! All points of the grid between two neighbouring values have one score, so they are one candidate that weighs as much as there
+//! are points.
 //!
-//! The ends of the interval are drawn likewise, with τ moved by ∓t; there the least point of the grid stands for all ranks below the
-//! first row, and the greatest one for all above the last, so that some score is 0 however few rows there are. The exponential mechanism misses its best score by s with a
-//! probability of at most R·e^{−ε·s/(2Δ)} over R points, so with t = (2Δ/ε)·ln(R/β) the lower draw is above the true quantile with a
-//! probability of at most β; likewise the upper one.
+//! The ends of the interval are drawn likewise, with τ moved by ∓t; there the least point of the grid stands for all ranks below
+//! the first row, and the greatest one for all above the last, so that some score is 0 however few rows there are. The
+//! exponential mechanism misses its best score by s with a probability of at most R·e^{−ε·s/(2Δ)} over R points, so with t =
+//! (2Δ/ε)·ln(R/β) the lower draw is above the true quantile with a probability of at most β; likewise the upper one.
 
 use dashu::rational::RBig;
 use taximeter_accounting::{Amount, Cost};

@@ -16,7 +16,8 @@ here_and_at_a_server! {
 fn questions_are_read_line_by_line_from_a_pipe(sandbox: &Sandbox) {
     sandbox.add_people();
     let script = format!(
-        "\\epsilon 0.3\n\\delta 1e-9\n{COUNT}\n\n\\explain {COUNT}\n\\meter\n\\columns\n\\help\n{COUNT}\n{COUNT}\n{COUNT}\n\\quit\nnonsense\n"
+        "\\epsilon 0.3\n\\delta 1e-9\n{COUNT}\n\n\\explain {COUNT}\n\\meter\n\\columns\n\\help\n{COUNT}\n{COUNT}\n{COUNT}\n\\quit\n\
+         nonsense\n"
     );
     let output = sandbox.command(&["ask", "people"]).write_stdin(script).output().unwrap();
     let printed = String::from_utf8(output.stdout.clone()).unwrap();

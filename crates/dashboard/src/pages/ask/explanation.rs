@@ -36,7 +36,9 @@ pub(super) async fn explained(visitor: &Visitor, fields: &FormData) -> Result<Ma
                     p.help { "The groups are those with enough rows in the data, above a threshold that the answer says." }
                 }
                 details #statement {
-                    summary { @if explanation.statements.len() > 1 { "The statements that would run" } @else { "The statement that would run" } }
+                    summary {
+                        @if explanation.statements.len() > 1 { "The statements that would run" } @else { "The statement that would run" }
+                    }
                     @for ExplainedStatement { sql, parameters } in &explanation.statements {
                         pre { code { (sql) } }
                         @if !parameters.is_empty() { p.help { "With " (parameters.join(", ")) "." } }

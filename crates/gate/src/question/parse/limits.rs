@@ -51,6 +51,6 @@ pub(super) const SELECTS: usize = 8;
 /// The most public tables that a SELECT joins.
 pub(super) const JOINS: usize = 3;
 
-/// How often the expressions of a question may be looked at while it is read: aliases of aliases, and comparisons of comparisons, are looked
-/// at more than once.
+/// How often the expressions of a question may be looked at while it is read: aliases of aliases, and comparisons of comparisons, are
+/// looked at more than once.
 pub(super) const READS: usize = 20_000;

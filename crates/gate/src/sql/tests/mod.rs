@@ -12,6 +12,7 @@ use taximeter_ledger::Neighbours;
 use super::*;
 use crate::number::Number;
 use crate::question::group::Group;
+use crate::question::predicate::Comparison;
 use crate::schema::{Bounds, Column, PrivacyUnit};
 use crate::steps::steps;
 
@@ -88,7 +89,10 @@ fn text_is_compared_by_its_bytes_and_patterns_have_no_escapes() {
     let units = || Measure::of(Quantity::Units);
     assert_eq!(
         sql(Some(like.clone()), &[3], units(), Dialect::Postgres),
-        r#"SELECT "re""gion"::text COLLATE "C", count(DISTINCT "age") FROM t WHERE "re""gion" COLLATE "C" IN ($1::text) AND "re""gion" COLLATE "C" NOT LIKE $2::text ESCAPE '' GROUP BY 1"#
+        concat!(
+            r#"SELECT "re""gion"::text COLLATE "C", count(DISTINCT "age") FROM t WHERE "re""gion" COLLATE "C" IN ($1::text) "#,
+            r#"AND "re""gion" COLLATE "C" NOT LIKE $2::text ESCAPE '' GROUP BY 1"#
+        )
     );
     assert_eq!(
         sql(Some(like), &[3], units(), Dialect::Sqlite),
