@@ -37,7 +37,8 @@ fn every_question_of_the_document_is_answered() {
         odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
     };
     house.register(house.registration("people", &people(), SCHEMA, Some(rules))).unwrap();
-    let jobs = "job,sector,usual_income,licensed\nnurse,health,42000.50,true\npilot,transport,90000,true\nnone,,0,false\n";
+    let jobs =
+        "job,sector,usual_income,licensed\nnurse,health,42000.50,true\npilot,transport,90000,true\nnone,,0,false\n";
     house.add_public("jobs", &house.csv(jobs));
     let document = include_str!("../../../../docs/questions.md");
     let questions: Vec<&str> = document.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
