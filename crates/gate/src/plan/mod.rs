@@ -74,6 +74,9 @@ impl Plan {
     pub(crate) fn new(question: &Question, schema: &Schema, price: Price, weights: &Weights) -> Result<Plan, Error> {
         match price {
             Price::Epsilon(epsilon) => Plan::paid(question, schema, weights, Cost::Pure { epsilon }),
+            Price::Approximate { epsilon: _, delta } if delta.is_zero() => {
+                Err(Error::value("delta", delta, "it must be above 0; leave it out where all groups are declared"))
+            }
             Price::Approximate { epsilon, delta } if question.all_queries().any(Query::is_open) => {
                 Plan::paid(question, schema, weights, Cost::approximate(epsilon, delta)?)
             }

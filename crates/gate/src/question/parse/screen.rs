@@ -20,7 +20,7 @@ impl Tokens {
         if !self.is(0, Keyword::SELECT) {
             return Err(Error::question(self.at(0), "a question begins with SELECT: nothing else is answered"));
         }
-        (0..self.len()).try_for_each(|index| self.check(index, is_name))?;
+        (0..self.len()).try_for_each(|index| self.check(index, dataset, is_name))?;
         Ok(self.with_keywords(keywords::is_ours))
     }
 
@@ -30,7 +30,7 @@ impl Tokens {
     }
 
     /// Looks at one token; what is wrong begins with it or with another one.
-    fn check(&self, index: usize, is_name: &impl Fn(&str) -> bool) -> Result<(), Error> {
+    fn check(&self, index: usize, dataset: &str, is_name: &impl Fn(&str) -> bool) -> Result<(), Error> {
         match self.get(index) {
             None
             | Some(
@@ -50,6 +50,7 @@ impl Tokens {
                 | Token::DoubleColon,
             ) => Ok(()),
             Some(Token::Word(word)) if word.keyword == Keyword::FROM => self.check_from(index),
+            Some(Token::Word(word)) if word.keyword == Keyword::FROM => self.check_table(index, dataset, is_name),
             Some(Token::Word(word)) if keywords::is_reserved(word.keyword) => Ok(()),
             Some(Token::Word(word)) => self.check_word(index, word, is_name),
             Some(Token::SingleQuotedString(_)) => self.check_text(index),
@@ -68,6 +69,19 @@ impl Tokens {
         let Some(before) = index.checked_sub(1) else { return Ok(()) };
         match self.is(before, Keyword::SELECT) || self.get(before) == Some(&Token::Comma) {
             true => self.refuse(index, "nothing is asked for before FROM: write an aggregate, such as COUNT(*)"),
+            false => Ok(()),
+        }
+    }
+
+    /// A name with a slash, a dash or a point is one name only in quotes.
+    fn check_table(&self, index: usize, dataset: &str, is_name: &impl Fn(&str) -> bool) -> Result<(), Error> {
+        let begins = matches!(self.get(index + 1), Some(Token::Word(word)) if word.quote_style.is_none() && !is_name(&word.value));
+        let goes_on = matches!(self.get(index + 2), Some(Token::Div | Token::Minus | Token::Period));
+        match dataset.contains(['/', '-', '.']) && begins && goes_on {
+            true => self.refuse(
+                index + 1,
+                format!("this is not the dataset's name: write {}, with the quotes", quoted(dataset)),
+            ),
             false => Ok(()),
         }
     }

@@ -55,16 +55,3 @@ fn postgres_computes_what_expressions_mean() {
     }
     assert!(10 * answered > 9 * asked, "only {answered} of {asked} were answered");
 }
-
-#[test]
-fn groups_that_a_condition_rules_out_fail_no_question() {
-    let url = database(TABLE);
-    let schema = world();
-    let (mut engine, _) = connected(&url, "t");
-    engine.check(&schema, ANSWER).unwrap();
-    let text = "SELECT word, COUNT(*) FROM t WHERE word = 'other' GROUP BY word";
-    let question = crate::question::Question::parse(text, "t", &schema).unwrap();
-    let target = Target { schema: &schema, dialect: Dialect::Postgres, table: &asked(&engine), asked: &[] };
-    let statement = Statement::measuring(&question.queries[0], &[rows()], target);
-    assert_eq!(engine.run(&statement, MOST), Ok(Vec::new()));
-}

@@ -66,9 +66,6 @@ SELECT EXTRACT(MONTH FROM flight_date) AS m, origin, AVG(arr_delay) FROM flights
 -- [dates] morning and evening by CASE of the hour
 SELECT CASE WHEN EXTRACT(HOUR FROM sched_dep) < 12 THEN 'morning' ELSE 'later' END AS part, AVG(dep_delay) FROM flights GROUP BY 1;
 
--- [dates] first and last day of the records
-SELECT MIN(flight_date), MAX(flight_date) FROM flights;
-
 -- [expression] minutes to hours with a cast
 SELECT AVG(air_time::numeric / 60) AS hours FROM flights;
 
