@@ -49,8 +49,10 @@ impl Tokens {
                 | Token::Mod
                 | Token::DoubleColon,
             ) => Ok(()),
-            Some(Token::Word(word)) if word.keyword == Keyword::FROM => self.check_from(index),
-            Some(Token::Word(word)) if word.keyword == Keyword::FROM => self.check_table(index, dataset, is_name),
+            Some(Token::Word(word)) if word.keyword == Keyword::FROM => {
+                self.check_from(index)?;
+                self.check_table(index, dataset, is_name)
+            }
             Some(Token::Word(word)) if keywords::is_reserved(word.keyword) => Ok(()),
             Some(Token::Word(word)) => self.check_word(index, word, is_name),
             Some(Token::SingleQuotedString(_)) => self.check_text(index),
