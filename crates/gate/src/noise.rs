@@ -24,7 +24,6 @@ pub(crate) enum Noise {
 
 impl Noise {
     /// The noise for a cost: ε gives discrete Laplace with scale L1/ε; μ gives a rounded Gaussian with σ = L2/μ, rounded up.
-    /// What nobody moves, such as the sum of a literal from its middle, gets the noise of one step.
     pub(crate) fn new(cost: &Cost, sensitivity: Sensitivity) -> Result<Noise, Error> {
         if let Cost::Pure { .. } | Cost::Gaussian { .. } = cost
             && cost.size().is_zero()

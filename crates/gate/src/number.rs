@@ -34,6 +34,7 @@ impl Number {
     pub(crate) const LONGEST: usize = 64;
     pub(crate) const ZERO: Number = Number(0);
     pub(crate) const ONE: Number = Number(WHOLE);
+    pub(crate) const MILLIONTH: Number = Number(WHOLE / 1_000_000);
 
     /// Reads a number exactly; one with more digits than there are places is an error.
     pub fn parse(text: &str) -> Result<Number, Error> {

@@ -18,7 +18,7 @@ pub(super) struct Parts<'a> {
     pub(super) keys: &'a [Value],
     /// The parts of the group, then those of the other groups together, then those of sub-queries.
     pub(super) steps: &'a [f64],
-    /// Where the own parts begin among them, and where those of the other groups: a sub-query has none.
+    /// Where the own parts begin among them, and where those of the other groups. A sub-query has no other groups.
     pub(super) own: usize,
     pub(super) others: Option<usize>,
     /// Quantiles, in the units of the answer.

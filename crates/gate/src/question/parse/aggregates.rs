@@ -162,8 +162,14 @@ impl Reader<'_> {
         let literal = super::literal::Literal::of(self, plain(expression));
         let fraction = literal.and_then(|literal| literal.number());
         fraction
-            .filter(|fraction| (Number::ZERO..=Number::ONE).contains(fraction))
-            .ok_or_else(|| self.refusal(expression, "a quantile is of a literal from 0 to 1, such as 0.5"))
+            // Scores count in steps of the fraction's denominator: a million of them leaves room for 10¹² rows in 64 bits.
+            .filter(|fraction| {
+                (Number::ZERO..=Number::ONE).contains(fraction) && fraction.steps(Number::MILLIONTH).is_some()
+            })
+            .ok_or_else(|| {
+                let message = "a quantile needs a literal from 0 to 1 with at most 6 decimal places, such as 0.5";
+                self.refusal(expression, message)
+            })
     }
 
     /// `COUNT(…)`.

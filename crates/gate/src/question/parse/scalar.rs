@@ -173,8 +173,8 @@ impl Reader<'_> {
             (Kind::Timestamp, BinaryOperator::Minus, Kind::Timestamp) => Kind::Duration,
             (Kind::Date, BinaryOperator::Plus | BinaryOperator::Minus, Kind::Integer) => Kind::Date,
             _ => {
-                let message = "dates are calculated with so: the difference of two is in days, and days are added; of two times \
-                               write EXTRACT(EPOCH FROM a - b), in seconds";
+                let message = "subtract two dates to get days, or add days to a date; for the seconds between two timestamps write \
+                               EXTRACT(EPOCH FROM a - b)";
                 return Err(self.refusal(expression, message));
             }
         };

@@ -180,9 +180,10 @@ impl<'e> Terms<'_, '_, 'e> {
             BinaryOperator::Multiply => Term::Product,
             BinaryOperator::Divide => Term::Quotient,
             _ => {
-                return Err(self
-                    .reader
-                    .refusal(expression, "answers are computed with + - * and /: use others in HAVING"));
+                return Err(self.reader.refusal(
+                    expression,
+                    "noisy numbers are combined with + - * and /: other operators are not answered here",
+                ));
             }
         };
         Ok(term(Box::new(self.term(left)?), Box::new(self.term(right)?)))

@@ -14,7 +14,7 @@ pub(super) fn common_kind(parts: &[NumericExpr]) -> Kind {
     if kinds.all(|other| other == kind) { kind } else { Kind::Decimal }
 }
 
-/// The range of all of these, of which null has none.
+/// The range of all of these; null is left out.
 pub(super) fn hull(parts: &[NumericExpr]) -> (i64, i64) {
     let known = || parts.iter().filter(|part| !part.is_null());
     (known().map(|part| part.low).min().unwrap_or(0), known().map(|part| part.high).max().unwrap_or(0))
