@@ -19,7 +19,8 @@ fn connection() -> AdbcConnection {
 }
 
 /// Takes longer than anyone waits.
-const ENDLESS: &str = "SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000) c WHERE a.range * b.range + c.range = 7";
+const ENDLESS: &str =
+    "SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000) c WHERE a.range * b.range + c.range = 7";
 
 #[test]
 fn a_driver_answers_with_values_of_every_type() {

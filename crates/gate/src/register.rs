@@ -13,7 +13,7 @@ use taximeter_ledger::{Account, AccountName, AccountSpec, Privacy};
 
 use crate::catalog::{Catalog, Dataset};
 use crate::declaration::Declaration;
-use crate::engine::{DriverChoice, Source, Table, drop_table, find_table, keep_rows};
+use crate::engine::{DriverChoice, RemoteTable, Source, Table, drop_table, find_table, keep_rows};
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
 use crate::import::{BadRow, BadRows, CsvForm, check_header, clear_leftovers, import};
@@ -83,6 +83,13 @@ pub enum Data {
         /// The driver of DuckDB.
         driver: DriverChoice,
     },
+    /// A table of a server that a driver speaks to, which is left where it is.
+    Remote {
+        /// The table, and where it is.
+        table: RemoteTable,
+        /// The driver.
+        driver: DriverChoice,
+    },
     /// A table of PostgreSQL, which is left where it is.
     Postgres {
         /// The URL of the database.
@@ -105,6 +112,7 @@ impl Data {
         match self {
             Data::Csv { path, form, .. } => check_header(path, form, declaration),
             Data::Postgres { .. } | Data::Parquet { .. } => Ok(()),
+            Data::Remote { table, .. } => table.check(),
         }
     }
 }
@@ -115,6 +123,7 @@ impl fmt::Debug for Data {
         match self {
             Data::Csv { path, .. } => write!(f, "{}", path.display()),
             Data::Parquet { pattern, .. } => write!(f, "{pattern}"),
+            Data::Remote { table, .. } => write!(f, "{} of {}", table.table, table.uri),
             Data::Postgres { table, .. } => write!(f, "{table} of PostgreSQL"),
         }
     }
@@ -229,8 +238,7 @@ impl Gate {
         };
         let version = before.version + 1;
         if *before.schema.unit() == PrivacyUnit::Row {
-            let needs = "it is asked as it is at every question, since a row is its unit: there is nothing to refresh";
-            return Err(Error::value("table", format_args!("of {name}"), needs));
+            return Err(nothing_to_refresh(name));
         }
         let (source, imported) = keep(url, origin, &before.schema, name, version, &before.key)?;
         let dataset = self.newer(&before, version, source, imported.as_ref());
@@ -289,6 +297,7 @@ impl Gate {
                 self.place_import(imported, file, engine, name, version)
             }
             Data::Parquet { pattern, driver } => self.prepare_lake(pattern, driver, declaration, (name, version, key)),
+            Data::Remote { table, driver } => self.prepare_remote(table, driver, declaration),
             Data::Postgres { url, table } => {
                 let found = find_table(url, table)?;
                 let schema = declaration.schema(&found.columns)?;
@@ -373,6 +382,12 @@ fn drop_kept(source: &Source) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Why a table that is asked where it is has no new rows to choose.
+fn nothing_to_refresh(name: &AccountName) -> Error {
+    let needs = "it is asked as it is at every question, since a row is its unit: there is nothing to refresh";
+    Error::value("table", format_args!("of {name}"), needs)
 }
 
 fn random_key() -> Result<[u8; 32], Error> {

@@ -9,12 +9,16 @@
 //! included, and equal to itself. It is not null, `x > 5` finds it, and a sum takes it for the upper bound. To treat it as
 //! null, store null.
 
+#[cfg(feature = "adbc")]
+mod canary;
 mod conditions;
 mod dialect;
 mod public;
 
 use std::collections::BTreeSet;
 
+#[cfg(feature = "adbc")]
+pub(crate) use self::canary::canaries;
 pub(crate) use self::dialect::Dialect;
 use self::dialect::{Aggregate, Extreme, Grammar};
 use self::public::Form;

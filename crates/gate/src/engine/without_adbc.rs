@@ -31,6 +31,10 @@ pub(crate) fn prepare_lake(
     Err(missing())
 }
 
+pub(crate) fn prepare_remote(_: AdbcSource, _: &Declaration) -> Result<PreparedLake, Error> {
+    Err(missing())
+}
+
 pub(crate) fn copy_of_embedded(_: &DriverChoice, _: &Path, _: &Schema, _: &Path, _: &Path) -> Result<u64, Error> {
     Err(missing())
 }
