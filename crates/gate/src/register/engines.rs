@@ -8,7 +8,9 @@ use taximeter_ledger::AccountName;
 use super::{ImportedRows, PreparedData, Registered, file_name};
 use crate::catalog::Dataset;
 use crate::declaration::Declaration;
-use crate::engine::{AdbcData, AdbcSource, DriverChoice, PreparedLake, Source, copy_of_embedded, is_available, prepare_lake};
+use crate::engine::{
+    AdbcData, AdbcSource, DriverChoice, PreparedLake, Source, copy_of_embedded, is_available, prepare_lake,
+};
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
 use crate::import::{Imported, clear_leftovers};

@@ -25,7 +25,8 @@ const ON_ITS_MACHINE: &str =
     "public tables are registered on the server's machine: give --ledger there, and not --server";
 
 /// A driver runs with all rights of the server.
-const DRIVERS_ON_ITS_MACHINE: &str = "drivers and the files they read are named on the server's machine: give --ledger there, and not --server";
+const DRIVERS_ON_ITS_MACHINE: &str =
+    "drivers and the files they read are named on the server's machine: give --ledger there, and not --server";
 
 impl DatasetBackend for Remote {
     fn datasets(&self) -> Result<DatasetList, Failure> {

@@ -205,9 +205,7 @@ impl AddCommand {
                 Ok(Data::Parquet { pattern: pattern.clone(), driver: self.driver.choice() })
             }
             (None, None, Some(url), Some(table)) => Ok(Data::Postgres { url: url.clone(), table: table.clone() }),
-            _ => Err(usage(
-                "the data are missing; give a CSV file, --parquet FILES, or --postgres URL --table TABLE",
-            )),
+            _ => Err(usage("the data are missing; give a CSV file, --parquet FILES, or --postgres URL --table TABLE")),
         }
     }
 

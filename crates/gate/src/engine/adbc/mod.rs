@@ -3,6 +3,7 @@
 //! The driver answers with rows of Arrow. Only whole numbers of 64 bits and the keys of groups are taken from them; anything else is an
 //! error, after the charge.
 
+mod canary;
 mod duckdb;
 mod lake;
 mod own;
@@ -36,7 +37,12 @@ pub(crate) struct Adbc {
 }
 
 /// Opens a session, within this time.
-pub(crate) fn connect(source: &AdbcSource, folder: &Path, schema: &Schema, most: Duration) -> Result<Box<dyn Engine>, Error> {
+pub(crate) fn connect(
+    source: &AdbcSource,
+    folder: &Path,
+    schema: &Schema,
+    most: Duration,
+) -> Result<Box<dyn Engine>, Error> {
     let until = Instant::now() + most;
     let files = match (&source.data, source.own_file()) {
         (_, Some(own)) => {

@@ -15,7 +15,8 @@ pub(super) fn exact_rows(rows: ArrowRows, statement: &Statement) -> Result<Vec<E
             return Err(format!("the answer has {} columns, and {} are expected", row.len(), keys + measures));
         }
         let mut fields = row.into_iter();
-        let keys = statement.keys.iter().zip(&mut fields).map(|(kind, field)| key(field, *kind)).collect::<Result<_, _>>()?;
+        let keys =
+            statement.keys.iter().zip(&mut fields).map(|(kind, field)| key(field, *kind)).collect::<Result<_, _>>()?;
         Ok(ExactRow { keys, measures: fields.map(measure).collect::<Result<_, _>>()? })
     };
     rows.rows.into_iter().map(exact).collect()
