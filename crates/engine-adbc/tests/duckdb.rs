@@ -116,7 +116,7 @@ fn what_is_no_driver_is_not_loaded_and_the_error_says_why() {
     for (spec, part) in [
         (library(&folder.path().join("none.so"), None), "there is no such file"),
         (library(&text, None), "no library for this machine"),
-        (library(&half, None), "cannot be loaded"),
+        (library(&half, None), "cut off"),
         (library(&driver().found().library, Some("NoSuchInit")), "no such entry point"),
         (DriverSpec::Name("nosuchdriver".to_string()), "was not found"),
     ] {

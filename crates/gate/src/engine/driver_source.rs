@@ -147,7 +147,10 @@ impl LakeFile {
     /// A file as it is now.
     pub(crate) fn look(path: &Path) -> Result<LakeFile, Error> {
         let metadata = path.metadata().map_err(|error| {
-            Error::storage(format!("the file {} cannot be found: {error}; put it back, or register the data again", path.display()))
+            Error::storage(format!(
+                "the file {} cannot be found: {error}; put it back, or register the data again",
+                path.display()
+            ))
         })?;
         Ok(LakeFile { path: path.to_path_buf(), bytes: metadata.len(), modified: modified(&metadata) })
     }

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "adbc")]
 mod adbc;
+#[cfg(all(test, any(feature = "server-tests", feature = "driver-tests")))]
+mod conformance;
 mod driver_source;
 mod embedded;
 mod postgres;

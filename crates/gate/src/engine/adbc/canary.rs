@@ -10,7 +10,7 @@ use crate::sql::{Dialect, canaries};
 
 /// Lets an engine answer statements whose answers are known. One that answers otherwise would break what the declaration promises, and
 /// is refused with the reason.
-pub(super) fn check_engine(connection: &mut AdbcConnection, dialect: Dialect, until: Instant) -> Result<(), Error> {
+pub(super) fn check(connection: &mut AdbcConnection, dialect: Dialect, until: Instant) -> Result<(), Error> {
     let refused = |why: String| {
         Error::storage(format!(
             "the engine cannot be used, because {why}; use a version and settings with which it answers right, or move the data to another \

@@ -41,7 +41,12 @@ pub(crate) struct Adbc {
 }
 
 /// Opens a session, within this time.
-pub(crate) fn connect(source: &AdbcSource, folder: &Path, schema: &Schema, most: Duration) -> Result<Box<dyn Engine>, Error> {
+pub(crate) fn connect(
+    source: &AdbcSource,
+    folder: &Path,
+    schema: &Schema,
+    most: Duration,
+) -> Result<Box<dyn Engine>, Error> {
     let until = Instant::now() + most;
     let files = match (&source.data, source.own_file()) {
         (_, Some(own)) => {

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use taximeter_engine_adbc::{AdbcConnection, AdbcOptions, ArrowColumn, ArrowKind, ArrowRows};
 
-use super::canary::check_engine;
 use super::credentials::secrets;
-use super::{duckdb, values};
+use super::{canary, duckdb, values};
 use crate::declaration::Declaration;
 use crate::engine::driver_source::{AdbcData, AdbcSource, RemoteTable};
 use crate::engine::{Engine, ExactRow, PreparedLake, Source};
@@ -91,7 +90,7 @@ pub(crate) fn prepare_remote(source: AdbcSource, declaration: &Declaration) -> R
     table.check()?;
     let until = Instant::now() + Source::LOOK;
     let mut remote = Remote::open(&source, table, until)?;
-    check_engine(&mut remote.connection, table.service.dialect(), until)?;
+    canary::check(&mut remote.connection, table.service.dialect(), until)?;
     let found = remote.columns(until)?;
     let usable: Vec<(String, ColumnType)> =
         found.iter().filter_map(|(name, held)| Some((name.clone(), *held.as_ref().ok()?))).collect();
