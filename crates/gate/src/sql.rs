@@ -10,14 +10,15 @@
 //! null, store null.
 
 mod conditions;
+mod measures;
 mod public;
 
 use std::collections::BTreeSet;
 
+pub(crate) use self::measures::{Fold, Grouping};
 use self::public::Form;
 pub(crate) use self::public::TemporaryTable;
 use crate::measure::{Centred, Measure, Quantity};
-use crate::question::aggregate::Argument;
 use crate::question::calendar::DatePart;
 use crate::question::group::GroupKey;
 use crate::question::predicate::{LetterCase, Operand, Predicate};
@@ -44,6 +45,8 @@ pub(crate) struct Statement {
     pub(crate) keys: Vec<ColumnType>,
     /// How many measures follow them. Each is a 64-bit integer; null means 0.
     pub(crate) measures: usize,
+    /// How the engine groups the rows, where the statement does not.
+    pub(crate) grouping: Option<Grouping>,
 }
 
 /// Where data are and how SQL is written there.
@@ -64,7 +67,8 @@ impl Statement {
         measures: impl IntoIterator<Item = &'m Measure>,
         target: Target,
     ) -> Statement {
-        let mut writer = Writer::new(query, target);
+        let writer = Writer::new(query, target);
+        let mut writer = if query.groups.is_empty() { writer } else { writer.reading_rows() };
         let (mut columns, keys) = writer.keys(query);
         let before = columns.len();
         columns.extend(measures.into_iter().map(|measure| writer.measure(measure)));
@@ -74,13 +78,14 @@ impl Statement {
 
     /// How many rows of every group have which value: the value, in steps, is the last key.
     pub(crate) fn histogram(query: &Query, of: &NumericExpr, filter: Option<&Predicate>, target: Target) -> Statement {
-        let mut writer = Writer::new(query, target);
+        let mut writer = Writer::new(query, target).reading_rows();
         let (mut columns, mut keys) = writer.keys(query);
         columns.push(writer.scalar(of));
         keys.push(ColumnType::Integer);
-        columns.push("count(*)".to_string());
-        let known = Predicate::NullSteps { scalar: of.clone(), negated: true };
-        let condition = Predicate::all(std::iter::once(known).chain(filter.cloned()).collect());
+        columns.push(writer.measure(&Measure { quantity: Quantity::Rows, filter: None }));
+        // A row without a key belongs to no group, where the engine groups.
+        let known = writer.folds.is_none().then(|| Predicate::NullSteps { scalar: of.clone(), negated: true });
+        let condition = Predicate::all(known.into_iter().chain(filter.cloned()).collect());
         writer.statement(query, &columns, keys, 1, Some(&condition))
     }
 }
@@ -94,11 +99,13 @@ struct Writer<'a> {
     /// Columns of public tables that are used, and how.
     used: BTreeSet<(usize, Form)>,
     parameters: Vec<Value>,
+    /// What the engine makes of the columns that it reads, where it groups the rows.
+    folds: Option<Vec<Fold>>,
 }
 
 impl<'a> Writer<'a> {
     fn new(query: &'a Query, target: Target<'a>) -> Writer<'a> {
-        Writer { target, joins: &query.joins, used: BTreeSet::new(), parameters: Vec::new() }
+        Writer { target, joins: &query.joins, used: BTreeSet::new(), parameters: Vec::new(), folds: None }
     }
 
     fn statement(
@@ -110,8 +117,9 @@ impl<'a> Writer<'a> {
         condition: Option<&Predicate>,
     ) -> Statement {
         let mut conditions = Vec::new();
-        for group in &query.groups {
-            // Rows outside the values of a key are left out here, not by the reader of the answer.
+        // Rows outside the values of a key are left out by the engine, not by the reader of the answer.
+        let groups = if self.folds.is_none() { query.groups.as_slice() } else { &[] };
+        for group in groups {
             conditions.push(match &group.key {
                 GroupKey::Column { column, .. } if self.is_public(*column) => {
                     format!("{} IS NOT NULL", self.column(*column))
@@ -127,10 +135,11 @@ impl<'a> Writer<'a> {
         if !conditions.is_empty() {
             sql += &format!(" WHERE {}", conditions.join(" AND "));
         }
-        if !keys.is_empty() {
+        let grouping = self.grouping(query, keys.len());
+        if !keys.is_empty() && grouping.is_none() {
             sql += &format!(" GROUP BY {}", commas(1..=keys.len()));
         }
-        Statement { tables, sql, parameters: self.parameters, keys, measures }
+        Statement { tables, sql, parameters: self.parameters, keys, measures, grouping }
     }
 
     /// The keys of the groups, and their types.
@@ -201,35 +210,6 @@ impl<'a> Writer<'a> {
                 };
                 format!("${number}::{name}")
             }
-        }
-    }
-
-    fn measure(&mut self, Measure { quantity, filter }: &Measure) -> String {
-        let counted = |argument: &Argument, writer: &mut Self| match argument {
-            Argument::Column(at) => writer.compared(Operand::plain(*at)),
-            Argument::Steps(scalar) => writer.scalar(scalar),
-        };
-        let measured = match quantity {
-            Quantity::Rows => "count(*)".to_string(),
-            Quantity::NonNull(Argument::Column(at)) => format!("count({})", self.column(*at)),
-            Quantity::NonNull(argument) => format!("count({})", counted(argument, self)),
-            Quantity::Units => {
-                let unit = self.target.schema.unit_column().expect("units are counted by their column");
-                format!("count(DISTINCT {})", self.compared(Operand::plain(unit)))
-            }
-            Quantity::Distinct(argument) => format!("count(DISTINCT {})", counted(argument, self)),
-            Quantity::Sum(centred) => {
-                let term = self.centred(centred);
-                self.sum(&term)
-            }
-            Quantity::Products(one, other) => {
-                let term = format!("({}) * ({})", self.centred(one), self.centred(other));
-                self.sum(&term)
-            }
-        };
-        match filter {
-            None => measured,
-            Some(filter) => format!("{measured} FILTER (WHERE {})", self.predicate(filter)),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::question::quoted;
 use crate::schema::{Schema, Value};
 use crate::sql::{Dialect, Statement};
 
-pub(crate) use embedded::Embedded;
+pub(crate) use embedded::{Embedded, encode};
 pub(crate) use postgres::{Postgres, drop_table, find_table, keep_rows};
 
 /// Where the data of a dataset are.

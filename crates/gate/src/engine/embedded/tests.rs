@@ -9,7 +9,7 @@ use crate::import::{BadRows, CsvForm, import};
 use crate::measure::{Measure, Quantity};
 use crate::question::predicate::{Comparison, Operand, Predicate};
 use crate::sql::tests::query;
-use crate::sql::{Dialect, Target};
+use crate::sql::{Dialect, Fold, Grouping, Target};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -61,6 +61,8 @@ fn written(sql: &str, parameters: &[Value], keys: &[ColumnType], measures: usize
         parameters: parameters.to_vec(),
         keys: keys.to_vec(),
         measures,
+        grouping: (!keys.is_empty())
+            .then(|| Grouping { values: vec![None; keys.len()], folds: vec![Fold::Sum; measures] }),
     }
 }
 

@@ -11,6 +11,7 @@ use taximeter_ledger::Neighbours;
 
 use super::*;
 use crate::number::Number;
+use crate::question::aggregate::Argument;
 use crate::question::group::Group;
 use crate::question::predicate::Comparison;
 use crate::schema::{Bounds, Column, PrivacyUnit};
