@@ -1,5 +1,7 @@
 //! Registering data: what an owner does before the first question.
 
+mod engines;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,11 +13,13 @@ use taximeter_ledger::{Account, AccountName, AccountSpec, Privacy};
 
 use crate::catalog::{Catalog, Dataset};
 use crate::declaration::Declaration;
-use crate::engine::{Source, Table, drop_table, find_table, keep_rows};
+use crate::engine::{DriverChoice, Source, Table, drop_table, find_table, keep_rows};
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
-use crate::import::{BadRow, BadRows, CsvForm, Imported, check_header, clear_leftovers, import};
+use crate::import::{BadRow, BadRows, CsvForm, check_header, clear_leftovers, import};
 use crate::schema::{PrivacyUnit, Schema};
+
+pub use self::engines::CsvEngine;
 
 /// A dataset to register.
 #[derive(Clone, Debug)]
@@ -61,7 +65,7 @@ impl Registration {
 /// Where the data of a new dataset are.
 #[derive(Clone)]
 pub enum Data {
-    /// A CSV file, which is imported into the embedded engine.
+    /// A CSV file, which is imported into a file of the gate's own.
     Csv {
         /// The file.
         path: PathBuf,
@@ -69,6 +73,15 @@ pub enum Data {
         form: CsvForm,
         /// What to do with rows that cannot be read.
         bad_rows: BadRows,
+        /// The engine that it is imported into.
+        engine: CsvEngine,
+    },
+    /// Parquet files of this machine, which are left where they are and read by DuckDB.
+    Parquet {
+        /// A file, a folder, or a pattern such as `lake/*.parquet`.
+        pattern: String,
+        /// The driver of DuckDB.
+        driver: DriverChoice,
     },
     /// A table of PostgreSQL, which is left where it is.
     Postgres {
@@ -82,7 +95,8 @@ pub enum Data {
 impl Data {
     /// A CSV file in the usual form, all rows of which can be read.
     pub fn csv(path: PathBuf) -> Data {
-        Data::Csv { path, form: CsvForm::default(), bad_rows: BadRows::default() }
+        let (form, bad_rows, engine) = Default::default();
+        Data::Csv { path, form, bad_rows, engine }
     }
 
     /// Whether there is something to read: a file with a header, which has the columns of a declaration. A table is looked at when it
@@ -90,7 +104,7 @@ impl Data {
     pub fn check(&self, declaration: Option<&Declaration>) -> Result<(), Error> {
         match self {
             Data::Csv { path, form, .. } => check_header(path, form, declaration),
-            Data::Postgres { .. } => Ok(()),
+            Data::Postgres { .. } | Data::Parquet { .. } => Ok(()),
         }
     }
 }
@@ -100,6 +114,7 @@ impl fmt::Debug for Data {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Data::Csv { path, .. } => write!(f, "{}", path.display()),
+            Data::Parquet { pattern, .. } => write!(f, "{pattern}"),
             Data::Postgres { table, .. } => write!(f, "{table} of PostgreSQL"),
         }
     }
@@ -203,12 +218,14 @@ impl Gate {
         Ok(Registered { imported, left_out, ..self.put(dataset, before.as_ref())? })
     }
 
-    /// Reads a PostgreSQL table again: of every unit its rows are chosen anew among those that are there now.
+    /// Reads a PostgreSQL table or Parquet files again: of every unit its rows are chosen anew among those that are there now.
     pub fn refresh(&self, name: &AccountName) -> Result<Registered, Error> {
         let _registering = self.catalog.registering(name)?;
         let before = self.catalog.dataset(name)?;
-        let Source::Postgres { url, origin, .. } = &before.source else {
-            return Err(ErrorKind::NoTable(name.clone()).into());
+        let (url, origin) = match &before.source {
+            Source::Postgres { url, origin, .. } => (url, origin),
+            Source::Adbc(source) => return self.refresh_lake(&before, source),
+            Source::Embedded { .. } => return Err(ErrorKind::NoTable(name.clone()).into()),
         };
         let version = before.version + 1;
         if *before.schema.unit() == PrivacyUnit::Row {
@@ -216,8 +233,7 @@ impl Gate {
             return Err(Error::value("table", format_args!("of {name}"), needs));
         }
         let (source, imported) = keep(url, origin, &before.schema, name, version, &before.key)?;
-        let rows = imported.as_ref().map(|imported| imported.kept);
-        let dataset = Dataset { version, source, rows, registered: Timestamp::now(), ..before.clone() };
+        let dataset = self.newer(&before, version, source, imported.as_ref());
         Ok(Registered { imported, ..self.put(dataset, Some(&before))? })
     }
 
@@ -265,20 +281,14 @@ impl Gate {
     ) -> Result<PreparedData, Error> {
         let Registration { name, declaration, data, .. } = registration;
         match data {
-            Data::Csv { path, form, bad_rows } => {
-                let file = PathBuf::from(file_name(name, version));
+            Data::Csv { path, form, bad_rows, engine } => {
+                let file = PathBuf::from(file_name(name, version, "db"));
                 let target = self.catalog.folder().join(&file);
                 clear_leftovers(&target)?;
-                let Imported { schema, rows, fingerprint } =
-                    import(path, form, declaration, &target, key, *bad_rows, progress)?;
-                Ok(PreparedData {
-                    schema,
-                    source: Source::Embedded { file },
-                    fingerprint: fingerprint.to_hex().to_string(),
-                    imported: Some(rows),
-                    left_out: Vec::new(),
-                })
+                let imported = import(path, form, declaration, &target, key, *bad_rows, progress)?;
+                self.place_import(imported, file, engine, name, version)
             }
+            Data::Parquet { pattern, driver } => self.prepare_lake(pattern, driver, declaration, (name, version, key)),
             Data::Postgres { url, table } => {
                 let found = find_table(url, table)?;
                 let schema = declaration.schema(&found.columns)?;
@@ -296,7 +306,7 @@ impl Catalog {
     pub fn check(&self, account: &Account) -> Result<Dataset, Error> {
         let dataset = self.dataset(account.name())?;
         check_privacy(account, &dataset.schema.privacy()?)?;
-        dataset.source.connect(self.folder(), Source::LOOK)?.check(&dataset.schema, Source::LOOK)?;
+        dataset.source.connect(self.folder(), &dataset.schema, Source::LOOK)?.check(&dataset.schema, Source::LOOK)?;
         Ok(dataset)
     }
 }
@@ -313,7 +323,7 @@ fn check_privacy(account: &Account, privacy: &Privacy) -> Result<(), Error> {
 }
 
 /// The name of a data file. No two datasets have the same, also where capitals are not told from small letters.
-fn file_name(name: &AccountName, version: u32) -> String {
+fn file_name(name: &AccountName, version: u32, ending: &str) -> String {
     let mut file = String::new();
     for c in name.as_str().chars() {
         match c {
@@ -322,7 +332,7 @@ fn file_name(name: &AccountName, version: u32) -> String {
             _ => file.push(c),
         }
     }
-    format!("{file}.v{version}.db")
+    format!("{file}.v{version}.{ending}")
 }
 
 /// Data that are where they will be asked.

@@ -115,6 +115,27 @@ impl Embedded {
         format!("CREATE TABLE {} ({}) STRICT", Embedded::TABLE, commas(declared.chain(steps)))
     }
 
+    /// Passes every row on, as it is stored.
+    #[cfg(feature = "adbc")]
+    pub(crate) fn each_row(
+        &self,
+        schema: &Schema,
+        mut take: impl FnMut(&[ValueRef<'_>]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let columns = commas(schema.columns.iter().map(|column| quoted(&column.name)));
+        let failed = |error: rusqlite::Error| {
+            Error::storage(format!("the data file {} cannot be read: SQLite: {error}", self.path.display()))
+        };
+        let select = format!("SELECT {columns} FROM {}", Embedded::TABLE);
+        let mut prepared = self.connection.prepare(&select).map_err(failed)?;
+        let mut rows = prepared.query([]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let fields = (0..schema.columns.len()).map(|at| row.get_ref(at)).collect::<Result<Vec<_>, _>>();
+            take(&fields.map_err(failed)?)?;
+        }
+        Ok(())
+    }
+
     /// Makes the tables that a statement needs. They are in memory, and stay until others take their place.
     fn make_tables(&self, tables: &[TemporaryTable]) -> rusqlite::Result<()> {
         if tables.is_empty() {

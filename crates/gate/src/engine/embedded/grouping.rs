@@ -7,14 +7,14 @@ use rusqlite::{Error, Row, Rows, ffi};
 
 use super::{ExactRow, key};
 use crate::schema::{ColumnType, Value};
-use crate::sql::{Fold, Grouping};
+use crate::sql::{Aggregate, Grouping};
 
-/// Reads all rows, and returns the groups. The columns of a row are its keys and then what is folded.
+/// Reads all rows, and returns the groups. The columns of a row are its keys and then what is counted or summed.
 pub(super) fn group(rows: &mut Rows<'_>, keys: &[ColumnType], grouping: &Grouping) -> rusqlite::Result<Vec<ExactRow>> {
     let declared = grouping.values.iter().map(|values| values.as_deref().map(encoded).transpose());
     let mut groups = Groups {
         keys,
-        folds: &grouping.folds,
+        aggregates: &grouping.aggregates,
         declared: declared.collect::<Result<_, _>>()?,
         places: HashMap::new(),
         found: Vec::new(),
@@ -26,14 +26,14 @@ pub(super) fn group(rows: &mut Rows<'_>, keys: &[ColumnType], grouping: &Groupin
         groups.add(row)?;
     }
     let Groups { found, numbers, .. } = groups;
-    let numbers = numbers.chunks(grouping.folds.len());
+    let numbers = numbers.chunks(grouping.aggregates.len());
     Ok(found.into_iter().zip(numbers).map(|(keys, measures)| ExactRow { keys, measures: measures.to_vec() }).collect())
 }
 
 /// The groups of the rows that are read so far.
 struct Groups<'a> {
     keys: &'a [ColumnType],
-    folds: &'a [Fold],
+    aggregates: &'a [Aggregate],
     /// The values of a key that make a group; nothing where all do.
     declared: Vec<Option<HashSet<Box<[u8]>>>>,
     /// The place of a group, by its keys.
@@ -50,13 +50,13 @@ struct Groups<'a> {
 impl Groups<'_> {
     fn add(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
         let Some(place) = self.place(row)? else { return Ok(()) };
-        for (at, fold) in self.folds.iter().enumerate() {
-            let index = place * self.folds.len() + at;
-            let more = match (fold, row.get_ref(self.keys.len() + at)?) {
+        for (at, aggregate) in self.aggregates.iter().enumerate() {
+            let index = place * self.aggregates.len() + at;
+            let more = match (aggregate, row.get_ref(self.keys.len() + at)?) {
                 (_, ValueRef::Null) => continue,
-                (Fold::Count, _) => 1,
-                (Fold::Distinct, value) => i64::from(self.seen.is_new(index, value)),
-                (Fold::Sum, value) => value.as_i64()?,
+                (Aggregate::Count, _) => 1,
+                (Aggregate::CountDistinct, value) => i64::from(self.seen.is_new(index, value)),
+                (Aggregate::Sum, value) => value.as_i64()?,
             };
             let number = &mut self.numbers[index];
             *number = number.checked_add(more).ok_or_else(too_large)?;
@@ -87,7 +87,7 @@ impl Groups<'_> {
         let keys = self.keys.iter().enumerate().map(|(at, kind)| key(row, at, *kind));
         let place = self.found.len();
         self.found.push(keys.collect::<Result<_, _>>()?);
-        self.numbers.resize(self.numbers.len() + self.folds.len(), 0);
+        self.numbers.resize(self.numbers.len() + self.aggregates.len(), 0);
         self.places.insert(self.bytes.as_slice().into(), place);
         Ok(Some(place))
     }

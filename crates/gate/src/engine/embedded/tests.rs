@@ -9,7 +9,7 @@ use crate::import::{BadRows, CsvForm, import};
 use crate::measure::{Measure, Quantity};
 use crate::question::predicate::{Comparison, Operand, Predicate};
 use crate::sql::tests::query;
-use crate::sql::{Dialect, Fold, Grouping, Target};
+use crate::sql::{Aggregate, Dialect, Grouping, Target};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -62,7 +62,7 @@ fn written(sql: &str, parameters: &[Value], keys: &[ColumnType], measures: usize
         keys: keys.to_vec(),
         measures,
         grouping: (!keys.is_empty())
-            .then(|| Grouping { values: vec![None; keys.len()], folds: vec![Fold::Sum; measures] }),
+            .then(|| Grouping { values: vec![None; keys.len()], aggregates: vec![Aggregate::Sum; measures] }),
     }
 }
 
