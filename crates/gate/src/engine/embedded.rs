@@ -29,8 +29,8 @@ pub(crate) struct Embedded {
     path: PathBuf,
 }
 
-/// In KiB. A scan reads every page once; this is for the rows that are sorted into groups. The file is not mapped into memory: that
-/// would make scans a tenth faster, but an error of the disk would end the process.
+/// In KiB. A scan reads every page once; this is for counts of different values. The file is not mapped into memory: that would make
+/// scans a tenth faster, but an error of the disk would end the process.
 const CACHE: i32 = 16_384;
 
 /// A statement that is late is interrupted until it ends: an interrupt before its first step would have no effect.
