@@ -20,8 +20,12 @@ pub(super) fn check(connection: &mut AdbcConnection, dialect: Dialect, until: In
     for canary in canaries(dialect) {
         let answer = duckdb::query(connection, &canary.sql, until)
             .map_err(|error| refused(format!("it does not answer what every question needs ({error})")))?;
-        let rows: Vec<Vec<Option<i128>>> =
-            answer.rows.iter().map(|row| row.iter().map(number).collect::<Result<_, _>>()).collect::<Result<_, _>>().map_err(refused)?;
+        let rows: Vec<Vec<Option<i128>>> = answer
+            .rows
+            .iter()
+            .map(|row| row.iter().map(number).collect::<Result<_, _>>())
+            .collect::<Result<_, _>>()
+            .map_err(refused)?;
         if let Some(why) = canary.wrong(&rows) {
             return Err(refused(why));
         }
