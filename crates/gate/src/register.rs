@@ -1,7 +1,7 @@
 //! Registering data: what an owner does before the first question.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -14,7 +14,9 @@ use crate::declaration::Declaration;
 use crate::engine::{Source, Table, drop_table, find_table, keep_rows};
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
-use crate::import::{BadRow, BadRows, CsvForm, Imported, check_header, clear_leftovers, import};
+use crate::import::{
+    BadRow, BadRows, CsvForm, Imported, TableRows, check_header, clear_leftovers, import, import_rows,
+};
 use crate::schema::{PrivacyUnit, Schema};
 
 /// A dataset to register.
@@ -77,6 +79,8 @@ pub enum Data {
         /// The table, with or without its schema.
         table: String,
     },
+    /// Rows in memory, which are imported into the embedded engine.
+    Rows(TableRows),
 }
 
 impl Data {
@@ -90,7 +94,7 @@ impl Data {
     pub fn check(&self, declaration: Option<&Declaration>) -> Result<(), Error> {
         match self {
             Data::Csv { path, form, .. } => check_header(path, form, declaration),
-            Data::Postgres { .. } => Ok(()),
+            Data::Postgres { .. } | Data::Rows(_) => Ok(()),
         }
     }
 }
@@ -101,6 +105,7 @@ impl fmt::Debug for Data {
         match self {
             Data::Csv { path, .. } => write!(f, "{}", path.display()),
             Data::Postgres { table, .. } => write!(f, "{table} of PostgreSQL"),
+            Data::Rows(table) => write!(f, "a table of {} columns", table.columns.len()),
         }
     }
 }
@@ -265,19 +270,11 @@ impl Gate {
     ) -> Result<PreparedData, Error> {
         let Registration { name, declaration, data, .. } = registration;
         match data {
-            Data::Csv { path, form, bad_rows } => {
-                let file = PathBuf::from(file_name(name, version));
-                let target = self.catalog.folder().join(&file);
-                clear_leftovers(&target)?;
-                let Imported { schema, rows, fingerprint } =
-                    import(path, form, declaration, &target, key, *bad_rows, progress)?;
-                Ok(PreparedData {
-                    schema,
-                    source: Source::Embedded { file },
-                    fingerprint: fingerprint.to_hex().to_string(),
-                    imported: Some(rows),
-                    left_out: Vec::new(),
-                })
+            Data::Csv { path, form, bad_rows } => self.embedded(name, version, |target| {
+                import(path, form, declaration, target, key, *bad_rows, progress)
+            }),
+            Data::Rows(table) => {
+                self.embedded(name, version, |target| import_rows(table, declaration, target, key, progress))
             }
             Data::Postgres { url, table } => {
                 let found = find_table(url, table)?;
@@ -287,6 +284,26 @@ impl Gate {
                 Ok(PreparedData { schema, source, fingerprint, imported, left_out })
             }
         }
+    }
+
+    /// Imports rows into a file of the embedded engine.
+    fn embedded(
+        &self,
+        name: &AccountName,
+        version: u32,
+        import: impl FnOnce(&Path) -> Result<Imported, Error>,
+    ) -> Result<PreparedData, Error> {
+        let file = PathBuf::from(file_name(name, version));
+        let target = self.catalog.folder().join(&file);
+        clear_leftovers(&target)?;
+        let Imported { schema, rows, fingerprint } = import(&target)?;
+        Ok(PreparedData {
+            schema,
+            source: Source::Embedded { file },
+            fingerprint: fingerprint.to_hex().to_string(),
+            imported: Some(rows),
+            left_out: Vec::new(),
+        })
     }
 }
 
