@@ -18,7 +18,7 @@ mod public;
 use std::collections::BTreeSet;
 
 #[cfg(feature = "adbc")]
-pub(crate) use self::canary::canaries;
+pub(crate) use self::canary::{Canary, canaries};
 pub(crate) use self::dialect::Dialect;
 use self::dialect::{Aggregate, Extreme, Grammar};
 use self::public::Form;

@@ -121,13 +121,21 @@ impl RemoteTable {
 
     /// Whether it names a table, and nothing that is secret.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        if self.uri.split_once("://").is_some_and(|(_, rest)| rest.split('/').next().is_some_and(|host| host.contains('@'))) {
+        if self
+            .uri
+            .split_once("://")
+            .is_some_and(|(_, rest)| rest.split('/').next().is_some_and(|host| host.contains('@')))
+        {
             let why = "it is written down and shown, so it must name no user and no password; put them into a file or the environment";
             return Err(Error::input("uri", format!("the address of the server: {why}")));
         }
         let is_path = self.table.starts_with("parquet.") || self.table.starts_with("delta.");
         if !is_path && self.table.split('.').any(|part| part.is_empty()) || self.table.chars().any(char::is_control) {
-            return Err(Error::value("table", format_args!("{:?}", self.table), "name a table, such as visits or lake.visits"));
+            return Err(Error::value(
+                "table",
+                format_args!("{:?}", self.table),
+                "name a table, such as visits or lake.visits",
+            ));
         }
         Ok(())
     }
@@ -208,7 +216,9 @@ impl fmt::Debug for AdbcSource {
                 }
             }
             AdbcData::Own { file } => write!(f, "{} (DuckDB)", file.display()),
-            AdbcData::Remote(RemoteTable { service, uri, table, .. }) => write!(f, "{table} of {uri} ({})", service.name()),
+            AdbcData::Remote(RemoteTable { service, uri, table, .. }) => {
+                write!(f, "{table} of {uri} ({})", service.name())
+            }
         }
     }
 }

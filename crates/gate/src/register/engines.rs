@@ -8,7 +8,10 @@ use taximeter_ledger::AccountName;
 use super::{ImportedRows, PreparedData, Registered, file_name, nothing_to_refresh};
 use crate::catalog::Dataset;
 use crate::declaration::Declaration;
-use crate::engine::{AdbcData, AdbcSource, DriverChoice, PreparedLake, Source, RemoteTable, copy_of_embedded, is_available, prepare_lake, prepare_remote};
+use crate::engine::{
+    AdbcData, AdbcSource, DriverChoice, PreparedLake, RemoteTable, Source, copy_of_embedded, is_available,
+    prepare_lake, prepare_remote,
+};
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
 use crate::import::{Imported, clear_leftovers};

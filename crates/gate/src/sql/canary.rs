@@ -36,7 +36,8 @@ pub(crate) fn canaries(dialect: Dialect) -> [Canary; 2] {
     let (with, table, id) = (rows(grammar), grammar.name(TABLE), grammar.name("id"));
     let probes = probes(dialect);
     let columns = commas(probes.iter().map(|probe| &probe.sql));
-    let answer = |at: usize| std::iter::once(Some(at as i128 + 1)).chain(probes.iter().map(move |probe| probe.known[at]));
+    let answer =
+        |at: usize| std::iter::once(Some(at as i128 + 1)).chain(probes.iter().map(move |probe| probe.known[at]));
     let of_rows = Canary {
         about: std::iter::once("rows").chain(probes.iter().map(|probe| probe.about)).collect(),
         sql: format!("WITH {with} SELECT {id}, {columns} FROM {table} ORDER BY {id}"),
@@ -68,7 +69,8 @@ impl Canary {
             Some(None) => "null".to_string(),
             None => "nothing".to_string(),
         };
-        let fields = (0..self.expected.len().max(answer.len())).flat_map(|row| (0..self.about.len()).map(move |at| (row, at)));
+        let fields =
+            (0..self.expected.len().max(answer.len())).flat_map(|row| (0..self.about.len()).map(move |at| (row, at)));
         fields.into_iter().find_map(|(row, at)| {
             let of = |rows: &[Vec<Option<i128>>]| rows.get(row).and_then(|row| row.get(at)).copied();
             let (expected, found) = (of(&self.expected), of(answer));
@@ -151,7 +153,8 @@ fn probes(dialect: Dialect) -> Vec<Probe> {
     let (whole, word) = (grammar.name("whole"), grammar.compared(grammar.name("word"), ColumnType::Text));
     let amount = grammar.compared(grammar.name("amount"), ColumnType::Real);
     let part = |part| grammar.calendar(part, &on_grid("born"));
-    let probe = |about, sql: String, known: [Option<i64>; 6]| Probe { about, sql, known: known.map(|it| it.map(i128::from)) };
+    let probe =
+        |about, sql: String, known: [Option<i64>; 6]| Probe { about, sql, known: known.map(|it| it.map(i128::from)) };
     let all = |known: [i64; 5]| [Some(known[0]), Some(known[1]), None, Some(known[2]), Some(known[3]), Some(known[4])];
     let upper = grammar.letters(word.clone(), LetterCase::Upper);
     vec![
@@ -160,17 +163,9 @@ fn probes(dialect: Dialect) -> Vec<Probe> {
         probe("decimal numbers on a grid", on_grid("price"), all([-2, 6, -1, 0, 1])),
         probe("dates", on_grid("born"), all([-25_567, 47_846, -1, 11_016, -25_567])),
         probe("times in UTC", on_grid("seen"), all([-1440, 28_486_865, -1, 15_863_865, -1440])),
-        probe(
-            "quotients",
-            grammar.quotient(&whole, &grammar.integer(2)),
-            all([i64::MIN / 2, i64::MAX / 2, -4, -3, 3]),
-        ),
+        probe("quotients", grammar.quotient(&whole, &grammar.integer(2)), all([i64::MIN / 2, i64::MAX / 2, -4, -3, 3])),
         probe("remainders", grammar.remainder(&whole, &grammar.integer(5)), all([-3, 2, -3, -2, 2])),
-        probe(
-            "the order of text",
-            grammar.truth(&format!("{word} < {}", grammar.text("b"))),
-            all([1, 1, 0, 1, 0]),
-        ),
+        probe("the order of text", grammar.truth(&format!("{word} < {}", grammar.text("b"))), all([1, 1, 0, 1, 0])),
         probe(
             "capital letters",
             grammar.truth(&format!("{upper} IN ({})", commas(["A", "é", "IT'S"].map(|text| grammar.text(text))))),

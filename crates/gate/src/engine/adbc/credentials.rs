@@ -84,7 +84,10 @@ mod tests {
         assert!(error.contains("chmod 600") && !error.contains("s3cret"), "{error}");
         mode(0o600);
         let options = of_file(file.path()).unwrap();
-        assert_eq!(options, [("password", "s3cret"), ("username", "reader")].map(|(a, b)| (a.to_string(), b.to_string())));
+        assert_eq!(
+            options,
+            [("password", "s3cret"), ("username", "reader")].map(|(a, b)| (a.to_string(), b.to_string()))
+        );
         for wrong in ["password = s3cret", "password = 5", "[s3cret"] {
             fs::write(file.path(), wrong).unwrap();
             let error = of_file(file.path()).unwrap_err().to_string();

@@ -17,7 +17,7 @@ use crate::sql::Statement;
 
 /// A session in front of one table.
 pub(super) struct Remote {
-    connection: AdbcConnection,
+    pub(super) connection: AdbcConnection,
     table: RemoteTable,
 }
 
@@ -26,7 +26,8 @@ impl Remote {
     pub(super) fn open(source: &AdbcSource, table: &RemoteTable, until: Instant) -> Result<Remote, Error> {
         let driver = duckdb::find(&source.driver)?;
         let options = AdbcOptions::default().with("uri", table.uri.clone());
-        let options = secrets(table)?.into_iter().fold(options, |options, (name, value)| options.with_secret(name, value));
+        let options =
+            secrets(table)?.into_iter().fold(options, |options, (name, value)| options.with_secret(name, value));
         let connection = AdbcConnection::open(&driver, options, duckdb::left(until)).map_err(duckdb::failed)?;
         Ok(Remote { connection, table: table.clone() })
     }
