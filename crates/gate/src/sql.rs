@@ -13,14 +13,16 @@
 mod canary;
 mod conditions;
 mod dialect;
+mod grouping;
 mod public;
 
 use std::collections::BTreeSet;
 
 #[cfg(feature = "adbc")]
 pub(crate) use self::canary::{Canary, canaries};
-pub(crate) use self::dialect::Dialect;
-use self::dialect::{Aggregate, Extreme, Grammar};
+pub(crate) use self::dialect::{Aggregate, Dialect};
+use self::dialect::{Extreme, Grammar};
+pub(crate) use self::grouping::Grouping;
 use self::public::Form;
 pub(crate) use self::public::TemporaryTable;
 use crate::measure::{Centred, Measure, Quantity};
@@ -43,6 +45,8 @@ pub(crate) struct Statement {
     pub(crate) keys: Vec<ColumnType>,
     /// How many measures follow them. Each is a 64-bit integer; null means 0.
     pub(crate) measures: usize,
+    /// How the engine groups the rows, where the statement does not.
+    pub(crate) grouping: Option<Grouping>,
 }
 
 /// Where data are and how SQL is written there.
@@ -63,7 +67,8 @@ impl Statement {
         measures: impl IntoIterator<Item = &'m Measure>,
         target: Target,
     ) -> Statement {
-        let mut writer = Writer::new(query, target);
+        let writer = Writer::new(query, target);
+        let mut writer = if query.groups.is_empty() { writer } else { writer.grouping_rows() };
         let (mut columns, keys) = writer.keys(query);
         let before = columns.len();
         columns.extend(measures.into_iter().map(|measure| writer.measure(measure)));
@@ -73,13 +78,14 @@ impl Statement {
 
     /// How many rows of every group have which value: the value, in steps, is the last key.
     pub(crate) fn histogram(query: &Query, of: &NumericExpr, filter: Option<&Predicate>, target: Target) -> Statement {
-        let mut writer = Writer::new(query, target);
+        let mut writer = Writer::new(query, target).grouping_rows();
         let (mut columns, mut keys) = writer.keys(query);
         columns.push(writer.scalar(of));
         keys.push(ColumnType::Integer);
-        columns.push("count(*)".to_string());
-        let known = Predicate::NullSteps { scalar: of.clone(), negated: true };
-        let condition = Predicate::all(std::iter::once(known).chain(filter.cloned()).collect());
+        columns.push(writer.measure(&Measure { quantity: Quantity::Rows, filter: None }));
+        // A row without a key belongs to no group, where the engine groups.
+        let known = writer.aggregates.is_none().then(|| Predicate::NullSteps { scalar: of.clone(), negated: true });
+        let condition = Predicate::all(known.into_iter().chain(filter.cloned()).collect());
         writer.statement(query, &columns, keys, 1, Some(&condition))
     }
 }
@@ -93,11 +99,13 @@ struct Writer<'a> {
     /// Columns of public tables that are used, and how.
     used: BTreeSet<(usize, Form)>,
     parameters: Vec<Value>,
+    /// What the engine makes of the columns that it reads, where it groups the rows.
+    aggregates: Option<Vec<Aggregate>>,
 }
 
 impl<'a> Writer<'a> {
     fn new(query: &'a Query, target: Target<'a>) -> Writer<'a> {
-        Writer { target, joins: &query.joins, used: BTreeSet::new(), parameters: Vec::new() }
+        Writer { target, joins: &query.joins, used: BTreeSet::new(), parameters: Vec::new(), aggregates: None }
     }
 
     fn grammar(&self) -> &'static dyn Grammar {
@@ -113,8 +121,9 @@ impl<'a> Writer<'a> {
         condition: Option<&Predicate>,
     ) -> Statement {
         let mut conditions = Vec::new();
-        for group in &query.groups {
-            // Rows outside the values of a key are left out here, not by the reader of the answer.
+        // Rows outside the values of a key are left out by the engine, not by the reader of the answer.
+        let groups = if self.aggregates.is_none() { query.groups.as_slice() } else { &[] };
+        for group in groups {
             conditions.push(match &group.key {
                 GroupKey::Column { column, .. } if self.is_public(*column) => {
                     format!("{} IS NOT NULL", self.column(*column))
@@ -130,10 +139,11 @@ impl<'a> Writer<'a> {
         if !conditions.is_empty() {
             sql += &format!(" WHERE {}", conditions.join(" AND "));
         }
-        if !keys.is_empty() {
+        let grouping = self.grouping(query, keys.len());
+        if !keys.is_empty() && grouping.is_none() {
             sql += &format!(" GROUP BY {}", commas(1..=keys.len()));
         }
-        Statement { tables, sql, parameters: self.parameters, keys, measures }
+        Statement { tables, sql, parameters: self.parameters, keys, measures, grouping }
     }
 
     /// The keys of the groups, and their types.
@@ -197,7 +207,13 @@ impl<'a> Writer<'a> {
             }
         };
         let filter = filter.as_ref().map(|filter| self.predicate(filter));
-        self.grammar().aggregate(aggregate, &term, filter.as_deref())
+        match &mut self.aggregates {
+            Some(aggregates) => {
+                aggregates.push(aggregate);
+                Writer::read(&term, filter.as_deref())
+            }
+            None => self.grammar().aggregate(aggregate, &term, filter.as_deref()),
+        }
     }
 
     fn centred(&mut self, Centred { scalar, centre }: &Centred) -> String {

@@ -1,5 +1,7 @@
 //! The embedded engine: a SQLite file that [`import`](crate::import) made and nothing changes.
 
+mod grouping;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -11,6 +13,7 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
+pub(crate) use self::grouping::encode;
 use super::{Engine, ExactRow};
 use crate::error::Error;
 use crate::number::Number;
@@ -26,8 +29,8 @@ pub(crate) struct Embedded {
     path: PathBuf,
 }
 
-/// In KiB. A scan reads every page once; this is for the rows that are sorted into groups. The file is not mapped into memory: that
-/// would make scans a tenth faster, but an error of the disk would end the process.
+/// In KiB. A scan reads every page once; this is for counts of different values. The file is not mapped into memory: that would make
+/// scans a tenth faster, but an error of the disk would end the process.
 const CACHE: i32 = 16_384;
 
 /// A statement that is late is interrupted until it ends: an interrupt before its first step would have no effect.
@@ -152,18 +155,13 @@ impl Embedded {
         self.make_tables(&statement.tables)?;
         let mut prepared = self.connection.prepare_cached(&statement.sql)?;
         let mut rows = prepared.query(params_from_iter(&statement.parameters))?;
+        if let Some(grouping) = &statement.grouping {
+            return grouping::group(&mut rows, &statement.keys, grouping);
+        }
         let mut exact = Vec::new();
-        let measured = statement.keys.len()..statement.keys.len() + statement.measures;
         while let Some(row) = rows.next()? {
-            exact.push(ExactRow {
-                keys: statement
-                    .keys
-                    .iter()
-                    .enumerate()
-                    .map(|(at, kind)| key(row, at, *kind))
-                    .collect::<Result<_, _>>()?,
-                measures: measured.clone().map(|at| measure(row, at)).collect::<Result<_, _>>()?,
-            });
+            let measures = (0..statement.measures).map(|at| measure(row, at)).collect::<Result<_, _>>()?;
+            exact.push(ExactRow { keys: Vec::new(), measures });
         }
         Ok(exact)
     }

@@ -29,7 +29,7 @@ pub(crate) use adbc::{copy_of_embedded, is_available, prepare_lake, prepare_remo
 pub use driver_source::DriverChoice;
 pub(crate) use driver_source::{AdbcData, AdbcSource};
 pub use driver_source::{RemoteService, RemoteTable};
-pub(crate) use embedded::Embedded;
+pub(crate) use embedded::{Embedded, encode};
 pub(crate) use postgres::{Postgres, drop_table, find_table, keep_rows};
 
 /// Where the data of a dataset are.

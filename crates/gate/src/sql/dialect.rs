@@ -200,6 +200,11 @@ pub(crate) trait Grammar: Sync {
         column.to_string()
     }
 
+    /// Whether rows are grouped by the engine's own program, and not by the statement.
+    fn engine_groups(&self) -> bool {
+        false
+    }
+
     /// Whether a column in steps is stored beside it.
     fn stores_steps(&self) -> bool {
         false

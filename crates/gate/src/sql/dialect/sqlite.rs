@@ -77,6 +77,10 @@ impl Grammar for SqliteSql {
         true
     }
 
+    fn engine_groups(&self) -> bool {
+        true
+    }
+
     fn real_steps(&self, column: &str, bounds: &Bounds) -> Clamped {
         let (low, high, quotient) = real_quotient(column, bounds, |value| self.real(value));
         (low, high, format!("CAST({quotient} AS INTEGER) + ({})", bounds.steps().0))
