@@ -8,6 +8,11 @@ use crate::engine::adbc::remote::Remote;
 use crate::engine::conformance::{VARIANTS, all_predicates, hostile_schema, measures, sorted, worst_rows};
 use crate::engine::driver_source::{RemoteService, RemoteTable};
 
+/// What the embedded engine does not have.
+const BEYOND: &str = "
+    INSERT INTO t (short, long) SELECT 'NaN', 'NaN' FROM range(3);
+    INSERT INTO t (day, moment) VALUES ('infinity', 'infinity'), ('-infinity', '-infinity')";
+
 /// A server of the test's own.
 pub(super) struct Cluster {
     sail: PrivateSail,
@@ -63,7 +68,7 @@ fn the_worst_values_fail_no_question_and_count_the_same_on_a_cluster() {
 #[test]
 fn conditions_hold_for_the_same_rows_on_a_cluster() {
     let (cluster, mut both) = (Cluster::start(), Both::new());
-    both.fill(&worst_rows(), super::same_answers::BEYOND);
+    both.fill(&worst_rows(), BEYOND);
     let schema = hostile_schema(0);
     let (mut remote, table) = cluster.open(&both.files[0].path);
     let mut duckdb = both.engine(&schema);

@@ -132,7 +132,7 @@ fn the_worst_values_fail_no_question_and_count_the_same_in_duckdb() {
 }
 
 /// What only DuckDB has: NaN, and infinite dates and times.
-pub(super) const BEYOND: &str = "
+const BEYOND: &str = "
     INSERT INTO t (short, long) SELECT 'NaN', 'NaN' FROM range(3);
     INSERT INTO t (day, moment, zoned) VALUES
         ('infinity', 'infinity', 'infinity'), ('-infinity', '-infinity', '-infinity'),
