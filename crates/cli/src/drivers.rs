@@ -45,7 +45,10 @@ impl DriversCommand {
             }
             let mut text = if list.drivers.is_empty() { "no driver was found".to_string() } else { table.to_string() };
             if list.drivers.iter().all(|driver| driver.name != "duckdb") {
-                text += &format!("\n\nduckdb, which reads Parquet files, was not found: {}", advice("duckdb").unwrap_or_default());
+                text += &format!(
+                    "\n\nduckdb, which reads Parquet files, was not found: {}",
+                    advice("duckdb").unwrap_or_default()
+                );
             }
             text += "\n\nlooked in:";
             for folder in &list.looked {

@@ -1,5 +1,7 @@
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use adbc_core::options::AdbcVersion;
@@ -32,6 +34,7 @@ impl Driver {
             Some(managed) => managed.clone(),
             None => {
                 let entry = found.entry.as_bytes();
+                is_whole(&key.0).map_err(failed)?;
                 // A driver of an older version of the standard could not be told to stop.
                 let managed = ManagedDriver::load_dynamic_from_filename(&key.0, Some(entry), AdbcVersion::V110);
                 let managed = managed.map_err(|error| failed(explain(&error.message, &found.entry)))?;
@@ -46,6 +49,26 @@ impl Driver {
     /// Where it is and how it was found.
     pub fn found(&self) -> &FoundDriver {
         &self.found
+    }
+}
+
+/// Whether a library has all that it says it has. Loading half of one would end the process. Only the format of Linux is looked at.
+fn is_whole(library: &Path) -> Result<(), String> {
+    const HEADER: usize = 64;
+    let unread = |error: io::Error| format!("it cannot be read: {error}");
+    let mut file = File::open(library).map_err(unread)?;
+    let length = file.metadata().map_err(unread)?.len();
+    let mut header = Vec::new();
+    file.by_ref().take(HEADER as u64).read_to_end(&mut header).map_err(unread)?;
+    if header.len() < HEADER || !header.starts_with(b"\x7fELF\x02\x01") {
+        return Ok(());
+    }
+    let short = |at: usize| u64::from(u16::from_le_bytes([header[at], header[at + 1]]));
+    let sections = u64::from_le_bytes(header[40..48].try_into().unwrap_or_default());
+    // The table of its sections is behind everything else.
+    match sections.checked_add(short(58) * short(60)).is_some_and(|end| end <= length) {
+        true => Ok(()),
+        false => Err("it is cut off; install it again".to_string()),
     }
 }
 

@@ -33,7 +33,10 @@ fn a_library_is_found_by_its_name_and_a_manifest_comes_first() {
     put(&place.path().join("own.toml"), "[Driver]\nshared = 'libduckdb.so'");
     put(&place.path().join("libadbc_driver_flightsql.so"), "");
     let found: Vec<_> = search.drivers().into_iter().map(|driver| (driver.name, driver.refused)).collect();
-    assert_eq!(found, [("duckdb", None), ("flightsql", None), ("own", None)].map(|(name, why)| (name.to_string(), why)));
+    assert_eq!(
+        found,
+        [("duckdb", None), ("flightsql", None), ("own", None)].map(|(name, why)| (name.to_string(), why))
+    );
 }
 
 #[test]

@@ -40,10 +40,10 @@ mod examples {}
 pub use catalog::{Catalog, Dataset, FailedQuestion, StoredAnswer};
 pub use declaration::{Category, Declaration, DeclaredColumn};
 pub use document::{AnswerColumn, AnswerDocument, Cell, Estimate, ExpectedAverage, MeasuredPart, PayingAccount};
-pub use engine::DriverChoice;
+pub use engine::{DriverChoice, RemoteService, RemoteTable};
 pub use error::{Error, ErrorKind};
 pub use gate::{Answer, Gate, GateOutcome, Origin, folder_beside};
-pub use import::{BadRow, BadRows, CsvForm};
+pub use import::{BadRow, BadRows, CsvForm, Field, TableRows};
 pub use number::Number;
 pub use plan::{NoiseKind, Price};
 pub use public::PublicTable;

@@ -3,7 +3,7 @@
 mod engines;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -13,10 +13,12 @@ use taximeter_ledger::{Account, AccountName, AccountSpec, Privacy};
 
 use crate::catalog::{Catalog, Dataset};
 use crate::declaration::Declaration;
-use crate::engine::{DriverChoice, Source, Table, drop_table, find_table, keep_rows};
+use crate::engine::{DriverChoice, RemoteTable, Source, Table, drop_table, find_table, keep_rows};
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
-use crate::import::{BadRow, BadRows, CsvForm, check_header, clear_leftovers, import};
+use crate::import::{
+    BadRow, BadRows, CsvForm, Imported, TableRows, check_header, clear_leftovers, import, import_rows,
+};
 use crate::schema::{PrivacyUnit, Schema};
 
 pub use self::engines::CsvEngine;
@@ -83,6 +85,13 @@ pub enum Data {
         /// The driver of DuckDB.
         driver: DriverChoice,
     },
+    /// A table of a server that a driver speaks to, which is left where it is.
+    Remote {
+        /// The table, and where it is.
+        table: RemoteTable,
+        /// The driver.
+        driver: DriverChoice,
+    },
     /// A table of PostgreSQL, which is left where it is.
     Postgres {
         /// The URL of the database.
@@ -90,6 +99,8 @@ pub enum Data {
         /// The table, with or without its schema.
         table: String,
     },
+    /// Rows in memory, which are imported into the embedded engine.
+    Rows(TableRows),
 }
 
 impl Data {
@@ -104,7 +115,8 @@ impl Data {
     pub fn check(&self, declaration: Option<&Declaration>) -> Result<(), Error> {
         match self {
             Data::Csv { path, form, .. } => check_header(path, form, declaration),
-            Data::Postgres { .. } | Data::Parquet { .. } => Ok(()),
+            Data::Postgres { .. } | Data::Parquet { .. } | Data::Rows(_) => Ok(()),
+            Data::Remote { table, .. } => table.check(),
         }
     }
 }
@@ -115,7 +127,9 @@ impl fmt::Debug for Data {
         match self {
             Data::Csv { path, .. } => write!(f, "{}", path.display()),
             Data::Parquet { pattern, .. } => write!(f, "{pattern}"),
+            Data::Remote { table, .. } => write!(f, "{} of {}", table.table, table.uri),
             Data::Postgres { table, .. } => write!(f, "{table} of PostgreSQL"),
+            Data::Rows(table) => write!(f, "a table of {} columns", table.columns.len()),
         }
     }
 }
@@ -229,8 +243,7 @@ impl Gate {
         };
         let version = before.version + 1;
         if *before.schema.unit() == PrivacyUnit::Row {
-            let needs = "it is asked as it is at every question, since a row is its unit: there is nothing to refresh";
-            return Err(Error::value("table", format_args!("of {name}"), needs));
+            return Err(nothing_to_refresh(name));
         }
         let (source, imported) = keep(url, origin, &before.schema, name, version, &before.key)?;
         let dataset = self.newer(&before, version, source, imported.as_ref());
@@ -281,14 +294,14 @@ impl Gate {
     ) -> Result<PreparedData, Error> {
         let Registration { name, declaration, data, .. } = registration;
         match data {
-            Data::Csv { path, form, bad_rows, engine } => {
-                let file = PathBuf::from(file_name(name, version, "db"));
-                let target = self.catalog.folder().join(&file);
-                clear_leftovers(&target)?;
-                let imported = import(path, form, declaration, &target, key, *bad_rows, progress)?;
-                self.place_import(imported, file, engine, name, version)
-            }
+            Data::Csv { path, form, bad_rows, engine } => self.imported(name, version, engine, |target| {
+                import(path, form, declaration, target, key, *bad_rows, progress)
+            }),
+            Data::Rows(table) => self.imported(name, version, &CsvEngine::Automatic, |target| {
+                import_rows(table, declaration, target, key, progress)
+            }),
             Data::Parquet { pattern, driver } => self.prepare_lake(pattern, driver, declaration, (name, version, key)),
+            Data::Remote { table, driver } => self.prepare_remote(table, driver, declaration),
             Data::Postgres { url, table } => {
                 let found = find_table(url, table)?;
                 let schema = declaration.schema(&found.columns)?;
@@ -297,6 +310,20 @@ impl Gate {
                 Ok(PreparedData { schema, source, fingerprint, imported, left_out })
             }
         }
+    }
+
+    /// Imports rows into a file of the embedded engine.
+    fn imported(
+        &self,
+        name: &AccountName,
+        version: u32,
+        engine: &CsvEngine,
+        import: impl FnOnce(&Path) -> Result<Imported, Error>,
+    ) -> Result<PreparedData, Error> {
+        let file = PathBuf::from(file_name(name, version, "db"));
+        let target = self.catalog.folder().join(&file);
+        clear_leftovers(&target)?;
+        self.place_import(import(&target)?, file, engine, name, version)
     }
 }
 
@@ -373,6 +400,12 @@ fn drop_kept(source: &Source) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Why a table that is asked where it is has no new rows to choose.
+fn nothing_to_refresh(name: &AccountName) -> Error {
+    let needs = "it is asked as it is at every question, since a row is its unit: there is nothing to refresh";
+    Error::value("table", format_args!("of {name}"), needs)
 }
 
 fn random_key() -> Result<[u8; 32], Error> {

@@ -9,6 +9,8 @@
 //! included, and equal to itself. It is not null, `x > 5` finds it, and a sum takes it for the upper bound. To treat it as
 //! null, store null.
 
+#[cfg(feature = "adbc")]
+mod canary;
 mod conditions;
 mod dialect;
 mod grouping;
@@ -16,6 +18,8 @@ mod public;
 
 use std::collections::BTreeSet;
 
+#[cfg(feature = "adbc")]
+pub(crate) use self::canary::canaries;
 pub(crate) use self::dialect::{Aggregate, Dialect};
 use self::dialect::{Extreme, Grammar};
 pub(crate) use self::grouping::Grouping;

@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::sql::Dialect;
 
 /// A driver as its owner named it: by a name, or by the path of its library.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,94 @@ pub(crate) enum AdbcData {
     },
     /// A file of DuckDB in the gate's folder.
     Own { file: PathBuf },
+    /// A table of a server.
+    Remote(RemoteTable),
+}
+
+/// What is at the other end of a driver, and so which SQL it is asked in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RemoteService {
+    /// Flight SQL, in front of a cluster that speaks the SQL of Spark, such as Sail.
+    Flightsql,
+    /// Snowflake.
+    Snowflake,
+    /// BigQuery.
+    Bigquery,
+    /// Databricks.
+    Databricks,
+}
+
+impl RemoteService {
+    /// Every one.
+    pub const ALL: [RemoteService; 4] =
+        [RemoteService::Flightsql, RemoteService::Snowflake, RemoteService::Bigquery, RemoteService::Databricks];
+
+    /// The name of it, and of its driver.
+    pub fn name(self) -> &'static str {
+        match self {
+            RemoteService::Flightsql => "flightsql",
+            RemoteService::Snowflake => "snowflake",
+            RemoteService::Bigquery => "bigquery",
+            RemoteService::Databricks => "databricks",
+        }
+    }
+
+    pub(crate) fn dialect(self) -> Dialect {
+        match self {
+            RemoteService::Flightsql | RemoteService::Databricks => Dialect::Spark,
+            RemoteService::Snowflake => Dialect::Snowflake,
+            RemoteService::Bigquery => Dialect::BigQuery,
+        }
+    }
+}
+
+/// A table of a server, without what is secret about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RemoteTable {
+    /// What is there.
+    pub service: RemoteService,
+    /// Where it is, such as `grpc+tls://cluster:32010`.
+    pub uri: String,
+    /// The table, with or without what it is in: `visits` or `lake.visits`.
+    pub table: String,
+    /// A file with options of the driver that are secret; without it, the environment has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<PathBuf>,
+}
+
+impl RemoteTable {
+    /// The table as SQL writes it. In the SQL of Spark, `parquet.` and `delta.` stand before a path, whatever dots are in it.
+    pub(crate) fn quoted(&self) -> String {
+        let dialect = self.service.dialect();
+        let parts: Vec<&str> = match self.table.split_once('.') {
+            Some((form @ ("parquet" | "delta"), path)) if dialect == Dialect::Spark => vec![form, path],
+            _ => self.table.split('.').collect(),
+        };
+        parts.into_iter().map(|part| dialect.grammar().name(part)).collect::<Vec<_>>().join(".")
+    }
+
+    /// Whether it names a table, and nothing that is secret.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self
+            .uri
+            .split_once("://")
+            .is_some_and(|(_, rest)| rest.split('/').next().is_some_and(|host| host.contains('@')))
+        {
+            let why = "it is written down and shown, so it must name no user and no password; put them into a file or the environment";
+            return Err(Error::input("uri", format!("the address of the server: {why}")));
+        }
+        let is_path = self.table.starts_with("parquet.") || self.table.starts_with("delta.");
+        if !is_path && self.table.split('.').any(|part| part.is_empty()) || self.table.chars().any(char::is_control) {
+            return Err(Error::value(
+                "table",
+                format_args!("{:?}", self.table),
+                "name a table, such as visits or lake.visits",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// A file as it was when it was registered.
@@ -66,7 +155,10 @@ impl LakeFile {
     /// A file as it is now.
     pub(crate) fn look(path: &Path) -> Result<LakeFile, Error> {
         let metadata = path.metadata().map_err(|error| {
-            Error::storage(format!("the file {} cannot be found: {error}; put it back, or register the data again", path.display()))
+            Error::storage(format!(
+                "the file {} cannot be found: {error}; put it back, or register the data again",
+                path.display()
+            ))
         })?;
         Ok(LakeFile { path: path.to_path_buf(), bytes: metadata.len(), modified: modified(&metadata) })
     }
@@ -99,6 +191,15 @@ impl AdbcSource {
         match &self.data {
             AdbcData::Lake { kept, .. } => kept.as_deref(),
             AdbcData::Own { file } => Some(file),
+            AdbcData::Remote(_) => None,
+        }
+    }
+
+    /// How SQL is written there, and the table to ask.
+    pub(crate) fn address(&self) -> (Dialect, String) {
+        match &self.data {
+            AdbcData::Lake { .. } | AdbcData::Own { .. } => (Dialect::DuckDb, super::adbc::TABLE.to_string()),
+            AdbcData::Remote(table) => (table.service.dialect(), table.quoted()),
         }
     }
 }
@@ -115,6 +216,9 @@ impl fmt::Debug for AdbcSource {
                 }
             }
             AdbcData::Own { file } => write!(f, "{} (DuckDB)", file.display()),
+            AdbcData::Remote(RemoteTable { service, uri, table, .. }) => {
+                write!(f, "{table} of {uri} ({})", service.name())
+            }
         }
     }
 }

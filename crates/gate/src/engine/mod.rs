@@ -2,6 +2,8 @@
 
 #[cfg(feature = "adbc")]
 mod adbc;
+#[cfg(all(test, any(feature = "server-tests", feature = "driver-tests")))]
+mod conformance;
 mod driver_source;
 mod embedded;
 mod postgres;
@@ -23,9 +25,10 @@ use crate::sql::{Dialect, Statement};
 #[cfg(not(feature = "adbc"))]
 use without_adbc as adbc;
 
-pub(crate) use adbc::{copy_of_embedded, is_available, prepare_lake};
+pub(crate) use adbc::{copy_of_embedded, is_available, prepare_lake, prepare_remote};
 pub use driver_source::DriverChoice;
 pub(crate) use driver_source::{AdbcData, AdbcSource};
+pub use driver_source::{RemoteService, RemoteTable};
 pub(crate) use embedded::{Embedded, encode};
 pub(crate) use postgres::{Postgres, drop_table, find_table, keep_rows};
 
@@ -48,7 +51,7 @@ pub(crate) enum Source {
     Adbc(AdbcSource),
 }
 
-/// Parquet files that are ready to be asked.
+/// Parquet files, or a table of a server, that are ready to be asked.
 pub(crate) struct PreparedLake {
     pub(crate) schema: Schema,
     pub(crate) source: Source,
@@ -123,7 +126,7 @@ impl Source {
         match self {
             Source::Embedded { .. } => (Dialect::Sqlite, Embedded::TABLE.to_string()),
             Source::Postgres { table, .. } => (Dialect::Postgres, format!("ONLY {}", table.quoted())),
-            Source::Adbc(_) => (Dialect::DuckDb, adbc::TABLE.to_string()),
+            Source::Adbc(source) => source.address(),
         }
     }
 

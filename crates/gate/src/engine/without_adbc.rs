@@ -13,7 +13,9 @@ use crate::schema::Schema;
 pub(crate) const TABLE: &str = "\"data\"";
 
 fn missing() -> Error {
-    Error::storage("this program was built without drivers of ADBC, which these data need; use one that was built with the feature adbc")
+    Error::storage(
+        "this program was built without drivers of ADBC, which these data need; use one that was built with the feature adbc",
+    )
 }
 
 pub(crate) fn connect(_: &AdbcSource, _: &Path, _: &Schema, _: Duration) -> Result<Box<dyn Engine>, Error> {
@@ -28,6 +30,10 @@ pub(crate) fn prepare_lake(
     _: &Path,
     _: &Path,
 ) -> Result<PreparedLake, Error> {
+    Err(missing())
+}
+
+pub(crate) fn prepare_remote(_: AdbcSource, _: &Declaration) -> Result<PreparedLake, Error> {
     Err(missing())
 }
 

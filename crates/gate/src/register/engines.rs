@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use taximeter_ledger::AccountName;
 
-use super::{ImportedRows, PreparedData, Registered, file_name};
+use super::{ImportedRows, PreparedData, Registered, file_name, nothing_to_refresh};
 use crate::catalog::Dataset;
 use crate::declaration::Declaration;
-use crate::engine::{AdbcData, AdbcSource, DriverChoice, PreparedLake, Source, copy_of_embedded, is_available, prepare_lake};
+use crate::engine::{
+    AdbcData, AdbcSource, DriverChoice, PreparedLake, RemoteTable, Source, copy_of_embedded, is_available,
+    prepare_lake, prepare_remote,
+};
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
 use crate::import::{Imported, clear_leftovers};
@@ -97,10 +100,24 @@ impl Gate {
         Ok(PreparedData { schema, source, fingerprint, imported: Some(imported), left_out })
     }
 
+    /// A table of a server.
+    pub(super) fn prepare_remote(
+        &self,
+        table: &RemoteTable,
+        driver: &DriverChoice,
+        declaration: &Declaration,
+    ) -> Result<PreparedData, Error> {
+        let source = AdbcSource { driver: driver.clone(), data: AdbcData::Remote(table.clone()) };
+        let PreparedLake { schema, source, fingerprint, left_out, .. } = prepare_remote(source, declaration)?;
+        Ok(PreparedData { schema, source, fingerprint, imported: None, left_out })
+    }
+
     /// Reads the Parquet files again that the owner's pattern names now, as a new version.
     pub(super) fn refresh_lake(&self, before: &Dataset, source: &AdbcSource) -> Result<Registered, Error> {
-        let AdbcData::Lake { pattern, .. } = &source.data else {
-            return Err(ErrorKind::NoTable(before.name.clone()).into());
+        let pattern = match &source.data {
+            AdbcData::Lake { pattern, .. } => pattern,
+            AdbcData::Own { .. } => return Err(ErrorKind::NoTable(before.name.clone()).into()),
+            AdbcData::Remote(_) => return Err(nothing_to_refresh(&before.name)),
         };
         let version = before.version + 1;
         let declaration = Declaration::of(&before.schema);

@@ -25,7 +25,8 @@ const ON_ITS_MACHINE: &str =
     "public tables are registered on the server's machine: give --ledger there, and not --server";
 
 /// A driver runs with all rights of the server.
-const DRIVERS_ON_ITS_MACHINE: &str = "drivers and the files they read are named on the server's machine: give --ledger there, and not --server";
+const DRIVERS_ON_ITS_MACHINE: &str =
+    "drivers and the files they read are named on the server's machine: give --ledger there, and not --server";
 
 impl DatasetBackend for Remote {
     fn datasets(&self) -> Result<DatasetList, Failure> {
@@ -60,7 +61,7 @@ impl DatasetBackend for Remote {
         let dataset = NewDataset {
             dataset: registration.name.clone(),
             data: match &registration.data {
-                Data::Csv { engine: CsvEngine::Duckdb(_), .. } | Data::Parquet { .. } => {
+                Data::Csv { engine: CsvEngine::Duckdb(_), .. } | Data::Parquet { .. } | Data::Remote { .. } => {
                     return Err(usage(DRIVERS_ON_ITS_MACHINE));
                 }
                 Data::Csv { path, form, bad_rows, .. } => NewData::Upload {
@@ -69,6 +70,9 @@ impl DatasetBackend for Remote {
                     form: form.clone(),
                 },
                 Data::Postgres { url, table } => NewData::Postgres { url: url.clone(), table: table.clone() },
+                Data::Rows(_) => {
+                    return Err(usage("rows in memory are not sent to a server; write them to a CSV file"));
+                }
             },
             schema: Some(SchemaDocument::of(&registration.declaration)?),
             filter,

@@ -12,6 +12,7 @@ use taximeter_ledger::AccountName;
 use super::declaration::DeclarationArgs;
 use super::driver::{DriverArgs, EngineName};
 use super::registered;
+use super::remote::RemoteArgs;
 use crate::args::flag;
 use crate::gate::GateArgs;
 use crate::ledger::account_rules::AccountRulesArgs;
@@ -46,6 +47,7 @@ Examples:
   taximeter dataset add visits visits.csv --unit person --max-rows-per-unit 3 --budget 1,1e-6
   taximeter dataset add flights --parquet 'lake/flights/*.parquet' --unit row --budget 1,1e-6
   taximeter dataset add orders --postgres postgres://owner@localhost/shop --table orders --unit row --budget 1,1e-6
+  taximeter dataset add visits --adbc flightsql --uri grpc+tls://cluster:32010 --table lake.visits --unit row --budget 1,1e-6
   taximeter dataset add people --analyst alice --budget 0.5,1e-6
   taximeter dataset add people people-2026.csv --new-version"
 )]
@@ -62,7 +64,7 @@ pub struct AddCommand {
     #[arg(long, value_name = "URL", requires = "table", conflicts_with = "analyst")]
     postgres: Option<String>,
     /// The table, with or without its schema
-    #[arg(long, value_name = "TABLE", requires = "postgres", conflicts_with = "file")]
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["file", "parquet"])]
     table: Option<String>,
     /// Add an analyst to a dataset: an account below the dataset's, with its own budget
     #[arg(long, value_name = "NAME", conflicts_with_all = ["new_version", "skip_bad_rows", "allow_reuse", "timeout", "min_epsilon",
@@ -85,6 +87,8 @@ pub struct AddCommand {
     min_epsilon: Option<String>,
     #[command(flatten)]
     form: FormArgs,
+    #[command(flatten)]
+    remote: RemoteArgs,
     #[command(flatten)]
     driver: DriverArgs,
     #[command(flatten)]
@@ -187,8 +191,12 @@ impl AddCommand {
     fn data(&self) -> Result<Data, Failure> {
         let bad_rows = if self.skip_bad_rows { BadRows::Skip } else { BadRows::Refuse };
         let has_driver = self.parquet.is_some() || self.form.engine == Some(EngineName::Duckdb);
+        let has_driver = has_driver || self.remote.adbc.is_some();
         if self.driver.is_given() && !has_driver {
-            return Err(usage("--driver goes with --parquet or --engine duckdb"));
+            return Err(usage("--driver goes with --parquet, --adbc or --engine duckdb"));
+        }
+        if let (Some(service), Some(table)) = (self.remote.adbc, &self.table) {
+            return self.remote.data(service, table, &self.driver);
         }
         match (&self.file, &self.parquet, &self.postgres, &self.table) {
             (Some(path), None, None, _) => {
@@ -206,7 +214,7 @@ impl AddCommand {
             }
             (None, None, Some(url), Some(table)) => Ok(Data::Postgres { url: url.clone(), table: table.clone() }),
             _ => Err(usage(
-                "the data are missing; give a CSV file, --parquet FILES, or --postgres URL --table TABLE",
+                "the data are missing; give a CSV file, --parquet FILES, --postgres URL --table TABLE, or --adbc NAME --uri URI --table TABLE",
             )),
         }
     }

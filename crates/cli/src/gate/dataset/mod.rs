@@ -5,6 +5,7 @@ mod declaration;
 mod driver;
 mod public;
 mod registered;
+mod remote;
 mod show;
 mod suggest;
 

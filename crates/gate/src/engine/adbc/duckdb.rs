@@ -33,9 +33,15 @@ const OLDEST: (u32, u32) = (1, 3);
 const TEMPORARY: &str = "temporary";
 
 /// Opens a session.
-pub(super) fn open(choice: &DriverChoice, access: &Access, folder: &Path, until: Instant) -> Result<AdbcConnection, Error> {
+pub(super) fn open(
+    choice: &DriverChoice,
+    access: &Access,
+    folder: &Path,
+    until: Instant,
+) -> Result<AdbcConnection, Error> {
     let driver = find(choice)?;
-    let folder = std::path::absolute(folder).map_err(|error| Error::storage(format!("{}: {error}", folder.display())))?;
+    let folder =
+        std::path::absolute(folder).map_err(|error| Error::storage(format!("{}: {error}", folder.display())))?;
     let (path, mode, readable) = match access {
         Access::Files(files) => (":memory:".to_string(), "AUTOMATIC", *files),
         Access::Names => (":memory:".to_string(), "AUTOMATIC", &[][..]),
@@ -93,7 +99,9 @@ pub(super) fn check_columns(connection: &mut AdbcConnection, schema: &Schema, mo
         });
         if !is_right {
             let (name, kind, held) = (&column.name, column.kind, held.unwrap_or("nothing"));
-            let why = format!("the column {name:?} holds {held} and not {kind} as it was registered; register the data again");
+            let why = format!(
+                "the column {name:?} holds {held} and not {kind} as it was registered; register the data again"
+            );
             return Err(Error::storage(why));
         }
     }
@@ -146,7 +154,8 @@ pub(super) fn execute(connection: &mut AdbcConnection, sql: &str, until: Instant
 /// One whole number that a statement returns.
 pub(super) fn number(connection: &mut AdbcConnection, sql: &str, until: Instant) -> Result<u64, Error> {
     let answer = query(connection, sql, until)?;
-    let number = answer.rows.first().and_then(|row| row.first()?.integer()).and_then(|number| u64::try_from(number).ok());
+    let number =
+        answer.rows.first().and_then(|row| row.first()?.integer()).and_then(|number| u64::try_from(number).ok());
     number.ok_or_else(|| Error::storage("DuckDB does not count as this program expects"))
 }
 

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use taximeter_engine_adbc::AdbcConnection;
 
+use super::canary;
 use super::duckdb::{self, Access};
 use super::own::{FOREVER, NewOwn};
 use super::{Adbc, LakeFile, TABLE};
@@ -19,6 +20,7 @@ use crate::error::Error;
 use crate::question::{commas, quoted};
 use crate::register::ImportedRows;
 use crate::schema::{Column, ColumnType, PrivacyUnit, Schema};
+use crate::sql::Dialect;
 
 /// Files in a session that reads nothing else.
 pub(super) struct Lake {
@@ -53,7 +55,9 @@ impl Lake {
     ) -> Result<Vec<LakeFile>, Error> {
         let wrong = |why: &str| Error::value("files", format_args!("{pattern:?}"), why);
         if pattern.contains("://") {
-            return Err(wrong("only files of this machine can be read in place; mount the store, or use a cluster in front of it"));
+            return Err(wrong(
+                "only files of this machine can be read in place; mount the store, or use a cluster in front of it",
+            ));
         }
         let path = std::path::absolute(pattern).map_err(|error| wrong(&error.to_string()))?;
         let all = if path.is_dir() { path.join("**/*.parquet") } else { path };
@@ -62,7 +66,9 @@ impl Lake {
         let found = duckdb::query(&mut connection, &list, until)?;
         let paths: Vec<PathBuf> = found.rows.iter().filter_map(|row| row.first()?.text().map(PathBuf::from)).collect();
         if paths.is_empty() {
-            return Err(wrong("there is no such file; give a Parquet file, a folder, or a pattern such as 'lake/*.parquet'"));
+            return Err(wrong(
+                "there is no such file; give a Parquet file, a folder, or a pattern such as 'lake/*.parquet'",
+            ));
         }
         if let Some(wild) = paths.iter().find(|path| duckdb::text(path).is_ok_and(|path| path.contains(WILD))) {
             return Err(wrong(&format!("{} has *, ? or [ in its name; give it another one", wild.display())));
@@ -124,7 +130,10 @@ impl Lake {
         self.files.iter().try_for_each(LakeFile::check)?;
         match rows <= MOST_ROWS {
             true => Ok(rows),
-            false => Err(Error::input("files", format!("there are more than {MOST_ROWS} rows; divide them into several datasets"))),
+            false => Err(Error::input(
+                "files",
+                format!("there are more than {MOST_ROWS} rows; divide them into several datasets"),
+            )),
         }
     }
 
@@ -171,6 +180,7 @@ pub(crate) fn prepare_lake(
     let until = Instant::now() + FOREVER;
     let files = Lake::find(choice, pattern, folder, until)?;
     let mut lake = Lake::open(choice, files.clone(), folder, until)?;
+    canary::check(&mut lake.connection, Dialect::DuckDb, until)?;
     let schema = declaration.schema(&lake.columns())?;
     let rows = lake.read_all(&schema, until)?;
     let (fingerprint, left_out) = (lake.fingerprint(), std::mem::take(&mut lake.left_out));
@@ -239,7 +249,8 @@ fn encoded(column: &Column) -> String {
 
 /// What stands behind FROM for the files.
 fn from(files: &[LakeFile]) -> Result<String, Error> {
-    let paths = files.iter().map(|file| duckdb::text(&file.path).map(duckdb::quoted_text)).collect::<Result<Vec<_>, _>>()?;
+    let paths =
+        files.iter().map(|file| duckdb::text(&file.path).map(duckdb::quoted_text)).collect::<Result<Vec<_>, _>>()?;
     Ok(format!("read_parquet([{}])", commas(paths)))
 }
 
@@ -260,9 +271,14 @@ fn asked(name: &str, stored: &str) -> Option<(ColumnType, String)> {
     Some((kind, if stored == asked { column } else { format!("CAST({column} AS {asked})") }))
 }
 
-/// Whether a type is one of decimal numbers that compare with every literal: both fit into 38 digits together.
+/// Whether a type is one of decimal numbers that questions can take: at most 19 digits before the point and 9 behind it, so that no cast and
+/// no comparison with a literal fails.
 fn is_narrow(stored: &str) -> bool {
-    let digits = stored.strip_prefix("DECIMAL(").and_then(|rest| rest.strip_suffix(')'));
-    let parsed = digits.and_then(|digits| digits.split_once(',')).map(|(all, behind)| (all.trim().parse(), behind.trim().parse()));
-    matches!(parsed, Some((Ok(all), Ok(behind))) if { let (all, behind): (u32, u32) = (all, behind); all - behind <= 20 && behind <= 12 })
+    let digits =
+        stored.strip_prefix("DECIMAL(").and_then(|rest| rest.strip_suffix(')')).and_then(|both| both.split_once(','));
+    let number = |text: &str| text.trim().parse::<u32>().ok();
+    match digits.map(|(all, behind)| (number(all), number(behind))) {
+        Some((Some(all), Some(behind))) => behind <= 9 && all.saturating_sub(behind) <= 19,
+        _ => false,
+    }
 }

@@ -1,11 +1,14 @@
-//! Data that drivers of ADBC read: Parquet files and the gate's own files, by DuckDB.
+//! Data that drivers of ADBC read: Parquet files and the gate's own files, by DuckDB, and tables of servers.
 //!
 //! The driver answers with rows of Arrow. Only whole numbers of 64 bits and the keys of groups are taken from them; anything else is an
 //! error, after the charge.
 
+mod canary;
+mod credentials;
 mod duckdb;
 mod lake;
 mod own;
+mod remote;
 mod values;
 
 #[cfg(all(test, feature = "driver-tests"))]
@@ -19,6 +22,8 @@ use taximeter_engine_adbc::AdbcConnection;
 use self::lake::Lake;
 pub(crate) use self::lake::prepare_lake;
 pub(crate) use self::own::{copy_of_embedded, is_available};
+use self::remote::Remote;
+pub(crate) use self::remote::prepare_remote;
 use super::driver_source::{AdbcData, AdbcSource, LakeFile};
 use super::{Engine, ExactRow};
 use crate::error::Error;
@@ -36,7 +41,12 @@ pub(crate) struct Adbc {
 }
 
 /// Opens a session, within this time.
-pub(crate) fn connect(source: &AdbcSource, folder: &Path, schema: &Schema, most: Duration) -> Result<Box<dyn Engine>, Error> {
+pub(crate) fn connect(
+    source: &AdbcSource,
+    folder: &Path,
+    schema: &Schema,
+    most: Duration,
+) -> Result<Box<dyn Engine>, Error> {
     let until = Instant::now() + most;
     let files = match (&source.data, source.own_file()) {
         (_, Some(own)) => {
@@ -44,6 +54,7 @@ pub(crate) fn connect(source: &AdbcSource, folder: &Path, schema: &Schema, most:
             return Ok(Box::new(Adbc { connection, files: Vec::new() }));
         }
         (AdbcData::Lake { files, .. }, None) => files,
+        (AdbcData::Remote(table), None) => return Ok(Box::new(Remote::open(source, table, until)?)),
         (AdbcData::Own { .. }, None) => unreachable!("its file is the gate's own"),
     };
     files.iter().try_for_each(LakeFile::check)?;

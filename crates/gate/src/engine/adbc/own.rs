@@ -9,14 +9,15 @@ use rusqlite::types::ValueRef;
 use taximeter_engine_adbc::{AdbcConnection, NewColumn, NewRows};
 use tempfile::TempDir;
 
-use super::TABLE;
 use super::duckdb::{self, Access};
+use super::{TABLE, canary};
 use crate::engine::Embedded;
 use crate::engine::driver_source::DriverChoice;
 use crate::error::Error;
 use crate::import::sync_folder;
 use crate::question::{commas, quoted};
 use crate::schema::{ColumnType, Schema};
+use crate::sql::Dialect;
 
 /// No limit: sorting a large table takes its time, and the owner may interrupt the program.
 pub(super) const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -25,7 +26,12 @@ pub(super) const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 pub(super) fn open(choice: &DriverChoice, path: &Path, folder: &Path, until: Instant) -> Result<AdbcConnection, Error> {
     match path.metadata() {
         Ok(metadata) if metadata.is_file() => {}
-        Ok(_) => return Err(Error::integrity(format!("the data file {} is no file; put it back from a backup", path.display()))),
+        Ok(_) => {
+            return Err(Error::integrity(format!(
+                "the data file {} is no file; put it back from a backup",
+                path.display()
+            )));
+        }
         Err(error) => {
             return Err(Error::storage(format!(
                 "the data file {} cannot be opened: {error}; put it back from a backup, or register the dataset again",
@@ -58,7 +64,8 @@ impl NewOwn {
         until: Instant,
     ) -> Result<(NewOwn, AdbcConnection), Error> {
         let place = target.parent().unwrap_or(Path::new("."));
-        let new = tempfile::Builder::new().prefix(".importing").tempdir_in(place).map_err(|error| cannot(target, &error))?;
+        let new =
+            tempfile::Builder::new().prefix(".importing").tempdir_in(place).map_err(|error| cannot(target, &error))?;
         let new = NewOwn { folder: new, target: target.to_path_buf(), choice: choice.clone() };
         let connection = duckdb::open(choice, &Access::Write(&new.file(), readable), folder, until)?;
         Ok((new, connection))
@@ -84,7 +91,9 @@ impl NewOwn {
         let counted = duckdb::number(&mut written, &format!("SELECT count(*) FROM {}", TABLE), until)?;
         drop(written);
         if counted != rows {
-            return Err(Error::storage(format!("{rows} rows were written, but {counted} are there; is the disk broken?")));
+            return Err(Error::storage(format!(
+                "{rows} rows were written, but {counted} are there; is the disk broken?"
+            )));
         }
         let put = || {
             private(&file)?;
@@ -126,8 +135,10 @@ pub(crate) fn copy_of_embedded(
 ) -> Result<u64, Error> {
     let until = Instant::now() + FOREVER;
     let (new, mut connection) = NewOwn::create(choice, target, &[], folder, until)?;
+    canary::check(&mut connection, Dialect::DuckDb, until)?;
     let table = TABLE;
-    let columns = schema.columns.iter().map(|column| format!("{} {}", quoted(&column.name), duckdb::stored_type(column.kind)));
+    let columns =
+        schema.columns.iter().map(|column| format!("{} {}", quoted(&column.name), duckdb::stored_type(column.kind)));
     duckdb::execute(&mut connection, &format!("CREATE TABLE {table} ({})", commas(columns)), until)?;
     let mut rows = 0;
     let mut batch = Batch::new(schema);
@@ -171,7 +182,8 @@ impl Batch {
 
     /// Adds a row as the embedded engine stores it.
     fn add(&mut self, fields: &[ValueRef<'_>]) -> Result<(), Error> {
-        let damaged = || Error::integrity("a value of the data file is not of its column's type; register the dataset again");
+        let damaged =
+            || Error::integrity("a value of the data file is not of its column's type; register the dataset again");
         for (column, field) in self.columns.iter_mut().zip(fields) {
             let whole = || match field {
                 ValueRef::Null => Ok(None),
@@ -180,7 +192,9 @@ impl Batch {
             };
             match column {
                 NewColumn::Boolean(values) => values.push(whole()?.map(|value| value != 0)),
-                NewColumn::Integer(values) | NewColumn::Timestamp(values) | NewColumn::Millionths(values) => values.push(whole()?),
+                NewColumn::Integer(values) | NewColumn::Timestamp(values) | NewColumn::Millionths(values) => {
+                    values.push(whole()?)
+                }
                 NewColumn::Date(values) => {
                     values.push(whole()?.map(i32::try_from).transpose().map_err(|_| damaged())?);
                 }
