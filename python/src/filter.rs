@@ -2,9 +2,7 @@
 
 use pyo3::prelude::*;
 use serde::Serialize;
-use taximeter_accounting::{
-    Balance, Cost as Declared, Filter as Inner, FilterRule, Refusal, Verdict,
-};
+use taximeter_accounting::{Balance, Cost as Declared, Filter as Inner, FilterRule, Refusal, Verdict};
 use taximeter_service::{BalanceDocument, FilterRequest, specs};
 
 use crate::cost::PyCost;

@@ -9,8 +9,8 @@ use taximeter_accounting::{Amount, FilterRule};
 use taximeter_gate::{BadRows, CsvForm, Data, Gate, Origin, Prepared, Registration, Rules, TableRows, folder_beside};
 use taximeter_ledger::{AccountName, Key, Location, Who};
 use taximeter_service::{
-    Code, DatasetDocument, DatasetList, Explanation, FilterRequest, NewAnalyst, OdometerRequest, Problem, QuestionOutcome,
-    QuestionRequest, SchemaDocument, Sight, datasets, specs,
+    Code, DatasetDocument, DatasetList, Explanation, FilterRequest, NewAnalyst, OdometerRequest, Problem,
+    QuestionOutcome, QuestionRequest, SchemaDocument, Sight, datasets, specs,
 };
 
 use crate::ledger::PyLedger;
@@ -100,8 +100,7 @@ impl PyGate {
     fn register(&self, py: Python<'_>, request: &str, table: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
         let new: NewTable = serde_json::from_str(request).map_err(|error| unreadable(py, error))?;
         let table = table.map(table_rows).transpose()?;
-        let registered =
-            |gate: &Gate| Ok(datasets::register(gate, &new.registration(gate, table)?, &mut |_, _| {})?);
+        let registered = |gate: &Gate| Ok(datasets::register(gate, &new.registration(gate, table)?, &mut |_, _| {})?);
         json(&self.with(py, registered)?)
     }
 
@@ -180,7 +179,9 @@ impl NewTable {
         let declaration = match (&self.schema, &before) {
             (Some(schema), _) => schema.declaration()?,
             (None, Some(before)) => taximeter_gate::Declaration::of(&before.schema),
-            (None, None) => return Err(Problem::bad_request("the declaration is missing: say whose privacy is protected")),
+            (None, None) => {
+                return Err(Problem::bad_request("the declaration is missing: say whose privacy is protected"));
+            }
         };
         let data = match (self.source, table) {
             (None, Some(table)) => Data::Rows(table),

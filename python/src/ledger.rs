@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use taximeter_ledger::{AccountName, Key, Ledger as Inner, Location, Neighbours, Note, Options, Unit, Who, verify};
 use taximeter_service::{
-    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, Code, DeclaredCost, HistoryDocument, NewAccount, Problem,
-    QuoteDocument, Sight, VerifyDocument, accounts, blocked_by, journal,
+    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, Code, DeclaredCost, HistoryDocument, NewAccount,
+    Problem, QuoteDocument, Sight, VerifyDocument, accounts, blocked_by, journal,
 };
 
 use crate::cost::PyCost;
@@ -91,7 +91,8 @@ impl PyLedger {
             let ledger = open.refreshed()?;
             let path = name.path().map(|above| ledger.account(&AccountName::parse(above)?));
             let path = path.collect::<Result<Vec<_>, _>>()?;
-            let account = path.last().ok_or_else(|| Problem::new(Code::NoAccount, format!("account {name} not found")))?;
+            let account =
+                path.last().ok_or_else(|| Problem::new(Code::NoAccount, format!("account {name} not found")))?;
             let blocking = blocked_by(account, |name| path.iter().find(|account| account.name() == name));
             Ok(AccountDocument::new(account, blocking, &Sight::All))
         };

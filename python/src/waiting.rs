@@ -62,7 +62,10 @@ impl<T> OfThisProcess<T> {
                 self.process,
                 process::id()
             );
-            return Err(raise(py, &Problem { parameter: Some("fork".to_string()), ..Problem::new(Code::Stopped, detail) }));
+            return Err(raise(
+                py,
+                &Problem { parameter: Some("fork".to_string()), ..Problem::new(Code::Stopped, detail) },
+            ));
         }
         self.value.as_ref().ok_or_else(|| raise(py, &Problem::new(Code::Stopped, "it is closed; open it again")))
     }

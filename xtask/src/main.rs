@@ -6,6 +6,7 @@ mod downloads;
 mod lint;
 mod needs;
 mod postgres;
+mod python;
 mod screenshots;
 mod tally;
 mod test;

@@ -270,9 +270,9 @@ impl Gate {
     ) -> Result<PreparedData, Error> {
         let Registration { name, declaration, data, .. } = registration;
         match data {
-            Data::Csv { path, form, bad_rows } => self.embedded(name, version, |target| {
-                import(path, form, declaration, target, key, *bad_rows, progress)
-            }),
+            Data::Csv { path, form, bad_rows } => {
+                self.embedded(name, version, |target| import(path, form, declaration, target, key, *bad_rows, progress))
+            }
             Data::Rows(table) => {
                 self.embedded(name, version, |target| import_rows(table, declaration, target, key, progress))
             }

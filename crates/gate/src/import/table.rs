@@ -41,7 +41,9 @@ impl Field {
             (Field::Real(value), ColumnType::Real) => Ok(Value::Real(value + 0.0)),
             (Field::Integer(value), ColumnType::Integer) => Ok(Value::Integer(*value)),
             (Field::Integer(value @ (0 | 1)), ColumnType::Boolean) => Ok(Value::Integer(*value)),
-            (Field::Integer(days), ColumnType::Date) if (DAYS[0].into()..=DAYS[1].into()).contains(days) => Ok(Value::Integer(*days)),
+            (Field::Integer(days), ColumnType::Date) if (DAYS[0].into()..=DAYS[1].into()).contains(days) => {
+                Ok(Value::Integer(*days))
+            }
             (Field::Integer(micros), ColumnType::Timestamp) if (MICROSECONDS[0]..=MICROSECONDS[1]).contains(micros) => {
                 Ok(Value::Integer(*micros))
             }
@@ -92,7 +94,8 @@ pub(crate) fn import_rows(
 ) -> Result<Imported, Error> {
     for (name, kind) in &table.columns {
         if let Some(declared) = declaration.declared_type(name).filter(|declared| declared != kind) {
-            let why = format!("it is declared as {declared}, and holds {kind} values: convert it first, or declare it so");
+            let why =
+                format!("it is declared as {declared}, and holds {kind} values: convert it first, or declare it so");
             return Err(Error::column(name, why));
         }
     }
