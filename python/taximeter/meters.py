@@ -66,7 +66,7 @@ class Filter(_native.Filter):
         return Quote(self.quote_json(cost))
 
     def largest(self, like: Cost | None = None, *, times: int = 1) -> Cost | None:
-        """The largest cost of the same kind (an ε if none is given) that fits so many times; None if none does.
+        """The largest cost of the same kind (an ε if none is given) that fits this number of times; None if none does.
 
         >>> print(Filter("1").largest(times=4))
         ε = 0.25

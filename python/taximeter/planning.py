@@ -39,7 +39,7 @@ def plan(budget: Budget, cost: Cost, *, mechanism_delta: Number | None = None) -
 
 
 def compare(cost: Cost, rounds: int, delta: Number = "1e-6", *, mechanism_delta: Number | None = None) -> dict[str, list[Row]]:
-    """What every odometer reads after so many equal costs, and the smallest ε of a budget with which every filter admits them.
+    """What every odometer reads after a number of equal costs, and the smallest ε of a budget with which every filter admits them.
 
     >>> import taximeter as tx
     >>> rows = compare(tx.pure("0.01"), 100)

@@ -34,15 +34,17 @@ def gate(ledger: tx.Ledger) -> tx.Gate:
 
 def as_tables() -> dict[str, Any]:
     table = pa.table(PEOPLE)
+    # A missing value makes a column of pandas another type, unless it is told.
+    frame = pd.DataFrame(PEOPLE).assign(
+        age=pd.array(PEOPLE["age"], dtype="Int64"), member=pd.array(PEOPLE["member"], dtype="boolean")
+    )
     return {
         "pyarrow": table,
-        "pandas": pd.DataFrame(PEOPLE).assign(age=pd.array(PEOPLE["age"], dtype="Int64"), member=pd.array(PEOPLE["member"], dtype="boolean")),
+        "pandas": frame,
         "polars": pl.DataFrame(PEOPLE, strict=False),
         "batches": pa.Table.from_batches(table.to_batches(max_chunksize=2)),
         "reader": pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=4)),
-        "categorical": pd.DataFrame(PEOPLE).assign(
-            region=pd.Categorical(PEOPLE["region"]), age=pd.array(PEOPLE["age"], dtype="Int64"), member=pd.array(PEOPLE["member"], dtype="boolean")
-        ),
+        "categorical": frame.assign(region=pd.Categorical(PEOPLE["region"])),
     }
 
 
@@ -201,7 +203,8 @@ def test_a_table_that_changes_while_it_is_read_does_no_harm(gate: tx.Gate) -> No
             values[:] = -1
             yield batch
 
-    reader = pa.RecordBatchReader.from_batches(pa.schema([("a", pa.int64())]), (batch.replace_schema_metadata(None) for batch in batches()))
+    plain = (batch.replace_schema_metadata(None) for batch in batches())
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("a", pa.int64())]), plain)
     assert gate.add("people", reader, unit="row", budget=1)["imported"]["rows"] == 200_000
 
 
