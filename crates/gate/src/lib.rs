@@ -40,6 +40,7 @@ mod examples {}
 pub use catalog::{Catalog, Dataset, FailedQuestion, StoredAnswer};
 pub use declaration::{Category, Declaration, DeclaredColumn};
 pub use document::{AnswerColumn, AnswerDocument, Cell, Estimate, ExpectedAverage, MeasuredPart, PayingAccount};
+pub use engine::{DriverChoice, RemoteService, RemoteTable};
 pub use error::{Error, ErrorKind};
 pub use gate::{Answer, Gate, GateOutcome, Origin, folder_beside};
 pub use import::{BadRow, BadRows, CsvForm, Field, TableRows};
@@ -47,7 +48,7 @@ pub use number::Number;
 pub use plan::{NoiseKind, Price};
 pub use public::PublicTable;
 pub use question::Question;
-pub use register::{Data, ImportedRows, LONGEST_TIMEOUT, Registered, Registration, Rules};
+pub use register::{CsvEngine, Data, ImportedRows, LONGEST_TIMEOUT, Registered, Registration, Rules};
 pub use request::{Prepared, Request, question_in_note};
 pub use schema::{Bound, Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};
 pub use suggest::SuggestedBounds;

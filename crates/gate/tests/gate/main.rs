@@ -3,6 +3,8 @@
 mod common;
 mod corpus;
 mod documents;
+#[cfg(feature = "driver-tests")]
+mod duckdb;
 mod hostile;
 mod order;
 #[cfg(feature = "server-tests")]

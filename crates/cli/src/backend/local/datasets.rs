@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use taximeter_gate::{Prepared, PublicTable, Registered, Registration, Rules};
+use taximeter_gate::{DriverChoice, Prepared, PublicTable, Registered, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
     CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument, QuestionOutcome,
@@ -42,6 +42,12 @@ impl DatasetBackend for Local {
         if let Some(why) = not_dropped {
             tell(&format!("warning: the gate's table of the version before is still there; drop it by hand: {why}"));
         }
+        Ok(datasets::describe(gate.catalog(), &dataset, &gate.ledger().accounts())?)
+    }
+
+    fn move_to_duckdb(&self, name: &AccountName, driver: DriverChoice) -> Result<DatasetDocument, Failure> {
+        let gate = self.gate()?;
+        let Registered { dataset, .. } = gate.move_to_duckdb(name, driver)?;
         Ok(datasets::describe(gate.catalog(), &dataset, &gate.ledger().accounts())?)
     }
 
