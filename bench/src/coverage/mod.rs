@@ -9,7 +9,7 @@ mod survey;
 
 use clap::Args;
 
-use self::forms::{Form, forms};
+use self::forms::{AskedForm, forms};
 use self::measure::{Measured, measure};
 use self::small::Published;
 use crate::table::{Column, Table};
@@ -34,7 +34,7 @@ pub struct Coverage {
 impl Coverage {
     /// Measures, and reports.
     pub fn run(&self) -> Result<(), String> {
-        let forms: Vec<Form> = forms().into_iter().filter(|form| form.name.contains(&self.only)).collect();
+        let forms: Vec<AskedForm> = forms().into_iter().filter(|form| form.name.contains(&self.only)).collect();
         let measured = measure(&forms, self.ledgers, self.asks).map_err(|error| error.to_string())?;
         let mut table = Table::new([
             Column::Text("form"),

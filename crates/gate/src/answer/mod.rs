@@ -178,7 +178,9 @@ impl Answering<'_> {
             said.push("counts are clamped at 0".to_string());
         }
         for (_, threshold) in self.queries.iter().filter_map(|query| query.plan.threshold) {
-            said.push(format!("only groups with a noisy number of rows of {threshold} or more are answered, and the interval of that number accounts for it"));
+            said.push(format!(
+                "only groups with a noisy number of rows of {threshold} or more are answered, and the interval of that number accounts for it"
+            ));
         }
         if self.question.queries.iter().any(|query| query.having.is_some()) {
             said.push("rows are chosen by the noisy numbers".to_string());
