@@ -10,6 +10,7 @@
 //! null, store null.
 
 mod conditions;
+mod per_unit;
 mod public;
 
 use std::collections::BTreeSet;
@@ -122,7 +123,15 @@ impl<'a> Writer<'a> {
             });
         }
         conditions.extend(query.filter.iter().chain(condition).map(|filter| self.predicate(filter)));
-        let (tables, with, from) = self.from();
+        let mut table = self.target.table.to_string();
+        if let Some(limit) = &query.group_limit {
+            let (groups, all) = (&columns[..query.groups.len()], conditions.join(" AND "));
+            let (chosen, is_chosen) = self.limited(query, limit, groups, &all);
+            table = chosen;
+            conditions = vec![is_chosen];
+        }
+        let from = self.source(&table);
+        let (tables, with) = self.public_tables();
         let mut sql = format!("{with}SELECT {} FROM {from}", commas(columns));
         if !conditions.is_empty() {
             sql += &format!(" WHERE {}", conditions.join(" AND "));
@@ -210,7 +219,7 @@ impl<'a> Writer<'a> {
             Argument::Steps(scalar) => writer.scalar(scalar),
         };
         let measured = match quantity {
-            Quantity::Rows => "count(*)".to_string(),
+            Quantity::Rows | Quantity::Clamped => "count(*)".to_string(),
             Quantity::NonNull(Argument::Column(at)) => format!("count({})", self.column(*at)),
             Quantity::NonNull(argument) => format!("count({})", counted(argument, self)),
             Quantity::Units => {

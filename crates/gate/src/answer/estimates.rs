@@ -4,12 +4,12 @@ use dashu::rational::RBig;
 
 use super::known::{Parts, Subquery};
 use super::numbers::{meaningful, of_steps};
-use crate::document::{Cell, Estimate};
+use crate::document::{Cell, DatedEstimate, Estimate};
 use crate::plan::{Made, Part, QueryPlan};
 use crate::quantile::DrawnQuantile;
 use crate::question::Query;
 use crate::question::aggregate::{Function, PairFunction};
-use crate::question::scalar::NumericExpr;
+use crate::question::scalar::{Kind, NumericExpr};
 use crate::question::term::{Condition, Term};
 use crate::schema::Value;
 use crate::statistics::{Formula, GroupDraws, OneColumn, Statistic, TwoColumns};
@@ -46,7 +46,10 @@ impl AnsweredGroup<'_> {
         match term {
             Term::Group(at) => Cell::Group(self.keys[*at].clone()),
             Term::Label(text) => Cell::Group(Value::Text(text.clone())),
-            Term::Aggregate(at) => Cell::Estimate(self.aggregate(*at, term)),
+            Term::Aggregate(at) => match (&self.plan.aggregates[*at], self.query.aggregates[*at].kind()) {
+                (Made::Quantile(at), Kind::Date | Kind::Timestamp) => Cell::Dated(self.dated(*at)),
+                _ => Cell::Estimate(self.aggregate(*at, term)),
+            },
             _ => Cell::Estimate(self.computed(term)),
         }
     }
@@ -58,7 +61,7 @@ impl AnsweredGroup<'_> {
         };
         match &self.query.aggregates[at].function {
             Function::Sum(_) => self.part(places[0], None),
-            Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) => {
+            Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) | Function::Clamped => {
                 self.part(places[0], self.clamp.then_some(0))
             }
             Function::Average(_) => Estimate {
@@ -96,10 +99,25 @@ impl AnsweredGroup<'_> {
         Estimate { value: Some(shown(value)), interval: Some([shown(low), shown(high)]), ..Estimate::default() }
     }
 
+    fn dated(&self, at: usize) -> DatedEstimate {
+        let DrawnQuantile { low, value, high } = self.quantiles[at];
+        let shown = |steps: i64| self.plan.quantiles[at].of.value(steps).plain();
+        DatedEstimate { interval: [low, high].map(shown), value: shown(value) }
+    }
+
     /// Anything that is computed from noisy numbers.
     fn computed(&self, term: &Term) -> Estimate {
-        let uses = Uses::of(term, self.query, self.plan);
-        if uses.quantile {
+        let mut uses = Uses::of(term, self.query, self.plan);
+        // How a quantile of a sub-query errs is not known either.
+        let mut of_scalars = false;
+        term.walk(&mut |inner| {
+            if let Term::Scalar(at) = inner {
+                uses.part |= !uses.quantiles.is_empty();
+                of_scalars |= !self.scalars[*at].plan.quantiles.is_empty();
+            }
+        });
+        if of_scalars || !uses.quantiles.is_empty() {
+            uses.part |= of_scalars;
             return self.of_quantiles(term, &uses);
         }
         let values = self.quantile_values(|quantile| quantile.value);
@@ -121,21 +139,34 @@ impl AnsweredGroup<'_> {
         Estimate { value: Some(value), interval: Some(interval), ..Estimate::default() }
     }
 
-    /// What is computed from quantiles alone lies between what their ends give; together with other noise nothing is known of that.
+    /// What is computed from quantiles alone lies between what their ends give, in any combination: a difference is least where the first
+    /// is and the second is greatest. Together with other noise nothing is known of that.
     fn of_quantiles(&self, term: &Term, uses: &Uses) -> Estimate {
-        let at = |pick: &dyn Fn(&DrawnQuantile) -> i64| {
-            let values = self.quantile_values(pick);
-            term.value(&self.parts(self.steps, &values))
+        let of = |values: &[f64]| term.value(&self.parts(self.steps, values));
+        let middle = self.quantile_values(|quantile| quantile.value);
+        let Some(value) = of(&middle) else { return Estimate::default() };
+        let (low, high) =
+            (self.quantile_values(|quantile| quantile.low), self.quantile_values(|quantile| quantile.high));
+        let corner = |corner: u32| {
+            let mut values = middle.clone();
+            for (bit, at) in uses.quantiles.iter().enumerate() {
+                values[*at] = if corner >> bit & 1 == 0 { low[*at] } else { high[*at] };
+            }
+            of(&values)
         };
-        let Some(value) = at(&|quantile| quantile.value) else { return Estimate::default() };
-        let ends = [at(&|quantile| quantile.low), at(&|quantile| quantile.high)];
-        match ends {
-            [Some(one), Some(other)] if !uses.part => {
-                let interval = [one.min(other).min(value), one.max(other).max(value)];
+        const MOST: usize = 8;
+        let corners: Option<Vec<f64>> = match uses.quantiles.len() <= MOST && !uses.part {
+            true => (0..1 << uses.quantiles.len()).map(corner).collect(),
+            false => None,
+        };
+        match corners {
+            Some(corners) => {
+                let interval =
+                    [corners.iter().copied().fold(value, f64::min), corners.into_iter().fold(value, f64::max)];
                 let (value, interval) = meaningful(value, interval);
                 Estimate { value: Some(value), interval: Some(interval), ..Estimate::default() }
             }
-            _ => Estimate { value: Some(meaningful(value, [value, value]).0), ..Estimate::default() },
+            None => Estimate { value: Some(meaningful(value, [value, value]).0), ..Estimate::default() },
         }
     }
 
@@ -164,7 +195,8 @@ struct Uses<'t> {
     divisors: Vec<Divided<'t>>,
     range: [f64; 2],
     positive: bool,
-    quantile: bool,
+    /// Quantiles by their places.
+    quantiles: Vec<usize>,
     part: bool,
 }
 
@@ -195,12 +227,13 @@ impl<'t> Uses<'t> {
             divisors: Vec::new(),
             range: [f64::NEG_INFINITY, f64::INFINITY],
             positive: false,
-            quantile: false,
+            quantiles: Vec::new(),
             part: false,
         };
         term.walk(&mut |inner| match inner {
             Term::Aggregate(at) => match &plan.aggregates[*at] {
-                Made::Quantile(_) => uses.quantile = true,
+                Made::Quantile(at) if uses.quantiles.contains(at) => {}
+                Made::Quantile(at) => uses.quantiles.push(*at),
                 Made::Parts(places) => uses.aggregate(&query.aggregates[*at].function, places),
             },
             Term::Quotient(_, divisor) => uses.divisor(divisor, query, plan),

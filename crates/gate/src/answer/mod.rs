@@ -15,6 +15,7 @@ use self::known::Subquery;
 use self::numbers::nearest;
 use crate::document::Cell;
 use crate::engine::ExactRow;
+use crate::measure::Quantity;
 use crate::noise::Noise;
 use crate::plan::{MISS, Plan, QueryPlan};
 use crate::quantile::DrawnQuantile;
@@ -58,7 +59,7 @@ impl Noisy {
             if at < question.scalars.len() {
                 let queries = noisy.split_off(at);
                 let alone = Answering { question, scalars: &noisy, queries: &queries, clamp };
-                answers.push(alone.rows(&queries[0], MISS).first().and_then(|row| row[0].estimate()?.nearest()));
+                answers.push(alone.rows(&queries[0], MISS).first().and_then(|row| row[0].nearest()));
                 noisy.extend(queries);
             }
         }
@@ -169,8 +170,15 @@ impl Answering<'_> {
         if self.clamp {
             said.push("counts are clamped at 0".to_string());
         }
-        for (_, threshold) in self.queries.iter().filter_map(|query| query.plan.threshold) {
-            said.push(format!("only groups with a noisy number of rows of {threshold} or more are answered"));
+        for query in self.queries {
+            if let Some(most) = query.plan.groups_per_unit {
+                said.push(format!("a unit counts in at most {most} of its groups"));
+            }
+            if let Some((part, threshold)) = query.plan.threshold {
+                let units = query.plan.parts[part].measure.quantity == Quantity::Units;
+                let counted = if units { "units" } else { "rows" };
+                said.push(format!("only groups with a noisy number of {counted} of {threshold} or more are answered"));
+            }
         }
         if self.question.queries.iter().any(|query| query.having.is_some()) {
             said.push("rows are chosen by the noisy numbers".to_string());
@@ -318,6 +326,8 @@ impl Cell {
                 (Some(one), Some(other)) => nearest(one).total_cmp(&nearest(other)),
                 (one, other) => return other.is_some().cmp(&one.is_some()),
             },
+            // Dates and times are written so that their texts have their order.
+            (Cell::Dated(one), Cell::Dated(other)) => one.value.cmp(&other.value),
             _ => Ordering::Equal,
         };
         if descending { ordering.reverse() } else { ordering }

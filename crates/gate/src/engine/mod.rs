@@ -15,6 +15,8 @@ use crate::schema::{Schema, Value};
 use crate::sql::{Dialect, Statement};
 
 pub(crate) use embedded::Embedded;
+#[cfg(test)]
+pub(crate) use embedded::add_functions;
 pub(crate) use postgres::{Postgres, drop_table, find_table, keep_rows};
 
 /// Where the data of a dataset are.

@@ -48,7 +48,7 @@ fn columns(schema: &Schema) -> String {
 }
 
 /// Appends a field so that no other fields have the same bytes: with its type, and text with its length.
-fn encode(field: ValueRef<'_>, bytes: &mut Vec<u8>) {
+pub(crate) fn encode(field: ValueRef<'_>, bytes: &mut Vec<u8>) {
     match field {
         ValueRef::Null => bytes.push(0),
         ValueRef::Integer(value) => {

@@ -24,6 +24,7 @@ use csv::ByteRecord;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::file::{clear_leftovers, sync_folder};
+pub(crate) use self::keep::encode;
 
 use self::file::NewFile;
 use self::load::Load;

@@ -2,6 +2,7 @@
 
 pub(crate) mod aggregate;
 pub(crate) mod calendar;
+mod clamped;
 pub(crate) mod group;
 mod parse;
 pub(crate) mod predicate;
@@ -12,7 +13,7 @@ use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 
 use self::aggregate::Aggregate;
-use self::group::Group;
+use self::group::{Group, GroupLimit};
 use self::predicate::Predicate;
 use self::term::{Condition, Term};
 use crate::public::PublicTable;
@@ -51,6 +52,8 @@ pub(crate) struct Query {
     /// Which rows count.
     pub(crate) filter: Option<Predicate>,
     pub(crate) groups: Vec<Group>,
+    /// Whether a unit counts in some of them only.
+    pub(crate) group_limit: Option<GroupLimit>,
     /// Which rows of the noisy answer are shown.
     pub(crate) having: Option<Condition>,
 }
@@ -103,6 +106,27 @@ impl Question {
         public: &[Arc<PublicTable>],
     ) -> Result<Question, crate::Error> {
         parse::parse(text, dataset, schema, public)
+    }
+
+    /// Lets a unit count in at most this many groups of every SELECT whose groups are not declared. Where a unit has no more rows than
+    /// that, nothing changes.
+    pub(crate) fn limit_groups(&mut self, most: u32, schema: &Schema, key: &str) -> Result<(), crate::Error> {
+        let wrong = |needs: &str| Err(crate::Error::value("most groups of a unit", most, needs));
+        if most == 0 {
+            return wrong("a unit counts in one group at least");
+        }
+        if schema.unit_column().is_none() {
+            return wrong("a row is the unit of this dataset, and so in one group; leave it out");
+        }
+        if !self.queries.iter().any(Query::is_open) {
+            return wrong(
+                "all groups of this question are declared, and their noise does not depend on it; leave it out",
+            );
+        }
+        for query in self.queries.iter_mut().filter(|query| query.is_open() && most < schema.rows_per_unit()) {
+            query.group_limit = Some(GroupLimit { most, key: key.to_string() });
+        }
+        Ok(())
     }
 
     /// Every SELECT, in the order in which they are asked: sub-queries first.

@@ -56,12 +56,10 @@ impl Writer<'_> {
         }
     }
 
-    /// The tables that are needed, what comes before SELECT, and what is behind FROM. Call it when everything else is written.
-    pub(super) fn from(&mut self) -> (Vec<TemporaryTable>, String, String) {
-        if self.joins.is_empty() {
-            return (Vec::new(), String::new(), self.target.table.to_string());
-        }
-        let mut from = format!("{} AS {ROWS}", self.target.table);
+    /// What is behind FROM: the rows of the dataset, or of a SELECT in parentheses, beside public tables.
+    pub(super) fn source(&mut self, rows: &str) -> String {
+        let named = !self.joins.is_empty() || rows.starts_with('(');
+        let mut from = if named { format!("{rows} AS {ROWS}") } else { rows.to_string() };
         for (place, join) in self.joins.iter().enumerate() {
             let on = self.compared(Operand::plain(join.on));
             let key = join.first + join.key;
@@ -74,12 +72,18 @@ impl Writer<'_> {
             };
             from += &format!(" {word} {0} ON {on} = {0}.{1}", table(place), field(key, Form::Plain));
         }
+        from
+    }
+
+    /// The tables that are needed, and what comes before SELECT. Call it when everything else is written.
+    pub(super) fn public_tables(&mut self) -> (Vec<TemporaryTable>, String) {
         let places = 0..self.joins.len();
         match self.target.dialect {
-            Dialect::Sqlite => (places.map(|place| self.temporary(place)).collect(), String::new(), from),
+            _ if self.joins.is_empty() => (Vec::new(), String::new()),
+            Dialect::Sqlite => (places.map(|place| self.temporary(place)).collect(), String::new()),
             Dialect::Postgres => {
                 let tables: Vec<_> = places.map(|place| self.with(place)).collect();
-                (Vec::new(), format!("WITH {} ", commas(tables)), from)
+                (Vec::new(), format!("WITH {} ", commas(tables)))
             }
         }
     }

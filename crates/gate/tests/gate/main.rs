@@ -2,8 +2,10 @@
 
 mod common;
 mod corpus;
+mod dates;
 mod documents;
 mod hostile;
+mod options;
 mod order;
 #[cfg(feature = "server-tests")]
 mod postgres;

@@ -7,7 +7,7 @@ use sqlparser::ast::{
 
 use super::super::aggregate::{Aggregate, Argument, Function, PairFunction};
 use super::super::predicate::{Operand, Predicate};
-use super::super::scalar::NumericExpr;
+use super::super::scalar::{Kind, NumericExpr};
 use super::functions::number_of_arguments;
 use super::reader::{Reader, plain, shown};
 use super::scalar::{Typed, without_bounds};
@@ -111,7 +111,7 @@ impl Reader<'_> {
         let spread = |of: &Expr, sample, root| Ok(Function::Spread { of: self.summed(of)?, sample, root });
         let pair =
             |function, y: &Expr, x: &Expr| Ok(Function::Pair { function, y: self.summed(y)?, x: self.summed(x)? });
-        let quantile = |of: &Expr, fraction| Ok(Function::Quantile { of: self.summed(of)?, fraction });
+        let quantile = |of: &Expr, fraction| Ok(Function::Quantile { of: self.sorted(of)?, fraction });
         let number = |text: &str| Number::parse(text).expect("it is a number");
         match (name, arguments) {
             ("SUM", [of]) => Ok(Function::Sum(self.summed(of)?)),
@@ -154,7 +154,7 @@ impl Reader<'_> {
             Some(OrderBySort::Desc) => Number::ONE.minus(fraction),
             Some(OrderBySort::Using(_)) => return Err(self.beyond()),
         };
-        Ok(Function::Quantile { of: self.summed(expr)?, fraction })
+        Ok(Function::Quantile { of: self.sorted(expr)?, fraction })
     }
 
     /// A fraction from 0 to 1.
@@ -210,6 +210,21 @@ impl Reader<'_> {
 
     /// What can be summed.
     fn summed(&self, argument: &Expr) -> Result<NumericExpr, Error> {
+        self.check_summed(argument)?;
+        Ok(self.number(argument)?.summed())
+    }
+
+    /// What has a least and a greatest value: also dates and times.
+    fn sorted(&self, argument: &Expr) -> Result<NumericExpr, Error> {
+        self.check_summed(argument)?;
+        let scalar = self.scalar(argument)?;
+        match scalar.kind {
+            Kind::Date | Kind::Timestamp => Ok(scalar.summed()),
+            _ => self.summed(argument),
+        }
+    }
+
+    fn check_summed(&self, argument: &Expr) -> Result<(), Error> {
         if let Typed::Column(operand) = self.typed(argument)? {
             let column = self.declared(operand.column);
             if NumericExpr::column(operand.column, column).is_none() && column.kind != ColumnType::Boolean {
@@ -219,7 +234,7 @@ impl Reader<'_> {
         if let Typed::Null = self.typed(argument)? {
             return Err(self.refusal(argument, "NULL has no sum: write a column"));
         }
-        Ok(self.number(argument)?.summed())
+        Ok(())
     }
 
     /// A column that stands alone where an aggregate is needed.

@@ -190,7 +190,8 @@ impl Reader<'_> {
         let groups = groups.into_iter().map(|written| self.group_that_can_be(written, filter.as_ref()));
         let groups = groups.collect::<Result<_, Error>>()?;
         let joins = self.tables.borrow_mut().pop().map_or_else(Vec::new, |tables| tables.joins);
-        Ok((Query { outputs, aggregates, joins, filter, groups, having }, order))
+        let group_limit = None;
+        Ok((Query { outputs, aggregates, joins, filter, groups, group_limit, having }, order))
     }
 
     /// A key without the values that the condition rules out; at least one is left.
@@ -219,7 +220,7 @@ impl Reader<'_> {
             let label = Literal::of(self, plain(expression)).and_then(|literal| literal.text());
             let term = match label {
                 Some(text) => Term::Label(text.to_string()),
-                None => terms.term(expression)?,
+                None => terms.output(expression)?,
             };
             let name = match alias {
                 Some(alias) => self.alias(alias)?,
@@ -254,7 +255,7 @@ impl Reader<'_> {
                     return Ok(by_name);
                 }
                 let before = terms.aggregates.borrow().len();
-                let term = terms.term(expression)?;
+                let term = terms.shown(expression)?;
                 terms.aggregates.borrow_mut().truncate(before);
                 Ok(outputs.iter().position(|output| output.term == term))
             },

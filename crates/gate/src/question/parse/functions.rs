@@ -214,6 +214,22 @@ impl Reader<'_> {
         }
     }
 
+    /// A date or a time that is written out, in days or seconds; nothing if it is no literal.
+    pub(super) fn dated_literal(&self, expression: &Expr, kind: Kind) -> Result<Option<f64>, Error> {
+        let scalar = match (Literal::of(self, plain(expression)), plain(expression)) {
+            (Some(literal), _) => {
+                self.count_literal(plain(expression))?;
+                literal.scalar_beside(kind)?
+            }
+            (None, Expr::TypedString(_)) => self.scalar(expression)?,
+            _ => return Ok(None),
+        };
+        match scalar.as_constant() {
+            Some(value) if scalar.kind == kind => Ok(Some(value.to_f64().value())),
+            _ => Err(self.refusal(expression, "this must be a date beside a date, and a time beside a time")),
+        }
+    }
+
     /// `EXTRACT(part FROM …)`.
     pub(super) fn extract(&self, expression: &Expr, part: &str, inner: &Expr) -> Result<NumericExpr, Error> {
         let scalar = self.dated(inner)?;

@@ -160,7 +160,7 @@ impl Reader<'_> {
             );
             return Err(self.refusal(expression, message));
         };
-        let values = steps.into_iter().map(|steps| (steps, value(&scalar, steps))).collect();
+        let values = steps.into_iter().map(|steps| (steps, scalar.value(steps))).collect();
         Ok(GroupKey::Steps { scalar, values })
     }
 }
@@ -169,18 +169,6 @@ impl Reader<'_> {
 fn truth_key(predicate: Predicate) -> GroupKey {
     let values = [false, true].map(|truth| (i64::from(truth), Value::Boolean(truth))).into();
     GroupKey::Steps { scalar: NumericExpr::truth(predicate), values }
-}
-
-/// A number of steps as it is shown.
-fn value(scalar: &NumericExpr, steps: i64) -> Value {
-    let exact = scalar.grid.clone() * RBig::from(steps);
-    let whole = exact.is_int().then(|| i64::try_from(exact.numerator().clone()).ok()).flatten();
-    match (scalar.kind, whole) {
-        (Kind::Date, Some(days)) => Value::Date(i32::try_from(days).expect("dates are in the calendar")),
-        (Kind::Timestamp, Some(seconds)) => Value::Timestamp(seconds * 1_000_000),
-        (_, Some(whole)) => Value::Integer(whole),
-        _ => Value::Real(exact.to_f64().value()),
-    }
 }
 
 /// The name that a key has without an alias.

@@ -150,6 +150,10 @@ impl Reader<'_> {
         const FINER: i64 = 1 << 10;
         const WIDEST: i64 = 1 << 50;
         Ok(match of {
+            // A date is compared with dates, in days.
+            Some(of) if matches!(of.kind, Kind::Date | Kind::Timestamp) => {
+                NumericExpr { kind: of.kind, ..NumericExpr::asked(at, of.grid.clone(), [of.low, of.high]) }
+            }
             Some(of) => {
                 let range = [of.low, of.high].map(|end| end * FINER);
                 NumericExpr::asked(at, of.grid.clone() / RBig::from(FINER), range)

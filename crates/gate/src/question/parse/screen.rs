@@ -91,6 +91,9 @@ impl Tokens {
     /// A word that is not reserved: a name, a function, or a word of SQL that is not answered.
     fn check_word(&self, index: usize, word: &Word, is_name: &impl Fn(&str) -> bool) -> Result<(), Error> {
         let called = self.get(index + 1) == Some(&Token::LParen);
+        if word.keyword == Keyword::FILTER && called && !self.is(index + 2, Keyword::WHERE) {
+            return self.refuse(index, "FILTER is followed by its condition, as in COUNT(*) FILTER (WHERE age < 30)");
+        }
         let plain = word.quote_style.is_none();
         let before = index.checked_sub(1);
         let named = before

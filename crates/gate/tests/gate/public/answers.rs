@@ -21,7 +21,7 @@ fn ask(house: &House, question: &str) -> Numbers {
     for row in &document.rows {
         let keys = row.iter().filter_map(|cell| match cell {
             Cell::Group(value) => Some(value.plain()),
-            Cell::Estimate(_) => None,
+            Cell::Estimate(_) | Cell::Dated(_) => None,
         });
         let values = row.iter().filter_map(Cell::estimate).map(|estimate| estimate.nearest().unwrap_or(f64::NAN));
         numbers.insert(keys.collect::<Vec<_>>().join(" "), values.collect());
