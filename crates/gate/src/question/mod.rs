@@ -71,6 +71,8 @@ pub(crate) struct Join {
     pub(crate) on: usize,
     /// The key: a column of the table, counted from its first one.
     pub(crate) key: usize,
+    /// Whether a key of whole numbers is compared as text, since the column holds text: codes such as 101.
+    pub(crate) as_text: bool,
     /// Whether rows without a counterpart stay, with null in its columns: LEFT JOIN.
     pub(crate) keeps_all: bool,
 }

@@ -28,6 +28,8 @@ pub(super) enum Form {
     Plain,
     /// In steps of its grid.
     Steps,
+    /// A whole number as text, to be compared with text.
+    Text,
 }
 
 impl Writer<'_> {
@@ -62,15 +64,15 @@ impl Writer<'_> {
         let mut from = if named { format!("{rows} AS {ROWS}") } else { rows.to_string() };
         for (place, join) in self.joins.iter().enumerate() {
             let on = self.compared(Operand::plain(join.on));
-            let key = join.first + join.key;
-            self.used.insert((key, Form::Plain));
+            let (key, form) = join.key_field();
+            self.used.insert((key, form));
             let word = match (join.keeps_all, self.target.dialect) {
                 (true, _) => "LEFT JOIN",
                 (false, Dialect::Postgres) => "JOIN",
                 // There it means that the rows of the dataset are gone through, and not those of the public table.
                 (false, Dialect::Sqlite) => "CROSS JOIN",
             };
-            from += &format!(" {word} {0} ON {on} = {0}.{1}", table(place), field(key, Form::Plain));
+            from += &format!(" {word} {0} ON {on} = {0}.{1}", table(place), field(key, form));
         }
         from
     }
@@ -103,12 +105,13 @@ impl Writer<'_> {
     fn temporary(&self, place: usize) -> TemporaryTable {
         let (join, (used, rows)) = (&self.joins[place], self.rows(place));
         let types = |(at, form): &(usize, Form)| match (form, column(join, *at).kind) {
-            (Form::Plain, ColumnType::Text) => "TEXT",
+            (Form::Text, _) | (Form::Plain, ColumnType::Text) => "TEXT",
             (Form::Plain, ColumnType::Real) => "REAL",
             _ => "INTEGER",
         };
         let defined = used.iter().map(|used| format!("{} {}", field(used.0, used.1), types(used)));
-        let key = field(join.first + join.key, Form::Plain);
+        let (key, form) = join.key_field();
+        let key = field(key, form);
         let (name, columns) = (table(place), commas(defined));
         let read = commas((0..used.len()).map(|index| format!("\"value\" ->> {index}")));
         TemporaryTable {
@@ -127,6 +130,7 @@ impl Writer<'_> {
         let names = commas(used.iter().map(|(at, form)| field(*at, *form)));
         let fields = used.iter().enumerate().map(|(index, (at, form))| {
             let kind = match (form, column(join, *at).kind) {
+                (Form::Text, _) => "text",
                 (Form::Steps, _) | (_, ColumnType::Integer) => "int8",
                 (_, ColumnType::Real) => "float8",
                 (_, ColumnType::Text) => "text",
@@ -148,6 +152,7 @@ impl Writer<'_> {
         }
         let Some(value) = &join.table.rows()[row][at - join.first] else { return Json::Null };
         match (value, self.target.dialect) {
+            (value, _) if form == Form::Text => Json::String(value.plain()),
             (Value::Integer(value), _) => Json::from(*value),
             (Value::Boolean(value), Dialect::Sqlite) => Json::from(i64::from(*value)),
             (Value::Date(days), Dialect::Sqlite) => Json::from(*days),
@@ -155,6 +160,13 @@ impl Writer<'_> {
             (Value::Decimal(number), Dialect::Sqlite) => number.to_millionths().map_or(Json::Null, Json::from),
             (value, _) => Json::String(value.plain()),
         }
+    }
+}
+
+impl Join {
+    /// The key by its place in the question, and how it is compared.
+    fn key_field(&self) -> (usize, Form) {
+        (self.first + self.key, if self.as_text { Form::Text } else { Form::Plain })
     }
 }
 
@@ -171,5 +183,6 @@ fn field(at: usize, form: Form) -> String {
     match form {
         Form::Plain => format!("\"c{at}\""),
         Form::Steps => format!("\"s{at}\""),
+        Form::Text => format!("\"t{at}\""),
     }
 }
