@@ -201,6 +201,7 @@ impl Answering<'_> {
             rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
             said.push(format!("at most {limit} rows of the noisy answer are shown"));
         }
+        rows.iter_mut().for_each(|row| row.truncate(self.question.shown()));
         if self.selects() {
             said.push(format!(
                 "the intervals of all {groups} groups hold together, since the noisy numbers choose which are shown"

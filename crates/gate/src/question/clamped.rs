@@ -31,6 +31,7 @@ impl Question {
                 "nothing is summed, averaged or sorted, so no value is clamped: leave the count of clamped rows out";
             return Err(Error::input("question", message));
         }
+        let shown = self.shown();
         for (query, condition) in self.queries.iter_mut().zip(conditions) {
             let term = match condition {
                 None => Term::Constant(0.0),
@@ -39,8 +40,10 @@ impl Question {
                     Term::Aggregate(query.aggregates.len() - 1)
                 }
             };
-            query.outputs.push(Output { name: NAME.to_string(), text: NAME.to_string(), term });
+            query.outputs.insert(shown, Output { name: NAME.to_string(), text: NAME.to_string(), term });
         }
+        // What is only sorted by comes behind it.
+        self.order.iter_mut().filter(|key| key.output >= shown).for_each(|key| key.output += 1);
         Ok(())
     }
 }

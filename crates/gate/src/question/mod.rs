@@ -30,6 +30,8 @@ pub struct Question {
     pub(crate) scalars: Vec<Query>,
     /// How the noisy answer is sorted: outputs by their place.
     pub(crate) order: Vec<OrderKey>,
+    /// How many of the last outputs are only sorted by, and not shown.
+    pub(crate) hidden: usize,
     /// How many rows of the noisy answer are left out at the beginning.
     pub(crate) offset: u64,
     /// How many rows of the noisy answer are shown.
@@ -141,7 +143,12 @@ impl Question {
         self.all_queries().flat_map(|query| &query.joins).map(|join| join.table.as_ref())
     }
 
-    /// The names of the answer's columns.
+    /// How many columns the answer shows.
+    pub(crate) fn shown(&self) -> usize {
+        self.outputs().len() - self.hidden
+    }
+
+    /// The names of the answer's columns, and of what it is sorted by.
     pub(crate) fn outputs(&self) -> &[Output] {
         &self.queries[0].outputs
     }

@@ -1,6 +1,7 @@
 //! The least, the greatest and the middle date of rows, answered as dates.
 
-use crate::common::{House, request};
+use crate::common::{House, request, rules};
+use taximeter_accounting::FilterRule;
 use taximeter_gate::{AnswerDocument, Cell, DatedEstimate};
 
 const SCHEMA: &str = r#"
@@ -79,7 +80,8 @@ fn check(house: &House) {
 #[test]
 fn dates_are_sorted_in_the_embedded_engine() {
     let house = House::new();
-    house.add("events", &format!("kind,day,at\n{}\n", rows().join("\n")), SCHEMA, "100000,1e-6");
+    let csv = format!("kind,day,at\n{}\n", rows().join("\n"));
+    house.register(house.registration("events", &csv, SCHEMA, Some(rules(FilterRule::Basic, "100000,1e-6")))).unwrap();
     check(&house);
     for question in [
         "SELECT MAX(day) + 1 FROM events",
@@ -104,7 +106,8 @@ fn dates_are_sorted_in_the_embedded_engine() {
 #[test]
 fn intervals_of_dates_hold_the_truth() {
     let house = House::new();
-    house.add("events", &format!("kind,day,at\n{}\n", rows().join("\n")), SCHEMA, "100000,1e-6");
+    let csv = format!("kind,day,at\n{}\n", rows().join("\n"));
+    house.register(house.registration("events", &csv, SCHEMA, Some(rules(FilterRule::Basic, "100000,1e-6")))).unwrap();
     let (mut held, mut difference) = (0, 0);
     for _ in 0..40 {
         let question = "SELECT MEDIAN(day), MEDIAN(day) - QUANTILE(day, 0.1) AS days FROM events";
@@ -125,7 +128,6 @@ fn intervals_of_dates_hold_the_truth() {
 #[cfg(feature = "server-tests")]
 #[test]
 fn dates_are_sorted_in_postgresql() {
-    use taximeter_accounting::FilterRule;
     use taximeter_gate::{Data, Registration};
     use taximeter_testing::{PrivatePostgres, query};
     let url = PrivatePostgres::shared().new_database().unwrap();
@@ -135,7 +137,7 @@ fn dates_are_sorted_in_postgresql() {
         rows().iter().map(|row| format!("({})", row.split(',').map(value).collect::<Vec<_>>().join(", "))).collect();
     query(&url, &format!("INSERT INTO events VALUES {}", values.join(", "))).unwrap();
     let house = House::new();
-    let rules = Some(crate::common::rules(FilterRule::Residue, "100000,1e-6"));
+    let rules = Some(rules(FilterRule::Basic, "100000,1e-6"));
     let data = Data::Postgres { url, table: "events".to_string() };
     let (name, declaration) = (crate::common::account("events"), crate::common::declaration(SCHEMA));
     house.register(Registration { rules, ..Registration::new(name, declaration, data) }).unwrap();

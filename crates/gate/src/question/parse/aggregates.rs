@@ -16,7 +16,7 @@ use crate::number::Number;
 use crate::schema::ColumnType;
 
 /// The names of all aggregates.
-pub(super) const NAMES: [&str; 26] = [
+pub(super) const NAMES: [&str; 28] = [
     "COUNT",
     "SUM",
     "AVG",
@@ -37,6 +37,8 @@ pub(super) const NAMES: [&str; 26] = [
     "STDDEV",
     "STDDEV_SAMP",
     "STDDEV_POP",
+    "VAR",
+    "STDEV",
     "COVAR_POP",
     "COVAR_SAMP",
     "CORR",
@@ -116,9 +118,9 @@ impl Reader<'_> {
         match (name, arguments) {
             ("SUM", [of]) => Ok(Function::Sum(self.summed(of)?)),
             ("AVG" | "MEAN", [of]) => Ok(Function::Average(self.summed(of)?)),
-            ("VARIANCE" | "VAR_SAMP", [of]) => spread(of, true, false),
+            ("VARIANCE" | "VAR_SAMP" | "VAR", [of]) => spread(of, true, false),
             ("VAR_POP", [of]) => spread(of, false, false),
-            ("STDDEV" | "STDDEV_SAMP", [of]) => spread(of, true, true),
+            ("STDDEV" | "STDDEV_SAMP" | "STDEV", [of]) => spread(of, true, true),
             ("STDDEV_POP", [of]) => spread(of, false, true),
             ("COVAR_POP", [y, x]) => pair(PairFunction::PopulationCovariance, y, x),
             ("COVAR_SAMP", [y, x]) => pair(PairFunction::SampleCovariance, y, x),

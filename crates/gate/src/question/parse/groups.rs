@@ -6,7 +6,9 @@ use sqlparser::ast::{Expr, GroupByExpr, SelectItem, Value as Written};
 use super::super::group::{Group, GroupKey};
 use super::super::predicate::Predicate;
 use super::super::scalar::{Kind, NumericExpr};
+use super::inline::has_aggregate;
 use super::limits;
+use super::literal::Literal;
 use super::reader::{Reader, is_called, plain};
 use super::scalar::Typed;
 use super::text::Choices;
@@ -26,9 +28,18 @@ impl Reader<'_> {
         group_by: &'e GroupByExpr,
         items: &'e [SelectItem],
     ) -> Result<Vec<WrittenGroup<'e>>, Error> {
-        let (expressions, modifiers) = match group_by {
-            GroupByExpr::Expressions(expressions, modifiers) => (expressions, modifiers),
-            GroupByExpr::All(_) => return Err(self.beyond()),
+        let (expressions, modifiers): (Vec<&Expr>, _) = match group_by {
+            GroupByExpr::Expressions(expressions, modifiers) => (expressions.iter().collect(), modifiers),
+            // Everything that is shown and is no aggregate.
+            GroupByExpr::All(modifiers) => {
+                let key = |item: &'e SelectItem| match item {
+                    SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+                        (!has_aggregate(item) && Literal::of(self, plain(expr)).is_none()).then_some(expr)
+                    }
+                    _ => None,
+                };
+                (items.iter().filter_map(key).collect(), modifiers)
+            }
         };
         if !modifiers.is_empty() {
             return Err(self.beyond());

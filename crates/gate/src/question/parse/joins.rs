@@ -112,8 +112,10 @@ impl Reader<'_> {
         }
         self.view.public_table(name).ok_or_else(|| {
             let message = format!(
-                "{} is not a public table, and only those are joined: of two private tables, a row of one would meet any number of the \
-                 other; ask the owner to register it as a public table, if everyone may know it",
+                "{} is not a public table, and only those are joined: of two private tables, each row of a unit in one would meet each of \
+                 its rows in the other, so the noise would have to cover the product of both limits on rows, and both budgets would \
+                 have to pay; ask about each table by itself, or ask the owner to register the joined rows as one dataset, or this \
+                 one as a public table if everyone may know it",
                 shown(name)
             );
             self.refusal_at(name.span.start, message)

@@ -338,7 +338,7 @@ pub(super) fn without_bounds(column: &Column, what: &str) -> String {
     }
 }
 
-fn is_logical(operator: &BinaryOperator) -> bool {
+pub(super) fn is_logical(operator: &BinaryOperator) -> bool {
     matches!(
         operator,
         BinaryOperator::And

@@ -15,6 +15,7 @@ use super::groups::WrittenGroup;
 use super::limits;
 use super::literal::Literal;
 use super::reader::{Reader, lower_end, plain};
+use super::scalar::is_logical;
 use crate::error::Error;
 
 /// Reads the terms of one SELECT, and collects the aggregates that they are made of.
@@ -88,6 +89,15 @@ impl<'e> Terms<'_, '_, 'e> {
             Expr::Function(call) if call.over.is_some() => self.total(inner, call),
             Expr::Function(call) if Reader::is_aggregate(call) => self.aggregate(inner, call),
             Expr::Function(call) => self.function(inner, call),
+            // A condition on noisy numbers is 1 where it holds, and 0 where it does not.
+            Expr::BinaryOp { op, .. } if is_logical(op) => {
+                let condition = self.condition(inner)?;
+                let branches = vec![
+                    (condition.clone(), Term::Constant(1.0)),
+                    (Condition::Not(Box::new(condition)), Term::Constant(0.0)),
+                ];
+                Ok(Term::Case { branches, otherwise: None })
+            }
             Expr::BinaryOp { left, op, right } => self.arithmetic(inner, left, op, right),
             Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Ok(Term::Negative(Box::new(self.term(expr)?))),
             Expr::UnaryOp { op: UnaryOperator::Plus, expr } => self.term(expr),
@@ -197,8 +207,13 @@ impl<'e> Terms<'_, '_, 'e> {
             }
             ("CEILING", [inner]) => Ok(Term::Ceil(boxed(inner)?)),
             ("ABS", [inner]) => Ok(Term::Absolute(boxed(inner)?)),
+            ("POWER" | "POW", [inner, exponent]) => {
+                let (base, exponent) = (self.term(inner)?, self.reader.whole_literal(exponent, 1..=4)?);
+                let power = |power: Term, _| Term::Product(Box::new(power), Box::new(base.clone()));
+                Ok((1..exponent).fold(base.clone(), power))
+            }
             ("SQRT", [inner]) => Ok(Term::SquareRoot(boxed(inner)?)),
-            ("COALESCE" | "IFNULL", [_, _, ..]) => Ok(Term::Coalesce(several()?)),
+            ("COALESCE" | "IFNULL" | "NVL", [_, _, ..]) => Ok(Term::Coalesce(several()?)),
             ("LEAST", [_, _, ..]) => Ok(Term::Least(several()?)),
             ("GREATEST", [_, _, ..]) => Ok(Term::Greatest(several()?)),
             ("NULLIF", [one, other]) => Ok(Term::NullIf(boxed(one)?, boxed(other)?)),

@@ -80,6 +80,12 @@ impl Tokens {
         matches!(self.get(index), Some(Token::Word(word)) if word.keyword == keyword)
     }
 
+    /// Whether a token is the WITH before a query: at the beginning, or behind a parenthesis.
+    pub(super) fn begins_query(&self, index: usize) -> bool {
+        let before = index.checked_sub(1).and_then(|before| self.get(before));
+        self.is(index, Keyword::WITH) && matches!(before, None | Some(Token::LParen))
+    }
+
     /// The same tokens, in which only words that `keeps` are still keywords; FILTER, OVER and WITHIN where something follows that they
     /// belong to: the parser would drop a name such as `filter` without a word.
     pub(super) fn with_keywords(mut self, keeps: impl Fn(Keyword) -> bool) -> Tokens {
@@ -87,6 +93,7 @@ impl Tokens {
             Some(Token::Word(word)) => match word.keyword {
                 Keyword::FILTER | Keyword::OVER => self.get(index + 1) != Some(&Token::LParen),
                 Keyword::WITHIN => !self.is(index + 1, Keyword::GROUP),
+                Keyword::WITH => !self.begins_query(index),
                 keyword => !keeps(keyword),
             },
             _ => false,
