@@ -36,7 +36,7 @@ impl Sensitivity {
         Sensitivity::limited(quantity, schema, groups, schema.rows_per_unit())
     }
 
-    /// The same where a unit counts in at most so many groups.
+    /// The same where a unit counts in at most this number of groups.
     pub(crate) fn limited(quantity: &Quantity, schema: &Schema, groups: Option<usize>, most: u32) -> Sensitivity {
         let rows = u128::from(schema.rows_per_unit());
         let substitute = schema.neighbours == Neighbours::Substitute;

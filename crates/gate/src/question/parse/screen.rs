@@ -101,7 +101,9 @@ impl Tokens {
         let before = index.checked_sub(1);
         let named = before
             .is_some_and(|before| self.is(before, Keyword::AS) || self.get(before) == Some(&Token::Period))
-            || is_name(&word.value);
+            || is_name(&word.value)
+            // TOP stands behind SELECT, and is a name elsewhere.
+            || (word.value.eq_ignore_ascii_case("TOP") && !before.is_some_and(|before| self.is(before, Keyword::SELECT)));
         match keywords::refusal(&word.value) {
             Some(why) if plain && (called || !named) => self.refuse(index, why),
             _ => Ok(()),
