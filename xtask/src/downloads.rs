@@ -92,7 +92,7 @@ pub fn fetch_axe(built: &Path) -> Result<(), String> {
     must(&["python3", "-c", FETCH, &url, AXE_HASH, &axe(built).display().to_string()])
 }
 
-fn must(line: &[&str]) -> Result<(), String> {
+pub(crate) fn must(line: &[&str]) -> Result<(), String> {
     let output = output(line)?;
     match output.status.success() {
         true => Ok(()),

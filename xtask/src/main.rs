@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod downloads;
+mod engines;
 mod lint;
 mod needs;
 mod postgres;

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use taximeter_testing::{AXE_VARIABLE, BROWSER_VARIABLES, BrowserPrograms};
 
-use crate::downloads;
+use crate::{downloads, engines};
 
 /// Something that the tests need.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,6 +55,15 @@ const AXE: Need = Need {
     packages: &[],
 };
 
+const NPM: Need =
+    Need { what: "npm", why: "DuckDB's library, in which data are tested, is in a package of it", packages: &["npm"] };
+
+const ENGINES: Need = Need {
+    what: "DuckDB's library, from npm, and the driver of Flight SQL and Sail, from pypi.org: 270 MB",
+    why: "data are tested in Parquet files and on a cluster",
+    packages: &[],
+};
+
 /// The variables that tell the tests where their programs are.
 pub type Programs = Vec<(&'static str, PathBuf)>;
 
@@ -83,6 +92,7 @@ pub fn provide(built: &Path, may_install: bool) -> Result<Provided, String> {
     let mut programs: Programs = BROWSER_VARIABLES.into_iter().zip([driver, browser]).collect();
     programs.push(("TAXIMETER_SCHEMATHESIS", downloads::schemathesis(built)));
     programs.push((AXE_VARIABLE, downloads::axe(built)));
+    programs.extend(engines::variables(built)?);
     Ok(Provided { nextest: downloads::nextest(built), programs: Some(programs) })
 }
 
@@ -95,6 +105,8 @@ struct Here {
     browser: bool,
     schemathesis: bool,
     axe: bool,
+    npm: bool,
+    engines: bool,
     apt: bool,
     root: bool,
     sudo: bool,
@@ -105,8 +117,11 @@ impl Here {
         let server = taximeter_testing::find_programs().is_ok();
         let python = succeeds("python3", &["-c", "import venv, ensurepip"]);
         let browser = taximeter_testing::find_browser().is_ok();
+        let engines = engines::are_here(built);
+        // It is needed to fetch the engines alone.
+        let npm = engines || succeeds("npm", &["--version"]);
         // How something could be installed matters only if something is missing; a machine may log that sudo was tried.
-        let missing = !server || !python || !browser;
+        let missing = !server || !python || !browser || !npm;
         Here {
             compiler: succeeds("cc", &["--version"]),
             nextest: downloads::has_nextest(built),
@@ -115,6 +130,8 @@ impl Here {
             browser,
             schemathesis: downloads::has_schemathesis(built),
             axe: downloads::axe(built).is_file(),
+            npm,
+            engines,
             apt: missing && succeeds("apt-get", &["--version"]),
             root: missing && output(&["id", "-u"]).is_ok_and(|output| output.stdout.trim_ascii() == b"0"),
             sudo: missing && succeeds("sudo", &["-n", "true"]),
@@ -148,8 +165,10 @@ fn plan(here: &Here, may_install: bool) -> Result<Plan, String> {
         (here.server, &POSTGRESQL),
         (here.python, &PYTHON),
         (here.browser, &BROWSER),
+        (here.npm, &NPM),
         (here.schemathesis, &SCHEMATHESIS),
         (here.axe, &AXE),
+        (here.engines, &ENGINES),
     ];
     let needs: Vec<&Need> = all.into_iter().filter(|(is_here, _)| !is_here).map(|(_, need)| need).collect();
     if needs.is_empty() {
@@ -206,7 +225,9 @@ fn announcement(needs: &[&Need], built: &Path) -> String {
 /// That some tests are left out, and why.
 fn without(needs: &[&Need]) -> String {
     let names = needs.iter().map(|need| need.what).collect::<Vec<_>>().join(", and ");
-    format!("without {names}: the tests that need a PostgreSQL server, a browser or schemathesis are left out")
+    format!(
+        "without {names}: the tests that need a PostgreSQL server, DuckDB, a cluster, a browser or schemathesis are left out"
+    )
 }
 
 fn install(prefix: &[&str], needs: &[&Need], built: &Path) -> Result<(), String> {
@@ -229,6 +250,9 @@ fn install(prefix: &[&str], needs: &[&Need], built: &Path) -> Result<(), String>
     if needs.contains(&&AXE) {
         downloads::fetch_axe(built)?;
     }
+    if needs.contains(&&ENGINES) {
+        engines::fetch(built)?;
+    }
     Ok(())
 }
 
@@ -244,7 +268,7 @@ fn apt_get(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
         "`{}` failed ({}); install what the tests need by hand, with `apt-get install {}`, and then run this again\n{}",
         line.join(" "),
         output.status,
-        packages(&[&POSTGRESQL, &PYTHON, &BROWSER]),
+        packages(&[&POSTGRESQL, &PYTHON, &BROWSER, &NPM]),
         String::from_utf8_lossy(&output.stderr).trim_end()
     ))
 }
@@ -286,6 +310,8 @@ mod tests {
             browser: has("browser"),
             schemathesis: has("schemathesis") || has("fetched"),
             axe: has("axe") || has("fetched"),
+            npm: has("npm") || has("fetched"),
+            engines: has("engines") || has("fetched"),
             apt: words.contains(&"apt"),
             root: words.contains(&"root"),
             sudo: words.contains(&"sudo"),
@@ -300,14 +326,15 @@ mod tests {
         check("compiler fetched python browser apt root", install(&[], &[&POSTGRESQL]));
         check("compiler fetched server browser apt root", install(&[], &[&PYTHON]));
         check("compiler fetched server python apt root", install(&[], &[&BROWSER]));
-        let all: [&'static Need; 6] = [&NEXTEST, &POSTGRESQL, &PYTHON, &BROWSER, &SCHEMATHESIS, &AXE];
+        let all: [&'static Need; 8] = [&NEXTEST, &POSTGRESQL, &PYTHON, &BROWSER, &NPM, &SCHEMATHESIS, &AXE, &ENGINES];
         check("compiler apt root sudo", install(&[], &all));
-        check("compiler server python browser schemathesis axe", install(&[], &[&NEXTEST]));
+        check("compiler server python browser npm schemathesis axe engines", install(&[], &[&NEXTEST]));
+        check("compiler nextest server python browser npm schemathesis axe", install(&[], &[&ENGINES]));
         check("compiler fetched python browser apt sudo", install(&["sudo", "-n"], &[&POSTGRESQL]));
-        check("compiler nextest server python browser schemathesis", install(&[], &[&AXE]));
-        check("compiler nextest server python browser axe", install(&[], &[&SCHEMATHESIS]));
+        check("compiler nextest server python browser npm schemathesis engines", install(&[], &[&AXE]));
+        check("compiler nextest server python browser npm axe engines", install(&[], &[&SCHEMATHESIS]));
         check("compiler fetched python browser apt", Err("sudo apt-get install postgresql`"));
-        check("compiler apt", Err("sudo apt-get install postgresql python3-venv chromium chromium-driver"));
+        check("compiler apt", Err("sudo apt-get install postgresql python3-venv chromium chromium-driver npm"));
         check("compiler fetched server browser apt", Err("Python 3 with its modules"));
         check("compiler fetched server python apt", Err("the browser Chromium with its chromedriver"));
         check("compiler fetched python browser root", Err("there is no `apt-get`"));
@@ -321,11 +348,11 @@ mod tests {
         assert_eq!(plan(&here("all"), false), Ok(Plan::Nothing));
         let needs = vec![&BROWSER, &AXE];
         assert_eq!(
-            plan(&here("compiler nextest server python schemathesis apt root"), false),
+            plan(&here("compiler nextest server python npm schemathesis engines apt root"), false),
             Ok(Plan::Without { needs })
         );
         assert!(without(&[&BROWSER, &AXE]).contains("Chromium"));
-        let message = plan(&here("compiler server python browser schemathesis axe"), false).unwrap_err();
+        let message = plan(&here("compiler server python browser npm schemathesis axe engines"), false).unwrap_err();
         assert!(message.contains("cargo install --locked cargo-nextest"), "{message}");
     }
 
@@ -350,7 +377,7 @@ mod tests {
         // In place of sudo, a program that only fails.
         let message = apt_get(&["false"], &["install", "postgresql"]).unwrap_err();
         assert!(message.contains("`false env DEBIAN_FRONTEND=noninteractive apt-get -y"), "{message}");
-        let by_hand = "`apt-get install postgresql python3-venv chromium chromium-driver`";
+        let by_hand = "`apt-get install postgresql python3-venv chromium chromium-driver npm`";
         assert!(message.contains(by_hand), "{message}");
         assert!(apt_get(&["/nowhere/sudo"], &["update"]).unwrap_err().contains("/nowhere/sudo could not be started"));
     }

@@ -10,13 +10,16 @@ use taximeter_testing::{POSTGRES_VARIABLE, PrivatePostgres, QUICK_VARIABLE};
 use crate::needs::{self, Provided};
 use crate::tally::{Printed, Tally};
 
-/// The tests that need a server or a browser. They are behind features, so that `cargo test --workspace` needs none.
-const SERVER_TESTS: [&str; 7] = [
+/// The tests that need a server, a driver or a browser. They are behind features, so that `cargo test --workspace` needs none.
+const TEST_FEATURES: [&str; 10] = [
+    "taximeter-engine-adbc/driver-tests",
+    "taximeter-gate/driver-tests",
     "taximeter-gate/server-tests",
     "taximeter-ledger/server-tests",
     "taximeter-postgres/server-tests",
     "taximeter-server/server-tests",
     "taximeter-testing/server-tests",
+    "taximeter/driver-tests",
     "taximeter/server-tests",
     "xtask/server-tests",
 ];
@@ -100,7 +103,7 @@ fn nextest(provided: &Provided, wish: &Wish) -> Command {
 /// A command with the tests that need a server, if there is what they need.
 fn with_features(mut command: Command, provided: &Provided) -> Command {
     if provided.programs.is_some() {
-        command.args(["--features", &SERVER_TESTS.join(",")]);
+        command.args(["--features", &TEST_FEATURES.join(",")]);
     }
     command
 }
@@ -144,7 +147,7 @@ pub(crate) fn built() -> PathBuf {
 /// A command of cargo on the whole workspace, with the tests that need a server.
 pub fn cargo(command: &str) -> Command {
     let mut cargo = plain_cargo(command);
-    cargo.args(["--features", &SERVER_TESTS.join(",")]);
+    cargo.args(["--features", &TEST_FEATURES.join(",")]);
     cargo
 }
 
@@ -264,20 +267,22 @@ mod tests {
     }
 
     #[test]
-    fn no_test_that_needs_a_server_is_left_out() {
+    fn no_test_that_needs_a_server_or_a_driver_is_left_out() {
         let crates = std::fs::read_dir(workspace_root().join("crates")).unwrap();
         let mut manifests: Vec<PathBuf> = crates.map(|entry| entry.unwrap().path().join("Cargo.toml")).collect();
         manifests.push(workspace_root().join("xtask/Cargo.toml"));
         let mut features: Vec<String> = Vec::new();
         for manifest in manifests {
             let text = std::fs::read_to_string(&manifest).unwrap_or_default();
-            if text.lines().any(|line| line.starts_with("server-tests =")) {
-                let name = text.lines().find_map(|line| line.strip_prefix("name = ")).unwrap();
-                features.push(format!("{}/server-tests", name.trim_matches('"')));
+            for feature in ["driver-tests", "server-tests"] {
+                if text.lines().any(|line| line.starts_with(&format!("{feature} ="))) {
+                    let name = text.lines().find_map(|line| line.strip_prefix("name = ")).unwrap();
+                    features.push(format!("{}/{feature}", name.trim_matches('"')));
+                }
             }
         }
         features.sort();
-        assert_eq!(features, SERVER_TESTS, "the list in test.rs and the manifests differ");
+        assert_eq!(features, TEST_FEATURES, "the list in test.rs and the manifests differ");
     }
 
     #[test]

@@ -4,20 +4,29 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// The columns, as SQLite and PostgreSQL both read them.
-pub const TABLE: &str =
-    "(person bigint, age bigint, region text, income double precision, visits bigint, smoker boolean)";
+/// The columns in an engine that has dates and booleans.
+pub const TABLE: &str = "(person bigint, age bigint, region text, city text, day date, income double precision, visits bigint, \
+                         smoker boolean)";
 
-/// What the owner declares.
+/// The same in SQLite.
+pub const SQLITE_TABLE: &str = "(person INTEGER, age INTEGER, region TEXT, city TEXT, day INTEGER, income REAL, visits INTEGER, \
+                                smoker INTEGER)";
+
+/// What the owner declares. The cities are not declared.
 pub const SCHEMA: &str = r#"
     [columns.person]
     type = "integer"
     [columns.age]
     type = "integer"
-    bounds = [0, 120]
+    bounds = [0, 99]
     [columns.region]
     type = "text"
     categories = ["north", "east", "south", "west"]
+    [columns.city]
+    type = "text"
+    [columns.day]
+    type = "date"
+    bounds = ["2015-01-01", "2024-12-31"]
     [columns.income]
     type = "real"
     bounds = [0, 200000]
@@ -29,10 +38,13 @@ pub const SCHEMA: &str = r#"
     type = "boolean"
 "#;
 
+/// A public table: the country of every region.
+pub const AREAS: [(&str, &str); 4] = [("north", "inland"), ("east", "coast"), ("south", "coast"), ("west", "inland")];
+
 /// Writes so many rows.
 pub fn write_csv(path: &Path, rows: u64) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
-    writeln!(file, "person,age,region,income,visits,smoker")?;
+    writeln!(file, "person,age,region,city,day,income,visits,smoker")?;
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     for row in 0..rows {
         // xorshift64: repeatable, and good enough to spread values.
@@ -41,8 +53,10 @@ pub fn write_csv(path: &Path, rows: u64) -> std::io::Result<()> {
         state ^= state << 17;
         let region = ["north", "east", "south", "west"][(state >> 60) as usize % 4];
         let (age, visits, cents) = (state % 100, (state >> 20) % 40, (state >> 30) % 15_000_000);
-        let smoker = (state >> 8).is_multiple_of(5);
-        writeln!(file, "{},{age},{region},{}.{:02},{visits},{smoker}", row / 2, cents / 100, cents % 100)?;
+        let (city, smoker) = ((state >> 40) % 300, (state >> 8).is_multiple_of(5));
+        let (year, month, day) = (2015 + (state >> 12) % 10, 1 + (state >> 24) % 12, 1 + (state >> 28) % 28);
+        write!(file, "{},{age},{region},city-{city},{year}-{month:02}-{day:02},", row / 2)?;
+        writeln!(file, "{}.{:02},{visits},{smoker}", cents / 100, cents % 100)?;
     }
     file.flush()
 }

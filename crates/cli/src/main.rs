@@ -8,6 +8,7 @@ mod backend;
 mod compare;
 mod cost_examples;
 mod demo;
+mod drivers;
 mod figure;
 mod gate;
 mod key_values;
@@ -47,6 +48,7 @@ enum Command {
     #[command(subcommand)]
     Dataset(gate::dataset::DatasetCommand),
     Ask(gate::ask::AskCommand),
+    Drivers(drivers::DriversCommand),
     #[command(subcommand)]
     Account(ledger::account::AccountCommand),
     Charge(ledger::charge::ChargeCommand),
@@ -67,7 +69,7 @@ enum Command {
 /// The commands as the help shows them.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Start here", &["demo"]),
-    ("Data behind a budget", &["dataset", "ask"]),
+    ("Data behind a budget", &["dataset", "ask", "drivers"]),
     ("Without a ledger", &["plan", "compare", "meter"]),
     ("Accounts and charges", &["account", "charge", "quote", "history"]),
     ("Ledger maintenance", &["verify", "export", "import", "ledger"]),
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Command::Meter(meter) => meter.run(),
         Command::Dataset(dataset) => dataset.run(),
         Command::Ask(ask) => ask.run(),
+        Command::Drivers(drivers) => drivers.run(),
         Command::Account(account) => account.run(),
         Command::Charge(charge) => charge.run(),
         Command::Quote(quote) => quote.run(),

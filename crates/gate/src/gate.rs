@@ -313,7 +313,7 @@ impl Gate {
             return Ok(engine);
         }
         drop(idle);
-        prepared.dataset.source.connect(self.catalog.folder(), most)
+        prepared.dataset.source.connect(self.catalog.folder(), &prepared.dataset.schema, most)
     }
 
     /// Keeps a connection for the next question. One on which a question failed is not kept.

@@ -42,14 +42,15 @@ pub use declaration::{Category, Declaration, DeclaredColumn};
 pub use document::{
     AnswerColumn, AnswerDocument, Cell, DatedEstimate, Estimate, ExpectedAverage, MeasuredPart, PayingAccount,
 };
+pub use engine::{DriverChoice, RemoteService, RemoteTable};
 pub use error::{Error, ErrorKind};
 pub use gate::{Answer, Gate, GateOutcome, Origin, folder_beside};
-pub use import::{BadRow, BadRows, CsvForm};
+pub use import::{BadRow, BadRows, CsvForm, Field, TableRows};
 pub use number::Number;
 pub use plan::{NoiseKind, Price};
 pub use public::PublicTable;
 pub use question::Question;
-pub use register::{Data, ImportedRows, LONGEST_TIMEOUT, Registered, Registration, Rules};
+pub use register::{CsvEngine, Data, ImportedRows, LONGEST_TIMEOUT, Registered, Registration, Rules};
 pub use request::{Prepared, Request, question_in_note};
 pub use schema::{Bound, Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};
 pub use suggest::SuggestedBounds;

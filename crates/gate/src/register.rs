@@ -1,7 +1,9 @@
 //! Registering data: what an owner does before the first question.
 
+mod engines;
+
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,11 +13,15 @@ use taximeter_ledger::{Account, AccountName, AccountSpec, Privacy};
 
 use crate::catalog::{Catalog, Dataset};
 use crate::declaration::Declaration;
-use crate::engine::{Source, Table, drop_table, find_table, keep_rows};
+use crate::engine::{DriverChoice, RemoteTable, Source, Table, drop_table, find_table, keep_rows};
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
-use crate::import::{BadRow, BadRows, CsvForm, Imported, check_header, clear_leftovers, import};
+use crate::import::{
+    BadRow, BadRows, CsvForm, Imported, TableRows, check_header, clear_leftovers, import, import_rows,
+};
 use crate::schema::{PrivacyUnit, Schema};
+
+pub use self::engines::CsvEngine;
 
 /// A dataset to register.
 #[derive(Clone, Debug)]
@@ -61,7 +67,7 @@ impl Registration {
 /// Where the data of a new dataset are.
 #[derive(Clone)]
 pub enum Data {
-    /// A CSV file, which is imported into the embedded engine.
+    /// A CSV file, which is imported into a file of the gate's own.
     Csv {
         /// The file.
         path: PathBuf,
@@ -69,6 +75,22 @@ pub enum Data {
         form: CsvForm,
         /// What to do with rows that cannot be read.
         bad_rows: BadRows,
+        /// The engine that it is imported into.
+        engine: CsvEngine,
+    },
+    /// Parquet files of this machine, which are left where they are and read by DuckDB.
+    Parquet {
+        /// A file, a folder, or a pattern such as `lake/*.parquet`.
+        pattern: String,
+        /// The driver of DuckDB.
+        driver: DriverChoice,
+    },
+    /// A table of a server that a driver speaks to, which is left where it is.
+    Remote {
+        /// The table, and where it is.
+        table: RemoteTable,
+        /// The driver.
+        driver: DriverChoice,
     },
     /// A table of PostgreSQL, which is left where it is.
     Postgres {
@@ -77,12 +99,15 @@ pub enum Data {
         /// The table, with or without its schema.
         table: String,
     },
+    /// Rows in memory, which are imported into the embedded engine.
+    Rows(TableRows),
 }
 
 impl Data {
     /// A CSV file in the usual form, all rows of which can be read.
     pub fn csv(path: PathBuf) -> Data {
-        Data::Csv { path, form: CsvForm::default(), bad_rows: BadRows::default() }
+        let (form, bad_rows, engine) = Default::default();
+        Data::Csv { path, form, bad_rows, engine }
     }
 
     /// Whether there is something to read: a file with a header, which has the columns of a declaration. A table is looked at when it
@@ -90,7 +115,8 @@ impl Data {
     pub fn check(&self, declaration: Option<&Declaration>) -> Result<(), Error> {
         match self {
             Data::Csv { path, form, .. } => check_header(path, form, declaration),
-            Data::Postgres { .. } => Ok(()),
+            Data::Postgres { .. } | Data::Parquet { .. } | Data::Rows(_) => Ok(()),
+            Data::Remote { table, .. } => table.check(),
         }
     }
 }
@@ -100,7 +126,10 @@ impl fmt::Debug for Data {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Data::Csv { path, .. } => write!(f, "{}", path.display()),
+            Data::Parquet { pattern, .. } => write!(f, "{pattern}"),
+            Data::Remote { table, .. } => write!(f, "{} of {}", table.table, table.uri),
             Data::Postgres { table, .. } => write!(f, "{table} of PostgreSQL"),
+            Data::Rows(table) => write!(f, "a table of {} columns", table.columns.len()),
         }
     }
 }
@@ -203,21 +232,21 @@ impl Gate {
         Ok(Registered { imported, left_out, ..self.put(dataset, before.as_ref())? })
     }
 
-    /// Reads a PostgreSQL table again: of every unit its rows are chosen anew among those that are there now.
+    /// Reads a PostgreSQL table or Parquet files again: of every unit its rows are chosen anew among those that are there now.
     pub fn refresh(&self, name: &AccountName) -> Result<Registered, Error> {
         let _registering = self.catalog.registering(name)?;
         let before = self.catalog.dataset(name)?;
-        let Source::Postgres { url, origin, .. } = &before.source else {
-            return Err(ErrorKind::NoTable(name.clone()).into());
+        let (url, origin) = match &before.source {
+            Source::Postgres { url, origin, .. } => (url, origin),
+            Source::Adbc(source) => return self.refresh_lake(&before, source),
+            Source::Embedded { .. } => return Err(ErrorKind::NoTable(name.clone()).into()),
         };
         let version = before.version + 1;
         if *before.schema.unit() == PrivacyUnit::Row {
-            let needs = "it is asked as it is at every question, since a row is its unit: there is nothing to refresh";
-            return Err(Error::value("table", format_args!("of {name}"), needs));
+            return Err(nothing_to_refresh(name));
         }
         let (source, imported) = keep(url, origin, &before.schema, name, version, &before.key)?;
-        let rows = imported.as_ref().map(|imported| imported.kept);
-        let dataset = Dataset { version, source, rows, registered: Timestamp::now(), ..before.clone() };
+        let dataset = self.newer(&before, version, source, imported.as_ref());
         Ok(Registered { imported, ..self.put(dataset, Some(&before))? })
     }
 
@@ -265,20 +294,14 @@ impl Gate {
     ) -> Result<PreparedData, Error> {
         let Registration { name, declaration, data, .. } = registration;
         match data {
-            Data::Csv { path, form, bad_rows } => {
-                let file = PathBuf::from(file_name(name, version));
-                let target = self.catalog.folder().join(&file);
-                clear_leftovers(&target)?;
-                let Imported { schema, rows, fingerprint } =
-                    import(path, form, declaration, &target, key, *bad_rows, progress)?;
-                Ok(PreparedData {
-                    schema,
-                    source: Source::Embedded { file },
-                    fingerprint: fingerprint.to_hex().to_string(),
-                    imported: Some(rows),
-                    left_out: Vec::new(),
-                })
-            }
+            Data::Csv { path, form, bad_rows, engine } => self.imported(name, version, engine, |target| {
+                import(path, form, declaration, target, key, *bad_rows, progress)
+            }),
+            Data::Rows(table) => self.imported(name, version, &CsvEngine::Automatic, |target| {
+                import_rows(table, declaration, target, key, progress)
+            }),
+            Data::Parquet { pattern, driver } => self.prepare_lake(pattern, driver, declaration, (name, version, key)),
+            Data::Remote { table, driver } => self.prepare_remote(table, driver, declaration),
             Data::Postgres { url, table } => {
                 let found = find_table(url, table)?;
                 let schema = declaration.schema(&found.columns)?;
@@ -288,6 +311,20 @@ impl Gate {
             }
         }
     }
+
+    /// Imports rows into a file of the embedded engine.
+    fn imported(
+        &self,
+        name: &AccountName,
+        version: u32,
+        engine: &CsvEngine,
+        import: impl FnOnce(&Path) -> Result<Imported, Error>,
+    ) -> Result<PreparedData, Error> {
+        let file = PathBuf::from(file_name(name, version, "db"));
+        let target = self.catalog.folder().join(&file);
+        clear_leftovers(&target)?;
+        self.place_import(import(&target)?, file, engine, name, version)
+    }
 }
 
 impl Catalog {
@@ -296,7 +333,7 @@ impl Catalog {
     pub fn check(&self, account: &Account) -> Result<Dataset, Error> {
         let dataset = self.dataset(account.name())?;
         check_privacy(account, &dataset.schema.privacy()?)?;
-        dataset.source.connect(self.folder(), Source::LOOK)?.check(&dataset.schema, Source::LOOK)?;
+        dataset.source.connect(self.folder(), &dataset.schema, Source::LOOK)?.check(&dataset.schema, Source::LOOK)?;
         Ok(dataset)
     }
 }
@@ -313,7 +350,7 @@ fn check_privacy(account: &Account, privacy: &Privacy) -> Result<(), Error> {
 }
 
 /// The name of a data file. No two datasets have the same, also where capitals are not told from small letters.
-fn file_name(name: &AccountName, version: u32) -> String {
+fn file_name(name: &AccountName, version: u32, ending: &str) -> String {
     let mut file = String::new();
     for c in name.as_str().chars() {
         match c {
@@ -322,7 +359,7 @@ fn file_name(name: &AccountName, version: u32) -> String {
             _ => file.push(c),
         }
     }
-    format!("{file}.v{version}.db")
+    format!("{file}.v{version}.{ending}")
 }
 
 /// Data that are where they will be asked.
@@ -363,6 +400,12 @@ fn drop_kept(source: &Source) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Why a table that is asked where it is has no new rows to choose.
+fn nothing_to_refresh(name: &AccountName) -> Error {
+    let needs = "it is asked as it is at every question, since a row is its unit: there is nothing to refresh";
+    Error::value("table", format_args!("of {name}"), needs)
 }
 
 fn random_key() -> Result<[u8; 32], Error> {

@@ -108,7 +108,8 @@ impl Prepared {
         let mut question = Question::parse_with(&request.question, dataset.name.as_str(), &dataset.schema, &public)?;
         if let Some(most) = request.max_groups_per_unit {
             let key = blake3::derive_key("taximeter: which groups of a unit count", &dataset.key);
-            question.limit_groups(most, &dataset.schema, &blake3::Hash::from(key).to_hex())?;
+            let dialect = dataset.source.address().0;
+            question.limit_groups(most, &dataset.schema, dialect, &blake3::Hash::from(key).to_hex())?;
         }
         if request.count_clamped {
             question.count_clamped(&dataset.schema)?;

@@ -9,30 +9,31 @@
 //! included, and equal to itself. It is not null, `x > 5` finds it, and a sum takes it for the upper bound. To treat it as
 //! null, store null.
 
+#[cfg(feature = "adbc")]
+mod canary;
 mod conditions;
+mod dialect;
+mod grouping;
 mod per_unit;
 mod public;
 
 use std::collections::BTreeSet;
 
+#[cfg(feature = "adbc")]
+pub(crate) use self::canary::canaries;
+pub(crate) use self::dialect::{Aggregate, Dialect};
+use self::dialect::{Extreme, Grammar};
+pub(crate) use self::grouping::Grouping;
 use self::public::Form;
 pub(crate) use self::public::TemporaryTable;
 use crate::measure::{Centred, Measure, Quantity};
 use crate::question::aggregate::Argument;
-use crate::question::calendar::DatePart;
 use crate::question::group::GroupKey;
-use crate::question::predicate::{LetterCase, Operand, Predicate};
-use crate::question::scalar::{Kind, Node, NumericExpr};
-use crate::question::{Join, Query, commas, quoted};
+use crate::question::predicate::{Operand, Predicate};
+use crate::question::scalar::{Node, NumericExpr};
+use crate::question::{Join, Query, commas};
 use crate::schema::{ColumnType, Schema, Value};
 use crate::steps::{steps_name, steps_of};
-
-/// How an engine writes SQL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    Sqlite,
-    Postgres,
-}
 
 /// A statement that is ready to run: group columns first, then measures.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +46,8 @@ pub(crate) struct Statement {
     pub(crate) keys: Vec<ColumnType>,
     /// How many measures follow them. Each is a 64-bit integer; null means 0.
     pub(crate) measures: usize,
+    /// How the engine groups the rows, where the statement does not.
+    pub(crate) grouping: Option<Grouping>,
 }
 
 /// Where data are and how SQL is written there.
@@ -65,7 +68,8 @@ impl Statement {
         measures: impl IntoIterator<Item = &'m Measure>,
         target: Target,
     ) -> Statement {
-        let mut writer = Writer::new(query, target);
+        let writer = Writer::new(query, target);
+        let mut writer = if query.groups.is_empty() { writer } else { writer.grouping_rows(query) };
         let (mut columns, keys) = writer.keys(query);
         let before = columns.len();
         columns.extend(measures.into_iter().map(|measure| writer.measure(measure)));
@@ -75,19 +79,20 @@ impl Statement {
 
     /// How many rows of every group have which value: the value, in steps, is the last key.
     pub(crate) fn histogram(query: &Query, of: &NumericExpr, filter: Option<&Predicate>, target: Target) -> Statement {
-        let mut writer = Writer::new(query, target);
+        let mut writer = Writer::new(query, target).grouping_rows(query);
         let (mut columns, mut keys) = writer.keys(query);
         columns.push(writer.scalar(of));
         keys.push(ColumnType::Integer);
-        columns.push("count(*)".to_string());
-        let known = Predicate::NullSteps { scalar: of.clone(), negated: true };
-        let condition = Predicate::all(std::iter::once(known).chain(filter.cloned()).collect());
+        columns.push(writer.measure(&Measure { quantity: Quantity::Rows, filter: None }));
+        // A row without a key belongs to no group, where the engine groups.
+        let known = writer.aggregates.is_none().then(|| Predicate::NullSteps { scalar: of.clone(), negated: true });
+        let condition = Predicate::all(known.into_iter().chain(filter.cloned()).collect());
         writer.statement(query, &columns, keys, 1, Some(&condition))
     }
 }
 
 /// What the dataset is called beside public tables.
-const ROWS: &str = "\"rows\"";
+const ROWS: &str = "rows";
 
 struct Writer<'a> {
     target: Target<'a>,
@@ -95,11 +100,17 @@ struct Writer<'a> {
     /// Columns of public tables that are used, and how.
     used: BTreeSet<(usize, Form)>,
     parameters: Vec<Value>,
+    /// What the engine makes of the columns that it reads, where it groups the rows.
+    aggregates: Option<Vec<Aggregate>>,
 }
 
 impl<'a> Writer<'a> {
     fn new(query: &'a Query, target: Target<'a>) -> Writer<'a> {
-        Writer { target, joins: &query.joins, used: BTreeSet::new(), parameters: Vec::new() }
+        Writer { target, joins: &query.joins, used: BTreeSet::new(), parameters: Vec::new(), aggregates: None }
+    }
+
+    fn grammar(&self) -> &'static dyn Grammar {
+        self.target.dialect.grammar()
     }
 
     fn statement(
@@ -111,8 +122,9 @@ impl<'a> Writer<'a> {
         condition: Option<&Predicate>,
     ) -> Statement {
         let mut conditions = Vec::new();
-        for group in &query.groups {
-            // Rows outside the values of a key are left out here, not by the reader of the answer.
+        // Rows outside the values of a key are left out by the engine, not by the reader of the answer.
+        let groups = if self.aggregates.is_none() { query.groups.as_slice() } else { &[] };
+        for group in groups {
             conditions.push(match &group.key {
                 GroupKey::Column { column, .. } if self.is_public(*column) => {
                     format!("{} IS NOT NULL", self.column(*column))
@@ -136,10 +148,11 @@ impl<'a> Writer<'a> {
         if !conditions.is_empty() {
             sql += &format!(" WHERE {}", conditions.join(" AND "));
         }
-        if !keys.is_empty() {
+        let grouping = self.grouping(query, keys.len());
+        if !keys.is_empty() && grouping.is_none() {
             sql += &format!(" GROUP BY {}", commas(1..=keys.len()));
         }
-        Statement { tables, sql, parameters: self.parameters, keys, measures }
+        Statement { tables, sql, parameters: self.parameters, keys, measures, grouping }
     }
 
     /// The keys of the groups, and their types.
@@ -160,57 +173,27 @@ impl<'a> Writer<'a> {
 
     /// A column of the dataset, with its table where there are others.
     fn own(&self, name: &str) -> String {
+        let name = self.grammar().name(name);
         match self.joins {
-            [] => quoted(name),
-            _ => format!("{ROWS}.{}", quoted(name)),
+            [] => name,
+            _ => format!("{}.{name}", self.grammar().name(ROWS)),
         }
     }
 
-    /// A column as it is compared. The database's own collations may depend on the machine.
+    /// A column as it is compared.
     fn compared(&mut self, Operand { column, case }: Operand) -> String {
-        let plain = match (self.target.dialect, self.kind(column)) {
-            (Dialect::Postgres, ColumnType::Text) => format!("{} COLLATE \"C\"", self.column(column)),
-            _ => self.column(column),
-        };
-        match case {
-            LetterCase::AsWritten => plain,
-            LetterCase::Lower => format!("lower({plain})"),
-            LetterCase::Upper => format!("upper({plain})"),
-        }
+        let plain = self.column(column);
+        self.grammar().letters(self.grammar().compared(plain, self.kind(column)), case)
     }
 
     /// A column as it is grouped by.
     fn grouped(&mut self, at: usize) -> String {
-        match (self.target.dialect, self.kind(at)) {
-            (Dialect::Postgres, ColumnType::Integer) => format!("{}::int8", self.column(at)),
-            (Dialect::Postgres, ColumnType::Text) => format!("{}::text COLLATE \"C\"", self.column(at)),
-            // 1.5 and 1.50 are the same group; as text, since a number has any number of digits.
-            (Dialect::Postgres, ColumnType::Decimal) => format!("trim_scale({})::text", self.column(at)),
-            _ => self.column(at),
-        }
+        let plain = self.column(at);
+        self.grammar().grouped(plain, self.kind(at))
     }
 
-    /// A literal, as a parameter.
-    fn parameter(&mut self, value: Value) -> String {
-        let kind = value.kind();
-        self.parameters.push(value);
-        let number = self.parameters.len();
-        match self.target.dialect {
-            Dialect::Sqlite => format!("?{number}"),
-            Dialect::Postgres => {
-                let name = match kind {
-                    ColumnType::Integer => "int8",
-                    ColumnType::Real => "float8",
-                    ColumnType::Text => "text",
-                    ColumnType::Boolean => "bool",
-                    ColumnType::Date => "date",
-                    ColumnType::Timestamp => "timestamp",
-                    // Literals have few digits: the cast cannot fail.
-                    ColumnType::Decimal => "text::numeric",
-                };
-                format!("${number}::{name}")
-            }
-        }
+    fn literal(&mut self, value: &Value) -> String {
+        self.grammar().literal(value, &mut self.parameters)
     }
 
     fn measure(&mut self, Measure { quantity, filter }: &Measure) -> String {
@@ -218,27 +201,27 @@ impl<'a> Writer<'a> {
             Argument::Column(at) => writer.compared(Operand::plain(*at)),
             Argument::Steps(scalar) => writer.scalar(scalar),
         };
-        let measured = match quantity {
-            Quantity::Rows | Quantity::Clamped => "count(*)".to_string(),
-            Quantity::NonNull(Argument::Column(at)) => format!("count({})", self.column(*at)),
-            Quantity::NonNull(argument) => format!("count({})", counted(argument, self)),
+        let (aggregate, term) = match quantity {
+            Quantity::Rows | Quantity::Clamped => (Aggregate::Count, "*".to_string()),
+            Quantity::NonNull(Argument::Column(at)) => (Aggregate::Count, self.column(*at)),
+            Quantity::NonNull(argument) => (Aggregate::Count, counted(argument, self)),
             Quantity::Units => {
                 let unit = self.target.schema.unit_column().expect("units are counted by their column");
-                format!("count(DISTINCT {})", self.compared(Operand::plain(unit)))
+                (Aggregate::CountDistinct, self.compared(Operand::plain(unit)))
             }
-            Quantity::Distinct(argument) => format!("count(DISTINCT {})", counted(argument, self)),
-            Quantity::Sum(centred) => {
-                let term = self.centred(centred);
-                self.sum(&term)
-            }
+            Quantity::Distinct(argument) => (Aggregate::CountDistinct, counted(argument, self)),
+            Quantity::Sum(centred) => (Aggregate::Sum, self.centred(centred)),
             Quantity::Products(one, other) => {
-                let term = format!("({}) * ({})", self.centred(one), self.centred(other));
-                self.sum(&term)
+                (Aggregate::Sum, format!("({}) * ({})", self.centred(one), self.centred(other)))
             }
         };
-        match filter {
-            None => measured,
-            Some(filter) => format!("{measured} FILTER (WHERE {})", self.predicate(filter)),
+        let filter = filter.as_ref().map(|filter| self.predicate(filter));
+        match &mut self.aggregates {
+            Some(aggregates) => {
+                aggregates.push(aggregate);
+                Writer::read(&term, filter.as_deref())
+            }
+            None => self.grammar().aggregate(aggregate, &term, filter.as_deref()),
         }
     }
 
@@ -247,43 +230,25 @@ impl<'a> Writer<'a> {
         if *centre == 0 { steps } else { format!("{steps} - ({centre})") }
     }
 
-    /// What is summed is within 32 bits. There the sum of 32-bit integers is a 64-bit one; that of 64-bit ones is a slow decimal number.
-    fn sum(&self, term: &str) -> String {
-        match self.target.dialect {
-            Dialect::Sqlite => format!("sum({term})"),
-            Dialect::Postgres => format!("sum(({term})::int4)"),
-        }
-    }
-
     fn constant(&self, steps: i64) -> String {
-        match self.target.dialect {
-            Dialect::Sqlite if steps < 0 => format!("({steps})"),
-            Dialect::Sqlite => steps.to_string(),
-            // In 64 bits from the beginning.
-            Dialect::Postgres => format!("({steps})::int8"),
-        }
+        self.grammar().integer(steps)
     }
 
     /// A number in steps: a whole one of 64 bits. Everything that has an operator is in parentheses.
     fn scalar(&mut self, scalar: &NumericExpr) -> String {
         match &scalar.node {
             Node::Column(at) if self.is_public(*at) => self.public(*at, Form::Steps),
-            Node::Column(at) => match self.target.dialect {
-                Dialect::Sqlite => self.own(&steps_name(self.target.schema, *at)),
-                Dialect::Postgres => {
-                    let column = self.column(*at);
-                    format!("({})::int8", steps_of(&self.target.schema.columns[*at], column, self.target.dialect))
-                }
-            },
+            Node::Column(at) if self.grammar().stores_steps() => self.own(&steps_name(self.target.schema, *at)),
+            Node::Column(at) => {
+                let column = self.column(*at);
+                self.grammar().wide(&steps_of(&self.target.schema.columns[*at], column, self.target.dialect))
+            }
             Node::Constant(steps) => self.constant(*steps),
             Node::Asked(at) => self.asked(*at, scalar),
-            Node::Null => self.null(),
+            Node::Null => self.grammar().null(ColumnType::Integer),
             Node::Truth(predicate) => {
                 let truth = self.predicate(predicate);
-                match self.target.dialect {
-                    Dialect::Sqlite => format!("({truth})"),
-                    Dialect::Postgres => format!("(({truth})::int4)::int8"),
-                }
+                self.grammar().truth(&truth)
             }
             Node::Sum(one, other) => format!("({} + {})", self.scalar(one), self.scalar(other)),
             Node::Product(one, other) => format!("({} * {})", self.scalar(one), self.scalar(other)),
@@ -291,12 +256,17 @@ impl<'a> Writer<'a> {
             Node::Absolute(inner) => format!("abs({})", self.scalar(inner)),
             Node::Times(inner, times) => format!("({} * {})", self.scalar(inner), self.constant(*times)),
             Node::Floor(inner, by) => self.floor(inner, *by),
-            // Both divide whole numbers towards 0.
-            Node::Truncated(inner, by) => format!("({} / {})", self.scalar(inner), self.constant(*by)),
-            Node::Remainder(inner, by) => format!("({} % {})", self.scalar(inner), self.constant(*by)),
+            Node::Truncated(inner, by) => {
+                let value = self.scalar(inner);
+                self.quotient(&value, *by)
+            }
+            Node::Remainder(inner, by) => {
+                let value = self.scalar(inner);
+                format!("({})", self.grammar().remainder(&value, &self.constant(*by)))
+            }
             Node::Rounded(inner, by) => self.rounded(inner, *by),
-            Node::Least(parts) => self.extreme(parts, "min", "least"),
-            Node::Greatest(parts) => self.extreme(parts, "max", "greatest"),
+            Node::Least(parts) => self.extreme(parts, Extreme::Least),
+            Node::Greatest(parts) => self.extreme(parts, Extreme::Greatest),
             Node::Coalesce(parts) => format!("coalesce({})", self.list(parts)),
             Node::NullIf(one, other) => format!("nullif({}, {})", self.scalar(one), self.scalar(other)),
             Node::Case { branches, otherwise } => {
@@ -309,14 +279,10 @@ impl<'a> Writer<'a> {
                 }
                 format!("({text} END)")
             }
-            Node::Calendar(part, days) => self.calendar(*part, days),
-        }
-    }
-
-    fn null(&self) -> String {
-        match self.target.dialect {
-            Dialect::Sqlite => "NULL".to_string(),
-            Dialect::Postgres => "NULL::int8".to_string(),
+            Node::Calendar(part, days) => {
+                let days = self.scalar(days);
+                self.grammar().calendar(*part, &days)
+            }
         }
     }
 
@@ -326,7 +292,7 @@ impl<'a> Writer<'a> {
         let steps = answer.map(|answer| (answer / scalar.grid.to_f64().value()).round());
         match steps.filter(|steps| steps.is_finite()) {
             Some(steps) => self.constant((steps as i64).clamp(scalar.low, scalar.high)),
-            None => self.null(),
+            None => self.grammar().null(ColumnType::Integer),
         }
     }
 
@@ -334,15 +300,20 @@ impl<'a> Writer<'a> {
         commas(parts.iter().map(|part| self.scalar(part)).collect::<Vec<_>>())
     }
 
+    /// Towards 0.
+    fn quotient(&self, value: &str, by: i64) -> String {
+        format!("({})", self.grammar().quotient(value, &self.constant(by)))
+    }
+
     /// ⌊v/d⌋ = (v − k·d)/d + k with k = ⌊low/d⌋: what is divided is not negative, and so rounded down.
     fn floor(&mut self, inner: &NumericExpr, by: i64) -> String {
         let least = inner.low.div_euclid(by);
         let value = self.scalar(inner);
         match least {
-            0 => format!("({value} / {})", self.constant(by)),
+            0 => self.quotient(&value, by),
             _ => {
-                let shift = self.constant(least.saturating_mul(by));
-                format!("(({value} - {shift}) / {} + {})", self.constant(by), self.constant(least))
+                let above = format!("({value} - {})", self.constant(least.saturating_mul(by)));
+                format!("({} + {})", self.quotient(&above, by), self.constant(least))
             }
         }
     }
@@ -350,42 +321,19 @@ impl<'a> Writer<'a> {
     /// Halves away from 0: (2·v + d)/(2·d) where v is not negative, and its mirror where it is.
     fn rounded(&mut self, inner: &NumericExpr, by: i64) -> String {
         let value = self.scalar(inner);
-        let (by, twice) = (self.constant(by), self.constant(2 * by));
-        match (inner.low >= 0, inner.high <= 0) {
-            (true, _) => format!("((2 * {value} + {by}) / {twice})"),
-            (_, true) => format!("((2 * {value} - {by}) / {twice})"),
-            _ => format!("((2 * {value} + CASE WHEN {value} < 0 THEN - {by} ELSE {by} END) / {twice})"),
-        }
+        let half = self.constant(by);
+        let twice = match (inner.low >= 0, inner.high <= 0) {
+            (true, _) => format!("(2 * {value} + {half})"),
+            (_, true) => format!("(2 * {value} - {half})"),
+            _ => format!("(2 * {value} + CASE WHEN {value} < 0 THEN - {half} ELSE {half} END)"),
+        };
+        self.quotient(&twice, 2 * by)
     }
 
     /// The least or the greatest of those that are not null.
-    fn extreme(&mut self, parts: &[NumericExpr], sqlite: &str, postgres: &str) -> String {
-        match self.target.dialect {
-            Dialect::Postgres => format!("{postgres}({})", self.list(parts)),
-            // That of two, of which one is null, is null there.
-            Dialect::Sqlite => {
-                let parts: Vec<_> = parts.iter().map(|part| self.scalar(part)).collect();
-                let pair = |one: String, other: String| format!("coalesce({sqlite}({one}, {other}), {one}, {other})");
-                parts.into_iter().reduce(pair).unwrap_or_else(|| "NULL".to_string())
-            }
-        }
-    }
-
-    fn calendar(&mut self, part: DatePart, days: &NumericExpr) -> String {
-        let days = self.scalar(days);
-        match self.target.dialect {
-            Dialect::Sqlite => format!("{}({days})", part.function()),
-            Dialect::Postgres => {
-                let date = format!("(DATE '1970-01-01' + ({days})::int4)");
-                match part.kind() {
-                    Kind::Date => {
-                        let start = format!("date_trunc('{}', {date}::timestamp)::date", part.name());
-                        format!("({start} - DATE '1970-01-01')::int8")
-                    }
-                    _ => format!("extract({} FROM {date})::int8", part.name()),
-                }
-            }
-        }
+    fn extreme(&mut self, parts: &[NumericExpr], extreme: Extreme) -> String {
+        let parts = parts.iter().map(|part| self.scalar(part)).collect();
+        self.grammar().extreme(parts, extreme)
     }
 }
 

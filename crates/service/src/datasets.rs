@@ -1,6 +1,6 @@
 //! Datasets: register, list, show, check, and the owner's log.
 
-use taximeter_gate::{BadRows, Catalog, Data, Dataset, Gate, Registration, Rules};
+use taximeter_gate::{BadRows, Catalog, CsvEngine, Data, Dataset, Gate, Registration, Rules};
 use taximeter_ledger::{Account, AccountName};
 
 use crate::accounts::limit_within;
@@ -121,7 +121,8 @@ impl Caller {
             NewData::Upload { id, skip_bad_rows, form } => {
                 let bad_rows = if *skip_bad_rows { BadRows::Skip } else { BadRows::Refuse };
                 let upload = self.service.uploads.take(id)?;
-                (Data::Csv { path: upload.path(), form: form.clone(), bad_rows }, Some(upload))
+                let engine = CsvEngine::default();
+                (Data::Csv { path: upload.path(), form: form.clone(), bad_rows, engine }, Some(upload))
             }
             NewData::Postgres { url, table } => {
                 databases::require_listed(&self.service, url)?;

@@ -1,4 +1,4 @@
-//! What tests and benchmarks stand on: [`PrivatePostgres`], a PostgreSQL server of one's own that leaves nothing behind, and
+//! What tests and benchmarks stand on: [`PrivatePostgres`] and [`PrivateSail`], servers of one's own that leave nothing behind, and
 //! [`Connection`] and [`Load`], which talk to a server of ours on loopback, and [`Browser`], which looks at its pages. [`wait_until`]
 //! takes the place of every pause whose length depends on the machine.
 //!
@@ -15,6 +15,7 @@ mod load;
 mod postgres;
 mod programs;
 mod query;
+mod sail;
 mod shared;
 mod waiting;
 mod watchdog;
@@ -31,5 +32,6 @@ pub use load::{Acknowledged, Caller, Done, Load};
 pub use postgres::PrivatePostgres;
 pub use programs::find_programs;
 pub use query::query;
+pub use sail::{PrivateSail, SAIL_VARIABLE};
 pub use shared::{POSTGRES_VARIABLE, SharedPostgres};
 pub use waiting::{PATIENCE, wait_until};

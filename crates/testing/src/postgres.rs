@@ -174,7 +174,7 @@ impl NotStarted {
     }
 }
 
-fn free_port() -> Result<u16, String> {
+pub(crate) fn free_port() -> Result<u16, String> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
     listener.map(|address| address.port()).map_err(|error| format!("no port of 127.0.0.1 can be had: {error}"))
 }

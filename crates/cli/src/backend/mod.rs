@@ -6,7 +6,7 @@ mod remote;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use taximeter_gate::{Registration, Rules};
+use taximeter_gate::{DriverChoice, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, LedgerId, Position, Who};
 use taximeter_service::{
     AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CheckedDataset, CloseRequest, Closed, CreatedToken,
@@ -71,6 +71,9 @@ pub trait DatasetBackend {
 
     /// Chooses the rows of every unit again.
     fn refresh(&self, name: &AccountName) -> Result<DatasetDocument, Failure>;
+
+    /// Lets DuckDB have the data of a dataset.
+    fn move_to_duckdb(&self, name: &AccountName, driver: DriverChoice) -> Result<DatasetDocument, Failure>;
 
     /// Why charged questions have no answer, newest first.
     fn log(&self, most: u32) -> Result<FailedQuestionList, Failure>;

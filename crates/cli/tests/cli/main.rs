@@ -7,6 +7,7 @@ mod dashboard;
 mod datasets;
 #[cfg(unix)]
 mod demo;
+mod drivers;
 mod input;
 mod journal;
 mod lab;

@@ -67,7 +67,7 @@ impl Dataset {
 
     /// Whether the data stay in a PostgreSQL database.
     pub fn is_in_postgres(&self) -> bool {
-        self.source.is_elsewhere()
+        matches!(self.source, Source::Postgres { .. })
     }
 }
 

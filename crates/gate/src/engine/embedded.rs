@@ -1,5 +1,7 @@
 //! The embedded engine: a SQLite file that [`import`](crate::import) made and nothing changes.
 
+mod grouping;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -11,9 +13,9 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
+pub(crate) use self::grouping::encode;
 use super::{Engine, ExactRow};
 use crate::error::Error;
-use crate::import::encode;
 use crate::number::Number;
 use crate::question::calendar::DatePart;
 use crate::question::{commas, quoted};
@@ -27,8 +29,8 @@ pub(crate) struct Embedded {
     path: PathBuf,
 }
 
-/// In KiB. A scan reads every page once; this is for the rows that are sorted into groups. The file is not mapped into memory: that
-/// would make scans a tenth faster, but an error of the disk would end the process.
+/// In KiB. A scan reads every page once; this is for counts of different values. The file is not mapped into memory: that would make
+/// scans a tenth faster, but an error of the disk would end the process.
 const CACHE: i32 = 16_384;
 
 /// A statement that is late is interrupted until it ends: an interrupt before its first step would have no effect.
@@ -113,6 +115,27 @@ impl Embedded {
         format!("CREATE TABLE {} ({}) STRICT", Embedded::TABLE, commas(declared.chain(steps)))
     }
 
+    /// Passes every row on, as it is stored.
+    #[cfg(feature = "adbc")]
+    pub(crate) fn each_row(
+        &self,
+        schema: &Schema,
+        mut take: impl FnMut(&[ValueRef<'_>]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let columns = commas(schema.columns.iter().map(|column| quoted(&column.name)));
+        let failed = |error: rusqlite::Error| {
+            Error::storage(format!("the data file {} cannot be read: SQLite: {error}", self.path.display()))
+        };
+        let select = format!("SELECT {columns} FROM {}", Embedded::TABLE);
+        let mut prepared = self.connection.prepare(&select).map_err(failed)?;
+        let mut rows = prepared.query([]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let fields = (0..schema.columns.len()).map(|at| row.get_ref(at)).collect::<Result<Vec<_>, _>>();
+            take(&fields.map_err(failed)?)?;
+        }
+        Ok(())
+    }
+
     /// Makes the tables that a statement needs. They are in memory, and stay until others take their place.
     fn make_tables(&self, tables: &[TemporaryTable]) -> rusqlite::Result<()> {
         if tables.is_empty() {
@@ -132,18 +155,13 @@ impl Embedded {
         self.make_tables(&statement.tables)?;
         let mut prepared = self.connection.prepare_cached(&statement.sql)?;
         let mut rows = prepared.query(params_from_iter(&statement.parameters))?;
+        if let Some(grouping) = &statement.grouping {
+            return grouping::group(&mut rows, &statement.keys, grouping);
+        }
         let mut exact = Vec::new();
-        let measured = statement.keys.len()..statement.keys.len() + statement.measures;
         while let Some(row) = rows.next()? {
-            exact.push(ExactRow {
-                keys: statement
-                    .keys
-                    .iter()
-                    .enumerate()
-                    .map(|(at, kind)| key(row, at, *kind))
-                    .collect::<Result<_, _>>()?,
-                measures: measured.clone().map(|at| measure(row, at)).collect::<Result<_, _>>()?,
-            });
+            let measures = (0..statement.measures).map(|at| measure(row, at)).collect::<Result<_, _>>()?;
+            exact.push(ExactRow { keys: Vec::new(), measures });
         }
         Ok(exact)
     }

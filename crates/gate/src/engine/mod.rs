@@ -1,22 +1,37 @@
-//! Where the data are: one interface, an embedded and a PostgreSQL implementation.
+//! Where the data are: one interface; an embedded and a PostgreSQL implementation, and one for drivers of ADBC.
 
+#[cfg(feature = "adbc")]
+mod adbc;
+#[cfg(all(test, any(feature = "server-tests", feature = "driver-tests")))]
+mod conformance;
+mod driver_source;
 mod embedded;
 mod postgres;
+#[cfg(not(feature = "adbc"))]
+mod without_adbc;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::question::quoted;
+use crate::register::ImportedRows;
 use crate::schema::{Schema, Value};
 use crate::sql::{Dialect, Statement};
 
-pub(crate) use embedded::Embedded;
+#[cfg(not(feature = "adbc"))]
+use without_adbc as adbc;
+
+pub(crate) use adbc::{copy_of_embedded, is_available, prepare_lake, prepare_remote};
+pub use driver_source::DriverChoice;
+pub(crate) use driver_source::{AdbcData, AdbcSource};
+pub use driver_source::{RemoteService, RemoteTable};
 #[cfg(test)]
 pub(crate) use embedded::add_functions;
+pub(crate) use embedded::{Embedded, encode};
 pub(crate) use postgres::{Postgres, drop_table, find_table, keep_rows};
 
 /// Where the data of a dataset are.
@@ -34,6 +49,19 @@ pub(crate) enum Source {
         /// The owner's table.
         origin: Table,
     },
+    /// Data that a driver of ADBC reads.
+    Adbc(AdbcSource),
+}
+
+/// Parquet files, or a table of a server, that are ready to be asked.
+pub(crate) struct PreparedLake {
+    pub(crate) schema: Schema,
+    pub(crate) source: Source,
+    /// What tells the same files from others.
+    pub(crate) fingerprint: String,
+    pub(crate) imported: ImportedRows,
+    /// Columns that cannot be asked about, and their types.
+    pub(crate) left_out: Vec<(String, String)>,
 }
 
 /// A table of PostgreSQL, as it was when it was registered.
@@ -82,6 +110,7 @@ impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Source::Embedded { file } => write!(f, "{}", file.display()),
+            Source::Adbc(source) => write!(f, "{source:?}"),
             Source::Postgres { url, table, origin } => {
                 write!(f, "{origin} of {}", taximeter_postgres::without_password(url))?;
                 match table == origin {
@@ -99,22 +128,28 @@ impl Source {
         match self {
             Source::Embedded { .. } => (Dialect::Sqlite, Embedded::TABLE.to_string()),
             Source::Postgres { table, .. } => (Dialect::Postgres, format!("ONLY {}", table.quoted())),
+            Source::Adbc(source) => source.address(),
         }
     }
 
-    /// Whether the data are in a database that may be down while the gate is not.
+    /// Whether the data are where they may be away while the gate is not.
     pub(crate) fn is_elsewhere(&self) -> bool {
-        matches!(self, Source::Postgres { .. })
+        match self {
+            Source::Embedded { .. } => false,
+            Source::Postgres { .. } => true,
+            Source::Adbc(source) => source.own_file().is_none(),
+        }
     }
 
     /// How long looking at the data may take that are not asked.
     pub(crate) const LOOK: Duration = Duration::from_secs(90);
 
     /// Connects to the data, within this time.
-    pub(crate) fn connect(&self, folder: &std::path::Path, most: Duration) -> Result<Box<dyn Engine>, Error> {
+    pub(crate) fn connect(&self, folder: &Path, schema: &Schema, most: Duration) -> Result<Box<dyn Engine>, Error> {
         Ok(match self {
             Source::Embedded { file } => Box::new(Embedded::open(&folder.join(file))?),
             Source::Postgres { url, table, .. } => Box::new(Postgres::connect(url, table.clone(), most)?),
+            Source::Adbc(source) => adbc::connect(source, folder, schema, most)?,
         })
     }
 }

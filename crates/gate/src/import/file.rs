@@ -130,7 +130,14 @@ fn check(path: &Path, schema: &Schema, rows: u64) -> Result<(), Error> {
     let mut engine = Embedded::open(path)?;
     engine.check(schema, Duration::MAX)?;
     let sql = format!("SELECT count(*) FROM {}", Embedded::TABLE);
-    let count = sql::Statement { tables: Vec::new(), sql, parameters: Vec::new(), keys: Vec::new(), measures: 1 };
+    let count = sql::Statement {
+        tables: Vec::new(),
+        sql,
+        parameters: Vec::new(),
+        keys: Vec::new(),
+        measures: 1,
+        grouping: None,
+    };
     let counted = engine.run(&count, Duration::MAX).map_err(Error::storage)?;
     match counted.first().map(|row| row.measures[0]) {
         Some(counted) if u64::try_from(counted) == Ok(rows) => Ok(()),

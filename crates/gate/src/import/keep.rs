@@ -8,10 +8,9 @@
 //! them once in a row, and need not look through all others for each row.
 
 use rusqlite::functions::{Context, FunctionFlags};
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
 
-use crate::engine::Embedded;
+use crate::engine::{Embedded, encode};
 use crate::question::commas;
 use crate::schema::Schema;
 
@@ -47,26 +46,6 @@ fn columns(schema: &Schema) -> String {
     commas((0..schema.columns.len()).map(|at| format!("c{at}")))
 }
 
-/// Appends a field so that no other fields have the same bytes: with its type, and text with its length.
-pub(crate) fn encode(field: ValueRef<'_>, bytes: &mut Vec<u8>) {
-    match field {
-        ValueRef::Null => bytes.push(0),
-        ValueRef::Integer(value) => {
-            bytes.push(1);
-            bytes.extend_from_slice(&value.to_le_bytes());
-        }
-        ValueRef::Real(value) => {
-            bytes.push(2);
-            bytes.extend_from_slice(&value.to_bits().to_le_bytes());
-        }
-        ValueRef::Text(text) | ValueRef::Blob(text) => {
-            bytes.push(3);
-            bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
-            bytes.extend_from_slice(text);
-        }
-    }
-}
-
 /// What an import keeps of a table, for tests that look at it from outside.
 #[cfg(test)]
 pub(crate) fn kept(schema: &Schema, table: &[Vec<rusqlite::types::Value>]) -> Vec<Vec<rusqlite::types::Value>> {
@@ -82,37 +61,4 @@ pub(crate) fn kept(schema: &Schema, table: &[Vec<rusqlite::types::Value>]) -> Ve
     let mut select = connection.prepare(&format!("SELECT * FROM {}", Embedded::TABLE)).unwrap();
     let row = |row: &rusqlite::Row<'_>| (0..schema.columns.len()).map(|at| row.get(at)).collect();
     select.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn different_fields_are_encoded_differently() {
-        use ValueRef::{Integer, Null, Real, Text};
-        let rows = [
-            vec![],
-            vec![Null],
-            vec![Null, Null],
-            vec![Integer(0)],
-            vec![Integer(1)],
-            vec![Real(0.0)],
-            vec![Real(1.0)],
-            vec![Text(b"")],
-            vec![Text(b""), Null],
-            vec![Text(b"a"), Text(b"bc")],
-            vec![Text(b"ab"), Text(b"c")],
-            vec![Text(b"abc"), Text(b"")],
-            vec![Text(&[0])],
-            vec![Text(&[1, 0, 0, 0, 0, 0, 0, 0])],
-        ];
-        let encoded = |row: &Vec<ValueRef<'_>>| {
-            let mut bytes = Vec::new();
-            row.iter().for_each(|field| encode(*field, &mut bytes));
-            bytes
-        };
-        let encoded: std::collections::BTreeSet<_> = rows.iter().map(encoded).collect();
-        assert_eq!(encoded.len(), rows.len());
-    }
 }

@@ -1,3 +1,4 @@
+mod left_out;
 mod types;
 
 use std::collections::BTreeMap;

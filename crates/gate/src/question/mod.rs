@@ -18,6 +18,7 @@ use self::predicate::Predicate;
 use self::term::{Condition, Term};
 use crate::public::PublicTable;
 use crate::schema::Schema;
+use crate::sql::Dialect;
 
 /// A question that was understood: only columns of the dataset and of public tables, and literals of their types.
 ///
@@ -114,13 +115,22 @@ impl Question {
 
     /// Lets a unit count in at most this many groups of every SELECT whose groups are not declared. Where a unit has no more rows than
     /// that, nothing changes.
-    pub(crate) fn limit_groups(&mut self, most: u32, schema: &Schema, key: &str) -> Result<(), crate::Error> {
+    pub(crate) fn limit_groups(
+        &mut self,
+        most: u32,
+        schema: &Schema,
+        dialect: Dialect,
+        key: &str,
+    ) -> Result<(), crate::Error> {
         let wrong = |needs: &str| Err(crate::Error::value("most groups of a unit", most, needs));
         if most == 0 {
             return wrong("a unit counts in one group at least");
         }
         if schema.unit_column().is_none() {
             return wrong("a row is the unit of this dataset, and so in one group; leave it out");
+        }
+        if dialect.grammar().hash("").is_none() {
+            return wrong("the engine of this dataset cannot choose groups; leave it out");
         }
         if !self.queries.iter().any(Query::is_open) {
             return wrong(

@@ -1,9 +1,9 @@
 //! Conditions in SQL.
 
-use super::{Dialect, Writer};
+use super::Writer;
 use crate::question::commas;
 use crate::question::predicate::{Comparison, Operand, Predicate};
-use crate::schema::Value;
+use crate::schema::{ColumnType, Value};
 
 impl Writer<'_> {
     pub(super) fn any_of(&mut self, operand: Operand, values: &[Value], negated: bool) -> String {
@@ -12,7 +12,7 @@ impl Writer<'_> {
             return if negated { "TRUE" } else { "FALSE" }.to_string();
         }
         let compared = self.compared(operand);
-        let values: Vec<_> = values.iter().map(|value| self.parameter(value.clone())).collect();
+        let values: Vec<_> = values.iter().map(|value| self.literal(value)).collect();
         format!("{compared} {}IN ({})", not(negated), commas(values))
     }
 
@@ -21,12 +21,9 @@ impl Writer<'_> {
         match predicate {
             Predicate::Constant(Some(true)) => "TRUE".to_string(),
             Predicate::Constant(Some(false)) => "FALSE".to_string(),
-            Predicate::Constant(None) => match self.target.dialect {
-                Dialect::Sqlite => "NULL".to_string(),
-                Dialect::Postgres => "NULL::bool".to_string(),
-            },
+            Predicate::Constant(None) => self.grammar().null(ColumnType::Boolean),
             Predicate::Compare { operand, comparison, value } => {
-                let value = self.parameter(value.clone());
+                let value = self.literal(value);
                 compare(&self.compared(*operand), *comparison, &value)
             }
             Predicate::Columns { left, comparison, right } => {
@@ -34,10 +31,8 @@ impl Writer<'_> {
             }
             Predicate::In { operand, values, negated } => self.any_of(*operand, values, *negated),
             Predicate::Like { operand, pattern, negated } => {
-                let pattern = self.parameter(Value::Text(pattern.clone()));
-                // A backslash is an escape in PostgreSQL unless there is none, and fails at the end of a pattern if a row gets there.
-                let escape = if self.target.dialect == Dialect::Postgres { " ESCAPE ''" } else { "" };
-                format!("{} {}LIKE {pattern}{escape}", self.compared(*operand), not(*negated))
+                let text = self.compared(*operand);
+                self.grammar().like(&text, not(*negated), pattern, &mut self.parameters)
             }
             Predicate::IsNull { column, negated } => format!("{} IS {}NULL", self.column(*column), not(*negated)),
             Predicate::Steps { left, comparison, right } => {
@@ -45,12 +40,8 @@ impl Writer<'_> {
             }
             Predicate::NullSteps { scalar, negated } => format!("{} IS {}NULL", self.scalar(scalar), not(*negated)),
             Predicate::Is { inner, value, negated } => {
-                let value = match value {
-                    Some(true) => "TRUE",
-                    Some(false) => "FALSE",
-                    None => "NULL",
-                };
-                format!("({}) IS {}{value}", self.predicate(inner), not(*negated))
+                let inner = self.predicate(inner);
+                self.grammar().is(&inner, *value, not(*negated))
             }
             Predicate::And(parts) => self.joined(parts, " AND "),
             Predicate::Or(parts) => self.joined(parts, " OR "),

@@ -5,10 +5,10 @@
 //! that WHERE leaves out are not numbered: which groups are chosen may depend on the question, but not on other units. Where two
 //! hashes are equal, the groups themselves decide: different groups never share a number.
 
-use super::{Dialect, Writer};
+use super::Writer;
 use crate::question::group::GroupLimit;
 use crate::question::predicate::Operand;
-use crate::question::{Query, commas, quoted};
+use crate::question::{Query, commas};
 use crate::schema::Value;
 use crate::steps::unused_name;
 
@@ -25,21 +25,18 @@ impl Writer<'_> {
         let unit = self.target.schema.unit_column().expect("only groups of units are limited");
         let unit = self.compared(Operand::plain(unit));
         let hash = self.hash(key, &unit, groups);
-        let place = quoted(&unused_name(self.target.schema, "place of the group"));
+        let place = self.grammar().name(&unused_name(self.target.schema, "place of the group"));
         let number = format!("dense_rank() OVER (PARTITION BY {unit} ORDER BY {hash}, {})", commas(groups));
-        let all = if query.joins.is_empty() { "*".to_string() } else { format!("{}.*", super::ROWS) };
+        let all =
+            if query.joins.is_empty() { "*".to_string() } else { format!("{}.*", self.grammar().name(super::ROWS)) };
         let from = self.source(self.target.table);
         (format!("(SELECT {all}, {number} AS {place} FROM {from} WHERE {conditions})"), format!("{place} <= {most}"))
     }
 
-    /// A keyed hash of a unit and a group, which orders the groups of the unit. Text was converted by the same function when the rows
-    /// were copied: it cannot fail here.
+    /// A keyed hash of a unit and a group, which orders the groups of the unit.
     fn hash(&mut self, key: &str, unit: &str, groups: &[String]) -> String {
-        let key = self.parameter(Value::Text(key.to_string()));
+        let key = self.literal(&Value::Text(key.to_string()));
         let parts = commas([&key, &unit.to_string()].into_iter().chain(groups));
-        match self.target.dialect {
-            Dialect::Sqlite => format!("taximeter_hash({parts})"),
-            Dialect::Postgres => format!("sha256(convert_to(concat_ws(' ', {parts}), 'UTF8'))"),
-        }
+        self.grammar().hash(&parts).expect("groups are limited only where the engine has a hash")
     }
 }

@@ -1,12 +1,13 @@
-//! Public tables in SQL: each is one parameter, a list of rows in JSON, whatever the number of rows. Engines limit how many parameters a
-//! statement has.
+//! Public tables in SQL. Of a table only the key and the columns that the query uses are sent, and numbers in steps are computed here.
 //!
-//! Of a table only the key and the columns that the query uses are sent. Numbers in steps are computed here, so that both engines find
-//! them ready. PostgreSQL joins the rows as they come; SQLite needs a table with a key to look them up, and is given a temporary one.
+//! Engines limit how many parameters a statement has, so SQLite and PostgreSQL get each table as one, a list of rows in JSON. PostgreSQL
+//! joins the rows as they come; SQLite needs a table with a key to look them up, and is given a temporary one. Other engines get
+//! the rows as literals.
 
 use serde_json::Value as Json;
 
-use super::{Dialect, ROWS, Writer};
+use super::dialect::{Dialect, Supply};
+use super::{ROWS, Writer};
 use crate::question::predicate::Operand;
 use crate::question::{Join, commas};
 use crate::schema::{Column, ColumnType, Value};
@@ -49,30 +50,21 @@ impl Writer<'_> {
     pub(super) fn public(&mut self, at: usize, form: Form) -> String {
         self.used.insert((at, form));
         let place = self.joins.iter().position(|join| join.has(at)).expect("only columns of joined tables are named");
-        let column = format!("{}.{}", table(place), field(at, form));
-        match (self.joins[place].keeps_all, self.target.dialect) {
-            // Where a condition leaves out what has no counterpart, SQLite would make a plain join of a LEFT JOIN, and go through all
-            // rows of the dataset for each of the public table. It does not look into functions.
-            (true, Dialect::Sqlite) => format!("coalesce({column}, NULL)"),
-            _ => column,
-        }
+        let column = format!("{}.{}", self.table(place), self.field(at, form));
+        if self.joins[place].keeps_all { self.grammar().perhaps(column) } else { column }
     }
 
     /// What is behind FROM: the rows of the dataset, or of a SELECT in parentheses, beside public tables.
     pub(super) fn source(&mut self, rows: &str) -> String {
         let named = !self.joins.is_empty() || rows.starts_with('(');
-        let mut from = if named { format!("{rows} AS {ROWS}") } else { rows.to_string() };
+        let mut from = if named { format!("{rows} AS {}", self.grammar().name(ROWS)) } else { rows.to_string() };
         for (place, join) in self.joins.iter().enumerate() {
             let on = self.compared(Operand::plain(join.on));
             let (key, form) = join.key_field();
             self.used.insert((key, form));
-            let word = match (join.keeps_all, self.target.dialect) {
-                (true, _) => "LEFT JOIN",
-                (false, Dialect::Postgres) => "JOIN",
-                // There it means that the rows of the dataset are gone through, and not those of the public table.
-                (false, Dialect::Sqlite) => "CROSS JOIN",
-            };
-            from += &format!(" {word} {0} ON {on} = {0}.{1}", table(place), field(key, form));
+            let word = if join.keeps_all { "LEFT JOIN" } else { self.grammar().join() };
+            let (table, key) = (self.table(place), self.field(key, form));
+            from += &format!(" {word} {table} ON {on} = {table}.{key}");
         }
         from
     }
@@ -80,39 +72,65 @@ impl Writer<'_> {
     /// The tables that are needed, and what comes before SELECT. Call it when everything else is written.
     pub(super) fn public_tables(&mut self) -> (Vec<TemporaryTable>, String) {
         let places = 0..self.joins.len();
-        match self.target.dialect {
-            _ if self.joins.is_empty() => (Vec::new(), String::new()),
-            Dialect::Sqlite => (places.map(|place| self.temporary(place)).collect(), String::new()),
-            Dialect::Postgres => {
-                let tables: Vec<_> = places.map(|place| self.with(place)).collect();
-                (Vec::new(), format!("WITH {} ", commas(tables)))
-            }
+        if self.joins.is_empty() {
+            return (Vec::new(), String::new());
+        }
+        let tables: Vec<_> = match self.grammar().supply() {
+            Supply::Temporary => return (places.map(|place| self.temporary(place)).collect(), String::new()),
+            Supply::Json => places.map(|place| self.with_json(place)).collect(),
+            Supply::Values => places.map(|place| self.with_values(place)).collect(),
+        };
+        (Vec::new(), format!("WITH {} ", commas(tables)))
+    }
+
+    fn table(&self, place: usize) -> String {
+        self.grammar().name(&format!("public_{}", place + 1))
+    }
+
+    fn field(&self, at: usize, form: Form) -> String {
+        self.grammar().name(&match form {
+            Form::Plain => format!("c{at}"),
+            Form::Steps => format!("s{at}"),
+            Form::Text => format!("t{at}"),
+        })
+    }
+
+    /// The columns of a table that are used.
+    fn columns(&self, place: usize) -> Vec<(usize, Form)> {
+        self.used.iter().filter(|(at, _)| self.joins[place].has(*at)).copied().collect()
+    }
+
+    /// The rows of a table that have a key: one without has no counterpart.
+    fn keyed(&self, place: usize) -> impl Iterator<Item = usize> {
+        let join = &self.joins[place];
+        (0..join.table.row_count()).filter(|row| join.table.rows()[*row][join.key].is_some())
+    }
+
+    /// What a column holds where it is used.
+    fn held(&self, join: &Join, (at, form): (usize, Form)) -> ColumnType {
+        match form {
+            Form::Plain => column(join, at).kind,
+            Form::Steps => ColumnType::Integer,
+            Form::Text => ColumnType::Text,
         }
     }
 
-    /// The columns of a table that are used, and its rows with them.
+    /// The columns of a table that are used, and its rows with them, as JSON.
     fn rows(&self, place: usize) -> (Vec<(usize, Form)>, Value) {
-        let join = &self.joins[place];
-        let used: Vec<(usize, Form)> = self.used.iter().filter(|(at, _)| join.has(*at)).copied().collect();
-        // A row without a key has no counterpart.
-        let rows = (0..join.table.row_count()).filter(|row| join.table.rows()[*row][join.key].is_some());
+        let (join, used) = (&self.joins[place], self.columns(place));
         let cells = |row: usize| used.iter().map(|(at, form)| self.cell(join, row, *at, *form)).collect();
-        let content = Json::Array(rows.map(|row| Json::Array(cells(row))).collect());
+        let content = Json::Array(self.keyed(place).map(|row| Json::Array(cells(row))).collect());
         (used, Value::Text(content.to_string()))
     }
 
     /// A table of the embedded engine. Its key is unique there, too: a row of the dataset cannot become two.
     fn temporary(&self, place: usize) -> TemporaryTable {
         let (join, (used, rows)) = (&self.joins[place], self.rows(place));
-        let types = |(at, form): &(usize, Form)| match (form, column(join, *at).kind) {
-            (Form::Text, _) | (Form::Plain, ColumnType::Text) => "TEXT",
-            (Form::Plain, ColumnType::Real) => "REAL",
-            _ => "INTEGER",
-        };
-        let defined = used.iter().map(|used| format!("{} {}", field(used.0, used.1), types(used)));
+        let types = |used: &(usize, Form)| self.grammar().type_name(self.held(join, *used));
+        let defined = used.iter().map(|used| format!("{} {}", self.field(used.0, used.1), types(used)));
         let (key, form) = join.key_field();
-        let key = field(key, form);
-        let (name, columns) = (table(place), commas(defined));
+        let key = self.field(key, form);
+        let (name, columns) = (self.table(place), commas(defined));
         let read = commas((0..used.len()).map(|index| format!("\"value\" ->> {index}")));
         TemporaryTable {
             create: format!(
@@ -124,25 +142,39 @@ impl Writer<'_> {
     }
 
     /// A table of PostgreSQL. What is converted was written here: it cannot fail.
-    fn with(&mut self, place: usize) -> String {
+    fn with_json(&mut self, place: usize) -> String {
         let (join, (used, rows)) = (&self.joins[place], self.rows(place));
-        let parameter = self.parameter(rows);
-        let names = commas(used.iter().map(|(at, form)| field(*at, *form)));
-        let fields = used.iter().enumerate().map(|(index, (at, form))| {
-            let kind = match (form, column(join, *at).kind) {
-                (Form::Text, _) => "text",
-                (Form::Steps, _) | (_, ColumnType::Integer) => "int8",
-                (_, ColumnType::Real) => "float8",
-                (_, ColumnType::Text) => "text",
-                (_, ColumnType::Boolean) => "bool",
-                (_, ColumnType::Date) => "date",
-                (_, ColumnType::Timestamp) => "timestamp",
-                (_, ColumnType::Decimal) => "numeric",
-            };
-            format!("(\"value\" ->> {index})::{kind}")
+        let parameter = self.literal(&rows);
+        let names = commas(used.iter().map(|(at, form)| self.field(*at, *form)));
+        let fields = used.iter().enumerate().map(|(index, used)| {
+            format!("(\"value\" ->> {index})::{}", self.grammar().type_name(self.held(join, *used)))
         });
         let source = format!("jsonb_array_elements({parameter}::jsonb) AS \"row\"(\"value\")");
-        format!("{} ({names}) AS MATERIALIZED (SELECT {} FROM {source})", table(place), commas(fields))
+        format!("{} ({names}) AS MATERIALIZED (SELECT {} FROM {source})", self.table(place), commas(fields))
+    }
+
+    /// A table in the text of the statement. One without rows has one that no row of the dataset is a counterpart of.
+    fn with_values(&self, place: usize) -> String {
+        let (join, used) = (&self.joins[place], self.columns(place));
+        let columns: Vec<(String, ColumnType)> =
+            used.iter().map(|used| (self.field(used.0, used.1), self.held(join, *used))).collect();
+        let null = |used: &(usize, Form)| self.grammar().null(self.held(join, *used));
+        let cell = |row: usize, used: &(usize, Form)| {
+            let value = match used.1 {
+                Form::Plain => join.table.rows()[row][used.0 - join.first].clone(),
+                Form::Steps => join.table.steps(row, used.0 - join.first).map(Value::Integer),
+                Form::Text => {
+                    join.table.rows()[row][used.0 - join.first].as_ref().map(|value| Value::Text(value.plain()))
+                }
+            };
+            value.map_or_else(|| null(used), |value| self.grammar().literal(&value, &mut Vec::new()))
+        };
+        let mut rows: Vec<String> =
+            self.keyed(place).map(|row| format!("({})", commas(used.iter().map(|used| cell(row, used))))).collect();
+        if rows.is_empty() {
+            rows.push(format!("({})", commas(used.iter().map(null))));
+        }
+        self.grammar().table(&self.table(place), &columns, &rows)
     }
 
     /// A field as the engine gets it: as it stores it, or as text that it converts exactly.
@@ -173,16 +205,4 @@ impl Join {
 /// A column of a table by its place in the question.
 fn column(join: &Join, at: usize) -> &Column {
     &join.table.columns()[at - join.first]
-}
-
-fn table(place: usize) -> String {
-    format!("\"public {}\"", place + 1)
-}
-
-fn field(at: usize, form: Form) -> String {
-    match form {
-        Form::Plain => format!("\"c{at}\""),
-        Form::Steps => format!("\"s{at}\""),
-        Form::Text => format!("\"t{at}\""),
-    }
 }

@@ -3,7 +3,8 @@ use taximeter_ledger::Neighbours;
 
 use super::*;
 use crate::engine::Embedded;
-use crate::schema::PrivacyUnit;
+use crate::number::Number;
+use crate::schema::{Bound, Bounds, PrivacyUnit};
 
 fn bounds(low: &str, high: &str, grid: &str) -> Option<Bounds> {
     let number = |text: &str| Number::parse(text).unwrap();
@@ -27,11 +28,11 @@ fn schema() -> Schema {
 #[test]
 fn a_value_is_clamped_before_it_is_calculated_with() {
     let age = r#"CASE WHEN "age" <= -10 THEN -10 WHEN "age" >= 120 THEN 120 ELSE "age" END"#;
-    let debt = |wide| {
+    let debt = |debt| {
         format!(
             r#"CASE WHEN "debt" <= -500 THEN -5
                 WHEN "debt" >= 1000 THEN 10
-                ELSE ("debt"{wide} - (-500) + 50) / 100 + (-5) END"#
+                ELSE ({debt} - (-500) + 50) / 100 + (-5) END"#
         )
     };
     let real = r#"CASE WHEN "income" <= -1.0 THEN -2
@@ -40,7 +41,9 @@ fn a_value_is_clamped_before_it_is_calculated_with() {
     let float8 = r#"CASE WHEN "income" <= '-1.0'::float8 THEN -2
         WHEN "income" >= '3.0'::float8 THEN 6
         ELSE (floor(("income" - ('-1.25'::float8)) / '0.5'::float8) + '-2.0'::float8)::int4 END"#;
-    for (column, sqlite, postgres) in [(0, age, age), (1, &debt(""), &debt("::int8")), (2, real, float8)] {
+    for (column, sqlite, postgres) in
+        [(0, age, age), (1, &debt(r#""debt""#), &debt(r#"("debt")::int8"#)), (2, real, float8)]
+    {
         assert_eq!(steps(&schema(), column, Dialect::Sqlite), one_line(sqlite));
         assert_eq!(steps(&schema(), column, Dialect::Postgres), one_line(postgres));
     }

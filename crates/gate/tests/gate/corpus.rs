@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use crate::common::{House, account, amount, answered};
 use taximeter_accounting::{Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
-use taximeter_gate::{AnswerDocument, Data, Declaration, Price, Registration, Request, Rules};
+use taximeter_gate::{
+    AnswerDocument, BadRows, CsvEngine, CsvForm, Data, Declaration, Price, Registration, Request, Rules,
+};
 
 /// A dataset of the corpus, with so large a budget that every question is answered.
-fn house(name: &str) -> House {
+fn house(name: &str, engine: CsvEngine) -> House {
     let house = House::new();
     let declaration = Declaration::parse(&text(name, "schema.toml")).unwrap();
     let budget = Budget::parse("100000,0.5").unwrap().with_mechanism_delta(amount("0.4")).unwrap();
@@ -15,7 +17,8 @@ fn house(name: &str) -> House {
         filter: Some(FilterSpec::new(FilterRule::Basic, budget)),
         odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
     };
-    let data = Data::csv(folder(name).join(format!("{name}.csv")));
+    let (path, form, bad_rows) = (folder(name).join(format!("{name}.csv")), CsvForm::default(), BadRows::default());
+    let data = Data::Csv { path, form, bad_rows, engine };
     let registration = Registration { rules: Some(rules), ..Registration::new(account(name), declaration, data) };
     house.register(registration).unwrap();
     for public in ["airlines", "airports"] {
@@ -53,10 +56,20 @@ fn questions(name: &str, file: &str) -> Vec<String> {
 
 #[test]
 fn what_analysts_ask_is_answered() {
+    check_answers(&CsvEngine::Sqlite);
+}
+
+#[test]
+#[cfg(feature = "driver-tests")]
+fn what_analysts_ask_is_answered_by_duckdb() {
+    check_answers(&CsvEngine::Duckdb(taximeter_gate::DriverChoice::default()));
+}
+
+fn check_answers(engine: &CsvEngine) {
     let mut refused = Vec::new();
     let mut asked = 0;
     for name in ["labour", "health", "flights"] {
-        let house = house(name);
+        let house = house(name, engine.clone());
         for file in ["questions.sql", "more.sql", "styles.sql"] {
             for question in questions(name, file) {
                 asked += 1;
@@ -81,7 +94,7 @@ fn what_analysts_ask_is_answered() {
 #[test]
 fn what_must_not_be_answered_is_refused() {
     for name in ["labour", "health", "flights"] {
-        let house = house(name);
+        let house = house(name, CsvEngine::Sqlite);
         for question in questions(name, "refused.sql") {
             let price = Price::Approximate { epsilon: amount("20"), delta: amount("1e-6") };
             let request = Request::new(&account(name), &question, price).unwrap();

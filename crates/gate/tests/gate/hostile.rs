@@ -476,6 +476,23 @@ fn very_long_and_very_deep_questions_are_refused() {
     assert_eq!(house.charges("people"), 0);
 }
 
+#[test]
+#[cfg(feature = "driver-tests")]
+fn hostile_questions_to_duckdb() {
+    use taximeter_gate::{CsvEngine, Data, DriverChoice};
+
+    let house = House::new();
+    for (name, rows) in [("quiet", quiet()), ("loud5", loud())] {
+        let csv = format!("{HEADER}\n{}\n", rows.join("\n"));
+        let rules = crate::common::rules(taximeter_accounting::FilterRule::Residue, "1000,1e-6");
+        let mut registration = house.registration(name, &csv, SCHEMA, Some(rules));
+        let Data::Csv { engine, .. } = &mut registration.data else { panic!("it is a file") };
+        *engine = CsvEngine::Duckdb(DriverChoice::default());
+        house.register(registration).unwrap();
+    }
+    check(&house, ["quiet", "loud5"]);
+}
+
 #[cfg(feature = "server-tests")]
 mod postgres {
     use taximeter_accounting::FilterRule;

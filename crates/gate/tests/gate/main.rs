@@ -4,6 +4,8 @@ mod common;
 mod corpus;
 mod dates;
 mod documents;
+#[cfg(feature = "driver-tests")]
+mod duckdb;
 mod hostile;
 mod options;
 mod order;

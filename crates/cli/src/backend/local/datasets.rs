@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use taximeter_gate::{CsvForm, Prepared, Registered, Registration, Rules};
+use taximeter_gate::{CsvForm, DriverChoice, Prepared, Registered, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
     CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument,
@@ -43,6 +43,12 @@ impl DatasetBackend for Local {
         if let Some(why) = not_dropped {
             tell(&format!("warning: the gate's table of the version before is still there; drop it by hand: {why}"));
         }
+        Ok(datasets::describe(gate.catalog(), &dataset, &gate.ledger().accounts())?)
+    }
+
+    fn move_to_duckdb(&self, name: &AccountName, driver: DriverChoice) -> Result<DatasetDocument, Failure> {
+        let gate = self.gate()?;
+        let Registered { dataset, .. } = gate.move_to_duckdb(name, driver)?;
         Ok(datasets::describe(gate.catalog(), &dataset, &gate.ledger().accounts())?)
     }
 

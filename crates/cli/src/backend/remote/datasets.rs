@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use taximeter_gate::{BadRows, CsvForm, Data, Origin, Registration, Rules};
+use taximeter_gate::{BadRows, CsvEngine, CsvForm, Data, DriverChoice, Origin, Registration, Rules};
 use taximeter_ledger::files::make_private_folder;
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
@@ -20,6 +20,10 @@ use crate::gate::render::with_position;
 use crate::ledger::variable;
 use crate::output::{Failure, usage};
 use crate::progress::{CountingReader, Progress};
+
+/// A driver runs with all rights of the server.
+const DRIVERS_ON_ITS_MACHINE: &str =
+    "drivers and the files they read are named on the server's machine: give --ledger there, and not --server";
 
 impl DatasetBackend for Remote {
     fn datasets(&self) -> Result<DatasetList, Failure> {
@@ -38,6 +42,10 @@ impl DatasetBackend for Remote {
         self.document(&Call::post_empty(format!("/v1/datasets/{}/refresh", segment(name))).long())
     }
 
+    fn move_to_duckdb(&self, _: &AccountName, _: DriverChoice) -> Result<DatasetDocument, Failure> {
+        Err(usage(DRIVERS_ON_ITS_MACHINE))
+    }
+
     fn log(&self, most: u32) -> Result<FailedQuestionList, Failure> {
         self.document(&Call::get(format!("/v1/log?limit={most}")))
     }
@@ -50,12 +58,18 @@ impl DatasetBackend for Remote {
         let dataset = NewDataset {
             dataset: registration.name.clone(),
             data: match &registration.data {
-                Data::Csv { path, form, bad_rows } => NewData::Upload {
+                Data::Csv { engine: CsvEngine::Duckdb(_), .. } | Data::Parquet { .. } | Data::Remote { .. } => {
+                    return Err(usage(DRIVERS_ON_ITS_MACHINE));
+                }
+                Data::Csv { path, form, bad_rows, .. } => NewData::Upload {
                     id: self.upload_file(path)?,
                     skip_bad_rows: *bad_rows == BadRows::Skip,
                     form: form.clone(),
                 },
                 Data::Postgres { url, table } => NewData::Postgres { url: url.clone(), table: table.clone() },
+                Data::Rows(_) => {
+                    return Err(usage("rows in memory are not sent to a server; write them to a CSV file"));
+                }
             },
             schema: Some(SchemaDocument::of(&registration.declaration)?),
             filter,

@@ -1,4 +1,4 @@
-//! `taximeter dataset add`: a CSV file or a PostgreSQL table, with a budget.
+//! `taximeter dataset add`: a CSV file, Parquet files or a PostgreSQL table, with a budget.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use clap::Args;
 use taximeter_accounting::{FilterRule, Rounding};
-use taximeter_gate::{BadRows, CsvForm, Data, Registration, Rules};
+use taximeter_gate::{BadRows, CsvEngine, CsvForm, Data, Registration, Rules};
 use taximeter_ledger::AccountName;
 
 use super::declaration::DeclarationArgs;
+use super::driver::{DriverArgs, EngineName};
 use super::registered;
+use super::remote::RemoteArgs;
 use crate::args::flag;
 use crate::gate::GateArgs;
 use crate::ledger::account_rules::AccountRulesArgs;
@@ -20,9 +22,9 @@ use crate::output::{Failure, print, usage, warn};
 /// Register data with a budget, a new version of a dataset, or an analyst
 ///
 /// A CSV file is imported into the embedded engine: types that are not declared are inferred from its first rows, an empty field is a
-/// missing value, and rows that cannot be read are listed with their lines. A PostgreSQL table stays where it is. The declaration is a
-/// file (--schema), flags, or both; a flag overrides the file. The declaration is public: derive it from general knowledge, not from
-/// the rows.
+/// missing value, and rows that cannot be read are listed with their lines. Parquet files and a PostgreSQL table stay where they are.
+/// The declaration is a file (--schema), flags, or both; a flag overrides the file. The declaration is public: derive it from general
+/// knowledge, not from the rows.
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
@@ -43,7 +45,9 @@ Examples:
   taximeter dataset add people people.csv --schema people.toml --budget 1,1e-6
   taximeter dataset add people people.csv --unit row --bounds age=0..120 --categories region=north,south --budget 1,1e-6
   taximeter dataset add visits visits.csv --unit person --max-rows-per-unit 3 --budget 1,1e-6
+  taximeter dataset add flights --parquet 'lake/flights/*.parquet' --unit row --budget 1,1e-6
   taximeter dataset add orders --postgres postgres://owner@localhost/shop --table orders --unit row --budget 1,1e-6
+  taximeter dataset add visits --adbc flightsql --uri grpc+tls://cluster:32010 --table lake.visits --unit row --budget 1,1e-6
   taximeter dataset add people --analyst alice --budget 0.5,1e-6
   taximeter dataset add people people-2026.csv --new-version"
 )]
@@ -51,13 +55,16 @@ pub struct AddCommand {
     /// The name of the dataset, and of its account
     name: String,
     /// A CSV file with a header
-    #[arg(conflicts_with_all = ["postgres", "analyst"])]
+    #[arg(conflicts_with_all = ["postgres", "parquet", "analyst"])]
     file: Option<PathBuf>,
+    /// Leave the data in these Parquet files: a file, a folder, or a pattern in quotes; DuckDB reads them
+    #[arg(long, value_name = "FILES", conflicts_with_all = ["postgres", "analyst"])]
+    parquet: Option<String>,
     /// Leave the data in this PostgreSQL database; the URL, with its password, is stored in the gate's folder
     #[arg(long, value_name = "URL", requires = "table", conflicts_with = "analyst")]
     postgres: Option<String>,
     /// The table, with or without its schema
-    #[arg(long, value_name = "TABLE", requires = "postgres", conflicts_with = "file")]
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["file", "parquet"])]
     table: Option<String>,
     /// Add an analyst to a dataset: an account below the dataset's, with its own budget
     #[arg(long, value_name = "NAME", conflicts_with_all = ["new_version", "skip_bad_rows", "allow_reuse", "timeout", "min_epsilon",
@@ -67,7 +74,7 @@ pub struct AddCommand {
     #[arg(long)]
     new_version: bool,
     /// Import the rows that can be read, and list the others
-    #[arg(long, conflicts_with = "postgres")]
+    #[arg(long, conflicts_with_all = ["postgres", "parquet"])]
     skip_bad_rows: bool,
     /// Let analysts get their own earlier answer to the same question again at no cost
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -81,6 +88,10 @@ pub struct AddCommand {
     #[command(flatten)]
     form: FormArgs,
     #[command(flatten)]
+    remote: RemoteArgs,
+    #[command(flatten)]
+    driver: DriverArgs,
+    #[command(flatten)]
     declaration: DeclarationArgs,
     #[command(flatten, next_help_heading = "The account")]
     rules: AccountRulesArgs,
@@ -93,14 +104,17 @@ pub struct AddCommand {
 #[command(next_help_heading = "The CSV file")]
 struct FormArgs {
     /// The delimiter: one character, or the word tab [default: the one that is most frequent in the first line]
-    #[arg(long, value_name = "SIGN", value_parser = delimiter, conflicts_with = "postgres")]
+    #[arg(long, value_name = "SIGN", value_parser = delimiter, conflicts_with_all = ["postgres", "parquet"])]
     delimiter: Option<char>,
     /// The encoding, such as latin1 [default: utf-8, or the encoding of the byte order mark]
-    #[arg(long, value_name = "NAME", conflicts_with = "postgres")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["postgres", "parquet"])]
     encoding: Option<String>,
     /// A text that means a missing value, besides an empty field (may be repeated)
-    #[arg(long, value_name = "TEXT", conflicts_with = "postgres")]
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["postgres", "parquet"])]
     na: Vec<String>,
+    /// The engine that the file is imported into [default: duckdb if it is found and there are many rows, otherwise sqlite]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["postgres", "parquet", "analyst"])]
+    engine: Option<EngineName>,
 }
 
 fn delimiter(text: &str) -> Result<char, String> {
@@ -176,14 +190,32 @@ impl AddCommand {
 
     fn data(&self) -> Result<Data, Failure> {
         let bad_rows = if self.skip_bad_rows { BadRows::Skip } else { BadRows::Refuse };
-        match (&self.file, &self.postgres, &self.table) {
-            (Some(path), None, _) => {
-                let FormArgs { delimiter, encoding, na } = &self.form;
+        let has_driver = self.parquet.is_some() || self.form.engine == Some(EngineName::Duckdb);
+        let has_driver = has_driver || self.remote.adbc.is_some();
+        if self.driver.is_given() && !has_driver {
+            return Err(usage("--driver goes with --parquet, --adbc or --engine duckdb"));
+        }
+        if let (Some(service), Some(table)) = (self.remote.adbc, &self.table) {
+            return self.remote.data(service, table, &self.driver);
+        }
+        match (&self.file, &self.parquet, &self.postgres, &self.table) {
+            (Some(path), None, None, _) => {
+                let FormArgs { delimiter, encoding, na, engine } = &self.form;
                 let form = CsvForm { delimiter: *delimiter, encoding: encoding.clone(), missing: na.clone() };
-                Ok(Data::Csv { path: path.clone(), form, bad_rows })
+                let engine = match engine {
+                    None => CsvEngine::Automatic,
+                    Some(EngineName::Sqlite) => CsvEngine::Sqlite,
+                    Some(EngineName::Duckdb) => CsvEngine::Duckdb(self.driver.choice()),
+                };
+                Ok(Data::Csv { path: path.clone(), form, bad_rows, engine })
             }
-            (None, Some(url), Some(table)) => Ok(Data::Postgres { url: url.clone(), table: table.clone() }),
-            _ => Err(usage("the data are missing; give a CSV file, or --postgres URL --table TABLE")),
+            (None, Some(pattern), None, _) => {
+                Ok(Data::Parquet { pattern: pattern.clone(), driver: self.driver.choice() })
+            }
+            (None, None, Some(url), Some(table)) => Ok(Data::Postgres { url: url.clone(), table: table.clone() }),
+            _ => Err(usage(
+                "the data are missing; give a CSV file, --parquet FILES, --postgres URL --table TABLE, or --adbc NAME --uri URI --table TABLE",
+            )),
         }
     }
 

@@ -2,8 +2,10 @@
 
 mod add;
 mod declaration;
+mod driver;
 mod public;
 mod registered;
+mod remote;
 mod show;
 mod suggest;
 
@@ -16,7 +18,7 @@ use crate::output::Failure;
 
 pub use show::column_table;
 
-/// Data behind a budget: add, list, show, check, refresh, suggest-bounds, log, public
+/// Data behind a budget: add, list, show, check, refresh, move, suggest-bounds, log, public
 ///
 /// A dataset is a table with a declaration: the unit whose privacy is protected, the bounds of its numbers, and the categories for
 /// GROUP BY. Its account, of the same name, pays for every question about it.
@@ -33,9 +35,10 @@ pub enum DatasetCommand {
     /// Check that the data are where they were and match the declaration; reads no rows
     #[command(after_help = "Example: taximeter dataset check people")]
     Check(DatasetArgs),
-    /// Choose the rows of each unit again from a PostgreSQL table, as a new version
+    /// Choose the rows of each unit again from a PostgreSQL table, or read Parquet files again, as a new version
     #[command(after_help = "Example: taximeter dataset refresh orders")]
     Refresh(DatasetArgs),
+    Move(driver::MoveCommand),
     /// Suggest bounds for a column from a noisy histogram over powers of two, paid from the dataset's account
     #[command(after_help = "Example: taximeter dataset suggest-bounds people --column income --epsilon 0.05")]
     SuggestBounds(suggest::SuggestArgs),
@@ -70,6 +73,7 @@ impl DatasetCommand {
             DatasetCommand::Show(args) => show::show(args),
             DatasetCommand::Check(args) => show::check(args),
             DatasetCommand::Refresh(args) => show::refresh(args),
+            DatasetCommand::Move(command) => command.run(),
             DatasetCommand::SuggestBounds(args) => suggest::run(args),
             DatasetCommand::Log(args) => show::log(args),
         }

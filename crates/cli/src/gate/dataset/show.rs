@@ -64,9 +64,13 @@ pub fn check(DatasetArgs { name, gate }: &DatasetArgs) -> Result<ExitCode, Failu
 }
 
 pub fn refresh(DatasetArgs { name, gate }: &DatasetArgs) -> Result<ExitCode, Failure> {
-    let dataset = gate.backend()?.refresh(&AccountName::parse(name)?)?;
-    let lines = lines(&dataset)?;
-    print(gate.ledger.json, &dataset, || lines.to_string())
+    changed(&gate.backend()?.refresh(&AccountName::parse(name)?)?, gate.ledger.json)
+}
+
+/// A dataset whose data are new or elsewhere.
+pub fn changed(dataset: &DatasetDocument, json: bool) -> Result<ExitCode, Failure> {
+    let lines = lines(dataset)?;
+    print(json, dataset, || lines.to_string())
 }
 
 pub fn log(LogArgs { limit, gate }: &LogArgs) -> Result<ExitCode, Failure> {

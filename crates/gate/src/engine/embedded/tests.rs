@@ -9,7 +9,7 @@ use crate::import::{BadRows, CsvForm, import};
 use crate::measure::{Measure, Quantity};
 use crate::question::predicate::{Comparison, Operand, Predicate};
 use crate::sql::tests::query;
-use crate::sql::{Dialect, Target};
+use crate::sql::{Aggregate, Dialect, Grouping, Target};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -54,6 +54,7 @@ fn rows() -> Measure {
     Measure::of(Quantity::Rows)
 }
 
+/// A statement whose measures behind keys are sums.
 fn written(sql: &str, parameters: &[Value], keys: &[ColumnType], measures: usize) -> Statement {
     Statement {
         tables: Vec::new(),
@@ -61,6 +62,8 @@ fn written(sql: &str, parameters: &[Value], keys: &[ColumnType], measures: usize
         parameters: parameters.to_vec(),
         keys: keys.to_vec(),
         measures,
+        grouping: (!keys.is_empty())
+            .then(|| Grouping { values: vec![None; keys.len()], aggregates: vec![Aggregate::Sum; measures] }),
     }
 }
 
@@ -131,12 +134,80 @@ fn conditions_compare_values_of_the_columns_types() {
 }
 
 #[test]
+fn groups_are_those_that_sql_makes() {
+    // Empty fields are null; keys that run into each other when they are written one behind the other; the extremes of a type.
+    let texts = ["", "a", "ab", "b", "O'Neil", "Zo\u{eb}", "1"];
+    let (integers, reals) =
+        (["", "0", "1", "-1", "9223372036854775807", "-9223372036854775808"], ["", "0", "-0.0", "1.5", "-inf"]);
+    let mut csv = "one,other,code,size,member,amount\n".to_string();
+    for row in 0..3000_usize {
+        let member = ["", "true", "false"][row / 7 % 3];
+        let (one, other) = (texts[row % 7], texts[row / 5 % 7]);
+        csv += &format!("{one},{other},{},{},{member},{}\n", integers[row / 3 % 6], reals[row / 11 % 5], row % 100);
+    }
+    let mut place = Place::new(&csv, "");
+    let file = Connection::open(&place.engine.path).unwrap();
+    use ColumnType::{Boolean, Integer, Real, Text};
+    for (keys, kinds) in [
+        ("one", &[Text][..]),
+        ("one, other", &[Text, Text]),
+        ("code, size", &[Integer, Real]),
+        ("member, other, amount % 7", &[Boolean, Text, Integer]),
+    ] {
+        let known: Vec<_> = keys.split(", ").map(|key| format!("{key} IS NOT NULL")).collect();
+        let grouped = format!(
+            "SELECT {keys}, count(*), count(code), count(DISTINCT one), count(DISTINCT code), count(DISTINCT size), sum(amount) FROM data \
+             WHERE {} GROUP BY {}",
+            known.join(" AND "),
+            commas(1..=kinds.len())
+        );
+        let mut sorted = file.prepare(&grouped).unwrap();
+        let row = |row: &Row<'_>| {
+            Ok(ExactRow {
+                keys: (0..kinds.len()).map(|at| key(row, at, kinds[at])).collect::<Result<_, _>>()?,
+                measures: (kinds.len()..kinds.len() + 6).map(|at| measure(row, at)).collect::<Result<_, _>>()?,
+            })
+        };
+        let expected: Vec<ExactRow> = sorted.query_map([], row).unwrap().map(Result::unwrap).collect();
+        use Aggregate::{Count, CountDistinct, Sum};
+        let aggregates = vec![Count, Count, CountDistinct, CountDistinct, CountDistinct, Sum];
+        let mut statement =
+            written(&format!("SELECT {keys}, 1, code, one, code, size, amount FROM data"), &[], kinds, 6);
+        statement.grouping = Some(Grouping { values: vec![None; kinds.len()], aggregates });
+        let mut found = place.engine.run(&statement, LONG).unwrap();
+        assert_eq!(found.len(), expected.len(), "{keys}");
+        let order = |one: &ExactRow, other: &ExactRow| {
+            let pairs = one.keys.iter().zip(&other.keys);
+            pairs
+                .map(|(one, other)| one.compare(other))
+                .find(|order| order.is_ne())
+                .unwrap_or(std::cmp::Ordering::Equal)
+        };
+        found.sort_by(order);
+        assert_eq!(found, expected, "{keys}");
+    }
+}
+
+#[test]
+fn only_declared_values_make_groups() {
+    let mut place = Place::new("region,age\nnorth,1\nsouth,2\n,3\nNorth,4\nnorth,\nwest,5\n", "");
+    let mut statement = written("SELECT region, age FROM data", &[], &[ColumnType::Text], 1);
+    let declared = ["north", "east"].map(|region| Value::Text(region.to_string()));
+    statement.grouping = Some(Grouping { values: vec![Some(declared.to_vec())], aggregates: vec![Aggregate::Sum] });
+    let north = ExactRow { keys: vec![Value::Text("north".to_string())], measures: vec![1] };
+    assert_eq!(place.engine.run(&statement, LONG), Ok(vec![north]));
+}
+
+#[test]
 fn a_statement_that_takes_too_long_is_stopped_and_the_next_one_runs() {
     let mut place = Place::new("age\n1\n2\n", "");
-    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
-    for most in [Duration::ZERO, Duration::from_millis(50)] {
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT";
+    let counted = written(&format!("{endless} count(*) FROM n"), &[], &[], 1);
+    let grouped = written(&format!("{endless} i % 7, 1 FROM n"), &[], &[ColumnType::Integer], 1);
+    let limits = [Duration::ZERO, Duration::from_millis(50)];
+    for (most, statement) in limits.into_iter().flat_map(|most| [(most, &counted), (most, &grouped)]) {
         let started = Instant::now();
-        let why = place.engine.run(&written(endless, &[], &[], 1), most).unwrap_err();
+        let why = place.engine.run(statement, most).unwrap_err();
         assert!(why.contains("stopped after"), "{why}");
         assert!(started.elapsed() >= most && started.elapsed() < LONG);
         assert_eq!(place.ask(&[], None, &[rows()])[0].measures, [2]);
@@ -151,11 +222,12 @@ fn what_goes_wrong_is_an_error_and_the_next_statement_runs() {
         written("SELECT \"height\" FROM data", &[], &[], 1),
         written("SELECT count(*) FROM data WHERE age = ?1", &[], &[], 1),
         written("SELECT count(*) FROM data", &[Value::Integer(1)], &[], 1),
-        written("SELECT count(*) FROM data", &[], integer, 1),
         written("SELECT name, 1 FROM data", &[], integer, 1),
-        written("SELECT name, 1 FROM data WHERE name IS NULL", &[], &[ColumnType::Text], 1),
         written("SELECT 1.5", &[], &[], 1),
         written("SELECT sum(x) FROM (SELECT 9223372036854775807 AS x UNION ALL SELECT 1)", &[], &[], 1),
+        written("SELECT 1, x FROM (SELECT 9223372036854775807 AS x UNION ALL SELECT 1)", &[], integer, 1),
+        written("SELECT 1, 1.5", &[], integer, 1),
+        written("SELECT 1", &[], integer, 1),
         written("DELETE FROM data", &[], &[], 0),
         written("CREATE TEMP TABLE mine (x)", &[], &[], 0),
     ] {

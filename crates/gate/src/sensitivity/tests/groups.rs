@@ -63,7 +63,7 @@ fn apart(one: &Answers, other: &Answers, measure: usize) -> Apart {
 /// Goes through all neighbours with a limit, of a statement that may be broken: how far they lie apart at most.
 fn enumerate(schema: &Schema, most: u32, breaking: impl Fn(Statement) -> Statement) -> Vec<Apart> {
     let mut question = Question::parse(QUESTION, "t", schema).unwrap();
-    question.limit_groups(most, schema, "key").unwrap();
+    question.limit_groups(most, schema, Dialect::Sqlite, "key").unwrap();
     let query = &question.queries[0];
     let quantities = [Quantity::Units, Quantity::Rows, sum(schema)];
     let measures = quantities.map(|quantity| Measure { quantity, filter: None });

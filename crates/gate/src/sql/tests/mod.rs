@@ -104,7 +104,7 @@ fn text_is_compared_by_its_bytes_and_patterns_have_no_escapes() {
     );
     assert_eq!(
         sql(Some(like), &[3], units(), Dialect::Sqlite),
-        r#"SELECT "re""gion", count(DISTINCT "age") FROM t WHERE "re""gion" IN (?1) AND "re""gion" NOT LIKE ?2 GROUP BY 1"#
+        r#"SELECT "re""gion", "age" FROM t WHERE "re""gion" NOT LIKE ?1"#
     );
 }
 

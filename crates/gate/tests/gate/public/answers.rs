@@ -202,9 +202,12 @@ fn keys_are_looked_up_by_an_index() {
             let steps = plan.query_map(rusqlite::params_from_iter(parameters), |row| row.get::<_, String>(3)).unwrap();
             let steps: Vec<String> = steps.map(Result::unwrap).collect();
             assert_eq!(steps[0], "SCAN rows", "{sql}: {steps:?}");
-            let looked_up =
-                steps.iter().filter(|step| step.starts_with("SEARCH public") && step.contains("PRIMARY KEY"));
-            assert_eq!(looked_up.count(), tables, "{sql}: {steps:?}");
+            let (looked_up, others): (Vec<&String>, Vec<&String>) =
+                steps[1..].iter().partition(|step| step.starts_with("SEARCH public") && step.contains("PRIMARY KEY"));
+            assert!(others.is_empty(), "{sql}: {steps:?}");
+            // Where rows are read one by one, SQLite leaves out a LEFT JOIN of which no column is used.
+            let is_left_out = rest.starts_with("GROUP") && looked_up.len() < tables;
+            assert!(looked_up.len() == tables || is_left_out, "{sql}: {steps:?}");
         }
     }
 }

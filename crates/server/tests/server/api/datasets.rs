@@ -137,6 +137,26 @@ async fn uploads_have_limits_and_leave_nothing_behind() {
     }
 }
 
+/// A driver runs with all rights of the server, and a path could be that of any file of its machine.
+#[tokio::test(flavor = "multi_thread")]
+async fn drivers_and_paths_of_files_are_not_taken_from_the_network() {
+    let server = TestServer::new();
+    for data in [
+        json!({ "parquet": { "pattern": "/etc/*" } }),
+        json!({ "parquet": { "pattern": "/data/a.parquet", "driver": { "driver": "/tmp/evil.so", "entry": "init" } } }),
+        json!({ "adbc": { "driver": "/tmp/evil.so" } }),
+        json!({ "csv": { "path": "/etc/passwd" } }),
+        json!({ "upload": { "id": "0123456789abcdef0123456789abcdef", "engine": "duckdb" } }),
+        json!({ "upload": { "id": "0123456789abcdef0123456789abcdef", "driver": "/tmp/evil.so" } }),
+    ] {
+        let filter = json!({ "budget": { "epsilon": "1", "delta": "1e-6" } });
+        let new = json!({ "dataset": "far", "data": data, "schema": { "unit": "row" }, "filter": filter });
+        let reply = server.send("owner", "POST", "/v1/datasets", &new.to_string()).await.expect(400);
+        assert!(reply.text().contains("unknown"), "{new}: {}", reply.text());
+    }
+    server.get("owner", "/v1/datasets/far").await.expect(404);
+}
+
 /// With an owner's token, a client could make the server probe every port of its network.
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_are_registered_from_listed_servers_only_and_all_failures_look_alike() {

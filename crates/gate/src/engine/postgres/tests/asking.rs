@@ -11,7 +11,7 @@ use super::*;
 /// A statement that takes longer for every row than any test goes on.
 fn slow(engine: &Postgres) -> Statement {
     let sql = format!("SELECT count(pg_sleep(3600)) FROM {}", asked(engine));
-    Statement { tables: Vec::new(), sql, parameters: vec![], keys: vec![], measures: 1 }
+    Statement { tables: Vec::new(), sql, parameters: vec![], keys: vec![], measures: 1, grouping: None }
 }
 
 /// Waits until no other connection is at work in this database, or holds a table of it.
@@ -219,7 +219,10 @@ fn nothing_can_be_written_through_a_question() {
     let (mut engine, schema) = connected(&url, "t");
     let sql = "WITH gone AS (DELETE FROM public.t RETURNING 1) SELECT count(*) FROM gone".to_string();
     let error = engine
-        .run(&Statement { tables: Vec::new(), sql, parameters: vec![], keys: vec![], measures: 1 }, MOST)
+        .run(
+            &Statement { tables: Vec::new(), sql, parameters: vec![], keys: vec![], measures: 1, grouping: None },
+            MOST,
+        )
         .unwrap_err();
     assert!(error.contains("read-only transaction"), "{error}");
     check_count(&mut engine, &schema, 1);

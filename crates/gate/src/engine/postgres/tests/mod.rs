@@ -5,7 +5,6 @@ mod expressions;
 mod finding;
 mod keeping;
 mod same_answers;
-mod worst_values;
 
 use crate::engine::postgres::find::SourceTable;
 use std::time::Duration;

@@ -3,49 +3,36 @@
 use std::cell::RefCell;
 
 use proptest::prelude::*;
-use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 
-use super::worst_values::{NAMES, SQLITE_TABLE, TABLE, VARIANTS, any_value, hostile_schema, literals, stored, values};
 use super::*;
-use crate::engine::Embedded;
+use crate::engine::conformance::{
+    EmbeddedTable, VARIANTS, Values, all_predicates, any_predicate, any_row, hostile_schema, measures, sorted,
+    worst_rows,
+};
 use crate::question::Query;
 use crate::question::predicate::Comparison;
-use crate::question::quoted;
 
-/// A row; nothing is null.
-type Values = Vec<Option<Value>>;
-
-const PATTERNS: [&str; 14] =
-    ["", "%", "_", "a%", "%a", "__", "A_", "%\\", "\\%", "\\_", "a\\", "%é%", "_́", "%x%x%x%x%x%x%x%x%y"];
-
-/// All that can be measured.
-fn measures(schema: &Schema) -> Vec<Measure> {
-    let mut measures = vec![rows(), Measure::of(Quantity::Units)];
-    for (at, column) in schema.columns.iter().enumerate() {
-        measures.push(Measure::non_null(at));
-        let middle = |bounds: &Bounds| bounds.steps().0.midpoint(bounds.steps().1);
-        for centre in column.bounds.iter().flat_map(|bounds| [0, middle(bounds)]) {
-            measures.push(Measure::sum(schema, at, centre));
-        }
-    }
-    measures
-}
+/// A column that takes `ann` and `Ann` for the same, in PostgreSQL's view.
+const TABLE: &str = "
+    CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+    CREATE TABLE t (
+        person text COLLATE any_case, small int2, middle int4, large int8, short float4, long float8, word text COLLATE any_case,
+        label varchar(4000), flag bool, day date, moment timestamp, zoned timestamptz, price numeric
+    );";
 
 /// The same rows in both engines.
 struct Both {
     writer: Connection,
     postgres: Postgres,
-    sqlite: rusqlite::Connection,
+    embedded: EmbeddedTable,
 }
 
 impl Both {
     fn new() -> Both {
         let url = database(TABLE);
-        let sqlite = rusqlite::Connection::open_in_memory().unwrap();
-        sqlite.execute_batch(SQLITE_TABLE).unwrap();
         let (postgres, _) = connected(&url, "t");
-        Both { writer: open(&url, KEEP, ANSWER).unwrap(), postgres, sqlite }
+        Both { writer: open(&url, KEEP, ANSWER).unwrap(), postgres, embedded: EmbeddedTable::new() }
     }
 
     fn fill(&mut self, rows: &[Values]) {
@@ -55,29 +42,18 @@ impl Both {
             Some(value) => value.to_string(),
         };
         let mut statements = "TRUNCATE public.t;".to_string();
-        self.sqlite.execute("DELETE FROM t", []).unwrap();
+        self.embedded.fill(rows);
         for row in rows {
             statements +=
                 &format!("INSERT INTO public.t VALUES ({});", crate::question::commas(row.iter().map(literal)));
-            let stored = rusqlite::params_from_iter(row.iter().map(|value| value.as_ref().map(stored)));
-            let places = crate::question::commas(vec!["?"; NAMES.len()]);
-            self.sqlite.execute(&format!("INSERT INTO t VALUES ({places})"), stored).unwrap();
         }
         execute(&mut self.writer, &statements).unwrap();
     }
 
     /// The answer of PostgreSQL, which is also that of SQLite.
     fn ask(&mut self, query: &Query, schema: &Schema) -> Vec<ExactRow> {
-        let measures = measures(schema);
         let answer = self.ask_postgres(query, schema);
-        let columns = crate::question::commas(schema.columns.iter().map(|column| quoted(&column.name)));
-        let (definition, table) = (Embedded::definition(schema), Embedded::TABLE);
-        let copy = format!("DROP TABLE IF EXISTS {table}; {definition}; INSERT INTO {table} SELECT {columns} FROM t");
-        self.sqlite.execute_batch(&copy).unwrap();
-        let target = Target { schema, dialect: Dialect::Sqlite, table, asked: &[] };
-        let statement = Statement::measuring(query, &measures, target);
-        let other = sorted(ask_sqlite(&self.sqlite, &statement));
-        assert_eq!(answer, other, "{}\n{:?}", statement.sql, statement.parameters);
+        assert_eq!(answer, self.embedded.ask(query, schema), "{query:?}");
         answer
     }
 
@@ -89,71 +65,6 @@ impl Both {
         let answer = self.postgres.run(&statement, MOST);
         sorted(answer.unwrap_or_else(|error| panic!("{error}: {}\n{:?}", statement.sql, statement.parameters)))
     }
-}
-
-fn sorted(mut rows: Vec<ExactRow>) -> Vec<ExactRow> {
-    rows.sort_by_key(|row| format!("{:?}", row.keys));
-    rows
-}
-
-fn ask_sqlite(sqlite: &rusqlite::Connection, statement: &Statement) -> Vec<ExactRow> {
-    let mut prepared = sqlite.prepare(&statement.sql).unwrap();
-    let groups = statement.keys.len();
-    let rows = prepared.query_map(rusqlite::params_from_iter(statement.parameters.iter().map(stored)), |row| {
-        let key = |(at, kind): (usize, &ColumnType)| {
-            Ok(match kind {
-                ColumnType::Boolean => Value::Boolean(row.get(at)?),
-                ColumnType::Integer => Value::Integer(row.get(at)?),
-                ColumnType::Real => Value::Real(row.get(at)?),
-                ColumnType::Text => Value::Text(row.get(at)?),
-                ColumnType::Date => Value::Date(row.get(at)?),
-                ColumnType::Timestamp => Value::Timestamp(row.get(at)?),
-                ColumnType::Decimal => Value::Decimal(Number::from_millionths(row.get(at)?)),
-            })
-        };
-        let measure = |at: usize| Ok(row.get::<_, Option<i64>>(at)?.unwrap_or(0));
-        Ok(ExactRow {
-            keys: statement.keys.iter().enumerate().map(key).collect::<rusqlite::Result<_>>()?,
-            measures: (groups..groups + statement.measures).map(measure).collect::<rusqlite::Result<_>>()?,
-        })
-    });
-    rows.unwrap().collect::<rusqlite::Result<_>>().unwrap()
-}
-
-/// Every value of every column at least once, beside others, and nulls.
-fn worst_rows() -> Vec<Values> {
-    let pools: Vec<Vec<Value>> = (0..NAMES.len()).map(values).collect();
-    let longest = pools.iter().map(Vec::len).max().unwrap();
-    let row = |at: usize| pools.iter().map(|pool| (at % 7 != 6).then(|| pool[at % pool.len()].clone())).collect();
-    (0..2 * longest).map(row).chain([vec![None; NAMES.len()]]).collect()
-}
-
-/// Every kind of condition on every column, with every literal.
-fn all_predicates() -> Vec<Predicate> {
-    let mut all = Vec::new();
-    for (column, name) in NAMES.iter().enumerate() {
-        for value in literals(column) {
-            let compare =
-                |comparison| Predicate::Compare { operand: Operand::plain(column), comparison, value: value.clone() };
-            all.extend(Comparison::ALL.map(compare));
-        }
-        for negated in [false, true] {
-            all.push(Predicate::IsNull { column, negated });
-            all.push(Predicate::In { operand: Operand::plain(column), values: literals(column), negated });
-            all.push(Predicate::In {
-                operand: Operand::plain(column),
-                values: literals(column)[..1].to_vec(),
-                negated,
-            });
-            let like = |pattern: &str| Predicate::Like {
-                operand: Operand::plain(column),
-                pattern: pattern.to_string(),
-                negated,
-            };
-            all.extend(PATTERNS.iter().filter(|_| matches!(*name, "person" | "word" | "label")).map(|text| like(text)));
-        }
-    }
-    all
 }
 
 #[test]
@@ -273,37 +184,6 @@ fn what_is_beyond_the_bounds_is_clamped_and_halves_are_rounded_up_exactly() {
         let statement = measuring(&both.postgres, &schema, None, &[], &measure);
         assert_eq!(both.postgres.run(&statement, MOST).unwrap()[0].measures, [steps], "{column} = {value}");
     }
-}
-
-fn any_row() -> impl Strategy<Value = Values> {
-    (0..NAMES.len()).map(|at| proptest::option::weighted(0.9, any_value(at))).collect::<Vec<_>>()
-}
-
-fn any_predicate() -> impl Strategy<Value = Predicate> {
-    let column = 0..NAMES.len();
-    let text = select(vec![0usize, 6, 7]);
-    let pattern = prop_oneof![select(PATTERNS.to_vec()).prop_map(str::to_string), "[aA é_%\\\\]{0,5}"];
-    let literal = |at: usize| any_value(at).prop_filter("finite", |value| value.check().is_ok());
-    let leaf = prop_oneof![
-        (column.clone().prop_flat_map(move |at| (Just(at), literal(at))), select(Comparison::ALL.to_vec())).prop_map(
-            |((column, value), comparison)| Predicate::Compare { operand: Operand::plain(column), comparison, value }
-        ),
-        (column.clone().prop_flat_map(move |at| (Just(at), prop::collection::vec(literal(at), 1..12))), any::<bool>())
-            .prop_map(|((column, values), negated)| Predicate::In { operand: Operand::plain(column), values, negated }),
-        (text, pattern, any::<bool>()).prop_map(|(column, pattern, negated)| Predicate::Like {
-            operand: Operand::plain(column),
-            pattern,
-            negated
-        }),
-        (column, any::<bool>()).prop_map(|(column, negated)| Predicate::IsNull { column, negated }),
-    ];
-    leaf.prop_recursive(3, 12, 4, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 2..4).prop_map(Predicate::And),
-            prop::collection::vec(inner.clone(), 2..4).prop_map(Predicate::Or),
-            inner.prop_map(|inner| Predicate::Not(Box::new(inner))),
-        ]
-    })
 }
 
 #[test]

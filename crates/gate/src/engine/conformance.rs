@@ -1,23 +1,23 @@
-//! Columns of every type with the worst values that may stand in them, and schemas with the worst bounds.
+//! Columns of every type with the worst values that may stand in them, schemas with the worst bounds, and questions about them: what
+//! every engine must answer as the embedded one does.
 
 use proptest::prelude::*;
 use proptest::sample::select;
 use rusqlite::types::{ToSqlOutput, Value as Stored};
+use taximeter_ledger::Neighbours;
 
-use super::*;
+use super::{Embedded, ExactRow};
+use crate::measure::{Measure, Quantity};
+use crate::number::Number;
+use crate::question::predicate::{Comparison, Operand, Predicate};
+use crate::question::{Query, commas, quoted};
+use crate::schema::{Bound, Bounds, Column, ColumnType, PrivacyUnit, Schema, Value};
+use crate::sql::{Dialect, Statement, Target};
 
 pub(super) const NAMES: [&str; 13] =
     ["person", "small", "middle", "large", "short", "long", "word", "label", "flag", "day", "moment", "zoned", "price"];
 
-/// A column that takes `ann` and `Ann` for the same, in PostgreSQL's view.
-pub(super) const TABLE: &str = "
-    CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-    CREATE TABLE t (
-        person text COLLATE any_case, small int2, middle int4, large int8, short float4, long float8, word text COLLATE any_case,
-        label varchar(4000), flag bool, day date, moment timestamp, zoned timestamptz, price numeric
-    );";
-
-pub(super) const SQLITE_TABLE: &str = "
+const SQLITE_TABLE: &str = "
     PRAGMA case_sensitive_like = ON;
     CREATE TABLE t (
         person TEXT, small INTEGER, middle INTEGER, large INTEGER, short REAL, long REAL, word TEXT, label TEXT, flag INTEGER,
@@ -175,15 +175,16 @@ pub(super) fn hostile_schema(variant: usize) -> Schema {
             ColumnType::Text | ColumnType::Boolean => ("", "", ""),
         };
         let end = |text: &str| Bound::parse(text).unwrap().number(kind).unwrap();
-        let bounds = (!low.is_empty()).then(|| Bounds::new(end(low), end(high), number(grid)).unwrap());
+        let bounds = (!low.is_empty()).then(|| Bounds::new(end(low), end(high), Number::parse(grid).unwrap()).unwrap());
         let categories = (kind != ColumnType::Real).then(|| literals(at).into_iter().skip(1).collect());
         Column::new(name, kind, bounds, categories).unwrap()
     });
-    schema(Some(("person", 3)), columns.collect())
+    let unit = PrivacyUnit::Column { column: "person".to_string(), max_rows_per_unit: 3 };
+    Schema::new(unit, Neighbours::AddRemove, columns.collect()).unwrap()
 }
 
 /// A value as the embedded engine stores it.
-pub(super) fn stored(value: &Value) -> ToSqlOutput<'static> {
+fn stored(value: &Value) -> ToSqlOutput<'static> {
     ToSqlOutput::Owned(match value {
         Value::Boolean(value) => Stored::Integer(i64::from(*value)),
         Value::Integer(value) => Stored::Integer(*value),
@@ -223,5 +224,149 @@ pub(super) fn any_value(at: usize) -> BoxedStrategy<Value> {
             prop_oneof![worst, near.prop_map(decimal), any.prop_map(decimal)].boxed()
         }
         _ => prop_oneof![worst, "[aA é_%\\\\]{0,4}".prop_map(Value::Text)].boxed(),
+    }
+}
+
+/// A row; nothing is null.
+pub(super) type Values = Vec<Option<Value>>;
+
+pub(super) const PATTERNS: [&str; 14] =
+    ["", "%", "_", "a%", "%a", "__", "A_", "%\\", "\\%", "\\_", "a\\", "%é%", "_́", "%x%x%x%x%x%x%x%x%y"];
+
+/// All that can be measured.
+pub(super) fn measures(schema: &Schema) -> Vec<Measure> {
+    let mut measures = vec![Measure::of(Quantity::Rows), Measure::of(Quantity::Units)];
+    for (at, column) in schema.columns.iter().enumerate() {
+        measures.push(Measure::non_null(at));
+        let middle = |bounds: &Bounds| bounds.steps().0.midpoint(bounds.steps().1);
+        for centre in column.bounds.iter().flat_map(|bounds| [0, middle(bounds)]) {
+            measures.push(Measure::sum(schema, at, centre));
+        }
+    }
+    measures
+}
+
+pub(super) fn sorted(mut rows: Vec<ExactRow>) -> Vec<ExactRow> {
+    rows.sort_by_key(|row| format!("{:?}", row.keys));
+    rows
+}
+
+fn ask_sqlite(sqlite: &rusqlite::Connection, statement: &Statement) -> Vec<ExactRow> {
+    let mut prepared = sqlite.prepare(&statement.sql).unwrap();
+    let groups = statement.keys.len();
+    let rows = prepared.query_map(rusqlite::params_from_iter(statement.parameters.iter().map(stored)), |row| {
+        let key = |(at, kind): (usize, &ColumnType)| {
+            Ok(match kind {
+                ColumnType::Boolean => Value::Boolean(row.get(at)?),
+                ColumnType::Integer => Value::Integer(row.get(at)?),
+                ColumnType::Real => Value::Real(row.get(at)?),
+                ColumnType::Text => Value::Text(row.get(at)?),
+                ColumnType::Date => Value::Date(row.get(at)?),
+                ColumnType::Timestamp => Value::Timestamp(row.get(at)?),
+                ColumnType::Decimal => Value::Decimal(Number::from_millionths(row.get(at)?)),
+            })
+        };
+        let measure = |at: usize| Ok(row.get::<_, Option<i64>>(at)?.unwrap_or(0));
+        Ok(ExactRow {
+            keys: statement.keys.iter().enumerate().map(key).collect::<rusqlite::Result<_>>()?,
+            measures: (groups..groups + statement.measures).map(measure).collect::<rusqlite::Result<_>>()?,
+        })
+    });
+    rows.unwrap().collect::<rusqlite::Result<_>>().unwrap()
+}
+
+/// Every value of every column at least once, beside others, and nulls.
+pub(super) fn worst_rows() -> Vec<Values> {
+    let pools: Vec<Vec<Value>> = (0..NAMES.len()).map(values).collect();
+    let longest = pools.iter().map(Vec::len).max().unwrap();
+    let row = |at: usize| pools.iter().map(|pool| (at % 7 != 6).then(|| pool[at % pool.len()].clone())).collect();
+    (0..2 * longest).map(row).chain([vec![None; NAMES.len()]]).collect()
+}
+
+/// Every kind of condition on every column, with every literal.
+pub(super) fn all_predicates() -> Vec<Predicate> {
+    let mut all = Vec::new();
+    for (column, name) in NAMES.iter().enumerate() {
+        for value in literals(column) {
+            let compare =
+                |comparison| Predicate::Compare { operand: Operand::plain(column), comparison, value: value.clone() };
+            all.extend(Comparison::ALL.map(compare));
+        }
+        for negated in [false, true] {
+            all.push(Predicate::IsNull { column, negated });
+            all.push(Predicate::In { operand: Operand::plain(column), values: literals(column), negated });
+            all.push(Predicate::In {
+                operand: Operand::plain(column),
+                values: literals(column)[..1].to_vec(),
+                negated,
+            });
+            let like = |pattern: &str| Predicate::Like {
+                operand: Operand::plain(column),
+                pattern: pattern.to_string(),
+                negated,
+            };
+            all.extend(PATTERNS.iter().filter(|_| matches!(*name, "person" | "word" | "label")).map(|text| like(text)));
+        }
+    }
+    all
+}
+
+pub(super) fn any_row() -> impl Strategy<Value = Values> {
+    (0..NAMES.len()).map(|at| proptest::option::weighted(0.9, any_value(at))).collect::<Vec<_>>()
+}
+
+pub(super) fn any_predicate() -> impl Strategy<Value = Predicate> {
+    let column = 0..NAMES.len();
+    let text = select(vec![0usize, 6, 7]);
+    let pattern = prop_oneof![select(PATTERNS.to_vec()).prop_map(str::to_string), "[aA é_%\\\\]{0,5}"];
+    let literal = |at: usize| any_value(at).prop_filter("finite", |value| value.check().is_ok());
+    let leaf = prop_oneof![
+        (column.clone().prop_flat_map(move |at| (Just(at), literal(at))), select(Comparison::ALL.to_vec())).prop_map(
+            |((column, value), comparison)| Predicate::Compare { operand: Operand::plain(column), comparison, value }
+        ),
+        (column.clone().prop_flat_map(move |at| (Just(at), prop::collection::vec(literal(at), 1..12))), any::<bool>())
+            .prop_map(|((column, values), negated)| Predicate::In { operand: Operand::plain(column), values, negated }),
+        (text, pattern, any::<bool>()).prop_map(|(column, pattern, negated)| Predicate::Like {
+            operand: Operand::plain(column),
+            pattern,
+            negated
+        }),
+        (column, any::<bool>()).prop_map(|(column, negated)| Predicate::IsNull { column, negated }),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 2..4).prop_map(Predicate::And),
+            prop::collection::vec(inner.clone(), 2..4).prop_map(Predicate::Or),
+            inner.prop_map(|inner| Predicate::Not(Box::new(inner))),
+        ]
+    })
+}
+
+/// The embedded engine in memory, with the worst columns.
+pub(super) struct EmbeddedTable(rusqlite::Connection);
+
+impl EmbeddedTable {
+    pub(super) fn new() -> EmbeddedTable {
+        let sqlite = rusqlite::Connection::open_in_memory().unwrap();
+        sqlite.execute_batch(SQLITE_TABLE).unwrap();
+        EmbeddedTable(sqlite)
+    }
+
+    pub(super) fn fill(&self, rows: &[Values]) {
+        self.0.execute("DELETE FROM t", []).unwrap();
+        for row in rows {
+            let stored = rusqlite::params_from_iter(row.iter().map(|value| value.as_ref().map(stored)));
+            let places = commas(vec!["?"; NAMES.len()]);
+            self.0.execute(&format!("INSERT INTO t VALUES ({places})"), stored).unwrap();
+        }
+    }
+
+    pub(super) fn ask(&self, query: &Query, schema: &Schema) -> Vec<ExactRow> {
+        let columns = commas(schema.columns.iter().map(|column| quoted(&column.name)));
+        let (definition, table) = (Embedded::definition(schema), Embedded::TABLE);
+        let copy = format!("DROP TABLE IF EXISTS {table}; {definition}; INSERT INTO {table} SELECT {columns} FROM t");
+        self.0.execute_batch(&copy).unwrap();
+        let target = Target { schema, dialect: Dialect::Sqlite, table, asked: &[] };
+        sorted(ask_sqlite(&self.0, &Statement::measuring(query, &measures(schema), target)))
     }
 }

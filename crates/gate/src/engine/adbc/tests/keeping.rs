@@ -1,0 +1,129 @@
+//! Which rows are kept of a unit: by their contents alone. And files of the gate's own.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::import::{BadRows, CsvForm, import};
+use crate::schema::PrivacyUnit;
+
+const BY_PERSON: &str =
+    "unit = { column = \"person\", max_rows_per_unit = 2 }\n[columns.age]\nbounds = [0, 120]\ntype = \"integer\"";
+
+/// What is in a file of the gate's own, sorted.
+fn rows_of(shore: &Shore, source: &Source) -> Vec<String> {
+    let Source::Adbc(source) = source else { panic!("{source:?}") };
+    let own = shore.gate().join(source.own_file().unwrap());
+    let mut connection = own::open(&source.driver, &own, &shore.gate(), until()).unwrap();
+    let mut rows: Vec<String> = connection
+        .query(&format!("SELECT * FROM {TABLE}"), MOST)
+        .unwrap()
+        .rows
+        .iter()
+        .map(|row| format!("{row:?}"))
+        .collect();
+    rows.sort();
+    rows
+}
+
+fn prepared(shore: &Shore, pattern: &str) -> crate::engine::PreparedLake {
+    fs::remove_file(shore.gate().join("own")).ok();
+    let driver = DriverChoice::default();
+    let pattern = shore.path(pattern).display().to_string();
+    prepare_lake(&driver, &pattern, &Declaration::parse(BY_PERSON).unwrap(), &[7; 32], Path::new("own"), &shore.gate())
+        .unwrap()
+}
+
+#[test]
+fn at_most_the_declared_number_of_rows_of_every_unit_are_kept_in_a_private_file() {
+    let mut shore = Shore::new();
+    shore.write(
+        "a.parquet",
+        "SELECT CASE WHEN range % 10 < 9 THEN 'p' || (range % 10) END AS person, range::INTEGER AS age FROM range(100)",
+    );
+    let lake = prepared(&shore, "a.parquet");
+    assert_eq!((lake.imported.rows, lake.imported.kept, lake.imported.without_unit), (100, 18, 10));
+    assert!(matches!(lake.schema.unit(), PrivacyUnit::Column { .. }));
+    let mut engine = shore.connect(&lake).unwrap();
+    assert_eq!(counted(&mut *engine, &lake.schema), 18);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(shore.gate().join("own")).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    // The owner's files are not read any more.
+    fs::remove_file(shore.path("a.parquet")).unwrap();
+    assert_eq!(counted(&mut *shore.connect(&lake).unwrap(), &lake.schema), 18);
+    let left: Vec<_> = fs::read_dir(shore.gate()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["own"]);
+}
+
+/// Every unit taken out in turn: the others keep the same rows, whatever the order of the file.
+#[test]
+fn what_is_kept_of_a_unit_depends_on_its_own_rows_alone() {
+    let mut shore = Shore::new();
+    let table = "SELECT 'p' || (range % 7) AS person, (range * 31 % 50)::INTEGER AS age, range % 3 = 0 AS flag, range / 7 AS share,
+                 CASE WHEN range % 5 > 0 THEN repeat('x', (range % 4)::INTEGER) END AS note FROM range(60)";
+    shore.write("a.parquet", table);
+    let all = rows_of(&shore, &prepared(&shore, "a.parquet").source);
+    shore.write("a.parquet", &format!("SELECT * FROM ({table}) ORDER BY hash(age, note, person)"));
+    assert_eq!(rows_of(&shore, &prepared(&shore, "a.parquet").source), all, "the order matters");
+    for person in 0..7 {
+        let name = format!("\"p{person}\"");
+        shore.write("a.parquet", &format!("SELECT * FROM ({table}) WHERE person <> 'p{person}'"));
+        let others: Vec<String> = all.iter().filter(|row| !row.contains(&name)).cloned().collect();
+        assert_eq!(others.len(), all.len() - 2);
+        assert_eq!(rows_of(&shore, &prepared(&shore, "a.parquet").source), others, "without {name}");
+    }
+}
+
+#[test]
+fn a_copy_of_the_embedded_engines_file_has_the_same_rows() {
+    let shore = Shore::new();
+    let csv = shore.path("people.csv");
+    let text: String = (0..5000)
+        .map(|row| {
+            format!(
+                "p{},{},{}.5,{},2024-02-{:02},{}.25,2024-02-29 10:00:{:02}\n",
+                row % 900,
+                row % 120,
+                row,
+                row % 2 == 0,
+                1 + row % 28,
+                row,
+                row % 60
+            )
+        })
+        .collect();
+    fs::write(&csv, format!("person,age,income,member,day,wage,seen\n{text},,,,,,\n")).unwrap();
+    let schema = "unit = { column = \"person\", max_rows_per_unit = 3 }\n[columns.age]\nbounds = [0, 120]\n[columns.wage]\ntype = \"decimal\"";
+    let declaration = Declaration::parse(schema).unwrap();
+    let (form, target) = (CsvForm::default(), shore.gate().join("data.db"));
+    let imported = import(&csv, &form, &declaration, &target, &[7; 32], BadRows::Refuse, &mut |_, _| {}).unwrap();
+    let own = shore.gate().join("own");
+    let copied = copy_of_embedded(&DriverChoice::default(), &target, &imported.schema, &own, &shore.gate()).unwrap();
+    assert_eq!(copied, imported.rows.kept);
+    let mut embedded = crate::engine::Embedded::open(&target).unwrap();
+    let data = AdbcData::Own { file: PathBuf::from("own") };
+    let source = Source::Adbc(AdbcSource { driver: DriverChoice::default(), data });
+    let mut duckdb = source.connect(&shore.gate(), &imported.schema, MOST).unwrap();
+    duckdb.check(&imported.schema, MOST).unwrap();
+    // Every column as the key of groups: the same values, the same number of times.
+    for at in 0..imported.schema.columns.len() {
+        let ask = |engine: &mut dyn Engine, table| {
+            let column = crate::question::quoted(&imported.schema.columns[at].name);
+            let sql = format!("SELECT {column}, count(*) FROM {table} WHERE {column} IS NOT NULL GROUP BY 1");
+            let statement = Statement {
+                tables: Vec::new(),
+                sql,
+                parameters: Vec::new(),
+                keys: vec![imported.schema.columns[at].kind],
+                measures: 1,
+            };
+            let rows = engine.run(&statement, MOST).unwrap();
+            rows.into_iter().map(|row| (format!("{:?}", row.keys), row.measures)).collect::<BTreeMap<_, _>>()
+        };
+        let one = ask(&mut embedded, crate::engine::Embedded::TABLE);
+        assert_eq!(one, ask(&mut *duckdb, TABLE), "{}", imported.schema.columns[at].name);
+        assert!(!one.is_empty());
+    }
+}

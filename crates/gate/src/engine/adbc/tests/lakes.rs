@@ -1,0 +1,113 @@
+//! Parquet files: which are found, what their columns hold, and that a changed one is noticed.
+
+use super::*;
+use crate::schema::ColumnType;
+
+#[test]
+fn files_are_named_by_a_path_a_folder_or_a_pattern_with_the_columns_of_their_partitions() {
+    let mut shore = Shore::new();
+    shore.write("lake/year=2024/month=1/a.parquet", "SELECT 1 AS x FROM range(2)");
+    shore.write("lake/year=2025/month=2/b.parquet", "SELECT 2 AS x FROM range(3)");
+    fs::write(shore.path("lake/notes.txt"), "not data").unwrap();
+    for (pattern, files, rows) in [
+        ("lake", 2, 5),
+        ("lake/*/*/*.parquet", 2, 5),
+        ("lake/year=2024/month=1/a.parquet", 1, 2),
+        ("lake/year=2025", 1, 3),
+    ] {
+        let prepared = shore.prepare(pattern, "").unwrap();
+        let Source::Adbc(AdbcSource { data: AdbcData::Lake { files: found, kept: None, .. }, .. }) = &prepared.source
+        else {
+            panic!("{pattern}: {:?}", prepared.source)
+        };
+        assert_eq!((found.len(), prepared.imported.rows), (files, rows), "{pattern}");
+        let names: Vec<&str> = prepared.schema.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["x", "month", "year"], "{pattern}");
+        assert_eq!(counted(&mut *shore.connect(&prepared).unwrap(), &prepared.schema), rows as i64, "{pattern}");
+    }
+    for (pattern, part) in
+        [("lake/*.csv", "there is no such file"), ("nowhere", "there is no such file"), ("lake/notes.txt", "notes.txt")]
+    {
+        let Err(error) = shore.prepare(pattern, "") else { panic!("{pattern} was registered") };
+        assert!(error.to_string().contains(part), "{pattern}: {error}");
+    }
+    let remote = Lake::find(&DriverChoice::default(), "s3://bucket/*.parquet", &shore.gate(), until()).unwrap_err();
+    assert!(remote.is_input() && remote.to_string().contains("files of this machine"), "{remote}");
+}
+
+#[test]
+fn columns_of_other_types_are_left_out_and_named() {
+    let mut shore = Shore::new();
+    let query = "SELECT 1::TINYINT a, 2::UINTEGER b, 3::UBIGINT c, 0.5::FLOAT d, 1.5::DOUBLE e, 'x' f, TRUE g, DATE '2024-01-01' h,
+                 TIMESTAMP '2024-01-01' i, TIMESTAMPTZ '2024-01-01 00:00:00+00' j, TIMESTAMP_NS '2024-01-01' k, 1.25::DECIMAL(10, 2) l,
+                 1::DECIMAL(38, 0) m, TIME '10:00' n, [1] o, {'a': 1} p, 'x'::BLOB q, 1.5::DECIMAL(38, 12) r, TIMESTAMP_MS '2024-01-01' s";
+    shore.write("a.parquet", query);
+    let lake = shore.open("a.parquet").unwrap();
+    use ColumnType::{Boolean, Date, Decimal, Integer, Real, Text, Timestamp};
+    let expected = [
+        ("a", Integer),
+        ("b", Integer),
+        ("d", Real),
+        ("e", Real),
+        ("f", Text),
+        ("g", Boolean),
+        ("h", Date),
+        ("i", Timestamp),
+        ("j", Timestamp),
+        ("k", Timestamp),
+        ("l", Decimal),
+        ("s", Timestamp),
+    ];
+    assert_eq!(lake.columns(), expected.map(|(name, kind)| (name.to_string(), kind)));
+    let left_out: Vec<&str> = lake.left_out.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(left_out, ["c", "m", "n", "o", "p", "q", "r"]);
+    assert_eq!(lake.left_out[0].1, "UBIGINT");
+}
+
+#[test]
+fn a_file_that_was_changed_or_is_gone_is_refused_before_a_question() {
+    let mut shore = Shore::new();
+    let path = shore.write("a.parquet", "SELECT range AS x FROM range(10)");
+    let prepared = shore.prepare("a.parquet", "").unwrap();
+    let mut engine = shore.connect(&prepared).unwrap();
+    assert_eq!(counted(&mut *engine, &prepared.schema), 10);
+
+    shore.write("a.parquet", "SELECT range AS x FROM range(20)");
+    let refused = |error: Error, part: &str| assert!(error.to_string().contains(part), "{error}");
+    refused(engine.check(&prepared.schema, MOST).unwrap_err(), "was changed since it was registered");
+    // One that changes between the check and the answer has no answer.
+    let error = engine.run(&count(&prepared.schema), MOST).unwrap_err();
+    assert!(error.contains("was changed"), "{error}");
+    refused(shore.connect(&prepared).err().unwrap(), "register the data again, as a new version");
+
+    fs::remove_file(&path).unwrap();
+    refused(shore.connect(&prepared).err().unwrap(), "cannot be found");
+}
+
+#[test]
+fn a_file_that_is_cut_or_has_a_broken_page_is_refused_when_it_is_registered() {
+    let mut shore = Shore::new();
+    let path = shore.write("a.parquet", "SELECT range AS x, 'name ' || range AS y FROM range(100000)");
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let Err(error) = shore.prepare("a.parquet", "") else { panic!("half a file was registered") };
+    assert!(error.to_string().contains("a.parquet"), "{error}");
+    // What the file says about itself is whole, and the values are not.
+    let mut broken = whole.clone();
+    broken[4..2000].fill(0xff);
+    fs::write(&path, &broken).unwrap();
+    assert!(shore.prepare("a.parquet", "").is_err());
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(shore.prepare("a.parquet", "").unwrap().imported.rows, 100_000);
+}
+
+#[test]
+fn a_file_whose_column_has_another_type_than_the_first_is_refused_when_it_is_registered() {
+    let mut shore = Shore::new();
+    shore.write("lake/a.parquet", "SELECT 1::BIGINT AS x");
+    shore.write("lake/b.parquet", "SELECT 'one' AS x");
+    let Err(error) = shore.prepare("lake", "") else { panic!("text was taken for a number") };
+    assert!(!error.to_string().is_empty());
+    shore.write("lake/b.parquet", "SELECT 1::BIGINT AS y");
+    assert!(shore.prepare("lake", "").is_err());
+}

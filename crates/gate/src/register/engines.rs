@@ -1,0 +1,157 @@
+//! Which engine has the data: Parquet files where they are, files imported into DuckDB, and datasets that move there.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use taximeter_ledger::AccountName;
+
+use super::{ImportedRows, PreparedData, Registered, file_name, nothing_to_refresh};
+use crate::catalog::Dataset;
+use crate::declaration::Declaration;
+use crate::engine::{
+    AdbcData, AdbcSource, DriverChoice, PreparedLake, RemoteTable, Source, copy_of_embedded, is_available,
+    prepare_lake, prepare_remote,
+};
+use crate::error::{Error, ErrorKind};
+use crate::gate::Gate;
+use crate::import::{Imported, clear_leftovers};
+
+/// The engine that a CSV file is imported into.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CsvEngine {
+    /// DuckDB if its driver is there and there are many rows, otherwise SQLite.
+    #[default]
+    Automatic,
+    /// SQLite, which is part of this program.
+    Sqlite,
+    /// DuckDB, by this driver.
+    Duckdb(DriverChoice),
+}
+
+impl CsvEngine {
+    /// From so many rows on, a column store is faster by enough to be chosen by itself.
+    const MANY_ROWS: u64 = 500_000;
+
+    /// The driver, if it is DuckDB for this number of rows.
+    fn driver(&self, rows: u64) -> Option<DriverChoice> {
+        match self {
+            CsvEngine::Sqlite => None,
+            CsvEngine::Duckdb(choice) => Some(choice.clone()),
+            CsvEngine::Automatic => {
+                Some(DriverChoice::default()).filter(|choice| rows >= CsvEngine::MANY_ROWS && is_available(choice))
+            }
+        }
+    }
+}
+
+impl Gate {
+    /// Takes an imported file over into DuckDB if that is its engine. Rows and values are the same, since they are copied.
+    pub(super) fn place_import(
+        &self,
+        imported: Imported,
+        file: PathBuf,
+        engine: &CsvEngine,
+        name: &AccountName,
+        version: u32,
+    ) -> Result<PreparedData, Error> {
+        let Imported { schema, rows, fingerprint } = imported;
+        let source = match engine.driver(rows.kept) {
+            None => Source::Embedded { file },
+            Some(driver) => {
+                let embedded = self.catalog.folder().join(&file);
+                let source = self.copy_to_duckdb(driver, &file, &schema, name, version)?;
+                std::fs::remove_file(&embedded)
+                    .map_err(|error| Error::storage(format!("{} cannot be removed: {error}", embedded.display())))?;
+                source
+            }
+        };
+        let fingerprint = fingerprint.to_hex().to_string();
+        Ok(PreparedData { schema, source, fingerprint, imported: Some(rows), left_out: Vec::new() })
+    }
+
+    fn copy_to_duckdb(
+        &self,
+        driver: DriverChoice,
+        embedded: &std::path::Path,
+        schema: &crate::schema::Schema,
+        name: &AccountName,
+        version: u32,
+    ) -> Result<Source, Error> {
+        let folder = self.catalog.folder();
+        let file = PathBuf::from(file_name(name, version, "duckdb"));
+        clear_leftovers(&folder.join(&file))?;
+        copy_of_embedded(&driver, &folder.join(embedded), schema, &folder.join(&file), folder)?;
+        Ok(Source::Adbc(AdbcSource { driver, data: AdbcData::Own { file } }))
+    }
+
+    /// Parquet files of an owner.
+    pub(super) fn prepare_lake(
+        &self,
+        pattern: &str,
+        driver: &DriverChoice,
+        declaration: &Declaration,
+        (name, version, key): (&AccountName, u32, &[u8; 32]),
+    ) -> Result<PreparedData, Error> {
+        let folder = self.catalog.folder();
+        let own = PathBuf::from(file_name(name, version, "duckdb"));
+        clear_leftovers(&folder.join(&own))?;
+        let PreparedLake { schema, source, fingerprint, imported, left_out } =
+            prepare_lake(driver, pattern, declaration, key, &own, folder)?;
+        Ok(PreparedData { schema, source, fingerprint, imported: Some(imported), left_out })
+    }
+
+    /// A table of a server.
+    pub(super) fn prepare_remote(
+        &self,
+        table: &RemoteTable,
+        driver: &DriverChoice,
+        declaration: &Declaration,
+    ) -> Result<PreparedData, Error> {
+        let source = AdbcSource { driver: driver.clone(), data: AdbcData::Remote(table.clone()) };
+        let PreparedLake { schema, source, fingerprint, left_out, .. } = prepare_remote(source, declaration)?;
+        Ok(PreparedData { schema, source, fingerprint, imported: None, left_out })
+    }
+
+    /// Reads the Parquet files again that the owner's pattern names now, as a new version.
+    pub(super) fn refresh_lake(&self, before: &Dataset, source: &AdbcSource) -> Result<Registered, Error> {
+        let pattern = match &source.data {
+            AdbcData::Lake { pattern, .. } => pattern,
+            AdbcData::Own { .. } => return Err(ErrorKind::NoTable(before.name.clone()).into()),
+            AdbcData::Remote(_) => return Err(nothing_to_refresh(&before.name)),
+        };
+        let version = before.version + 1;
+        let declaration = Declaration::of(&before.schema);
+        let PreparedData { schema, source, fingerprint, imported, left_out } =
+            self.prepare_lake(pattern, &source.driver, &declaration, (&before.name, version, &before.key))?;
+        let dataset = self.newer(before, version, source, imported.as_ref());
+        let dataset = Dataset { schema, fingerprint, ..dataset };
+        Ok(Registered { imported, left_out, ..self.put(dataset, Some(before))? })
+    }
+
+    /// Lets DuckDB have the data of a dataset that is in the embedded engine: the same rows, as a new version, paid for by the same
+    /// account.
+    pub fn move_to_duckdb(&self, name: &AccountName, driver: DriverChoice) -> Result<Registered, Error> {
+        let _registering = self.catalog.registering(name)?;
+        let before = self.catalog.dataset(name)?;
+        let Source::Embedded { file } = &before.source else {
+            let needs = "only data that were imported into SQLite can be taken over; these are asked where they are";
+            return Err(Error::value("dataset", name, needs));
+        };
+        let version = before.version + 1;
+        let source = self.copy_to_duckdb(driver, file, &before.schema, name, version)?;
+        let dataset = self.newer(&before, version, source, None);
+        self.put(Dataset { rows: before.rows, ..dataset }, Some(&before))
+    }
+
+    /// The next version of a dataset, with data elsewhere.
+    pub(super) fn newer(
+        &self,
+        before: &Dataset,
+        version: u32,
+        source: Source,
+        imported: Option<&ImportedRows>,
+    ) -> Dataset {
+        let rows = imported.map(|imported| imported.kept);
+        Dataset { version, source, rows, registered: Timestamp::now(), ..before.clone() }
+    }
+}

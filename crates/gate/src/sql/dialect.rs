@@ -1,0 +1,352 @@
+//! What engines write differently. Everything else is written once, by the writer.
+//!
+//! A grammar must not leave anything to an engine's taste: whole numbers have 64 bits and divide towards 0, sums cannot wrap, letters
+//! change their case in ASCII alone, a pattern has no escapes, and nothing fails on any row. The embedded engine and PostgreSQL take
+//! literals as parameters; the others get them in the text, in a form that nothing in a value can end.
+
+mod bigquery;
+mod duckdb;
+mod postgres;
+mod snowflake;
+mod spark;
+mod sqlite;
+
+use crate::number::Number;
+use crate::question::calendar::DatePart;
+use crate::question::predicate::LetterCase;
+use crate::question::{commas, quoted};
+use crate::schema::{Bound, Bounds, ColumnType, Value};
+
+/// How an engine writes SQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Sqlite,
+    Postgres,
+    DuckDb,
+    /// Sail, Spark and Databricks.
+    Spark,
+    Snowflake,
+    BigQuery,
+}
+
+impl Dialect {
+    pub(crate) fn grammar(self) -> &'static dyn Grammar {
+        match self {
+            Dialect::Sqlite => &sqlite::SqliteSql,
+            Dialect::Postgres => &postgres::PostgresSql,
+            Dialect::DuckDb => &duckdb::DuckDbSql,
+            Dialect::Spark => &spark::SparkSql,
+            Dialect::Snowflake => &snowflake::SnowflakeSql,
+            Dialect::BigQuery => &bigquery::BigQuerySql,
+        }
+    }
+}
+
+/// The lower and the upper bound as they are compared with a column, and the steps of a value between them.
+pub(crate) type Clamped = (String, String, String);
+
+/// What is counted or summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aggregate {
+    Count,
+    CountDistinct,
+    Sum,
+}
+
+/// Which of several numbers is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extreme {
+    Least,
+    Greatest,
+}
+
+/// How public tables come to an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Supply {
+    /// In a temporary table, filled from a parameter.
+    Temporary,
+    /// In a parameter, as JSON.
+    Json,
+    /// In the text of the statement.
+    Values,
+}
+
+/// What a dialect must say for itself, and what most have in common. Texts that come in are complete expressions; those with an operator
+/// are in parentheses.
+pub(crate) trait Grammar: Sync {
+    /// A name, in quotes.
+    fn name(&self, name: &str) -> String {
+        quoted(name)
+    }
+
+    /// The name of the type that values of a column are compared in.
+    fn type_name(&self, kind: ColumnType) -> &'static str;
+
+    /// Text in quotes, whatever is in it.
+    fn text(&self, text: &str) -> String {
+        format!("'{}'", text.replace('\'', "''"))
+    }
+
+    /// A literal of its type, in full or as the next parameter.
+    fn literal(&self, value: &Value, _parameters: &mut Vec<Value>) -> String {
+        match value {
+            Value::Boolean(true) => "TRUE".to_string(),
+            Value::Boolean(false) => "FALSE".to_string(),
+            Value::Integer(value) => self.integer(*value),
+            Value::Real(value) => self.real(*value),
+            Value::Text(text) => self.text(text),
+            Value::Date(_) => format!("DATE '{}'", value.plain()),
+            Value::Decimal(_) | Value::Timestamp(_) => {
+                format!("CAST('{}' AS {})", value.plain(), self.type_name(value.kind()))
+            }
+        }
+    }
+
+    /// A whole number of 64 bits.
+    fn integer(&self, value: i64) -> String {
+        format!("CAST({value} AS {})", self.type_name(ColumnType::Integer))
+    }
+
+    /// A binary number. The shortest text that means it is read back exactly.
+    fn real(&self, value: f64) -> String {
+        format!("CAST('{value:?}' AS {})", self.type_name(ColumnType::Real))
+    }
+
+    fn null(&self, kind: ColumnType) -> String {
+        format!("CAST(NULL AS {})", self.type_name(kind))
+    }
+
+    /// An expression that is a whole number, in 64 bits.
+    fn wide(&self, expression: &str) -> String {
+        format!("CAST({expression} AS {})", self.type_name(ColumnType::Integer))
+    }
+
+    /// A column as it is compared: text by its bytes, and NaN above every number.
+    fn compared(&self, column: String, _kind: ColumnType) -> String {
+        column
+    }
+
+    /// A column as it is grouped by.
+    fn grouped(&self, column: String, _kind: ColumnType) -> String {
+        column
+    }
+
+    /// The same text in small or capital letters, as far as they are those of ASCII.
+    fn letters(&self, text: String, case: LetterCase) -> String {
+        const SMALL: &str = "abcdefghijklmnopqrstuvwxyz";
+        const CAPITAL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        match case {
+            LetterCase::AsWritten => text,
+            LetterCase::Lower => format!("translate({text}, '{CAPITAL}', '{SMALL}')"),
+            LetterCase::Upper => format!("translate({text}, '{SMALL}', '{CAPITAL}')"),
+        }
+    }
+
+    /// Whether text fits a pattern in which nothing is an escape, with what stands before LIKE.
+    fn like(&self, text: &str, not: &str, pattern: &str, parameters: &mut Vec<Value>) -> String;
+
+    /// The condition `… IS TRUE`, `IS FALSE` or, without a value, `IS NULL`.
+    fn is(&self, condition: &str, value: Option<bool>, not: &str) -> String {
+        let value = match value {
+            Some(true) => "TRUE",
+            Some(false) => "FALSE",
+            None => "NULL",
+        };
+        format!("({condition}) IS {not}{value}")
+    }
+
+    /// 1 where a condition holds, 0 where it does not.
+    fn truth(&self, condition: &str) -> String {
+        self.wide(condition)
+    }
+
+    /// The quotient of two whole numbers, rounded towards 0.
+    fn quotient(&self, one: &str, other: &str) -> String;
+
+    /// What is left, with the sign of the first.
+    fn remainder(&self, one: &str, other: &str) -> String {
+        format!("{one} % {other}")
+    }
+
+    /// The least or the greatest of those that are not null.
+    fn extreme(&self, parts: Vec<String>, extreme: Extreme) -> String {
+        match extreme {
+            Extreme::Least => format!("least({})", commas(parts)),
+            Extreme::Greatest => format!("greatest({})", commas(parts)),
+        }
+    }
+
+    /// A part of the date of a number of days.
+    fn calendar(&self, part: DatePart, days: &str) -> String;
+
+    /// What is summed, as it is summed without wrapping: it is within 32 bits, and there are any number of rows.
+    fn summed(&self, term: &str) -> String;
+
+    /// An aggregate of the rows for which a condition holds. The term of a count of rows is `*`.
+    fn aggregate(&self, aggregate: Aggregate, term: &str, filter: Option<&str>) -> String {
+        let measured = match aggregate {
+            Aggregate::Count => format!("count({term})"),
+            Aggregate::CountDistinct => format!("count(DISTINCT {term})"),
+            Aggregate::Sum => format!("sum({})", self.summed(term)),
+        };
+        match filter {
+            None => measured,
+            Some(filter) => format!("{measured} FILTER (WHERE {filter})"),
+        }
+    }
+
+    /// A hash of several values, to sort by; nothing where none is known to be there, or to fail on no value.
+    fn hash(&self, _parts: &str) -> Option<String> {
+        None
+    }
+
+    /// A value between the bounds, for an engine that may compute it where it is not.
+    fn within(&self, column: &str, _low: &str, _high: &str) -> String {
+        column.to_string()
+    }
+
+    /// Whether rows are grouped by the engine's own program, and not by the statement.
+    fn engine_groups(&self) -> bool {
+        false
+    }
+
+    /// Whether a column in steps is stored beside it.
+    fn stores_steps(&self) -> bool {
+        false
+    }
+
+    /// How a whole number is put on the nearest step: ⌊(value − low + ⌊grid/2⌋) / grid⌋ steps above the lower bound. What is divided is
+    /// positive.
+    fn integer_steps(&self, column: &str, bounds: &Bounds) -> Clamped {
+        let (low, grid) = (bounds.low(), bounds.grid());
+        let between = match grid == Number::ONE {
+            true => column.to_string(),
+            false => {
+                let above = format!("({} - ({low}) + {})", self.wide(column), grid.floor() / 2);
+                format!("{} + ({})", self.quotient(&above, &grid.to_string()), bounds.steps().0)
+            }
+        };
+        (low.to_string(), bounds.high().to_string(), between)
+    }
+
+    /// How a binary number is put on the nearest step: ⌊(value − (low − grid/2)) / grid⌋ steps above the lower bound. The numerator is at
+    /// least grid/2, so the quotient is neither below ½ nor above 2³¹ + ½, but for 2⁻²² of rounding: nothing overflows or underflows, which
+    /// PostgreSQL would report (it does for the smallest number divided by 10, say), and no value comes to lie outside of the bounds.
+    fn real_steps(&self, column: &str, bounds: &Bounds) -> Clamped {
+        let (low, high, quotient) = real_quotient(column, bounds, |value| self.real(value));
+        let floor = self.wide(&format!("floor({quotient})"));
+        (low, high, format!("{floor} + ({})", bounds.steps().0))
+    }
+
+    /// How a decimal number is put on the nearest step, exactly.
+    fn decimal_steps(&self, column: &str, bounds: &Bounds) -> Clamped;
+
+    /// How a date becomes its days. Infinite ones are beyond the bounds.
+    fn date_steps(&self, column: &str, bounds: &Bounds) -> Clamped;
+
+    /// How a time is put on the step before it. The lower bound is on the grid, so what is divided is not negative.
+    fn timestamp_steps(&self, column: &str, bounds: &Bounds) -> Clamped;
+
+    fn supply(&self) -> Supply {
+        Supply::Values
+    }
+
+    /// A public table for a statement: its columns, and its rows, of which there is at least one.
+    fn table(&self, name: &str, columns: &[(String, ColumnType)], rows: &[String]) -> String {
+        let names = columns.iter().map(|(name, _)| name);
+        format!("{name} ({}) AS (SELECT * FROM VALUES {})", commas(names), commas(rows))
+    }
+
+    /// The word for a join that leaves out the rows without a counterpart.
+    fn join(&self) -> &'static str {
+        "JOIN"
+    }
+
+    /// A column of a public table of which some rows have no counterpart.
+    fn perhaps(&self, column: String) -> String {
+        column
+    }
+}
+
+/// The bounds of a column of dates or times, as they are written.
+fn ends(bounds: &Bounds, kind: ColumnType) -> [Bound; 2] {
+    [bounds.low(), bounds.high()].map(|end| Bound::of(end, kind))
+}
+
+/// The bounds of a column of binary numbers, and a number between them in steps above the lower one, before it is rounded down.
+fn real_quotient(column: &str, bounds: &Bounds, real: impl Fn(f64) -> String) -> Clamped {
+    let [low, high, grid] = [bounds.low(), bounds.high(), bounds.grid()].map(Number::to_f64);
+    let quotient = format!("({column} - ({})) / {}", real(low - grid / 2.0), real(grid));
+    (real(low), real(high), quotient)
+}
+
+/// The steps of a decimal number from ten millions times the column: bounds and half a grid are whole numbers of 10⁻⁷, so what a value has
+/// behind that makes no difference. The type is one of whole numbers of at least 20 digits.
+fn scaled_steps(scaled: &str, bounds: &Bounds, whole: &str, grammar: &dyn Grammar) -> Clamped {
+    let [low, high] = [bounds.low(), bounds.high()].map(|end| grammar.literal(&Value::Decimal(end), &mut Vec::new()));
+    let [least, grid] = [bounds.low(), bounds.grid()].map(|number| number.units() / 10i128.pow(11));
+    let above = format!("(CAST(floor({scaled}) AS {whole}) - ({}))", least - grid / 2);
+    let steps = grammar.quotient(&above, &format!("CAST({grid} AS {whole})"));
+    (low, high, format!("({steps}) + ({})", bounds.steps().0))
+}
+
+/// Ten millions times a column of decimal numbers with at most nine digits behind the point.
+fn ten_millions_times(column: &str) -> String {
+    format!("CAST({column} AS DECIMAL(28, 9)) * CAST(10000000 AS DECIMAL(8, 0))")
+}
+
+/// A date between its bounds, from the days of it.
+fn days_steps(days: String, bounds: &Bounds) -> Clamped {
+    let [low, high] = ends(bounds, ColumnType::Date).map(|end| format!("DATE '{end}'"));
+    (low, high, days)
+}
+
+/// The steps of a time from its microseconds since 1970-01-01.
+fn microseconds_steps(microseconds: &str, bounds: &Bounds, grammar: &dyn Grammar) -> Clamped {
+    let name = grammar.type_name(ColumnType::Timestamp);
+    let [low, high] = ends(bounds, ColumnType::Timestamp).map(|end| format!("CAST('{end}' AS {name})"));
+    let above = format!("({microseconds} - ({}))", 1_000_000 * bounds.low().floor());
+    let steps = grammar.quotient(&above, &grammar.integer(1_000_000 * bounds.grid().floor()));
+    (low, high, format!("({steps}) + ({})", bounds.steps().0))
+}
+
+/// The least or the greatest of those that are not null, by a function of two that is null where one of them is.
+fn pairwise(function: &str, parts: Vec<String>) -> String {
+    let pair = |one: String, other: String| format!("coalesce({function}({one}, {other}), {one}, {other})");
+    parts.into_iter().reduce(pair).unwrap_or_else(|| "NULL".to_string())
+}
+
+/// An aggregate of the rows for which a condition holds, where aggregates have no FILTER.
+fn where_it_holds(aggregate: Aggregate, term: &str, filter: Option<&str>, grammar: &dyn Grammar) -> String {
+    let term = match (filter, term) {
+        (None, term) => term.to_string(),
+        (Some(filter), "*") => format!("CASE WHEN {filter} THEN 1 END"),
+        (Some(filter), term) => format!("CASE WHEN {filter} THEN {term} END"),
+    };
+    match aggregate {
+        Aggregate::Count => format!("count({term})"),
+        Aggregate::CountDistinct => format!("count(DISTINCT {term})"),
+        Aggregate::Sum => format!("sum({})", grammar.summed(&term)),
+    }
+}
+
+/// The day of the week, or the Monday of it, by arithmetic alone: 0001-01-01 is a Monday and no date is before it.
+fn weekday(part: DatePart, days: &str, grammar: &dyn Grammar) -> Option<String> {
+    let since = |sunday: i64| grammar.remainder(&format!("({days} + {})", 719_162 + sunday), &grammar.integer(7));
+    match part {
+        DatePart::DayOfWeek => Some(format!("({})", since(1))),
+        DatePart::IsoDayOfWeek => Some(format!("({} + 1)", since(0))),
+        DatePart::StartOfWeek => Some(format!("({days} - ({}))", since(0))),
+        _ => None,
+    }
+}
+
+/// The bytes of text in hexadecimal: no engine can mistake them for an end or an escape.
+fn hexadecimal(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02X}")).collect()
+}
+
+/// A pattern for engines in which a backslash is an escape, which it cannot be told not to be.
+fn without_escapes(pattern: &str) -> String {
+    pattern.replace('\\', "\\\\")
+}
