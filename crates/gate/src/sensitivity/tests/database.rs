@@ -1,10 +1,12 @@
 //! A table in memory that answers the statements of the embedded engine.
 
+use std::collections::BTreeMap;
+
 use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, params_from_iter};
 
 use super::Row;
-use crate::engine::Embedded;
+use crate::engine::{Embedded, add_functions};
 use crate::question::group::GroupKey;
 use crate::question::{Query, commas};
 use crate::schema::{Schema, Value};
@@ -20,7 +22,19 @@ impl Database {
         let connection = Connection::open_in_memory().unwrap();
         let table = format!("PRAGMA case_sensitive_like=ON; {}", Embedded::definition(schema));
         connection.execute_batch(&table).unwrap();
+        add_functions(&connection).unwrap();
         Database(connection)
+    }
+
+    /// What the statement says of groups that are not declared, by their one key.
+    pub(super) fn groups(&self, statement: &Statement) -> BTreeMap<String, Vec<i64>> {
+        let mut prepared = self.0.prepare_cached(&statement.sql).unwrap();
+        let parameters = params_from_iter(statement.parameters.iter().map(cell));
+        let row = |row: &rusqlite::Row<'_>| {
+            let measures = (1..=statement.measures).map(|at| Ok(row.get::<_, Option<i64>>(at)?.unwrap_or(0)));
+            Ok((row.get(0)?, measures.collect::<Result<_, rusqlite::Error>>()?))
+        };
+        prepared.query_map(parameters, row).unwrap().map(Result::unwrap).collect()
     }
 
     /// Puts these rows in the place of all others.
