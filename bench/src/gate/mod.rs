@@ -23,7 +23,7 @@ use taximeter_testing::PrivatePostgres;
 
 use self::bare::{BareEngine, BarePostgres, BareSqlite};
 use self::clock::Clock;
-use self::forms::{FORMS, Form};
+use self::forms::{ComparedForm, FORMS};
 use crate::table::{Column, Table};
 
 type Done<T> = Result<T, Box<dyn Error>>;
@@ -248,7 +248,7 @@ impl GateBench {
 }
 
 /// Both must have computed the same, up to the noise: otherwise the times mean nothing.
-fn check(form: &Form, answer: &Answer, exact: f64) -> Done<()> {
+fn check(form: &ComparedForm, answer: &Answer, exact: f64) -> Done<()> {
     let document: serde_json::Value = serde_json::from_str(&answer.document)?;
     let rows = document["rows"].as_array().map_or(0, Vec::len);
     let noisy: f64 = (0..rows).filter_map(|row| answer.value(row, 0)).sum();
