@@ -121,6 +121,7 @@ fn a_copy_of_the_embedded_engines_file_has_the_same_rows() {
                 parameters: Vec::new(),
                 keys: vec![imported.schema.columns[at].kind],
                 measures: 1,
+                grouping: None,
             };
             let rows = engine.run(&statement, MOST).unwrap();
             rows.into_iter().map(|row| (format!("{:?}", row.keys), row.measures)).collect::<BTreeMap<_, _>>()
