@@ -13,7 +13,7 @@ use taximeter_testing::PATIENCE;
 use crate::common::{House, account, answered, declaration, request, rules};
 
 /// Writes what a query returns into a Parquet file of the house.
-fn parquet(house: &House, name: &str, query: &str) -> PathBuf {
+pub(super) fn parquet(house: &House, name: &str, query: &str) -> PathBuf {
     let driver = AdbcDriver::find(&DriverSpec::Name("duckdb".to_string()), &Search::of_this_machine()).unwrap();
     let mut writer = AdbcConnection::open(&driver, AdbcOptions::default().with("path", ":memory:"), PATIENCE).unwrap();
     let path = house.path().join(name);
@@ -39,7 +39,7 @@ fn csv(house: &House, name: &str, text: &str, schema: &str, engine: CsvEngine) -
 const EXACT: &str = "5000";
 
 /// The answer without noise.
-fn value(house: &House, dataset: &str, question: &str) -> f64 {
+pub(super) fn value(house: &House, dataset: &str, question: &str) -> f64 {
     answered(house.ask(&request(dataset, question, EXACT))).value(0, 0).unwrap().round()
 }
 
