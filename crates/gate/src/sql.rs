@@ -19,7 +19,7 @@ mod public;
 use std::collections::BTreeSet;
 
 #[cfg(feature = "adbc")]
-pub(crate) use self::canary::canaries;
+pub(crate) use self::canary::{Canary, canaries};
 pub(crate) use self::dialect::{Aggregate, Dialect};
 use self::dialect::{Extreme, Grammar};
 pub(crate) use self::grouping::Grouping;
@@ -177,6 +177,12 @@ impl<'a> Writer<'a> {
         self.grammar().letters(self.grammar().compared(plain, self.kind(column)), case)
     }
 
+    /// A column as its different values are counted.
+    fn distinct(&mut self, at: usize) -> String {
+        let plain = self.column(at);
+        self.grammar().distinct(plain, self.kind(at))
+    }
+
     /// A column as it is grouped by.
     fn grouped(&mut self, at: usize) -> String {
         let plain = self.column(at);
@@ -189,7 +195,7 @@ impl<'a> Writer<'a> {
 
     fn measure(&mut self, Measure { quantity, filter }: &Measure) -> String {
         let counted = |argument: &Argument, writer: &mut Self| match argument {
-            Argument::Column(at) => writer.compared(Operand::plain(*at)),
+            Argument::Column(at) => writer.distinct(*at),
             Argument::Steps(scalar) => writer.scalar(scalar),
         };
         let (aggregate, term) = match quantity {
@@ -198,7 +204,7 @@ impl<'a> Writer<'a> {
             Quantity::NonNull(argument) => (Aggregate::Count, counted(argument, self)),
             Quantity::Units => {
                 let unit = self.target.schema.unit_column().expect("units are counted by their column");
-                (Aggregate::CountDistinct, self.compared(Operand::plain(unit)))
+                (Aggregate::CountDistinct, self.distinct(unit))
             }
             Quantity::Distinct(argument) => (Aggregate::CountDistinct, counted(argument, self)),
             Quantity::Sum(centred) => (Aggregate::Sum, self.centred(centred)),

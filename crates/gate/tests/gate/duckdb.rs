@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use taximeter_accounting::FilterRule;
-use taximeter_engine_adbc::{AdbcConnection, AdbcOptions, Driver, DriverSpec, Search};
+use taximeter_engine_adbc::{AdbcConnection, AdbcDriver, AdbcOptions, DriverSpec, Search};
 use taximeter_gate::{
     CsvEngine, CsvForm, Data, DriverChoice, ErrorKind, GateOutcome, Origin, Registered, Registration,
 };
@@ -13,8 +13,8 @@ use taximeter_testing::PATIENCE;
 use crate::common::{House, account, answered, declaration, request, rules};
 
 /// Writes what a query returns into a Parquet file of the house.
-fn parquet(house: &House, name: &str, query: &str) -> PathBuf {
-    let driver = Driver::find(&DriverSpec::Name("duckdb".to_string()), &Search::of_this_machine()).unwrap();
+pub(super) fn parquet(house: &House, name: &str, query: &str) -> PathBuf {
+    let driver = AdbcDriver::find(&DriverSpec::Name("duckdb".to_string()), &Search::of_this_machine()).unwrap();
     let mut writer = AdbcConnection::open(&driver, AdbcOptions::default().with("path", ":memory:"), PATIENCE).unwrap();
     let path = house.path().join(name);
     writer.execute(&format!("COPY ({query}) TO '{}' (FORMAT parquet)", path.display()), PATIENCE).unwrap();
@@ -36,7 +36,7 @@ fn csv(house: &House, name: &str, text: &str, schema: &str, engine: CsvEngine) -
 }
 
 /// The answer at a price at which the noise is nothing to speak of.
-fn value(house: &House, dataset: &str, question: &str) -> f64 {
+pub(super) fn value(house: &House, dataset: &str, question: &str) -> f64 {
     answered(house.ask(&request(dataset, question, "50"))).value(0, 0).unwrap().round()
 }
 

@@ -17,7 +17,7 @@ use crate::sql::Statement;
 
 /// A session in front of one table.
 pub(super) struct Remote {
-    connection: AdbcConnection,
+    pub(super) connection: AdbcConnection,
     table: RemoteTable,
 }
 
