@@ -6,13 +6,15 @@ use std::process::Command;
 
 use crate::test::{outside_of_this_package, workspace_root};
 
-/// Where the environment is, and whether it may be changed.
+/// The environment of the tests.
 pub struct PythonTests {
     folder: PathBuf,
 }
 
 /// What the environment holds, as a file in it.
 const HOLDS: &str = "requirements.txt";
+
+const PIP_INSTALL: [&str; 5] = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
 
 impl PythonTests {
     /// The environment below the folder of what is built; nothing if it is not there and must not be made.
@@ -35,7 +37,7 @@ impl PythonTests {
         let mut make = Command::new("python3");
         run(make.args(["-m", "venv", "--clear"]).arg(tests.folder.join("venv")), "the environment could not be made")?;
         let mut install = tests.python();
-        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&wanted);
+        install.args(PIP_INSTALL).arg("-r").arg(&wanted);
         run(&mut install, "the libraries could not be installed")?;
         fs::write(&held, wanted_text).map_err(|error| format!("{}: {error}", held.display()))?;
         Ok(Some(tests))
@@ -55,22 +57,15 @@ impl PythonTests {
         let wheel = fs::read_dir(&wheels).into_iter().flatten().flatten().next();
         let wheel = wheel.ok_or("maturin made no wheel")?.path();
         let mut install = self.python();
-        install.args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-deps",
-            "--force-reinstall",
-        ]);
-        run(install.arg(wheel), "the wheel could not be installed")
+        install.args(PIP_INSTALL).args(["--no-deps", "--force-reinstall"]).arg(wheel);
+        run(&mut install, "the wheel could not be installed")
     }
 
     /// The command that runs the tests.
     pub fn pytest(&self) -> Command {
         let mut pytest = Command::new(self.folder.join("venv/bin/pytest"));
-        pytest.args(["-n", "2", "--quiet", "-p", "no:cacheprovider"]).current_dir(workspace_root().join("python"));
+        pytest.args(["-n", "2", "--quiet", "-p", "no:cacheprovider", "--basetemp"]).arg(self.folder.join("tmp"));
+        pytest.current_dir(workspace_root().join("python"));
         pytest
     }
 
