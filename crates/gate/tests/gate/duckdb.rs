@@ -36,7 +36,7 @@ fn csv(house: &House, name: &str, text: &str, schema: &str, engine: CsvEngine) -
 }
 
 /// The answer at a price at which the noise is nothing to speak of.
-pub(super) fn value(house: &House, dataset: &str, question: &str) -> f64 {
+fn value(house: &House, dataset: &str, question: &str) -> f64 {
     answered(house.ask(&request(dataset, question, "50"))).value(0, 0).unwrap().round()
 }
 
