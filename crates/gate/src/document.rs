@@ -130,7 +130,7 @@ pub struct Estimate {
     /// Where the truth is, in 95 of 100 answers; null where that is not known.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<f64>>, min_items = 2, max_items = 2))]
     pub interval: Option<[Decimal; 2]>,
-    /// The sum of which an average is made, likewise; the three intervals hold together.
+    /// The sum of which an average is made, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum: Option<Box<Estimate>>,
     /// The number; null where there are too few rows to say, or too much noise.

@@ -43,7 +43,7 @@ pub use document::{AnswerColumn, AnswerDocument, Cell, Estimate, ExpectedAverage
 pub use engine::{DriverChoice, RemoteService, RemoteTable};
 pub use error::{Error, ErrorKind};
 pub use gate::{Answer, Gate, GateOutcome, Origin, folder_beside};
-pub use import::{BadRow, BadRows, CsvForm};
+pub use import::{BadRow, BadRows, CsvForm, Field, TableRows};
 pub use number::Number;
 pub use plan::{NoiseKind, Price};
 pub use public::PublicTable;

@@ -3,7 +3,7 @@
 mod engines;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -16,7 +16,9 @@ use crate::declaration::Declaration;
 use crate::engine::{DriverChoice, RemoteTable, Source, Table, drop_table, find_table, keep_rows};
 use crate::error::{Error, ErrorKind};
 use crate::gate::Gate;
-use crate::import::{BadRow, BadRows, CsvForm, check_header, clear_leftovers, import};
+use crate::import::{
+    BadRow, BadRows, CsvForm, Imported, TableRows, check_header, clear_leftovers, import, import_rows,
+};
 use crate::schema::{PrivacyUnit, Schema};
 
 pub use self::engines::CsvEngine;
@@ -97,6 +99,8 @@ pub enum Data {
         /// The table, with or without its schema.
         table: String,
     },
+    /// Rows in memory, which are imported into the embedded engine.
+    Rows(TableRows),
 }
 
 impl Data {
@@ -111,7 +115,7 @@ impl Data {
     pub fn check(&self, declaration: Option<&Declaration>) -> Result<(), Error> {
         match self {
             Data::Csv { path, form, .. } => check_header(path, form, declaration),
-            Data::Postgres { .. } | Data::Parquet { .. } => Ok(()),
+            Data::Postgres { .. } | Data::Parquet { .. } | Data::Rows(_) => Ok(()),
             Data::Remote { table, .. } => table.check(),
         }
     }
@@ -125,6 +129,7 @@ impl fmt::Debug for Data {
             Data::Parquet { pattern, .. } => write!(f, "{pattern}"),
             Data::Remote { table, .. } => write!(f, "{} of {}", table.table, table.uri),
             Data::Postgres { table, .. } => write!(f, "{table} of PostgreSQL"),
+            Data::Rows(table) => write!(f, "a table of {} columns", table.columns.len()),
         }
     }
 }
@@ -289,13 +294,12 @@ impl Gate {
     ) -> Result<PreparedData, Error> {
         let Registration { name, declaration, data, .. } = registration;
         match data {
-            Data::Csv { path, form, bad_rows, engine } => {
-                let file = PathBuf::from(file_name(name, version, "db"));
-                let target = self.catalog.folder().join(&file);
-                clear_leftovers(&target)?;
-                let imported = import(path, form, declaration, &target, key, *bad_rows, progress)?;
-                self.place_import(imported, file, engine, name, version)
-            }
+            Data::Csv { path, form, bad_rows, engine } => self.imported(name, version, engine, |target| {
+                import(path, form, declaration, target, key, *bad_rows, progress)
+            }),
+            Data::Rows(table) => self.imported(name, version, &CsvEngine::Automatic, |target| {
+                import_rows(table, declaration, target, key, progress)
+            }),
             Data::Parquet { pattern, driver } => self.prepare_lake(pattern, driver, declaration, (name, version, key)),
             Data::Remote { table, driver } => self.prepare_remote(table, driver, declaration),
             Data::Postgres { url, table } => {
@@ -306,6 +310,20 @@ impl Gate {
                 Ok(PreparedData { schema, source, fingerprint, imported, left_out })
             }
         }
+    }
+
+    /// Imports rows into a file of the embedded engine.
+    fn imported(
+        &self,
+        name: &AccountName,
+        version: u32,
+        engine: &CsvEngine,
+        import: impl FnOnce(&Path) -> Result<Imported, Error>,
+    ) -> Result<PreparedData, Error> {
+        let file = PathBuf::from(file_name(name, version, "db"));
+        let target = self.catalog.folder().join(&file);
+        clear_leftovers(&target)?;
+        self.place_import(import(&target)?, file, engine, name, version)
     }
 }
 

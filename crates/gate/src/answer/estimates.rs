@@ -4,8 +4,9 @@ use dashu::rational::RBig;
 
 use super::known::{Parts, Subquery};
 use super::numbers::{meaningful, of_steps};
+use super::selection::{Selection, own_parts};
 use crate::document::{Cell, Estimate};
-use crate::plan::{Made, Part, QueryPlan};
+use crate::plan::{Made, QueryPlan};
 use crate::quantile::DrawnQuantile;
 use crate::question::Query;
 use crate::question::aggregate::{Function, PairFunction};
@@ -26,8 +27,9 @@ pub(super) struct AnsweredGroup<'a> {
     pub(super) quantiles: &'a [DrawnQuantile],
     pub(super) scalars: &'a [Subquery<'a>],
     pub(super) draws: &'a GroupDraws<'a>,
-    /// With which probability an interval may miss.
-    pub(super) miss: f64,
+    pub(super) selection: &'a Selection<'a>,
+    /// Its place among the groups.
+    pub(super) at: usize,
     pub(super) clamp: bool,
 }
 
@@ -38,7 +40,7 @@ impl AnsweredGroup<'_> {
 
     /// Whether a condition holds on the noisy numbers.
     pub(super) fn holds(&self, condition: &Condition) -> bool {
-        let values = self.quantile_values(|quantile| quantile.value);
+        let values = self.quantile_values();
         condition.holds(&self.parts(self.steps, &values)) == Some(true)
     }
 
@@ -72,28 +74,35 @@ impl AnsweredGroup<'_> {
 
     /// A count or a sum with its interval, exactly.
     fn part(&self, place: usize, lowest: Option<i128>) -> Estimate {
-        let part = &self.plan.parts[place];
-        exact(self.noisy[place], part.noise.half_width(self.miss), &part.grid(), lowest)
+        let interval = self.selection.interval(self.at, place, self.noisy[place]);
+        exact(self.noisy[place], interval, &self.plan.parts[place].grid(), lowest)
     }
 
     /// The sum of which an average is made: the middle of the bounds for every row, and what is measured from there.
     fn whole_sum(&self, places: &[usize]) -> Estimate {
-        let [sum, count] = [places[0], places[1]].map(|place| &self.plan.parts[place]);
-        let centre = match &sum.measure.quantity {
+        let [sum, count] = [places[0], places[1]];
+        let centre = match &self.plan.parts[sum].measure.quantity {
             crate::measure::Quantity::Sum(centred) => i128::from(centred.centre),
             _ => 0,
         };
-        let width = |part: &Part| part.noise.half_width(self.miss / 2.0);
-        let steps = self.noisy[places[0]].saturating_add(centre.saturating_mul(self.noisy[places[1]]));
-        let half_width = width(sum).saturating_add(centre.abs().saturating_mul(width(count)));
-        exact(steps, half_width, &sum.grid(), None)
+        let steps = self.noisy[sum].saturating_add(centre.saturating_mul(self.noisy[count]));
+        let whole = |parts: &[f64]| Some(parts[0] + centre as f64 * parts[1]);
+        let range = [f64::NEG_INFINITY, f64::INFINITY];
+        let parts = [sum, count];
+        let statistic =
+            Statistic { parts: &parts, formula: &whole, range, counts: &[], divisors: &[], positive: false };
+        let grid = self.plan.parts[sum].grid();
+        match self.draws.estimate(&statistic, self.selection.miss(&parts)) {
+            Some(said) => exact(steps, [said.low.floor() as i128, said.high.ceil() as i128], &grid, None),
+            None => Estimate { value: Some(of_steps(steps, &grid)), ..Estimate::default() },
+        }
     }
 
     fn quantile(&self, at: usize) -> Estimate {
-        let DrawnQuantile { low, value, high } = self.quantiles[at];
+        let DrawnQuantile { value, interval } = self.quantiles[at];
         let grid = &self.plan.quantiles[at].of.grid;
         let shown = |steps: i64| of_steps(steps.into(), grid);
-        Estimate { value: Some(shown(value)), interval: Some([shown(low), shown(high)]), ..Estimate::default() }
+        Estimate { value: Some(shown(value)), interval: interval.map(|ends| ends.map(shown)), ..Estimate::default() }
     }
 
     /// Anything that is computed from noisy numbers.
@@ -102,7 +111,7 @@ impl AnsweredGroup<'_> {
         if uses.quantile {
             return self.of_quantiles(term, &uses);
         }
-        let values = self.quantile_values(|quantile| quantile.value);
+        let values = self.quantile_values();
         let parts: Vec<usize> = (0..self.steps.len()).collect();
         let formula = |steps: &[f64]| term.value(&self.parts(steps, &values));
         let divisors: Vec<_> =
@@ -116,32 +125,63 @@ impl AnsweredGroup<'_> {
             divisors: &divisors,
             positive: uses.positive,
         };
-        let Some(said) = self.draws.estimate(&statistic, self.miss) else { return Estimate::default() };
+        let Some(said) = self.draws.estimate(&statistic, self.selection.miss(&uses.own)) else {
+            return Estimate::default();
+        };
         let (value, interval) = meaningful(said.value, [said.low, said.high]);
         Estimate { value: Some(value), interval: Some(interval), ..Estimate::default() }
     }
 
-    /// What is computed from quantiles alone lies between what their ends give; together with other noise nothing is known of that.
+    /// What is computed from quantiles alone, and goes up or down with each of them, lies between what their ends give; together with
+    /// other noise nothing is known of that.
     fn of_quantiles(&self, term: &Term, uses: &Uses) -> Estimate {
-        let at = |pick: &dyn Fn(&DrawnQuantile) -> i64| {
-            let values = self.quantile_values(pick);
-            term.value(&self.parts(self.steps, &values))
-        };
-        let Some(value) = at(&|quantile| quantile.value) else { return Estimate::default() };
-        let ends = [at(&|quantile| quantile.low), at(&|quantile| quantile.high)];
-        match ends {
-            [Some(one), Some(other)] if !uses.part => {
-                let interval = [one.min(other).min(value), one.max(other).max(value)];
-                let (value, interval) = meaningful(value, interval);
+        let values = self.quantile_values();
+        let Some(value) = term.value(&self.parts(self.steps, &values)) else { return Estimate::default() };
+        let alone = uses.own.is_empty() && !term.has_scalar();
+        match alone.then(|| self.corners(term)).flatten() {
+            Some([low, high]) => {
+                let (value, interval) = meaningful(value, [low.min(value), high.max(value)]);
                 Estimate { value: Some(value), interval: Some(interval), ..Estimate::default() }
             }
-            _ => Estimate { value: Some(meaningful(value, [value, value]).0), ..Estimate::default() },
+            None => Estimate { value: Some(meaningful(value, [value, value]).0), ..Estimate::default() },
         }
     }
 
-    fn quantile_values(&self, pick: impl Fn(&DrawnQuantile) -> i64) -> Vec<f64> {
+    /// The least and the greatest value of a term, over all ends of quantiles.
+    fn corners(&self, term: &Term) -> Option<[f64; 2]> {
+        const MOST: u32 = 6;
+        let mut is_monotone = true;
+        let mut used = Vec::new();
+        term.walk(&mut |inner| match inner {
+            Term::Aggregate(at) => match self.plan.aggregates[*at] {
+                Made::Quantile(place) if !used.contains(&place) => used.push(place),
+                _ => {}
+            },
+            Term::Absolute(_) | Term::NullIf(..) | Term::Case { .. } | Term::Coalesce(_) => is_monotone = false,
+            Term::Quotient(_, divisor) if !matches!(**divisor, Term::Constant(_)) => {
+                is_monotone &= self.corners(divisor).is_some_and(|[low, high]| low > 0.0 || high < 0.0);
+            }
+            _ => {}
+        });
+        if !is_monotone || used.len() > MOST as usize {
+            return None;
+        }
+        let mut range: Option<[f64; 2]> = None;
+        for corner in 0..1usize << used.len() {
+            let mut values = self.quantile_values();
+            for (bit, place) in used.iter().enumerate() {
+                let steps = self.quantiles[*place].interval?[corner >> bit & 1];
+                values[*place] = steps as f64 * self.plan.quantiles[*place].of.grid.to_f64().value();
+            }
+            let value = term.value(&self.parts(self.steps, &values))?;
+            range = Some(range.map_or([value, value], |[low, high]| [low.min(value), high.max(value)]));
+        }
+        range
+    }
+
+    fn quantile_values(&self) -> Vec<f64> {
         let grid = |at: usize| self.plan.quantiles[at].of.grid.to_f64().value();
-        self.quantiles.iter().enumerate().map(|(at, quantile)| pick(quantile) as f64 * grid(at)).collect()
+        self.quantiles.iter().enumerate().map(|(at, quantile)| quantile.value as f64 * grid(at)).collect()
     }
 
     fn parts<'p>(&'p self, steps: &'p [f64], quantiles: &'p [f64]) -> Parts<'p> {
@@ -151,9 +191,8 @@ impl AnsweredGroup<'_> {
 }
 
 /// A number of steps with its interval.
-fn exact(steps: i128, half_width: i128, grid: &RBig, lowest: Option<i128>) -> Estimate {
+fn exact(steps: i128, interval: [i128; 2], grid: &RBig, lowest: Option<i128>) -> Estimate {
     let decimal = |steps: i128| of_steps(lowest.map_or(steps, |lowest| steps.max(lowest)), grid);
-    let interval = [steps.saturating_sub(half_width), steps.saturating_add(half_width)];
     Estimate { value: Some(decimal(steps)), interval: Some(interval.map(decimal)), ..Estimate::default() }
 }
 
@@ -165,7 +204,8 @@ struct Uses<'t> {
     range: [f64; 2],
     positive: bool,
     quantile: bool,
-    part: bool,
+    /// The group's own parts.
+    own: Vec<usize>,
 }
 
 /// Something other than a count that a term divides by.
@@ -196,8 +236,9 @@ impl<'t> Uses<'t> {
             range: [f64::NEG_INFINITY, f64::INFINITY],
             positive: false,
             quantile: false,
-            part: false,
+            own: Vec::new(),
         };
+        term.walk(&mut |inner| uses.own.extend(own_parts(inner, plan)));
         term.walk(&mut |inner| match inner {
             Term::Aggregate(at) => match &plan.aggregates[*at] {
                 Made::Quantile(_) => uses.quantile = true,
@@ -214,7 +255,6 @@ impl<'t> Uses<'t> {
     }
 
     fn aggregate(&mut self, function: &Function, places: &[usize]) {
-        self.part = true;
         match function {
             Function::Average(_) => self.counts.push(places[1]),
             Function::Spread { .. } => self.counts.push(places[0]),

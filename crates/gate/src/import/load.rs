@@ -8,7 +8,7 @@ use rusqlite::types::ToSqlOutput;
 
 use super::file::{NewFile, cannot_write};
 use super::values::{self, LONGEST_TEXT, Misfit, Shown, Value};
-use super::{BadRow, BadRows, Imported};
+use super::{BadRow, BadRows, Field, Imported};
 use crate::error::{Error, ErrorKind};
 use crate::register::ImportedRows;
 use crate::schema::{Column, ColumnType, Schema, parse_timestamp};
@@ -47,6 +47,34 @@ impl<'a> Load<'a> {
 
     /// Adds a row, which starts at this line.
     pub(super) fn add(&mut self, row: &ByteRecord, line: impl FnOnce() -> u64) -> Result<(), Error> {
+        self.count_row()?;
+        if let Err(reason) = self.read(row) {
+            let is_not_utf8 = reason.is_not_utf8(row);
+            let columns = self.columns;
+            self.tell_bad(|| BadRow { line: line(), why: reason.explain(columns, row), is_not_utf8 });
+            return Ok(());
+        }
+        self.put(|at| &row[at])
+    }
+
+    /// Adds a row of a table in memory.
+    pub(super) fn add_fields(&mut self, fields: &[Field]) -> Result<(), Error> {
+        self.count_row()?;
+        for (at, (field, column)) in fields.iter().zip(self.columns).enumerate() {
+            match field.value(column.kind) {
+                Ok(value) => self.values[at] = value,
+                Err(why) => {
+                    let (line, name) = (self.imported.rows, &column.name);
+                    let why = format!("{} in the column {name:?} {why}", Shown(field.bytes()));
+                    self.tell_bad(|| BadRow { line, why, is_not_utf8: false });
+                    return Ok(());
+                }
+            }
+        }
+        self.put(|at| fields[at].bytes())
+    }
+
+    fn count_row(&mut self) -> Result<(), Error> {
         self.imported.rows += 1;
         if self.imported.rows > MOST_ROWS {
             return Err(Error::input(
@@ -54,18 +82,19 @@ impl<'a> Load<'a> {
                 format!("the file has more than {MOST_ROWS} rows; divide it into several datasets"),
             ));
         }
-        if let Err(reason) = self.read(row) {
-            self.imported.bad_rows += 1;
-            if self.imported.first_bad_rows.len() < Imported::SHOWN {
-                let is_not_utf8 = reason.is_not_utf8(row);
-                self.imported.first_bad_rows.push(BadRow {
-                    line: line(),
-                    why: reason.explain(self.columns, row),
-                    is_not_utf8,
-                });
-            }
-            return Ok(());
+        Ok(())
+    }
+
+    /// Counts a row that cannot be read, and lists it if it is one of the first.
+    fn tell_bad(&mut self, row: impl FnOnce() -> BadRow) {
+        self.imported.bad_rows += 1;
+        if self.imported.first_bad_rows.len() < Imported::SHOWN {
+            self.imported.first_bad_rows.push(row());
         }
+    }
+
+    /// Writes the values of the current row; `text` gives the text of a field.
+    fn put<'t>(&mut self, text: impl Fn(usize) -> &'t [u8]) -> Result<(), Error> {
         if let Some(at) = self.unit
             && self.values[at] == Value::Null
         {
@@ -77,7 +106,7 @@ impl<'a> Load<'a> {
             return Ok(());
         }
         self.imported.kept += 1;
-        self.insert(row).map_err(|error| cannot_write(&error))
+        self.insert(text).map_err(|error| cannot_write(&error))
     }
 
     fn read(&mut self, row: &ByteRecord) -> Result<(), Reason> {
@@ -90,9 +119,9 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    fn insert(&mut self, row: &ByteRecord) -> rusqlite::Result<()> {
+    fn insert<'t>(&mut self, text: impl Fn(usize) -> &'t [u8]) -> rusqlite::Result<()> {
         for (at, value) in self.values.iter().enumerate() {
-            self.insert.raw_bind_parameter(at + 1, ToSqlOutput::Borrowed(value.stored(&row[at])))?;
+            self.insert.raw_bind_parameter(at + 1, ToSqlOutput::Borrowed(value.stored(text(at))))?;
         }
         self.insert.raw_execute().map(|_| ())
     }

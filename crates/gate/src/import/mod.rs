@@ -10,6 +10,7 @@ mod keep;
 mod load;
 mod public;
 mod rows;
+mod table;
 mod values;
 
 #[cfg(test)]
@@ -24,6 +25,8 @@ use csv::ByteRecord;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::file::{clear_leftovers, sync_folder};
+pub(crate) use self::table::import_rows;
+pub use self::table::{Field, TableRows};
 
 use self::file::NewFile;
 use self::load::Load;

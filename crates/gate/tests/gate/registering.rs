@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::common::{House, account, answered, request, rules};
+use crate::common::{House, account, answered, declaration, request, rules};
 use taximeter_accounting::FilterRule;
-use taximeter_gate::{Catalog, ErrorKind, Registration};
+use taximeter_gate::{Catalog, ColumnType, Data, ErrorKind, Field, Registered, Registration, TableRows};
 
 const VISITS: &str = "person,age\nann,30\nann,31\nann,32\nbob,40\n";
 
@@ -255,5 +255,45 @@ fn nobody_else_can_read_the_records() {
         let (name, metadata) = (entry.file_name(), entry.metadata().unwrap());
         // Also those that are empty: a process that can open a file can lock it and block all others.
         assert_eq!(metadata.permissions().mode() & 0o077, 0, "{name:?}");
+    }
+}
+
+/// Registers rows in memory as `people`, by person.
+fn add_rows(house: &House, rows: Vec<Result<Vec<Field>, String>>) -> Result<Registered, taximeter_gate::Error> {
+    let columns = vec![("person".to_string(), ColumnType::Text), ("age".to_string(), ColumnType::Integer)];
+    let data = Data::Rows(TableRows::new(columns, rows.into_iter()));
+    let rules = Some(rules(FilterRule::Basic, "1000000,0.1"));
+    house.register(Registration { rules, ..Registration::new(account("people"), declaration(&schema(2)), data) })
+}
+
+fn person(name: &str, age: i64) -> Result<Vec<Field>, String> {
+    Ok(vec![Field::Text(name.to_string()), Field::Integer(age)])
+}
+
+#[test]
+fn rows_in_memory_are_kept_by_unit_as_those_of_a_file_are() {
+    let house = House::new();
+    let nameless = Ok(vec![Field::Null, Field::Integer(1)]);
+    let rows =
+        vec![person("ann", 30), person("ann", 31), person("ann", 32), person("bob", 40), person("", 1), nameless];
+    let imported = add_rows(&house, rows).unwrap().imported.unwrap();
+    assert_eq!((imported.rows, imported.kept, imported.without_unit), (6, 3, 2));
+    let answer = answered(house.ask(&request("people", "SELECT COUNT(*) FROM people", "10000")));
+    assert_eq!(answer.value(0, 0), Some(3.0));
+}
+
+#[test]
+fn rows_in_memory_that_cannot_be_used_register_nothing() {
+    for (row, part) in [
+        (Ok(vec![Field::Text("ann".to_string())]), "a row has 1 fields"),
+        (Ok(vec![Field::Integer(1), Field::Integer(1)]), "is not text"),
+        (Ok(vec![Field::Text("a\0b".to_string()), Field::Null]), "NUL"),
+        (Err("the stream broke".to_string()), "the stream broke"),
+    ] {
+        let house = House::new();
+        let error = add_rows(&house, vec![person("ann", 30), row]).unwrap_err();
+        assert!(error.is_input() && error.to_string().contains(part), "{error}");
+        assert!(house.gate.catalog().datasets().unwrap().is_empty());
+        assert!(house.gate.ledger().accounts().is_empty());
     }
 }

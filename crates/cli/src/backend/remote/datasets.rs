@@ -70,6 +70,9 @@ impl DatasetBackend for Remote {
                     form: form.clone(),
                 },
                 Data::Postgres { url, table } => NewData::Postgres { url: url.clone(), table: table.clone() },
+                Data::Rows(_) => {
+                    return Err(usage("rows in memory are not sent to a server; write them to a CSV file"));
+                }
             },
             schema: Some(SchemaDocument::of(&registration.declaration)?),
             filter,

@@ -1,0 +1,211 @@
+//! The gate of a ledger on this machine.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use serde::Deserialize;
+use taximeter_accounting::{Amount, FilterRule};
+use taximeter_gate::{
+    BadRows, CsvEngine, CsvForm, Data, Gate, Origin, Prepared, Registration, Rules, TableRows, folder_beside,
+};
+use taximeter_ledger::{AccountName, Key, Location, Who};
+use taximeter_service::{
+    Code, DatasetDocument, DatasetList, Explanation, FilterRequest, NewAnalyst, OdometerRequest, Problem,
+    QuestionOutcome, QuestionRequest, SchemaDocument, Sight, datasets, specs,
+};
+
+use crate::ledger::PyLedger;
+use crate::problem::{OrRaise, json, problem_of, unreadable};
+use crate::table::table_rows;
+use crate::waiting::{OfThisProcess, wait};
+
+/// The gate of a ledger. Its results are the JSON documents of the service.
+#[pyclass(module = "taximeter._native", name = "Gate")]
+pub struct PyGate(OfThisProcess<Arc<Gate>>);
+
+/// A dataset to register, with data that this process can read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewTable {
+    dataset: AccountName,
+    source: Option<TableSource>,
+    schema: Option<SchemaDocument>,
+    filter: Option<FilterRequest>,
+    odometer: Option<OdometerRequest>,
+    #[serde(default)]
+    new_version: bool,
+    #[serde(default)]
+    reuse: bool,
+    timeout_seconds: Option<f64>,
+    min_epsilon: Option<Amount>,
+}
+
+/// Where the data are.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum TableSource {
+    Csv {
+        path: PathBuf,
+        #[serde(default)]
+        skip_bad_rows: bool,
+        #[serde(default)]
+        form: CsvForm,
+    },
+    Postgres {
+        url: String,
+        table: String,
+    },
+}
+
+impl PyGate {
+    /// Does something with the gate, without Python's lock.
+    fn with<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Gate) -> Result<T, Problem> + Send + 'static,
+    ) -> PyResult<T> {
+        let gate = Arc::clone(self.0.get(py)?);
+        wait(py, move || work(&gate))?.or_raise(py)
+    }
+}
+
+#[pymethods]
+impl PyGate {
+    #[new]
+    fn new(py: Python<'_>, ledger: &PyLedger, folder: Option<PathBuf>) -> PyResult<PyGate> {
+        let ledger = ledger.open(py)?.ledger;
+        let folder = folder.unwrap_or_else(|| match ledger.location() {
+            Location::File(path) => folder_beside(path),
+            Location::Postgres(_) => PathBuf::from("taximeter.gate"),
+        });
+        let gate = wait(py, move || Gate::open(&folder, ledger))?.or_raise(py)?;
+        Ok(PyGate(OfThisProcess::new(Arc::new(gate))))
+    }
+
+    /// Closes the gate; its ledger stays open.
+    fn close(&mut self, py: Python<'_>) {
+        let gate = self.0.close();
+        py.detach(|| drop(gate));
+    }
+
+    fn datasets(&self, py: Python<'_>) -> PyResult<String> {
+        let list = |gate: &Gate| {
+            let (datasets, accounts) = (gate.catalog().datasets()?, gate.ledger().accounts());
+            let document = |dataset| DatasetDocument::new(dataset, &datasets, &accounts, &Sight::All, true);
+            Ok(DatasetList(datasets.iter().map(document).collect()))
+        };
+        json(&self.with(py, list)?)
+    }
+
+    /// Registers a dataset: a table that speaks Arrow's C stream interface, or the source that the request names.
+    fn register(&self, py: Python<'_>, request: &str, table: Option<&Bound<'_, PyAny>>) -> PyResult<String> {
+        let new: NewTable = serde_json::from_str(request).map_err(|error| unreadable(py, error))?;
+        let table = table.map(table_rows).transpose()?;
+        let registered = |gate: &Gate| Ok(datasets::register(gate, &new.registration(gate, table)?, &mut |_, _| {})?);
+        json(&self.with(py, registered)?)
+    }
+
+    fn add_analyst(&self, py: Python<'_>, dataset: &str, request: &str) -> PyResult<String> {
+        let dataset = AccountName::parse(dataset).or_raise(py)?;
+        let new: NewAnalyst = serde_json::from_str(request).map_err(|error| unreadable(py, error))?;
+        let added = move |gate: &Gate| {
+            let rules = new.rules(&gate.ledger().account(&dataset)?)?;
+            datasets::add_analyst(gate, dataset, &new.analyst, rules)
+        };
+        json(&self.with(py, added)?)
+    }
+
+    /// Asks once for a key: the answer and where it is from.
+    fn ask(
+        &self,
+        py: Python<'_>,
+        request: &str,
+        key: Option<&str>,
+        by: Option<&str>,
+    ) -> PyResult<(String, &'static str)> {
+        let request: QuestionRequest = serde_json::from_str(request).map_err(|error| unreadable(py, error))?;
+        let key = key.map_or_else(Key::generate, |key| Key::parse("key", key)).or_raise(py)?;
+        let by = by.map(|by| Who::parse("by", by)).transpose().or_raise(py)?;
+        let asked = move |gate: &Gate| {
+            let outcome = gate.ask(&request.for_gate(key.clone(), by, None)).map_err(|error| {
+                let problem = Problem::from(error);
+                let tells = matches!(problem.code, Code::UnknownOutcome | Code::KeyReused);
+                Problem { key: tells.then(|| key.to_string()), ..problem }
+            })?;
+            match QuestionOutcome::new(outcome, &Sight::All)? {
+                QuestionOutcome::Answered { document, origin } => Ok((document, name_of(origin))),
+                QuestionOutcome::Refused(refused) => Err(problem_of(refused)),
+                QuestionOutcome::NoAnswer { sequence } => Err(Problem {
+                    key: Some(key.to_string()),
+                    sequence: Some(sequence),
+                    ..Problem::new(Code::NoAnswer, NO_ANSWER)
+                }),
+            }
+        };
+        self.with(py, asked)
+    }
+
+    fn explain(&self, py: Python<'_>, request: &str) -> PyResult<String> {
+        let request: QuestionRequest = serde_json::from_str(request).map_err(|error| unreadable(py, error))?;
+        let explained = |gate: &Gate| {
+            let prepared = Prepared::new(gate.catalog(), &request.for_gate(Key::generate()?, None, None))?;
+            let quote = gate.ledger().quote(prepared.charge())?;
+            Ok(Explanation::new(&prepared, quote, &Sight::All))
+        };
+        json(&self.with(py, explained)?)
+    }
+}
+
+const NO_ANSWER: &str = "the question is charged, and the charge stands, but there is no answer. If it is still running, ask again later \
+                         with the same key; otherwise the owner finds the reason in the log";
+
+fn name_of(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Fresh => "fresh",
+        Origin::Replayed => "replayed",
+        Origin::Reused => "reused",
+    }
+}
+
+impl NewTable {
+    fn registration(self, gate: &Gate, table: Option<TableRows>) -> Result<Registration, Problem> {
+        let rules = match (&self.filter, &self.odometer) {
+            (None, None) => None,
+            (filter, odometer) => {
+                let (filter, odometer) = specs(filter.as_ref(), odometer.as_ref(), FilterRule::default())?;
+                Some(Rules { filter, odometer })
+            }
+        };
+        let before = if self.new_version { Some(gate.catalog().dataset(&self.dataset)?) } else { None };
+        let declaration = match (&self.schema, &before) {
+            (Some(schema), _) => schema.declaration()?,
+            (None, Some(before)) => taximeter_gate::Declaration::of(&before.schema),
+            (None, None) => {
+                return Err(Problem::bad_request("the declaration is missing: say whose privacy is protected"));
+            }
+        };
+        let data = match (self.source, table) {
+            (None, Some(table)) => Data::Rows(table),
+            (None, None) | (Some(_), Some(_)) => return Err(Problem::bad_request("give one table, file or database")),
+            (Some(TableSource::Csv { path, skip_bad_rows, form }), None) => {
+                let bad_rows = if skip_bad_rows { BadRows::Skip } else { BadRows::Refuse };
+                Data::Csv { path, form, bad_rows, engine: CsvEngine::Automatic }
+            }
+            (Some(TableSource::Postgres { url, table }), None) => Data::Postgres { url, table },
+        };
+        let timeout = self.timeout_seconds.map(|seconds| {
+            let wrong = |error| Problem::bad_request(format!("the timeout is {seconds} seconds: {error}"));
+            std::time::Duration::try_from_secs_f64(seconds).map_err(wrong)
+        });
+        let plain = Registration::new(self.dataset, declaration, data);
+        Ok(Registration {
+            rules,
+            new_version: self.new_version,
+            reuse: self.reuse,
+            timeout: timeout.transpose()?.unwrap_or(plain.timeout),
+            min_epsilon: self.min_epsilon,
+            ..plain
+        })
+    }
+}
