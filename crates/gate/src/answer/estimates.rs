@@ -185,7 +185,7 @@ impl AnsweredGroup<'_> {
         for corner in 0..1usize << used.len() {
             let mut values = self.quantile_values();
             for (bit, place) in used.iter().enumerate() {
-                let steps = self.quantiles[*place].interval?[corner >> bit & 1];
+                let steps = self.quantiles[*place].interval?[(corner >> bit) & 1];
                 values[*place] = steps as f64 * self.plan.quantiles[*place].of.grid.to_f64().value();
             }
             let value = term.value(&self.parts(self.steps, &values))?;
