@@ -159,3 +159,31 @@ fn limits_that_are_not_kept_are_found() {
         assert!(exceeds, "{wrong}: not noticed, {furthest:?}");
     }
 }
+
+/// A person with values in some towns alone: a quantile is of fewer rows than the counts, and must still be of the same groups.
+#[test]
+fn a_quantile_is_of_the_groups_that_the_counts_are_of() {
+    let schema = schema(Neighbours::AddRemove, 3);
+    let mut question = Question::parse("SELECT town, MEDIAN(value) FROM t GROUP BY town", "t", &schema).unwrap();
+    question.limit_groups(1, &schema, Dialect::Sqlite, "key").unwrap();
+    let query = &question.queries[0];
+    let target = Target { schema: &schema, dialect: Dialect::Sqlite, table: super::database::TABLE, asked: &[] };
+    let counts = Statement::measuring(query, &[Measure { quantity: Quantity::Rows, filter: None }], target);
+    let value = NumericExpr::column(2, &schema.columns[2]).unwrap();
+    let values = Statement::histogram(query, &value, None, target);
+    let database = Database::new(&schema);
+    let towns = ["a", "b", "c"];
+    // Whichever town is chosen, one of these people has no value there.
+    let rows = (0..3).flat_map(|person| {
+        towns.iter().enumerate().map(move |(at, town)| {
+            let value = if at == person { Cell::Null } else { Cell::Integer(2) };
+            vec![Cell::Integer(person as i64), Cell::Text(town.to_string()), value]
+        })
+    });
+    let rows: Vec<Row> = rows.collect();
+    for person in rows.chunks(3) {
+        database.fill(person);
+        let (counted, valued) = (database.groups(&counts), database.groups(&values));
+        assert!(counted.len() == 1 && valued.keys().all(|town| counted.contains_key(town)), "{counted:?} {valued:?}");
+    }
+}
