@@ -19,7 +19,7 @@ pub type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// How often the intervals of one form held.
 #[derive(Clone, Debug, Serialize)]
-pub struct Measured {
+pub struct MeasuredForm {
     pub form: &'static str,
     pub price: String,
     pub sql: String,
@@ -45,7 +45,7 @@ struct Tally {
 }
 
 /// Asks every form on fresh ledgers.
-pub fn measure(forms: &[AskedForm], ledgers: u32, asks: u32) -> Fallible<Vec<Measured>> {
+pub fn measure(forms: &[AskedForm], ledgers: u32, asks: u32) -> Fallible<Vec<MeasuredForm>> {
     let rows = survey::rows();
     let truths: Vec<_> = forms.iter().map(|form| survey::exact(&rows, form.group, form.statistic)).collect();
     let (csv, schema) = (survey::csv(&rows), survey::schema());
@@ -122,9 +122,9 @@ impl Tally {
         Ok(())
     }
 
-    fn measured(self, form: &AskedForm, forms: usize) -> Measured {
+    fn measured(self, form: &AskedForm, forms: usize) -> MeasuredForm {
         let Tally { intervals, held, withheld } = self;
-        Measured {
+        MeasuredForm {
             form: form.name,
             price: form.offer.describe(),
             sql: form.sql.clone(),

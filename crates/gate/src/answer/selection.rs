@@ -47,7 +47,7 @@ impl<'a> Selection<'a> {
         }
         let chooses = sorts || queries.iter().any(|query| query.query.having.is_some());
         let is_simple = queries.len() == 1 && !clamp && question.offset == 0 && (!sorts || keys.len() == 1);
-        let order = question.order.split_first().filter(|_| sorts).map(|(first, ties)| Order {
+        let order = question.order.split_first().filter(|_| sorts).map(|(first, ties)| LimitedOrder {
             term: &query.outputs[first.output].term,
             descending: first.descending,
             ties: ties.iter().map(|key| (&query.outputs[key.output].term, key.descending)).collect(),
@@ -122,7 +122,7 @@ impl<'a> Selection<'a> {
 }
 
 /// What the rows are sorted by, and how many are shown.
-struct Order<'q> {
+struct LimitedOrder<'q> {
     term: &'q Term,
     descending: bool,
     /// The values of groups that decide between equal ones, and whether the greater one comes first.
@@ -130,7 +130,7 @@ struct Order<'q> {
     limit: usize,
 }
 
-impl Order<'_> {
+impl LimitedOrder<'_> {
     /// Every group's place among those that are equal to it.
     fn places(&self, groups: &[NoisyGroup]) -> Vec<usize> {
         let mut sorted: Vec<usize> = (0..groups.len()).collect();
@@ -152,7 +152,7 @@ impl Order<'_> {
 
 /// The only part that chooses, and which of its noisy values are shown in each group; `None` where more than one part chooses, or not
 /// by plain comparisons in one direction.
-fn alone(noisy: &NoisyQuery, order: Option<Order>) -> Option<(usize, Vec<Option<ShownValues>>)> {
+fn alone(noisy: &NoisyQuery, order: Option<LimitedOrder>) -> Option<(usize, Vec<Option<ShownValues>>)> {
     let (query, plan) = (noisy.query, noisy.plan);
     let having = match &query.having {
         None => None,
