@@ -3,45 +3,45 @@
 use taximeter_accounting::Amount;
 use taximeter_gate::{Estimate, Price};
 
-use super::survey::{GroupOf, Row, Statistic, statistics as of};
+use super::survey::{GroupOf, SurveyRow, SurveyStatistic, statistics as of};
 
 /// A question whose last column is looked at.
 pub struct AskedForm {
     pub name: &'static str,
     pub sql: String,
-    pub offer: Offer,
+    pub offer: PaidWith,
     pub group: GroupOf,
-    pub statistic: Statistic,
+    pub statistic: SurveyStatistic,
     pub looked_at: LookedAt,
     /// Whether the intervals of one answer hold or miss independently of each other; otherwise one of them counts.
     pub independent: bool,
-    pub wanted: Wanted,
+    pub wanted: WantedCoverage,
 }
 
 /// What is paid.
 #[derive(Clone, Copy)]
-pub enum Offer {
+pub enum PaidWith {
     Laplace(&'static str),
     Gaussian(&'static str),
     /// With a δ, for groups of which nothing is declared.
     Threshold(&'static str),
 }
 
-impl Offer {
+impl PaidWith {
     pub fn price(self) -> Price {
         let amount = |text: &str| Amount::parse_exact(text).expect("it is an amount");
         match self {
-            Offer::Laplace(epsilon) => Price::Epsilon(amount(epsilon)),
-            Offer::Gaussian(mu) => Price::Gaussian(amount(mu)),
-            Offer::Threshold(epsilon) => Price::Approximate { epsilon: amount(epsilon), delta: amount("1e-7") },
+            PaidWith::Laplace(epsilon) => Price::Epsilon(amount(epsilon)),
+            PaidWith::Gaussian(mu) => Price::Gaussian(amount(mu)),
+            PaidWith::Threshold(epsilon) => Price::Approximate { epsilon: amount(epsilon), delta: amount("1e-7") },
         }
     }
 
     pub fn describe(self) -> String {
         match self {
-            Offer::Laplace(epsilon) => format!("ε = {epsilon}"),
-            Offer::Gaussian(mu) => format!("μ = {mu}"),
-            Offer::Threshold(epsilon) => format!("ε = {epsilon}, δ"),
+            PaidWith::Laplace(epsilon) => format!("ε = {epsilon}"),
+            PaidWith::Gaussian(mu) => format!("μ = {mu}"),
+            PaidWith::Threshold(epsilon) => format!("ε = {epsilon}, δ"),
         }
     }
 }
@@ -65,47 +65,47 @@ impl LookedAt {
 
 /// How often intervals have to hold.
 #[derive(Clone, Copy)]
-pub enum Wanted {
+pub enum WantedCoverage {
     /// In 94 to 97 %.
     Near,
     /// In 95 % or more, for a reason.
     AtLeast(&'static str),
 }
 
-const INTEGERS: Wanted = Wanted::AtLeast("noise of few whole numbers");
-const RANKS: Wanted = Wanted::AtLeast("the reach in ranks holds for all data");
-const TOGETHER: Wanted = Wanted::AtLeast("all groups hold together");
+const INTEGERS: WantedCoverage = WantedCoverage::AtLeast("noise of few whole numbers");
+const RANKS: WantedCoverage = WantedCoverage::AtLeast("the reach in ranks holds for all data");
+const TOGETHER: WantedCoverage = WantedCoverage::AtLeast("all groups hold together");
 
-fn all(_: &Row) -> String {
+fn all(_: &SurveyRow) -> String {
     String::new()
 }
 
-fn region(row: &Row) -> String {
+fn region(row: &SurveyRow) -> String {
     row.region.to_string()
 }
 
-fn half(row: &Row) -> String {
+fn half(row: &SurveyRow) -> String {
     row.half.to_string()
 }
 
-fn town(row: &Row) -> String {
+fn town(row: &SurveyRow) -> String {
     row.town.to_string()
 }
 
-fn job(row: &Row) -> String {
+fn job(row: &SurveyRow) -> String {
     row.job.to_string()
 }
 
-fn decade(row: &Row) -> String {
+fn decade(row: &SurveyRow) -> String {
     (row.age / 10 * 10).to_string()
 }
 
-fn young_or_old(row: &Row) -> String {
+fn young_or_old(row: &SurveyRow) -> String {
     if row.age < 30 { "young" } else { "old" }.to_string()
 }
 
 impl AskedForm {
-    fn new(name: &'static str, select: &str, offer: Offer, group: GroupOf, statistic: Statistic) -> AskedForm {
+    fn new(name: &'static str, select: &str, offer: PaidWith, group: GroupOf, statistic: SurveyStatistic) -> AskedForm {
         AskedForm {
             name,
             sql: format!("SELECT {select}"),
@@ -114,11 +114,11 @@ impl AskedForm {
             statistic,
             looked_at: LookedAt::Value,
             independent: true,
-            wanted: Wanted::Near,
+            wanted: WantedCoverage::Near,
         }
     }
 
-    fn wanting(self, wanted: Wanted) -> AskedForm {
+    fn wanting(self, wanted: WantedCoverage) -> AskedForm {
         AskedForm { wanted, ..self }
     }
 
@@ -130,7 +130,7 @@ impl AskedForm {
 
 /// All forms.
 pub fn forms() -> Vec<AskedForm> {
-    use Offer::{Gaussian, Laplace, Threshold};
+    use PaidWith::{Gaussian, Laplace, Threshold};
     let mut forms = Vec::new();
     let mut add = |form: AskedForm| forms.push(form);
     for offer in [Laplace("0.05"), Gaussian("0.05")] {
@@ -203,7 +203,7 @@ pub fn forms() -> Vec<AskedForm> {
         add(two("REGR_SLOPE", "REGR_SLOPE", of::slope));
         add(two("REGR_INTERCEPT", "REGR_INTERCEPT", of::intercept));
     }
-    let quantiles: [(&'static str, &str, Statistic); 5] = [
+    let quantiles: [(&'static str, &str, SurveyStatistic); 5] = [
         ("MEDIAN", "MEDIAN(wage)", of::median),
         ("PERCENTILE_CONT", "PERCENTILE_CONT(0.1) WITHIN GROUP (ORDER BY wage)", of::first_decile),
         ("QUANTILE", "QUANTILE(wage, 0.75)", of::third_quartile),
@@ -247,7 +247,7 @@ pub fn forms() -> Vec<AskedForm> {
 }
 
 /// The part of a group in all rows.
-fn share(rows: &[&Row]) -> f64 {
+fn share(rows: &[&SurveyRow]) -> f64 {
     rows.len() as f64 / super::survey::rows().len() as f64
 }
 

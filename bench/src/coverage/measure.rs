@@ -12,14 +12,14 @@ use taximeter_gate::{
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 
 use super::binomial::{at_least, at_most, clopper_pearson};
-use super::forms::{AskedForm, Wanted};
+use super::forms::{AskedForm, WantedCoverage};
 use super::survey;
 
-pub type Done<T> = Result<T, Box<dyn Error>>;
+pub type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// How often the intervals of one form held.
 #[derive(Clone, Debug, Serialize)]
-pub struct Measured {
+pub struct MeasuredForm {
     pub form: &'static str,
     pub price: String,
     pub sql: String,
@@ -45,7 +45,7 @@ struct Tally {
 }
 
 /// Asks every form on fresh ledgers.
-pub fn measure(forms: &[AskedForm], ledgers: u32, asks: u32) -> Done<Vec<Measured>> {
+pub fn measure(forms: &[AskedForm], ledgers: u32, asks: u32) -> Fallible<Vec<MeasuredForm>> {
     let rows = survey::rows();
     let truths: Vec<_> = forms.iter().map(|form| survey::exact(&rows, form.group, form.statistic)).collect();
     let (csv, schema) = (survey::csv(&rows), survey::schema());
@@ -64,7 +64,7 @@ pub fn measure(forms: &[AskedForm], ledgers: u32, asks: u32) -> Done<Vec<Measure
 }
 
 /// A gate on a new ledger, with a survey behind it.
-pub fn open(folder: &Path, csv: &str, schema: &str) -> Done<Gate> {
+pub fn open(folder: &Path, csv: &str, schema: &str) -> Fallible<Gate> {
     let file = folder.join("taximeter.db");
     let ledger = Ledger::open(&Location::File(file.clone()), Options { create: true, ..Options::default() })?;
     let gate = Gate::open(&folder_beside(&file), ledger)?;
@@ -80,7 +80,7 @@ pub fn open(folder: &Path, csv: &str, schema: &str) -> Done<Gate> {
 }
 
 /// An answer under a new key.
-pub fn ask(gate: &Gate, question: &str, price: Price) -> Done<AnswerDocument> {
+pub fn ask(gate: &Gate, question: &str, price: Price) -> Fallible<AnswerDocument> {
     let request = Request::new(&AccountName::parse("survey")?, question, price)?;
     let outcome = gate.ask(&request).map_err(|error| format!("{question}: {error}"))?;
     let GateOutcome::Answered(answer) = outcome else {
@@ -97,7 +97,7 @@ impl Tally {
         truth: &BTreeMap<String, f64>,
         answer: &AnswerDocument,
         turn: usize,
-    ) -> Done<()> {
+    ) -> Fallible<()> {
         let one = turn.checked_rem(answer.rows.len());
         for (at, row) in answer.rows.iter().enumerate() {
             if !form.independent && Some(at) != one {
@@ -122,9 +122,9 @@ impl Tally {
         Ok(())
     }
 
-    fn measured(self, form: &AskedForm, forms: usize) -> Measured {
+    fn measured(self, form: &AskedForm, forms: usize) -> MeasuredForm {
         let Tally { intervals, held, withheld } = self;
-        Measured {
+        MeasuredForm {
             form: form.name,
             price: form.offer.describe(),
             sql: form.sql.clone(),
@@ -134,8 +134,8 @@ impl Tally {
             coverage: held as f64 / intervals as f64,
             between: clopper_pearson(held, intervals),
             conservative: match form.wanted {
-                Wanted::Near => None,
-                Wanted::AtLeast(why) => Some(why),
+                WantedCoverage::Near => None,
+                WantedCoverage::AtLeast(why) => Some(why),
             },
             as_wanted: is_as_wanted(held, intervals, form.wanted, forms),
         }
@@ -147,12 +147,12 @@ const FALSE_ALARM: f64 = 1e-6;
 
 /// Whether chance explains how many intervals held, with a coverage of 94 to 97 %, or of 94 % or more. A form whose coverage is as
 /// wanted fails with at most a part of [`FALSE_ALARM`]: one of all forms, and of two sides.
-fn is_as_wanted(held: u64, intervals: u64, wanted: Wanted, forms: usize) -> bool {
+fn is_as_wanted(held: u64, intervals: u64, wanted: WantedCoverage, forms: usize) -> bool {
     let rare = FALSE_ALARM / (2 * forms) as f64;
     let enough = intervals > 0 && at_most(held, intervals, 0.94) >= rare;
     match wanted {
-        Wanted::Near => enough && at_least(held, intervals, 0.97) >= rare,
-        Wanted::AtLeast(_) => enough,
+        WantedCoverage::Near => enough && at_least(held, intervals, 0.97) >= rare,
+        WantedCoverage::AtLeast(_) => enough,
     }
 }
 
@@ -181,11 +181,11 @@ mod tests {
 
     #[test]
     fn intervals_that_are_too_narrow_or_too_wide_are_noticed() {
-        let conservative = Wanted::AtLeast("");
+        let conservative = WantedCoverage::AtLeast("");
         for (held, near, enough) in
             [(880, false, false), (920, true, true), (950, true, true), (980, true, true), (999, false, true)]
         {
-            assert_eq!(is_as_wanted(held, 1_000, Wanted::Near, 100), near, "{held}");
+            assert_eq!(is_as_wanted(held, 1_000, WantedCoverage::Near, 100), near, "{held}");
             assert_eq!(is_as_wanted(held, 1_000, conservative, 100), enough, "{held}");
         }
         assert!(!is_as_wanted(0, 0, conservative, 100));

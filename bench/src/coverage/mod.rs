@@ -10,7 +10,7 @@ mod survey;
 use clap::Args;
 
 use self::forms::{AskedForm, forms};
-use self::measure::{Measured, measure};
+use self::measure::{MeasuredForm, measure};
 use self::small::Published;
 use crate::table::{Column, Table};
 
@@ -45,7 +45,7 @@ impl Coverage {
             Column::Text("wanted"),
             Column::Text(""),
         ]);
-        for Measured { form, price, intervals, coverage, between: [low, high], conservative, as_wanted, .. } in
+        for MeasuredForm { form, price, intervals, coverage, between: [low, high], conservative, as_wanted, .. } in
             &measured
         {
             table.row([

@@ -6,7 +6,7 @@ use serde::Serialize;
 use taximeter_accounting::Amount;
 use taximeter_gate::{Cell, Price};
 
-use super::measure::{Done, ask, open};
+use super::measure::{Fallible, ask, open};
 
 /// Wages as in a labour survey, from 0 to 3,000.
 const SCHEMA: &str = "unit = \"row\"\n[columns.wage]\nbounds = [0, 3000]\n";
@@ -27,7 +27,7 @@ pub struct Published {
 }
 
 /// Asks for the averages of groups of one size, at ε = 0.1.
-pub fn measure(rows: usize, groups: usize, asks: u32) -> Done<Published> {
+pub fn measure(rows: usize, groups: usize, asks: u32) -> Fallible<Published> {
     let folder = tempfile::tempdir()?;
     let mut csv = "job,wage\n".to_string();
     for job in 0..groups {

@@ -35,7 +35,7 @@ const JOBS: [(&str, usize); 8] = [
 
 /// One row.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct SurveyRow {
     pub person: usize,
     pub region: &'static str,
     pub half: &'static str,
@@ -47,7 +47,7 @@ pub struct Row {
 }
 
 /// All rows, the same ones every time.
-pub fn rows() -> Vec<Row> {
+pub fn rows() -> Vec<SurveyRow> {
     let people: usize = REGIONS.iter().map(|(_, people)| people).sum();
     let mut state = 2_024u64;
     let mut below = |end: i64| {
@@ -62,7 +62,7 @@ pub fn rows() -> Vec<Row> {
         for _ in 0..2 {
             let hours = 10 + below(25) + below(25);
             let wage = 150 + 15 * age + 20 * hours + below(700);
-            rows.push(Row {
+            rows.push(SurveyRow {
                 person,
                 region: place(&REGIONS, person),
                 half: if person % 3 == 0 { "first" } else { "second" },
@@ -88,9 +88,9 @@ fn place(stretches: &[(&'static str, usize)], at: usize) -> &'static str {
 }
 
 /// The rows as a CSV file.
-pub fn csv(rows: &[Row]) -> String {
+pub fn csv(rows: &[SurveyRow]) -> String {
     let mut text = "person,region,half,town,job,age,wage,hours\n".to_string();
-    for Row { person, region, half, town, job, age, wage, hours } in rows {
+    for SurveyRow { person, region, half, town, job, age, wage, hours } in rows {
         let wage = wage.map(|wage| wage.to_string()).unwrap_or_default();
         writeln!(text, "{person},{region},{half},{town},{job},{age},{wage},{hours}").expect("text can be written");
     }
@@ -104,14 +104,14 @@ pub fn schema() -> String {
 }
 
 /// What a row belongs to, as the answer shows it; nothing without groups.
-pub type GroupOf = fn(&Row) -> String;
+pub type GroupOf = fn(&SurveyRow) -> String;
 
 /// A number about the rows of a group.
-pub type Statistic = fn(&[&Row]) -> f64;
+pub type SurveyStatistic = fn(&[&SurveyRow]) -> f64;
 
 /// The exact answer, by group.
-pub fn exact(rows: &[Row], group: GroupOf, statistic: Statistic) -> BTreeMap<String, f64> {
-    let mut groups: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
+pub fn exact(rows: &[SurveyRow], group: GroupOf, statistic: SurveyStatistic) -> BTreeMap<String, f64> {
+    let mut groups: BTreeMap<String, Vec<&SurveyRow>> = BTreeMap::new();
     for row in rows {
         groups.entry(group(row)).or_default().push(row);
     }
@@ -122,14 +122,14 @@ pub fn exact(rows: &[Row], group: GroupOf, statistic: Statistic) -> BTreeMap<Str
 pub mod statistics {
     use std::collections::HashSet;
 
-    use super::Row;
+    use super::SurveyRow;
 
-    fn wages(rows: &[&Row]) -> Vec<f64> {
+    fn wages(rows: &[&SurveyRow]) -> Vec<f64> {
         rows.iter().filter_map(|row| row.wage).map(|wage| wage as f64).collect()
     }
 
     /// Hours and wages of the rows that have both.
-    fn pairs(rows: &[&Row]) -> (Vec<f64>, Vec<f64>) {
+    fn pairs(rows: &[&SurveyRow]) -> (Vec<f64>, Vec<f64>) {
         rows.iter().filter_map(|row| Some((row.hours as f64, row.wage? as f64))).unzip()
     }
 
@@ -142,113 +142,113 @@ pub mod statistics {
         one.iter().zip(other).map(|(one, other)| (one - first) * (other - second)).sum()
     }
 
-    pub fn count(rows: &[&Row]) -> f64 {
+    pub fn count(rows: &[&SurveyRow]) -> f64 {
         rows.len() as f64
     }
 
-    pub fn known_wages(rows: &[&Row]) -> f64 {
+    pub fn known_wages(rows: &[&SurveyRow]) -> f64 {
         wages(rows).len() as f64
     }
 
-    pub fn people(rows: &[&Row]) -> f64 {
+    pub fn people(rows: &[&SurveyRow]) -> f64 {
         rows.iter().map(|row| row.person).collect::<HashSet<_>>().len() as f64
     }
 
-    pub fn ages(rows: &[&Row]) -> f64 {
+    pub fn ages(rows: &[&SurveyRow]) -> f64 {
         rows.iter().map(|row| row.age).collect::<HashSet<_>>().len() as f64
     }
 
-    pub fn sum(rows: &[&Row]) -> f64 {
+    pub fn sum(rows: &[&SurveyRow]) -> f64 {
         wages(rows).iter().sum()
     }
 
-    pub fn average(rows: &[&Row]) -> f64 {
+    pub fn average(rows: &[&SurveyRow]) -> f64 {
         mean(&wages(rows))
     }
 
-    pub fn share_of_high_wages(rows: &[&Row]) -> f64 {
+    pub fn share_of_high_wages(rows: &[&SurveyRow]) -> f64 {
         let wages = wages(rows);
         wages.iter().filter(|wage| **wage > 2_000.0).count() as f64 / wages.len() as f64
     }
 
-    pub fn young(rows: &[&Row]) -> f64 {
+    pub fn young(rows: &[&SurveyRow]) -> f64 {
         rows.iter().filter(|row| row.age < 30).count() as f64
     }
 
-    pub fn wage_per_hour(rows: &[&Row]) -> f64 {
+    pub fn wage_per_hour(rows: &[&SurveyRow]) -> f64 {
         sum(rows) / rows.iter().map(|row| row.hours as f64).sum::<f64>()
     }
 
-    pub fn rows_per_person(rows: &[&Row]) -> f64 {
+    pub fn rows_per_person(rows: &[&SurveyRow]) -> f64 {
         count(rows) / people(rows)
     }
 
-    pub fn variance(rows: &[&Row]) -> f64 {
+    pub fn variance(rows: &[&SurveyRow]) -> f64 {
         let wages = wages(rows);
         products(&wages, &wages) / (wages.len() as f64 - 1.0)
     }
 
-    pub fn population_variance(rows: &[&Row]) -> f64 {
+    pub fn population_variance(rows: &[&SurveyRow]) -> f64 {
         let wages = wages(rows);
         products(&wages, &wages) / wages.len() as f64
     }
 
-    pub fn deviation(rows: &[&Row]) -> f64 {
+    pub fn deviation(rows: &[&SurveyRow]) -> f64 {
         variance(rows).sqrt()
     }
 
-    pub fn population_deviation(rows: &[&Row]) -> f64 {
+    pub fn population_deviation(rows: &[&SurveyRow]) -> f64 {
         population_variance(rows).sqrt()
     }
 
-    pub fn covariance(rows: &[&Row]) -> f64 {
+    pub fn covariance(rows: &[&SurveyRow]) -> f64 {
         let (hours, wages) = pairs(rows);
         products(&hours, &wages) / (wages.len() as f64 - 1.0)
     }
 
-    pub fn population_covariance(rows: &[&Row]) -> f64 {
+    pub fn population_covariance(rows: &[&SurveyRow]) -> f64 {
         let (hours, wages) = pairs(rows);
         products(&hours, &wages) / wages.len() as f64
     }
 
-    pub fn correlation(rows: &[&Row]) -> f64 {
+    pub fn correlation(rows: &[&SurveyRow]) -> f64 {
         let (hours, wages) = pairs(rows);
         products(&hours, &wages) / (products(&hours, &hours) * products(&wages, &wages)).sqrt()
     }
 
-    pub fn slope(rows: &[&Row]) -> f64 {
+    pub fn slope(rows: &[&SurveyRow]) -> f64 {
         let (hours, wages) = pairs(rows);
         products(&hours, &wages) / products(&hours, &hours)
     }
 
-    pub fn intercept(rows: &[&Row]) -> f64 {
+    pub fn intercept(rows: &[&SurveyRow]) -> f64 {
         let (hours, wages) = pairs(rows);
         mean(&wages) - slope(rows) * mean(&hours)
     }
 
-    fn quantile(rows: &[&Row], place: fn(usize) -> usize) -> f64 {
+    fn quantile(rows: &[&SurveyRow], place: fn(usize) -> usize) -> f64 {
         let mut wages = wages(rows);
         wages.sort_by(f64::total_cmp);
         wages[place(wages.len())]
     }
 
-    pub fn median(rows: &[&Row]) -> f64 {
+    pub fn median(rows: &[&SurveyRow]) -> f64 {
         quantile(rows, |rows| rows / 2)
     }
 
-    pub fn first_decile(rows: &[&Row]) -> f64 {
+    pub fn first_decile(rows: &[&SurveyRow]) -> f64 {
         quantile(rows, |rows| rows / 10)
     }
 
-    pub fn third_quartile(rows: &[&Row]) -> f64 {
+    pub fn third_quartile(rows: &[&SurveyRow]) -> f64 {
         quantile(rows, |rows| 3 * rows / 4)
     }
 
-    pub fn least(rows: &[&Row]) -> f64 {
+    pub fn least(rows: &[&SurveyRow]) -> f64 {
         quantile(rows, |_| 0)
     }
 
-    pub fn greatest(rows: &[&Row]) -> f64 {
+    pub fn greatest(rows: &[&SurveyRow]) -> f64 {
         quantile(rows, |rows| rows - 1)
     }
 }

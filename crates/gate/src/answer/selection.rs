@@ -2,7 +2,7 @@
 //!
 //! * A number that is made of other noise than what chooses keeps its interval: both are independent.
 //! * A count or a sum that chooses alone, by HAVING against a constant or by ORDER BY and LIMIT, has an interval that holds given that
-//!   its row is shown ([`Shown`]), cut to intervals of all groups that hold together with a tenth of the miss.
+//!   its row is shown ([`ShownValues`]), cut to intervals of all groups that hold together with a tenth of the miss.
 //! * The intervals of everything else hold for all groups together.
 //! * The number of rows by which an undeclared group was found is known to have reached its threshold, in all three cases.
 
@@ -13,7 +13,7 @@ use crate::plan::{MISS, Made, QueryPlan};
 use crate::question::Question;
 use crate::question::predicate::Comparison;
 use crate::question::term::{Condition, Term};
-use crate::statistics::{Shown, simultaneous_miss};
+use crate::statistics::{ShownValues, simultaneous_miss};
 
 /// How a SELECT's rows are chosen.
 pub(super) struct Selection<'a> {
@@ -21,7 +21,7 @@ pub(super) struct Selection<'a> {
     /// The parts whose noise decides which rows are shown.
     choosing: Vec<usize>,
     /// The only one, with which of its noisy values are shown; one for every group.
-    alone: Option<(usize, Vec<Option<Shown>>)>,
+    alone: Option<(usize, Vec<Option<ShownValues>>)>,
     /// How many groups the noisy numbers choose from; none if they do not.
     groups: usize,
 }
@@ -47,7 +47,7 @@ impl<'a> Selection<'a> {
         }
         let chooses = sorts || queries.iter().any(|query| query.query.having.is_some());
         let is_simple = queries.len() == 1 && !clamp && question.offset == 0 && (!sorts || keys.len() == 1);
-        let order = question.order.split_first().filter(|_| sorts).map(|(first, ties)| Order {
+        let order = question.order.split_first().filter(|_| sorts).map(|(first, ties)| LimitedOrder {
             term: &query.outputs[first.output].term,
             descending: first.descending,
             ties: ties.iter().map(|key| (&query.outputs[key.output].term, key.descending)).collect(),
@@ -114,7 +114,7 @@ impl<'a> Selection<'a> {
         match self.plan.threshold {
             // What is found has at least one row.
             Some((part, least)) if part == place => {
-                Shown::AtLeast(least).interval(noisy, noise.law(), miss, reach, (noisy - 1).max(0))
+                ShownValues::AtLeast(least).interval(noisy, noise.law(), miss, reach, (noisy - 1).max(0))
             }
             _ => [noisy.saturating_sub(reach), noisy.saturating_add(reach)],
         }
@@ -122,7 +122,7 @@ impl<'a> Selection<'a> {
 }
 
 /// What the rows are sorted by, and how many are shown.
-struct Order<'q> {
+struct LimitedOrder<'q> {
     term: &'q Term,
     descending: bool,
     /// The values of groups that decide between equal ones, and whether the greater one comes first.
@@ -130,7 +130,7 @@ struct Order<'q> {
     limit: usize,
 }
 
-impl Order<'_> {
+impl LimitedOrder<'_> {
     /// Every group's place among those that are equal to it.
     fn places(&self, groups: &[NoisyGroup]) -> Vec<usize> {
         let mut sorted: Vec<usize> = (0..groups.len()).collect();
@@ -152,7 +152,7 @@ impl Order<'_> {
 
 /// The only part that chooses, and which of its noisy values are shown in each group; `None` where more than one part chooses, or not
 /// by plain comparisons in one direction.
-fn alone(noisy: &NoisyQuery, order: Option<Order>) -> Option<(usize, Vec<Option<Shown>>)> {
+fn alone(noisy: &NoisyQuery, order: Option<LimitedOrder>) -> Option<(usize, Vec<Option<ShownValues>>)> {
     let (query, plan) = (noisy.query, noisy.plan);
     let having = match &query.having {
         None => None,
@@ -169,7 +169,7 @@ fn alone(noisy: &NoisyQuery, order: Option<Order>) -> Option<(usize, Vec<Option<
     };
     let having = having.map(|(_, shown)| shown);
     let value = |group: &NoisyGroup| group.parts[part];
-    let found = plan.threshold.filter(|(at, _)| *at == part).map(|(_, least)| Shown::AtLeast(least));
+    let found = plan.threshold.filter(|(at, _)| *at == part).map(|(_, least)| ShownValues::AtLeast(least));
     let places = order.as_ref().map_or(Vec::new(), |order| order.places(&noisy.groups));
     // The first one that LIMIT leaves out.
     let mut sorted: Vec<(usize, i128)> = noisy.groups.iter().map(value).enumerate().collect();
@@ -181,12 +181,12 @@ fn alone(noisy: &NoisyQuery, order: Option<Order>) -> Option<(usize, Vec<Option<
         });
         sorted.get(order.limit).map(|(group, steps)| (*group, *steps, order.descending))
     });
-    let shown = |group: usize| -> Result<Option<Shown>, Conflict> {
+    let shown = |group: usize| -> Result<Option<ShownValues>, Conflict> {
         let limit = left_out.map(|(other, steps, descending)| match (descending, places[group] < places[other]) {
-            (true, true) => Shown::AtLeast(steps),
-            (true, false) => Shown::AtLeast(steps + 1),
-            (false, true) => Shown::AtMost(steps),
-            (false, false) => Shown::AtMost(steps - 1),
+            (true, true) => ShownValues::AtLeast(steps),
+            (true, false) => ShownValues::AtLeast(steps + 1),
+            (false, true) => ShownValues::AtMost(steps),
+            (false, false) => ShownValues::AtMost(steps - 1),
         });
         let mut all = None;
         for bound in [found.filter(|_| having.is_some() || limit.is_some()), having, limit].into_iter().flatten() {
@@ -214,7 +214,7 @@ fn single(term: &Term, plan: &QueryPlan) -> Option<usize> {
 }
 
 /// A count or a sum that is compared with a constant: its part, and which values pass.
-fn compared(condition: &Condition, plan: &QueryPlan) -> Option<(usize, Shown)> {
+fn compared(condition: &Condition, plan: &QueryPlan) -> Option<(usize, ShownValues)> {
     let Condition::Compare(one, comparison, Term::Constant(constant)) = condition else { return None };
     let part = single(one, plan)?;
     let grid = super::known::grid(&plan.parts[part]);
@@ -225,10 +225,14 @@ fn compared(condition: &Condition, plan: &QueryPlan) -> Option<(usize, Shown)> {
     // As the condition is decided: the product is compared.
     let first = |passes: &dyn Fn(f64) -> bool| (-2..=2).map(|step| near + f64::from(step)).find(|at| passes(at * grid));
     match comparison {
-        Comparison::Greater => first(&|value| value > *constant).map(|at| (part, Shown::AtLeast(at as i128))),
-        Comparison::GreaterOrEqual => first(&|value| value >= *constant).map(|at| (part, Shown::AtLeast(at as i128))),
-        Comparison::Less => first(&|value| value >= *constant).map(|at| (part, Shown::AtMost(at as i128 - 1))),
-        Comparison::LessOrEqual => first(&|value| value > *constant).map(|at| (part, Shown::AtMost(at as i128 - 1))),
+        Comparison::Greater => first(&|value| value > *constant).map(|at| (part, ShownValues::AtLeast(at as i128))),
+        Comparison::GreaterOrEqual => {
+            first(&|value| value >= *constant).map(|at| (part, ShownValues::AtLeast(at as i128)))
+        }
+        Comparison::Less => first(&|value| value >= *constant).map(|at| (part, ShownValues::AtMost(at as i128 - 1))),
+        Comparison::LessOrEqual => {
+            first(&|value| value > *constant).map(|at| (part, ShownValues::AtMost(at as i128 - 1)))
+        }
         Comparison::Equal | Comparison::NotEqual => None,
     }
 }

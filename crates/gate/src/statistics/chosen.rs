@@ -17,33 +17,33 @@ use super::law::NoiseLaw;
 
 /// Which noisy values of a number are shown, in steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum ShownValues {
     AtLeast(i128),
     AtMost(i128),
 }
 
-impl Shown {
+impl ShownValues {
     /// The stricter of two bounds on the same side; `None` if they are on different sides.
-    pub(crate) fn and(self, other: Shown) -> Option<Shown> {
+    pub(crate) fn and(self, other: ShownValues) -> Option<ShownValues> {
         match (self, other) {
-            (Shown::AtLeast(one), Shown::AtLeast(other)) => Some(Shown::AtLeast(one.max(other))),
-            (Shown::AtMost(one), Shown::AtMost(other)) => Some(Shown::AtMost(one.min(other))),
+            (ShownValues::AtLeast(one), ShownValues::AtLeast(other)) => Some(ShownValues::AtLeast(one.max(other))),
+            (ShownValues::AtMost(one), ShownValues::AtMost(other)) => Some(ShownValues::AtMost(one.min(other))),
             _ => None,
         }
     }
 
     pub(crate) fn contains(self, steps: i128) -> bool {
         match self {
-            Shown::AtLeast(least) => steps >= least,
-            Shown::AtMost(most) => steps <= most,
+            ShownValues::AtLeast(least) => steps >= least,
+            ShownValues::AtMost(most) => steps <= most,
         }
     }
 
     /// How far a shown number is from its bound.
     fn gap(self, noisy: i128) -> i128 {
         match self {
-            Shown::AtLeast(least) => noisy.saturating_sub(least),
-            Shown::AtMost(most) => most.saturating_sub(noisy),
+            ShownValues::AtLeast(least) => noisy.saturating_sub(least),
+            ShownValues::AtMost(most) => most.saturating_sub(noisy),
         }
     }
 
@@ -52,8 +52,8 @@ impl Shown {
     pub(crate) fn interval(self, noisy: i128, law: NoiseLaw, miss: f64, reach: i128, most: i128) -> [i128; 2] {
         let helped = helped(law, self.gap(noisy) as f64, reach as f64, miss, most as f64) as i128;
         match self {
-            Shown::AtLeast(_) => [noisy.saturating_sub(helped), noisy.saturating_add(reach)],
-            Shown::AtMost(_) => [noisy.saturating_sub(reach), noisy.saturating_add(helped)],
+            ShownValues::AtLeast(_) => [noisy.saturating_sub(helped), noisy.saturating_add(reach)],
+            ShownValues::AtMost(_) => [noisy.saturating_sub(reach), noisy.saturating_add(helped)],
         }
     }
 }

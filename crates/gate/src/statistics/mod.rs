@@ -13,7 +13,7 @@
 //!   leave no draw at the end, and a truth that lies there would never be covered.
 //! * A statistic that divides is said only where what it divides by is surely not 0, by rules that follow from the noise: for counts
 //!   see [`published`], for others [`GroupDraws::estimate`].
-//! * Rows that were chosen by their noisy values (ORDER BY … LIMIT, HAVING, groups found by a threshold) need [`Shown`], or
+//! * Rows that were chosen by their noisy values (ORDER BY … LIMIT, HAVING, groups found by a threshold) need [`ShownValues`], or
 //!   [`simultaneous_miss`].
 
 mod chosen;
@@ -25,7 +25,7 @@ mod ranks;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use chosen::Shown;
+pub(crate) use chosen::ShownValues;
 pub(crate) use draws::{Formula, GroupDraws, NoiseDraws, Statistic, number_of_draws};
 pub(crate) use law::{NoiseLaw, SummedNoise};
 pub(crate) use moments::{Divisor, OneColumn, TwoColumns};

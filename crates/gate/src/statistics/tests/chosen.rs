@@ -13,7 +13,7 @@ fn reach(law: NoiseLaw, miss: f64) -> i128 {
 }
 
 /// The exact probability that an interval holds, given that its number is shown: by enumeration of all noise.
-fn coverage(law: NoiseLaw, truth: i128, shown: Shown, interval: impl Fn(i128) -> [i128; 2]) -> f64 {
+fn coverage(law: NoiseLaw, truth: i128, shown: ShownValues, interval: impl Fn(i128) -> [i128; 2]) -> f64 {
     let far = law.upper_quantile(1e-13) as i128;
     let (mut all, mut held) = (0.0, 0.0);
     for noise in -far..=far {
@@ -34,7 +34,7 @@ fn what_is_shown_is_covered_whatever_it_is() {
         let step = law.probability(0.0);
         for truth in [-10.0, -4.0, -2.0, -1.0, -0.3, 0.0, 0.5, 1.5, 3.0, 6.0, 12.0] {
             let truth = (truth * law.upper_quantile(0.16)) as i128;
-            for shown in [Shown::AtLeast(0), Shown::AtMost(0)] {
+            for shown in [ShownValues::AtLeast(0), ShownValues::AtMost(0)] {
                 let interval = |noisy: i128| shown.interval(noisy, law, MISS, reach(law, MISS), 1_000_000);
                 if law.survival(truth.unsigned_abs() as f64) < 1e-9 && !shown.contains(truth) {
                     continue;
@@ -54,7 +54,7 @@ fn intervals_that_ignore_the_choice_are_noticed() {
     for law in LAWS {
         let truth = -(law.upper_quantile(0.05) as i128);
         let plain = |noisy: i128| [noisy - reach(law, MISS), noisy + reach(law, MISS)];
-        let covered = coverage(law, truth, Shown::AtLeast(0), plain);
+        let covered = coverage(law, truth, ShownValues::AtLeast(0), plain);
         assert!(covered < 0.85, "{law:?}: {covered}");
     }
 }
@@ -63,7 +63,7 @@ fn intervals_that_ignore_the_choice_are_noticed() {
 fn a_number_far_from_its_bound_has_the_interval_of_its_noise() {
     for law in LAWS {
         let (noisy, reach) = (1_000_000, reach(law, MISS));
-        for shown in [Shown::AtLeast(0), Shown::AtMost(2_000_000)] {
+        for shown in [ShownValues::AtLeast(0), ShownValues::AtMost(2_000_000)] {
             let [low, high] = shown.interval(noisy, law, MISS, reach, noisy);
             assert!((noisy - low - reach).abs() <= 1 && (high - noisy - reach).abs() <= 1, "{law:?}: {low} to {high}");
         }
@@ -73,10 +73,10 @@ fn a_number_far_from_its_bound_has_the_interval_of_its_noise() {
 #[test]
 fn a_number_at_its_bound_may_be_anything_below() {
     let law = NoiseLaw::Laplace { scale: 10.0 };
-    assert_eq!(Shown::AtLeast(100).interval(110, law, MISS, 29, 109), [1, 139]);
-    assert_eq!(Shown::AtMost(-100).interval(-110, law, MISS, 29, 109), [-139, -1]);
+    assert_eq!(ShownValues::AtLeast(100).interval(110, law, MISS, 29, 109), [1, 139]);
+    assert_eq!(ShownValues::AtMost(-100).interval(-110, law, MISS, 29, 109), [-139, -1]);
     // Three scales above, it is not.
-    assert!(Shown::AtLeast(100).interval(135, law, MISS, 29, 134)[0] > 60);
+    assert!(ShownValues::AtLeast(100).interval(135, law, MISS, 29, 134)[0] > 60);
 }
 
 #[test]
