@@ -1,9 +1,11 @@
 //! A table in memory that answers the statements of the embedded engine.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, params_from_iter};
 
 use super::Row;
-use crate::engine::{Embedded, exact_rows};
+use crate::engine::{Embedded, add_functions, exact_rows};
 use crate::question::group::GroupKey;
 use crate::question::{Query, commas};
 use crate::schema::{Schema, Value};
@@ -19,7 +21,14 @@ impl Database {
         let connection = Connection::open_in_memory().unwrap();
         let table = format!("PRAGMA case_sensitive_like=ON; {}", Embedded::definition(schema));
         connection.execute_batch(&table).unwrap();
+        add_functions(&connection).unwrap();
         Database(connection)
+    }
+
+    /// What the statement says of groups that are not declared, by their one key.
+    pub(super) fn groups(&self, statement: &Statement) -> BTreeMap<String, Vec<i64>> {
+        let rows = exact_rows(&self.0, statement).unwrap();
+        rows.into_iter().map(|row| (row.keys[0].plain(), row.measures)).collect()
     }
 
     /// Puts these rows in the place of all others.
