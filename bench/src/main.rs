@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod accounting;
+mod coverage;
 mod dashboard;
 mod figure;
 mod gate;
@@ -37,6 +38,8 @@ enum Benchmark {
     Ledger(ledger::LedgerBench),
     /// What questions and imports take, against the bare engine
     Gate(gate::GateBench),
+    /// How often the 95 % intervals of every form of question hold, on fresh ledgers
+    Coverage(coverage::Coverage),
     /// What charges over HTTP take, against the ledger in the process; and what a killed server loses
     Server(server::ServerBench),
     /// How soon a browser shows an account with 100,000 charges, against one with 100
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Benchmark::Lab(lab) => lab.run(),
         Benchmark::Ledger(ledger) => ledger.run(),
         Benchmark::Gate(gate) => gate.run(),
+        Benchmark::Coverage(coverage) => coverage.run(),
         Benchmark::Server(server) => server.run(),
         Benchmark::Dashboard(dashboard) => dashboard.run(),
         Benchmark::Serve(serve) => serve.run(),

@@ -9,7 +9,7 @@ use crate::problem::{OrRaise, bad_input, json};
 
 /// The privacy cost of one mechanism, declared before it runs. It is made by functions such as `taximeter.pure`.
 #[pyclass(frozen, eq, hash, module = "taximeter", name = "Cost")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 pub struct PyCost(pub Declared);
 
 #[pymethods]

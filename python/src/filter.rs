@@ -71,7 +71,7 @@ impl PyFilter {
         })
     }
 
-    /// The largest cost of the same kind that fits so many times.
+    /// The largest cost of the same kind that fits this number of times.
     fn largest_like(&self, py: Python<'_>, cost: &PyCost, times: u64) -> PyResult<Option<PyCost>> {
         Ok(self.0.largest(&cost.0, times).or_raise(py)?.map(PyCost))
     }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use taximeter_accounting::{Amount, FilterRule};
-use taximeter_gate::{BadRows, CsvForm, Data, Gate, Origin, Prepared, Registration, Rules, TableRows, folder_beside};
+use taximeter_gate::{
+    BadRows, CsvEngine, CsvForm, Data, Gate, Origin, Prepared, Registration, Rules, TableRows, folder_beside,
+};
 use taximeter_ledger::{AccountName, Key, Location, Who};
 use taximeter_service::{
     Code, DatasetDocument, DatasetList, Explanation, FilterRequest, NewAnalyst, OdometerRequest, Problem,
@@ -187,7 +189,8 @@ impl NewTable {
             (None, Some(table)) => Data::Rows(table),
             (None, None) | (Some(_), Some(_)) => return Err(Problem::bad_request("give one table, file or database")),
             (Some(TableSource::Csv { path, skip_bad_rows, form }), None) => {
-                Data::Csv { path, form, bad_rows: if skip_bad_rows { BadRows::Skip } else { BadRows::Refuse } }
+                let bad_rows = if skip_bad_rows { BadRows::Skip } else { BadRows::Refuse };
+                Data::Csv { path, form, bad_rows, engine: CsvEngine::Automatic }
             }
             (Some(TableSource::Postgres { url, table }), None) => Data::Postgres { url, table },
         };

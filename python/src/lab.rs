@@ -20,7 +20,7 @@ pub fn rule_names() -> (Vec<&'static str>, Vec<&'static str>) {
     (FilterRule::ALL.map(FilterRule::name).into(), OdometerRule::ALL.map(OdometerRule::name).into())
 }
 
-/// The smallest ε of a budget with which a filter admits so many costs; None if there is none.
+/// The smallest ε of a budget with which a filter admits a number of costs; None if there is none.
 #[pyfunction]
 pub fn smallest_epsilon(py: Python<'_>, request: &str, cost: &PyCost, times: u64) -> PyResult<Option<f64>> {
     let request: FilterRequest = serde_json::from_str(request).map_err(|error| unreadable(py, error))?;

@@ -49,6 +49,11 @@ impl PyOdometer {
         })
     }
 
+    /// The bound as a binary number that is not below it, for those who compare with it.
+    fn upper(&self) -> f64 {
+        self.0.reading().value
+    }
+
     /// The JSON of the odometer as it was asked for, with every default in its place.
     fn request_json(&self) -> PyResult<String> {
         json(&OdometerRequest::from(self.0.spec()))

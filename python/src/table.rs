@@ -1,7 +1,7 @@
 //! Tables of pandas, polars and others, by Arrow's C stream interface: read where they are, without a copy as text.
 
 use arrow_array::cast::AsArray;
-use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{
     Date32Type, Date64Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
@@ -42,11 +42,11 @@ pub fn table_rows(table: &Bound<'_, PyAny>) -> PyResult<TableRows> {
 
 /// Takes the stream out of its capsule.
 #[allow(unsafe_code, reason = "Arrow's C stream interface is a pointer in a capsule")]
-fn reader(capsule: &Bound<'_, PyCapsule>) -> Result<ArrowArrayStreamReader, String> {
+fn reader(capsule: &Bound<'_, PyCapsule>) -> Result<RecordBatchStreamReader, String> {
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream")).map_err(|error| error.to_string())?;
     // SAFETY: a capsule of this name holds a stream, by the interface's definition; it is moved out, and an empty one left behind.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr().cast()) };
-    ArrowArrayStreamReader::try_new(stream).map_err(|error| error.to_string())
+    RecordBatchStreamReader::try_new(stream).map_err(|error| error.to_string())
 }
 
 /// The gate's type for a type of Arrow.
@@ -72,7 +72,7 @@ type Cell = Box<dyn Fn(usize) -> Result<Field, String> + Send>;
 
 /// The rows of a stream, batch by batch.
 struct ArrowRows {
-    reader: ArrowArrayStreamReader,
+    reader: RecordBatchStreamReader,
     cells: Vec<Cell>,
     at: usize,
     length: usize,

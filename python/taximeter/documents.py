@@ -26,7 +26,7 @@ class Document:
         return dict(json.loads(self._text))
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.document == other.document  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.document == other.document
 
     def __hash__(self) -> int:
         return hash(self._text)
@@ -57,6 +57,7 @@ class Reading:
     value: float
     guarantee: str
     reason: str | None = None
+    two_sided: bool = False
 
     def __float__(self) -> float:
         return self.value
@@ -99,7 +100,8 @@ class Quote(Document):
     @property
     def count(self) -> int | None:
         """How often the same could be charged, or at least so often; None without a budget, or for different costs."""
-        return self.document["count"]
+        count: int | None = self.document["count"]
+        return count
 
     @property
     def accounts(self) -> list[dict[str, Any]]:
@@ -132,7 +134,8 @@ class Receipt(Document):
     @property
     def hash(self) -> str | None:
         """The hash of the record."""
-        return self.document["hash"]
+        text: str | None = self.document["hash"]
+        return text
 
     @property
     def key(self) -> str:

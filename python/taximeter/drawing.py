@@ -57,7 +57,8 @@ def bars(labels: list[str], values: list[float | None], intervals: list[tuple[fl
             rows.append(f'<path d="M{at(least):.1f} {y + 10}H{at(most):.1f}" stroke="currentColor" stroke-width="2"/>')
         rows.append(f'<text x="400" y="{y + 14}" font-size="12" fill="currentColor">{escape(f"{value:g}")}</text>')
     total = len(labels) * height
-    return f'<svg role="img" aria-label="noisy numbers with intervals" width="470" height="{total}" viewBox="0 0 470 {total}">{"".join(rows)}</svg>'
+    frame = f'role="img" aria-label="noisy numbers with intervals" width="470" height="{total}" viewBox="0 0 470 {total}"'
+    return f"<svg {frame}>{''.join(rows)}</svg>"
 
 
 def curve(title: str, values: list[float]) -> str:

@@ -31,10 +31,13 @@ class Probability:
         return self.lower > self.claimed
 
 
-def attack(odometer: Any, *, epsilon: Number, rounds: int, delta: Number, two_sided: bool = True) -> Probability:
+def attack(
+    odometer: Odometer | Callable[[int], float], *, epsilon: Number, rounds: int, delta: Number, two_sided: bool = False
+) -> Probability:
     """The exact probability with which the loss ever leaves an odometer's readings, against the stopping-time adversary.
 
-    `odometer` is an `Odometer`, or a function that gives the reading after each number of charges of `epsilon`, from 1.
+    `odometer` is an `Odometer`, or a function that gives the reading after each number of charges of `epsilon`, from 1. A function is taken
+    to bound the loss from above alone, unless it is `two_sided`; an `Odometer` knows what it promises.
 
     >>> attack(Odometer("1e-6"), epsilon="0.1", rounds=200, delta="1e-6").broken
     False
@@ -43,9 +46,11 @@ def attack(odometer: Any, *, epsilon: Number, rounds: int, delta: Number, two_si
     for charged in range(1, rounds + 1):
         if isinstance(odometer, Odometer):
             odometer.charge(pure(epsilon))
-            readings.append(odometer.reading.value)
+            readings.append(odometer.upper())
         else:
             readings.append(float(odometer(charged)))
+    if isinstance(odometer, Odometer):
+        two_sided = odometer.reading.two_sided
     found = json.loads(stopping_time_attack(epsilon, readings, two_sided))
     return Probability(found["lower"], found["upper"], float(Fraction(str(delta))))
 

@@ -6,7 +6,7 @@
 >>> f.left.epsilon
 Decimal('0.95')
 >>> print(f.largest(times=10))
-ε = 0.109...
+ε = 0.0951...
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Filter(_native.Filter):
         return Quote(self.quote_json(cost))
 
     def largest(self, like: Cost | None = None, *, times: int = 1) -> Cost | None:
-        """The largest cost of the same kind (an ε if none is given) that fits so many times; None if none does.
+        """The largest cost of the same kind (an ε if none is given) that fits this number of times; None if none does.
 
         >>> print(Filter("1").largest(times=4))
         ε = 0.25
@@ -124,8 +124,8 @@ class Odometer(_native.Odometer):
 
     >>> odometer = Odometer(delta="1e-6")
     >>> odometer.charge(pure("0.01"), times=1000)
-    >>> odometer.reading
-    Reading(value=1.8..., guarantee='|loss| ≤ reading at all times, but for a probability of 1e-6', reason=None)
+    >>> odometer.reading.value < 2, odometer.reading.guarantee
+    (True, 'loss ≤ reading (one-sided, in either order) at all times, but for a probability of 1e-6')
     """
 
     def __new__(
@@ -144,7 +144,7 @@ class Odometer(_native.Odometer):
         """The bound, and what it promises."""
         read = json.loads(self.reading_json())
         value = float("inf") if read["value"] is None else float(read["value"])
-        return Reading(value, read["guarantee"], read["reason"])
+        return Reading(value, read["guarantee"], read["reason"], read["two_sided"])
 
     @property
     def rule(self) -> str:

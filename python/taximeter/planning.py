@@ -31,7 +31,7 @@ def plan(budget: Budget, cost: Cost, *, mechanism_delta: Number | None = None) -
     rows = []
     for rule in rule_names()[0]:
         try:
-            quote = Filter(budget, rule, mechanism_delta=mechanism_delta).quote(cost)
+            quote = Filter(budget, rule, mechanism_delta=mechanism_delta, expecting=cost).quote(cost)
             rows.append(Row(rule, quote.count, quote.reason))
         except BadInput as error:
             rows.append(Row(rule, None, str(error)))
@@ -39,7 +39,7 @@ def plan(budget: Budget, cost: Cost, *, mechanism_delta: Number | None = None) -
 
 
 def compare(cost: Cost, rounds: int, delta: Number = "1e-6", *, mechanism_delta: Number | None = None) -> dict[str, list[Row]]:
-    """What every odometer reads after so many equal costs, and the smallest ε of a budget with which every filter admits them.
+    """What every odometer reads after a number of equal costs, and the smallest ε of a budget with which every filter admits them.
 
     >>> import taximeter as tx
     >>> rows = compare(tx.pure("0.01"), 100)
@@ -57,7 +57,7 @@ def compare(cost: Cost, rounds: int, delta: Number = "1e-6", *, mechanism_delta:
             odometers.append(Row(rule, None, str(error)))
     for rule in rule_names()[0]:
         try:
-            request = filter_request((1, delta), rule, mechanism_delta=mechanism_delta)
+            request = filter_request((1, delta), rule, mechanism_delta=mechanism_delta, expecting=cost)
             epsilon = smallest_epsilon(json.dumps(request), cost, rounds)
             filters.append(Row(rule, epsilon, None if epsilon is not None else "no epsilon is enough"))
         except BadInput as error:

@@ -77,7 +77,8 @@ class Remote:
         return self._ask("POST", "/v1/quotes", _request(accounts, costs, details), repeatable=True)
 
     def history(self, name: str, start: int | None, most: int) -> str:
-        path, records = f"/v1/accounts/{segment(name, safe='')}/history", []
+        path = f"/v1/accounts/{segment(name, safe='')}/history"
+        records: list[dict[str, Any]] = []
         while True:
             page = f"?limit={min(most - len(records), 1000)}" + ("" if start is None else f"&from={start}")
             document = json.loads(self._ask("GET", path + page))

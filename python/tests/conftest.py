@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
@@ -28,8 +27,3 @@ def census(ledger: tx.Ledger) -> tx.Account:
 def postgres_server() -> str | None:
     """The URL of the PostgreSQL server that `cargo xtask test` starts."""
     return os.environ.get("TAXIMETER_TEST_POSTGRES")
-
-
-def other_database(url: str, name: str) -> str:
-    """The URL of another database on the same server."""
-    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))

@@ -77,7 +77,7 @@ def test_a_server_raises_the_same_exceptions(server: tuple[str, dict[str, str]])
     with pytest.raises(tx.Refused) as refused:
         alice.charge(tx.pure(3))
     assert refused.value.fits is not None and refused.value.fits[0].kind == "epsilon"
-    assert refused.value.accounts[0]["account"] == "census/alice"
+    assert "census/alice" in [account["account"] for account in refused.value.accounts]
     alice.charge(COST, key="k")
     with pytest.raises(tx.KeyTaken):
         alice.charge(tx.pure("0.2"), key="k")

@@ -7,6 +7,7 @@ mod engines;
 mod lint;
 mod needs;
 mod postgres;
+mod python;
 mod screenshots;
 mod tally;
 mod test;

@@ -1,4 +1,4 @@
-//! Counting tests from what cargo-nextest and `cargo test` print.
+//! Counting tests from what cargo-nextest, `cargo test` and pytest print.
 
 use std::fmt;
 
@@ -17,9 +17,11 @@ pub struct Tally {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Printed {
     /// One summary at the end. The output of a test that failed is above it, with a result of its own that does not count.
-    ByNextest,
+    Nextest,
     /// A result for each test binary, and for the examples in the documentation of each crate.
-    ByCargoTest,
+    CargoTest,
+    /// One summary at the end.
+    Pytest,
 }
 
 impl Tally {
@@ -27,8 +29,9 @@ impl Tally {
     pub fn count(&mut self, line: &str, printed: Printed) {
         let line = without_colours(line);
         let result = match printed {
-            Printed::ByNextest => summary_of(line.trim()),
-            Printed::ByCargoTest => result_of(line.trim()),
+            Printed::Nextest => summary_of(line.trim()),
+            Printed::CargoTest => result_of(line.trim()),
+            Printed::Pytest => pytest_summary_of(line.trim()),
         };
         if let Some(result) = result {
             self.add(result);
@@ -65,6 +68,22 @@ fn summary_of(line: &str) -> Option<Tally> {
     Some(Tally { passed: count("passed"), failed, left_out: count("skipped") })
 }
 
+/// Reads `2 failed, 310 passed, 3 skipped in 61.23s (0:01:01)`, with or without a frame around it.
+fn pytest_summary_of(line: &str) -> Option<Tally> {
+    let (counts, _) = line.trim_matches('=').trim().rsplit_once(" in ").filter(|(_, time)| time.contains('s'))?;
+    let count = |names: &[&str]| -> u64 {
+        let number = |part: &str| names.iter().find_map(|name| number_before(part.trim(), name));
+        counts.split(',').filter_map(number).sum()
+    };
+    let is_summary = |part: &str| part.trim().split(' ').next().is_some_and(|number| number.parse::<u64>().is_ok());
+    let tally = Tally {
+        passed: count(&["passed"]),
+        failed: count(&["failed", "error", "errors"]),
+        left_out: count(&["skipped"]),
+    };
+    (counts.split(',').all(is_summary) && tally != Tally::default()).then_some(tally)
+}
+
 /// The number in `12 passed`, also where more is said about it in brackets.
 fn number_before(part: &str, name: &str) -> Option<u64> {
     let (part, _) = part.split_once(" (").unwrap_or((part, ""));
@@ -88,13 +107,13 @@ mod tests {
 
     fn check(lines: &[&str], expected: &str) {
         let mut tally = Tally::default();
-        lines.iter().for_each(|line| tally.count(line, Printed::ByCargoTest));
+        lines.iter().for_each(|line| tally.count(line, Printed::CargoTest));
         assert_eq!(tally.to_string(), expected, "{lines:?}");
     }
 
     fn check_summary(summary: &str, expected: [u64; 3]) {
         let mut tally = Tally::default();
-        tally.count(summary, Printed::ByNextest);
+        tally.count(summary, Printed::Nextest);
         assert_eq!([tally.passed, tally.failed, tally.left_out], expected, "{summary}");
     }
 
@@ -117,6 +136,21 @@ mod tests {
         // What a test printed that failed.
         check_summary("    test result: FAILED. 0 passed; 1 failed; 0 ignored;", [0, 0, 0]);
         check_summary("        PASS [   0.003s] ledger crash::summary", [0, 0, 0]);
+    }
+
+    #[test]
+    fn a_summary_of_pytest_is_read() {
+        let check = |line: &str, expected: [u64; 3]| {
+            let mut tally = Tally::default();
+            tally.count(line, Printed::Pytest);
+            assert_eq!([tally.passed, tally.failed, tally.left_out], expected, "{line}");
+        };
+        check("310 passed in 12.34s", [310, 0, 0]);
+        check("==== 2 failed, 310 passed, 3 skipped, 1 warning in 61.23s (0:01:01) ====", [310, 2, 3]);
+        check("1 error in 0.10s", [0, 1, 0]);
+        check("\u{1b}[32m\u{1b}[32m\u{1b}[1m5 passed\u{1b}[0m\u{1b}[32m in 0.10s\u{1b}[0m\u{1b}[0m", [5, 0, 0]);
+        check("FAILED tests/test_ledger.py::test_a - found 3 passed in 2 rooms", [0, 0, 0]);
+        check("no tests ran in 0.01s", [0, 0, 0]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use taximeter_testing::{POSTGRES_VARIABLE, PrivatePostgres, QUICK_VARIABLE};
 
 use crate::needs::{self, Provided};
+use crate::python::PythonTests;
 use crate::tally::{Printed, Tally};
 
 /// The tests that need a server, a driver or a browser. They are behind features, so that `cargo test --workspace` needs none.
@@ -29,18 +30,20 @@ const TEST_FEATURES: [&str; 10] = [
 struct Wish {
     may_install: bool,
     is_quick: bool,
+    /// Whether only the tests of the Python package are run.
+    is_python: bool,
     rest: Vec<String>,
 }
 
 impl Wish {
     fn parse(arguments: &[String]) -> Wish {
-        const OWN: [&str; 2] = ["--no-install", "--quick"];
+        const OWN: [&str; 3] = ["--no-install", "--quick", "--python"];
         // What stands behind `--` is for the tests.
         let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
         let (before, behind) = arguments.split_at(end);
         let has = |name: &str| before.iter().any(|argument| argument == name);
         let rest = before.iter().filter(|argument| !OWN.contains(&argument.as_str())).chain(behind).cloned().collect();
-        Wish { may_install: !has("--no-install"), is_quick: has("--quick"), rest }
+        Wish { may_install: !has("--no-install"), is_quick: has("--quick"), is_python: has("--python"), rest }
     }
 }
 
@@ -75,17 +78,39 @@ fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
     variables.extend(std::io::stdout().is_terminal().then(|| ("CARGO_TERM_COLOR", "always".into())));
     variables.extend(provided.programs.iter().flatten().map(|(name, path)| (*name, path.into())));
 
+    if wish.is_python {
+        return run_python(wish, variables, tally);
+    }
     let mut nextest = nextest(&provided, wish);
     nextest.envs(variables.iter().cloned());
-    let tests = run_and_count(nextest, Printed::ByNextest, &mut std::io::stdout(), tally);
+    let tests = run_and_count(nextest, Printed::Nextest, &mut std::io::stdout(), tally);
     if !wish.rest.is_empty() {
-        println!("the examples in documentation are left out, since there are arguments for cargo-nextest");
+        println!(
+            "the examples in documentation and the Python package are left out, since there are arguments for cargo-nextest"
+        );
         return tests;
     }
     // cargo-nextest does not know the examples in documentation.
     let mut examples = with_features(plain_cargo("test"), &provided);
-    examples.args(["--doc", "--no-fail-fast"]).envs(variables);
-    tests.and(run_and_count(examples, Printed::ByCargoTest, &mut std::io::stdout(), tally))
+    examples.args(["--doc", "--no-fail-fast"]).envs(variables.clone());
+    let examples = run_and_count(examples, Printed::CargoTest, &mut std::io::stdout(), tally);
+    let package = run_python(wish, variables, tally);
+    tests.and(examples).and(package)
+}
+
+/// The tests of the Python package.
+fn run_python(wish: &Wish, variables: Vec<(&str, OsString)>, tally: &mut Tally) -> Result<(), String> {
+    let Some(tests) = PythonTests::prepare(&built(), wish.may_install)? else { return Ok(()) };
+    tests.install_wheel()?;
+    // The program that the tests of a server start.
+    let is_built =
+        bare_cargo("build").args(["--quiet", "--package", "taximeter"]).status().is_ok_and(|status| status.success());
+    if !is_built {
+        return Err("the program could not be built; see above".to_string());
+    }
+    let mut pytest = tests.pytest();
+    pytest.envs(variables).env("TAXIMETER_PROGRAM", built().join("debug/taximeter"));
+    run_and_count(pytest, Printed::Pytest, &mut std::io::stdout(), tally)
 }
 
 /// Runs the tests with what `.config/nextest.toml` says about them.
@@ -153,16 +178,22 @@ pub fn cargo(command: &str) -> Command {
 
 /// The same without those tests.
 fn plain_cargo(command: &str) -> Command {
-    // The cargo that runs this task, not another one that is first in the path.
+    let mut cargo = bare_cargo(command);
+    cargo.arg("--workspace");
+    cargo
+}
+
+/// A command of the cargo that runs this task, not of another one that is first in the path.
+fn bare_cargo(command: &str) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
     let mut cargo = outside_of_this_package(Command::new(cargo));
-    cargo.args([command, "--workspace"]).current_dir(workspace_root());
+    cargo.arg(command).current_dir(workspace_root());
     cargo
 }
 
 /// `cargo xtask` tells this program which package it is. Build scripts of dependencies look at that, and would run again each time that
 /// cargo is used with and without this program.
-fn outside_of_this_package(mut command: Command) -> Command {
+pub(crate) fn outside_of_this_package(mut command: Command) -> Command {
     let variables = std::env::vars_os().map(|(name, _)| name);
     let is_of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
     for name in variables.filter(|name| name.to_str().is_some_and(is_of_package)) {
@@ -234,7 +265,7 @@ mod tests {
         let (mut shown, mut tally) = (Vec::new(), Tally::default());
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let result = run_and_count(command, Printed::ByCargoTest, &mut shown, &mut tally);
+        let result = run_and_count(command, Printed::CargoTest, &mut shown, &mut tally);
         assert_eq!(tally.to_string(), closing_line, "{script}");
         assert!(shown.is_empty() || shown.ends_with(b"\n"), "{script}");
         match (result, expected) {
@@ -288,7 +319,7 @@ mod tests {
     #[test]
     fn a_cargo_that_is_not_there_is_a_failure() {
         let mut tally = Tally::default();
-        let result = run_and_count(Command::new("/nowhere/cargo"), Printed::ByNextest, &mut Vec::new(), &mut tally);
+        let result = run_and_count(Command::new("/nowhere/cargo"), Printed::Nextest, &mut Vec::new(), &mut tally);
         assert!(result.unwrap_err().contains("/nowhere/cargo could not be started"));
     }
 
@@ -305,7 +336,7 @@ mod tests {
     #[test]
     fn a_quick_run_says_how_many_tests_it_left_out() {
         let tally = Tally { passed: 9, failed: 0, left_out: 41 };
-        let wish = |rest: &[String]| Wish { may_install: true, is_quick: true, rest: rest.to_vec() };
+        let wish = |rest: &[String]| Wish { may_install: true, is_quick: true, is_python: false, rest: rest.to_vec() };
         assert!(left_out(&wish(&[]), tally).ends_with("left out: 41 crash loops and tests in a browser"));
         assert!(
             left_out(&wish(&["crash".to_string()]), tally).ends_with("left out: crash loops and tests in a browser")
@@ -317,7 +348,7 @@ mod tests {
         let parse = |text: &str| Wish::parse(&text.split_whitespace().map(str::to_string).collect::<Vec<_>>());
         let wish = |may_install, is_quick, rest: &[&str]| {
             let rest = rest.iter().map(|argument| argument.to_string()).collect();
-            Wish { may_install, is_quick, rest }
+            Wish { may_install, is_quick, is_python: false, rest }
         };
         assert_eq!(parse(""), wish(true, false, &[]));
         assert_eq!(parse("--quick"), wish(true, true, &[]));

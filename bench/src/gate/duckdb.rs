@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use taximeter_engine_adbc::{AdbcConnection, AdbcOptions, ArrowValue, Driver, DriverSpec, Search};
+use taximeter_engine_adbc::{AdbcConnection, AdbcDriver, AdbcOptions, ArrowValue, DriverSpec, Search};
 
 use super::bare::BareEngine;
 use super::people;
@@ -18,7 +18,7 @@ pub struct BareDuckdb(AdbcConnection);
 impl BareDuckdb {
     /// A session of the driver, wherever it is found.
     pub fn open() -> Done<BareDuckdb> {
-        let driver = Driver::find(&DriverSpec::parse("duckdb", None)?, &Search::of_this_machine())?;
+        let driver = AdbcDriver::find(&DriverSpec::parse("duckdb", None)?, &Search::of_this_machine())?;
         let options = AdbcOptions::default().with("path", ":memory:").with("memory_limit", "4GB");
         Ok(BareDuckdb(AdbcConnection::open(&driver, options, LONG)?))
     }

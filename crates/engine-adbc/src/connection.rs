@@ -12,7 +12,7 @@ use adbc_core::{CancelHandle, Connection as _, Database as _, Driver as _, Optio
 use adbc_driver_manager::{ManagedConnection, ManagedStatement};
 use arrow_array::RecordBatchReader as _;
 
-use crate::driver::Driver;
+use crate::driver::AdbcDriver;
 use crate::error::AdbcError;
 use crate::new_rows::NewRows;
 use crate::rows::{self, ArrowColumn, ArrowRows};
@@ -71,7 +71,7 @@ const BETWEEN_CANCELS: Duration = Duration::from_millis(5);
 
 impl AdbcConnection {
     /// Opens a database and a session of it, within this time.
-    pub fn open(driver: &Driver, options: AdbcOptions, most: Duration) -> Result<AdbcConnection, AdbcError> {
+    pub fn open(driver: &AdbcDriver, options: AdbcOptions, most: Duration) -> Result<AdbcConnection, AdbcError> {
         let AdbcOptions { options, secrets } = options;
         let words = Arc::new(Words { driver: driver.found().name.clone(), secrets });
         let mut managed = driver.managed.clone();

@@ -13,7 +13,7 @@ use crate::spec::DriverSpec;
 
 /// A driver that was checked and loaded.
 #[derive(Clone)]
-pub struct Driver {
+pub struct AdbcDriver {
     found: FoundDriver,
     pub(crate) managed: ManagedDriver,
 }
@@ -21,9 +21,9 @@ pub struct Driver {
 /// What is loaded stays: libraries have threads of their own that may outlive what they were loaded for.
 static LOADED: LazyLock<Mutex<HashMap<(PathBuf, String), ManagedDriver>>> = LazyLock::new(Mutex::default);
 
-impl Driver {
+impl AdbcDriver {
     /// Finds, checks and loads a driver.
-    pub fn find(spec: &DriverSpec, search: &Search) -> Result<Driver, AdbcError> {
+    pub fn find(spec: &DriverSpec, search: &Search) -> Result<AdbcDriver, AdbcError> {
         let found = search.find(spec)?;
         // The file that was checked, whatever a link leads to a moment later.
         let failed = |why: String| AdbcError::Load { path: found.library.clone(), why };
@@ -37,13 +37,18 @@ impl Driver {
                 is_whole(&key.0).map_err(failed)?;
                 // A driver of an older version of the standard could not be told to stop.
                 let managed = ManagedDriver::load_dynamic_from_filename(&key.0, Some(entry), AdbcVersion::V110);
-                let managed = managed.map_err(|error| failed(explain(&error.message, &found.entry)))?;
+                let managed = managed.map_err(|error| {
+                    let (message, entry) = (error.message, &found.entry);
+                    failed(format!(
+                        "{message}; it must be a driver of ADBC 1.1 for this machine, with the entry point {entry}"
+                    ))
+                })?;
                 loaded.insert(key, managed.clone());
                 managed
             }
         };
         drop(loaded);
-        Ok(Driver { found, managed })
+        Ok(AdbcDriver { found, managed })
     }
 
     /// Where it is and how it was found.
@@ -70,21 +75,4 @@ fn is_whole(library: &Path) -> Result<(), String> {
         true => Ok(()),
         false => Err("it is cut off; install it again".to_string()),
     }
-}
-
-/// Why a library cannot be loaded, and what that means.
-fn explain(message: &str, entry: &str) -> String {
-    let meaning = if message.contains("undefined symbol") && message.contains(entry) {
-        "; it has no such entry point: is it a driver, and is its entry point another one?"
-    } else if message.contains("undefined symbol") {
-        "; it needs another program around it, as the libraries of Python packages do: use the plain library"
-    } else if message.contains("invalid ELF")
-        || message.contains("file too short")
-        || message.contains("wrong ELF class")
-    {
-        "; it is no library for this machine"
-    } else {
-        "; it must be a driver of ADBC 1.1"
-    };
-    format!("{message}{meaning}")
 }

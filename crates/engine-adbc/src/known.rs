@@ -88,10 +88,8 @@ impl KnownDriver {
 pub fn advice(name: &str) -> Option<String> {
     let known = KnownDriver::find(name)?;
     let line = match (known.npm_package(), known.python, name) {
-        (Some(package), _, _) => format!("npm install --prefix ~/.local/share/taximeter {package}"),
-        (None, Some((package, _)), _) => {
-            format!("python3 -m pip install --target ~/.local/share/taximeter/python {package}")
-        }
+        (Some(package), _, _) => format!("cd ~ && npm install {package}"),
+        (None, Some((package, _)), _) => format!("python3 -m pip install {package}"),
         // The tool that Columnar, who maintain this driver, give.
         (None, None, name) => format!("dbc install {name}"),
     };

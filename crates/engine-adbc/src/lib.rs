@@ -19,7 +19,7 @@ mod spec;
 mod trust;
 
 pub use connection::{AdbcConnection, AdbcOptions};
-pub use driver::Driver;
+pub use driver::AdbcDriver;
 pub use error::AdbcError;
 pub use known::advice;
 pub use new_rows::{NewColumn, NewRows};

@@ -32,11 +32,7 @@ pub(crate) fn manifests() -> Vec<PathBuf> {
 /// Folders of packages, in each of which a driver has a folder of its own: those of npm and of Python. The current folder is none of
 /// them: what lies where the program was started may be anyone's.
 pub(crate) fn packages() -> Vec<PathBuf> {
-    let mut places = Vec::new();
-    if let Some(own) = data() {
-        places.extend([own.join("node_modules"), own.join("python")]);
-    }
-    places.extend(variable("NODE_PATH"));
+    let mut places = variable("NODE_PATH");
     places.extend(home().map(|home| home.join("node_modules")));
     places.extend(["/usr/local/lib/node_modules", "/usr/lib/node_modules"].map(PathBuf::from));
     let pythons = [folder("VIRTUAL_ENV"), folder("CONDA_PREFIX"), home().map(|home| home.join(".local"))];
@@ -72,11 +68,6 @@ fn home() -> Option<PathBuf> {
 
 fn config() -> Option<PathBuf> {
     folder("XDG_CONFIG_HOME").or_else(|| home().map(|home| home.join(".config")))
-}
-
-/// Where the advice on a missing driver puts it.
-fn data() -> Option<PathBuf> {
-    home().map(|home| home.join(".local/share/taximeter"))
 }
 
 /// The folders `python3` and `python3.x` of a folder of libraries.

@@ -90,7 +90,7 @@ impl Cell {
         match self {
             Cell::Group(_) => None,
             Cell::Estimate(estimate) => estimate.nearest(),
-            Cell::Dated(dated) => Some(dated.numbers()?.1),
+            Cell::Dated(dated) => DatedEstimate::number(&dated.value),
         }
     }
 }
@@ -141,7 +141,7 @@ pub struct Estimate {
     /// Where the truth is, in 95 of 100 answers; null where that is not known.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<f64>>, min_items = 2, max_items = 2))]
     pub interval: Option<[Decimal; 2]>,
-    /// The sum of which an average is made, likewise; the three intervals hold together.
+    /// The sum of which an average is made, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum: Option<Box<Estimate>>,
     /// The number; null where there are too few rows to say, or too much noise.
@@ -161,23 +161,21 @@ impl Estimate {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DatedEstimate {
-    /// Where the truth is, in at least 95 of 100 answers.
-    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>, min_items = 2, max_items = 2))]
-    pub interval: [String; 2],
+    /// Where the truth is, in at least 95 of 100 answers; null where none was paid for.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>, min_items = 2, max_items = 2))]
+    pub interval: Option<[String; 2]>,
     /// The date or the time.
     pub value: String,
 }
 
 impl DatedEstimate {
-    /// The lower end of the interval, the value and the upper end as numbers: of days since 1970-01-01 for dates, of seconds for times.
-    pub fn numbers(&self) -> Option<(f64, f64, f64)> {
-        let number = |text: &str| match Bound::parse(text).ok()? {
+    /// A date or a time as a number: of days since 1970-01-01 for dates, of seconds for times.
+    pub fn number(text: &str) -> Option<f64> {
+        match Bound::parse(text).ok()? {
             Bound::Date(days) => Some(f64::from(days)),
             Bound::Timestamp(microseconds) => Some(microseconds as f64 / 1e6),
             Bound::Number(_) => None,
-        };
-        let [low, high] = &self.interval;
-        Some((number(low)?, number(&self.value)?, number(high)?))
+        }
     }
 }
 

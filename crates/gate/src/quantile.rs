@@ -10,7 +10,10 @@
 //! The ends of the interval are drawn likewise, with τ moved by ∓t; there the least point of the grid stands for all ranks below
 //! the first row, and the greatest one for all above the last, so that some score is 0 however few rows there are. The
 //! exponential mechanism misses its best score by s with a probability of at most R·e^{−ε·s/(2Δ)} over R points, so with t =
-//! (2Δ/ε)·ln(R/β) the lower draw is above the true quantile with a probability of at most β; likewise the upper one.
+//! (2Δ/ε)·ln(R/β) the lower draw is above the true quantile with a probability of at most β; likewise the upper one. The bound is
+//! attained: by rows at two values with all other points between them. So t cannot be less without knowing how the rows are spread,
+//! and on data that are spread evenly the interval covers much more than it says. A point alone tells nothing of how far its miss of
+//! some ranks is in values, so an interval has a price of its own.
 
 use dashu::rational::RBig;
 use taximeter_accounting::{Amount, Cost};
@@ -22,17 +25,19 @@ use crate::plan::{MISS, QuantilePart};
 use crate::question::scalar::rational;
 use crate::schema::Schema;
 
-/// A quantile of one group with the ends of its interval, in steps.
+/// A quantile of one group with the ends of its interval, if that is paid for, in steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DrawnQuantile {
-    pub(crate) low: i64,
     pub(crate) value: i64,
-    pub(crate) high: i64,
+    pub(crate) interval: Option<[i64; 2]>,
 }
 
 impl QuantilePart {
-    /// How often the mechanism draws: the quantile, and both ends of its interval.
-    pub(crate) const DRAWS: usize = 3;
+    /// How many ends of its interval are drawn. Of the least value that is the upper one: the lower bound is below it for certain; and
+    /// the other way round.
+    pub(crate) fn drawn_ends(fraction: Number) -> usize {
+        if fraction == Number::ZERO || fraction == Number::ONE { 1 } else { 2 }
+    }
 
     /// How far one unit moves the scores of all groups together, in steps of 1/b: how many groups there are, if that is known.
     pub(crate) fn score_sensitivity(fraction: Number, schema: &Schema, groups: Option<usize>) -> u128 {
@@ -50,25 +55,24 @@ impl QuantilePart {
 
     /// Draws from the values of a group: each with how many rows have it, in ascending order.
     pub(crate) fn draw(&self, values: &[(i64, u64)], randomness: &mut Randomness) -> Result<DrawnQuantile, String> {
-        let reach = self.reach();
-        let offset = i128::from(self.offset(reach));
-        let mut drawn = [0; QuantilePart::DRAWS];
-        for (place, moved) in drawn.iter_mut().zip([-i128::from(reach), 0, i128::from(reach)]) {
-            let rank = Rank { offset: offset + moved, is_end: moved != 0 };
-            *place = self.draw_at(values, rank, randomness)?;
-        }
-        let [low, value, high] = drawn;
-        // Of the least value only the upper end is drawn: the lower bound is below it for certain; and the other way round.
-        Ok(match self.fraction {
-            Number::ZERO => DrawnQuantile { low: self.of.low, value, high: high.max(value) },
-            Number::ONE => DrawnQuantile { low: low.min(value), value, high: self.of.high },
-            _ => DrawnQuantile { low: low.min(value), value, high: high.max(value) },
-        })
+        let value = self.draw_at(values, Rank { offset: self.offset(), is_end: false }, self.cost, randomness)?;
+        let Some(cost) = self.end_cost else { return Ok(DrawnQuantile { value, interval: None }) };
+        let reach = i128::from(self.end_reach(cost));
+        let mut end = |offset: i128| self.draw_at(values, Rank { offset, is_end: true }, cost, randomness);
+        let low = if self.fraction == Number::ZERO { self.of.low } else { end(-reach)? };
+        let high = if self.fraction == Number::ONE { self.of.high } else { end(reach)? };
+        Ok(DrawnQuantile { value, interval: Some([low.min(value), high.max(value)]) })
+    }
+
+    /// What its draws cost, one after the other.
+    pub(crate) fn costs(&self) -> impl Iterator<Item = Cost> {
+        let ends = self.end_cost.into_iter().flat_map(|cost| vec![cost; QuantilePart::drawn_ends(self.fraction)]);
+        std::iter::once(self.cost).chain(ends)
     }
 
     /// What its draws cost together.
     pub(crate) fn total(&self) -> Cost {
-        let units = self.cost.size().units() * QuantilePart::DRAWS as u128;
+        let units = self.costs().map(|cost| cost.size().units()).sum();
         self.cost.with_size(Amount::from_units(units))
     }
 
@@ -77,23 +81,35 @@ impl QuantilePart {
         self.score_sensitivity as f64 / self.steps().1 as f64
     }
 
-    /// In how many rows a score gets e times less likely.
+    /// In how many rows the score of the quantile gets e times less likely.
     pub(crate) fn scale(&self) -> f64 {
-        2.0 * self.rows_moved() / self.cost.size().approximate()
+        self.scale_for(self.cost)
+    }
+
+    /// How many ranks the quantile misses in 95 of 100 answers, at most.
+    pub(crate) fn reach(&self) -> u64 {
+        self.reach_for(self.cost, MISS)
     }
 
     /// How far the ends of the interval are from the quantile, in rows.
-    pub(crate) fn reach(&self) -> u64 {
+    fn end_reach(&self, cost: Cost) -> u64 {
+        self.reach_for(cost, self.miss / QuantilePart::drawn_ends(self.fraction) as f64)
+    }
+
+    fn scale_for(&self, cost: Cost) -> f64 {
+        2.0 * self.rows_moved() / cost.size().approximate()
+    }
+
+    fn reach_for(&self, cost: Cost, miss: f64) -> u64 {
         let points = (self.of.high.abs_diff(self.of.low) as f64) + 1.0;
-        (self.scale() * core_math::log(points / (MISS / 2.0))).ceil().min(1e15) as u64
+        (self.scale_for(cost) * core_math::log(points / miss)).ceil().min(1e15) as u64
     }
 
     /// The least value is taken to be as far from the end as the mechanism misses at most: among the values, and not below them.
-    fn offset(&self, reach: u64) -> i64 {
-        let reach = i64::try_from(reach).unwrap_or(i64::MAX);
+    fn offset(&self) -> i128 {
         match self.fraction {
-            Number::ZERO => reach,
-            Number::ONE => -reach,
+            Number::ZERO => self.reach().into(),
+            Number::ONE => -i128::from(self.reach()),
             _ => 0,
         }
     }
@@ -103,9 +119,15 @@ impl QuantilePart {
         fraction_of(self.fraction)
     }
 
-    fn draw_at(&self, values: &[(i64, u64)], rank: Rank, randomness: &mut Randomness) -> Result<i64, String> {
+    fn draw_at(
+        &self,
+        values: &[(i64, u64)],
+        rank: Rank,
+        cost: Cost,
+        randomness: &mut Randomness,
+    ) -> Result<i64, String> {
         let (places, candidates) = self.candidates(values, rank)?;
-        let rate = exact(self.cost.size()) / RBig::from(2 * self.score_sensitivity);
+        let rate = exact(cost.size()) / RBig::from(2 * self.score_sensitivity);
         let chosen = choose(&candidates, &rate, randomness).map_err(|error| error.to_string())?;
         let place = randomness.below(&candidates[chosen].weight.into()).map_err(|error| error.to_string())?;
         let place = i64::try_from(place).map_err(|_| "a point of the grid does not fit into 64 bits".to_string())?;

@@ -25,7 +25,8 @@ pub struct Request {
     pub question: String,
     /// What is offered.
     pub price: Price,
-    /// How much of the price columns of the answer get, by their names: 1 for those that are not named.
+    /// How much of the price columns of the answer get, by their names: 1 for those that are not named. `intervals` is what the interval
+    /// of a quantile gets beside the quantile: as much, unless it is named; 0 for none.
     pub weights: BTreeMap<String, Number>,
     /// Whether counts are clamped at 0 afterwards.
     pub clamp: bool,

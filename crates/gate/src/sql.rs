@@ -20,7 +20,7 @@ mod public;
 use std::collections::BTreeSet;
 
 #[cfg(feature = "adbc")]
-pub(crate) use self::canary::canaries;
+pub(crate) use self::canary::{Canary, canaries};
 pub(crate) use self::dialect::{Aggregate, Dialect};
 use self::dialect::{Extreme, Grammar};
 pub(crate) use self::grouping::Grouping;
@@ -121,27 +121,19 @@ impl<'a> Writer<'a> {
         measures: usize,
         condition: Option<&Predicate>,
     ) -> Statement {
-        let mut conditions = Vec::new();
         // Rows outside the values of a key are left out by the engine, not by the reader of the answer.
-        let groups = if self.aggregates.is_none() { query.groups.as_slice() } else { &[] };
-        for group in groups {
-            conditions.push(match &group.key {
-                GroupKey::Column { column, .. } if self.is_public(*column) => {
-                    format!("{} IS NOT NULL", self.column(*column))
-                }
-                GroupKey::Column { column, values } => self.any_of(Operand::plain(*column), values, false),
-                GroupKey::Steps { scalar, .. } => format!("{} IS NOT NULL", self.scalar(scalar)),
-                GroupKey::Open { column } => format!("{} IS NOT NULL", self.column(*column)),
-            });
-        }
-        conditions.extend(query.filter.iter().chain(condition).map(|filter| self.predicate(filter)));
+        let groups = if self.aggregates.is_some() { &[] } else { query.groups.as_slice() };
+        let mut conditions: Vec<String> = groups.iter().map(|group| self.is_in_a_group(&group.key)).collect();
+        conditions.extend(query.filter.iter().map(|filter| self.predicate(filter)));
         let mut table = self.target.table.to_string();
         if let Some(limit) = &query.group_limit {
+            // Groups are chosen before any other condition, so that all statements of a question choose the same.
             let (groups, all) = (&columns[..query.groups.len()], conditions.join(" AND "));
             let (chosen, is_chosen) = self.limited(query, limit, groups, &all);
             table = chosen;
             conditions = vec![is_chosen];
         }
+        conditions.extend(condition.map(|condition| self.predicate(condition)));
         let from = self.source(&table);
         let (tables, with) = self.public_tables();
         let mut sql = format!("{with}SELECT {} FROM {from}", commas(columns));
@@ -153,6 +145,18 @@ impl<'a> Writer<'a> {
             sql += &format!(" GROUP BY {}", commas(1..=keys.len()));
         }
         Statement { tables, sql, parameters: self.parameters, keys, measures, grouping }
+    }
+
+    /// The condition that a row belongs to a group.
+    fn is_in_a_group(&mut self, key: &GroupKey) -> String {
+        match key {
+            GroupKey::Column { column, .. } if self.is_public(*column) => {
+                format!("{} IS NOT NULL", self.column(*column))
+            }
+            GroupKey::Column { column, values } => self.any_of(Operand::plain(*column), values, false),
+            GroupKey::Steps { scalar, .. } => format!("{} IS NOT NULL", self.scalar(scalar)),
+            GroupKey::Open { column } => format!("{} IS NOT NULL", self.column(*column)),
+        }
     }
 
     /// The keys of the groups, and their types.
@@ -186,6 +190,12 @@ impl<'a> Writer<'a> {
         self.grammar().letters(self.grammar().compared(plain, self.kind(column)), case)
     }
 
+    /// A column as its different values are counted.
+    fn distinct(&mut self, at: usize) -> String {
+        let plain = self.column(at);
+        self.grammar().distinct(plain, self.kind(at))
+    }
+
     /// A column as it is grouped by.
     fn grouped(&mut self, at: usize) -> String {
         let plain = self.column(at);
@@ -198,7 +208,7 @@ impl<'a> Writer<'a> {
 
     fn measure(&mut self, Measure { quantity, filter }: &Measure) -> String {
         let counted = |argument: &Argument, writer: &mut Self| match argument {
-            Argument::Column(at) => writer.compared(Operand::plain(*at)),
+            Argument::Column(at) => writer.distinct(*at),
             Argument::Steps(scalar) => writer.scalar(scalar),
         };
         let (aggregate, term) = match quantity {
@@ -207,7 +217,7 @@ impl<'a> Writer<'a> {
             Quantity::NonNull(argument) => (Aggregate::Count, counted(argument, self)),
             Quantity::Units => {
                 let unit = self.target.schema.unit_column().expect("units are counted by their column");
-                (Aggregate::CountDistinct, self.compared(Operand::plain(unit)))
+                (Aggregate::CountDistinct, self.distinct(unit))
             }
             Quantity::Distinct(argument) => (Aggregate::CountDistinct, counted(argument, self)),
             Quantity::Sum(centred) => (Aggregate::Sum, self.centred(centred)),

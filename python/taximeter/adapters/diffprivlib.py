@@ -16,7 +16,8 @@ from decimal import Decimal
 from typing import Any
 
 from diffprivlib import BudgetAccountant
-from diffprivlib.utils import Budget, BudgetError, check_epsilon_delta
+from diffprivlib.utils import Budget, BudgetError
+from diffprivlib.validation import check_epsilon_delta
 
 from taximeter._native import Cost
 from taximeter.costs import Number, approximate, pure

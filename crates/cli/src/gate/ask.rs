@@ -42,7 +42,8 @@ pub struct AskCommand {
     dataset: String,
     /// The question, in SQL; without one, a prompt opens, or standard input is read: each question ends with ; or an empty line
     question: Option<String>,
-    /// How much of the price columns of the answer get, such as n=3,income=1 [default: 1 each]
+    /// How much of the price columns of the answer get, such as n=3,income=1 [default: 1 each]; intervals=0 leaves out the intervals of
+    /// quantiles, which cost as much as the quantiles
     #[arg(long, value_name = "COLUMN=WEIGHT", value_delimiter = ',', value_parser = weight)]
     weights: Vec<(String, Number)>,
     /// Clamp the noisy counts at 0

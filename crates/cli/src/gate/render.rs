@@ -79,8 +79,9 @@ fn table(answer: &AnswerDocument) -> TextTable {
 /// A noisy date and its interval.
 fn dated(cell: &Cell) -> Option<(String, String)> {
     match cell {
-        Cell::Dated(DatedEstimate { interval: [low, high], value }) => {
-            Some((value.clone(), format!("{low} to {high}")))
+        Cell::Dated(DatedEstimate { interval, value }) => {
+            let interval = interval.as_ref().map(|[low, high]| format!("{low} to {high}"));
+            Some((value.clone(), interval.unwrap_or("not known".to_string())))
         }
         Cell::Group(_) | Cell::Estimate(_) => None,
     }

@@ -122,7 +122,11 @@ impl QuantilePart {
             fraction => format!("quantile {fraction}"),
         };
         MeasuredPart {
-            measure: format!("{what} of {} with its interval, in rows", self.of.describe(schema)),
+            measure: format!(
+                "{what} of {}{}, in rows",
+                self.of.describe(schema),
+                if self.end_cost.is_some() { " with its interval" } else { "" }
+            ),
             cost: self.total(),
             noise: "exponential-mechanism".to_string(),
             sensitivity: Decimal::from_f64(self.rows_moved()).unwrap_or_else(|| 0.into()),

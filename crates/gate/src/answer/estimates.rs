@@ -4,8 +4,9 @@ use dashu::rational::RBig;
 
 use super::known::{Parts, Subquery};
 use super::numbers::{meaningful, of_steps};
+use super::selection::{Selection, own_parts};
 use crate::document::{Cell, DatedEstimate, Estimate};
-use crate::plan::{Made, Part, QueryPlan};
+use crate::plan::{Made, QueryPlan};
 use crate::quantile::DrawnQuantile;
 use crate::question::Query;
 use crate::question::aggregate::{Function, PairFunction};
@@ -26,8 +27,9 @@ pub(super) struct AnsweredGroup<'a> {
     pub(super) quantiles: &'a [DrawnQuantile],
     pub(super) scalars: &'a [Subquery<'a>],
     pub(super) draws: &'a GroupDraws<'a>,
-    /// With which probability an interval may miss.
-    pub(super) miss: f64,
+    pub(super) selection: &'a Selection<'a>,
+    /// Its place among the groups.
+    pub(super) at: usize,
     pub(super) clamp: bool,
 }
 
@@ -38,7 +40,7 @@ impl AnsweredGroup<'_> {
 
     /// Whether a condition holds on the noisy numbers.
     pub(super) fn holds(&self, condition: &Condition) -> bool {
-        let values = self.quantile_values(|quantile| quantile.value);
+        let values = self.quantile_values();
         condition.holds(&self.parts(self.steps, &values)) == Some(true)
     }
 
@@ -75,52 +77,56 @@ impl AnsweredGroup<'_> {
 
     /// A count or a sum with its interval, exactly.
     fn part(&self, place: usize, lowest: Option<i128>) -> Estimate {
-        let part = &self.plan.parts[place];
-        exact(self.noisy[place], part.noise.half_width(self.miss), &part.grid(), lowest)
+        let interval = self.selection.interval(self.at, place, self.noisy[place]);
+        exact(self.noisy[place], interval, &self.plan.parts[place].grid(), lowest)
     }
 
     /// The sum of which an average is made: the middle of the bounds for every row, and what is measured from there.
     fn whole_sum(&self, places: &[usize]) -> Estimate {
-        let [sum, count] = [places[0], places[1]].map(|place| &self.plan.parts[place]);
-        let centre = match &sum.measure.quantity {
+        let [sum, count] = [places[0], places[1]];
+        let centre = match &self.plan.parts[sum].measure.quantity {
             crate::measure::Quantity::Sum(centred) => i128::from(centred.centre),
             _ => 0,
         };
-        let width = |part: &Part| part.noise.half_width(self.miss / 2.0);
-        let steps = self.noisy[places[0]].saturating_add(centre.saturating_mul(self.noisy[places[1]]));
-        let half_width = width(sum).saturating_add(centre.abs().saturating_mul(width(count)));
-        exact(steps, half_width, &sum.grid(), None)
+        let steps = self.noisy[sum].saturating_add(centre.saturating_mul(self.noisy[count]));
+        let whole = |parts: &[f64]| Some(parts[0] + centre as f64 * parts[1]);
+        let range = [f64::NEG_INFINITY, f64::INFINITY];
+        let parts = [sum, count];
+        let statistic =
+            Statistic { parts: &parts, formula: &whole, range, counts: &[], divisors: &[], positive: false };
+        let grid = self.plan.parts[sum].grid();
+        match self.draws.estimate(&statistic, self.selection.miss(&parts)) {
+            Some(said) => exact(steps, [said.low.floor() as i128, said.high.ceil() as i128], &grid, None),
+            None => Estimate { value: Some(of_steps(steps, &grid)), ..Estimate::default() },
+        }
     }
 
     fn quantile(&self, at: usize) -> Estimate {
-        let DrawnQuantile { low, value, high } = self.quantiles[at];
+        let DrawnQuantile { value, interval } = self.quantiles[at];
         let grid = &self.plan.quantiles[at].of.grid;
         let shown = |steps: i64| of_steps(steps.into(), grid);
-        Estimate { value: Some(shown(value)), interval: Some([shown(low), shown(high)]), ..Estimate::default() }
+        Estimate { value: Some(shown(value)), interval: interval.map(|ends| ends.map(shown)), ..Estimate::default() }
     }
 
     fn dated(&self, at: usize) -> DatedEstimate {
-        let DrawnQuantile { low, value, high } = self.quantiles[at];
+        let DrawnQuantile { value, interval } = self.quantiles[at];
         let shown = |steps: i64| self.plan.quantiles[at].of.value(steps).plain();
-        DatedEstimate { interval: [low, high].map(shown), value: shown(value) }
+        DatedEstimate { interval: interval.map(|ends| ends.map(shown)), value: shown(value) }
     }
 
     /// Anything that is computed from noisy numbers.
     fn computed(&self, term: &Term) -> Estimate {
         let mut uses = Uses::of(term, self.query, self.plan);
         // How a quantile of a sub-query errs is not known either.
-        let mut of_scalars = false;
         term.walk(&mut |inner| {
             if let Term::Scalar(at) = inner {
-                uses.part |= !uses.quantiles.is_empty();
-                of_scalars |= !self.scalars[*at].plan.quantiles.is_empty();
+                uses.quantile |= !self.scalars[*at].plan.quantiles.is_empty();
             }
         });
-        if of_scalars || !uses.quantiles.is_empty() {
-            uses.part |= of_scalars;
+        if uses.quantile {
             return self.of_quantiles(term, &uses);
         }
-        let values = self.quantile_values(|quantile| quantile.value);
+        let values = self.quantile_values();
         let parts: Vec<usize> = (0..self.steps.len()).collect();
         let formula = |steps: &[f64]| term.value(&self.parts(steps, &values));
         let divisors: Vec<_> =
@@ -134,45 +140,63 @@ impl AnsweredGroup<'_> {
             divisors: &divisors,
             positive: uses.positive,
         };
-        let Some(said) = self.draws.estimate(&statistic, self.miss) else { return Estimate::default() };
+        let Some(said) = self.draws.estimate(&statistic, self.selection.miss(&uses.own)) else {
+            return Estimate::default();
+        };
         let (value, interval) = meaningful(said.value, [said.low, said.high]);
         Estimate { value: Some(value), interval: Some(interval), ..Estimate::default() }
     }
 
-    /// What is computed from quantiles alone lies between what their ends give, in any combination: a difference is least where the first
-    /// is and the second is greatest. Together with other noise nothing is known of that.
+    /// What is computed from quantiles alone, and goes up or down with each of them, lies between what their ends give; together with
+    /// other noise nothing is known of that.
     fn of_quantiles(&self, term: &Term, uses: &Uses) -> Estimate {
-        let of = |values: &[f64]| term.value(&self.parts(self.steps, values));
-        let middle = self.quantile_values(|quantile| quantile.value);
-        let Some(value) = of(&middle) else { return Estimate::default() };
-        let (low, high) =
-            (self.quantile_values(|quantile| quantile.low), self.quantile_values(|quantile| quantile.high));
-        let corner = |corner: u32| {
-            let mut values = middle.clone();
-            for (bit, at) in uses.quantiles.iter().enumerate() {
-                values[*at] = if corner >> bit & 1 == 0 { low[*at] } else { high[*at] };
-            }
-            of(&values)
-        };
-        const MOST: usize = 8;
-        let corners: Option<Vec<f64>> = match uses.quantiles.len() <= MOST && !uses.part {
-            true => (0..1 << uses.quantiles.len()).map(corner).collect(),
-            false => None,
-        };
-        match corners {
-            Some(corners) => {
-                let interval =
-                    [corners.iter().copied().fold(value, f64::min), corners.into_iter().fold(value, f64::max)];
-                let (value, interval) = meaningful(value, interval);
+        let values = self.quantile_values();
+        let Some(value) = term.value(&self.parts(self.steps, &values)) else { return Estimate::default() };
+        let alone = uses.own.is_empty() && !term.has_scalar();
+        match alone.then(|| self.corners(term)).flatten() {
+            Some([low, high]) => {
+                let (value, interval) = meaningful(value, [low.min(value), high.max(value)]);
                 Estimate { value: Some(value), interval: Some(interval), ..Estimate::default() }
             }
             None => Estimate { value: Some(meaningful(value, [value, value]).0), ..Estimate::default() },
         }
     }
 
-    fn quantile_values(&self, pick: impl Fn(&DrawnQuantile) -> i64) -> Vec<f64> {
+    /// The least and the greatest value of a term, over all ends of quantiles.
+    fn corners(&self, term: &Term) -> Option<[f64; 2]> {
+        const MOST: u32 = 6;
+        let mut is_monotone = true;
+        let mut used = Vec::new();
+        term.walk(&mut |inner| match inner {
+            Term::Aggregate(at) => match self.plan.aggregates[*at] {
+                Made::Quantile(place) if !used.contains(&place) => used.push(place),
+                _ => {}
+            },
+            Term::Absolute(_) | Term::NullIf(..) | Term::Case { .. } | Term::Coalesce(_) => is_monotone = false,
+            Term::Quotient(_, divisor) if !matches!(**divisor, Term::Constant(_)) => {
+                is_monotone &= self.corners(divisor).is_some_and(|[low, high]| low > 0.0 || high < 0.0);
+            }
+            _ => {}
+        });
+        if !is_monotone || used.len() > MOST as usize {
+            return None;
+        }
+        let mut range: Option<[f64; 2]> = None;
+        for corner in 0..1usize << used.len() {
+            let mut values = self.quantile_values();
+            for (bit, place) in used.iter().enumerate() {
+                let steps = self.quantiles[*place].interval?[(corner >> bit) & 1];
+                values[*place] = steps as f64 * self.plan.quantiles[*place].of.grid.to_f64().value();
+            }
+            let value = term.value(&self.parts(self.steps, &values))?;
+            range = Some(range.map_or([value, value], |[low, high]| [low.min(value), high.max(value)]));
+        }
+        range
+    }
+
+    fn quantile_values(&self) -> Vec<f64> {
         let grid = |at: usize| self.plan.quantiles[at].of.grid.to_f64().value();
-        self.quantiles.iter().enumerate().map(|(at, quantile)| pick(quantile) as f64 * grid(at)).collect()
+        self.quantiles.iter().enumerate().map(|(at, quantile)| quantile.value as f64 * grid(at)).collect()
     }
 
     fn parts<'p>(&'p self, steps: &'p [f64], quantiles: &'p [f64]) -> Parts<'p> {
@@ -182,9 +206,8 @@ impl AnsweredGroup<'_> {
 }
 
 /// A number of steps with its interval.
-fn exact(steps: i128, half_width: i128, grid: &RBig, lowest: Option<i128>) -> Estimate {
+fn exact(steps: i128, interval: [i128; 2], grid: &RBig, lowest: Option<i128>) -> Estimate {
     let decimal = |steps: i128| of_steps(lowest.map_or(steps, |lowest| steps.max(lowest)), grid);
-    let interval = [steps.saturating_sub(half_width), steps.saturating_add(half_width)];
     Estimate { value: Some(decimal(steps)), interval: Some(interval.map(decimal)), ..Estimate::default() }
 }
 
@@ -195,9 +218,9 @@ struct Uses<'t> {
     divisors: Vec<Divided<'t>>,
     range: [f64; 2],
     positive: bool,
-    /// Quantiles by their places.
-    quantiles: Vec<usize>,
-    part: bool,
+    quantile: bool,
+    /// The group's own parts.
+    own: Vec<usize>,
 }
 
 /// Something other than a count that a term divides by.
@@ -227,13 +250,13 @@ impl<'t> Uses<'t> {
             divisors: Vec::new(),
             range: [f64::NEG_INFINITY, f64::INFINITY],
             positive: false,
-            quantiles: Vec::new(),
-            part: false,
+            quantile: false,
+            own: Vec::new(),
         };
+        term.walk(&mut |inner| uses.own.extend(own_parts(inner, plan)));
         term.walk(&mut |inner| match inner {
             Term::Aggregate(at) => match &plan.aggregates[*at] {
-                Made::Quantile(at) if uses.quantiles.contains(at) => {}
-                Made::Quantile(at) => uses.quantiles.push(*at),
+                Made::Quantile(_) => uses.quantile = true,
                 Made::Parts(places) => uses.aggregate(&query.aggregates[*at].function, places),
             },
             Term::Quotient(_, divisor) => uses.divisor(divisor, query, plan),
@@ -247,7 +270,6 @@ impl<'t> Uses<'t> {
     }
 
     fn aggregate(&mut self, function: &Function, places: &[usize]) {
-        self.part = true;
         match function {
             Function::Average(_) => self.counts.push(places[1]),
             Function::Spread { .. } => self.counts.push(places[0]),

@@ -4,6 +4,7 @@ mod describe;
 mod estimates;
 mod known;
 mod numbers;
+mod selection;
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -13,17 +14,18 @@ use taximeter_noise::Randomness;
 use self::estimates::AnsweredGroup;
 use self::known::Subquery;
 use self::numbers::nearest;
+use self::selection::Selection;
 use crate::document::Cell;
 use crate::engine::ExactRow;
 use crate::measure::Quantity;
 use crate::noise::Noise;
-use crate::plan::{MISS, Plan, QueryPlan};
+use crate::plan::{Plan, QueryPlan};
 use crate::quantile::DrawnQuantile;
 use crate::question::group::GroupKey;
 use crate::question::term::Term;
 use crate::question::{Query, Question};
 use crate::schema::Value;
-use crate::statistics::{NoiseDraws, NoiseLaw, number_of_draws, simultaneous_miss};
+use crate::statistics::{NoiseDraws, NoiseLaw, SummedNoise, number_of_draws};
 
 pub(crate) use self::describe::{averages, columns, measured_parts};
 
@@ -59,7 +61,7 @@ impl Noisy {
             if at < question.scalars.len() {
                 let queries = noisy.split_off(at);
                 let alone = Answering { question, scalars: &noisy, queries: &queries, clamp };
-                answers.push(alone.rows(&queries[0], MISS).first().and_then(|row| row[0].nearest()));
+                answers.push(alone.rows(&queries[0]).0.first().and_then(|row| row[0].nearest()));
                 noisy.extend(queries);
             }
         }
@@ -137,19 +139,23 @@ impl<'a> NoisyQuery<'a> {
         }
     }
 
-    /// The laws of the noise on what a group's outputs are made of: its own parts, those of the other groups together, and those of
-    /// sub-queries.
-    fn laws(&self, scalars: &[NoisyQuery]) -> Vec<NoiseLaw> {
-        let own: Vec<NoiseLaw> = self.plan.parts.iter().map(|part| part.noise.law()).collect();
-        let others = self.groups.len().saturating_sub(1) as f64;
-        // The sum of the noises of many groups is nearly normal.
-        let others = self.plan.parts.iter().map(|part| match others {
-            0.0 => NoiseLaw::Exact,
-            others => NoiseLaw::Gaussian { sigma: (others * part.noise.variance()).sqrt() },
-        });
-        let others: Vec<_> = others.collect();
-        let scalars = scalars.iter().flat_map(|scalar| scalar.plan.parts.iter().map(|part| part.noise.law()));
-        own.into_iter().chain(others).chain(scalars).collect()
+    /// The noise on what a group's outputs are made of: its own parts, those of the other groups together, and those of sub-queries.
+    fn noise(&self, scalars: &[NoisyQuery]) -> Vec<SummedNoise> {
+        let of = |plan: &QueryPlan, addends: usize| -> Vec<SummedNoise> {
+            plan.parts.iter().map(|part| SummedNoise::new(part.noise.law(), addends)).collect()
+        };
+        let others = if self.has_totals() { self.groups.len().saturating_sub(1) } else { 0 };
+        let scalars = scalars.iter().flat_map(|scalar| of(scalar.plan, 1));
+        of(self.plan, 1).into_iter().chain(of(self.plan, others)).chain(scalars).collect()
+    }
+
+    /// Whether something is computed of all groups.
+    fn has_totals(&self) -> bool {
+        let mut found = false;
+        let mut see = |term: &Term| found |= matches!(term, Term::Total(_));
+        self.query.outputs.iter().for_each(|output| output.term.walk(&mut see));
+        self.query.having.iter().for_each(|having| having.walk(&mut see));
+        found
     }
 }
 
@@ -163,10 +169,12 @@ struct Answering<'a> {
 
 impl Answering<'_> {
     fn answer(&self) -> Noisy {
-        let groups: usize = self.queries.iter().map(|query| query.groups.len()).sum();
-        let miss = if self.selects() { simultaneous_miss(MISS, groups) } else { MISS };
-        let mut rows: Vec<Vec<Cell>> = self.queries.iter().flat_map(|query| self.rows(query, miss)).collect();
-        let mut said = Vec::new();
+        let (mut rows, mut said, mut of_intervals) = (Vec::new(), Vec::new(), Vec::new());
+        for query in self.queries {
+            let (shown, described) = self.rows(query);
+            rows.extend(shown);
+            of_intervals.extend(described.filter(|text| !of_intervals.contains(text)));
+        }
         if self.clamp {
             said.push("counts are clamped at 0".to_string());
         }
@@ -177,7 +185,10 @@ impl Answering<'_> {
             if let Some((part, threshold)) = query.plan.threshold {
                 let units = query.plan.parts[part].measure.quantity == Quantity::Units;
                 let counted = if units { "units" } else { "rows" };
-                said.push(format!("only groups with a noisy number of {counted} of {threshold} or more are answered"));
+                said.push(format!(
+                    "only groups with a noisy number of {counted} of {threshold} or more are answered, and the interval of that number \
+                     accounts for it"
+                ));
             }
         }
         if self.question.queries.iter().any(|query| query.having.is_some()) {
@@ -201,29 +212,14 @@ impl Answering<'_> {
             rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
             said.push(format!("at most {limit} rows of the noisy answer are shown"));
         }
-        rows.iter_mut().for_each(|row| row.truncate(self.question.shown()));
-        if self.selects() {
-            said.push(format!(
-                "the intervals of all {groups} groups hold together, since the noisy numbers choose which are shown"
-            ));
-        }
+        rows.iter_mut().for_each(|row: &mut Vec<Cell>| row.truncate(self.question.shown()));
+        said.extend(of_intervals);
         Noisy { rows, post_processing: said }
     }
 
-    /// Whether noisy numbers decide which rows are shown.
-    fn selects(&self) -> bool {
-        let sorted_by_noise = self
-            .question
-            .order
-            .iter()
-            .any(|key| !matches!(self.question.outputs()[key.output].term, Term::Group(_) | Term::Label(_)));
-        let shortened = self.question.limit.is_some() || self.question.offset > 0;
-        let groups: usize = self.queries.iter().map(|query| query.groups.len()).sum();
-        groups > 1
-            && ((sorted_by_noise && shortened) || self.question.queries.iter().any(|query| query.having.is_some()))
-    }
-
-    fn rows(&self, noisy: &NoisyQuery, miss: f64) -> Vec<Vec<Cell>> {
+    /// The rows of a SELECT, and what is said of their intervals.
+    fn rows(&self, noisy: &NoisyQuery) -> (Vec<Vec<Cell>>, Option<String>) {
+        let selection = Selection::new(self.question, self.queries, noisy, self.clamp);
         let own = noisy.plan.parts.len();
         let totals: Vec<f64> =
             (0..own).map(|part| noisy.groups.iter().map(|group| group.parts[part] as f64).sum()).collect();
@@ -240,8 +236,8 @@ impl Answering<'_> {
         let seed =
             blake3::hash(format!("{:?}", noisy.groups.iter().map(|group| &group.parts).collect::<Vec<_>>()).as_bytes());
         let count = number_of_draws(noisy.groups.len(), noisy.query.outputs.len());
-        let draws = NoiseDraws::new(&noisy.laws(self.scalars), count, seed.as_bytes());
-        let row = |group: &NoisyGroup| {
+        let draws = NoiseDraws::new(&noisy.noise(self.scalars), count, seed.as_bytes());
+        let row = |(at, group): (usize, &NoisyGroup)| {
             let own = group.parts.iter().map(|steps| *steps as f64);
             let others = group.parts.iter().zip(&totals).map(|(steps, total)| total - *steps as f64);
             let steps: Vec<f64> = own.chain(others).chain(scalar_steps.iter().copied()).collect();
@@ -253,14 +249,15 @@ impl Answering<'_> {
                 steps: &steps,
                 quantiles: &group.quantiles,
                 scalars: &scalars,
-                draws: &draws.group(&steps),
-                miss,
+                draws: &draws.group(&steps, selection.found()),
+                selection: &selection,
+                at,
                 clamp: self.clamp,
             };
             let shown = noisy.query.having.as_ref().is_none_or(|having| group.holds(having));
             shown.then(|| group.cells())
         };
-        noisy.groups.iter().filter_map(row).collect()
+        (noisy.groups.iter().enumerate().filter_map(row).collect(), selection.describe())
     }
 }
 
@@ -341,14 +338,6 @@ impl Noise {
         match self {
             Noise::Laplace(_) => NoiseLaw::Laplace { scale: self.scale() },
             Noise::Gaussian(_) => NoiseLaw::Gaussian { sigma: self.scale() },
-        }
-    }
-
-    fn variance(&self) -> f64 {
-        match self {
-            // That of the discrete distribution is a little less.
-            Noise::Laplace(_) => 2.0 * self.scale() * self.scale(),
-            Noise::Gaussian(_) => self.scale() * self.scale(),
         }
     }
 }

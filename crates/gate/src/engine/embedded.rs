@@ -153,18 +153,24 @@ impl Embedded {
 
     fn rows(&self, statement: &Statement) -> rusqlite::Result<Vec<ExactRow>> {
         self.make_tables(&statement.tables)?;
-        let mut prepared = self.connection.prepare_cached(&statement.sql)?;
-        let mut rows = prepared.query(params_from_iter(&statement.parameters))?;
-        if let Some(grouping) = &statement.grouping {
-            return grouping::group(&mut rows, &statement.keys, grouping);
-        }
-        let mut exact = Vec::new();
-        while let Some(row) = rows.next()? {
-            let measures = (0..statement.measures).map(|at| measure(row, at)).collect::<Result<_, _>>()?;
-            exact.push(ExactRow { keys: Vec::new(), measures });
-        }
-        Ok(exact)
+        exact_rows(&self.connection, statement)
     }
+}
+
+/// What a statement says, once the tables are there that it needs.
+pub(crate) fn exact_rows(connection: &Connection, statement: &Statement) -> rusqlite::Result<Vec<ExactRow>> {
+    let mut prepared = connection.prepare_cached(&statement.sql)?;
+    let mut rows = prepared.query(params_from_iter(&statement.parameters))?;
+    if let Some(grouping) = &statement.grouping {
+        return grouping::group(&mut rows, &statement.keys, grouping);
+    }
+    let mut exact = Vec::new();
+    while let Some(row) = rows.next()? {
+        let keys = statement.keys.iter().enumerate().map(|(at, kind)| key(row, at, *kind));
+        let measures = (0..statement.measures).map(|at| measure(row, statement.keys.len() + at));
+        exact.push(ExactRow { keys: keys.collect::<Result<_, _>>()?, measures: measures.collect::<Result<_, _>>()? });
+    }
+    Ok(exact)
 }
 
 impl Engine for Embedded {

@@ -108,20 +108,36 @@ impl WantedParts {
 
 /// How much of the price the columns of an answer get, by their names; 1 for those that are not named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Weights(Vec<(String, RBig)>);
+pub(crate) struct Weights {
+    columns: Vec<(String, RBig)>,
+    intervals: Option<RBig>,
+}
+
+/// The name under which the intervals of quantiles have a weight, unless a column has it.
+const INTERVALS: &str = "intervals";
 
 impl Weights {
     /// Checks weights against the columns of a question.
     pub(crate) fn new(weights: &BTreeMap<String, Number>, question: &Question) -> Result<Weights, Error> {
-        let weight = |(name, weight): (&String, &Number)| {
+        let mut all = Weights::default();
+        for (name, weight) in weights {
             let known = question.outputs().iter().any(|output| output.name.eq_ignore_ascii_case(name));
-            match known && weight.is_positive() {
-                true => Ok((name.clone(), rational(*weight))),
-                false if known => Err(Error::value("weight", weight, "a weight must be above 0")),
-                false => Err(Error::value("weight", name, "the answer has no column of this name")),
+            if !known && name.eq_ignore_ascii_case(INTERVALS) && *weight >= Number::ZERO {
+                all.intervals = Some(rational(*weight));
+            } else if !known && !name.eq_ignore_ascii_case(INTERVALS) {
+                return Err(Error::value("weight", name, "the answer has no column of this name"));
+            } else if !weight.is_positive() {
+                return Err(Error::value("weight", weight, "a weight must be above 0"));
+            } else {
+                all.columns.push((name.clone(), rational(*weight)));
             }
-        };
-        weights.iter().map(weight).collect::<Result<_, Error>>().map(Weights)
+        }
+        Ok(all)
+    }
+
+    /// What the interval of a quantile weighs beside the quantile: as much, unless it is given.
+    pub(super) fn intervals(&self) -> RBig {
+        self.intervals.clone().unwrap_or(RBig::ONE)
     }
 
     /// The largest weight of the columns that show an aggregate.
@@ -131,7 +147,7 @@ impl Weights {
             term.walk(&mut |term| found |= *term == Term::Aggregate(aggregate));
             found
         };
-        let weight = |name: &str| self.0.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+        let weight = |name: &str| self.columns.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
         let shown = query.outputs.iter().filter(|output| shows(&output.term));
         shown.filter_map(|output| weight(&output.name)).map(|(_, weight)| weight.clone()).max().unwrap_or(RBig::ONE)
     }

@@ -14,12 +14,14 @@ use crate::error::Error;
 use crate::measure::{Measure, Quantity};
 use crate::noise::Noise;
 use crate::number::Number;
+use crate::question::aggregate::Function;
 use crate::question::predicate::Predicate;
 use crate::question::scalar::{NumericExpr, rational};
 use crate::question::term::Term;
 use crate::question::{Query, Question};
 use crate::schema::Schema;
 use crate::sensitivity::Sensitivity;
+use crate::statistics::simultaneous_miss;
 
 use self::measures::WantedParts;
 pub(crate) use self::measures::{Made, Weights};
@@ -27,6 +29,9 @@ pub use self::price::{NoiseKind, Price};
 
 /// How likely an interval misses the truth.
 pub(crate) const MISS: f64 = 0.05;
+
+/// How many groups are thought of where they are not declared: as many as may be.
+const MOST_GROUPS: usize = 10_000;
 
 /// A question with its costs.
 #[derive(Clone, Debug)]
@@ -60,13 +65,18 @@ pub(crate) struct Part {
     pub(crate) noise: Noise,
 }
 
-/// A quantile with the ends of its interval, and what each of the three is paid with.
+/// A quantile with the ends of its interval, and what they are paid with.
 #[derive(Clone, Debug)]
 pub(crate) struct QuantilePart {
     pub(crate) of: NumericExpr,
     pub(crate) filter: Option<Predicate>,
     pub(crate) fraction: Number,
+    /// What the quantile itself is paid with.
     pub(crate) cost: Cost,
+    /// What each end of its interval is paid with, if it has one.
+    pub(crate) end_cost: Option<Cost>,
+    /// With which probability the interval may miss.
+    pub(crate) miss: f64,
     /// The most that one unit moves a score, in the steps that scores are counted in.
     pub(crate) score_sensitivity: u128,
 }
@@ -118,7 +128,8 @@ impl Plan {
         let open = question.all_queries().filter(|query| query.is_open()).count();
         let queries = question.all_queries().zip(wanted).map(|(query, wanted)| {
             let delta = delta.filter(|_| query.is_open()).map(|delta| Amount::from_units(delta.units() / open as u128));
-            QueryPlan::paid(query, wanted, schema, &Offer { total, whole: &whole, delta })
+            let offer = Offer { total, whole: &whole, delta, intervals: weights.intervals() };
+            QueryPlan::paid(query, wanted, schema, &offer, quantile_miss(question, query))
         });
         Ok(Plan { total, queries: queries.collect::<Result<_, Error>>()? })
     }
@@ -176,7 +187,7 @@ impl Plan {
     /// The costs in the order in which they are paid.
     pub(crate) fn costs(&self) -> Vec<Cost> {
         let costs = self.queries.iter().flat_map(|query| {
-            let quantiles = query.quantiles.iter().flat_map(|quantile| [quantile.cost; QuantilePart::DRAWS]);
+            let quantiles = query.quantiles.iter().flat_map(QuantilePart::costs);
             query.parts.iter().map(|part| part.cost).chain(quantiles)
         });
         costs.collect()
@@ -190,10 +201,12 @@ struct Offer<'a> {
     whole: &'a RBig,
     /// For the groups of a SELECT of which nothing is declared.
     delta: Option<Amount>,
+    /// What the intervals of quantiles weigh beside the quantiles.
+    intervals: RBig,
 }
 
 impl QueryPlan {
-    fn paid(query: &Query, wanted: WantedParts, schema: &Schema, offer: &Offer) -> Result<QueryPlan, Error> {
+    fn paid(query: &Query, wanted: WantedParts, schema: &Schema, offer: &Offer, miss: f64) -> Result<QueryPlan, Error> {
         let groups = query.group_count();
         let groups_per_unit = query.group_limit.as_ref().map(|limit| limit.most);
         let mut parts = Vec::new();
@@ -202,7 +215,7 @@ impl QueryPlan {
                 None => Sensitivity::new(&measure.quantity, schema, groups),
                 Some(most) => Sensitivity::limited(&measure.quantity, schema, groups, most),
             };
-            let cost = offer.share(&weight, 1);
+            let cost = offer.share(&weight);
             let noise = Noise::new(&cost, sensitivity)?;
             parts.push(Part { measure, sensitivity, cost, noise });
         }
@@ -215,30 +228,28 @@ impl QueryPlan {
         };
         let mut quantiles = Vec::new();
         for (of, filter, fraction, weight) in wanted.quantiles {
-            let cost = match offer.share(&weight, QuantilePart::DRAWS) {
-                Cost::Pure { epsilon } => Cost::Exponential { epsilon },
-                other => {
-                    let needs =
-                        "quantiles are drawn by the exponential mechanism, which is paid with an epsilon; offer one";
-                    return Err(Error::value("price", other, needs));
+            let shared = weight / (RBig::ONE + offer.intervals.clone());
+            let cost = offer.exponential(&shared)?;
+            let end_cost = match offer.intervals == RBig::ZERO {
+                true => None,
+                false => {
+                    let ends = RBig::from(QuantilePart::drawn_ends(fraction));
+                    Some(offer.exponential(&(shared * offer.intervals.clone() / ends))?)
                 }
             };
-            if cost.size().is_zero() {
-                return Err(Error::value("price", offer.total, "it pays for no answer; spend more"));
-            }
             let score_sensitivity = QuantilePart::score_sensitivity(fraction, schema, groups);
-            quantiles.push(QuantilePart { of, filter, fraction, cost, score_sensitivity });
+            quantiles.push(QuantilePart { of, filter, fraction, cost, end_cost, miss, score_sensitivity });
         }
         Ok(QueryPlan { parts, quantiles, aggregates: wanted.aggregates, threshold, groups_per_unit })
     }
 }
 
 impl Offer<'_> {
-    /// The share of something of this weight, in equal draws. Together they do not exceed the whole: ε adds up, and μ adds up by its
-    /// squares. Rounded down.
-    fn share(&self, weight: &RBig, draws: usize) -> Cost {
+    /// The share of something of this weight. Together they do not exceed the whole: ε adds up, and μ adds up by its squares. Rounded
+    /// down.
+    fn share(&self, weight: &RBig) -> Cost {
         let units = RBig::from(self.total.size().units());
-        let part = weight.clone() / (self.whole.clone() * RBig::from(draws));
+        let part = weight.clone() / self.whole.clone();
         let whole = |number: RBig| number.floor().into_parts().1;
         let share: UBig = match self.total {
             Cost::Gaussian { .. } => whole(units.clone() * units * part).sqrt(),
@@ -250,6 +261,42 @@ impl Offer<'_> {
             other => other.with_size(share),
         }
     }
+
+    /// The share of a draw by the exponential mechanism.
+    fn exponential(&self, weight: &RBig) -> Result<Cost, Error> {
+        match self.share(weight) {
+            Cost::Pure { epsilon } if epsilon.is_zero() => {
+                Err(Error::value("price", self.total, "it pays for no answer; spend more"))
+            }
+            Cost::Pure { epsilon } => Ok(Cost::Exponential { epsilon }),
+            other => {
+                let needs =
+                    "quantiles are drawn by the exponential mechanism, which is paid with an epsilon; offer one";
+                Err(Error::value("price", other, needs))
+            }
+        }
+    }
+}
+
+/// With which probability the interval of a quantile may miss. Those in one number hold together, and where quantiles choose which rows
+/// are shown, those of all groups.
+fn quantile_miss(question: &Question, query: &Query) -> f64 {
+    let quantiles = |term: &Term| {
+        let mut found = std::collections::BTreeSet::new();
+        term.walk(&mut |term| match term {
+            Term::Aggregate(at) if matches!(query.aggregates[*at].function, Function::Quantile { .. }) => {
+                found.insert(*at);
+            }
+            _ => {}
+        });
+        found.len()
+    };
+    let together = query.outputs.iter().map(|output| quantiles(&output.term)).max().unwrap_or(0).max(1);
+    let is_shortened = question.limit.is_some() || question.offset > 0;
+    let mut chosen = is_shortened && question.order.iter().any(|key| quantiles(&query.outputs[key.output].term) > 0);
+    query.having.iter().for_each(|having| having.walk(&mut |term| chosen |= quantiles(term) > 0));
+    let groups: usize = question.queries.iter().map(|query| query.group_count().unwrap_or(MOST_GROUPS)).sum();
+    simultaneous_miss(MISS, if chosen { groups } else { 1 }) / together as f64
 }
 
 /// The threshold of groups of which nothing is declared.
@@ -299,7 +346,6 @@ impl Part {
 
 /// Whether everything that is shown is a count or a sum.
 fn is_of_counts_and_sums(query: &Query) -> bool {
-    use crate::question::aggregate::Function;
     let single = |at: usize| {
         matches!(
             query.aggregates[at].function,

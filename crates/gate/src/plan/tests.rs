@@ -13,8 +13,8 @@ fn shares_add_up_to_the_whole_and_never_to_more() {
             let whole = UBig::from(amount.units());
             // The parts, and parts that are larger by the smallest unit: all of it is spent.
             let sums = |total: Cost, power: usize| {
-                let offer = Offer { total, whole: &RBig::from(parts), delta: None };
-                let share = offer.share(&RBig::ONE, 1).size().units();
+                let offer = Offer { total, whole: &RBig::from(parts), delta: None, intervals: RBig::ONE };
+                let share = offer.share(&RBig::ONE).size().units();
                 let sum = |share: u128| UBig::from(parts) * UBig::from(share).pow(power);
                 (sum(share), sum(share + 1))
             };
@@ -110,14 +110,24 @@ fn aggregates_that_are_made_of_the_same_integers_share_them() {
 fn all_selects_and_quantiles_are_paid_from_one_price() {
     let schema = schema(Neighbours::AddRemove);
     for (question, costs) in [
-        ("SELECT MEDIAN(age) FROM people", vec!["0.3"; 3]),
-        ("SELECT MEDIAN(age), COUNT(*) FROM people GROUP BY ward", vec!["0.45", "0.15", "0.15", "0.15"]),
+        // Half for the quantile, half for the ends of its interval; of an extreme only one is drawn.
+        ("SELECT MEDIAN(age) FROM people", vec!["0.45", "0.225", "0.225"]),
+        ("SELECT MAX(age) FROM people", vec!["0.45", "0.45"]),
+        ("SELECT MEDIAN(age), COUNT(*) FROM people GROUP BY ward", vec!["0.45", "0.225", "0.1125", "0.1125"]),
         ("SELECT COUNT(*) FROM people UNION ALL SELECT SUM(age) FROM people", vec!["0.45"; 2]),
         ("SELECT COUNT(*), (SELECT SUM(age) FROM people) FROM people", vec!["0.45"; 2]),
     ] {
         let plan = plan(question, &schema, Price::Epsilon(amount("0.9"))).unwrap();
         let paid: Vec<Amount> = plan.costs().iter().map(Cost::size).collect();
         assert_eq!(paid, costs.into_iter().map(amount).collect::<Vec<_>>(), "{question}");
+    }
+    for (weight, costs) in [("0", vec!["0.9"]), ("2", vec!["0.3"; 3])] {
+        let question = Question::parse("SELECT MEDIAN(age) AS m FROM people", "people", &schema).unwrap();
+        let weights = [("intervals".to_string(), weight.parse().unwrap())].into();
+        let weights = Weights::new(&weights, &question).unwrap();
+        let plan = Plan::new(&question, &schema, Price::Epsilon(amount("0.9")), &weights).unwrap();
+        let paid: Vec<Amount> = plan.costs().iter().map(Cost::size).collect();
+        assert_eq!(paid, costs.into_iter().map(amount).collect::<Vec<_>>(), "{weight}");
     }
     let error = plan("SELECT MEDIAN(age) FROM people", &schema, Price::Gaussian(amount("1"))).unwrap_err();
     assert!(error.is_input() && error.to_string().contains("epsilon"), "{error}");

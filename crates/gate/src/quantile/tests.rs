@@ -20,7 +20,8 @@ fn schema(neighbours: Neighbours, most: u32) -> Schema {
 fn part(fraction: &str, (low, high): (i64, i64), epsilon: &str, score_sensitivity: u128) -> QuantilePart {
     let of = NumericExpr { node: Node::Column(0), kind: Kind::Integer, grid: RBig::ONE, low, high };
     let cost = Cost::Exponential { epsilon: Amount::parse_exact(epsilon).unwrap() };
-    QuantilePart { of, filter: None, fraction: fraction.parse().unwrap(), cost, score_sensitivity }
+    let fraction = fraction.parse().unwrap();
+    QuantilePart { of, filter: None, fraction, cost, end_cost: Some(cost), miss: MISS, score_sensitivity }
 }
 
 /// Values in ascending order, each with how many rows have it.
@@ -208,13 +209,17 @@ fn agrees(counts: &[u64], probabilities: &[f64]) -> bool {
 
 const SAMPLES: u64 = 10_000;
 
+fn with_interval(drawn: DrawnQuantile) -> (i64, [i64; 2]) {
+    (drawn.value, drawn.interval.expect("it is paid for"))
+}
+
 /// How often the lower end, the quantile and the upper end are which point.
 fn drawn(part: &QuantilePart, values: &[i64]) -> [Vec<u64>; 3] {
     let mut randomness = Randomness::repeatable(19);
     let counted = counted(values.iter().copied());
     let mut counts = [(); 3].map(|()| vec![0; (part.of.high - part.of.low + 1) as usize]);
     for _ in 0..SAMPLES {
-        let DrawnQuantile { low, value, high } = part.draw(&counted, &mut randomness).unwrap();
+        let (value, [low, high]) = with_interval(part.draw(&counted, &mut randomness).unwrap());
         for (counts, drawn) in counts.iter_mut().zip([low, value, high]) {
             counts[(drawn - part.of.low) as usize] += 1;
         }
@@ -229,7 +234,7 @@ fn draws_have_exactly_the_probabilities_of_the_exponential_mechanism() {
         [("0.5", "2", 1), ("0.25", "3", 3), ("0.9", "12", 18), ("0.5", "0.1", 2), ("0.75", "10", 4)]
     {
         let part = part(fraction, (-2, 5), epsilon, sensitivity);
-        let reach = part.reach() as f64;
+        let reach = part.end_reach(part.cost) as f64;
         let [low, value, high] = [-reach, 0.0, reach].map(|offset| probabilities(&part, &values, offset));
         let mirrored = |probabilities: &[f64]| probabilities.iter().rev().copied().collect::<Vec<_>>();
         let greatest = mirrored(&least(&mirrored(&high), &mirrored(&value)));
@@ -259,12 +264,12 @@ fn the_least_and_the_greatest_value_are_drawn_among_the_values() {
     let mut randomness = Randomness::repeatable(7);
     let mut among = [0; 2];
     for _ in 0..1000 {
-        let least = part("0", (0, 1000), "1", 1).draw(&counted, &mut randomness).unwrap();
-        assert_eq!(least.low, 0);
-        among[0] += u32::from((100..150).contains(&least.value) && (least.value..200).contains(&least.high));
-        let greatest = part("1", (0, 1000), "1", 1).draw(&counted, &mut randomness).unwrap();
-        assert_eq!(greatest.high, 1000);
-        among[1] += u32::from((450..500).contains(&greatest.value) && (400..=greatest.value).contains(&greatest.low));
+        let (value, [low, high]) = with_interval(part("0", (0, 1000), "1", 1).draw(&counted, &mut randomness).unwrap());
+        assert_eq!(low, 0);
+        among[0] += u32::from((100..150).contains(&value) && (value..200).contains(&high));
+        let (value, [low, high]) = with_interval(part("1", (0, 1000), "1", 1).draw(&counted, &mut randomness).unwrap());
+        assert_eq!(high, 1000);
+        among[1] += u32::from((450..500).contains(&value) && (400..=value).contains(&low));
     }
     assert!(among.iter().all(|among| *among > 950), "{among:?} of 1000");
 }
@@ -299,12 +304,36 @@ fn intervals_cover_the_quantile_of_random_data() {
             let below = (spread as u64).into();
             let value = |_| i64::try_from(randomness.below(&below).unwrap()).unwrap();
             let counted = counted((0..rows).map(value).collect::<Vec<_>>());
-            let DrawnQuantile { low, value, high } = part.draw(&counted, &mut randomness).unwrap();
+            let (value, [low, high]) = with_interval(part.draw(&counted, &mut randomness).unwrap());
             assert!(-spread <= low && low <= value && value <= high && high <= 2 * spread);
             covered += u32::from((low..=high).contains(&truth(&counted, part.fraction.to_f64())));
         }
         assert!(f64::from(covered) >= 0.95 * f64::from(draws), "{fraction}, {epsilon}: {covered} of {draws}");
     }
+}
+
+/// Rows at two values, and all other points between them: no other data make the ends miss as often as their bound allows.
+#[test]
+fn intervals_cover_the_quantile_of_the_worst_data() {
+    let draws = 20 * random_inputs(100);
+    let mut randomness = Randomness::repeatable(2);
+    let part = part("0.5", (0, 10_000), "0.5", 1);
+    let missed = (0..draws).filter(|_| {
+        let (_, [low, _]) = with_interval(part.draw(&[(0, 500), (1, 1), (10_000, 500)], &mut randomness).unwrap());
+        low > 1
+    });
+    let missed = missed.count() as f64 / f64::from(draws);
+    assert!((0.001..0.045).contains(&missed), "{missed}");
+}
+
+#[test]
+fn without_an_interval_all_is_spent_on_the_quantile() {
+    let alone = QuantilePart { end_cost: None, ..part("0.5", (0, 9), "1", 1) };
+    let mut randomness = Randomness::repeatable(1);
+    assert_eq!(alone.draw(&[(3, 10)], &mut randomness).unwrap().interval, None);
+    assert_eq!((alone.costs().count(), alone.total()), (1, alone.cost));
+    assert_eq!(part("0.5", (0, 9), "1", 1).costs().count(), 3);
+    assert_eq!(part("0", (0, 9), "1", 1).costs().count(), 2);
 }
 
 #[test]

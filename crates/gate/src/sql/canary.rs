@@ -45,7 +45,7 @@ pub(crate) fn canaries(dialect: Dialect) -> [Canary; 2] {
     };
     let large = grammar.name("large");
     let amount = grammar.compared(grammar.name("amount"), ColumnType::Real);
-    let zero = grammar.compared(grammar.name("zero"), ColumnType::Real);
+    let zero = grammar.distinct(grammar.name("zero"), ColumnType::Real);
     let above = format!("{amount} > {}", grammar.real(5.0));
     let aggregates = [
         ("sums", grammar.aggregate(Aggregate::Sum, &large, None), Some(5 * i128::from(i64::MAX))),

@@ -126,6 +126,11 @@ pub(crate) trait Grammar: Sync {
         column
     }
 
+    /// A column as its different values are counted.
+    fn distinct(&self, column: String, kind: ColumnType) -> String {
+        self.compared(column, kind)
+    }
+
     /// A column as it is grouped by.
     fn grouped(&self, column: String, _kind: ColumnType) -> String {
         column
@@ -314,6 +319,16 @@ fn microseconds_steps(microseconds: &str, bounds: &Bounds, grammar: &dyn Grammar
 fn pairwise(function: &str, parts: Vec<String>) -> String {
     let pair = |one: String, other: String| format!("coalesce({function}({one}, {other}), {one}, {other})");
     parts.into_iter().reduce(pair).unwrap_or_else(|| "NULL".to_string())
+}
+
+/// A condition that is never unknown, for engines without IS TRUE or with one that fails.
+fn is_by_coalesce(condition: &str, value: Option<bool>, not: &str) -> String {
+    match value {
+        None => format!("({condition}) IS {not}NULL"),
+        Some(true) => format!("({not}coalesce({condition}, FALSE))"),
+        Some(false) if not.is_empty() => format!("(NOT coalesce({condition}, TRUE))"),
+        Some(false) => format!("(coalesce({condition}, TRUE))"),
+    }
 }
 
 /// An aggregate of the rows for which a condition holds, where aggregates have no FILTER.

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use super::law::NoiseLaw;
+use super::law::{NoiseLaw, SummedNoise};
 use super::published::{FLOORS, TrueCount, threshold};
 use super::ranks::shuffled_ranks;
 
@@ -47,27 +47,48 @@ pub(crate) fn number_of_draws(groups: usize, outputs: usize) -> usize {
 /// Draws of the noise on an answer's parts, taken once for all groups and outputs.
 #[derive(Clone, Debug)]
 pub(crate) struct NoiseDraws {
-    laws: Vec<NoiseLaw>,
-    ranks: Vec<Vec<f64>>,
-    noise: Vec<Vec<f64>>,
+    parts: Vec<SummedNoise>,
+    draws: usize,
+    seed: [u8; 32],
+    /// Drawn when they are asked for: counts and sums need none.
+    ranks: Vec<OnceCell<Vec<f64>>>,
+    noise: Vec<OnceCell<Vec<f64>>>,
 }
 
 impl NoiseDraws {
     /// Draws from the law of each part. The same seed gives the same draws, so that a stored answer can be computed again.
-    pub(crate) fn new(laws: &[NoiseLaw], draws: usize, seed: &[u8; 32]) -> NoiseDraws {
-        let ranks: Vec<Vec<f64>> = (0..laws.len()).map(|part| shuffled_ranks(draws, seed, part)).collect();
-        let draw = |(law, ranks): (&NoiseLaw, &Vec<f64>)| ranks.iter().map(|rank| law.quantile(*rank)).collect();
-        let noise = laws.iter().zip(&ranks).map(draw).collect();
-        NoiseDraws { laws: laws.to_vec(), ranks, noise }
+    pub(crate) fn new(parts: &[SummedNoise], draws: usize, seed: &[u8; 32]) -> NoiseDraws {
+        let empty = || parts.iter().map(|_| OnceCell::new()).collect();
+        NoiseDraws { parts: parts.to_vec(), draws, seed: *seed, ranks: empty(), noise: empty() }
     }
 
-    /// What the parts of a group may have been, given their noisy values; one for every law.
-    pub(crate) fn group(&self, noisy: &[f64]) -> GroupDraws<'_> {
-        assert_eq!(noisy.len(), self.laws.len(), "every part has its law");
-        let truths = noisy.iter().zip(&self.noise);
-        let truths = truths.map(|(noisy, noise)| noise.iter().map(|noise| noisy - noise).collect()).collect();
+    fn law(&self, part: usize) -> NoiseLaw {
+        self.parts[part].law
+    }
+
+    fn ranks(&self, part: usize) -> &[f64] {
+        self.ranks[part].get_or_init(|| shuffled_ranks(self.draws, &self.seed, part))
+    }
+
+    fn noise(&self, part: usize) -> &[f64] {
+        self.noise[part].get_or_init(|| {
+            let SummedNoise { law, addends } = self.parts[part];
+            let mut sums: Vec<f64> = self.ranks(part).iter().map(|rank| law.quantile(*rank)).collect();
+            for addend in 1..addends {
+                let more = shuffled_ranks(self.draws, &self.seed, part + addend * self.parts.len());
+                sums.iter_mut().zip(more).for_each(|(sum, rank)| *sum += law.quantile(rank));
+            }
+            sums
+        })
+    }
+
+    /// What the parts of a group may have been, given their noisy values, one for every law; and for a group that was found, which part
+    /// reached which threshold.
+    pub(crate) fn group(&self, noisy: &[f64], found: Option<(usize, f64)>) -> GroupDraws<'_> {
+        assert_eq!(noisy.len(), self.parts.len(), "every part has its law");
+        let truths = noisy.iter().map(|_| OnceCell::new()).collect();
         let published = noisy.iter().map(|_| OnceCell::new()).collect();
-        GroupDraws { draws: self, noisy: noisy.to_vec(), truths, published }
+        GroupDraws { draws: self, noisy: noisy.to_vec(), truths, published, found }
     }
 }
 
@@ -76,9 +97,11 @@ impl NoiseDraws {
 pub(crate) struct GroupDraws<'a> {
     draws: &'a NoiseDraws,
     noisy: Vec<f64>,
-    truths: Vec<Vec<f64>>,
+    truths: Vec<OnceCell<Vec<f64>>>,
     /// The same for counts, given that they reached their threshold, for each floor; `None` where that changes nothing.
     published: Vec<OnceCell<Option<[Vec<f64>; 2]>>>,
+    /// The part by which the group was found, and the threshold that it reached.
+    found: Option<(usize, f64)>,
 }
 
 impl GroupDraws<'_> {
@@ -94,13 +117,15 @@ impl GroupDraws<'_> {
     ///   is said at least half of the time, and the 2.5 % in which the interval lies above it are at most 5 % of what is said.
     ///   Where the interval lies below it, the estimate does so too.
     pub(crate) fn estimate(&self, statistic: &Statistic, miss: f64) -> Option<Estimated> {
-        let too_few = |count: &usize| !(self.noisy[*count] >= threshold(self.draws.laws[*count]));
+        let too_few = |count: &usize| !(self.noisy[*count] >= threshold(self.draws.law(*count)));
         if statistic.counts.iter().any(too_few)
             || !statistic.divisors.iter().all(|it| self.is_surely_not_zero(statistic, *it))
         {
             return None;
         }
-        let conditional = statistic.counts.iter().any(|count| self.given_publication(*count).is_some());
+        let is_conditional =
+            |part: &usize| self.is_conditional(statistic, *part) && self.given_publication(*part).is_some();
+        let conditional = statistic.parts.iter().any(is_conditional);
         let [first, second] = [0, 1].map(|floor| conditional.then_some(floor));
         let mut said = self.percentiles(statistic, first, miss)?;
         if conditional {
@@ -113,12 +138,17 @@ impl GroupDraws<'_> {
         (!statistic.positive || said.value > 0.0).then_some(said)
     }
 
+    /// Whether more is known of a part than its noisy value: that it reached a threshold.
+    fn is_conditional(&self, statistic: &Statistic, part: usize) -> bool {
+        statistic.counts.contains(&part) || self.found.is_some_and(|(found, _)| found == part)
+    }
+
     fn is_surely_not_zero(&self, statistic: &Statistic, divisor: Formula) -> bool {
         let noisy: Vec<f64> = statistic.parts.iter().map(|part| self.noisy[*part]).collect();
         let Some(observed) = divisor(&noisy).filter(|observed| observed.is_finite() && *observed != 0.0) else {
             return false;
         };
-        let draws = self.values(statistic.parts, divisor, |part| &self.truths[part]);
+        let draws = self.values(statistic.parts, divisor, |part| self.truths(part));
         let above_half = draws.iter().filter(|value| *value / observed >= 0.5).count();
         above_half as f64 >= (1.0 - HALVED) * self.number() as f64
     }
@@ -127,10 +157,10 @@ impl GroupDraws<'_> {
     /// beyond either end; `None` if they reach inside.
     fn percentiles(&self, statistic: &Statistic, floor: Option<usize>, miss: f64) -> Option<Estimated> {
         let column = |part: usize| match floor {
-            Some(floor) if statistic.counts.contains(&part) => {
-                self.given_publication(part).map_or(&self.truths[part], |draws| &draws[floor])
+            Some(floor) if self.is_conditional(statistic, part) => {
+                self.given_publication(part).map_or(self.truths(part), |draws| &draws[floor])
             }
-            _ => &self.truths[part],
+            _ => self.truths(part),
         };
         let mut values = self.values(statistic.parts, statistic.formula, column);
         let (all, unknown) = (self.number(), self.number() - values.len());
@@ -159,17 +189,25 @@ impl GroupDraws<'_> {
 
     fn given_publication(&self, count: usize) -> Option<&[Vec<f64>; 2]> {
         let draw = || {
-            let (noisy, law) = (self.noisy[count], self.draws.laws[count]);
-            let [first, second] = FLOORS.map(|floor| TrueCount::new(noisy, law, floor));
+            let (noisy, law) = (self.noisy[count], self.draws.law(count));
+            let found = self.found.filter(|(part, _)| *part == count).map_or(0.0, |(_, least)| least);
+            let least = threshold(law).max(found);
+            let [first, second] = FLOORS.map(|floor| TrueCount::new(noisy, law, least, floor));
             // Much noise is a small count.
-            let ranks = &self.draws.ranks[count];
+            let ranks = self.draws.ranks(count);
             let draw = |count: TrueCount| ranks.iter().map(|rank| count.quantile(1.0 - rank)).collect();
             Some([draw(first?), draw(second?)])
         };
         self.published[count].get_or_init(draw).as_ref()
     }
 
+    fn truths(&self, part: usize) -> &Vec<f64> {
+        let noisy = self.noisy[part];
+        self.truths[part].get_or_init(|| self.draws.noise(part).iter().map(|noise| noisy - noise).collect())
+    }
+
+    /// As many as there are ranks: an even number.
     fn number(&self) -> usize {
-        self.draws.noise.first().map_or(0, Vec::len)
+        2 * self.draws.draws.div_ceil(2)
     }
 }

@@ -13,8 +13,10 @@
 //!   leave no draw at the end, and a truth that lies there would never be covered.
 //! * A statistic that divides is said only where what it divides by is surely not 0, by rules that follow from the noise: for counts
 //!   see [`published`], for others [`GroupDraws::estimate`].
-//! * Rows that were chosen by their noisy values (ORDER BY … LIMIT) need [`simultaneous_miss`].
+//! * Rows that were chosen by their noisy values (ORDER BY … LIMIT, HAVING, groups found by a threshold) need [`Shown`], or
+//!   [`simultaneous_miss`].
 
+mod chosen;
 mod draws;
 mod law;
 mod moments;
@@ -23,8 +25,9 @@ mod ranks;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use chosen::Shown;
 pub(crate) use draws::{Formula, GroupDraws, NoiseDraws, Statistic, number_of_draws};
-pub(crate) use law::NoiseLaw;
+pub(crate) use law::{NoiseLaw, SummedNoise};
 pub(crate) use moments::{Divisor, OneColumn, TwoColumns};
 pub(crate) use published::threshold;
 

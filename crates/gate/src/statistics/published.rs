@@ -50,8 +50,7 @@ pub(super) struct TrueCount {
 
 impl TrueCount {
     /// `None` where the condition changes nothing, so that the count is the noisy one less its noise.
-    pub(super) fn new(noisy: f64, law: NoiseLaw, floor: f64) -> Option<TrueCount> {
-        let threshold = threshold(law);
+    pub(super) fn new(noisy: f64, law: NoiseLaw, threshold: f64, floor: f64) -> Option<TrueCount> {
         let spread = law.upper_quantile(0.25) + 1.0;
         if law == NoiseLaw::Exact || law.survival(noisy - threshold) * (threshold / spread).max(1.0) < NEGLIGIBLE {
             return None;

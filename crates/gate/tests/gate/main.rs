@@ -1,5 +1,7 @@
 //! The gate seen from outside: the order of things, hostile questions, registering data, the noise of answers.
 
+#[cfg(feature = "driver-tests")]
+mod cluster;
 mod common;
 mod corpus;
 mod dates;

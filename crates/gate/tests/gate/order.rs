@@ -250,7 +250,7 @@ fn an_average_of_too_few_is_unknown_and_one_of_enough_is_within_its_interval() {
 fn every_category_is_answered_and_the_noisy_answer_is_sorted() {
     let house = House::new();
     house.add("people", PEOPLE, SCHEMA, "1000,1e-6");
-    let question = "SELECT region, COUNT(*) AS n FROM people GROUP BY region ORDER BY n DESC, region LIMIT 3";
+    let question = "SELECT region, COUNT(*) AS n FROM people GROUP BY region ORDER BY n DESC, region LIMIT 2";
     let answer = document(&answered(house.ask(&request("people", question, "100"))));
     let rows: Vec<(&str, i64)> = answer["rows"]
         .as_array()
@@ -259,9 +259,9 @@ fn every_category_is_answered_and_the_noisy_answer_is_sorted() {
         .map(|row| (row[0].as_str().unwrap(), row[1]["value"].as_i64().unwrap()))
         .collect();
     // At ε = 100 there is no noise to speak of.
-    assert_eq!(rows, [("north", 2), ("south", 2), ("west", 0)]);
+    assert_eq!(rows, [("north", 2), ("south", 2)]);
     let said = answer["post_processing"].as_array().unwrap();
-    let words = ["sorted by the noisy numbers", "at most 3 rows", "all 3 groups hold together"];
+    let words = ["sorted by the noisy numbers", "at most 2 rows", "in which its row is shown"];
     assert!(
         said.len() == 3 && said.iter().zip(words).all(|(said, words)| said.as_str().unwrap().contains(words)),
         "{said:?}"

@@ -258,12 +258,12 @@ fn nobody_else_can_read_the_records() {
     }
 }
 
-/// Registers rows in memory as `rows`, by person.
+/// Registers rows in memory as `people`, by person.
 fn add_rows(house: &House, rows: Vec<Result<Vec<Field>, String>>) -> Result<Registered, taximeter_gate::Error> {
     let columns = vec![("person".to_string(), ColumnType::Text), ("age".to_string(), ColumnType::Integer)];
     let data = Data::Rows(TableRows::new(columns, rows.into_iter()));
     let rules = Some(rules(FilterRule::Basic, "1000000,0.1"));
-    house.register(Registration { rules, ..Registration::new(account("rows"), declaration(&schema(2)), data) })
+    house.register(Registration { rules, ..Registration::new(account("people"), declaration(&schema(2)), data) })
 }
 
 fn person(name: &str, age: i64) -> Result<Vec<Field>, String> {
@@ -278,7 +278,7 @@ fn rows_in_memory_are_kept_by_unit_as_those_of_a_file_are() {
         vec![person("ann", 30), person("ann", 31), person("ann", 32), person("bob", 40), person("", 1), nameless];
     let imported = add_rows(&house, rows).unwrap().imported.unwrap();
     assert_eq!((imported.rows, imported.kept, imported.without_unit), (6, 3, 2));
-    let answer = answered(house.ask(&request("rows", "SELECT COUNT(*) FROM rows", "10000")));
+    let answer = answered(house.ask(&request("people", "SELECT COUNT(*) FROM people", "10000")));
     assert_eq!(answer.value(0, 0), Some(3.0));
 }
 

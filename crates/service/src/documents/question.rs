@@ -32,7 +32,8 @@ pub struct QuestionRequest {
     pub question: String,
     /// What is offered.
     pub price: Price,
-    /// How much of the price columns of the answer get, by their names: 1 for those that are not named.
+    /// How much of the price columns of the answer get, by their names: 1 for those that are not named; `intervals` for the intervals of
+    /// quantiles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, Number>,
     /// Whether counts are clamped at 0 afterwards.

@@ -88,16 +88,19 @@ impl ShownEstimate {
 
     /// A date or a time.
     fn dated(dated: &DatedEstimate) -> Option<ShownEstimate> {
-        let (low, value, high) = dated.numbers()?;
-        let shown = |text: &String, nearest: f64| ShownNumber { text: text.clone(), nearest };
-        let [from, to] = &dated.interval;
-        let distance = (value - low).max(high - value);
-        let within = match dated.value.contains(':') {
-            true => format!("{} s", grouped(without_zeros(&format!("{distance:.6}")))),
-            false => format!("{} days", grouped(&format!("{distance:.0}"))),
-        };
-        let interval = Some(ShownInterval { ends: [shown(from, low), shown(to, high)], within });
-        Some(ShownEstimate { value: shown(&dated.value, value), interval })
+        let shown = |text: &String| Some(ShownNumber { text: text.clone(), nearest: DatedEstimate::number(text)? });
+        let value = shown(&dated.value)?;
+        let interval = dated.interval.as_ref().and_then(|ends| {
+            let [low, high] = ends.each_ref().map(shown);
+            let ends = [low?, high?];
+            let distance = (value.nearest - ends[0].nearest).max(ends[1].nearest - value.nearest);
+            let within = match dated.value.contains(':') {
+                true => format!("{} s", grouped(without_zeros(&format!("{distance:.6}")))),
+                false => format!("{} days", grouped(&format!("{distance:.0}"))),
+            };
+            Some(ShownInterval { ends, within })
+        });
+        Some(ShownEstimate { value, interval })
     }
 
     /// An end of the interval, 0 or 1, as text.
@@ -180,7 +183,7 @@ mod tests {
     #[test]
     fn dates_and_times_are_shown_as_such() {
         let dated = |value: &str, low: &str, high: &str| {
-            let estimate = DatedEstimate { interval: [low, high].map(str::to_string), value: value.to_string() };
+            let estimate = DatedEstimate { interval: Some([low, high].map(str::to_string)), value: value.to_string() };
             let shown = ShownEstimate::dated(&estimate).unwrap();
             format!("{} in {} to {}, {}", shown.value.text, shown.end(0), shown.end(1), shown.within())
         };

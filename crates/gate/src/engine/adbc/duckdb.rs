@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use taximeter_engine_adbc::{AdbcConnection, AdbcError, AdbcOptions, ArrowRows, Driver, DriverSpec, Search};
+use taximeter_engine_adbc::{AdbcConnection, AdbcDriver, AdbcError, AdbcOptions, ArrowRows, DriverSpec, Search};
 
 use crate::engine::driver_source::DriverChoice;
 use crate::error::Error;
@@ -12,7 +12,7 @@ use crate::question::commas;
 use crate::schema::{ColumnType, Schema};
 
 /// What a session is opened for.
-pub(super) enum Access<'a> {
+pub(super) enum SessionAccess<'a> {
     /// Reading these files of the owner, with a database in memory.
     Files(&'a [PathBuf]),
     /// Looking for files of the owner by their names.
@@ -35,7 +35,7 @@ const TEMPORARY: &str = "temporary";
 /// Opens a session.
 pub(super) fn open(
     choice: &DriverChoice,
-    access: &Access,
+    access: &SessionAccess,
     folder: &Path,
     until: Instant,
 ) -> Result<AdbcConnection, Error> {
@@ -43,10 +43,10 @@ pub(super) fn open(
     let folder =
         std::path::absolute(folder).map_err(|error| Error::storage(format!("{}: {error}", folder.display())))?;
     let (path, mode, readable) = match access {
-        Access::Files(files) => (":memory:".to_string(), "AUTOMATIC", *files),
-        Access::Names => (":memory:".to_string(), "AUTOMATIC", &[][..]),
-        Access::Read(path) => (text(path)?.to_string(), "READ_ONLY", &[][..]),
-        Access::Write(path, files) => (text(path)?.to_string(), "READ_WRITE", *files),
+        SessionAccess::Files(files) => (":memory:".to_string(), "AUTOMATIC", *files),
+        SessionAccess::Names => (":memory:".to_string(), "AUTOMATIC", &[][..]),
+        SessionAccess::Read(path) => (text(path)?.to_string(), "READ_ONLY", &[][..]),
+        SessionAccess::Write(path, files) => (text(path)?.to_string(), "READ_WRITE", *files),
     };
     let options = AdbcOptions::default()
         .with("path", path)
@@ -60,7 +60,7 @@ pub(super) fn open(
     let mut connection = AdbcConnection::open(&driver, options, left(until)).map_err(failed)?;
     check_version(&mut connection, until)?;
     execute(&mut connection, "SET TimeZone = 'UTC'", until)?;
-    if !matches!(access, Access::Names) {
+    if !matches!(access, SessionAccess::Names) {
         let readable = readable.iter().map(|path| text(path).map(quoted_text)).collect::<Result<Vec<_>, _>>()?;
         execute(&mut connection, &format!("SET allowed_paths = [{}]", commas(readable)), until)?;
         execute(&mut connection, "SET enable_external_access = false", until)?;
@@ -70,9 +70,9 @@ pub(super) fn open(
 }
 
 /// Finds and loads the driver that an owner named.
-pub(super) fn find(choice: &DriverChoice) -> Result<Driver, Error> {
+pub(super) fn find(choice: &DriverChoice) -> Result<AdbcDriver, Error> {
     let spec = DriverSpec::parse(&choice.driver, choice.entry.clone()).map_err(failed)?;
-    Driver::find(&spec, &Search::of_this_machine()).map_err(failed)
+    AdbcDriver::find(&spec, &Search::of_this_machine()).map_err(failed)
 }
 
 fn check_version(connection: &mut AdbcConnection, until: Instant) -> Result<(), Error> {

@@ -10,7 +10,7 @@ use std::time::Instant;
 use taximeter_engine_adbc::AdbcConnection;
 
 use super::canary;
-use super::duckdb::{self, Access};
+use super::duckdb::{self, SessionAccess};
 use super::own::{FOREVER, NewOwn};
 use super::{Adbc, LakeFile, TABLE};
 use crate::declaration::Declaration;
@@ -61,7 +61,7 @@ impl Lake {
         }
         let path = std::path::absolute(pattern).map_err(|error| wrong(&error.to_string()))?;
         let all = if path.is_dir() { path.join("**/*.parquet") } else { path };
-        let mut connection = duckdb::open(choice, &Access::Names, folder, until)?;
+        let mut connection = duckdb::open(choice, &SessionAccess::Names, folder, until)?;
         let list = format!("SELECT file FROM glob({}) ORDER BY file", duckdb::quoted_text(duckdb::text(&all)?));
         let found = duckdb::query(&mut connection, &list, until)?;
         let paths: Vec<PathBuf> = found.rows.iter().filter_map(|row| row.first()?.text().map(PathBuf::from)).collect();
@@ -84,7 +84,7 @@ impl Lake {
         until: Instant,
     ) -> Result<Lake, Error> {
         let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
-        let connection = duckdb::open(choice, &Access::Files(&paths), folder, until)?;
+        let connection = duckdb::open(choice, &SessionAccess::Files(&paths), folder, until)?;
         Lake::in_session(connection, files, until)
     }
 
@@ -98,7 +98,7 @@ impl Lake {
             }
         }
         if columns.is_empty() {
-            let why = "they have no column that can be asked about, which are those that hold numbers, text, booleans, dates and timestamps";
+            let why = "they have no column that can be asked about: none that holds numbers, text, booleans, dates or timestamps";
             return Err(Error::input("files", format!("the Parquet files: {why}")));
         }
         Ok(Lake { connection, files, columns, left_out })
@@ -224,7 +224,8 @@ fn keep(
     let contents = schema.columns.iter().map(encoded).collect::<Vec<_>>().join(" || ");
     let create = format!(
         "CREATE TABLE {} AS SELECT {names} FROM (
-             SELECT {names}, row_number() OVER (PARTITION BY {unit} ORDER BY sha256('{key}'::BLOB || encode({contents}))) AS \"place of row\"
+             SELECT {names},
+                    row_number() OVER (PARTITION BY {unit} ORDER BY sha256('{key}'::BLOB || encode({contents}))) AS \"place of row\"
              FROM ({select}) WHERE {unit} IS NOT NULL
          ) WHERE \"place of row\" <= {} ORDER BY {unit}",
         TABLE,
@@ -264,15 +265,19 @@ fn asked(name: &str, stored: &str) -> Option<(ColumnType, String)> {
         "BOOLEAN" => ColumnType::Boolean,
         "DATE" => ColumnType::Date,
         "TIMESTAMP" | "TIMESTAMP_S" | "TIMESTAMP_MS" | "TIMESTAMP_NS" => ColumnType::Timestamp,
-        "TIMESTAMP WITH TIME ZONE" => return Some((ColumnType::Timestamp, format!("timezone('UTC', {column})"))),
+        // The function for time zones fails on the last times of all; the microseconds of infinite ones are null.
+        "TIMESTAMP WITH TIME ZONE" => {
+            let finite = format!("WHEN isfinite({column}) THEN make_timestamp(epoch_us({column}))");
+            return Some((ColumnType::Timestamp, format!("(CASE {finite} ELSE timezone('UTC', {column}) END)")));
+        }
         decimal => return is_narrow(decimal).then_some((ColumnType::Decimal, column)),
     };
     let asked = duckdb::stored_type(kind);
     Some((kind, if stored == asked { column } else { format!("CAST({column} AS {asked})") }))
 }
 
-/// Whether a type is one of decimal numbers that questions can take: at most 19 digits before the point and 9 behind it, so that no cast and
-/// no comparison with a literal fails.
+/// Whether a type is one of decimal numbers that questions can take: at most 19 digits before the point and 9 behind it, so that no
+/// cast and no comparison with a literal fails.
 fn is_narrow(stored: &str) -> bool {
     let digits =
         stored.strip_prefix("DECIMAL(").and_then(|rest| rest.strip_suffix(')')).and_then(|both| both.split_once(','));

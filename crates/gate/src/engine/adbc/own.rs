@@ -1,5 +1,6 @@
 //! Files of DuckDB in the gate's folder: written once, beside their place, and only read from then on.
 
+use std::ffi::OsString;
 use std::fs::{self, OpenOptions, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use rusqlite::types::ValueRef;
 use taximeter_engine_adbc::{AdbcConnection, NewColumn, NewRows};
 use tempfile::TempDir;
 
-use super::duckdb::{self, Access};
+use super::duckdb::{self, SessionAccess};
 use super::{TABLE, canary};
 use crate::engine::Embedded;
 use crate::engine::driver_source::DriverChoice;
@@ -39,7 +40,7 @@ pub(super) fn open(choice: &DriverChoice, path: &Path, folder: &Path, until: Ins
             )));
         }
     }
-    duckdb::open(choice, &Access::Read(path), folder, until)
+    duckdb::open(choice, &SessionAccess::Read(path), folder, until)
 }
 
 /// Whether a driver is there and can be loaded.
@@ -64,10 +65,18 @@ impl NewOwn {
         until: Instant,
     ) -> Result<(NewOwn, AdbcConnection), Error> {
         let place = target.parent().unwrap_or(Path::new("."));
-        let new =
-            tempfile::Builder::new().prefix(".importing").tempdir_in(place).map_err(|error| cannot(target, &error))?;
+        let mut name = OsString::from(".");
+        name.push(target.file_name().unwrap_or_default());
+        name.push(".importing");
+        // One that was killed left it behind: no other registration has this name and version.
+        match fs::remove_dir_all(place.join(&name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot(target, &error)),
+            _ => {}
+        }
+        let new = tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir_in(place);
+        let new = new.map_err(|error| cannot(target, &error))?;
         let new = NewOwn { folder: new, target: target.to_path_buf(), choice: choice.clone() };
-        let connection = duckdb::open(choice, &Access::Write(&new.file(), readable), folder, until)?;
+        let connection = duckdb::open(choice, &SessionAccess::Write(&new.file(), readable), folder, until)?;
         Ok((new, connection))
     }
 
@@ -86,7 +95,7 @@ impl NewOwn {
         duckdb::execute(&mut connection, "CHECKPOINT", until)?;
         drop(connection);
         let file = self.file();
-        let mut written = duckdb::open(&self.choice, &Access::Read(&file), self.folder.path(), until)?;
+        let mut written = duckdb::open(&self.choice, &SessionAccess::Read(&file), self.folder.path(), until)?;
         duckdb::check_columns(&mut written, schema, duckdb::left(until))?;
         let counted = duckdb::number(&mut written, &format!("SELECT count(*) FROM {}", TABLE), until)?;
         drop(written);

@@ -4,7 +4,7 @@
 //! of CASE may be computed for the rows of another one, so what could fail is clamped first.
 
 use super::{
-    Aggregate, Clamped, Extreme, Grammar, days_steps, hexadecimal, microseconds_steps, scaled_steps,
+    Aggregate, Clamped, Extreme, Grammar, days_steps, hexadecimal, is_by_coalesce, microseconds_steps, scaled_steps,
     ten_millions_times, weekday, where_it_holds,
 };
 use crate::question::calendar::DatePart;
@@ -38,12 +38,7 @@ impl Grammar for SnowflakeSql {
     }
 
     fn is(&self, condition: &str, value: Option<bool>, not: &str) -> String {
-        match value {
-            None => format!("({condition}) IS {not}NULL"),
-            Some(true) => format!("({not}coalesce({condition}, FALSE))"),
-            Some(false) if not.is_empty() => format!("(NOT coalesce({condition}, TRUE))"),
-            Some(false) => format!("(coalesce({condition}, TRUE))"),
-        }
+        is_by_coalesce(condition, value, not)
     }
 
     /// Without its remainder a quotient is exact.

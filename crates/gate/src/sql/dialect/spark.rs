@@ -5,8 +5,8 @@
 //! The session must be in UTC, which is tried when a dataset is registered.
 
 use super::{
-    Clamped, Grammar, days_steps, hexadecimal, microseconds_steps, scaled_steps, ten_millions_times, weekday,
-    without_escapes,
+    Clamped, Grammar, days_steps, hexadecimal, is_by_coalesce, microseconds_steps, scaled_steps, ten_millions_times,
+    weekday, without_escapes,
 };
 use crate::question::calendar::DatePart;
 use crate::schema::{Bounds, ColumnType, Value};
@@ -36,6 +36,29 @@ impl Grammar for SparkSql {
 
     fn like(&self, text: &str, not: &str, pattern: &str, _: &mut Vec<Value>) -> String {
         format!("{text} {not}LIKE {}", self.text(&without_escapes(pattern)))
+    }
+
+    /// Sail 0.7 cannot plan a statement in which `IS TRUE` of a condition stands twice.
+    fn is(&self, condition: &str, value: Option<bool>, not: &str) -> String {
+        is_by_coalesce(condition, value, not)
+    }
+
+    /// Parts of a cluster compare the bits of binary numbers, by which −0 is not 0 and there are many NaN.
+    fn distinct(&self, column: String, kind: ColumnType) -> String {
+        let real = |value: f64| self.real(value);
+        match kind {
+            ColumnType::Real => format!(
+                "CASE WHEN {column} = {zero} THEN {zero} WHEN {column} > {} THEN {} ELSE {column} END",
+                real(f64::INFINITY),
+                real(f64::NAN),
+                zero = real(0.0)
+            ),
+            _ => column,
+        }
+    }
+
+    fn grouped(&self, column: String, kind: ColumnType) -> String {
+        self.distinct(column, kind)
     }
 
     fn quotient(&self, one: &str, other: &str) -> String {

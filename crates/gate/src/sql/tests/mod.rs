@@ -2,6 +2,7 @@
 
 mod conditions;
 pub(crate) mod dataset;
+mod dialects;
 mod differential;
 pub(crate) mod meaning;
 pub(crate) mod random;

@@ -71,7 +71,10 @@ fn draws_of_a_quotient_give_fiellers_interval() {
     let unbounded = Statistic { range: [f64::NEG_INFINITY, f64::INFINITY], ..average(HALF) };
     for (count, part) in [(500.0, 0.1), (500.0, -0.8), (3_000.0, 0.5)] {
         let sum = count * part * HALF;
-        let said = NoiseDraws::new(&laws, 20_000, &[5; 32]).group(&[count, sum]).estimate(&unbounded, MISS).unwrap();
+        let said = NoiseDraws::new(&each(&laws), 20_000, &[5; 32])
+            .group(&[count, sum], None)
+            .estimate(&unbounded, MISS)
+            .unwrap();
         let [low, high] = [-1.0, 1.0].map(|direction| fieller(sum, count, scale, direction));
         let near = |one: f64, other: f64| (one - other).abs() < 0.02 * (high - low);
         assert!(near(said.low, low) && near(said.high, high), "{said:?}, Fieller {low} to {high}");
@@ -82,11 +85,11 @@ fn draws_of_a_quotient_give_fiellers_interval() {
 #[test]
 fn intervals_are_much_narrower_than_boxes() {
     let laws = laws(false, 20.0, HALF, &[0, 1]);
-    let drawn = NoiseDraws::new(&laws, DRAWS, &[5; 32]);
+    let drawn = NoiseDraws::new(&each(&laws), DRAWS, &[5; 32]);
     let [count_reach, sum_reach] = [laws[0], laws[1]].map(|law| law.upper_quantile(MISS / 4.0));
     for (count, part) in [(2_000.0, 0.5), (2_000.0, -0.9), (20_000.0, 0.8)] {
         let sum = count * part * HALF;
-        let said = drawn.group(&[count, sum]).estimate(&average(HALF), MISS).unwrap();
+        let said = drawn.group(&[count, sum], None).estimate(&average(HALF), MISS).unwrap();
         let ends = [-1.0, 1.0].map(|side: f64| (sum.abs() + side * sum_reach) / (count - side * count_reach));
         let ratio = (ends[1] - ends[0]) / (said.high - said.low);
         assert!(ratio > 1.4, "{ratio}: {said:?}, box {ends:?}");

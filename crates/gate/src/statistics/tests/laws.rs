@@ -41,7 +41,10 @@ fn probabilities_are_differences_of_tails_and_add_up() {
 fn the_same_seed_draws_the_same_and_another_one_does_not() {
     let said = |seed: u8| {
         let laws = laws(false, 10.0, 100.0, &[0, 1]);
-        NoiseDraws::new(&laws, DRAWS, &[seed; 32]).group(&[300.0, 9_000.0]).estimate(&average(100.0), MISS).unwrap()
+        NoiseDraws::new(&each(&laws), DRAWS, &[seed; 32])
+            .group(&[300.0, 9_000.0], None)
+            .estimate(&average(100.0), MISS)
+            .unwrap()
     };
     assert_eq!(said(1), said(1));
     assert_ne!(said(1), said(2));
@@ -52,7 +55,7 @@ fn the_same_seed_draws_the_same_and_another_one_does_not() {
 #[test]
 fn draws_have_their_law() {
     let laws = laws(false, 10.0, 1.0, &[0, 0]);
-    let drawn = NoiseDraws::new(&laws, DRAWS, &[3; 32]);
+    let drawn = NoiseDraws::new(&each(&laws), DRAWS, &[3; 32]);
     let one = |part: &'static [usize]| Statistic {
         parts: part,
         formula: &|parts| Some(parts[0]),
@@ -61,22 +64,22 @@ fn draws_have_their_law() {
         divisors: &[],
         positive: false,
     };
-    let said = drawn.group(&[50.0, 1e15]).estimate(&one(&[0]), MISS).unwrap();
+    let said = drawn.group(&[50.0, 1e15], None).estimate(&one(&[0]), MISS).unwrap();
     let reach = laws[0].upper_quantile(MISS / 2.0);
     assert_eq!(said.value, 50.0);
     assert!((said.high - 50.0 - reach).abs() <= 1.0 && (50.0 - said.low - reach).abs() <= 1.0, "{said:?} {reach}");
-    let said = drawn.group(&[50.0, 1e15]).estimate(&one(&[1]), MISS).unwrap();
+    let said = drawn.group(&[50.0, 1e15], None).estimate(&one(&[1]), MISS).unwrap();
     assert!((said.high - 1e15 - reach).abs() <= 1.0, "{said:?}");
 }
 
 #[test]
 fn what_is_mostly_undefined_or_infinite_is_not_said() {
     let laws = laws(false, 10.0, 1.0, &[0]);
-    let drawn = NoiseDraws::new(&laws, DRAWS, &[3; 32]);
+    let drawn = NoiseDraws::new(&each(&laws), DRAWS, &[3; 32]);
     let check = |formula: &dyn Fn(&[f64]) -> Option<f64>, noisy: f64, said: bool| {
         let range = [f64::NEG_INFINITY, f64::INFINITY];
         let statistic = Statistic { parts: &[0], formula, range, counts: &[], divisors: &[], positive: false };
-        assert_eq!(drawn.group(&[noisy]).estimate(&statistic, MISS).is_some(), said, "{noisy}");
+        assert_eq!(drawn.group(&[noisy], None).estimate(&statistic, MISS).is_some(), said, "{noisy}");
     };
     check(&|parts| Some(parts[0].sqrt()), 100.0, true);
     // Noise of more than 30 comes in 2.5 %: from then on, the lower end is unknown.

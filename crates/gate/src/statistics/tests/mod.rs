@@ -1,6 +1,7 @@
 //! Coverage by simulation: noise is added to parts that are known, and intervals are counted that hold. Seeds are fixed.
 
 mod averages;
+mod chosen;
 mod laws;
 mod moments;
 mod published;
@@ -66,7 +67,7 @@ impl Simulated<'_> {
 
     /// With laws and a miss that may be wrong.
     fn run_with(&self, repetitions: u32, claimed: &[NoiseLaw], miss: f64) -> Tally {
-        let drawn: Vec<NoiseDraws> = (0..16).map(|seed| NoiseDraws::new(claimed, DRAWS, &[seed; 32])).collect();
+        let drawn: Vec<NoiseDraws> = (0..16).map(|seed| NoiseDraws::new(&each(claimed), DRAWS, &[seed; 32])).collect();
         let mut generator = SplitMix::new(&[99; 32], 0);
         let parts: Vec<f64> = self.statistic.parts.iter().map(|part| self.truth[*part]).collect();
         let truth = (self.statistic.formula)(&parts).expect("the truth is defined");
@@ -74,7 +75,7 @@ impl Simulated<'_> {
         for (_, drawn) in (0..repetitions).zip(drawn.iter().cycle()) {
             let noisy = self.noisy(&mut generator);
             tally.asked += 1.0;
-            let Some(said) = drawn.group(&noisy).estimate(&self.statistic, miss) else { continue };
+            let Some(said) = drawn.group(&noisy, None).estimate(&self.statistic, miss) else { continue };
             assert!(said.low <= said.value && said.value <= said.high, "{said:?}");
             tally.said += 1.0;
             tally.covered += f64::from(u8::from(said.low <= truth && truth <= said.high));
@@ -96,6 +97,11 @@ impl Simulated<'_> {
         }
         noisy
     }
+}
+
+/// Every part with noise of its own.
+fn each(laws: &[NoiseLaw]) -> Vec<SummedNoise> {
+    laws.iter().map(|law| SummedNoise::new(*law, 1)).collect()
 }
 
 /// The mean of values between −`half` and `half`, from a count and a sum.

@@ -180,10 +180,11 @@ fn a_correlation_with_a_constant_is_not_said() {
         let [rows, sum, squares] = truth;
         let statistic = of_two(&correlation, [-1.0, 1.0], &divisors);
         let truth = [rows, sum, squares, 0.0, 0.3 * rows * HALF * HALF, 0.0];
-        let drawn = NoiseDraws::new(&laws, DRAWS, &[7; 32]);
+        let drawn = NoiseDraws::new(&each(&laws), DRAWS, &[7; 32]);
         let group = Simulated { truth: &truth, laws: &laws, statistic, given: None };
         let mut generator = SplitMix::new(&[8; 32], 0);
-        let said = (0..500).filter(|_| drawn.group(&group.noisy(&mut generator)).estimate(&statistic, MISS).is_some());
+        let said =
+            (0..500).filter(|_| drawn.group(&group.noisy(&mut generator), None).estimate(&statistic, MISS).is_some());
         assert!(said.count() <= 4, "{gaussian} {size}");
     }
 }

@@ -16,7 +16,7 @@ fn the_largest_of_many_is_covered_by_a_simultaneous_interval() {
     let half = 100.0;
     for gaussian in [false, true] {
         let laws = laws(gaussian, 5.0, half, &[0, 1]);
-        let drawn: Vec<NoiseDraws> = (0..8).map(|seed| NoiseDraws::new(&laws, DRAWS, &[seed; 32])).collect();
+        let drawn: Vec<NoiseDraws> = (0..8).map(|seed| NoiseDraws::new(&each(&laws), DRAWS, &[seed; 32])).collect();
         let group = Simulated { truth: &[400.0, 400.0 * 20.0], laws: &laws, statistic: average(half), given: None };
         let mut generator = SplitMix::new(&[4; 32], 0);
         let (groups, repetitions) = (40, 600);
@@ -25,7 +25,7 @@ fn the_largest_of_many_is_covered_by_a_simultaneous_interval() {
             let all = (0..groups).map(|_| group.noisy(&mut generator));
             let largest = all.max_by(|one, other| (one[1] / one[0]).total_cmp(&(other[1] / other[0]))).unwrap();
             let covers = |miss: f64| {
-                let said = drawn.group(&largest).estimate(&average(half), miss).unwrap();
+                let said = drawn.group(&largest, None).estimate(&average(half), miss).unwrap();
                 usize::from(said.low <= 20.0 && 20.0 <= said.high)
             };
             single += covers(MISS);

@@ -1,6 +1,8 @@
 //! With the library of DuckDB: the same answers as the embedded engine, what is refused, which rows are kept, and what a session cannot
 //! do.
 
+mod cluster;
+mod expressions;
 mod keeping;
 mod lakes;
 mod same_answers;

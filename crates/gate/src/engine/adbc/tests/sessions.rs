@@ -1,16 +1,20 @@
 //! What a session can do: read its files, within its time, and nothing else.
 
 use super::*;
-use crate::engine::adbc::duckdb::Access;
+use crate::engine::adbc::duckdb::SessionAccess;
 
 #[test]
 fn a_session_reads_its_own_files_and_nothing_else() {
     let mut shore = Shore::new();
     let own = shore.write("a.parquet", "SELECT 1 AS x");
     let other = shore.write("b.parquet", "SELECT 2 AS x");
-    let mut connection =
-        duckdb::open(&DriverChoice::default(), &Access::Files(std::slice::from_ref(&own)), &shore.gate(), until())
-            .unwrap();
+    let mut connection = duckdb::open(
+        &DriverChoice::default(),
+        &SessionAccess::Files(std::slice::from_ref(&own)),
+        &shore.gate(),
+        until(),
+    )
+    .unwrap();
     let mut run = |sql: String| connection.query(&sql, MOST).map(|rows| rows.rows).map_err(|error| error.to_string());
     assert_eq!(run(format!("SELECT x FROM read_parquet(['{}'])", own.display())).unwrap(), [[ArrowValue::Integer(1)]]);
     let (other, new) = (other.display(), shore.path("new"));
@@ -70,12 +74,12 @@ fn a_driver_that_is_missing_or_no_duckdb_is_an_error_that_says_what_to_do() {
     let shore = Shore::new();
     let open = |driver: &str, entry: Option<&str>| {
         let choice = DriverChoice { driver: driver.to_string(), entry: entry.map(str::to_string) };
-        duckdb::open(&choice, &Access::Names, &shore.gate(), until()).err().unwrap().to_string()
+        duckdb::open(&choice, &SessionAccess::Names, &shore.gate(), until()).err().unwrap().to_string()
     };
     let missing = open("nosuchdriver", None);
     assert!(missing.contains("was not found") && missing.contains("looked for in"), "{missing}");
     let library = duckdb::find(&DriverChoice::default()).unwrap().found().library.display().to_string();
-    assert!(open(&library, Some("NoSuchInit")).contains("no such entry point"));
+    assert!(open(&library, Some("NoSuchInit")).contains("with the entry point NoSuchInit"));
     assert!(open("duck db", None).contains("no name of a driver"));
 }
 

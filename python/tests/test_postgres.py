@@ -1,0 +1,49 @@
+"""A ledger in PostgreSQL, which several processes write to."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import postgres_server
+
+import taximeter as tx
+
+POSTGRES = postgres_server()
+pytestmark = pytest.mark.skipif(POSTGRES is None, reason="TAXIMETER_TEST_POSTGRES names no server; cargo xtask test starts one")
+
+
+def _charge(arguments: tuple[str, str, int]) -> str:
+    url, witness, at = arguments
+    with tx.Ledger(url, witness=witness) as ledger:
+        return str(ledger.account("census").charge(tx.pure("0.01"), key=f"job-{at % 6}").document["outcome"])
+
+
+def test_processes_share_a_ledger_and_one_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    assert POSTGRES is not None
+    witness = tmp_path / "witness"
+    with tx.Ledger(POSTGRES, create=True, witness=witness) as ledger:
+        census = ledger.create("census", 10, rule="basic")
+        assert "password" not in ledger.location
+        with multiprocessing.get_context("spawn").Pool(3) as pool:
+            outcomes = pool.map(_charge, [(POSTGRES, str(witness), at) for at in range(12)])
+        assert sorted(outcomes) == ["charged"] * 6 + ["replayed"] * 6
+        assert census.document["charges"] == 6
+        endless = (
+            "import sys, taximeter as tx\n"
+            "census, at = tx.Ledger(sys.argv[1], witness=sys.argv[2]).account('census'), 0\n"
+            "while True:\n    census.charge(tx.pure('0.001'), key=f'step-{at}')\n    print(at, flush=True)\n    at += 1"
+        )
+        child = subprocess.Popen([sys.executable, "-c", endless, POSTGRES, str(witness)], stdout=subprocess.PIPE, text=True)
+        assert child.stdout is not None
+        while int(child.stdout.readline()) < 20:
+            pass
+        child.kill()
+        rest = child.stdout.read().split()
+        child.wait()
+        acknowledged = int(rest[-1]) if rest else 20
+        assert all(census.charge(tx.pure("0.001"), key=f"step-{at}").replayed for at in range(acknowledged + 1))
+        assert ledger.verify()
