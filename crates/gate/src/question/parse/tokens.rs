@@ -91,7 +91,12 @@ impl Tokens {
     pub(super) fn with_keywords(mut self, keeps: impl Fn(Keyword) -> bool) -> Tokens {
         let is_name = |index: usize| match self.get(index) {
             Some(Token::Word(word)) => match word.keyword {
-                Keyword::FILTER | Keyword::OVER => self.get(index + 1) != Some(&Token::LParen),
+                Keyword::FILTER => self.get(index + 1) != Some(&Token::LParen),
+                // It is followed by a window, or by the name of one.
+                Keyword::OVER => {
+                    let next = self.get(index + 1);
+                    matches!(next, None | Some(Token::Comma | Token::RParen)) || self.is(index + 1, Keyword::FROM)
+                }
                 Keyword::WITHIN => !self.is(index + 1, Keyword::GROUP),
                 Keyword::WITH => !self.begins_query(index),
                 keyword => !keeps(keyword),

@@ -233,7 +233,6 @@ fn only_the_dataset_itself_is_asked() {
         "SELECT COUNT(*) FROM census NATURAL JOIN census",
         "SELECT COUNT(*) FROM census(5)",
         "SELECT COUNT(*) FROM ((((census))))",
-        "SELECT COUNT(*) FROM census GROUP BY ALL",
         "SELECT COUNT(*) FROM census LIMIT 5 FETCH FIRST 5 ROWS ONLY",
         "SELECT COUNT(*) FROM census AS c (a, b)",
         "SELECT COUNT(*) FROM census CROSS JOIN census",
