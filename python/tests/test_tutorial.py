@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ def run(source: str, names: dict[str, Any]) -> Any:
     return value._repr_html_() if hasattr(value, "_repr_html_") else value
 
 
-def test_the_tutorial_runs_from_a_file_to_a_halted_analyst(capsys: Any) -> None:
+def test_the_tutorial_runs_from_a_file_to_a_halted_analyst(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     names: dict[str, Any] = {}

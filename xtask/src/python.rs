@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::test::{outside_of_this_package, workspace_root};
 
-/// Where the environment is, and whether it may be changed.
+/// The environment of the tests.
 pub struct PythonTests {
     folder: PathBuf,
 }
@@ -14,10 +14,12 @@ pub struct PythonTests {
 /// What the environment holds, as a file in it.
 const HOLDS: &str = "requirements.txt";
 
+const PIP_INSTALL: [&str; 5] = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+
 impl PythonTests {
     /// The environment below the folder of what is built; nothing if it is not there and must not be made.
     pub fn prepare(built: &Path, may_install: bool) -> Result<Option<PythonTests>, String> {
-        let tests = PythonTests { folder: built.join("python") };
+        let tests = PythonTests { folder: built.join("python-package") };
         let wanted = workspace_root().join("python/tests/requirements.txt");
         let wanted_text = fs::read_to_string(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
         let held = tests.folder.join(HOLDS);
@@ -25,17 +27,17 @@ impl PythonTests {
             return Ok(Some(tests));
         }
         if !may_install {
-            println!("the tests of the Python package are left out: their libraries from pypi.org are not installed");
+            println!("the tests of the Python package are left out: their libraries are not installed");
             return Ok(None);
         }
         println!(
-            "installing the libraries that the Python package is tested with, from pypi.org, below {}",
+            "installing the libraries that the Python package is tested with, with pip, below {}",
             built.display()
         );
         let mut make = Command::new("python3");
         run(make.args(["-m", "venv", "--clear"]).arg(tests.folder.join("venv")), "the environment could not be made")?;
         let mut install = tests.python();
-        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&wanted);
+        install.args(PIP_INSTALL).arg("-r").arg(&wanted);
         run(&mut install, "the libraries could not be installed")?;
         fs::write(&held, wanted_text).map_err(|error| format!("{}: {error}", held.display()))?;
         Ok(Some(tests))
@@ -55,22 +57,15 @@ impl PythonTests {
         let wheel = fs::read_dir(&wheels).into_iter().flatten().flatten().next();
         let wheel = wheel.ok_or("maturin made no wheel")?.path();
         let mut install = self.python();
-        install.args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-deps",
-            "--force-reinstall",
-        ]);
-        run(install.arg(wheel), "the wheel could not be installed")
+        install.args(PIP_INSTALL).args(["--no-deps", "--force-reinstall"]).arg(wheel);
+        run(&mut install, "the wheel could not be installed")
     }
 
     /// The command that runs the tests.
     pub fn pytest(&self) -> Command {
         let mut pytest = Command::new(self.folder.join("venv/bin/pytest"));
-        pytest.args(["-n", "2", "--quiet", "-p", "no:cacheprovider"]).current_dir(workspace_root().join("python"));
+        pytest.args(["-n", "2", "--quiet", "-p", "no:cacheprovider", "--basetemp"]).arg(self.folder.join("tmp"));
+        pytest.current_dir(workspace_root().join("python"));
         pytest
     }
 

@@ -17,11 +17,11 @@ pub struct Tally {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Printed {
     /// One summary at the end. The output of a test that failed is above it, with a result of its own that does not count.
-    ByNextest,
+    Nextest,
     /// A result for each test binary, and for the examples in the documentation of each crate.
-    ByCargoTest,
+    CargoTest,
     /// One summary at the end.
-    ByPytest,
+    Pytest,
 }
 
 impl Tally {
@@ -29,9 +29,9 @@ impl Tally {
     pub fn count(&mut self, line: &str, printed: Printed) {
         let line = without_colours(line);
         let result = match printed {
-            Printed::ByNextest => summary_of(line.trim()),
-            Printed::ByCargoTest => result_of(line.trim()),
-            Printed::ByPytest => pytest_summary_of(line.trim()),
+            Printed::Nextest => summary_of(line.trim()),
+            Printed::CargoTest => result_of(line.trim()),
+            Printed::Pytest => pytest_summary_of(line.trim()),
         };
         if let Some(result) = result {
             self.add(result);
@@ -107,13 +107,13 @@ mod tests {
 
     fn check(lines: &[&str], expected: &str) {
         let mut tally = Tally::default();
-        lines.iter().for_each(|line| tally.count(line, Printed::ByCargoTest));
+        lines.iter().for_each(|line| tally.count(line, Printed::CargoTest));
         assert_eq!(tally.to_string(), expected, "{lines:?}");
     }
 
     fn check_summary(summary: &str, expected: [u64; 3]) {
         let mut tally = Tally::default();
-        tally.count(summary, Printed::ByNextest);
+        tally.count(summary, Printed::Nextest);
         assert_eq!([tally.passed, tally.failed, tally.left_out], expected, "{summary}");
     }
 
@@ -142,7 +142,7 @@ mod tests {
     fn a_summary_of_pytest_is_read() {
         let check = |line: &str, expected: [u64; 3]| {
             let mut tally = Tally::default();
-            tally.count(line, Printed::ByPytest);
+            tally.count(line, Printed::Pytest);
             assert_eq!([tally.passed, tally.failed, tally.left_out], expected, "{line}");
         };
         check("310 passed in 12.34s", [310, 0, 0]);

@@ -83,7 +83,7 @@ fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
     }
     let mut nextest = nextest(&provided, wish);
     nextest.envs(variables.iter().cloned());
-    let tests = run_and_count(nextest, Printed::ByNextest, &mut std::io::stdout(), tally);
+    let tests = run_and_count(nextest, Printed::Nextest, &mut std::io::stdout(), tally);
     if !wish.rest.is_empty() {
         println!(
             "the examples in documentation and the Python package are left out, since there are arguments for cargo-nextest"
@@ -93,7 +93,7 @@ fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
     // cargo-nextest does not know the examples in documentation.
     let mut examples = with_features(plain_cargo("test"), &provided);
     examples.args(["--doc", "--no-fail-fast"]).envs(variables.clone());
-    let examples = run_and_count(examples, Printed::ByCargoTest, &mut std::io::stdout(), tally);
+    let examples = run_and_count(examples, Printed::CargoTest, &mut std::io::stdout(), tally);
     let package = run_python(wish, variables, tally);
     tests.and(examples).and(package)
 }
@@ -110,7 +110,7 @@ fn run_python(wish: &Wish, variables: Vec<(&str, OsString)>, tally: &mut Tally) 
     }
     let mut pytest = tests.pytest();
     pytest.envs(variables).env("TAXIMETER_PROGRAM", built().join("debug/taximeter"));
-    run_and_count(pytest, Printed::ByPytest, &mut std::io::stdout(), tally)
+    run_and_count(pytest, Printed::Pytest, &mut std::io::stdout(), tally)
 }
 
 /// Runs the tests with what `.config/nextest.toml` says about them.
@@ -265,7 +265,7 @@ mod tests {
         let (mut shown, mut tally) = (Vec::new(), Tally::default());
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let result = run_and_count(command, Printed::ByCargoTest, &mut shown, &mut tally);
+        let result = run_and_count(command, Printed::CargoTest, &mut shown, &mut tally);
         assert_eq!(tally.to_string(), closing_line, "{script}");
         assert!(shown.is_empty() || shown.ends_with(b"\n"), "{script}");
         match (result, expected) {
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn a_cargo_that_is_not_there_is_a_failure() {
         let mut tally = Tally::default();
-        let result = run_and_count(Command::new("/nowhere/cargo"), Printed::ByNextest, &mut Vec::new(), &mut tally);
+        let result = run_and_count(Command::new("/nowhere/cargo"), Printed::Nextest, &mut Vec::new(), &mut tally);
         assert!(result.unwrap_err().contains("/nowhere/cargo could not be started"));
     }
 
