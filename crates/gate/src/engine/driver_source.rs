@@ -70,10 +70,6 @@ pub enum RemoteService {
 }
 
 impl RemoteService {
-    /// Every one.
-    pub const ALL: [RemoteService; 4] =
-        [RemoteService::Flightsql, RemoteService::Snowflake, RemoteService::Bigquery, RemoteService::Databricks];
-
     /// The name of it, and of its driver.
     pub fn name(self) -> &'static str {
         match self {
@@ -220,5 +216,41 @@ impl fmt::Debug for AdbcSource {
                 write!(f, "{table} of {uri} ({})", service.name())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(service: RemoteService, uri: &str, table: &str) -> RemoteTable {
+        RemoteTable { service, uri: uri.to_string(), table: table.to_string(), credentials: None }
+    }
+
+    #[test]
+    fn a_table_is_named_in_parts_and_a_path_is_one_of_them() {
+        for (service, name, quoted) in [
+            (RemoteService::Flightsql, "visits", "`visits`"),
+            (RemoteService::Databricks, "lake.main.visits", "`lake`.`main`.`visits`"),
+            (RemoteService::Flightsql, "parquet.s3://bucket/v1.2/", "`parquet`.`s3://bucket/v1.2/`"),
+            (RemoteService::Flightsql, "visits` --", "`visits`` --`"),
+            (RemoteService::Snowflake, "LAKE.VISITS", "\"LAKE\".\"VISITS\""),
+            (RemoteService::Bigquery, "project.lake.visits", "`project`.`lake`.`visits`"),
+        ] {
+            let table = table(service, "grpc://cluster:32010", name);
+            assert_eq!((table.quoted().as_str(), table.check().is_ok()), (quoted, true), "{name}");
+        }
+        for name in ["", ".visits", "lake..visits", "visits\n"] {
+            let error = table(RemoteService::Flightsql, "grpc://cluster:32010", name).check().unwrap_err();
+            assert!(error.to_string().contains("name a table"), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_address_names_no_user() {
+        let error =
+            table(RemoteService::Flightsql, "grpc://reader:s3cret@cluster:32010/x", "visits").check().unwrap_err();
+        assert!(error.to_string().contains("no password") && !error.to_string().contains("s3cret"), "{error}");
+        assert!(table(RemoteService::Flightsql, "grpc://cluster/a@b", "visits").check().is_ok());
     }
 }

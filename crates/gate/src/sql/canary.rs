@@ -105,8 +105,11 @@ fn schema() -> Schema {
     schema.expect("these columns are right")
 }
 
-/// The six rows: whole, amount, price, born, seen, word. Nothing in the third is known.
-const ROWS: [Option<(i64, f64, &str, &str, &str, &str)>; 6] = [
+/// What is known of a row: whole, amount, price, born, seen, word.
+type Fields = (i64, f64, &'static str, &'static str, &'static str, &'static str);
+
+/// The six rows. Nothing in the third is known.
+const ROWS: [Option<Fields>; 6] = [
     Some((i64::MIN, f64::NAN, "-999999999999.999999", "0001-01-01", "0001-01-01", "a")),
     Some((i64::MAX, f64::INFINITY, "999999999999.999999", "9999-12-31", "9999-12-31 23:59:59.999999", "B")),
     None,
@@ -122,7 +125,7 @@ fn rows(grammar: &dyn Grammar) -> String {
         schema.columns.iter().map(|column| (grammar.name(&column.name), column.kind)).collect();
     let literal = |value: &Value| grammar.literal(value, &mut Vec::new());
     let parsed = |text: &str, kind| Value::parse(text, kind).expect("these values are right");
-    let row = |(id, row): (i64, &Option<(i64, f64, &str, &str, &str, &str)>)| {
+    let row = |(id, row): (i64, &Option<Fields>)| {
         let known = row.map(|(whole, amount, price, born, seen, word)| {
             let zero = if id % 2 == 0 { 0.0 } else { -0.0 };
             vec![

@@ -47,6 +47,9 @@ impl Drop for Session {
     }
 }
 
+/// The name of a column, and what it holds, or its type if it cannot be asked about.
+type RemoteColumn = (String, Result<ColumnType, String>);
+
 /// How long a driver tries to reach a server, in seconds.
 const CONNECT: &str = "30";
 
@@ -65,8 +68,8 @@ impl Remote {
         Ok(Remote { connection: Session(Some(connection)), table: table.clone() })
     }
 
-    /// The columns of the table, each with what it holds, or why it cannot be asked about.
-    fn columns(&mut self, until: Instant) -> Result<Vec<(String, Result<ColumnType, String>)>, Error> {
+    /// The columns of the table.
+    fn columns(&mut self, until: Instant) -> Result<Vec<RemoteColumn>, Error> {
         let sql = format!("SELECT * FROM {} WHERE 1 = 0", self.table.quoted());
         let ArrowRows { columns, .. } = duckdb::query(&mut self.connection, &sql, until)?;
         Ok(columns.into_iter().map(|column| (column.name.clone(), held(&column))).collect())
