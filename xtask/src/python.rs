@@ -19,7 +19,7 @@ const PIP_INSTALL: [&str; 5] = ["-m", "pip", "install", "--quiet", "--disable-pi
 impl PythonTests {
     /// The environment below the folder of what is built; nothing if it is not there and must not be made.
     pub fn prepare(built: &Path, may_install: bool) -> Result<Option<PythonTests>, String> {
-        let tests = PythonTests { folder: built.join("python") };
+        let tests = PythonTests { folder: built.join("python-tests") };
         let wanted = workspace_root().join("python/tests/requirements.txt");
         let wanted_text = fs::read_to_string(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
         let held = tests.folder.join(HOLDS);
