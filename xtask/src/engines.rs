@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use taximeter_testing::SAIL_VARIABLE;
 
-use crate::downloads::must;
+use crate::downloads::{must, npm_install};
 use crate::needs::Programs;
 
 /// DuckDB's library, MIT licence, 71 MB. Pinned, like the others: a new release may compute otherwise, and that is a change of its own.
@@ -36,19 +36,8 @@ pub fn are_here(built: &Path) -> bool {
 
 /// Fetches them.
 pub fn fetch(built: &Path) -> Result<(), String> {
-    let prefix = npm_prefix(built).display().to_string();
     let package = format!("{}@{DUCKDB}", duckdb_package());
-    must(&[
-        "npm",
-        "install",
-        "--prefix",
-        &prefix,
-        "--no-save",
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        &package,
-    ])?;
+    npm_install(&npm_prefix(built), &package)?;
     let environment = python(built);
     must(&["python3", "-m", "venv", "--clear", &environment.display().to_string()])?;
     let pip = environment.join("bin").join("pip").display().to_string();

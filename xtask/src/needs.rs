@@ -41,25 +41,24 @@ fn packages(needs: &[&Need]) -> String {
 }
 
 const NEXTEST: Need = Need {
-    what: "cargo-nextest, from crates.io",
+    what: "cargo-nextest, with cargo",
     why: "it runs every test in a process of its own, and says which are slow",
     packages: &[],
 };
 
 const SCHEMATHESIS: Need =
-    Need { what: "schemathesis, from pypi.org", why: "it tests the API against its description", packages: &[] };
+    Need { what: "schemathesis, with pip", why: "it tests the API against its description", packages: &[] };
 
 const AXE: Need = Need {
-    what: "axe-core, from registry.npmjs.org",
+    what: "axe-core, with npm",
     why: "it tests whether the pages of the dashboard can be read and heard",
     packages: &[],
 };
 
-const NPM: Need =
-    Need { what: "npm", why: "DuckDB's library, in which data are tested, is in a package of it", packages: &["npm"] };
+const NPM: Need = Need { what: "npm", why: "it fetches DuckDB's library and axe-core", packages: &["npm"] };
 
 const ENGINES: Need = Need {
-    what: "DuckDB's library, from npm, and the driver of Flight SQL and Sail, from pypi.org: 270 MB",
+    what: "DuckDB's library, with npm, and the driver of Flight SQL and Sail, with pip: 270 MB",
     why: "data are tested in Parquet files and on a cluster",
     packages: &[],
 };
@@ -117,9 +116,9 @@ impl Here {
         let server = taximeter_testing::find_programs().is_ok();
         let python = succeeds("python3", &["-c", "import venv, ensurepip"]);
         let browser = taximeter_testing::find_browser().is_ok();
-        let engines = engines::are_here(built);
-        // It is needed to fetch the engines alone.
-        let npm = engines || succeeds("npm", &["--version"]);
+        let (axe, engines) = (downloads::axe(built).is_file(), engines::are_here(built));
+        // It is needed to fetch these alone.
+        let npm = axe && engines || succeeds("npm", &["--version"]);
         // How something could be installed matters only if something is missing; a machine may log that sudo was tried.
         let missing = !server || !python || !browser || !npm;
         Here {
@@ -129,7 +128,7 @@ impl Here {
             python,
             browser,
             schemathesis: downloads::has_schemathesis(built),
-            axe: downloads::axe(built).is_file(),
+            axe,
             npm,
             engines,
             apt: missing && succeeds("apt-get", &["--version"]),

@@ -19,7 +19,7 @@ const PIP_INSTALL: [&str; 5] = ["-m", "pip", "install", "--quiet", "--disable-pi
 impl PythonTests {
     /// The environment below the folder of what is built; nothing if it is not there and must not be made.
     pub fn prepare(built: &Path, may_install: bool) -> Result<Option<PythonTests>, String> {
-        let tests = PythonTests { folder: built.join("python-tests") };
+        let tests = PythonTests { folder: built.join("python-package") };
         let wanted = workspace_root().join("python/tests/requirements.txt");
         let wanted_text = fs::read_to_string(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
         let held = tests.folder.join(HOLDS);
@@ -27,11 +27,11 @@ impl PythonTests {
             return Ok(Some(tests));
         }
         if !may_install {
-            println!("the tests of the Python package are left out: their libraries from pypi.org are not installed");
+            println!("the tests of the Python package are left out: their libraries are not installed");
             return Ok(None);
         }
         println!(
-            "installing the libraries that the Python package is tested with, from pypi.org, below {}",
+            "installing the libraries that the Python package is tested with, with pip, below {}",
             built.display()
         );
         let mut make = Command::new("python3");

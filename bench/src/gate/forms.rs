@@ -1,7 +1,7 @@
 //! Every form of question, with the bare aggregate of the same shape.
 
 /// A question, and what the bare engine is asked in its place.
-pub struct Form {
+pub struct ComparedForm {
     /// The question, with the number that is compared in its first column. A blank stands for the dataset.
     pub question: &'static str,
     /// The bare statement, of which the column `m` is compared. A blank stands for the table.
@@ -23,15 +23,15 @@ const CLAMPED: f64 = 1.7;
 /// Quantiles, beside the plain count of every value on the grid.
 const QUANTILE: f64 = 1.5;
 
-const fn form(limit: f64, question: &'static str, bare: &'static str) -> Form {
-    Form { question, bare, bare_sqlite: None, limit, of_units: false, is_compared: true }
+const fn form(limit: f64, question: &'static str, bare: &'static str) -> ComparedForm {
+    ComparedForm { question, bare, bare_sqlite: None, limit, of_units: false, is_compared: true }
 }
 
-const fn quantile(question: &'static str, bare: &'static str, bare_sqlite: &'static str) -> Form {
-    Form { bare_sqlite: Some(bare_sqlite), is_compared: false, ..form(QUANTILE, question, bare) }
+const fn quantile(question: &'static str, bare: &'static str, bare_sqlite: &'static str) -> ComparedForm {
+    ComparedForm { bare_sqlite: Some(bare_sqlite), is_compared: false, ..form(QUANTILE, question, bare) }
 }
 
-pub const FORMS: [Form; 27] = [
+pub const FORMS: [ComparedForm; 27] = [
     form(PLAIN, "SELECT COUNT(*) FROM _ WHERE age >= 65", "SELECT count(*) AS m FROM _ WHERE age >= 65"),
     form(
         PLAIN,
@@ -80,7 +80,7 @@ pub const FORMS: [Form; 27] = [
         "SELECT COUNT(*), region, smoker, age FROM _ GROUP BY region, smoker, age",
         "SELECT count(*) AS m, region, smoker, age FROM _ GROUP BY region, smoker, age",
     ),
-    Form {
+    ComparedForm {
         bare_sqlite: Some("SELECT count(*) AS m, CAST(income / 10000 AS INTEGER) AS bin FROM _ GROUP BY bin"),
         ..form(
             CLAMPED,
@@ -88,7 +88,7 @@ pub const FORMS: [Form; 27] = [
             "SELECT count(*) AS m, floor(income / 10000) AS bin FROM _ GROUP BY bin",
         )
     },
-    Form {
+    ComparedForm {
         bare_sqlite: Some(
             "SELECT count(*) AS m, strftime('%Y', day * 86400, 'unixepoch') AS year FROM _ GROUP BY year",
         ),
@@ -134,11 +134,11 @@ pub const FORMS: [Form; 27] = [
         "SELECT count(*) AS m, visits FROM _ GROUP BY visits",
         "SELECT count(*) AS m, visits FROM _ GROUP BY visits",
     ),
-    Form {
+    ComparedForm {
         of_units: true,
         ..form(PLAIN, "SELECT COUNT(DISTINCT person) FROM _", "SELECT count(DISTINCT person) AS m FROM _")
     },
-    Form {
+    ComparedForm {
         of_units: true,
         ..form(
             PLAIN,

@@ -1,11 +1,11 @@
 //! Questions of every form through the gate, beside the bare engine that runs an aggregate of the same shape on the same data, in turns.
 
 mod bare;
-mod clock;
 #[cfg(feature = "adbc")]
 mod duckdb;
 mod forms;
 mod people;
+mod stopwatch;
 
 use std::error::Error;
 use std::path::Path;
@@ -22,8 +22,8 @@ use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use taximeter_testing::PrivatePostgres;
 
 use self::bare::{BareEngine, BarePostgres, BareSqlite};
-use self::clock::Clock;
-use self::forms::{FORMS, Form};
+use self::forms::{ComparedForm, FORMS};
+use self::stopwatch::Stopwatch;
 use crate::table::{Column, Table};
 
 type Done<T> = Result<T, Box<dyn Error>>;
@@ -164,10 +164,10 @@ impl GateBench {
             if bare_file.exists() {
                 std::fs::remove_file(bare_file)?;
             }
-            let started = Clock::start(self.processor_time)?;
+            let started = Stopwatch::start(self.processor_time)?;
             bare::import(csv, bare_file)?;
             fastest[1] = fastest[1].min(started.seconds()?);
-            let started = Clock::start(self.processor_time)?;
+            let started = Stopwatch::start(self.processor_time)?;
             self.register(gate, name, csv_file(csv), PrivacyUnit::Row)?;
             fastest[0] = fastest[0].min(started.seconds()?);
         }
@@ -217,12 +217,12 @@ impl GateBench {
             let mut fastest = [f64::INFINITY; 2];
             for turn in 0..self.turns {
                 let request = Request::new(&name, &question, price)?;
-                let started = Clock::start(self.processor_time)?;
+                let started = Stopwatch::start(self.processor_time)?;
                 let GateOutcome::Answered(answer) = gate.ask(&request)? else {
                     return Err(format!("{question} was not answered: {:?}", gate.catalog().failures(1)).into());
                 };
                 fastest[0] = fastest[0].min(started.seconds()?);
-                let started = Clock::start(self.processor_time)?;
+                let started = Stopwatch::start(self.processor_time)?;
                 let exact = bare.run(&sql)?;
                 fastest[1] = fastest[1].min(started.seconds()?);
                 if turn == 0 && form.is_compared {
@@ -248,7 +248,7 @@ impl GateBench {
 }
 
 /// Both must have computed the same, up to the noise: otherwise the times mean nothing.
-fn check(form: &Form, answer: &Answer, exact: f64) -> Done<()> {
+fn check(form: &ComparedForm, answer: &Answer, exact: f64) -> Done<()> {
     let document: serde_json::Value = serde_json::from_str(&answer.document)?;
     let rows = document["rows"].as_array().map_or(0, Vec::len);
     let noisy: f64 = (0..rows).filter_map(|row| answer.value(row, 0)).sum();

@@ -7,7 +7,7 @@ use taximeter_ledger::{AccountName, Computed, ReceiptDocument, Sight};
 
 use crate::error::Error;
 use crate::number::Number;
-use crate::schema::{Value, plain};
+use crate::schema::{Bound, Value, plain};
 
 /// An answer with its noise, cost and receipt. A caller who may not see all accounts gets it without those, and without the record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -72,14 +72,25 @@ pub enum Cell {
     Group(#[serde(with = "plain")] Value),
     /// A noisy number.
     Estimate(Estimate),
+    /// A noisy date or time.
+    Dated(DatedEstimate),
 }
 
 impl Cell {
     /// The noisy number; nothing for a group.
     pub fn estimate(&self) -> Option<&Estimate> {
         match self {
-            Cell::Group(_) => None,
+            Cell::Group(_) | Cell::Dated(_) => None,
             Cell::Estimate(estimate) => Some(estimate),
+        }
+    }
+
+    /// The nearest binary number: of days since 1970-01-01 for a date, of seconds for a time.
+    pub(crate) fn nearest(&self) -> Option<f64> {
+        match self {
+            Cell::Group(_) => None,
+            Cell::Estimate(estimate) => estimate.nearest(),
+            Cell::Dated(dated) => DatedEstimate::number(&dated.value),
         }
     }
 }
@@ -142,6 +153,29 @@ impl Estimate {
     /// The nearest binary number.
     pub fn nearest(&self) -> Option<f64> {
         self.value.as_ref()?.as_f64()
+    }
+}
+
+/// A noisy date or time, such as the greatest date of the rows, as text: 2024-02-29 or 2024-02-29 13:05:00.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DatedEstimate {
+    /// Where the truth is, in at least 95 of 100 answers; null where none was paid for.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>, min_items = 2, max_items = 2))]
+    pub interval: Option<[String; 2]>,
+    /// The date or the time.
+    pub value: String,
+}
+
+impl DatedEstimate {
+    /// A date or a time as a number: of days since 1970-01-01 for dates, of seconds for times.
+    pub fn number(text: &str) -> Option<f64> {
+        match Bound::parse(text).ok()? {
+            Bound::Date(days) => Some(f64::from(days)),
+            Bound::Timestamp(microseconds) => Some(microseconds as f64 / 1e6),
+            Bound::Number(_) => None,
+        }
     }
 }
 

@@ -39,7 +39,9 @@ mod examples {}
 
 pub use catalog::{Catalog, Dataset, FailedQuestion, StoredAnswer};
 pub use declaration::{Category, Declaration, DeclaredColumn};
-pub use document::{AnswerColumn, AnswerDocument, Cell, Estimate, ExpectedAverage, MeasuredPart, PayingAccount};
+pub use document::{
+    AnswerColumn, AnswerDocument, Cell, DatedEstimate, Estimate, ExpectedAverage, MeasuredPart, PayingAccount,
+};
 pub use engine::{DriverChoice, RemoteService, RemoteTable};
 pub use error::{Error, ErrorKind};
 pub use gate::{Answer, Gate, GateOutcome, Origin, folder_beside};

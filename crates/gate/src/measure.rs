@@ -23,6 +23,8 @@ pub(crate) enum Quantity {
     Units,
     /// How many different values.
     Distinct(Argument),
+    /// How many rows have values outside of their bounds: its condition says which.
+    Clamped,
     /// The sum of an expression.
     Sum(Centred),
     /// The sum of the products of two.
@@ -58,7 +60,9 @@ impl Quantity {
     /// The least and the greatest that one row adds.
     pub(crate) fn of_a_row(&self) -> (i64, i64) {
         match self {
-            Quantity::Rows | Quantity::NonNull(_) | Quantity::Units | Quantity::Distinct(_) => (0, 1),
+            Quantity::Rows | Quantity::NonNull(_) | Quantity::Units | Quantity::Distinct(_) | Quantity::Clamped => {
+                (0, 1)
+            }
             Quantity::Sum(centred) => centred.range(),
             Quantity::Products(one, other) => {
                 let (low, high) = products(one.range(), other.range());
@@ -82,6 +86,7 @@ impl Quantity {
             Quantity::NonNull(argument) => format!("number of rows with {}", of(argument)),
             Quantity::Units => "number of units".to_string(),
             Quantity::Distinct(argument) => format!("number of different values of {}", of(argument)),
+            Quantity::Clamped => "number of rows with values outside of their bounds".to_string(),
             Quantity::Sum(Centred { scalar, centre: 0 }) => format!("sum of {}", shown(scalar)),
             Quantity::Sum(Centred { scalar, .. }) => format!("sum of {} from the middle of its bounds", shown(scalar)),
             Quantity::Products(one, other) if one == other => {
@@ -102,6 +107,10 @@ impl Measure {
     /// What it is, for people.
     pub(crate) fn describe(&self, schema: &Schema) -> String {
         let text = self.quantity.describe(schema);
-        if self.filter.is_some() { format!("{text}, where its condition holds") } else { text }
+        if self.filter.is_some() && self.quantity != Quantity::Clamped {
+            format!("{text}, where its condition holds")
+        } else {
+            text
+        }
     }
 }

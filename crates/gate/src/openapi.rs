@@ -5,7 +5,7 @@ use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::declaration::Category;
-use crate::document::{Cell, Estimate};
+use crate::document::{Cell, DatedEstimate, Estimate};
 use crate::number::Number;
 use crate::schema::Bound;
 
@@ -43,15 +43,19 @@ impl PartialSchema for Category {
 
 impl ToSchema for Cell {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.extend([(Category::name().into(), Category::schema()), (Estimate::name().into(), Estimate::schema())]);
+        schemas.extend([
+            (Category::name().into(), Category::schema()),
+            (Estimate::name().into(), Estimate::schema()),
+            (DatedEstimate::name().into(), DatedEstimate::schema()),
+        ]);
     }
 }
 
 impl PartialSchema for Cell {
     fn schema() -> RefOr<Schema> {
-        let cells = [Category::name(), Estimate::name()].map(Ref::from_schema_name);
+        let cells = [Category::name(), Estimate::name(), DatedEstimate::name()].map(Ref::from_schema_name);
         let cells = cells.into_iter().fold(OneOfBuilder::new(), OneOfBuilder::item);
-        cells.description(Some("A cell of an answer: the value of a group, or a noisy number.")).into()
+        cells.description(Some("A cell of an answer: the value of a group, a noisy number, or a noisy date.")).into()
     }
 }
 

@@ -30,6 +30,10 @@ pub struct Request {
     pub weights: BTreeMap<String, Number>,
     /// Whether counts are clamped at 0 afterwards.
     pub clamp: bool,
+    /// In how many groups a unit counts at most, where the groups are not declared.
+    pub max_groups_per_unit: Option<u32>,
+    /// Whether rows with values outside of their bounds are counted too, for a tenth of the price.
+    pub count_clamped: bool,
     /// The account that pays, if it is not the dataset's own: one below it.
     pub account: Option<AccountName>,
     /// Who asks. A note, not a proof.
@@ -51,6 +55,8 @@ impl Request {
             price,
             weights: BTreeMap::new(),
             clamp: false,
+            max_groups_per_unit: None,
+            count_clamped: false,
             account: None,
             by: None,
             principal: None,
@@ -100,7 +106,15 @@ impl Prepared {
         let ledger_key = request.ledger_key()?;
         let dataset = catalog.dataset_for_key(&request.dataset, ledger_key.as_str())?;
         let public = catalog.public_tables_in(&request.question)?;
-        let question = Question::parse_with(&request.question, dataset.name.as_str(), &dataset.schema, &public)?;
+        let mut question = Question::parse_with(&request.question, dataset.name.as_str(), &dataset.schema, &public)?;
+        if let Some(most) = request.max_groups_per_unit {
+            let key = blake3::derive_key("taximeter: which groups of a unit count", &dataset.key);
+            let dialect = dataset.source.address().0;
+            question.limit_groups(most, &dataset.schema, dialect, &blake3::Hash::from(key).to_hex())?;
+        }
+        if request.count_clamped {
+            question.count_clamped(&dataset.schema)?;
+        }
         let canonical = question.canonical.clone();
         let weights = Weights::new(&request.weights, &question)?;
         let mut plan = Plan::new(&question, &dataset.schema, request.price, &weights)?;
@@ -115,7 +129,7 @@ impl Prepared {
                 return Err(Error::value("account", account, needs));
             }
         };
-        let hash = request_hash(&question, &plan.costs(), request.clamp);
+        let hash = request_hash(&question, &plan.costs(), request);
         let privacy = dataset.schema.privacy()?;
         let charge = Charge::new(ledger_key, vec![account.clone()], plan.costs())?
             .with_unit(Some(privacy.unit))
@@ -167,7 +181,12 @@ impl Prepared {
     /// The statements that would run, each with its parameters, as they would be shown.
     pub fn sql(&self) -> Vec<(String, Vec<String>)> {
         // A public table is a long parameter.
+        let keys: Vec<&str> =
+            self.question.queries.iter().filter_map(|query| Some(query.group_limit.as_ref()?.key.as_str())).collect();
         let beginning = |parameter: &Value| {
+            if matches!(parameter, Value::Text(text) if keys.contains(&text.as_str())) {
+                return "a secret key".to_string();
+            }
             let text = parameter.to_string();
             let shown: String = text.chars().take(2 * Value::TEXT).collect();
             if shown.len() < text.len() { format!("{shown}…") } else { shown }
@@ -226,8 +245,14 @@ impl Prepared {
 }
 
 /// The hash of a request: the same key with another one is a mistake. The content of a public table is a part of the question.
-fn request_hash(question: &Question, costs: &[Cost], clamp: bool) -> String {
-    let mut request = serde_json::json!({ "question": question.canonical, "costs": costs, "clamp": clamp });
+fn request_hash(question: &Question, costs: &[Cost], asked: &Request) -> String {
+    let mut request = serde_json::json!({ "question": question.canonical, "costs": costs, "clamp": asked.clamp });
+    if let Some(most) = asked.max_groups_per_unit {
+        request["max_groups_per_unit"] = most.into();
+    }
+    if asked.count_clamped {
+        request["count_clamped"] = true.into();
+    }
     let public: BTreeMap<_, _> = question.public_tables().map(|table| (table.name().as_str(), table.hash())).collect();
     if !public.is_empty() {
         request["public"] = serde_json::json!(public);

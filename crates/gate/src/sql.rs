@@ -14,6 +14,7 @@ mod canary;
 mod conditions;
 mod dialect;
 mod grouping;
+mod per_unit;
 mod public;
 
 use std::collections::BTreeSet;
@@ -68,7 +69,7 @@ impl Statement {
         target: Target,
     ) -> Statement {
         let writer = Writer::new(query, target);
-        let mut writer = if query.groups.is_empty() { writer } else { writer.grouping_rows() };
+        let mut writer = if query.groups.is_empty() { writer } else { writer.grouping_rows(query) };
         let (mut columns, keys) = writer.keys(query);
         let before = columns.len();
         columns.extend(measures.into_iter().map(|measure| writer.measure(measure)));
@@ -78,7 +79,7 @@ impl Statement {
 
     /// How many rows of every group have which value: the value, in steps, is the last key.
     pub(crate) fn histogram(query: &Query, of: &NumericExpr, filter: Option<&Predicate>, target: Target) -> Statement {
-        let mut writer = Writer::new(query, target).grouping_rows();
+        let mut writer = Writer::new(query, target).grouping_rows(query);
         let (mut columns, mut keys) = writer.keys(query);
         columns.push(writer.scalar(of));
         keys.push(ColumnType::Integer);
@@ -120,21 +121,21 @@ impl<'a> Writer<'a> {
         measures: usize,
         condition: Option<&Predicate>,
     ) -> Statement {
-        let mut conditions = Vec::new();
         // Rows outside the values of a key are left out by the engine, not by the reader of the answer.
-        let groups = if self.aggregates.is_none() { query.groups.as_slice() } else { &[] };
-        for group in groups {
-            conditions.push(match &group.key {
-                GroupKey::Column { column, .. } if self.is_public(*column) => {
-                    format!("{} IS NOT NULL", self.column(*column))
-                }
-                GroupKey::Column { column, values } => self.any_of(Operand::plain(*column), values, false),
-                GroupKey::Steps { scalar, .. } => format!("{} IS NOT NULL", self.scalar(scalar)),
-                GroupKey::Open { column } => format!("{} IS NOT NULL", self.column(*column)),
-            });
+        let groups = if self.aggregates.is_some() { &[] } else { query.groups.as_slice() };
+        let mut conditions: Vec<String> = groups.iter().map(|group| self.is_in_a_group(&group.key)).collect();
+        conditions.extend(query.filter.iter().map(|filter| self.predicate(filter)));
+        let mut table = self.target.table.to_string();
+        if let Some(limit) = &query.group_limit {
+            // Groups are chosen before any other condition, so that all statements of a question choose the same.
+            let (groups, all) = (&columns[..query.groups.len()], conditions.join(" AND "));
+            let (chosen, is_chosen) = self.limited(query, limit, groups, &all);
+            table = chosen;
+            conditions = vec![is_chosen];
         }
-        conditions.extend(query.filter.iter().chain(condition).map(|filter| self.predicate(filter)));
-        let (tables, with, from) = self.from();
+        conditions.extend(condition.map(|condition| self.predicate(condition)));
+        let from = self.source(&table);
+        let (tables, with) = self.public_tables();
         let mut sql = format!("{with}SELECT {} FROM {from}", commas(columns));
         if !conditions.is_empty() {
             sql += &format!(" WHERE {}", conditions.join(" AND "));
@@ -144,6 +145,18 @@ impl<'a> Writer<'a> {
             sql += &format!(" GROUP BY {}", commas(1..=keys.len()));
         }
         Statement { tables, sql, parameters: self.parameters, keys, measures, grouping }
+    }
+
+    /// The condition that a row belongs to a group.
+    fn is_in_a_group(&mut self, key: &GroupKey) -> String {
+        match key {
+            GroupKey::Column { column, .. } if self.is_public(*column) => {
+                format!("{} IS NOT NULL", self.column(*column))
+            }
+            GroupKey::Column { column, values } => self.any_of(Operand::plain(*column), values, false),
+            GroupKey::Steps { scalar, .. } => format!("{} IS NOT NULL", self.scalar(scalar)),
+            GroupKey::Open { column } => format!("{} IS NOT NULL", self.column(*column)),
+        }
     }
 
     /// The keys of the groups, and their types.
@@ -199,7 +212,7 @@ impl<'a> Writer<'a> {
             Argument::Steps(scalar) => writer.scalar(scalar),
         };
         let (aggregate, term) = match quantity {
-            Quantity::Rows => (Aggregate::Count, "*".to_string()),
+            Quantity::Rows | Quantity::Clamped => (Aggregate::Count, "*".to_string()),
             Quantity::NonNull(Argument::Column(at)) => (Aggregate::Count, self.column(*at)),
             Quantity::NonNull(argument) => (Aggregate::Count, counted(argument, self)),
             Quantity::Units => {

@@ -12,7 +12,12 @@ pub(crate) fn steps_columns(schema: &Schema) -> Vec<(String, String)> {
 
 /// The name of the column that has another one in steps: one that no declared column has.
 pub(crate) fn steps_name(schema: &Schema, at: usize) -> String {
-    let mut name = format!("{} in steps", schema.columns[at].name);
+    unused_name(schema, &format!("{} in steps", schema.columns[at].name))
+}
+
+/// A name that no declared column has.
+pub(crate) fn unused_name(schema: &Schema, wanted: &str) -> String {
+    let mut name = wanted.to_string();
     while schema.columns.iter().any(|column| column.name.eq_ignore_ascii_case(&name)) {
         name.push('\'');
     }

@@ -18,6 +18,7 @@ pub mod journal;
 mod limits;
 pub mod log;
 mod overview;
+pub mod public_tables;
 mod questions;
 mod random;
 mod readiness;

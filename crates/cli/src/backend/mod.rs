@@ -4,15 +4,15 @@ mod local;
 mod remote;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use taximeter_gate::{DriverChoice, PublicTable, Registration, Rules};
+use taximeter_gate::{DriverChoice, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, LedgerId, Position, Who};
 use taximeter_service::{
     AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CheckedDataset, CloseRequest, Closed, CreatedToken,
     DatasetDocument, DatasetList, Explanation, FailedQuestionList, HistoryDocument, LedgerDocument, NewAccount,
-    NewAnalystDocument, NewToken, Opened, QuestionOutcome, QuestionRequest, QuoteDocument, RegisteredDocument,
-    TokenDocument, TokenList, VerifyDocument,
+    NewAnalystDocument, NewToken, Opened, PublicTableDocument, PublicTableList, QuestionOutcome, QuestionRequest,
+    QuoteDocument, RegisteredDocument, RemovedPublicTable, TokenDocument, TokenList, VerifyDocument,
 };
 
 use crate::output::Failure;
@@ -82,13 +82,13 @@ pub trait DatasetBackend {
     fn register(&self, registration: &Registration) -> Result<RegisteredDocument, Failure>;
 
     /// All public tables.
-    fn public_tables(&self) -> Result<Vec<PublicTable>, Failure>;
+    fn public_tables(&self) -> Result<PublicTableList, Failure>;
 
-    /// Registers a public table; one of this name is an error, unless it is replaced.
-    fn put_public_table(&self, table: &PublicTable, replace: bool) -> Result<(), Failure>;
+    /// Registers a public table from a CSV file; one of this name is an error, unless it is replaced.
+    fn put_public_table(&self, name: &AccountName, file: &Path, replace: bool) -> Result<PublicTableDocument, Failure>;
 
     /// Removes a public table.
-    fn remove_public_table(&self, name: &AccountName) -> Result<(), Failure>;
+    fn remove_public_table(&self, name: &AccountName) -> Result<RemovedPublicTable, Failure>;
 
     /// Opens an analyst's account below that of a dataset.
     fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<NewAnalystDocument, Failure>;

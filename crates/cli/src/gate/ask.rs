@@ -49,6 +49,12 @@ pub struct AskCommand {
     /// Clamp the noisy counts at 0
     #[arg(long)]
     clamp: bool,
+    /// In how many groups one unit counts at most, where groups are not declared: fewer lower the noise and the threshold
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    max_groups_per_unit: Option<u32>,
+    /// Count the rows with values outside of their declared bounds as well, for a tenth of the price
+    #[arg(long)]
+    count_clamped: bool,
     /// The analyst who asks: DATASET/WHO pays, if the dataset has analysts; otherwise a note in the journal
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
@@ -74,6 +80,8 @@ pub struct Asker {
     pub by: Option<Who>,
     pub weights: BTreeMap<String, Number>,
     pub clamp: bool,
+    pub max_groups_per_unit: Option<u32>,
+    pub count_clamped: bool,
     pub reuse: bool,
 }
 
@@ -85,6 +93,8 @@ impl Asker {
             price,
             weights: self.weights.clone(),
             clamp: self.clamp,
+            max_groups_per_unit: self.max_groups_per_unit,
+            count_clamped: self.count_clamped,
             account: self.account.clone(),
             reuse: self.reuse,
         }
@@ -122,7 +132,8 @@ impl AskCommand {
             None => None,
         };
         let weights = self.weights.iter().cloned().collect();
-        Ok(Asker { dataset, account, by, weights, clamp: self.clamp, reuse: self.reuse })
+        let &AskCommand { clamp, max_groups_per_unit, count_clamped, reuse, .. } = self;
+        Ok(Asker { dataset, account, by, weights, clamp, max_groups_per_unit, count_clamped, reuse })
     }
 }
 

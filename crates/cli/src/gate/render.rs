@@ -1,7 +1,7 @@
 //! Answers for people. They are read from the stored document, so that a repeated one looks the same.
 
 use serde_json::Number as Decimal;
-use taximeter_gate::{AnswerDocument, Cell, Estimate, Origin, PayingAccount, Value};
+use taximeter_gate::{AnswerDocument, Cell, DatedEstimate, Estimate, Origin, PayingAccount, Value};
 use taximeter_service::Problem;
 use taximeter_service::words::{grouped, show_scale};
 
@@ -63,13 +63,28 @@ fn table(answer: &AnswerDocument) -> TextTable {
             continue;
         }
         headings.extend([format!(">{}", column.name), ">95% interval".to_string()]);
-        columns.extend(estimate_columns(&cells.filter_map(Cell::estimate).collect::<Vec<_>>()));
+        let dated: Vec<_> = cells.clone().filter_map(dated).collect();
+        match dated.is_empty() {
+            true => columns.extend(estimate_columns(&cells.filter_map(Cell::estimate).collect::<Vec<_>>())),
+            false => columns.extend(<[Vec<String>; 2]>::from(dated.into_iter().unzip())),
+        }
     }
     let mut table = TextTable::new(&headings);
     for at in 0..answer.rows.len() {
         table.row(columns.iter().map(|column| column.get(at).cloned().unwrap_or_default()));
     }
     table
+}
+
+/// A noisy date and its interval.
+fn dated(cell: &Cell) -> Option<(String, String)> {
+    match cell {
+        Cell::Dated(DatedEstimate { interval, value }) => {
+            let interval = interval.as_ref().map(|[low, high]| format!("{low} to {high}"));
+            Some((value.clone(), interval.unwrap_or("not known".to_string())))
+        }
+        Cell::Group(_) | Cell::Estimate(_) => None,
+    }
 }
 
 /// The numbers of a column and their intervals, with the decimal points aligned.
@@ -115,7 +130,7 @@ fn group(cell: &Cell) -> String {
     match cell {
         Cell::Group(value @ (Value::Text(_) | Value::Date(_) | Value::Timestamp(_))) => value.plain(),
         Cell::Group(value) => grouped(&value.plain()),
-        Cell::Estimate(_) => String::new(),
+        Cell::Estimate(_) | Cell::Dated(_) => String::new(),
     }
 }
 

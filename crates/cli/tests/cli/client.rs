@@ -300,3 +300,28 @@ fn data_are_uploaded_before_they_are_registered() {
     let missing = ["dataset", "add", "x", "missing.csv", "--unit", "row", "--budget", "1,1e-6"];
     check(&ask(&sandbox, &server.url, &missing), 2, &["missing.csv"]);
 }
+
+#[test]
+fn public_tables_are_uploaded_listed_and_removed() {
+    let sandbox = Sandbox::with_people();
+    std::fs::write(sandbox.path("regions.csv"), "region,capital\nnorth,Kiel\n").unwrap();
+    let add = ["dataset", "public", "regions", "regions.csv"];
+    let registered = document(&sandbox, &add);
+    let table = registered.clone();
+    let server = Responder::new(move |asked, _| match asked.line.as_str() {
+        "POST /v1/uploads" => Some((201, JSON, r#"{"upload":"u1","bytes":28}"#.to_string())),
+        "POST /v1/public-tables" => Some((201, JSON, table.clone())),
+        "GET /v1/public-tables" => Some((200, JSON, format!("[{table}]"))),
+        "POST /v1/public-tables/regions/remove" => Some((200, JSON, r#"{"removed":"regions"}"#.to_string())),
+        _ => None,
+    });
+    let replace = [&add[..], &["--replace"]].concat();
+    check(&ask(&sandbox, &server.url, &replace), 0, &["a public table of 1 rows", "capital"]);
+    check(&ask(&sandbox, &server.url, &["dataset", "public"]), 0, &["regions", "capital"]);
+    check(&ask(&sandbox, &server.url, &["dataset", "public", "regions", "--remove"]), 0, &["is removed"]);
+    let asked = server.requests();
+    assert_eq!((asked[0].line.as_str(), asked[0].body.as_str()), ("POST /v1/uploads", "region,capital\nnorth,Kiel\n"));
+    let new: serde_json::Value = serde_json::from_str(&asked[1].body).unwrap();
+    assert_eq!((&new["public_table"], &new["upload"]), (&"regions".into(), &"u1".into()));
+    assert_eq!(new["replace"], true);
+}

@@ -28,7 +28,7 @@ pub(crate) fn columns(question: &Question, plan: &Plan, schema: &Schema) -> Vec<
         }
         AnswerColumn { name: output.name.clone(), aggregate: is_number.then(|| output.text.clone()), parts }
     };
-    question.outputs().iter().enumerate().map(column).collect()
+    question.outputs().iter().take(question.shown()).enumerate().map(column).collect()
 }
 
 /// Every number that is paid for, once.

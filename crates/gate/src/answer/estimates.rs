@@ -5,12 +5,12 @@ use dashu::rational::RBig;
 use super::known::{Parts, Subquery};
 use super::numbers::{meaningful, of_steps};
 use super::selection::{Selection, own_parts};
-use crate::document::{Cell, Estimate};
+use crate::document::{Cell, DatedEstimate, Estimate};
 use crate::plan::{Made, QueryPlan};
 use crate::quantile::DrawnQuantile;
 use crate::question::Query;
 use crate::question::aggregate::{Function, PairFunction};
-use crate::question::scalar::NumericExpr;
+use crate::question::scalar::{Kind, NumericExpr};
 use crate::question::term::{Condition, Term};
 use crate::schema::Value;
 use crate::statistics::{Formula, GroupDraws, OneColumn, Statistic, TwoColumns};
@@ -48,7 +48,10 @@ impl AnsweredGroup<'_> {
         match term {
             Term::Group(at) => Cell::Group(self.keys[*at].clone()),
             Term::Label(text) => Cell::Group(Value::Text(text.clone())),
-            Term::Aggregate(at) => Cell::Estimate(self.aggregate(*at, term)),
+            Term::Aggregate(at) => match (&self.plan.aggregates[*at], self.query.aggregates[*at].kind()) {
+                (Made::Quantile(at), Kind::Date | Kind::Timestamp) => Cell::Dated(self.dated(*at)),
+                _ => Cell::Estimate(self.aggregate(*at, term)),
+            },
             _ => Cell::Estimate(self.computed(term)),
         }
     }
@@ -60,7 +63,7 @@ impl AnsweredGroup<'_> {
         };
         match &self.query.aggregates[at].function {
             Function::Sum(_) => self.part(places[0], None),
-            Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) => {
+            Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) | Function::Clamped => {
                 self.part(places[0], self.clamp.then_some(0))
             }
             Function::Average(_) => Estimate {
@@ -105,9 +108,21 @@ impl AnsweredGroup<'_> {
         Estimate { value: Some(shown(value)), interval: interval.map(|ends| ends.map(shown)), ..Estimate::default() }
     }
 
+    fn dated(&self, at: usize) -> DatedEstimate {
+        let DrawnQuantile { value, interval } = self.quantiles[at];
+        let shown = |steps: i64| self.plan.quantiles[at].of.value(steps).plain();
+        DatedEstimate { interval: interval.map(|ends| ends.map(shown)), value: shown(value) }
+    }
+
     /// Anything that is computed from noisy numbers.
     fn computed(&self, term: &Term) -> Estimate {
-        let uses = Uses::of(term, self.query, self.plan);
+        let mut uses = Uses::of(term, self.query, self.plan);
+        // How a quantile of a sub-query errs is not known either.
+        term.walk(&mut |inner| {
+            if let Term::Scalar(at) = inner {
+                uses.quantile |= !self.scalars[*at].plan.quantiles.is_empty();
+            }
+        });
         if uses.quantile {
             return self.of_quantiles(term, &uses);
         }
@@ -170,7 +185,7 @@ impl AnsweredGroup<'_> {
         for corner in 0..1usize << used.len() {
             let mut values = self.quantile_values();
             for (bit, place) in used.iter().enumerate() {
-                let steps = self.quantiles[*place].interval?[corner >> bit & 1];
+                let steps = self.quantiles[*place].interval?[(corner >> bit) & 1];
                 values[*place] = steps as f64 * self.plan.quantiles[*place].of.grid.to_f64().value();
             }
             let value = term.value(&self.parts(self.steps, &values))?;

@@ -75,9 +75,12 @@ impl Known for Parts<'_> {
 fn made_of(function: &Function, parts: &[&Part], steps: &[f64]) -> Option<f64> {
     let divisor = |sample: bool| if sample { Divisor::Sample } else { Divisor::Population };
     match function {
-        Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) | Function::Sum(_) => {
-            Some(steps[0] * grid(parts[0]))
-        }
+        Function::Rows
+        | Function::NonNull(_)
+        | Function::Units
+        | Function::Distinct(_)
+        | Function::Clamped
+        | Function::Sum(_) => Some(steps[0] * grid(parts[0])),
         Function::Average(_) => {
             let Centred { centre, .. } = centred(parts[0])?;
             (steps[1] > 0.0).then(|| (*centre as f64 + steps[0] / steps[1]) * grid(parts[0]))

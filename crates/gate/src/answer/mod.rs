@@ -17,6 +17,7 @@ use self::numbers::nearest;
 use self::selection::Selection;
 use crate::document::Cell;
 use crate::engine::ExactRow;
+use crate::measure::Quantity;
 use crate::noise::Noise;
 use crate::plan::{Plan, QueryPlan};
 use crate::quantile::DrawnQuantile;
@@ -60,7 +61,7 @@ impl Noisy {
             if at < question.scalars.len() {
                 let queries = noisy.split_off(at);
                 let alone = Answering { question, scalars: &noisy, queries: &queries, clamp };
-                answers.push(alone.rows(&queries[0]).0.first().and_then(|row| row[0].estimate()?.nearest()));
+                answers.push(alone.rows(&queries[0]).0.first().and_then(|row| row[0].nearest()));
                 noisy.extend(queries);
             }
         }
@@ -177,10 +178,18 @@ impl Answering<'_> {
         if self.clamp {
             said.push("counts are clamped at 0".to_string());
         }
-        for (_, threshold) in self.queries.iter().filter_map(|query| query.plan.threshold) {
-            said.push(format!(
-                "only groups with a noisy number of rows of {threshold} or more are answered, and the interval of that number accounts for it"
-            ));
+        for query in self.queries {
+            if let Some(most) = query.plan.groups_per_unit {
+                said.push(format!("a unit counts in at most {most} of its groups"));
+            }
+            if let Some((part, threshold)) = query.plan.threshold {
+                let units = query.plan.parts[part].measure.quantity == Quantity::Units;
+                let counted = if units { "units" } else { "rows" };
+                said.push(format!(
+                    "only groups with a noisy number of {counted} of {threshold} or more are answered, and the interval of that number \
+                     accounts for it"
+                ));
+            }
         }
         if self.question.queries.iter().any(|query| query.having.is_some()) {
             said.push("rows are chosen by the noisy numbers".to_string());
@@ -203,6 +212,7 @@ impl Answering<'_> {
             rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
             said.push(format!("at most {limit} rows of the noisy answer are shown"));
         }
+        rows.iter_mut().for_each(|row: &mut Vec<Cell>| row.truncate(self.question.shown()));
         said.extend(of_intervals);
         Noisy { rows, post_processing: said }
     }
@@ -314,6 +324,8 @@ impl Cell {
                 (Some(one), Some(other)) => nearest(one).total_cmp(&nearest(other)),
                 (one, other) => return other.is_some().cmp(&one.is_some()),
             },
+            // Dates and times are written so that their texts have their order.
+            (Cell::Dated(one), Cell::Dated(other)) => one.value.cmp(&other.value),
             _ => Ordering::Equal,
         };
         if descending { ordering.reverse() } else { ordering }

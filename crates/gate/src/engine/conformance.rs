@@ -1,12 +1,15 @@
 //! Columns of every type with the worst values that may stand in them, schemas with the worst bounds, and questions about them: what
 //! every engine must answer as the embedded one does.
 
+use std::cell::RefCell;
+use std::time::Duration;
+
 use proptest::prelude::*;
 use proptest::sample::select;
 use rusqlite::types::{ToSqlOutput, Value as Stored};
 use taximeter_ledger::Neighbours;
 
-use super::{Embedded, ExactRow};
+use super::{Embedded, Engine, ExactRow};
 use crate::measure::{Measure, Quantity};
 use crate::number::Number;
 use crate::question::predicate::{Comparison, Operand, Predicate};
@@ -251,30 +254,6 @@ pub(super) fn sorted(mut rows: Vec<ExactRow>) -> Vec<ExactRow> {
     rows
 }
 
-fn ask_sqlite(sqlite: &rusqlite::Connection, statement: &Statement) -> Vec<ExactRow> {
-    let mut prepared = sqlite.prepare(&statement.sql).unwrap();
-    let groups = statement.keys.len();
-    let rows = prepared.query_map(rusqlite::params_from_iter(statement.parameters.iter().map(stored)), |row| {
-        let key = |(at, kind): (usize, &ColumnType)| {
-            Ok(match kind {
-                ColumnType::Boolean => Value::Boolean(row.get(at)?),
-                ColumnType::Integer => Value::Integer(row.get(at)?),
-                ColumnType::Real => Value::Real(row.get(at)?),
-                ColumnType::Text => Value::Text(row.get(at)?),
-                ColumnType::Date => Value::Date(row.get(at)?),
-                ColumnType::Timestamp => Value::Timestamp(row.get(at)?),
-                ColumnType::Decimal => Value::Decimal(Number::from_millionths(row.get(at)?)),
-            })
-        };
-        let measure = |at: usize| Ok(row.get::<_, Option<i64>>(at)?.unwrap_or(0));
-        Ok(ExactRow {
-            keys: statement.keys.iter().enumerate().map(key).collect::<rusqlite::Result<_>>()?,
-            measures: (groups..groups + statement.measures).map(measure).collect::<rusqlite::Result<_>>()?,
-        })
-    });
-    rows.unwrap().collect::<rusqlite::Result<_>>().unwrap()
-}
-
 /// Every value of every column at least once, beside others, and nulls.
 pub(super) fn worst_rows() -> Vec<Values> {
     let pools: Vec<Vec<Value>> = (0..NAMES.len()).map(values).collect();
@@ -343,30 +322,32 @@ pub(super) fn any_predicate() -> impl Strategy<Value = Predicate> {
 }
 
 /// The embedded engine in memory, with the worst columns.
-pub(super) struct EmbeddedTable(rusqlite::Connection);
+pub(super) struct EmbeddedTable(RefCell<Embedded>);
 
 impl EmbeddedTable {
     pub(super) fn new() -> EmbeddedTable {
-        let sqlite = rusqlite::Connection::open_in_memory().unwrap();
-        sqlite.execute_batch(SQLITE_TABLE).unwrap();
-        EmbeddedTable(sqlite)
+        let embedded = Embedded::in_memory();
+        embedded.connection().execute_batch(SQLITE_TABLE).unwrap();
+        EmbeddedTable(RefCell::new(embedded))
     }
 
     pub(super) fn fill(&self, rows: &[Values]) {
-        self.0.execute("DELETE FROM t", []).unwrap();
+        let embedded = self.0.borrow();
+        embedded.connection().execute("DELETE FROM t", []).unwrap();
         for row in rows {
             let stored = rusqlite::params_from_iter(row.iter().map(|value| value.as_ref().map(stored)));
             let places = commas(vec!["?"; NAMES.len()]);
-            self.0.execute(&format!("INSERT INTO t VALUES ({places})"), stored).unwrap();
+            embedded.connection().execute(&format!("INSERT INTO t VALUES ({places})"), stored).unwrap();
         }
     }
 
     pub(super) fn ask(&self, query: &Query, schema: &Schema) -> Vec<ExactRow> {
+        let mut embedded = self.0.borrow_mut();
         let columns = commas(schema.columns.iter().map(|column| quoted(&column.name)));
         let (definition, table) = (Embedded::definition(schema), Embedded::TABLE);
         let copy = format!("DROP TABLE IF EXISTS {table}; {definition}; INSERT INTO {table} SELECT {columns} FROM t");
-        self.0.execute_batch(&copy).unwrap();
+        embedded.connection().execute_batch(&copy).unwrap();
         let target = Target { schema, dialect: Dialect::Sqlite, table, asked: &[] };
-        sorted(ask_sqlite(&self.0, &Statement::measuring(query, &measures(schema), target)))
+        sorted(embedded.run(&Statement::measuring(query, &measures(schema), target), Duration::MAX).unwrap())
     }
 }

@@ -153,18 +153,24 @@ impl Embedded {
 
     fn rows(&self, statement: &Statement) -> rusqlite::Result<Vec<ExactRow>> {
         self.make_tables(&statement.tables)?;
-        let mut prepared = self.connection.prepare_cached(&statement.sql)?;
-        let mut rows = prepared.query(params_from_iter(&statement.parameters))?;
-        if let Some(grouping) = &statement.grouping {
-            return grouping::group(&mut rows, &statement.keys, grouping);
-        }
-        let mut exact = Vec::new();
-        while let Some(row) = rows.next()? {
-            let measures = (0..statement.measures).map(|at| measure(row, at)).collect::<Result<_, _>>()?;
-            exact.push(ExactRow { keys: Vec::new(), measures });
-        }
-        Ok(exact)
+        exact_rows(&self.connection, statement)
     }
+}
+
+/// What a statement says, once the tables are there that it needs.
+pub(crate) fn exact_rows(connection: &Connection, statement: &Statement) -> rusqlite::Result<Vec<ExactRow>> {
+    let mut prepared = connection.prepare_cached(&statement.sql)?;
+    let mut rows = prepared.query(params_from_iter(&statement.parameters))?;
+    if let Some(grouping) = &statement.grouping {
+        return grouping::group(&mut rows, &statement.keys, grouping);
+    }
+    let mut exact = Vec::new();
+    while let Some(row) = rows.next()? {
+        let keys = statement.keys.iter().enumerate().map(|(at, kind)| key(row, at, *kind));
+        let measures = (0..statement.measures).map(|at| measure(row, statement.keys.len() + at));
+        exact.push(ExactRow { keys: keys.collect::<Result<_, _>>()?, measures: measures.collect::<Result<_, _>>()? });
+    }
+    Ok(exact)
 }
 
 impl Engine for Embedded {
@@ -225,9 +231,15 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "case_sensitive_like", true)
 }
 
-/// The parts of dates, which SQLite knows of text only.
-fn add_functions(connection: &Connection) -> rusqlite::Result<()> {
+/// The parts of dates, which SQLite knows of text only, and a keyed hash.
+pub(crate) fn add_functions(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
+    let hash = |context: &Context<'_>| {
+        let mut bytes = Vec::new();
+        (0..context.len()).for_each(|at| encode(context.get_raw(at), &mut bytes));
+        Ok(blake3::hash(&bytes).as_bytes().to_vec())
+    };
+    connection.create_scalar_function("taximeter_hash", -1, flags, hash)?;
     DatePart::ALL.into_iter().try_for_each(|part| {
         let of = move |context: &Context<'_>| Ok(context.get::<Option<i64>>(0)?.map(|days| part.of(days)));
         connection.create_scalar_function(part.function().as_str(), 1, flags, of)

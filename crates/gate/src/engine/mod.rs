@@ -30,6 +30,8 @@ pub use driver_source::DriverChoice;
 pub(crate) use driver_source::{AdbcData, AdbcSource};
 pub use driver_source::{RemoteService, RemoteTable};
 pub(crate) use embedded::{Embedded, encode};
+#[cfg(test)]
+pub(crate) use embedded::{add_functions, exact_rows};
 pub(crate) use postgres::{Postgres, drop_table, find_table, keep_rows};
 
 /// Where the data of a dataset are.

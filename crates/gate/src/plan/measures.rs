@@ -40,6 +40,7 @@ impl WantedParts {
         for (at, aggregate) in query.aggregates.iter().enumerate() {
             let weight = weights.of(query, at);
             let made = match &aggregate.function {
+                Function::Clamped => continue,
                 Function::Quantile { of, fraction } => {
                     wanted.quantile(of, aggregate.filter.as_ref(), *fraction, weight)
                 }
@@ -48,10 +49,19 @@ impl WantedParts {
             wanted.aggregates.push(made);
         }
         if query.is_open() {
-            let Made::Parts(parts) = wanted.parts(vec![Quantity::Rows], None, &RBig::ONE) else {
+            // Units count once in a group, however many rows they have.
+            let units = Measure { quantity: Quantity::Units, filter: None };
+            let by_units = query.group_limit.is_some() || wanted.measures.iter().any(|(measure, _)| *measure == units);
+            let found = if by_units { Quantity::Units } else { Quantity::Rows };
+            let Made::Parts(parts) = wanted.parts(vec![found], None, &RBig::ONE) else {
                 unreachable!("rows are counted")
             };
             wanted.threshold = parts.first().copied();
+        }
+        // Clamped rows are the last aggregate.
+        for aggregate in query.aggregates.iter().filter(|aggregate| aggregate.function == Function::Clamped) {
+            let made = wanted.clamped(aggregate);
+            wanted.aggregates.push(made);
         }
         wanted
     }
@@ -81,6 +91,13 @@ impl WantedParts {
             }
         });
         Made::Parts(places.collect())
+    }
+
+    /// Clamped rows get a tenth of the price: a ninth of all others.
+    fn clamped(&mut self, aggregate: &Aggregate) -> Made {
+        let weight = self.weight() / RBig::from(9);
+        self.measures.push((Measure { quantity: Quantity::Clamped, filter: aggregate.filter.clone() }, weight));
+        Made::Parts(vec![self.measures.len() - 1])
     }
 
     fn quantile(&mut self, of: &NumericExpr, filter: Option<&Predicate>, fraction: Number, weight: RBig) -> Made {
@@ -148,6 +165,7 @@ fn quantities(function: &Function, query: &Query, aggregate: &Aggregate) -> Vec<
         Function::Rows => vec![Quantity::Rows],
         Function::NonNull(argument) => vec![Quantity::NonNull(plain(argument.clone()))],
         Function::Units => vec![Quantity::Units],
+        Function::Clamped => vec![Quantity::Clamped],
         Function::Distinct(argument) => vec![Quantity::Distinct(argument.clone())],
         Function::Sum(of) => vec![Quantity::Sum(Centred::plain(of.clone()))],
         Function::Average(of) => {

@@ -52,6 +52,8 @@ pub(crate) struct QueryPlan {
     pub(crate) aggregates: Vec<Made>,
     /// From which noisy number of rows on a group is answered, where the groups are not declared: its part, and the number.
     pub(crate) threshold: Option<(usize, i128)>,
+    /// In how many groups a unit counts, where that is limited.
+    pub(crate) groups_per_unit: Option<u32>,
 }
 
 /// A measure, and what it is paid with.
@@ -172,7 +174,9 @@ impl Plan {
 
     fn is_within(&self, width: Number) -> bool {
         let width = rational(width);
-        self.parts().all(|part| part.grid() * RBig::from(part.noise.half_width(MISS)) <= width)
+        // Clamped rows are counted for what is left over.
+        let mut parts = self.parts().filter(|part| part.measure.quantity != Quantity::Clamped);
+        parts.all(|part| part.grid() * RBig::from(part.noise.half_width(MISS)) <= width)
     }
 
     /// The parts of all SELECTs.
@@ -204,15 +208,22 @@ struct Offer<'a> {
 impl QueryPlan {
     fn paid(query: &Query, wanted: WantedParts, schema: &Schema, offer: &Offer, miss: f64) -> Result<QueryPlan, Error> {
         let groups = query.group_count();
+        let groups_per_unit = query.group_limit.as_ref().map(|limit| limit.most);
         let mut parts = Vec::new();
         for (measure, weight) in wanted.measures {
-            let sensitivity = Sensitivity::new(&measure.quantity, schema, groups);
+            let sensitivity = match groups_per_unit {
+                None => Sensitivity::new(&measure.quantity, schema, groups),
+                Some(most) => Sensitivity::limited(&measure.quantity, schema, groups, most),
+            };
             let cost = offer.share(&weight);
             let noise = Noise::new(&cost, sensitivity)?;
             parts.push(Part { measure, sensitivity, cost, noise });
         }
         let threshold = match (query.is_open(), wanted.threshold) {
-            (true, Some(at)) => Some((at, Threshold { part: &mut parts[at], schema, delta: offer.delta }.fixed()?)),
+            (true, Some(at)) => {
+                let groups = groups_per_unit.unwrap_or(schema.rows_per_unit());
+                Some((at, Threshold { part: &mut parts[at], schema, delta: offer.delta, groups }.fixed()?))
+            }
             _ => None,
         };
         let mut quantiles = Vec::new();
@@ -229,7 +240,7 @@ impl QueryPlan {
             let score_sensitivity = QuantilePart::score_sensitivity(fraction, schema, groups);
             quantiles.push(QuantilePart { of, filter, fraction, cost, end_cost, miss, score_sensitivity });
         }
-        Ok(QueryPlan { parts, quantiles, aggregates: wanted.aggregates, threshold })
+        Ok(QueryPlan { parts, quantiles, aggregates: wanted.aggregates, threshold, groups_per_unit })
     }
 }
 
@@ -293,13 +304,16 @@ struct Threshold<'a> {
     part: &'a mut Part,
     schema: &'a Schema,
     delta: Option<Amount>,
+    /// In how many groups a unit is at most: as many as it has rows, or fewer.
+    groups: u32,
 }
 
 impl Threshold<'_> {
-    /// The number of rows from which on a group is answered; its part pays the δ.
+    /// The number of rows, or of units, from which on a group is answered; its part pays the δ.
     ///
-    /// A group that only one unit is in has at most m of its rows, and a unit is in at most m groups. So each is answered with
-    /// P(noise ≥ t − m) ≤ δ/m, and any of them with at most δ. The groups that both neighbours have are covered by ε.
+    /// A group that only one unit is in has at most m of its rows, and one unit; and a unit is in at most k groups. So each is answered
+    /// with P(noise ≥ t − m) ≤ δ/k, or P(noise ≥ t − 1) ≤ δ/k where units are counted, and any of them with at most δ. The groups that
+    /// both neighbours have are covered by ε.
     fn fixed(self) -> Result<i128, Error> {
         let (Some(delta), Cost::Pure { epsilon }) = (self.delta.filter(|delta| !delta.is_zero()), self.part.cost)
         else {
@@ -309,11 +323,11 @@ impl Threshold<'_> {
                  both, such as 0.5 and 1e-9; the account needs a part of its delta set aside for mechanisms",
             ));
         };
-        let rows = u128::from(self.schema.rows_per_unit());
-        let likely = RBig::from_parts(delta.units().into(), Amount::ONE.units().into()) / RBig::from(rows);
+        let likely = RBig::from_parts(delta.units().into(), Amount::ONE.units().into()) / RBig::from(self.groups);
         let above = self.part.noise.threshold(&likely)?;
         self.part.cost = Cost::approximate(epsilon, delta)?;
-        Ok(above + i128::try_from(rows).expect("it is below a million"))
+        let alone = if self.part.measure.quantity == Quantity::Units { 1 } else { self.schema.rows_per_unit() };
+        Ok(above + i128::from(alone))
     }
 }
 
@@ -323,7 +337,9 @@ impl Part {
         match &self.measure.quantity {
             Quantity::Sum(centred) => centred.scalar.grid.clone(),
             Quantity::Products(one, other) => one.scalar.grid.clone() * other.scalar.grid.clone(),
-            Quantity::Rows | Quantity::NonNull(_) | Quantity::Units | Quantity::Distinct(_) => RBig::ONE,
+            Quantity::Rows | Quantity::NonNull(_) | Quantity::Units | Quantity::Distinct(_) | Quantity::Clamped => {
+                RBig::ONE
+            }
         }
     }
 }
@@ -333,12 +349,17 @@ fn is_of_counts_and_sums(query: &Query) -> bool {
     let single = |at: usize| {
         matches!(
             query.aggregates[at].function,
-            Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) | Function::Sum(_)
+            Function::Rows
+                | Function::NonNull(_)
+                | Function::Units
+                | Function::Distinct(_)
+                | Function::Sum(_)
+                | Function::Clamped
         )
     };
     query.outputs.iter().all(|output| match &output.term {
         Term::Aggregate(at) => single(*at),
-        Term::Group(_) | Term::Label(_) => true,
+        Term::Group(_) | Term::Label(_) | Term::Constant(_) => true,
         _ => false,
     })
 }

@@ -1,7 +1,7 @@
 //! What is asked of the rows of a group: a noisy number each.
 
 use super::predicate::Predicate;
-use super::scalar::NumericExpr;
+use super::scalar::{Kind, NumericExpr};
 use crate::number::Number;
 
 /// An aggregate of the rows for which its own condition holds.
@@ -10,6 +10,16 @@ pub(crate) struct Aggregate {
     pub(crate) function: Function,
     /// `FILTER (WHERE …)`.
     pub(crate) filter: Option<Predicate>,
+}
+
+impl Aggregate {
+    /// What it is: the quantile of dates is a date, and everything else a number.
+    pub(crate) fn kind(&self) -> Kind {
+        match &self.function {
+            Function::Quantile { of, .. } => of.kind,
+            _ => Kind::Decimal,
+        }
+    }
 }
 
 /// What is computed of the rows.
@@ -23,6 +33,8 @@ pub(crate) enum Function {
     Units,
     /// `COUNT(DISTINCT …)` of anything else.
     Distinct(Argument),
+    /// How many rows have values outside of their bounds.
+    Clamped,
     /// `SUM(…)`.
     Sum(NumericExpr),
     /// `AVG(…)`.

@@ -23,6 +23,14 @@ pub(crate) enum GroupKey {
     Open { column: usize },
 }
 
+/// In how many groups the rows of one unit count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GroupLimit {
+    pub(crate) most: u32,
+    /// The key of the hash that chooses them.
+    pub(crate) key: String,
+}
+
 impl Group {
     /// The values that are answered, whether a row has them or not; nothing if they are not known beforehand.
     pub(crate) fn values(&self) -> Option<Vec<&Value>> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod aggregate;
 pub(crate) mod calendar;
+mod clamped;
 pub(crate) mod group;
 mod parse;
 pub(crate) mod predicate;
@@ -12,11 +13,12 @@ use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 
 use self::aggregate::Aggregate;
-use self::group::Group;
+use self::group::{Group, GroupLimit};
 use self::predicate::Predicate;
 use self::term::{Condition, Term};
 use crate::public::PublicTable;
 use crate::schema::Schema;
+use crate::sql::Dialect;
 
 /// A question that was understood: only columns of the dataset and of public tables, and literals of their types.
 ///
@@ -29,6 +31,8 @@ pub struct Question {
     pub(crate) scalars: Vec<Query>,
     /// How the noisy answer is sorted: outputs by their place.
     pub(crate) order: Vec<OrderKey>,
+    /// How many of the last outputs are only sorted by, and not shown.
+    pub(crate) hidden: usize,
     /// How many rows of the noisy answer are left out at the beginning.
     pub(crate) offset: u64,
     /// How many rows of the noisy answer are shown.
@@ -51,6 +55,8 @@ pub(crate) struct Query {
     /// Which rows count.
     pub(crate) filter: Option<Predicate>,
     pub(crate) groups: Vec<Group>,
+    /// Whether a unit counts in some of them only.
+    pub(crate) group_limit: Option<GroupLimit>,
     /// Which rows of the noisy answer are shown.
     pub(crate) having: Option<Condition>,
 }
@@ -68,6 +74,8 @@ pub(crate) struct Join {
     pub(crate) on: usize,
     /// The key: a column of the table, counted from its first one.
     pub(crate) key: usize,
+    /// Whether a key of whole numbers is compared as text, since the column holds text: codes such as 101.
+    pub(crate) as_text: bool,
     /// Whether rows without a counterpart stay, with null in its columns: LEFT JOIN.
     pub(crate) keeps_all: bool,
 }
@@ -105,6 +113,36 @@ impl Question {
         parse::parse(text, dataset, schema, public)
     }
 
+    /// Lets a unit count in at most this many groups of every SELECT whose groups are not declared. Where a unit has no more rows than
+    /// that, nothing changes.
+    pub(crate) fn limit_groups(
+        &mut self,
+        most: u32,
+        schema: &Schema,
+        dialect: Dialect,
+        key: &str,
+    ) -> Result<(), crate::Error> {
+        let wrong = |needs: &str| Err(crate::Error::value("most groups of a unit", most, needs));
+        if most == 0 {
+            return wrong("a unit counts in one group at least");
+        }
+        if schema.unit_column().is_none() {
+            return wrong("a row is the unit of this dataset, and so in one group; leave it out");
+        }
+        if dialect.grammar().hash("").is_none() {
+            return wrong("the engine of this dataset cannot choose groups; leave it out");
+        }
+        if !self.queries.iter().any(Query::is_open) {
+            return wrong(
+                "all groups of this question are declared, and their noise does not depend on it; leave it out",
+            );
+        }
+        for query in self.queries.iter_mut().filter(|query| query.is_open() && most < schema.rows_per_unit()) {
+            query.group_limit = Some(GroupLimit { most, key: key.to_string() });
+        }
+        Ok(())
+    }
+
     /// Every SELECT, in the order in which they are asked: sub-queries first.
     pub(crate) fn all_queries(&self) -> impl Iterator<Item = &Query> {
         self.scalars.iter().chain(&self.queries)
@@ -115,7 +153,12 @@ impl Question {
         self.all_queries().flat_map(|query| &query.joins).map(|join| join.table.as_ref())
     }
 
-    /// The names of the answer's columns.
+    /// How many columns the answer shows.
+    pub(crate) fn shown(&self) -> usize {
+        self.outputs().len() - self.hidden
+    }
+
+    /// The names of the answer's columns, and of what it is sorted by.
     pub(crate) fn outputs(&self) -> &[Output] {
         &self.queries[0].outputs
     }

@@ -200,6 +200,11 @@ pub(crate) trait Grammar: Sync {
         }
     }
 
+    /// A hash of several values, to sort by; nothing where none is known to be there, or to fail on no value.
+    fn hash(&self, _parts: &str) -> Option<String> {
+        None
+    }
+
     /// A value between the bounds, for an engine that may compute it where it is not.
     fn within(&self, column: &str, _low: &str, _high: &str) -> String {
         column.to_string()

@@ -19,9 +19,10 @@ pub(crate) struct Grouping {
 }
 
 impl Writer<'_> {
-    /// Leaves the groups to the engine, where it makes them itself.
-    pub(super) fn grouping_rows(mut self) -> Self {
-        self.aggregates = self.grammar().engine_groups().then(Vec::new);
+    /// Leaves the groups to the engine, where it makes them itself. Where a unit counts in some of its groups only, the statement says in
+    /// which, and groups.
+    pub(super) fn grouping_rows(mut self, query: &Query) -> Self {
+        self.aggregates = (self.grammar().engine_groups() && query.group_limit.is_none()).then(Vec::new);
         self
     }
 

@@ -29,6 +29,8 @@ pub(super) enum Form {
     Plain,
     /// In steps of its grid.
     Steps,
+    /// A whole number as text, to be compared with text.
+    Text,
 }
 
 impl Writer<'_> {
@@ -52,27 +54,33 @@ impl Writer<'_> {
         if self.joins[place].keeps_all { self.grammar().perhaps(column) } else { column }
     }
 
-    /// The tables that are needed, what comes before SELECT, and what is behind FROM. Call it when everything else is written.
-    pub(super) fn from(&mut self) -> (Vec<TemporaryTable>, String, String) {
-        if self.joins.is_empty() {
-            return (Vec::new(), String::new(), self.target.table.to_string());
-        }
-        let mut from = format!("{} AS {}", self.target.table, self.grammar().name(ROWS));
+    /// What is behind FROM: the rows of the dataset, or of a SELECT in parentheses, beside public tables.
+    pub(super) fn source(&mut self, rows: &str) -> String {
+        let named = !self.joins.is_empty() || rows.starts_with('(');
+        let mut from = if named { format!("{rows} AS {}", self.grammar().name(ROWS)) } else { rows.to_string() };
         for (place, join) in self.joins.iter().enumerate() {
             let on = self.compared(Operand::plain(join.on));
-            let key = join.first + join.key;
-            self.used.insert((key, Form::Plain));
+            let (key, form) = join.key_field();
+            self.used.insert((key, form));
             let word = if join.keeps_all { "LEFT JOIN" } else { self.grammar().join() };
-            let (table, key) = (self.table(place), self.field(key, Form::Plain));
+            let (table, key) = (self.table(place), self.field(key, form));
             from += &format!(" {word} {table} ON {on} = {table}.{key}");
         }
+        from
+    }
+
+    /// The tables that are needed, and what comes before SELECT. Call it when everything else is written.
+    pub(super) fn public_tables(&mut self) -> (Vec<TemporaryTable>, String) {
         let places = 0..self.joins.len();
+        if self.joins.is_empty() {
+            return (Vec::new(), String::new());
+        }
         let tables: Vec<_> = match self.grammar().supply() {
-            Supply::Temporary => return (places.map(|place| self.temporary(place)).collect(), String::new(), from),
+            Supply::Temporary => return (places.map(|place| self.temporary(place)).collect(), String::new()),
             Supply::Json => places.map(|place| self.with_json(place)).collect(),
             Supply::Values => places.map(|place| self.with_values(place)).collect(),
         };
-        (Vec::new(), format!("WITH {} ", commas(tables)), from)
+        (Vec::new(), format!("WITH {} ", commas(tables)))
     }
 
     fn table(&self, place: usize) -> String {
@@ -83,6 +91,7 @@ impl Writer<'_> {
         self.grammar().name(&match form {
             Form::Plain => format!("c{at}"),
             Form::Steps => format!("s{at}"),
+            Form::Text => format!("t{at}"),
         })
     }
 
@@ -102,6 +111,7 @@ impl Writer<'_> {
         match form {
             Form::Plain => column(join, at).kind,
             Form::Steps => ColumnType::Integer,
+            Form::Text => ColumnType::Text,
         }
     }
 
@@ -118,7 +128,8 @@ impl Writer<'_> {
         let (join, (used, rows)) = (&self.joins[place], self.rows(place));
         let types = |used: &(usize, Form)| self.grammar().type_name(self.held(join, *used));
         let defined = used.iter().map(|used| format!("{} {}", self.field(used.0, used.1), types(used)));
-        let key = self.field(join.first + join.key, Form::Plain);
+        let (key, form) = join.key_field();
+        let key = self.field(key, form);
         let (name, columns) = (self.table(place), commas(defined));
         let read = commas((0..used.len()).map(|index| format!("\"value\" ->> {index}")));
         TemporaryTable {
@@ -152,6 +163,9 @@ impl Writer<'_> {
             let value = match used.1 {
                 Form::Plain => join.table.rows()[row][used.0 - join.first].clone(),
                 Form::Steps => join.table.steps(row, used.0 - join.first).map(Value::Integer),
+                Form::Text => {
+                    join.table.rows()[row][used.0 - join.first].as_ref().map(|value| Value::Text(value.plain()))
+                }
             };
             value.map_or_else(|| null(used), |value| self.grammar().literal(&value, &mut Vec::new()))
         };
@@ -170,6 +184,7 @@ impl Writer<'_> {
         }
         let Some(value) = &join.table.rows()[row][at - join.first] else { return Json::Null };
         match (value, self.target.dialect) {
+            (value, _) if form == Form::Text => Json::String(value.plain()),
             (Value::Integer(value), _) => Json::from(*value),
             (Value::Boolean(value), Dialect::Sqlite) => Json::from(i64::from(*value)),
             (Value::Date(days), Dialect::Sqlite) => Json::from(*days),
@@ -177,6 +192,13 @@ impl Writer<'_> {
             (Value::Decimal(number), Dialect::Sqlite) => number.to_millionths().map_or(Json::Null, Json::from),
             (value, _) => Json::String(value.plain()),
         }
+    }
+}
+
+impl Join {
+    /// The key by its place in the question, and how it is compared.
+    fn key_field(&self) -> (usize, Form) {
+        (self.first + self.key, if self.as_text { Form::Text } else { Form::Plain })
     }
 }
 

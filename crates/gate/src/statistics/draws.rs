@@ -123,8 +123,9 @@ impl GroupDraws<'_> {
         {
             return None;
         }
-        let conditional = statistic.parts.iter().filter(|part| self.is_conditional(statistic, **part));
-        let conditional = conditional.into_iter().any(|count| self.given_publication(*count).is_some());
+        let is_conditional =
+            |part: &usize| self.is_conditional(statistic, *part) && self.given_publication(*part).is_some();
+        let conditional = statistic.parts.iter().any(is_conditional);
         let [first, second] = [0, 1].map(|floor| conditional.then_some(floor));
         let mut said = self.percentiles(statistic, first, miss)?;
         if conditional {

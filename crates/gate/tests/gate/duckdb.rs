@@ -24,20 +24,23 @@ pub(super) fn parquet(house: &House, name: &str, query: &str) -> PathBuf {
 fn lake(house: &House, name: &str, pattern: &str, schema: &str) -> Registration {
     let pattern = house.path().join(pattern).display().to_string();
     let data = Data::Parquet { pattern, driver: DriverChoice::default() };
-    let rules = Some(rules(FilterRule::Basic, "1000,1e-6"));
+    let rules = Some(rules(FilterRule::Basic, "100000,1e-6"));
     Registration { rules, ..Registration::new(account(name), declaration(schema), data) }
 }
 
 fn csv(house: &House, name: &str, text: &str, schema: &str, engine: CsvEngine) -> Registered {
     let (path, form, bad_rows) = (house.csv(text), CsvForm::default(), Default::default());
     let data = Data::Csv { path, form, bad_rows, engine };
-    let rules = Some(rules(FilterRule::Basic, "1000,1e-6"));
+    let rules = Some(rules(FilterRule::Basic, "100000,1e-6"));
     house.register(Registration { rules, ..Registration::new(account(name), declaration(schema), data) }).unwrap()
 }
 
-/// The answer at a price at which the noise is nothing to speak of.
+/// A price at which the noise of a sum of ages is 0, but for one answer in 10¹⁷.
+const EXACT: &str = "5000";
+
+/// The answer without noise.
 pub(super) fn value(house: &House, dataset: &str, question: &str) -> f64 {
-    answered(house.ask(&request(dataset, question, "50"))).value(0, 0).unwrap().round()
+    answered(house.ask(&request(dataset, question, EXACT))).value(0, 0).unwrap().round()
 }
 
 const AGES: &str = "[columns.age]\nbounds = [0, 120]";
@@ -109,7 +112,7 @@ fn a_dataset_moves_to_duckdb_with_the_same_rows_budget_and_answers() {
     let schema = format!("unit = {{ column = \"person\", max_rows_per_unit = 1 }}\n{AGES}");
     csv(&house, "people", PEOPLE, &schema, CsvEngine::Sqlite);
     csv(&house, "others", PEOPLE, &schema, CsvEngine::Duckdb(DriverChoice::default()));
-    let first = request("people", "SELECT SUM(age) FROM people", "50");
+    let first = request("people", "SELECT SUM(age) FROM people", EXACT);
     let before = answered(house.ask(&first));
     let moved = house.gate.move_to_duckdb(&account("people"), DriverChoice::default()).unwrap();
     assert_eq!((moved.dataset.version, moved.dataset.rows, moved.unchanged), (2, Some(2), true));

@@ -4,10 +4,12 @@
 mod cluster;
 mod common;
 mod corpus;
+mod dates;
 mod documents;
 #[cfg(feature = "driver-tests")]
 mod duckdb;
 mod hostile;
+mod options;
 mod order;
 #[cfg(feature = "server-tests")]
 mod postgres;

@@ -5,6 +5,7 @@ mod charges;
 mod datasets;
 mod journal;
 mod observe;
+mod public_tables;
 mod questions;
 mod receipts;
 mod server;
@@ -46,6 +47,8 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(datasets::refresh))
         .routes(routes!(datasets::add_analyst))
         .routes(routes!(datasets::log))
+        .routes(routes!(public_tables::list, public_tables::put))
+        .routes(routes!(public_tables::remove))
         .routes(routes!(uploads::upload))
         .routes(routes!(questions::ask))
         .routes(routes!(questions::explain))

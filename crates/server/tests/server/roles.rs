@@ -29,6 +29,7 @@ const OPEN: &str = r#"{"account":"new{n}","filter":{"budget":{"epsilon":"1","del
 const ANALYST: &str = r#"{"analyst":"new{n}","filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
 const REGISTER: &str = r#"{"dataset":"new{n}","data":{"upload":{"id":"nothing"}},"schema":{"unit":"row"},
     "filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
+const PUBLIC_TABLE: &str = r#"{"public_table":"new{n}","upload":"nothing"}"#;
 const TOKEN: &str = r#"{"principal":"new{n}","role":"auditor"}"#;
 
 const TABLE: &[Row] = &[
@@ -81,6 +82,10 @@ const TABLE: &[Row] = &[
     ("POST", "/v1/datasets/census/refresh", "", [401, 401, 400, 403, 403, 403]),
     ("POST", "/v1/datasets/census/analysts", ANALYST, [401, 401, 201, 403, 403, 403]),
     ("POST", "/v1/datasets/nothing/analysts", ANALYST, [401, 401, 404, 403, 403, 403]),
+    // Public tables are for everyone to see, and for the owner to change.
+    ("GET", "/v1/public-tables", "", [401, 401, 200, 200, 200, 200]),
+    ("POST", "/v1/public-tables", PUBLIC_TABLE, [401, 401, 404, 403, 403, 403]),
+    ("POST", "/v1/public-tables/nothing/remove", "", [401, 401, 404, 403, 403, 403]),
     ("POST", "/v1/uploads", "age\n1\n", [401, 401, 201, 403, 403, 403]),
     ("GET", "/v1/log", "", [401, 401, 200, 403, 403, 403]),
     // Questions.

@@ -10,6 +10,7 @@ pub(crate) mod event;
 pub(crate) mod history;
 pub(crate) mod journal;
 pub(crate) mod problem;
+pub(crate) mod public_table;
 pub(crate) mod question;
 pub(crate) mod quote;
 pub(crate) mod rules;
@@ -31,6 +32,9 @@ pub use event::{AccountEvent, EventDocument};
 pub use history::{HistoryDocument, RecordDocument};
 pub use journal::{DAMAGED_WITNESS, LedgerDocument, VerifyDocument, VerifyState, WitnessDocument};
 pub use problem::{Code, Problem};
+pub use public_table::{
+    NewPublicTable, PublicColumnDocument, PublicTableDocument, PublicTableList, RemovedPublicTable,
+};
 pub use question::{ExplainedStatement, Explanation, QuestionOutcome, QuestionRequest, about_average};
 pub use quote::{QuoteDocument, QuotedAccountDocument};
 pub use rules::{FilterRequest, OdometerRequest, specs};

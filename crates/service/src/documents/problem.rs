@@ -202,6 +202,8 @@ impl From<taximeter_gate::Error> for Problem {
         let (code, parameter) = match error.kind() {
             Ledger(source) => return source.clone().into(),
             NoDataset { .. } => (Code::NoDataset, None),
+            NoPublicTable { .. } => (Code::NotFound, None),
+            PublicTableExists { .. } => (Code::BadRequest, Some("replace")),
             KeyTaken { .. } => (Code::KeyReused, None),
             DatasetExists { .. } | NoEarlierVersion { .. } | NoTable { .. } => (Code::BadRequest, Some("new_version")),
             NoPayer { .. } | PayerExists { .. } => (Code::BadRequest, Some("budget")),

@@ -39,6 +39,13 @@ pub struct QuestionRequest {
     /// Whether counts are clamped at 0 afterwards.
     #[serde(default)]
     pub clamp: bool,
+    /// In how many groups a unit counts at most, for groups of which nothing is declared: fewer lower the noise and the threshold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
+    pub max_groups_per_unit: Option<u32>,
+    /// Whether rows with values outside of their declared bounds are counted as well, for a tenth of the price.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub count_clamped: bool,
     /// The account that pays: the dataset's or one below it [default: the token's own, or the dataset's].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<AccountName>,
@@ -50,8 +57,31 @@ pub struct QuestionRequest {
 impl QuestionRequest {
     /// The question as the gate takes it, under a key and in the name of who asks.
     pub fn for_gate(self, key: Key, by: Option<Who>, principal: Option<String>) -> Request {
-        let QuestionRequest { dataset, question, price, weights, clamp, account, reuse } = self;
-        Request { dataset, question, price, weights, clamp, account, by, principal, key, reuse }
+        let QuestionRequest {
+            dataset,
+            question,
+            price,
+            weights,
+            clamp,
+            max_groups_per_unit,
+            count_clamped,
+            account,
+            reuse,
+        } = self;
+        Request {
+            dataset,
+            question,
+            price,
+            weights,
+            clamp,
+            max_groups_per_unit,
+            count_clamped,
+            account,
+            by,
+            principal,
+            key,
+            reuse,
+        }
     }
 }
 

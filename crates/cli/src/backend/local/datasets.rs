@@ -1,12 +1,13 @@
 //! Datasets and questions on this machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use taximeter_gate::{DriverChoice, Prepared, PublicTable, Registered, Registration, Rules};
+use taximeter_gate::{CsvForm, DriverChoice, Prepared, Registered, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
-    CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument, QuestionOutcome,
-    QuestionRequest, RegisteredDocument, Sight, TokenDocument, datasets,
+    CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument,
+    PublicTableDocument, PublicTableList, QuestionOutcome, QuestionRequest, RegisteredDocument, RemovedPublicTable,
+    Sight, TokenDocument, datasets, public_tables,
 };
 
 use super::Local;
@@ -63,16 +64,17 @@ impl DatasetBackend for Local {
         Ok(datasets::register(&gate, registration, &mut |done, all| progress.share(share(done, all)))?)
     }
 
-    fn public_tables(&self) -> Result<Vec<PublicTable>, Failure> {
-        Ok(self.look()?.0.public_tables()?)
+    fn public_tables(&self) -> Result<PublicTableList, Failure> {
+        Ok(public_tables::list(&self.look()?.0)?)
     }
 
-    fn put_public_table(&self, table: &PublicTable, replace: bool) -> Result<(), Failure> {
-        Ok(self.look()?.0.put_public_table(table, replace)?)
+    fn put_public_table(&self, name: &AccountName, file: &Path, replace: bool) -> Result<PublicTableDocument, Failure> {
+        Ok(public_tables::put(&self.look()?.0, name.clone(), file, &CsvForm::default(), replace)?)
     }
 
-    fn remove_public_table(&self, name: &AccountName) -> Result<(), Failure> {
-        Ok(self.look()?.0.remove_public_table(name)?)
+    fn remove_public_table(&self, name: &AccountName) -> Result<RemovedPublicTable, Failure> {
+        self.look()?.0.remove_public_table(name)?;
+        Ok(RemovedPublicTable { removed: name.clone() })
     }
 
     fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<NewAnalystDocument, Failure> {

@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use taximeter_gate::{BadRows, CsvEngine, Data, DriverChoice, Origin, PublicTable, Registration, Rules};
+use taximeter_gate::{BadRows, CsvEngine, CsvForm, Data, DriverChoice, Origin, Registration, Rules};
 use taximeter_ledger::files::make_private_folder;
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
     CheckedDataset, Code, DatasetDocument, DatasetList, Explanation, FailedQuestionList, FilterRequest, NewAnalyst,
-    NewAnalystDocument, NewData, NewDataset, OdometerRequest, Problem, QuestionOutcome, QuestionRequest,
-    RegisteredDocument, Role, SchemaDocument, TokenDocument, Upload, WhoAmI,
+    NewAnalystDocument, NewData, NewDataset, NewPublicTable, OdometerRequest, Problem, PublicTableDocument,
+    PublicTableList, QuestionOutcome, QuestionRequest, RegisteredDocument, RemovedPublicTable, Role, SchemaDocument,
+    TokenDocument, Upload, WhoAmI,
 };
 
 use super::exchange::{Call, HttpAnswer};
@@ -19,10 +20,6 @@ use crate::gate::render::with_position;
 use crate::ledger::variable;
 use crate::output::{Failure, usage};
 use crate::progress::{CountingReader, Progress};
-
-/// Public tables are not sent to a server.
-const ON_ITS_MACHINE: &str =
-    "public tables are registered on the server's machine: give --ledger there, and not --server";
 
 /// A driver runs with all rights of the server.
 const DRIVERS_ON_ITS_MACHINE: &str =
@@ -86,17 +83,19 @@ impl DatasetBackend for Remote {
         self.document(&Call::post("/v1/datasets", &dataset)?.long().single())
     }
 
-    /// A server does not tell which there are; a question may join them.
-    fn public_tables(&self) -> Result<Vec<PublicTable>, Failure> {
-        Ok(Vec::new())
+    fn public_tables(&self) -> Result<PublicTableList, Failure> {
+        self.document(&Call::get("/v1/public-tables"))
     }
 
-    fn put_public_table(&self, _: &PublicTable, _: bool) -> Result<(), Failure> {
-        Err(usage(ON_ITS_MACHINE))
+    fn put_public_table(&self, name: &AccountName, file: &Path, replace: bool) -> Result<PublicTableDocument, Failure> {
+        let (public_table, upload) = (name.clone(), self.upload_file(file)?);
+        let table = NewPublicTable { public_table, upload, form: CsvForm::default(), replace };
+        // An upload can be used only once.
+        self.document(&Call::post("/v1/public-tables", &table)?.single())
     }
 
-    fn remove_public_table(&self, _: &AccountName) -> Result<(), Failure> {
-        Err(usage(ON_ITS_MACHINE))
+    fn remove_public_table(&self, name: &AccountName) -> Result<RemovedPublicTable, Failure> {
+        self.document(&Call::post_empty(format!("/v1/public-tables/{}/remove", segment(name))))
     }
 
     fn add_analyst(&self, dataset: &AccountName, analyst: &str, rules: Rules) -> Result<NewAnalystDocument, Failure> {

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use serde::Serialize;
-use taximeter_gate::{CsvForm, PublicTable};
 use taximeter_ledger::AccountName;
+use taximeter_service::{PublicColumnDocument, PublicTableDocument, PublicTableList};
 
 use crate::gate::GateArgs;
 use crate::output::{Failure, print, thousands, usage};
@@ -41,40 +40,16 @@ pub struct PublicCommand {
     gate: GateArgs,
 }
 
-/// A public table, for programs.
-#[derive(Serialize)]
-pub struct PublicTableDocument {
-    public_table: AccountName,
-    rows: usize,
-    columns: Vec<PublicColumnDocument>,
-    hash: String,
-}
-
-#[derive(Serialize)]
-struct PublicColumnDocument {
-    name: String,
-    #[serde(rename = "type")]
-    kind: &'static str,
-    /// How many different values it has.
-    values: usize,
-    /// Whether it can be a key.
-    unique: bool,
-}
-
 impl PublicCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let json = self.gate.ledger.json;
         let Some(name) = &self.name else { return self.list() };
         let name = AccountName::parse(name)?;
         match (&self.file, self.remove) {
-            (Some(file), _) => {
-                let table = PublicTable::from_csv(name, file, &CsvForm::default())?;
-                self.gate.backend()?.put_public_table(&table, self.replace)?;
-                show(&table, json)
-            }
+            (Some(file), _) => show(&self.gate.backend()?.put_public_table(&name, file, self.replace)?, json),
             (None, true) => {
-                self.gate.backend()?.remove_public_table(&name)?;
-                print(json, &serde_json::json!({ "removed": name }), || format!("the public table {name} is removed"))
+                let removed = self.gate.backend()?.remove_public_table(&name)?;
+                print(json, &removed, || format!("the public table {name} is removed"))
             }
             (None, false) => Err(usage("the file is missing; give a CSV file, or --remove")),
         }
@@ -82,49 +57,31 @@ impl PublicCommand {
 
     fn list(&self) -> Result<ExitCode, Failure> {
         let tables = self.gate.backend()?.public_tables()?;
-        let documents: Vec<PublicTableDocument> = tables.iter().map(PublicTableDocument::new).collect();
-        print(self.gate.ledger.json, &documents, || match tables.is_empty() {
+        print(self.gate.ledger.json, &tables, || match tables.0.is_empty() {
             true => "there are no public tables; `dataset public NAME FILE` makes one".to_string(),
             false => list_text(&tables),
         })
     }
 }
 
-impl PublicTableDocument {
-    fn new(table: &PublicTable) -> PublicTableDocument {
-        let column = |column: &taximeter_gate::Column| {
-            let values = column.categories().map_or(0, <[_]>::len);
-            let (name, kind) = (column.name().to_string(), column.kind().name());
-            PublicColumnDocument { unique: table.is_key(&name), name, kind, values }
-        };
-        PublicTableDocument {
-            public_table: table.name().clone(),
-            rows: table.row_count(),
-            columns: table.columns().iter().map(column).collect(),
-            hash: table.hash().to_string(),
-        }
-    }
-}
-
 /// Prints a public table and its columns.
-pub fn show(table: &PublicTable, json: bool) -> Result<ExitCode, Failure> {
-    let document = PublicTableDocument::new(table);
-    print(json, &document, || {
+pub fn show(table: &PublicTableDocument, json: bool) -> Result<ExitCode, Failure> {
+    print(json, table, || {
         let mut columns = TextTable::new(&["column", "type", ">values", "key"]);
-        for PublicColumnDocument { name, kind, values, unique } in &document.columns {
+        for PublicColumnDocument { name, kind, values, unique } in &table.columns {
             let key = if *unique { "yes" } else { "no" };
-            columns.row([name.clone(), kind.to_string(), thousands(*values as u64), key.to_string()]);
+            columns.row([name.clone(), kind.name().to_string(), thousands(*values), key.to_string()]);
         }
-        format!("{}, a public table of {} rows\n\n{columns}", document.public_table, thousands(document.rows as u64))
+        format!("{}, a public table of {} rows\n\n{columns}", table.public_table, thousands(table.rows))
     })
 }
 
 /// Public tables, one a line.
-pub fn list_text(tables: &[PublicTable]) -> String {
+pub fn list_text(tables: &PublicTableList) -> String {
     let mut text = TextTable::new(&["public table", ">rows", "columns"]);
-    for table in tables {
-        let columns: Vec<&str> = table.columns().iter().map(taximeter_gate::Column::name).collect();
-        text.row([table.name().to_string(), thousands(table.row_count() as u64), columns.join(", ")]);
+    for table in &tables.0 {
+        let columns: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+        text.row([table.public_table.to_string(), thousands(table.rows), columns.join(", ")]);
     }
     text.to_string()
 }

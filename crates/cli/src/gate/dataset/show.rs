@@ -35,14 +35,14 @@ pub fn list(gate: &GateArgs) -> Result<ExitCode, Failure> {
     }
     print(gate.ledger.json, &list, || match list.0.is_empty() {
         true => "there are no datasets; `dataset add` makes one".to_string(),
-        false if public.is_empty() => table.to_string(),
+        false if public.0.is_empty() => table.to_string(),
         false => format!("{table}\n\n{}", public::list_text(&public)),
     })
 }
 
 pub fn show(DatasetArgs { name, gate }: &DatasetArgs) -> Result<ExitCode, Failure> {
     let (backend, name) = (gate.backend()?, AccountName::parse(name)?);
-    if let Some(table) = backend.public_tables()?.iter().find(|table| *table.name() == name) {
+    if let Some(table) = backend.public_tables()?.0.iter().find(|table| table.public_table == name) {
         return public::show(table, gate.ledger.json);
     }
     let dataset = backend.dataset(&name)?;

@@ -50,6 +50,8 @@ pub fn run(SuggestArgs { name, column, epsilon, gate }: &SuggestArgs) -> Result<
         price: Price::Epsilon(Amount::parse_exact(epsilon)?),
         weights: Default::default(),
         clamp: false,
+        max_groups_per_unit: None,
+        count_clamped: false,
         account: None,
         reuse: false,
     };

@@ -122,7 +122,7 @@ fn numbers(series: &Series<'_>, groups: &[&str]) -> Markup {
             }
             _ => {}
         }
-        (bars(name, &series.points))
+        @if !series.is_dated { (bars(name, &series.points)) }
         (numbers_table(series, groups))
     }
 }

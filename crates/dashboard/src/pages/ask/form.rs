@@ -42,9 +42,17 @@ pub(super) fn request(fields: &FormData) -> Result<QuestionRequest, Problem> {
         price: price(fields)?,
         weights: BTreeMap::new(),
         clamp: fields.is_ticked("clamp"),
+        max_groups_per_unit: fields.get("max_groups_per_unit").map(most_groups).transpose()?,
+        count_clamped: fields.is_ticked("count_clamped"),
         account: fields.get("account").map(AccountName::parse).transpose()?,
         reuse: fields.is_ticked("reuse"),
     })
+}
+
+fn most_groups(text: &str) -> Result<u32, Problem> {
+    let wrong =
+        |_| Problem::bad_request(format!("the most groups of a unit is {text:?}; write a whole number from 1 on"));
+    text.parse().map_err(wrong)
 }
 
 fn price(fields: &FormData) -> Result<Price, Problem> {
@@ -73,7 +81,7 @@ fn gaussian_rules() -> String {
 /// The path of the form with another price, and all other fields as they are.
 pub(super) fn with_price(fields: &FormData, offer: &str, amount: &str) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
-    for name in ["dataset", "question", "delta", "account", "clamp", "reuse"] {
+    for name in ["dataset", "question", "delta", "max_groups_per_unit", "account", "clamp", "count_clamped", "reuse"] {
         if let Some(value) = fields.get(name) {
             query.append_pair(name, value);
         }
@@ -133,10 +141,14 @@ pub(super) fn form(visitor: &Visitor, page: &QuestionForm, fields: &FormData, ke
                         "Only to group by a column without declared categories: groups above a threshold are answered. It is paid from the \
                          δ that the account has set aside."
                     ))
+                    (TextField::amount("max_groups_per_unit", "Most open groups of a unit", fields).placeholder("3").help(
+                        "Only to group by a column without declared categories: fewer lower the noise and the threshold."
+                    ))
                 }
                 (payer(&page.payers, fields, ""))
             }
             (check("clamp", "Set counts below 0 to 0", fields))
+            (check("count_clamped", "Count the rows with values outside of their bounds, for a tenth of the price", fields))
             @if page.chosen.reuse {
                 (check("reuse", "Show my earlier answer, free of charge, if I have asked the same at the same price", fields))
             }

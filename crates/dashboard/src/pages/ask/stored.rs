@@ -1,13 +1,15 @@
 //! A stored answer, prepared for display: numbers keep the digits that they were released with.
 
 use serde_json::Number as Decimal;
-use taximeter_gate::{AnswerColumn, AnswerDocument, Cell, Estimate};
+use taximeter_gate::{AnswerColumn, AnswerDocument, Cell, DatedEstimate, Estimate};
 use taximeter_service::words::{grouped, without_zeros};
 
 /// The numbers of one column, one for every group.
 pub(super) struct Series<'a> {
     pub(super) column: &'a AnswerColumn,
     pub(super) points: Vec<AnswerPoint>,
+    /// Whether they are dates or times, which have no bars.
+    pub(super) is_dated: bool,
 }
 
 /// A number with its interval; an average of too few rows has only its sum and count.
@@ -48,20 +50,24 @@ pub(super) fn groups(answer: &AnswerDocument) -> Vec<&str> {
 /// The numbers, column by column.
 pub(super) fn series(answer: &AnswerDocument) -> Vec<Series<'_>> {
     let numbers = answer.columns.iter().enumerate().filter(|(_, column)| column.aggregate.is_some());
-    numbers.map(|(at, column)| Series { column, points: points(answer, at) }).collect()
+    let is_dated = |at: usize| answer.rows.iter().any(|row| matches!(row.get(at), Some(Cell::Dated(_))));
+    numbers.map(|(at, column)| Series { column, points: points(answer, at), is_dated: is_dated(at) }).collect()
 }
 
 fn points(answer: &AnswerDocument, at: usize) -> Vec<AnswerPoint> {
     let group = |row: &[Cell]| {
         let groups = row.iter().filter_map(|cell| match cell {
             Cell::Group(value) => Some(value.plain()),
-            Cell::Estimate(_) => None,
+            Cell::Estimate(_) | Cell::Dated(_) => None,
         });
         groups.collect()
     };
     let point = |row: &Vec<Cell>| {
         let cell = row.get(at).and_then(Cell::estimate);
-        let estimate = cell.and_then(ShownEstimate::new);
+        let estimate = match row.get(at) {
+            Some(Cell::Dated(dated)) => ShownEstimate::dated(dated),
+            _ => cell.and_then(ShownEstimate::new),
+        };
         let part = |part: &Option<Box<Estimate>>| part.as_deref().and_then(ShownEstimate::new);
         let sum_and_count = cell.and_then(|average| Some([part(&average.sum)?, part(&average.count)?]));
         AnswerPoint { group: group(row), estimate, sum_and_count }
@@ -76,6 +82,23 @@ impl ShownEstimate {
             let [low, high] = ends.each_ref().map(ShownNumber::new);
             let ends = [low?, high?];
             Some(ShownInterval { within: within(&value, &ends), ends })
+        });
+        Some(ShownEstimate { value, interval })
+    }
+
+    /// A date or a time.
+    fn dated(dated: &DatedEstimate) -> Option<ShownEstimate> {
+        let shown = |text: &String| Some(ShownNumber { text: text.clone(), nearest: DatedEstimate::number(text)? });
+        let value = shown(&dated.value)?;
+        let interval = dated.interval.as_ref().and_then(|ends| {
+            let [low, high] = ends.each_ref().map(shown);
+            let ends = [low?, high?];
+            let distance = (value.nearest - ends[0].nearest).max(ends[1].nearest - value.nearest);
+            let within = match dated.value.contains(':') {
+                true => format!("{} s", grouped(without_zeros(&format!("{distance:.6}")))),
+                false => format!("{} days", grouped(&format!("{distance:.0}"))),
+            };
+            Some(ShownInterval { ends, within })
         });
         Some(ShownEstimate { value, interval })
     }
@@ -155,5 +178,18 @@ mod tests {
         assert_eq!([&sum.value.text, sum.end(0), &sum.within()], ["-12.5", "-20", "± 7.5"]);
         assert_eq!([&count.value.text, count.end(1), &count.within()], ["3", "7", "± 4"]);
         assert!(series[0].points[0].sum_and_count.is_none());
+    }
+
+    #[test]
+    fn dates_and_times_are_shown_as_such() {
+        let dated = |value: &str, low: &str, high: &str| {
+            let estimate = DatedEstimate { interval: Some([low, high].map(str::to_string)), value: value.to_string() };
+            let shown = ShownEstimate::dated(&estimate).unwrap();
+            format!("{} in {} to {}, {}", shown.value.text, shown.end(0), shown.end(1), shown.within())
+        };
+        let days = dated("2024-02-29", "2024-02-28", "2024-03-04");
+        assert_eq!(days, "2024-02-29 in 2024-02-28 to 2024-03-04, ± 4 days");
+        let time = dated("2024-02-29 13:05:00", "2024-02-29 13:04:59.5", "2024-02-29 13:05:00");
+        assert_eq!(time, "2024-02-29 13:05:00 in 2024-02-29 13:04:59.5 to 2024-02-29 13:05:00, ± 0.5 s");
     }
 }

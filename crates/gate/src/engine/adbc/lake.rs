@@ -265,7 +265,11 @@ fn asked(name: &str, stored: &str) -> Option<(ColumnType, String)> {
         "BOOLEAN" => ColumnType::Boolean,
         "DATE" => ColumnType::Date,
         "TIMESTAMP" | "TIMESTAMP_S" | "TIMESTAMP_MS" | "TIMESTAMP_NS" => ColumnType::Timestamp,
-        "TIMESTAMP WITH TIME ZONE" => return Some((ColumnType::Timestamp, format!("timezone('UTC', {column})"))),
+        // The function for time zones fails on the last times of all; the microseconds of infinite ones are null.
+        "TIMESTAMP WITH TIME ZONE" => {
+            let finite = format!("WHEN isfinite({column}) THEN make_timestamp(epoch_us({column}))");
+            return Some((ColumnType::Timestamp, format!("(CASE {finite} ELSE timezone('UTC', {column}) END)")));
+        }
         decimal => return is_narrow(decimal).then_some((ColumnType::Decimal, column)),
     };
     let asked = duckdb::stored_type(kind);

@@ -1,6 +1,8 @@
 //! Tables behind a driver that speaks to a server: Flight SQL in front of a cluster, and warehouses. They are asked where they are, as
 //! they are at that moment, and nothing is written there.
 
+use std::ops::{Deref, DerefMut};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use taximeter_engine_adbc::{AdbcConnection, AdbcOptions, ArrowColumn, ArrowKind, ArrowRows};
@@ -8,7 +10,7 @@ use taximeter_engine_adbc::{AdbcConnection, AdbcOptions, ArrowColumn, ArrowKind,
 use super::credentials::secrets;
 use super::{canary, duckdb, values};
 use crate::declaration::Declaration;
-use crate::engine::driver_source::{AdbcData, AdbcSource, RemoteTable};
+use crate::engine::driver_source::{AdbcData, AdbcSource, RemoteService, RemoteTable};
 use crate::engine::{Engine, ExactRow, PreparedLake, Source};
 use crate::error::Error;
 use crate::register::ImportedRows;
@@ -17,19 +19,50 @@ use crate::sql::Statement;
 
 /// A session in front of one table.
 pub(super) struct Remote {
-    pub(super) connection: AdbcConnection,
+    pub(super) connection: Session,
     table: RemoteTable,
 }
+
+/// A session that is closed apart: its driver says goodbye to the server, and waits for an answer that may not come.
+pub(super) struct Session(Option<AdbcConnection>);
+
+impl Deref for Session {
+    type Target = AdbcConnection;
+    fn deref(&self) -> &AdbcConnection {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl DerefMut for Session {
+    fn deref_mut(&mut self) -> &mut AdbcConnection {
+        self.0.as_mut().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let connection = self.0.take();
+        // If there is no thread for it, it is closed here.
+        let _ = thread::Builder::new().name("adbc-close".to_string()).spawn(move || drop(connection));
+    }
+}
+
+/// How long a driver tries to reach a server, in seconds.
+const CONNECT: &str = "30";
 
 impl Remote {
     /// Opens a session, with the credentials that are there now.
     pub(super) fn open(source: &AdbcSource, table: &RemoteTable, until: Instant) -> Result<Remote, Error> {
         let driver = duckdb::find(&source.driver)?;
         let options = AdbcOptions::default().with("uri", table.uri.clone());
+        let options = match table.service {
+            RemoteService::Flightsql => options.with("adbc.flight.sql.rpc.timeout_seconds.connect", CONNECT),
+            _ => options,
+        };
         let options =
             secrets(table)?.into_iter().fold(options, |options, (name, value)| options.with_secret(name, value));
         let connection = AdbcConnection::open(&driver, options, duckdb::left(until)).map_err(duckdb::failed)?;
-        Ok(Remote { connection, table: table.clone() })
+        Ok(Remote { connection: Session(Some(connection)), table: table.clone() })
     }
 
     /// The columns of the table, each with what it holds, or why it cannot be asked about.

@@ -67,6 +67,21 @@ fn written(sql: &str, parameters: &[Value], keys: &[ColumnType], measures: usize
     }
 }
 
+#[cfg(any(feature = "server-tests", feature = "driver-tests"))]
+impl Embedded {
+    /// An engine with nothing in it, for tests that compare others with it.
+    pub(crate) fn in_memory() -> Embedded {
+        let connection = Connection::open_in_memory().unwrap();
+        add_functions(&connection).unwrap();
+        Embedded { connection, path: PathBuf::new() }
+    }
+
+    /// What it reads from.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+}
+
 #[test]
 fn infinities_are_clamped_and_what_is_no_number_is_not_there() {
     let csv = "income\n1.5\ninf\n-inf\nNaN\n\"\"\n1e400\n-Infinity\n";

@@ -27,7 +27,9 @@ fn secrets(folder: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for file in files.filter(|file| !file.ends_with("people.csv")) {
         let bytes = fs::read(&file).unwrap();
-        let secrets = bytes.windows(13).filter(|bytes| bytes.starts_with(b"secret-"));
+        // A row that was moved may leave a part of itself behind, without its digits.
+        let is_secret = |bytes: &&[u8]| bytes.starts_with(b"secret-") && bytes[7..].iter().all(u8::is_ascii_digit);
+        let secrets = bytes.windows(13).filter(is_secret);
         found.extend(secrets.map(|bytes| String::from_utf8_lossy(bytes).into_owned()));
     }
     found

@@ -7,7 +7,7 @@ use sqlparser::ast::{
 
 use super::super::aggregate::{Aggregate, Argument, Function, PairFunction};
 use super::super::predicate::{Operand, Predicate};
-use super::super::scalar::NumericExpr;
+use super::super::scalar::{Kind, NumericExpr};
 use super::functions::number_of_arguments;
 use super::reader::{Reader, plain, shown};
 use super::scalar::{Typed, without_bounds};
@@ -16,7 +16,7 @@ use crate::number::Number;
 use crate::schema::ColumnType;
 
 /// The names of all aggregates.
-pub(super) const NAMES: [&str; 26] = [
+pub(super) const NAMES: [&str; 28] = [
     "COUNT",
     "SUM",
     "AVG",
@@ -37,6 +37,8 @@ pub(super) const NAMES: [&str; 26] = [
     "STDDEV",
     "STDDEV_SAMP",
     "STDDEV_POP",
+    "VAR",
+    "STDEV",
     "COVAR_POP",
     "COVAR_SAMP",
     "CORR",
@@ -111,14 +113,14 @@ impl Reader<'_> {
         let spread = |of: &Expr, sample, root| Ok(Function::Spread { of: self.summed(of)?, sample, root });
         let pair =
             |function, y: &Expr, x: &Expr| Ok(Function::Pair { function, y: self.summed(y)?, x: self.summed(x)? });
-        let quantile = |of: &Expr, fraction| Ok(Function::Quantile { of: self.summed(of)?, fraction });
+        let quantile = |of: &Expr, fraction| Ok(Function::Quantile { of: self.sorted(of)?, fraction });
         let number = |text: &str| Number::parse(text).expect("it is a number");
         match (name, arguments) {
             ("SUM", [of]) => Ok(Function::Sum(self.summed(of)?)),
             ("AVG" | "MEAN", [of]) => Ok(Function::Average(self.summed(of)?)),
-            ("VARIANCE" | "VAR_SAMP", [of]) => spread(of, true, false),
+            ("VARIANCE" | "VAR_SAMP" | "VAR", [of]) => spread(of, true, false),
             ("VAR_POP", [of]) => spread(of, false, false),
-            ("STDDEV" | "STDDEV_SAMP", [of]) => spread(of, true, true),
+            ("STDDEV" | "STDDEV_SAMP" | "STDEV", [of]) => spread(of, true, true),
             ("STDDEV_POP", [of]) => spread(of, false, true),
             ("COVAR_POP", [y, x]) => pair(PairFunction::PopulationCovariance, y, x),
             ("COVAR_SAMP", [y, x]) => pair(PairFunction::SampleCovariance, y, x),
@@ -154,7 +156,7 @@ impl Reader<'_> {
             Some(OrderBySort::Desc) => Number::ONE.minus(fraction),
             Some(OrderBySort::Using(_)) => return Err(self.beyond()),
         };
-        Ok(Function::Quantile { of: self.summed(expr)?, fraction })
+        Ok(Function::Quantile { of: self.sorted(expr)?, fraction })
     }
 
     /// A fraction from 0 to 1.
@@ -210,6 +212,21 @@ impl Reader<'_> {
 
     /// What can be summed.
     fn summed(&self, argument: &Expr) -> Result<NumericExpr, Error> {
+        self.check_summed(argument)?;
+        Ok(self.number(argument)?.summed())
+    }
+
+    /// What has a least and a greatest value: also dates and times.
+    fn sorted(&self, argument: &Expr) -> Result<NumericExpr, Error> {
+        self.check_summed(argument)?;
+        let scalar = self.scalar(argument)?;
+        match scalar.kind {
+            Kind::Date | Kind::Timestamp => Ok(scalar.summed()),
+            _ => self.summed(argument),
+        }
+    }
+
+    fn check_summed(&self, argument: &Expr) -> Result<(), Error> {
         if let Typed::Column(operand) = self.typed(argument)? {
             let column = self.declared(operand.column);
             if NumericExpr::column(operand.column, column).is_none() && column.kind != ColumnType::Boolean {
@@ -219,7 +236,7 @@ impl Reader<'_> {
         if let Typed::Null = self.typed(argument)? {
             return Err(self.refusal(argument, "NULL has no sum: write a column"));
         }
-        Ok(self.number(argument)?.summed())
+        Ok(())
     }
 
     /// A column that stands alone where an aggregate is needed.

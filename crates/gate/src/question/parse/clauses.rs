@@ -15,6 +15,7 @@ use super::groups::{WrittenGroup, name_of};
 use super::limits;
 use super::literal::Literal;
 use super::reader::{Reader, is_called, plain};
+use super::screen::ROWS;
 use super::terms::Terms;
 use crate::error::Error;
 
@@ -24,10 +25,12 @@ impl Reader<'_> {
         let (body, order_by, limit_clause, fetch) = self.parts(query)?;
         let selects = self.united(body)?;
         let mut queries: Vec<Query> = Vec::new();
-        let mut order = Vec::new();
+        let (mut order, mut hidden) = (Vec::new(), 0);
         for (at, select) in selects.iter().enumerate() {
             let keys = if selects.len() == 1 { order_by } else { None };
-            let (query, own_order) = self.query(select, keys)?;
+            let (mut query, own_order, sorted_by) = self.query(select, keys)?;
+            hidden = sorted_by.len();
+            query.outputs.extend(sorted_by);
             if let Some(first) = queries.first()
                 && first.outputs.len() != query.outputs.len()
             {
@@ -51,7 +54,7 @@ impl Reader<'_> {
         }
         let (offset, limit) = self.limit(limit_clause, fetch)?;
         let schema = self.schema.clone();
-        Ok(Question { queries, scalars, order, offset, limit, schema, canonical: String::new() })
+        Ok(Question { queries, scalars, order, hidden, offset, limit, schema, canonical: String::new() })
     }
 
     /// A sub-query whose answer is one number: its place among those that are asked first.
@@ -120,7 +123,8 @@ impl Reader<'_> {
         }
     }
 
-    fn query(&self, select: &Select, order_by: Option<&OrderBy>) -> Result<(Query, Vec<OrderKey>), Error> {
+    /// A SELECT, how it is sorted, and what it is sorted by and does not show.
+    fn query(&self, select: &Select, order_by: Option<&OrderBy>) -> Result<(Query, Vec<OrderKey>, Vec<Output>), Error> {
         let Select {
             select_token: _,
             optimizer_hints,
@@ -176,7 +180,7 @@ impl Reader<'_> {
         let terms = Terms { reader: self, groups: &groups, aggregates: RefCell::default(), aliases };
         let outputs = self.outputs(projection, &terms)?;
         let having = having.as_ref().map(|condition| terms.condition(condition)).transpose()?;
-        let order = self.order(order_by, &terms, &outputs)?;
+        let (order, hidden) = self.order(order_by, &terms, &outputs)?;
         let aggregates = terms.aggregates.into_inner();
         let only_scalars = from.is_empty() && outputs.iter().any(|output| output.term.has_scalar());
         if from.is_empty() && !only_scalars {
@@ -190,7 +194,8 @@ impl Reader<'_> {
         let groups = groups.into_iter().map(|written| self.group_that_can_be(written, filter.as_ref()));
         let groups = groups.collect::<Result<_, Error>>()?;
         let joins = self.tables.borrow_mut().pop().map_or_else(Vec::new, |tables| tables.joins);
-        Ok((Query { outputs, aggregates, joins, filter, groups, having }, order))
+        let group_limit = None;
+        Ok((Query { outputs, aggregates, joins, filter, groups, group_limit, having }, order, hidden))
     }
 
     /// A key without the values that the condition rules out; at least one is left.
@@ -214,12 +219,15 @@ impl Reader<'_> {
             let (expression, alias) = match item {
                 SelectItem::UnnamedExpr(expression) => (expression, None),
                 SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias)),
+                SelectItem::Wildcard(options) => {
+                    return Err(self.refusal_at(options.wildcard_token.0.span.start, ROWS));
+                }
                 _ => return Err(self.beyond()),
             };
             let label = Literal::of(self, plain(expression)).and_then(|literal| literal.text());
             let term = match label {
                 Some(text) => Term::Label(text.to_string()),
-                None => terms.term(expression)?,
+                None => terms.output(expression)?,
             };
             let name = match alias {
                 Some(alias) => self.alias(alias)?,
@@ -245,21 +253,33 @@ impl Reader<'_> {
         Ok(value.clone())
     }
 
-    fn order(&self, order_by: Option<&OrderBy>, terms: &Terms, outputs: &[Output]) -> Result<Vec<OrderKey>, Error> {
-        self.order_keys(
-            order_by,
-            |expression| {
-                let by_name = self.by_name(expression, outputs);
-                if by_name.is_some() {
-                    return Ok(by_name);
-                }
-                let before = terms.aggregates.borrow().len();
-                let term = terms.term(expression)?;
-                terms.aggregates.borrow_mut().truncate(before);
-                Ok(outputs.iter().position(|output| output.term == term))
-            },
-            outputs.len(),
-        )
+    /// How the rows are sorted, and by what that is not shown.
+    fn order(
+        &self,
+        order_by: Option<&OrderBy>,
+        terms: &Terms,
+        outputs: &[Output],
+    ) -> Result<(Vec<OrderKey>, Vec<Output>), Error> {
+        let hidden: RefCell<Vec<Output>> = RefCell::default();
+        let find = |expression: &Expr| {
+            let by_name = self.by_name(expression, outputs);
+            if by_name.is_some() {
+                return Ok(by_name);
+            }
+            let term = terms.output(expression)?;
+            if matches!(term, Term::Constant(_) | Term::Negative(_) | Term::Null) {
+                return Ok(None);
+            }
+            let shown = outputs.iter().position(|output| output.term == term);
+            let mut hidden = hidden.borrow_mut();
+            Ok(Some(shown.unwrap_or_else(|| {
+                let text = plain(expression).to_string();
+                hidden.push(Output { name: text.clone(), text, term });
+                outputs.len() + hidden.len() - 1
+            })))
+        };
+        let order = self.order_keys(order_by, find, outputs.len())?;
+        Ok((order, hidden.into_inner()))
     }
 
     fn order_by_names(&self, order_by: Option<&OrderBy>, outputs: &[Output]) -> Result<Vec<OrderKey>, Error> {

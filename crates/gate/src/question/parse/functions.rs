@@ -44,7 +44,9 @@ impl Reader<'_> {
             }
             ("LEAST", [_, _, ..]) => steps(NumericExpr::least(self.several(expression, &arguments)?)),
             ("GREATEST", [_, _, ..]) => steps(NumericExpr::greatest(self.several(expression, &arguments)?)),
-            ("COALESCE" | "IFNULL", [_, _, ..]) => steps(NumericExpr::coalesce(self.several(expression, &arguments)?)),
+            ("COALESCE" | "IFNULL" | "NVL", [_, _, ..]) => {
+                steps(NumericExpr::coalesce(self.several(expression, &arguments)?))
+            }
             ("NULLIF", [one, other]) => {
                 let [one, other] = self.comparable(one, other)?;
                 steps(one.null_if(other))
@@ -65,10 +67,22 @@ impl Reader<'_> {
                 self.extract(expression, &name, inner).map(Typed::Steps)
             }
             ("DATE", [inner]) => self.to_date(expression, self.scalar(inner)?).map(Typed::Steps),
-            ("DATEDIFF", [unit, from, to]) if self.unit(unit).is_ok_and(|unit| unit == "DAY") => {
-                let (from, to) = (self.to_date(from, self.scalar(from)?)?, self.to_date(to, self.scalar(to)?)?);
-                steps(to.plus(from.negative(), Kind::Integer))
+            ("POWER" | "POW", [inner, exponent]) => {
+                let (base, exponent) = (self.number(inner)?, self.whole_literal(exponent, 1..=4)?);
+                let power = |power: Result<NumericExpr, TooLarge>, _| {
+                    let (power, kind) = (power?, base.kind);
+                    power.times(base.clone(), kind)
+                };
+                steps((1..exponent).fold(Ok(base.clone()), power))
             }
+            // As other databases write it: the unit first, the unit last, or days without a unit.
+            ("DATEDIFF" | "DATE_DIFF", [unit, from, to]) if is_unit(unit) => {
+                steps(self.between_dates(&self.unit(unit)?, from, to)?)
+            }
+            ("DATEDIFF" | "DATE_DIFF", [to, from, unit]) if is_unit(unit) => {
+                steps(self.between_dates(&self.unit(unit)?, from, to)?)
+            }
+            ("DATEDIFF" | "DATE_DIFF", [to, from]) => steps(self.between_dates("DAY", from, to)?),
             _ => {
                 let shown: String = name.chars().take(40).collect();
                 let message = format!(
@@ -188,6 +202,22 @@ impl Reader<'_> {
         }
     }
 
+    /// The days between two dates, or how many times a year or a month begins between them.
+    fn between_dates(&self, unit: &str, from: &Expr, to: &Expr) -> Result<Result<NumericExpr, TooLarge>, Error> {
+        let [from, to] = [from, to].map(|date| self.to_date(date, self.dated(date)?));
+        let (from, to) = (from?, to?);
+        let months = |date: &NumericExpr| {
+            let (year, month) = (date.clone().calendar(DatePart::Year)?, date.clone().calendar(DatePart::Month)?);
+            year.times(NumericExpr::steps(12, Kind::Integer, RBig::ONE), Kind::Integer)?.plus(month, Kind::Integer)
+        };
+        let count = |date: &NumericExpr| match unit {
+            "YEAR" => date.clone().calendar(DatePart::Year),
+            "MONTH" => months(date),
+            _ => Ok(date.clone()),
+        };
+        Ok(count(&to).and_then(|to| to.plus(count(&from)?.negative(), Kind::Integer)))
+    }
+
     /// The unit of a date, as text.
     fn unit(&self, expression: &Expr) -> Result<String, Error> {
         match plain(expression) {
@@ -211,6 +241,22 @@ impl Reader<'_> {
             Kind::Integer | Kind::Decimal => {
                 Err(self.refusal(expression, "this is a number, and a date or a time is needed here"))
             }
+        }
+    }
+
+    /// A date or a time that is written out, in days or seconds; nothing if it is no literal.
+    pub(super) fn dated_literal(&self, expression: &Expr, kind: Kind) -> Result<Option<f64>, Error> {
+        let scalar = match (Literal::of(self, plain(expression)), plain(expression)) {
+            (Some(literal), _) => {
+                self.count_literal(plain(expression))?;
+                literal.scalar_beside(kind)?
+            }
+            (None, Expr::TypedString(_)) => self.scalar(expression)?,
+            _ => return Ok(None),
+        };
+        match scalar.as_constant() {
+            Some(value) if scalar.kind == kind => Ok(Some(value.to_f64().value())),
+            _ => Err(self.refusal(expression, "this must be a date beside a date, and a time beside a time")),
         }
     }
 
@@ -304,6 +350,19 @@ impl Reader<'_> {
             Ok(_) => unreachable!("it is too large"),
         })
     }
+}
+
+/// Whether an argument is a unit of time that dates differ by.
+fn is_unit(expression: &Expr) -> bool {
+    let text = match plain(expression) {
+        Expr::Identifier(name) => &name.value,
+        Expr::Value(value) => match &value.value {
+            Written::SingleQuotedString(text) => text,
+            _ => return false,
+        },
+        _ => return false,
+    };
+    ["DAY", "MONTH", "YEAR"].iter().any(|unit| text.eq_ignore_ascii_case(unit))
 }
 
 /// How many arguments there are, in words.

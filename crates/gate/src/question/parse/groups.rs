@@ -6,7 +6,9 @@ use sqlparser::ast::{Expr, GroupByExpr, SelectItem, Value as Written};
 use super::super::group::{Group, GroupKey};
 use super::super::predicate::Predicate;
 use super::super::scalar::{Kind, NumericExpr};
+use super::inline::has_aggregate;
 use super::limits;
+use super::literal::Literal;
 use super::reader::{Reader, is_called, plain};
 use super::scalar::Typed;
 use super::text::Choices;
@@ -26,9 +28,18 @@ impl Reader<'_> {
         group_by: &'e GroupByExpr,
         items: &'e [SelectItem],
     ) -> Result<Vec<WrittenGroup<'e>>, Error> {
-        let (expressions, modifiers) = match group_by {
-            GroupByExpr::Expressions(expressions, modifiers) => (expressions, modifiers),
-            GroupByExpr::All(_) => return Err(self.beyond()),
+        let (expressions, modifiers): (Vec<&Expr>, _) = match group_by {
+            GroupByExpr::Expressions(expressions, modifiers) => (expressions.iter().collect(), modifiers),
+            // Everything that is shown and is no aggregate.
+            GroupByExpr::All(modifiers) => {
+                let key = |item: &'e SelectItem| match item {
+                    SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+                        (!has_aggregate(item) && Literal::of(self, plain(expr)).is_none()).then_some(expr)
+                    }
+                    _ => None,
+                };
+                (items.iter().filter_map(key).collect(), modifiers)
+            }
         };
         if !modifiers.is_empty() {
             return Err(self.beyond());
@@ -160,7 +171,7 @@ impl Reader<'_> {
             );
             return Err(self.refusal(expression, message));
         };
-        let values = steps.into_iter().map(|steps| (steps, value(&scalar, steps))).collect();
+        let values = steps.into_iter().map(|steps| (steps, scalar.value(steps))).collect();
         Ok(GroupKey::Steps { scalar, values })
     }
 }
@@ -169,18 +180,6 @@ impl Reader<'_> {
 fn truth_key(predicate: Predicate) -> GroupKey {
     let values = [false, true].map(|truth| (i64::from(truth), Value::Boolean(truth))).into();
     GroupKey::Steps { scalar: NumericExpr::truth(predicate), values }
-}
-
-/// A number of steps as it is shown.
-fn value(scalar: &NumericExpr, steps: i64) -> Value {
-    let exact = scalar.grid.clone() * RBig::from(steps);
-    let whole = exact.is_int().then(|| i64::try_from(exact.numerator().clone()).ok()).flatten();
-    match (scalar.kind, whole) {
-        (Kind::Date, Some(days)) => Value::Date(i32::try_from(days).expect("dates are in the calendar")),
-        (Kind::Timestamp, Some(seconds)) => Value::Timestamp(seconds * 1_000_000),
-        (_, Some(whole)) => Value::Integer(whole),
-        _ => Value::Real(exact.to_f64().value()),
-    }
 }
 
 /// The name that a key has without an alias.

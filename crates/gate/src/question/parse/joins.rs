@@ -13,6 +13,7 @@ use super::reader::{JoinedTables, Reader, is_called, plain, shown};
 use super::scope::{Scope, ScopeTable, same};
 use crate::error::Error;
 use crate::public::PublicTable;
+use crate::schema::ColumnType;
 
 impl Reader<'_> {
     /// The tables of a SELECT: the dataset, and public ones. Without FROM it is about the dataset, too, and names nothing of it.
@@ -92,7 +93,10 @@ impl Reader<'_> {
                 return Err(self.refusal_at(name.span.start, message));
             }
         };
-        let join = Join { table, first, on, key: key - first, keeps_all };
+        let key = key - first;
+        let as_text =
+            (self.declared(on).kind(), table.columns()[key].kind()) == (ColumnType::Text, ColumnType::Integer);
+        let join = Join { table, first, on, key, as_text, keeps_all };
         self.check_key(&join, name)?;
         tables.scope.tables.push(added);
         tables.joins.push(join);
@@ -108,8 +112,10 @@ impl Reader<'_> {
         }
         self.view.public_table(name).ok_or_else(|| {
             let message = format!(
-                "{} is not a public table, and only those are joined: of two private tables, a row of one would meet any number of the \
-                 other; ask the owner to register it as a public table, if everyone may know it",
+                "{} is not a public table, and only those are joined: of two private tables, each row of a unit in one would meet each of \
+                 its rows in the other, so the noise would have to cover the product of both limits on rows, and both budgets would \
+                 have to pay; ask about each table by itself, or ask the owner to register the joined rows as one dataset, or this \
+                 one as a public table if everyone may know it",
                 shown(name)
             );
             self.refusal_at(name.span.start, message)
@@ -161,9 +167,9 @@ impl Reader<'_> {
     }
 
     /// A key must be unique, so that no row of the dataset counts more than once; and of the type of what it equals.
-    fn check_key(&self, Join { table, on, key, .. }: &Join, name: &Ident) -> Result<(), Error> {
+    fn check_key(&self, Join { table, on, key, as_text, .. }: &Join, name: &Ident) -> Result<(), Error> {
         let (on, key_column) = (self.declared(*on), &table.columns()[*key]);
-        if on.kind() != key_column.kind() {
+        if on.kind() != key_column.kind() && !as_text {
             let message = format!(
                 "the column {:?} holds {}, and the key {:?} of {} holds {}: join columns of one type",
                 on.name(),

@@ -49,6 +49,7 @@ pub(super) fn is_ours(keyword: Keyword) -> bool {
 /// Words that are names unless they stand where the language has them.
 const IN_PLACE: &[Keyword] = &[
     Keyword::ALL,
+    Keyword::WITH,
     Keyword::FILTER,
     Keyword::OVER,
     Keyword::WITHIN,
@@ -116,7 +117,7 @@ pub(super) fn refusal(word: &str) -> Option<&'static str> {
 }
 
 const REFUSED: &[(&[&str], &str)] = &[
-    (&["WITH", "RECURSIVE"], "WITH is not answered: write the question as one SELECT about the dataset itself"),
+    (&["WITH", "RECURSIVE"], "WITH is not answered here: it stands before a SELECT, without RECURSIVE"),
     (&["EXCEPT", "INTERSECT", "MINUS"], "only UNION ALL joins questions: ask one question after the other"),
     (
         &["CROSS", "NATURAL", "LATERAL", "FULL", "RIGHT"],

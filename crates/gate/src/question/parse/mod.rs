@@ -8,6 +8,7 @@ mod aggregates;
 mod clauses;
 mod functions;
 mod groups;
+mod inline;
 mod joins;
 mod keywords;
 mod limits;
@@ -46,7 +47,8 @@ pub(super) fn parse(
 ) -> Result<Question, Error> {
     let mut view = SchemaView::new(dataset, schema, public);
     let tokens = Tokens::read(text)?.screened(dataset, &|word| view.is_name(word))?;
-    let query = names::written_in_one_way(tokens.query()?, &mut view);
+    let query = inline::inlined(tokens.query()?, &tokens, &|name| view.is_table(name))?;
+    let query = names::written_in_one_way(query, &mut view);
     let reader = Reader::new(&tokens, &view);
     let mut question = reader.question(&query)?;
     question.canonical = written::written(&query);

@@ -150,6 +150,10 @@ impl Reader<'_> {
         const FINER: i64 = 1 << 10;
         const WIDEST: i64 = 1 << 50;
         Ok(match of {
+            // A date is compared with dates, in days.
+            Some(of) if matches!(of.kind, Kind::Date | Kind::Timestamp) => {
+                NumericExpr { kind: of.kind, ..NumericExpr::asked(at, of.grid.clone(), [of.low, of.high]) }
+            }
             Some(of) => {
                 let range = [of.low, of.high].map(|end| end * FINER);
                 NumericExpr::asked(at, of.grid.clone() / RBig::from(FINER), range)
@@ -334,7 +338,7 @@ pub(super) fn without_bounds(column: &Column, what: &str) -> String {
     }
 }
 
-fn is_logical(operator: &BinaryOperator) -> bool {
+pub(super) fn is_logical(operator: &BinaryOperator) -> bool {
     matches!(
         operator,
         BinaryOperator::And

@@ -44,6 +44,11 @@ impl<'a> SchemaView<'a> {
                 .any(|table| is(table.name().as_str()) || table.columns().iter().any(|column| is(column.name())))
     }
 
+    /// Whether a name is that of the dataset or of a public table.
+    pub(super) fn is_table(&self, name: &Ident) -> bool {
+        is_called(name, self.dataset) || self.public_table(name).is_some()
+    }
+
     pub(super) fn public_table(&self, name: &Ident) -> Option<Arc<PublicTable>> {
         self.public.iter().find(|table| is_called(name, table.name().as_str())).cloned()
     }

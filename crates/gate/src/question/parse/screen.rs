@@ -17,7 +17,7 @@ impl Tokens {
                 format!("nothing is asked: write SELECT COUNT(*) FROM {}", quoted(dataset)),
             ));
         }
-        if !self.is(0, Keyword::SELECT) {
+        if !self.is(0, Keyword::SELECT) && !self.is(0, Keyword::WITH) {
             return Err(Error::question(self.at(0), "a question begins with SELECT: nothing else is answered"));
         }
         (0..self.len()).try_for_each(|index| self.check(index, dataset, is_name))?;
@@ -91,11 +91,19 @@ impl Tokens {
     /// A word that is not reserved: a name, a function, or a word of SQL that is not answered.
     fn check_word(&self, index: usize, word: &Word, is_name: &impl Fn(&str) -> bool) -> Result<(), Error> {
         let called = self.get(index + 1) == Some(&Token::LParen);
+        if word.keyword == Keyword::FILTER && called && !self.is(index + 2, Keyword::WHERE) {
+            return self.refuse(index, "FILTER is followed by its condition, as in COUNT(*) FILTER (WHERE age < 30)");
+        }
+        if self.begins_query(index) {
+            return Ok(());
+        }
         let plain = word.quote_style.is_none();
         let before = index.checked_sub(1);
         let named = before
             .is_some_and(|before| self.is(before, Keyword::AS) || self.get(before) == Some(&Token::Period))
-            || is_name(&word.value);
+            || is_name(&word.value)
+            // TOP stands behind SELECT, and is a name elsewhere.
+            || (word.value.eq_ignore_ascii_case("TOP") && !before.is_some_and(|before| self.is(before, Keyword::SELECT)));
         match keywords::refusal(&word.value) {
             Some(why) if plain && (called || !named) => self.refuse(index, why),
             _ => Ok(()),
@@ -156,12 +164,19 @@ impl Tokens {
                 || self.is(before, Keyword::DISTINCT)
                 || matches!(self.get(before), Some(Token::Comma | Token::Period))
         });
-        match listed {
-            true => self.refuse(index, "rows are never shown: ask for COUNT(*), SUM(column) or AVG(column)"),
+        // All columns of a sub-query are named by a star, and it is looked at later whether they are rows.
+        let of_query = self.is(0, Keyword::WITH)
+            || (0..self.len()).any(|at| self.is(at, Keyword::FROM) && self.get(at + 1) == Some(&Token::LParen));
+        let alone = of_query && before.is_some_and(|before| self.is(before, Keyword::SELECT));
+        match listed && !alone {
+            true => self.refuse(index, ROWS),
             false => Ok(()),
         }
     }
 }
+
+/// Why rows are not answered.
+pub(super) const ROWS: &str = "rows are never shown: ask for COUNT(*), SUM(column) or AVG(column)";
 
 /// Why a token that is in no question is refused.
 fn reason(token: &Token) -> String {

@@ -9,11 +9,13 @@ use sqlparser::ast::{
 
 use super::super::aggregate::{Aggregate, Function};
 use super::super::predicate::Comparison;
+use super::super::scalar::Kind;
 use super::super::term::{Condition, Term};
 use super::groups::WrittenGroup;
 use super::limits;
 use super::literal::Literal;
 use super::reader::{Reader, lower_end, plain};
+use super::scalar::is_logical;
 use crate::error::Error;
 
 /// Reads the terms of one SELECT, and collects the aggregates that they are made of.
@@ -28,7 +30,46 @@ pub(super) struct Terms<'r, 'a, 'e> {
 impl<'e> Terms<'_, '_, 'e> {
     /// Reads a number that is made of noisy ones.
     pub(super) fn term(&self, expression: &Expr) -> Result<Term, Error> {
+        let term = self.shown(expression)?;
+        match self.dated(&term) {
+            None => Ok(term),
+            Some(_) => {
+                let message = "this is a date, and numbers are needed here: show it alone, compare it with a date, or subtract two";
+                Err(self.reader.refusal(expression, message))
+            }
+        }
+    }
+
+    /// Reads what an answer may show: a number, or a date that is an aggregate.
+    pub(super) fn shown(&self, expression: &Expr) -> Result<Term, Error> {
         self.reader.deeper(expression, || self.term_here(expression))
+    }
+
+    /// A column of the answer.
+    pub(super) fn output(&self, expression: &Expr) -> Result<Term, Error> {
+        match self.shown(expression)? {
+            term @ Term::Scalar(_) if self.dated(&term).is_some() => {
+                let message = "the date of a sub-query is not shown: ask for it in a SELECT of its own, or compare it";
+                Err(self.reader.refusal(expression, message))
+            }
+            term => Ok(term),
+        }
+    }
+
+    /// Whether a term is a date or a time, and which.
+    fn dated(&self, term: &Term) -> Option<Kind> {
+        let kind = match term {
+            Term::Aggregate(at) => self.aggregates.borrow()[*at].kind(),
+            Term::Scalar(at) => {
+                let scalars = self.reader.scalars.borrow();
+                match scalars[*at].outputs[0].term {
+                    Term::Aggregate(place) => scalars[*at].aggregates[place].kind(),
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        matches!(kind, Kind::Date | Kind::Timestamp).then_some(kind)
     }
 
     fn term_here(&self, expression: &Expr) -> Result<Term, Error> {
@@ -48,6 +89,15 @@ impl<'e> Terms<'_, '_, 'e> {
             Expr::Function(call) if call.over.is_some() => self.total(inner, call),
             Expr::Function(call) if Reader::is_aggregate(call) => self.aggregate(inner, call),
             Expr::Function(call) => self.function(inner, call),
+            // A condition on noisy numbers is 1 where it holds, and 0 where it does not.
+            Expr::BinaryOp { op, .. } if is_logical(op) => {
+                let condition = self.condition(inner)?;
+                let branches = vec![
+                    (condition.clone(), Term::Constant(1.0)),
+                    (Condition::Not(Box::new(condition)), Term::Constant(0.0)),
+                ];
+                Ok(Term::Case { branches, otherwise: None })
+            }
             Expr::BinaryOp { left, op, right } => self.arithmetic(inner, left, op, right),
             Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Ok(Term::Negative(Box::new(self.term(expr)?))),
             Expr::UnaryOp { op: UnaryOperator::Plus, expr } => self.term(expr),
@@ -63,9 +113,15 @@ impl<'e> Terms<'_, '_, 'e> {
             Expr::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
                 self.case(operand.as_deref(), conditions, else_result.as_deref())
             }
+            Expr::Extract { field: DateTimeField::Epoch, syntax: _, expr } => match plain(expr) {
+                Expr::BinaryOp { left, op: BinaryOperator::Minus, right } => {
+                    self.difference(inner, left, right, Kind::Timestamp)
+                }
+                _ => Err(self.reader.refusal(inner, "of an answer, EPOCH is the seconds between two times")),
+            },
             Expr::Subquery(query) => Ok(Term::Scalar(self.reader.subquery(inner, query)?)),
             Expr::Identifier(name) => match self.alias(&name.value) {
-                Some(aliased) if plain(aliased) != inner => self.term(aliased),
+                Some(aliased) if plain(aliased) != inner => self.shown(aliased),
                 _ => Err(self.reader.column(name).err().unwrap_or_else(|| self.reader.not_grouped(inner, name))),
             },
             Expr::CompoundIdentifier(parts) => {
@@ -151,8 +207,13 @@ impl<'e> Terms<'_, '_, 'e> {
             }
             ("CEILING", [inner]) => Ok(Term::Ceil(boxed(inner)?)),
             ("ABS", [inner]) => Ok(Term::Absolute(boxed(inner)?)),
+            ("POWER" | "POW", [inner, exponent]) => {
+                let (base, exponent) = (self.term(inner)?, self.reader.whole_literal(exponent, 1..=4)?);
+                let power = |power: Term, _| Term::Product(Box::new(power), Box::new(base.clone()));
+                Ok((1..exponent).fold(base.clone(), power))
+            }
             ("SQRT", [inner]) => Ok(Term::SquareRoot(boxed(inner)?)),
-            ("COALESCE" | "IFNULL", [_, _, ..]) => Ok(Term::Coalesce(several()?)),
+            ("COALESCE" | "IFNULL" | "NVL", [_, _, ..]) => Ok(Term::Coalesce(several()?)),
             ("LEAST", [_, _, ..]) => Ok(Term::Least(several()?)),
             ("GREATEST", [_, _, ..]) => Ok(Term::Greatest(several()?)),
             ("NULLIF", [one, other]) => Ok(Term::NullIf(boxed(one)?, boxed(other)?)),
@@ -186,7 +247,39 @@ impl<'e> Terms<'_, '_, 'e> {
                 ));
             }
         };
+        if *operator == BinaryOperator::Minus && self.dated(&self.shown(left)?) == Some(Kind::Date) {
+            return self.difference(expression, left, right, Kind::Date);
+        }
         Ok(term(Box::new(self.term(left)?), Box::new(self.term(right)?)))
+    }
+
+    /// The days between two dates, or the seconds between two times.
+    fn difference(&self, expression: &Expr, left: &Expr, right: &Expr, kind: Kind) -> Result<Term, Error> {
+        let [left, right] = [self.shown(left)?, self.shown(right)?];
+        match [&left, &right].iter().all(|side| self.dated(side) == Some(kind)) {
+            true => Ok(Term::Difference(Box::new(left), Box::new(right))),
+            false => Err(self.reader.refusal(expression, "a date is subtracted from a date, and a time from a time")),
+        }
+    }
+
+    /// Two sides of a comparison: text beside a date is a date.
+    fn sides(&self, left: &Expr, right: &Expr) -> Result<[Term; 2], Error> {
+        let kind = |one: &Expr| match Literal::of(self.reader, plain(one)) {
+            Some(_) => Ok(None),
+            None => match plain(one) {
+                Expr::TypedString(_) => Ok(None),
+                one => self.shown(one).map(|term| self.dated(&term)),
+            },
+        };
+        let Some(kind) = kind(left)?.or(kind(right)?) else { return Ok([self.term(left)?, self.term(right)?]) };
+        let side = |one: &Expr| match self.reader.dated_literal(one, kind)? {
+            Some(number) => Ok(Term::Constant(number)),
+            None => match self.shown(one)? {
+                term if self.dated(&term) == Some(kind) => Ok(term),
+                _ => Err(self.reader.refusal(one, "a date is compared with a date, such as DATE '2024-02-29'")),
+            },
+        };
+        Ok([side(left)?, side(right)?])
     }
 
     fn cast(&self, expression: &Expr, inner: &Expr, to: &DataType) -> Result<Term, Error> {
@@ -227,7 +320,8 @@ impl<'e> Terms<'_, '_, 'e> {
         let inner = plain(expression);
         self.reader.count_condition(inner)?;
         let compare = |left: &Expr, comparison, right: &Expr| {
-            Ok(Condition::Compare(self.term(left)?, comparison, self.term(right)?))
+            let [left, right] = self.sides(left, right)?;
+            Ok(Condition::Compare(left, comparison, right))
         };
         match inner {
             Expr::UnaryOp { op: UnaryOperator::Not, expr } => Ok(Condition::Not(Box::new(self.condition(expr)?))),

@@ -22,7 +22,7 @@ impl Reader<'_> {
             Expr::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
                 self.chosen(operand.as_deref(), conditions, else_result.as_deref())
             }
-            Expr::Function(function) if matches!(function.name.to_string().as_str(), "COALESCE" | "IFNULL") => {
+            Expr::Function(function) if matches!(function.name.to_string().as_str(), "COALESCE" | "IFNULL" | "NVL") => {
                 self.first_known(&self.arguments(expression, function)?)
             }
             other => match self.typed(other) {

@@ -80,12 +80,27 @@ impl Tokens {
         matches!(self.get(index), Some(Token::Word(word)) if word.keyword == keyword)
     }
 
-    /// The same tokens, in which only words that `keeps` are still keywords.
+    /// Whether a token is the WITH before a query: at the beginning, or behind a parenthesis.
+    pub(super) fn begins_query(&self, index: usize) -> bool {
+        let before = index.checked_sub(1).and_then(|before| self.get(before));
+        self.is(index, Keyword::WITH) && matches!(before, None | Some(Token::LParen))
+    }
+
+    /// The same tokens, in which only words that `keeps` are still keywords; FILTER, OVER and WITHIN where something follows that they
+    /// belong to: the parser would drop a name such as `filter` without a word.
     pub(super) fn with_keywords(mut self, keeps: impl Fn(Keyword) -> bool) -> Tokens {
-        for token in &mut self.tokens {
-            if let Token::Word(word) = &mut token.token
-                && !keeps(word.keyword)
-            {
+        let is_name = |index: usize| match self.get(index) {
+            Some(Token::Word(word)) => match word.keyword {
+                Keyword::FILTER | Keyword::OVER => self.get(index + 1) != Some(&Token::LParen),
+                Keyword::WITHIN => !self.is(index + 1, Keyword::GROUP),
+                Keyword::WITH => !self.begins_query(index),
+                keyword => !keeps(keyword),
+            },
+            _ => false,
+        };
+        let names: Vec<usize> = (0..self.len()).filter(|index| is_name(*index)).collect();
+        for index in names {
+            if let Token::Word(word) = &mut self.tokens[index].token {
                 word.keyword = Keyword::NoKeyword;
             }
         }

@@ -2,7 +2,7 @@
 
 use dashu::rational::RBig;
 
-use super::{Node, NumericExpr};
+use super::{Kind, Node, NumericExpr};
 use crate::schema::Schema;
 
 /// The most steps from 0 of what is summed, as for declared bounds.
@@ -38,7 +38,10 @@ impl NumericExpr {
             Node::Column(at) => schema.columns[*at].name.clone(),
             Node::Rounded(inner, _) | Node::Times(inner, _) => inner.describe(schema),
             _ => {
-                let [low, high] = self.range().map(|end| end.to_f64().value());
+                let [low, high] = match self.kind {
+                    Kind::Date | Kind::Timestamp => [self.low, self.high].map(|end| self.value(end).plain()),
+                    _ => self.range().map(|end| end.to_f64().value().to_string()),
+                };
                 format!("an expression from {low} to {high}")
             }
         }

@@ -2,10 +2,26 @@
 
 use std::collections::BTreeSet;
 
+use dashu::rational::RBig;
+
 use super::grid::wide;
-use super::{Node, NumericExpr};
+use super::{Kind, Node, NumericExpr};
+use crate::schema::Value;
 
 impl NumericExpr {
+    /// A number of steps as it is shown.
+    pub(crate) fn value(&self, steps: i64) -> Value {
+        let exact = self.grid.clone() * RBig::from(steps);
+        let whole = |exact: &RBig| exact.is_int().then(|| i64::try_from(exact.numerator().clone()).ok()).flatten();
+        match (self.kind, whole(&exact)) {
+            (Kind::Date, Some(days)) => Value::Date(i32::try_from(days).expect("dates are in the calendar")),
+            // Grids of times are whole microseconds.
+            (Kind::Timestamp, _) => Value::Timestamp(whole(&(exact * RBig::from(1_000_000))).unwrap_or(0)),
+            (_, Some(whole)) => Value::Integer(whole),
+            _ => Value::Real(exact.to_f64().value()),
+        }
+    }
+
     /// How large it gets in an engine: some parts are written there more than once.
     pub(crate) fn weight(&self) -> u64 {
         let of = |parts: &[NumericExpr]| parts.iter().map(NumericExpr::weight).fold(0, u64::saturating_add);

@@ -1,10 +1,11 @@
 //! A table in memory that answers the statements of the embedded engine.
 
-use rusqlite::types::Value as Cell;
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, params_from_iter};
 
 use super::Row;
-use crate::engine::Embedded;
+use crate::engine::{Embedded, add_functions, exact_rows};
 use crate::question::group::GroupKey;
 use crate::question::{Query, commas};
 use crate::schema::{Schema, Value};
@@ -20,7 +21,14 @@ impl Database {
         let connection = Connection::open_in_memory().unwrap();
         let table = format!("PRAGMA case_sensitive_like=ON; {}", Embedded::definition(schema));
         connection.execute_batch(&table).unwrap();
+        add_functions(&connection).unwrap();
         Database(connection)
+    }
+
+    /// What the statement says of groups that are not declared, by their one key.
+    pub(super) fn groups(&self, statement: &Statement) -> BTreeMap<String, Vec<i64>> {
+        let rows = exact_rows(&self.0, statement).unwrap();
+        rows.into_iter().map(|row| (row.keys[0].plain(), row.measures)).collect()
     }
 
     /// Puts these rows in the place of all others.
@@ -35,21 +43,17 @@ impl Database {
 
     /// What the statement says: for every measure a number for every group, one that is not there has 0.
     pub(super) fn ask(&self, statement: &Statement, query: &Query) -> Vec<Vec<i64>> {
-        let keys: Vec<Vec<Cell>> = query.groups.iter().map(|group| cells(&group.key)).collect();
+        let keys: Vec<Vec<Value>> = query.groups.iter().map(|group| values(&group.key)).collect();
         let groups = keys.iter().map(Vec::len).product();
         let mut answers = vec![vec![0; groups]; statement.measures];
-        let mut prepared = self.0.prepare_cached(&statement.sql).unwrap();
-        let mut rows = prepared.query(params_from_iter(statement.parameters.iter().map(cell))).unwrap();
-        while let Some(row) = rows.next().unwrap() {
+        for row in exact_rows(&self.0, statement).unwrap() {
             let mut group = 0;
-            for (at, keys) in keys.iter().enumerate() {
-                let key: Cell = row.get(at).unwrap();
-                let found = keys.iter().position(|other| *other == key);
+            for (keys, key) in keys.iter().zip(&row.keys) {
+                let found = keys.iter().position(|other| other == key);
                 group = group * keys.len() + found.expect("every key is one that is answered");
             }
-            for (at, answer) in answers.iter_mut().enumerate() {
-                let measured: Option<i64> = row.get(keys.len() + at).unwrap();
-                answer[group] = measured.unwrap_or(0);
+            for (answer, measured) in answers.iter_mut().zip(row.measures) {
+                answer[group] = measured;
             }
         }
         answers
@@ -57,23 +61,10 @@ impl Database {
 }
 
 /// The values of a key as the engine has them.
-fn cells(key: &GroupKey) -> Vec<Cell> {
+fn values(key: &GroupKey) -> Vec<Value> {
     match key {
-        GroupKey::Column { column: _, values } => values.iter().map(cell).collect(),
-        GroupKey::Steps { scalar: _, values } => values.iter().map(|(steps, _)| Cell::Integer(*steps)).collect(),
+        GroupKey::Column { column: _, values } => values.clone(),
+        GroupKey::Steps { scalar: _, values } => values.iter().map(|(steps, _)| Value::Integer(*steps)).collect(),
         GroupKey::Open { .. } => unreachable!("the groups are declared"),
-    }
-}
-
-/// A literal as the embedded engine stores it.
-fn cell(value: &Value) -> Cell {
-    match value {
-        Value::Boolean(value) => Cell::Integer(i64::from(*value)),
-        Value::Integer(value) => Cell::Integer(*value),
-        Value::Real(value) => Cell::Real(*value),
-        Value::Text(text) => Cell::Text(text.clone()),
-        Value::Date(days) => Cell::Integer(i64::from(*days)),
-        Value::Timestamp(microseconds) => Cell::Integer(*microseconds),
-        Value::Decimal(number) => Cell::Integer(number.to_millionths().unwrap()),
     }
 }

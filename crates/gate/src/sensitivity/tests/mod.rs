@@ -8,6 +8,7 @@
 mod database;
 mod expressions;
 mod family;
+mod groups;
 mod invented;
 mod keeping;
 

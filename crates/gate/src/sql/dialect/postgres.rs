@@ -127,6 +127,11 @@ impl Grammar for PostgresSql {
         (from, to, format!("({seconds} - ({low})) / {grid} + ({steps})"))
     }
 
+    /// Text was converted by the same function when the rows were copied: it cannot fail here.
+    fn hash(&self, parts: &str) -> Option<String> {
+        Some(format!("sha256(convert_to(concat_ws(' ', {parts}), 'UTF8'))"))
+    }
+
     fn supply(&self) -> Supply {
         Supply::Json
     }

@@ -73,6 +73,10 @@ impl Grammar for SqliteSql {
         term.to_string()
     }
 
+    fn hash(&self, parts: &str) -> Option<String> {
+        Some(format!("taximeter_hash({parts})"))
+    }
+
     fn stores_steps(&self) -> bool {
         true
     }

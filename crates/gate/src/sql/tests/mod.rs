@@ -25,7 +25,15 @@ pub(crate) fn query(schema: &Schema, filter: Option<Predicate>, groups: &[usize]
         Group { key: GroupKey::Column { column: *at, values }, name: column.name.clone() }
     };
     let groups = groups.iter().map(group).collect();
-    Query { outputs: Vec::new(), aggregates: Vec::new(), filter, groups, having: None, joins: Vec::new() }
+    Query {
+        outputs: Vec::new(),
+        aggregates: Vec::new(),
+        filter,
+        groups,
+        group_limit: None,
+        having: None,
+        joins: Vec::new(),
+    }
 }
 
 impl Measure {

@@ -229,7 +229,7 @@ impl Wanted {
                 };
                 known.iter().filter_map(product).sum()
             }
-            Quantity::Units => unreachable!("a row is the unit"),
+            Quantity::Units | Quantity::Clamped => unreachable!("a row is the unit, and none is clamped"),
         };
         quantities.iter().enumerate().map(integer).collect()
     }

@@ -67,6 +67,8 @@ const SCHEMA: &str = r#"
     [columns.code]
     type = "integer"
     bounds = [0, 9]
+    [columns.pier]
+    type = "text"
 "#;
 
 /// Of all combinations about equally many, in no order.
@@ -86,10 +88,10 @@ fn flights() -> Vec<Flight> {
 fn flights_csv() -> String {
     let row = |(at, flight): (usize, &Flight)| {
         let Flight { carrier, delay, day } = flight;
-        format!("{},{delay},2024-01-{day:02},{}\n", carrier.unwrap_or(""), at % 10)
+        format!("{},{delay},2024-01-{day:02},{},{}\n", carrier.unwrap_or(""), at % 10, 100 + at % 10)
     };
     let rows: String = flights().iter().enumerate().map(row).collect();
-    format!("carrier,delay,day,code\n{rows}")
+    format!("carrier,delay,day,code,pier\n{rows}")
 }
 
 fn airlines_csv() -> String {
@@ -119,6 +121,7 @@ fn add_tables(house: &House) {
     add_public(house, "alliances", "alliance,seat\none,Texas\nsky,Atlanta\nlost,nowhere\n");
     let day = |day: u32| format!("2024-01-{day:02},{}\n", if day % 7 == 1 { "holiday" } else { "workday" });
     add_public(house, "calendar", &format!("day,kind\n{}", (1..=30).map(day).collect::<String>()));
+    add_public(house, "piers", "pier,hall\n100,A\n101,A\n102,B\n");
     add_public(house, "digits", "code,parity\n0,even\n1,odd\n2,even\n3,odd\n");
 }
 

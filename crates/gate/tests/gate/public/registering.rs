@@ -79,7 +79,7 @@ fn a_name_belongs_to_one_table() {
     assert!(matches!(error(catalog.remove_public_table(&account("digits"))).kind(), ErrorKind::NoPublicTable(_)));
     house.register(dataset).unwrap();
     let names: Vec<String> = catalog.public_tables().unwrap().iter().map(|table| table.name().to_string()).collect();
-    assert_eq!(names, ["airlines", "alliances", "calendar"]);
+    assert_eq!(names, ["airlines", "alliances", "calendar", "piers"]);
     assert_eq!(
         catalog.public_table(&account("airlines")).unwrap(),
         public(&house, "airlines", &airlines_csv()).unwrap()

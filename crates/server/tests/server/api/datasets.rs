@@ -72,6 +72,36 @@ async fn data_are_uploaded_registered_and_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn public_tables_are_registered_joined_replaced_and_removed() {
+    let server = TestServer::new();
+    let send = async |csv: &str, replace: bool, expected: u16| {
+        let header = [("Content-Type", "text/csv")];
+        let upload = server.send_with("owner", "POST", "/v1/uploads", csv, &header).await.expect(201).json();
+        let new = json!({ "public_table": "regions", "upload": upload["upload"], "replace": replace });
+        server.send("owner", "POST", "/v1/public-tables", &new.to_string()).await.expect(expected).json()
+    };
+    let table = send("region,capital\nnorth,Kiel\nsouth,Munich\n", false, 201).await;
+    assert_eq!((&table["rows"], &table["columns"][0]["unique"]), (&json!(2), &json!(true)));
+    assert_eq!(std::fs::read_dir(server.uploads()).unwrap().count(), 0);
+    // An analyst sees which there are, and joins them.
+    assert_eq!(server.get("alice", "/v1/public-tables").await.expect(200).json(), json!([table]));
+    let question = "SELECT capital, COUNT(*) FROM census JOIN regions USING (region) GROUP BY capital";
+    let asked = json!({ "dataset": "census", "question": question, "price": { "epsilon": "0.01" } });
+    let answer = server.send("alice", "POST", "/v1/questions", &asked.to_string()).await.json();
+    assert_eq!((&answer["rows"][0][0], &answer["rows"][1][0]), (&json!("Kiel"), &json!("Munich")), "{answer}");
+    // Another one takes its place only if that is said.
+    let exists = send("region,capital\nnorth,Lübeck\n", false, 400).await;
+    assert_eq!(exists["parameter"], "replace", "{exists}");
+    let replaced = send("region,capital\nnorth,Lübeck\n", true, 201).await;
+    assert!(replaced["hash"] != table["hash"] && replaced["rows"] == 1, "{replaced}");
+    let wrong = send("region,region\n", true, 400).await;
+    assert!(!wrong.to_string().contains(server.folder.path().to_str().unwrap()), "{wrong}");
+    server.send("owner", "POST", "/v1/public-tables/regions/remove", "").await.expect(200);
+    server.send("owner", "POST", "/v1/public-tables/regions/remove", "").await.expect(404);
+    assert_eq!(server.get("owner", "/v1/public-tables").await.expect(200).json(), json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn uploads_have_limits_and_leave_nothing_behind() {
     let limits = Settings { largest_upload: 100, arrival: Duration::from_millis(200), ..Settings::default() };
     let server = TestServer::with(limits);

@@ -117,16 +117,16 @@ fn a_cluster_that_sums_in_64_bits_is_refused_with_the_reason() {
 #[test]
 fn a_question_that_is_late_is_stopped_on_a_cluster_and_the_next_one_is_answered() {
     let (cluster, mut shore) = (Cluster::start(), Shore::new());
-    let path = shore.write("a.parquet", "SELECT range AS x FROM range(100000)");
+    let path = shore.write("a.parquet", "SELECT range AS x FROM range(1000)");
     let prepared = prepare_remote(cluster.source(&path).0, &Declaration::of_rows("")).unwrap();
     let (mut remote, table) = cluster.open(&path);
     let target = Target { schema: &prepared.schema, dialect: Dialect::Spark, table: &table, asked: &[] };
     let query = query_of(&prepared.schema, None, &[]);
     let count = Statement::measuring(&query, &[Measure::of(Quantity::Rows)], target);
-    let endless = format!("SELECT count(*) FROM {table} AS a CROSS JOIN {table} AS b WHERE (a.x * b.x) % 7 = 3");
+    let endless = "SELECT count(*) FROM range(0, 1000000000000) WHERE id % 7 = 3".to_string();
     let error = remote.run(&Statement { sql: endless, ..count.clone() }, Duration::from_millis(300)).unwrap_err();
     assert!(error.contains("was stopped after 300ms"), "{error}");
-    assert_eq!(remote.run(&count, MOST).unwrap()[0].measures, [100_000]);
+    assert_eq!(remote.run(&count, MOST).unwrap()[0].measures, [1000]);
 }
 
 #[test]

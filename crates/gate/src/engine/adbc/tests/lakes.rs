@@ -65,6 +65,19 @@ fn columns_of_other_types_are_left_out_and_named() {
 }
 
 #[test]
+fn the_last_times_of_all_can_be_read_in_utc() {
+    let mut shore = Shore::new();
+    let last =
+        "make_timestamptz(9223372036854775806), make_timestamptz(-9223372022400000000), 'infinity'::TIMESTAMPTZ, NULL";
+    shore.write("a.parquet", &format!("SELECT unnest([{last}]) AS x"));
+    let prepared = shore.prepare("a.parquet", "").unwrap();
+    let statement = measuring(&prepared.schema, None, &[], &[Measure::of(Quantity::Rows), Measure::non_null(0)]);
+    let mut engine = shore.connect(&prepared).unwrap();
+    engine.check(&prepared.schema, MOST).unwrap();
+    assert_eq!(engine.run(&statement, MOST).unwrap()[0].measures, [4, 3]);
+}
+
+#[test]
 fn a_file_that_was_changed_or_is_gone_is_refused_before_a_question() {
     let mut shore = Shore::new();
     let path = shore.write("a.parquet", "SELECT range AS x FROM range(10)");

@@ -2,6 +2,7 @@
 
 mod accepted;
 mod extremes;
+mod inline;
 mod refused;
 mod round_trip;
 

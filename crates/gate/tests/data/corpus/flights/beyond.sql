@@ -18,6 +18,3 @@ SELECT name, COUNT(*) FROM flights JOIN (SELECT code AS carrier, name FROM airli
 
 -- [text] two columns as one text
 SELECT origin || '-' || carrier AS pair, COUNT(*) FROM flights GROUP BY 1;
-
--- [dates] first and last day of the records
-SELECT MIN(flight_date), MAX(flight_date) FROM flights;

@@ -115,3 +115,6 @@ SELECT carrier FROM flights GROUP BY carrier HAVING AVG(arr_delay > 0) > 0.5;
 -- [count] a nested condition
 SELECT COUNT(*) FROM flights
 WHERE (origin = 'JFK' AND (dest IN ('LAX', 'SFO') OR distance > 2400)) AND NOT (cancelled OR dep_delay IS NULL);
+
+-- [dates] first and last day of the records
+SELECT MIN(flight_date), MAX(flight_date) FROM flights;

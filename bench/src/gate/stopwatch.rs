@@ -3,23 +3,23 @@
 use std::error::Error;
 use std::time::Instant;
 
-/// A clock that was started.
-pub enum Clock {
+/// A stopwatch that runs.
+pub enum Stopwatch {
     Wall(Instant),
     /// The seconds that this process had on all processors when it was started.
     Processor(f64),
 }
 
-impl Clock {
-    pub fn start(is_processor: bool) -> Result<Clock, Box<dyn Error>> {
-        Ok(if is_processor { Clock::Processor(processor_seconds()?) } else { Clock::Wall(Instant::now()) })
+impl Stopwatch {
+    pub fn start(is_processor: bool) -> Result<Stopwatch, Box<dyn Error>> {
+        Ok(if is_processor { Stopwatch::Processor(processor_seconds()?) } else { Stopwatch::Wall(Instant::now()) })
     }
 
     /// The seconds since it was started.
     pub fn seconds(&self) -> Result<f64, Box<dyn Error>> {
         Ok(match self {
-            Clock::Wall(started) => started.elapsed().as_secs_f64(),
-            Clock::Processor(before) => processor_seconds()? - before,
+            Stopwatch::Wall(started) => started.elapsed().as_secs_f64(),
+            Stopwatch::Processor(before) => processor_seconds()? - before,
         })
     }
 }

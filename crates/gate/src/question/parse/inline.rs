@@ -1,0 +1,388 @@
+//! WITH and sub-queries behind FROM, written as one SELECT about the dataset itself.
+//!
+//! Two kinds are taken in. One that only chooses, renames and computes columns: its expressions and its condition become a part of the
+//! SELECT around it. And one that groups or aggregates, from which the SELECT around it only takes columns, computes, chooses by WHERE,
+//! which becomes HAVING, sorts and shortens: that is computed from noisy numbers and free. What comes out is read like any other
+//! question, so nothing here decides what may be asked.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    BinaryOperator, Cte, Expr, GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr,
+    TableAlias, TableFactor, TableWithJoins, Visit, VisitMut, Visitor, VisitorMut, With,
+};
+
+use super::aggregates;
+use super::reader::{is_called, plain};
+use super::scope::same;
+use super::tokens::Tokens;
+use crate::error::Error;
+
+/// How much may be written in the place of names: a name that stands for names that stand for names grows fast.
+const MOST: usize = 2_000;
+
+/// The same query without WITH and without sub-queries behind FROM. `is_taken` says which names tables have already.
+pub(super) fn inlined(
+    mut query: Box<Query>,
+    tokens: &Tokens,
+    is_taken: &dyn Fn(&Ident) -> bool,
+) -> Result<Box<Query>, Error> {
+    let mut inliner = Inliner { tokens, is_taken, named: Vec::new(), counts: Vec::new(), written: 0 };
+    match VisitMut::visit(&mut query, &mut inliner) {
+        ControlFlow::Continue(()) => Ok(query),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+struct Inliner<'t> {
+    tokens: &'t Tokens,
+    is_taken: &'t dyn Fn(&Ident) -> bool,
+    /// What WITH has named, of all queries that are being looked at.
+    named: Vec<(Ident, Query)>,
+    /// How many of them each query has named.
+    counts: Vec<usize>,
+    written: usize,
+}
+
+impl VisitorMut for Inliner<'_> {
+    type Break = Error;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        match self.query(query) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+        let before = self.named.len() - self.counts.pop().unwrap_or(0);
+        self.named.truncate(before);
+        ControlFlow::Continue(())
+    }
+}
+
+impl Inliner<'_> {
+    fn query(&mut self, query: &mut Query) -> Result<(), Error> {
+        let before = self.named.len();
+        if let Some(With { with_token: _, recursive, cte_tables }) = query.with.take() {
+            for Cte { alias: TableAlias { name, columns, .. }, query, from, materialized: _, closing_paren_token: _ } in
+                cte_tables
+            {
+                if recursive || !columns.is_empty() || from.is_some() {
+                    return Err(self.refusal(&name, "WITH is answered without RECURSIVE and without a list of columns"));
+                }
+                if (self.is_taken)(&name) {
+                    return Err(self.refusal(&name, "a table has this name already: call it something else"));
+                }
+                let inner = self.inner(*query)?;
+                self.named.push((name, inner));
+            }
+        }
+        self.counts.push(self.named.len() - before);
+        if let SetExpr::Select(select) = query.body.as_mut() {
+            let Some((inner, names)) = self.source(select)? else { return Ok(()) };
+            return self.merge(query, inner, &names);
+        }
+        self.united(&mut query.body)
+    }
+
+    /// The SELECTs of a UNION ALL, which have no ORDER BY of their own.
+    fn united(&mut self, body: &mut SetExpr) -> Result<(), Error> {
+        match body {
+            SetExpr::SetOperation { left, right, .. } => {
+                self.united(left)?;
+                self.united(right)
+            }
+            SetExpr::Select(select) => {
+                let Some((inner, names)) = self.source(select)? else { return Ok(()) };
+                let mut alone = query_of(select.clone());
+                self.merge(&mut alone, inner, &names)?;
+                match (*alone.body, alone.order_by, alone.limit_clause, alone.fetch) {
+                    (SetExpr::Select(merged), None, None, None) => *select = merged,
+                    _ => return Err(self.refused(&names, "in a UNION ALL it has neither ORDER BY nor LIMIT")),
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A query that stands for a table, with its own WITH and sub-queries taken in.
+    fn inner(&mut self, mut query: Query) -> Result<Query, Error> {
+        match VisitMut::visit(&mut query, self) {
+            ControlFlow::Continue(()) => Ok(query),
+            ControlFlow::Break(error) => Err(error),
+        }
+    }
+
+    /// What a SELECT is about, if that is a query: and what the SELECT calls it.
+    fn source(&mut self, select: &Select) -> Result<Option<(Query, Vec<Ident>)>, Error> {
+        for join in select.from.iter().flat_map(|table| &table.joins) {
+            if let TableFactor::Derived { alias, .. } = &join.relation {
+                let names: Vec<Ident> = alias.iter().map(|alias| alias.name.clone()).collect();
+                return Err(self.refused(&names, "it is not joined: only public tables are"));
+            }
+            if let Some(name) = self.named_table(&join.relation) {
+                return Err(self.refusal(&name, "it is not joined: only public tables are"));
+            }
+        }
+        let [TableWithJoins { relation, joins }] = select.from.as_slice() else { return Ok(None) };
+        let (inner, names): (Query, Vec<Ident>) = match relation {
+            TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
+                let names: Vec<Ident> = alias.iter().map(|alias| alias.name.clone()).collect();
+                if alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
+                    return Err(self.refused(&names, "its columns are named behind its own SELECT, with AS"));
+                }
+                (self.inner((**subquery).clone())?, names)
+            }
+            TableFactor::Table { alias, .. } => match self.named_table(relation) {
+                None => return Ok(None),
+                Some(name) => {
+                    let found = self.named.iter().rev().find(|(other, _)| same(other, &name));
+                    let Some((_, query)) = found.cloned() else { return Ok(None) };
+                    (query, std::iter::once(name).chain(alias.as_ref().map(|alias| alias.name.clone())).collect())
+                }
+            },
+            _ => return Ok(None),
+        };
+        match joins.is_empty() {
+            true => Ok(Some((inner, names))),
+            false => Err(self.refused(&names, "join public tables in it, and not to it")),
+        }
+    }
+
+    /// The name of a plain table that WITH has named.
+    fn named_table(&self, factor: &TableFactor) -> Option<Ident> {
+        let TableFactor::Table { name: ObjectName(parts), args: None, .. } = factor else { return None };
+        let [ObjectNamePart::Identifier(name)] = parts.as_slice() else { return None };
+        self.named.iter().any(|(other, _)| same(other, name)).then(|| name.clone())
+    }
+
+    /// Puts the query that a SELECT is about into it.
+    fn merge(&mut self, query: &mut Query, inner: Query, names: &[Ident]) -> Result<(), Error> {
+        let Query { with: None, body, order_by, limit_clause, fetch, .. } = inner else {
+            return Err(self.refused(names, "this kind of sub-query is not answered"));
+        };
+        let SetExpr::Select(mut inner) = *body else {
+            return Err(self.refused(names, "a UNION is not asked about: write UNION ALL around whole questions"));
+        };
+        let SetExpr::Select(outer) = query.body.as_mut() else { return Ok(()) };
+        if inner.distinct.is_some() {
+            return Err(self.refused(names, "SELECT DISTINCT is not answered: use GROUP BY"));
+        }
+        let shortened = order_by.is_some() || limit_clause.is_some() || fetch.is_some();
+        let mut writing =
+            Writing { columns: columns(&inner.projection), names, most: MOST - self.written.min(MOST), size: 0 };
+        if !is_aggregate(&inner) {
+            if shortened {
+                return Err(self.refused(names, "rows are not sorted or shortened: leave ORDER BY and LIMIT out there"));
+            }
+            name_outputs(&mut outer.projection);
+            writing.select(outer);
+            if let Some(order_by) = &mut query.order_by {
+                let _ = VisitMut::visit(order_by, &mut writing);
+            }
+            outer.from = inner.from;
+            outer.selection = both(inner.selection, outer.selection.take());
+        } else {
+            let grouped = !matches!(&outer.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
+            if grouped || outer.having.is_some() || outer.distinct.is_some() || is_aggregate(outer) {
+                let why = "groups of groups are not answered: take the columns of the inner question, compute with them, sort them";
+                return Err(self.refused(names, why));
+            }
+            if shortened && (query.order_by.is_some() || query.limit_clause.is_some() || outer.selection.is_some()) {
+                return Err(
+                    self.refused(names, "sort and shorten once: behind the inner question, or behind the outer one")
+                );
+            }
+            let mut projection = Vec::new();
+            for item in outer.projection.drain(..) {
+                match item {
+                    SelectItem::Wildcard(_) => projection.append(&mut inner.projection.clone()),
+                    other => projection.push(other),
+                }
+            }
+            name_outputs(&mut projection);
+            let _ = VisitMut::visit(&mut projection, &mut writing);
+            let mut selection = outer.selection.take();
+            let _ = VisitMut::visit(&mut selection, &mut writing);
+            if let Some(order_by) = &mut query.order_by {
+                writing.columns.retain(|(name, _)| !projection.iter().any(|item| is_named(item, name)));
+                let _ = VisitMut::visit(order_by, &mut writing);
+            }
+            inner.projection = projection;
+            inner.having = both(inner.having, selection);
+            *outer = inner;
+            if shortened {
+                (query.order_by, query.limit_clause, query.fetch) = (order_by, limit_clause, fetch);
+            }
+        }
+        self.written += writing.size;
+        match self.written > MOST {
+            true => {
+                Err(self.refused(names, "this gets too long when it is written as one SELECT: ask something simpler"))
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn refusal(&self, name: &Ident, why: &str) -> Error {
+        Error::question(self.tokens.at(self.tokens.index(name.span.start)), why)
+    }
+
+    fn refused(&self, names: &[Ident], why: &str) -> Error {
+        match names.first() {
+            Some(name) => self.refusal(name, why),
+            None => Error::question(1, why),
+        }
+    }
+}
+
+/// A query that is one SELECT.
+fn query_of(select: Box<Select>) -> Query {
+    Query {
+        with: None,
+        body: Box::new(SetExpr::Select(select)),
+        order_by: None,
+        limit_clause: None,
+        fetch: None,
+        locks: Vec::new(),
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators: Vec::new(),
+    }
+}
+
+/// Writes expressions in the place of the names of columns.
+struct Writing<'n> {
+    columns: Vec<(Ident, Expr)>,
+    /// What the query with these columns is called.
+    names: &'n [Ident],
+    most: usize,
+    size: usize,
+}
+
+impl Writing<'_> {
+    fn select(&mut self, select: &mut Select) {
+        let _ = VisitMut::visit(&mut select.projection, self);
+        let _ = VisitMut::visit(&mut select.selection, self);
+        let _ = VisitMut::visit(&mut select.group_by, self);
+        let _ = VisitMut::visit(&mut select.having, self);
+    }
+}
+
+impl VisitorMut for Writing<'_> {
+    type Break = ();
+
+    /// Behind the children, so that what is written is not looked at again.
+    fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        let name = match &*expression {
+            Expr::Identifier(name) => name,
+            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+                [table, name] if self.names.iter().any(|other| same(other, table)) => name,
+                _ => return ControlFlow::Continue(()),
+            },
+            _ => return ControlFlow::Continue(()),
+        };
+        match self.columns.iter().find(|(column, _)| same(column, name)) {
+            Some((_, written)) => {
+                self.size += size(written);
+                // What is too long is refused when all is written; it must not grow without end before that.
+                if self.size <= self.most {
+                    *expression = Expr::Nested(Box::new(written.clone()));
+                }
+            }
+            None if matches!(expression, Expr::CompoundIdentifier(_)) => *expression = Expr::Identifier(name.clone()),
+            None => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// How many expressions an expression is made of.
+fn size(expression: &Expr) -> usize {
+    struct Size(usize);
+    impl Visitor for Size {
+        type Break = ();
+        fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+            self.0 += 1;
+            ControlFlow::Continue(())
+        }
+    }
+    let mut size = Size(0);
+    let _ = Visit::visit(expression, &mut size);
+    size.0
+}
+
+/// What the columns of a SELECT are called. Those that are called what they are need not be written anew.
+fn columns(projection: &[SelectItem]) -> Vec<(Ident, Expr)> {
+    let column = |item: &SelectItem| match item {
+        SelectItem::ExprWithAlias { expr, alias } => Some((alias.clone(), expr.clone())),
+        SelectItem::UnnamedExpr(expr) => match plain(expr) {
+            Expr::CompoundIdentifier(parts) => parts.last().map(|name| (name.clone(), expr.clone())),
+            _ => None,
+        },
+        _ => None,
+    };
+    projection.iter().filter_map(column).collect()
+}
+
+/// Columns that are names keep them, whatever is written in their place.
+fn name_outputs(projection: &mut [SelectItem]) {
+    for item in projection {
+        let name = match item {
+            SelectItem::UnnamedExpr(Expr::Identifier(name)) => name.clone(),
+            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) if !parts.is_empty() => {
+                parts[parts.len() - 1].clone()
+            }
+            _ => continue,
+        };
+        if let SelectItem::UnnamedExpr(expr) = item.clone() {
+            *item = SelectItem::ExprWithAlias { expr, alias: name };
+        }
+    }
+}
+
+fn is_named(item: &SelectItem, name: &Ident) -> bool {
+    matches!(item, SelectItem::ExprWithAlias { alias, .. } if is_called(name, &alias.value))
+}
+
+/// Whether a SELECT groups or aggregates.
+fn is_aggregate(select: &Select) -> bool {
+    let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
+    grouped || select.having.is_some() || select.projection.iter().any(has_aggregate)
+}
+
+/// Whether a column of an answer has an aggregate of its own.
+pub(super) fn has_aggregate(item: &SelectItem) -> bool {
+    struct Finds(bool);
+    impl Visitor for Finds {
+        type Break = ();
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            // Sub-queries that are a number have aggregates of their own.
+            ControlFlow::Break(())
+        }
+        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
+            if let Expr::Function(function) = expression {
+                let name = function.name.to_string().to_ascii_uppercase();
+                self.0 |= aggregates::NAMES.contains(&name.as_str());
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut finds = Finds(false);
+    let _ = Visit::visit(item, &mut finds);
+    finds.0
+}
+
+/// Both conditions.
+fn both(one: Option<Expr>, other: Option<Expr>) -> Option<Expr> {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            let [left, right] = [one, other].map(|condition| Box::new(Expr::Nested(Box::new(condition))));
+            Some(Expr::BinaryOp { left, op: BinaryOperator::And, right })
+        }
+        (one, other) => one.or(other),
+    }
+}
