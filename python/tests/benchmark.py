@@ -1,6 +1,6 @@
 """Times of the package, each beside something that runs next to it. Install the wheel and the test requirements first.
 
-    target/python/venv/bin/python python/tests/benchmark.py [rows of the table]
+    target/python-package/venv/bin/python python/tests/benchmark.py [rows of the table]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Makes docs/peers.md: what other accountants deliver when they are used adaptively, exactly, beside what they claim.
 
-    target/python/venv/bin/python python/tests/peers.py > docs/peers.md
+    target/python-package/venv/bin/python python/tests/peers.py > docs/peers.md
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ def test_ctrl_c_ends_the_waiting(tmp_path: Path) -> None:
     )
     with tx.Ledger(tmp_path / "budgets.db", create=True):
         child = subprocess.Popen(
-            [sys.executable, "-c", script, str(tmp_path / "budgets.db")], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", script, str(tmp_path / "budgets.db")], stdout=subprocess.PIPE, text=True, cwd=tmp_path
         )
         assert child.stdout is not None and child.stdout.readline() == "waiting\n"
         child.send_signal(signal.SIGINT)
@@ -323,7 +323,7 @@ def test_what_was_acknowledged_before_a_kill_is_there_and_not_doubled(tmp_path: 
     )
     acknowledged = -1
     for _ in range(3):
-        child = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True)
+        child = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
         assert child.stdout is not None
         while int(line := child.stdout.readline()) < acknowledged + 20:
             pass

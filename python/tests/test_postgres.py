@@ -37,7 +37,8 @@ def test_processes_share_a_ledger_and_one_that_is_killed_loses_nothing(tmp_path:
             "census, at = tx.Ledger(sys.argv[1], witness=sys.argv[2]).account('census'), 0\n"
             "while True:\n    census.charge(tx.pure('0.001'), key=f'step-{at}')\n    print(at, flush=True)\n    at += 1"
         )
-        child = subprocess.Popen([sys.executable, "-c", endless, POSTGRES, str(witness)], stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, "-c", endless, POSTGRES, str(witness)]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
         assert child.stdout is not None
         while int(child.stdout.readline()) < 20:
             pass

@@ -65,7 +65,8 @@ impl PythonTests {
     pub fn pytest(&self) -> Command {
         let mut pytest = Command::new(self.folder.join("venv/bin/pytest"));
         pytest.args(["-n", "2", "--quiet", "-p", "no:cacheprovider", "--basetemp"]).arg(self.folder.join("tmp"));
-        pytest.current_dir(workspace_root().join("python"));
+        // In the folder above, Python would import the sources, which have no library beside them.
+        pytest.current_dir(workspace_root().join("python/tests"));
         pytest
     }
 
