@@ -160,7 +160,7 @@ fn is_as_wanted(held: u64, intervals: u64, wanted: WantedCoverage, forms: usize)
 fn key(cell: &Cell) -> Option<String> {
     match cell {
         Cell::Group(value) => Some(value.to_string().trim_matches('\'').to_string()),
-        Cell::Estimate(_) => None,
+        Cell::Estimate(_) | Cell::Dated(_) => None,
     }
 }
 

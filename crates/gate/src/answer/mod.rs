@@ -61,7 +61,8 @@ impl Noisy {
             if at < question.scalars.len() {
                 let queries = noisy.split_off(at);
                 let alone = Answering { question, scalars: &noisy, queries: &queries, clamp };
-                answers.push(alone.rows(&queries[0]).0.first().and_then(|row| row[0].nearest()));
+                let rows = alone.rows(&queries[0], &Selection::none(queries[0].plan));
+                answers.push(rows.first().and_then(|row| row[0].nearest()));
                 noisy.extend(queries);
             }
         }
@@ -171,9 +172,9 @@ impl Answering<'_> {
     fn answer(&self) -> Noisy {
         let (mut rows, mut said, mut of_intervals) = (Vec::new(), Vec::new(), Vec::new());
         for query in self.queries {
-            let (shown, described) = self.rows(query);
-            rows.extend(shown);
-            of_intervals.extend(described.filter(|text| !of_intervals.contains(text)));
+            let selection = Selection::new(self.question, self.queries, query, self.clamp);
+            rows.extend(self.rows(query, &selection));
+            of_intervals.extend(selection.describe().filter(|text| !of_intervals.contains(text)));
         }
         if self.clamp {
             said.push("counts are clamped at 0".to_string());
@@ -217,9 +218,8 @@ impl Answering<'_> {
         Noisy { rows, post_processing: said }
     }
 
-    /// The rows of a SELECT, and what is said of their intervals.
-    fn rows(&self, noisy: &NoisyQuery) -> (Vec<Vec<Cell>>, Option<String>) {
-        let selection = Selection::new(self.question, self.queries, noisy, self.clamp);
+    /// The rows of a SELECT.
+    fn rows(&self, noisy: &NoisyQuery, selection: &Selection) -> Vec<Vec<Cell>> {
         let own = noisy.plan.parts.len();
         let totals: Vec<f64> =
             (0..own).map(|part| noisy.groups.iter().map(|group| group.parts[part] as f64).sum()).collect();
@@ -250,14 +250,14 @@ impl Answering<'_> {
                 quantiles: &group.quantiles,
                 scalars: &scalars,
                 draws: &draws.group(&steps, selection.found()),
-                selection: &selection,
+                selection,
                 at,
                 clamp: self.clamp,
             };
             let shown = noisy.query.having.as_ref().is_none_or(|having| group.holds(having));
             shown.then(|| group.cells())
         };
-        (noisy.groups.iter().enumerate().filter_map(row).collect(), selection.describe())
+        noisy.groups.iter().enumerate().filter_map(row).collect()
     }
 }
 

@@ -30,6 +30,11 @@ pub(super) struct Selection<'a> {
 const TOGETHER: f64 = 0.1;
 
 impl<'a> Selection<'a> {
+    /// Of a sub-query: its only row is taken, whatever it is.
+    pub(super) fn none(plan: &'a QueryPlan) -> Self {
+        Selection { plan, choosing: Vec::new(), alone: None, groups: 0 }
+    }
+
     /// The choice of a SELECT among all of a question; counts may be clamped before they are compared.
     pub(super) fn new(question: &Question, queries: &[NoisyQuery<'a>], noisy: &NoisyQuery<'a>, clamp: bool) -> Self {
         let (query, plan) = (noisy.query, noisy.plan);

@@ -37,10 +37,11 @@ fn cells(house: &House, question: &str) -> Vec<Vec<Cell>> {
 
 fn shown(cell: &Cell) -> String {
     match cell {
-        Cell::Dated(DatedEstimate { interval: [low, high], value }) => {
+        Cell::Dated(DatedEstimate { interval: Some([low, high]), value }) => {
             assert!(low <= value && value <= high, "{low} {value} {high}");
             value.clone()
         }
+        Cell::Dated(DatedEstimate { interval: None, value }) => panic!("{value} has no interval"),
         Cell::Group(value) => value.plain(),
         Cell::Estimate(estimate) => estimate.value.as_ref().map_or("none".to_string(), |value| value.to_string()),
     }
@@ -113,7 +114,7 @@ fn intervals_of_dates_hold_the_truth() {
         let question = "SELECT MEDIAN(day), MEDIAN(day) - QUANTILE(day, 0.1) AS days FROM events";
         let answer = crate::common::answered(house.ask(&request("events", question, "0.9")));
         let rows = AnswerDocument::read(&answer.document).unwrap().rows;
-        let [Cell::Dated(DatedEstimate { interval: [low, high], .. }), Cell::Estimate(days)] = rows[0].as_slice()
+        let [Cell::Dated(DatedEstimate { interval: Some([low, high]), .. }), Cell::Estimate(days)] = rows[0].as_slice()
         else {
             panic!("{rows:?}")
         };
