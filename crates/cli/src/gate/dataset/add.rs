@@ -214,7 +214,8 @@ impl AddCommand {
             }
             (None, None, Some(url), Some(table)) => Ok(Data::Postgres { url: url.clone(), table: table.clone() }),
             _ => Err(usage(
-                "the data are missing; give a CSV file, --parquet FILES, --postgres URL --table TABLE, or --adbc NAME --uri URI --table TABLE",
+                "the data are missing; give a CSV file, --parquet FILES, --postgres URL --table TABLE, or --adbc NAME --uri URI \
+                 --table TABLE",
             )),
         }
     }

@@ -19,27 +19,27 @@ use crate::sql::Statement;
 
 /// A session in front of one table.
 pub(super) struct Remote {
-    pub(super) connection: Session,
+    pub(super) connection: RemoteSession,
     table: RemoteTable,
 }
 
 /// A session that is closed apart: its driver says goodbye to the server, and waits for an answer that may not come.
-pub(super) struct Session(Option<AdbcConnection>);
+pub(super) struct RemoteSession(Option<AdbcConnection>);
 
-impl Deref for Session {
+impl Deref for RemoteSession {
     type Target = AdbcConnection;
     fn deref(&self) -> &AdbcConnection {
         self.0.as_ref().expect("it is there until it is dropped")
     }
 }
 
-impl DerefMut for Session {
+impl DerefMut for RemoteSession {
     fn deref_mut(&mut self) -> &mut AdbcConnection {
         self.0.as_mut().expect("it is there until it is dropped")
     }
 }
 
-impl Drop for Session {
+impl Drop for RemoteSession {
     fn drop(&mut self) {
         let connection = self.0.take();
         // If there is no thread for it, it is closed here.
@@ -65,7 +65,7 @@ impl Remote {
         let options =
             secrets(table)?.into_iter().fold(options, |options, (name, value)| options.with_secret(name, value));
         let connection = AdbcConnection::open(&driver, options, duckdb::left(until)).map_err(duckdb::failed)?;
-        Ok(Remote { connection: Session(Some(connection)), table: table.clone() })
+        Ok(Remote { connection: RemoteSession(Some(connection)), table: table.clone() })
     }
 
     /// The columns of the table.
@@ -133,7 +133,8 @@ pub(crate) fn prepare_remote(source: AdbcSource, declaration: &Declaration) -> R
         found.iter().filter_map(|(name, held)| Some((name.clone(), *held.as_ref().ok()?))).collect();
     let schema = declaration.schema(&usable)?;
     if let PrivacyUnit::Column { column, .. } = schema.unit() {
-        let why = "which rows of a unit count is chosen once and written down, and nothing is written to this engine; take a row as the unit, \
+        let why = "which rows of a unit count is chosen once and written down, and nothing is written to this engine; take a row as \
+                   the unit, \
                    or register Parquet files or a PostgreSQL table";
         return Err(Error::value("unit", column, why));
     }

@@ -11,8 +11,9 @@ use crate::sql::tests::random::Dice;
 use crate::sql::tests::world::Asked;
 
 /// The columns of the dataset that all expressions are about.
-const COLUMNS: &str = "whole BIGINT, tens BIGINT, amount DOUBLE, price DECIMAL(18, 6), born DATE, seen TIMESTAMP, flag BOOLEAN, word VARCHAR,
-    label VARCHAR";
+const COLUMNS: &str =
+    "whole BIGINT, tens BIGINT, amount DOUBLE, price DECIMAL(18, 6), born DATE, seen TIMESTAMP, flag BOOLEAN,
+    word VARCHAR, label VARCHAR";
 
 /// Writes rows into a file of their own: an engine may remember what it knows of a file.
 fn written(shore: &mut Shore, rows: &[Row], number: u64) -> PathBuf {
