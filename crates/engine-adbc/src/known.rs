@@ -14,7 +14,7 @@ pub(crate) struct KnownDriver {
     python: Option<(&'static str, &'static str)>,
 }
 
-/// DuckDB's Python package has no library that can be loaded without Python.
+/// DuckDB's Python package is not looked for: its library is an extension of Python.
 pub(crate) static KNOWN: [KnownDriver; 5] = [
     KnownDriver {
         name: "duckdb",

@@ -1,9 +1,7 @@
 //! Where data are that a driver of ADBC reads: what is written down about them. A program without drivers reads it too, and says so.
 
 use std::fmt;
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
@@ -145,40 +143,6 @@ pub(crate) struct LakeFile {
     pub(crate) bytes: u64,
     /// Nanoseconds since 1970-01-01.
     pub(crate) modified: i64,
-}
-
-impl LakeFile {
-    /// A file as it is now.
-    pub(crate) fn look(path: &Path) -> Result<LakeFile, Error> {
-        let metadata = path.metadata().map_err(|error| {
-            Error::storage(format!(
-                "the file {} cannot be found: {error}; put it back, or register the data again",
-                path.display()
-            ))
-        })?;
-        Ok(LakeFile { path: path.to_path_buf(), bytes: metadata.len(), modified: modified(&metadata) })
-    }
-
-    /// Whether it is still as it was.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        match LakeFile::look(&self.path)? == *self {
-            true => Ok(()),
-            false => Err(Error::storage(format!(
-                "the file {} was changed since it was registered; register the data again, as a new version",
-                self.path.display()
-            ))),
-        }
-    }
-}
-
-/// When a file was changed last. A file system without times has sizes alone.
-fn modified(metadata: &Metadata) -> i64 {
-    let time = metadata.modified().unwrap_or(UNIX_EPOCH);
-    let (since, sign) = match time.duration_since(UNIX_EPOCH) {
-        Ok(since) => (since, 1),
-        Err(before) => (before.duration(), -1),
-    };
-    sign * i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 impl AdbcSource {

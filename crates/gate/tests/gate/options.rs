@@ -46,9 +46,14 @@ fn registration(data: Data) -> Registration {
 }
 
 fn house() -> House {
+    house_with(|data| data)
+}
+
+/// With the data where they are moved to.
+fn house_with(moved: impl FnOnce(Data) -> Data) -> House {
     let house = House::new();
     let path = house.csv(&format!("person,town,spent,hours,sex\n{}\n", rows().join("\n")));
-    house.register(registration(Data::csv(path))).unwrap();
+    house.register(registration(moved(Data::csv(path)))).unwrap();
     house
 }
 
@@ -135,6 +140,20 @@ fn units_count_in_some_of_their_groups_in_the_embedded_engine() {
 #[test]
 fn clamped_rows_are_counted_in_the_embedded_engine() {
     check_clamped(&house());
+}
+
+#[cfg(feature = "driver-tests")]
+#[test]
+fn groups_of_a_unit_and_clamped_rows_in_duckdb() {
+    use taximeter_gate::{CsvEngine, DriverChoice};
+    let house = house_with(|data| match data {
+        Data::Csv { path, form, bad_rows, .. } => {
+            Data::Csv { path, form, bad_rows, engine: CsvEngine::Duckdb(DriverChoice::default()) }
+        }
+        data => data,
+    });
+    check_groups(&house);
+    check_clamped(&house);
 }
 
 #[test]

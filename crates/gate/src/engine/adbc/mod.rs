@@ -6,6 +6,7 @@
 mod canary;
 mod credentials;
 mod duckdb;
+mod files;
 mod lake;
 mod own;
 mod remote;

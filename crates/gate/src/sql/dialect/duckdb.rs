@@ -42,6 +42,10 @@ impl Grammar for DuckDbSql {
         }
     }
 
+    fn hash(&self, parts: &str) -> Option<String> {
+        Some(format!("sha256(concat_ws(' ', {parts}))"))
+    }
+
     /// The sum of 64-bit numbers is a HUGEINT.
     fn summed(&self, term: &str) -> String {
         self.wide(term)
