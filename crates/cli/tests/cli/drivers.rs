@@ -20,7 +20,7 @@ fn drivers_and_paths_are_not_sent_to_a_server() {
 fn a_driver_goes_with_data_that_it_reads() {
     let sandbox = Sandbox::with_people();
     let add = ["dataset", "add", "more", "people.csv", "--unit", "row", "--budget", "1", "--driver", "duckdb"];
-    assert!(sandbox.fails(2, &add).contains("--driver goes with --parquet or --engine duckdb"));
+    assert!(sandbox.fails(2, &add).contains("--driver goes with --parquet, --adbc or --engine duckdb"));
     assert!(sandbox.fails(2, &["dataset", "move", "people", "--engine", "sqlite"]).contains("--engine sqlite"));
 }
 
