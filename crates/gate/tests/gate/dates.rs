@@ -50,7 +50,8 @@ fn shown(cell: &Cell) -> String {
 fn check(house: &House) {
     for (question, expected) in [
         ("SELECT MIN(day), MAX(day) FROM events", "2021-01-01 2021-04-11"),
-        ("SELECT MEDIAN(day) FROM events WHERE kind = 'early'", "2021-01-25"),
+        // An odd number of days has one middle.
+        ("SELECT MEDIAN(day) FROM events WHERE day < '2021-02-19'", "2021-01-25"),
         ("SELECT MIN(at), MAX(at) FROM events", "2021-01-01 01:30:00 2021-04-11 03:30:00"),
         ("SELECT MIN(CAST(at AS DATE)), MAX(day + 1) FROM events", "2021-01-01 2021-04-12"),
         (
