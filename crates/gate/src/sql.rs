@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 #[cfg(feature = "adbc")]
 pub(crate) use self::canary::{Canary, canaries};
-pub(crate) use self::dialect::{Aggregate, Dialect};
+pub(crate) use self::dialect::{Dialect, SqlAggregate};
 use self::dialect::{Extreme, Grammar};
 pub(crate) use self::grouping::Grouping;
 use self::public::Form;
@@ -101,7 +101,7 @@ struct Writer<'a> {
     used: BTreeSet<(usize, Form)>,
     parameters: Vec<Value>,
     /// What the engine makes of the columns that it reads, where it groups the rows.
-    aggregates: Option<Vec<Aggregate>>,
+    aggregates: Option<Vec<SqlAggregate>>,
 }
 
 impl<'a> Writer<'a> {
@@ -212,17 +212,17 @@ impl<'a> Writer<'a> {
             Argument::Steps(scalar) => writer.scalar(scalar),
         };
         let (aggregate, term) = match quantity {
-            Quantity::Rows | Quantity::Clamped => (Aggregate::Count, "*".to_string()),
-            Quantity::NonNull(Argument::Column(at)) => (Aggregate::Count, self.column(*at)),
-            Quantity::NonNull(argument) => (Aggregate::Count, counted(argument, self)),
+            Quantity::Rows | Quantity::Clamped => (SqlAggregate::Count, "*".to_string()),
+            Quantity::NonNull(Argument::Column(at)) => (SqlAggregate::Count, self.column(*at)),
+            Quantity::NonNull(argument) => (SqlAggregate::Count, counted(argument, self)),
             Quantity::Units => {
                 let unit = self.target.schema.unit_column().expect("units are counted by their column");
-                (Aggregate::CountDistinct, self.distinct(unit))
+                (SqlAggregate::CountDistinct, self.distinct(unit))
             }
-            Quantity::Distinct(argument) => (Aggregate::CountDistinct, counted(argument, self)),
-            Quantity::Sum(centred) => (Aggregate::Sum, self.centred(centred)),
+            Quantity::Distinct(argument) => (SqlAggregate::CountDistinct, counted(argument, self)),
+            Quantity::Sum(centred) => (SqlAggregate::Sum, self.centred(centred)),
             Quantity::Products(one, other) => {
-                (Aggregate::Sum, format!("({}) * ({})", self.centred(one), self.centred(other)))
+                (SqlAggregate::Sum, format!("({}) * ({})", self.centred(one), self.centred(other)))
             }
         };
         let filter = filter.as_ref().map(|filter| self.predicate(filter));

@@ -7,7 +7,7 @@
 use taximeter_ledger::Neighbours;
 
 use super::Dialect;
-use super::dialect::{Aggregate, Extreme, Grammar};
+use super::dialect::{Extreme, Grammar, SqlAggregate};
 use crate::question::calendar::DatePart;
 use crate::question::commas;
 use crate::question::predicate::LetterCase;
@@ -48,10 +48,10 @@ pub(crate) fn canaries(dialect: Dialect) -> [Canary; 2] {
     let zero = grammar.distinct(grammar.name("zero"), ColumnType::Real);
     let above = format!("{amount} > {}", grammar.real(5.0));
     let aggregates = [
-        ("sums", grammar.aggregate(Aggregate::Sum, &large, None), Some(5 * i128::from(i64::MAX))),
-        ("counts with a condition", grammar.aggregate(Aggregate::Count, "*", Some(&above)), Some(2)),
-        ("counts of different values", grammar.aggregate(Aggregate::CountDistinct, &zero, None), Some(1)),
-        ("sums of nothing", grammar.aggregate(Aggregate::Sum, &large, Some("FALSE")), None),
+        ("sums", grammar.aggregate(SqlAggregate::Sum, &large, None), Some(5 * i128::from(i64::MAX))),
+        ("counts with a condition", grammar.aggregate(SqlAggregate::Count, "*", Some(&above)), Some(2)),
+        ("counts of different values", grammar.aggregate(SqlAggregate::CountDistinct, &zero, None), Some(1)),
+        ("sums of nothing", grammar.aggregate(SqlAggregate::Sum, &large, Some("FALSE")), None),
     ];
     let of_all = Canary {
         about: aggregates.iter().map(|(about, ..)| *about).collect(),

@@ -47,7 +47,7 @@ pub(crate) type Clamped = (String, String, String);
 
 /// What is counted or summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Aggregate {
+pub(crate) enum SqlAggregate {
     Count,
     CountDistinct,
     Sum,
@@ -188,11 +188,11 @@ pub(crate) trait Grammar: Sync {
     fn summed(&self, term: &str) -> String;
 
     /// An aggregate of the rows for which a condition holds. The term of a count of rows is `*`.
-    fn aggregate(&self, aggregate: Aggregate, term: &str, filter: Option<&str>) -> String {
+    fn aggregate(&self, aggregate: SqlAggregate, term: &str, filter: Option<&str>) -> String {
         let measured = match aggregate {
-            Aggregate::Count => format!("count({term})"),
-            Aggregate::CountDistinct => format!("count(DISTINCT {term})"),
-            Aggregate::Sum => format!("sum({})", self.summed(term)),
+            SqlAggregate::Count => format!("count({term})"),
+            SqlAggregate::CountDistinct => format!("count(DISTINCT {term})"),
+            SqlAggregate::Sum => format!("sum({})", self.summed(term)),
         };
         match filter {
             None => measured,
@@ -332,16 +332,16 @@ fn is_by_coalesce(condition: &str, value: Option<bool>, not: &str) -> String {
 }
 
 /// An aggregate of the rows for which a condition holds, where aggregates have no FILTER.
-fn where_it_holds(aggregate: Aggregate, term: &str, filter: Option<&str>, grammar: &dyn Grammar) -> String {
+fn where_it_holds(aggregate: SqlAggregate, term: &str, filter: Option<&str>, grammar: &dyn Grammar) -> String {
     let term = match (filter, term) {
         (None, term) => term.to_string(),
         (Some(filter), "*") => format!("CASE WHEN {filter} THEN 1 END"),
         (Some(filter), term) => format!("CASE WHEN {filter} THEN {term} END"),
     };
     match aggregate {
-        Aggregate::Count => format!("count({term})"),
-        Aggregate::CountDistinct => format!("count(DISTINCT {term})"),
-        Aggregate::Sum => format!("sum({})", grammar.summed(&term)),
+        SqlAggregate::Count => format!("count({term})"),
+        SqlAggregate::CountDistinct => format!("count(DISTINCT {term})"),
+        SqlAggregate::Sum => format!("sum({})", grammar.summed(&term)),
     }
 }
 

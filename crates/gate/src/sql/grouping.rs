@@ -4,7 +4,7 @@
 //! keys of every row, and for every measure what is counted or summed. The engine adds each row to the numbers of its group.
 
 use super::Writer;
-use super::dialect::Aggregate;
+use super::dialect::SqlAggregate;
 use crate::question::Query;
 use crate::question::group::GroupKey;
 use crate::schema::Value;
@@ -15,7 +15,7 @@ pub(crate) struct Grouping {
     /// The values of every key that make a group; nothing where all do.
     pub(crate) values: Vec<Option<Vec<Value>>>,
     /// What is made of the columns behind the keys. A null adds nothing.
-    pub(crate) aggregates: Vec<Aggregate>,
+    pub(crate) aggregates: Vec<SqlAggregate>,
 }
 
 impl Writer<'_> {

@@ -23,7 +23,7 @@ use taximeter_engine_adbc::AdbcConnection;
 use self::lake::Lake;
 pub(crate) use self::lake::prepare_lake;
 pub(crate) use self::own::{copy_of_embedded, is_available};
-use self::remote::Remote;
+use self::remote::RemoteEngine;
 pub(crate) use self::remote::prepare_remote;
 use super::driver_source::{AdbcData, AdbcSource, LakeFile};
 use super::{Engine, ExactRow};
@@ -55,7 +55,7 @@ pub(crate) fn connect(
             return Ok(Box::new(Adbc { connection, files: Vec::new() }));
         }
         (AdbcData::Lake { files, .. }, None) => files,
-        (AdbcData::Remote(table), None) => return Ok(Box::new(Remote::open(source, table, until)?)),
+        (AdbcData::Remote(table), None) => return Ok(Box::new(RemoteEngine::open(source, table, until)?)),
         (AdbcData::Own { .. }, None) => unreachable!("its file is the gate's own"),
     };
     files.iter().try_for_each(LakeFile::check)?;

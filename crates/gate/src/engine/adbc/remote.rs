@@ -18,7 +18,7 @@ use crate::schema::{ColumnType, PrivacyUnit, Schema};
 use crate::sql::Statement;
 
 /// A session in front of one table.
-pub(super) struct Remote {
+pub(super) struct RemoteEngine {
     pub(super) connection: RemoteSession,
     table: RemoteTable,
 }
@@ -53,9 +53,9 @@ type RemoteColumn = (String, Result<ColumnType, String>);
 /// How long a driver tries to reach a server, in seconds.
 const CONNECT: &str = "30";
 
-impl Remote {
+impl RemoteEngine {
     /// Opens a session, with the credentials that are there now.
-    pub(super) fn open(source: &AdbcSource, table: &RemoteTable, until: Instant) -> Result<Remote, Error> {
+    pub(super) fn open(source: &AdbcSource, table: &RemoteTable, until: Instant) -> Result<RemoteEngine, Error> {
         let driver = duckdb::find(&source.driver)?;
         let options = AdbcOptions::default().with("uri", table.uri.clone());
         let options = match table.service {
@@ -65,7 +65,7 @@ impl Remote {
         let options =
             secrets(table)?.into_iter().fold(options, |options, (name, value)| options.with_secret(name, value));
         let connection = AdbcConnection::open(&driver, options, duckdb::left(until)).map_err(duckdb::failed)?;
-        Ok(Remote { connection: RemoteSession(Some(connection)), table: table.clone() })
+        Ok(RemoteEngine { connection: RemoteSession(Some(connection)), table: table.clone() })
     }
 
     /// The columns of the table.
@@ -76,7 +76,7 @@ impl Remote {
     }
 }
 
-impl Engine for Remote {
+impl Engine for RemoteEngine {
     fn check(&mut self, schema: &Schema, most: Duration) -> Result<(), Error> {
         let found = self.columns(Instant::now() + most)?;
         for declared in &schema.columns {
@@ -126,7 +126,7 @@ pub(crate) fn prepare_remote(source: AdbcSource, declaration: &Declaration) -> R
     };
     table.check()?;
     let until = Instant::now() + Source::LOOK;
-    let mut remote = Remote::open(&source, table, until)?;
+    let mut remote = RemoteEngine::open(&source, table, until)?;
     canary::check(&mut remote.connection, table.service.dialect(), until)?;
     let found = remote.columns(until)?;
     let usable: Vec<(String, ColumnType)> =

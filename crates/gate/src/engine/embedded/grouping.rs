@@ -7,7 +7,7 @@ use rusqlite::{Error, Row, Rows, ffi};
 
 use super::{ExactRow, key};
 use crate::schema::{ColumnType, Value};
-use crate::sql::{Aggregate, Grouping};
+use crate::sql::{Grouping, SqlAggregate};
 
 /// Reads all rows, and returns the groups. The columns of a row are its keys and then what is counted or summed.
 pub(super) fn group(rows: &mut Rows<'_>, keys: &[ColumnType], grouping: &Grouping) -> rusqlite::Result<Vec<ExactRow>> {
@@ -33,7 +33,7 @@ pub(super) fn group(rows: &mut Rows<'_>, keys: &[ColumnType], grouping: &Groupin
 /// The groups of the rows that are read so far.
 struct Groups<'a> {
     keys: &'a [ColumnType],
-    aggregates: &'a [Aggregate],
+    aggregates: &'a [SqlAggregate],
     /// The values of a key that make a group; nothing where all do.
     declared: Vec<Option<HashSet<Box<[u8]>>>>,
     /// The place of a group, by its keys.
@@ -54,9 +54,9 @@ impl Groups<'_> {
             let index = place * self.aggregates.len() + at;
             let more = match (aggregate, row.get_ref(self.keys.len() + at)?) {
                 (_, ValueRef::Null) => continue,
-                (Aggregate::Count, _) => 1,
-                (Aggregate::CountDistinct, value) => i64::from(self.seen.is_new(index, value)),
-                (Aggregate::Sum, value) => value.as_i64()?,
+                (SqlAggregate::Count, _) => 1,
+                (SqlAggregate::CountDistinct, value) => i64::from(self.seen.is_new(index, value)),
+                (SqlAggregate::Sum, value) => value.as_i64()?,
             };
             let number = &mut self.numbers[index];
             *number = number.checked_add(more).ok_or_else(too_large)?;

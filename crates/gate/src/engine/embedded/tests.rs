@@ -9,7 +9,7 @@ use crate::import::{BadRows, CsvForm, import};
 use crate::measure::{Measure, Quantity};
 use crate::question::predicate::{Comparison, Operand, Predicate};
 use crate::sql::tests::query;
-use crate::sql::{Aggregate, Dialect, Grouping, Target};
+use crate::sql::{Dialect, Grouping, SqlAggregate, Target};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -63,7 +63,7 @@ fn written(sql: &str, parameters: &[Value], keys: &[ColumnType], measures: usize
         keys: keys.to_vec(),
         measures,
         grouping: (!keys.is_empty())
-            .then(|| Grouping { values: vec![None; keys.len()], aggregates: vec![Aggregate::Sum; measures] }),
+            .then(|| Grouping { values: vec![None; keys.len()], aggregates: vec![SqlAggregate::Sum; measures] }),
     }
 }
 
@@ -184,7 +184,7 @@ fn groups_are_those_that_sql_makes() {
             })
         };
         let expected: Vec<ExactRow> = sorted.query_map([], row).unwrap().map(Result::unwrap).collect();
-        use Aggregate::{Count, CountDistinct, Sum};
+        use SqlAggregate::{Count, CountDistinct, Sum};
         let aggregates = vec![Count, Count, CountDistinct, CountDistinct, CountDistinct, Sum];
         let mut statement =
             written(&format!("SELECT {keys}, 1, code, one, code, size, amount FROM data"), &[], kinds, 6);
@@ -208,7 +208,7 @@ fn only_declared_values_make_groups() {
     let mut place = Place::new("region,age\nnorth,1\nsouth,2\n,3\nNorth,4\nnorth,\nwest,5\n", "");
     let mut statement = written("SELECT region, age FROM data", &[], &[ColumnType::Text], 1);
     let declared = ["north", "east"].map(|region| Value::Text(region.to_string()));
-    statement.grouping = Some(Grouping { values: vec![Some(declared.to_vec())], aggregates: vec![Aggregate::Sum] });
+    statement.grouping = Some(Grouping { values: vec![Some(declared.to_vec())], aggregates: vec![SqlAggregate::Sum] });
     let north = ExactRow { keys: vec![Value::Text("north".to_string())], measures: vec![1] };
     assert_eq!(place.engine.run(&statement, LONG), Ok(vec![north]));
 }

@@ -3,8 +3,8 @@
 //! A sum of INT64 fails if it overflows, one of NUMERIC has 29 digits. Aggregates have no FILTER, and NaN is beside the order of numbers.
 
 use super::{
-    Aggregate, Clamped, Extreme, Grammar, days_steps, hexadecimal, microseconds_steps, pairwise, scaled_steps, weekday,
-    where_it_holds, without_escapes,
+    Clamped, Extreme, Grammar, SqlAggregate, days_steps, hexadecimal, microseconds_steps, pairwise, scaled_steps,
+    weekday, where_it_holds, without_escapes,
 };
 use crate::question::calendar::DatePart;
 use crate::question::commas;
@@ -81,7 +81,7 @@ impl Grammar for BigQuerySql {
         format!("CAST({term} AS NUMERIC)")
     }
 
-    fn aggregate(&self, aggregate: Aggregate, term: &str, filter: Option<&str>) -> String {
+    fn aggregate(&self, aggregate: SqlAggregate, term: &str, filter: Option<&str>) -> String {
         where_it_holds(aggregate, term, filter, self)
     }
 

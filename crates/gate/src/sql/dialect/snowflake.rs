@@ -4,7 +4,7 @@
 //! of CASE may be computed for the rows of another one, so what could fail is clamped first.
 
 use super::{
-    Aggregate, Clamped, Extreme, Grammar, days_steps, hexadecimal, is_by_coalesce, microseconds_steps, scaled_steps,
+    Clamped, Extreme, Grammar, SqlAggregate, days_steps, hexadecimal, is_by_coalesce, microseconds_steps, scaled_steps,
     ten_millions_times, weekday, where_it_holds,
 };
 use crate::question::calendar::DatePart;
@@ -73,7 +73,7 @@ impl Grammar for SnowflakeSql {
         term.to_string()
     }
 
-    fn aggregate(&self, aggregate: Aggregate, term: &str, filter: Option<&str>) -> String {
+    fn aggregate(&self, aggregate: SqlAggregate, term: &str, filter: Option<&str>) -> String {
         where_it_holds(aggregate, term, filter, self)
     }
 

@@ -4,7 +4,7 @@ use taximeter_testing::PrivateSail;
 
 use super::same_answers::Both;
 use super::*;
-use crate::engine::adbc::remote::Remote;
+use crate::engine::adbc::remote::RemoteEngine;
 use crate::engine::conformance::{VARIANTS, all_predicates, hostile_schema, measures, sorted, worst_rows};
 use crate::engine::driver_source::{RemoteService, RemoteTable};
 
@@ -33,9 +33,9 @@ impl Cluster {
         (AdbcSource { driver, data: AdbcData::Remote(table.clone()) }, table)
     }
 
-    fn open(&self, path: &Path) -> (Remote, String) {
+    fn open(&self, path: &Path) -> (RemoteEngine, String) {
         let (source, table) = self.source(path);
-        (Remote::open(&source, &table, until()).unwrap(), table.quoted())
+        (RemoteEngine::open(&source, &table, until()).unwrap(), table.quoted())
     }
 
     /// A session in front of a Parquet file.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::import::{BadRows, CsvForm, import};
 use crate::schema::{Column, PrivacyUnit};
-use crate::sql::{Aggregate, Grouping};
+use crate::sql::{Grouping, SqlAggregate};
 
 const BY_PERSON: &str =
     "unit = { column = \"person\", max_rows_per_unit = 2 }\n[columns.age]\nbounds = [0, 120]\ntype = \"integer\"";
@@ -121,7 +121,7 @@ fn a_copy_of_the_embedded_engines_file_has_the_same_rows() {
             rows.into_iter().map(|row| (format!("{:?}", row.keys), row.measures)).collect::<BTreeMap<_, _>>()
         };
         // The embedded engine makes groups itself.
-        let grouping = Grouping { values: vec![None], aggregates: vec![Aggregate::Count] };
+        let grouping = Grouping { values: vec![None], aggregates: vec![SqlAggregate::Count] };
         let read = format!("SELECT {column}, 1 FROM {}", crate::engine::Embedded::TABLE);
         let one = ask(&mut embedded, read, Some(grouping));
         let grouped = format!("SELECT {column}, count(*) FROM {TABLE} WHERE {column} IS NOT NULL GROUP BY 1");
