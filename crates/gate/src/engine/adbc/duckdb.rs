@@ -10,6 +10,7 @@ use crate::engine::driver_source::DriverChoice;
 use crate::error::Error;
 use crate::question::commas;
 use crate::schema::{ColumnType, Schema};
+use crate::sql::Dialect;
 
 /// What a session is opened for.
 pub(super) enum SessionAccess<'a> {
@@ -110,15 +111,7 @@ pub(super) fn check_columns(connection: &mut AdbcConnection, schema: &Schema, mo
 
 /// The type that values are stored in and asked in.
 pub(super) fn stored_type(kind: ColumnType) -> &'static str {
-    match kind {
-        ColumnType::Integer => "BIGINT",
-        ColumnType::Real => "DOUBLE",
-        ColumnType::Text => "VARCHAR",
-        ColumnType::Boolean => "BOOLEAN",
-        ColumnType::Date => "DATE",
-        ColumnType::Timestamp => "TIMESTAMP",
-        ColumnType::Decimal => "DECIMAL(18,6)",
-    }
+    Dialect::DuckDb.grammar().type_name(kind)
 }
 
 /// Names and types of the columns of a table, or of what stands for one behind FROM.
