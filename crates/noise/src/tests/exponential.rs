@@ -5,7 +5,7 @@ use dashu::rational::RBig;
 use proptest::prelude::*;
 use taximeter_testing::random_inputs;
 
-use super::fit::{SAMPLES, fits, samples};
+use super::fit::{SAMPLES, fits};
 use super::rational;
 use crate::exponential::{Shares, choose_from};
 use crate::{Candidate, NoiseError, Randomness, choose};
@@ -59,7 +59,7 @@ fn counts(first: usize, candidates: &[Candidate], rate: &str, count: u32) -> Vec
 fn choices_have_the_declared_probabilities() {
     for (pairs, rate) in CASES {
         let candidates = candidates(pairs);
-        for (first, count) in [(120, samples() / 4), (3, samples() / 10), (20, samples() / 10)] {
+        for (first, count) in [(120, SAMPLES / 4), (3, SAMPLES / 10), (20, SAMPLES / 10)] {
             let bins = counts(first, &candidates, rate, count).into_iter().zip(probabilities(&candidates, rate));
             fits(bins).unwrap_or_else(|why| panic!("{pairs:?} from {first} bits: {why}"));
         }
@@ -88,7 +88,7 @@ fn a_candidate_that_is_far_from_the_best_is_never_chosen() {
     assert_eq!(counts(120, &candidates, "1", 1_000)[100], 1_000);
     // Without weight the best is none, whatever its score.
     candidates[100].weight = 0;
-    let counted = counts(120, &candidates, "1", samples() / 10);
+    let counted = counts(120, &candidates, "1", SAMPLES / 10);
     assert_eq!(counted[100], 0);
     fits(counted.into_iter().zip(probabilities(&candidates, "1"))).unwrap();
 }

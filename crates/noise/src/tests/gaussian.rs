@@ -6,7 +6,7 @@ use dashu::integer::UBig;
 use dashu::rational::RBig;
 use opendp::traits::samplers::sample_discrete_gaussian;
 
-use super::fit::{SAMPLES, covers, fits, fits_tails, samples};
+use super::fit::{SAMPLES, covers, fits, fits_tails};
 use super::rational;
 use crate::{NoiseError, Randomness, RoundedGaussian};
 
@@ -41,7 +41,7 @@ fn tail(sigma: &str) -> impl Fn(i128) -> f64 {
 #[test]
 fn samples_have_the_declared_distribution() {
     for sigma in SIGMAS {
-        let samples = drawn(sigma, samples());
+        let samples = drawn(sigma, SAMPLES);
         fits_tails(&samples, tail(sigma)).unwrap_or_else(|why| panic!("{sigma}: {why}"));
         covers(&samples, gaussian(sigma).half_width(0.05), tail(sigma)).unwrap_or_else(|why| panic!("{sigma}: {why}"));
     }
@@ -51,7 +51,7 @@ fn samples_have_the_declared_distribution() {
 fn the_last_digits_of_large_noise_are_uniform() {
     for sigma in ["1145324612", "2^40", "2^100"] {
         let mut counted = [0; 17];
-        drawn(sigma, samples()).iter().for_each(|x| counted[x.rem_euclid(17) as usize] += 1);
+        drawn(sigma, SAMPLES).iter().for_each(|x| counted[x.rem_euclid(17) as usize] += 1);
         fits(counted.map(|counted| (counted, 1.0 / 17.0))).unwrap_or_else(|why| panic!("{sigma}: {why}"));
     }
 }

@@ -4,7 +4,7 @@ use dashu::integer::UBig;
 use dashu::rational::RBig;
 use opendp::traits::samplers::sample_discrete_laplace;
 
-use super::fit::{SAMPLES, covers, fits, fits_tails, samples};
+use super::fit::{SAMPLES, covers, fits, fits_tails};
 use super::rational;
 use crate::exp::exp_minus;
 use crate::{DiscreteLaplace, NoiseError, Randomness};
@@ -40,7 +40,7 @@ fn tail(scale: &str) -> impl Fn(i128) -> f64 {
 #[test]
 fn samples_have_the_declared_distribution() {
     for scale in SCALES {
-        let samples = drawn(scale, samples());
+        let samples = drawn(scale, SAMPLES);
         fits_tails(&samples, tail(scale)).unwrap_or_else(|why| panic!("{scale}: {why}"));
         covers(&samples, laplace(scale).half_width(0.05), tail(scale)).unwrap_or_else(|why| panic!("{scale}: {why}"));
     }
@@ -50,7 +50,7 @@ fn samples_have_the_declared_distribution() {
 fn the_last_digits_of_large_noise_are_uniform() {
     for scale in ["123456789/10", "2^40", "2^100"] {
         let mut counted = [0; 17];
-        drawn(scale, samples()).iter().for_each(|x| counted[x.rem_euclid(17) as usize] += 1);
+        drawn(scale, SAMPLES).iter().for_each(|x| counted[x.rem_euclid(17) as usize] += 1);
         fits(counted.map(|counted| (counted, 1.0 / 17.0))).unwrap_or_else(|why| panic!("{scale}: {why}"));
     }
 }
@@ -60,7 +60,7 @@ fn the_last_digits_of_large_noise_are_uniform() {
 fn opendp_draws_from_the_same_distribution() {
     for scale in ["3/2", "14", "2^40"] {
         let sample = |_| i128::try_from(sample_discrete_laplace(rational(scale)).unwrap()).unwrap();
-        let theirs: Vec<i128> = (0..samples()).map(sample).collect();
+        let theirs: Vec<i128> = (0..SAMPLES).map(sample).collect();
         fits_tails(&theirs, tail(scale)).unwrap_or_else(|why| panic!("{scale}: {why}"));
     }
 }

@@ -3,7 +3,7 @@
 use dashu::integer::UBig;
 use dashu::rational::RBig;
 
-use super::fit::{fits, samples};
+use super::fit::{SAMPLES, fits};
 use super::rational;
 use crate::Randomness;
 
@@ -16,7 +16,7 @@ fn integers_below_a_limit_are_uniform() {
         let limit = rational(limit).numerator().clone().into_parts().1;
         let mut random = Randomness::repeatable(11);
         let mut counted = vec![0; parts];
-        for _ in 0..samples() {
+        for _ in 0..SAMPLES {
             let drawn = random.below(&limit).unwrap();
             assert!(drawn < limit);
             counted[usize::try_from(drawn * UBig::from(parts) / &limit).unwrap()] += 1;
@@ -31,19 +31,19 @@ fn integers_below_a_limit_are_uniform() {
 fn every_bit_is_fair() {
     let mut random = Randomness::repeatable(12);
     let mut ones = [0; 130];
-    for _ in 0..samples() {
+    for _ in 0..SAMPLES {
         let drawn = random.bits(130).unwrap();
         ones.iter_mut().enumerate().for_each(|(at, ones)| *ones += u64::from(dashu::base::BitTest::bit(&drawn, at)));
     }
     for (at, ones) in ones.into_iter().enumerate() {
-        fits([(ones, 0.5), (u64::from(samples()) - ones, 0.5)]).unwrap_or_else(|why| panic!("bit {at}: {why}"));
+        fits([(ones, 0.5), (u64::from(SAMPLES) - ones, 0.5)]).unwrap_or_else(|why| panic!("bit {at}: {why}"));
     }
 }
 
 fn check(x: &str, probability: f64, draw: impl Fn(&mut Randomness, &RBig) -> bool) {
     let (mut random, x) = (Randomness::repeatable(13), rational(x));
-    let successes = (0..samples()).filter(|_| draw(&mut random, &x)).count() as u64;
-    let bins = [(successes, probability), (u64::from(samples()) - successes, 1.0 - probability)];
+    let successes = (0..SAMPLES).filter(|_| draw(&mut random, &x)).count() as u64;
+    let bins = [(successes, probability), (u64::from(SAMPLES) - successes, 1.0 - probability)];
     fits(bins).unwrap_or_else(|why| panic!("{x}: {why}"));
 }
 
