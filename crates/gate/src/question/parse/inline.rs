@@ -9,13 +9,14 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Cte, Expr, GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr,
-    TableAlias, TableFactor, TableWithJoins, Visit, VisitMut, Visitor, VisitorMut, With,
+    TableAlias, TableFactor, TableWithJoins, With,
 };
 
 use super::aggregates;
 use super::reader::{is_called, plain};
 use super::scope::same;
 use super::tokens::Tokens;
+use super::walk::{Walker, walk};
 use crate::error::Error;
 
 /// How much may be written in the place of names: a name that stands for names that stand for names grows fast.
@@ -27,11 +28,9 @@ pub(super) fn inlined(
     tokens: &Tokens,
     is_taken: &dyn Fn(&Ident) -> bool,
 ) -> Result<Box<Query>, Error> {
-    let mut inliner = Inliner { tokens, is_taken, named: Vec::new(), counts: Vec::new(), written: 0 };
-    match VisitMut::visit(&mut query, &mut inliner) {
-        ControlFlow::Continue(()) => Ok(query),
-        ControlFlow::Break(error) => Err(error),
-    }
+    let mut inliner = Inliner { tokens, is_taken, named: Vec::new(), counts: Vec::new(), written: 0, refusal: None };
+    inliner.take_in(&mut query)?;
+    Ok(query)
 }
 
 struct Inliner<'t> {
@@ -42,22 +41,24 @@ struct Inliner<'t> {
     /// How many of them each query has named.
     counts: Vec<usize>,
     written: usize,
+    /// Why the walk was ended.
+    refusal: Option<Error>,
 }
 
-impl VisitorMut for Inliner<'_> {
-    type Break = Error;
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+impl Walker for Inliner<'_> {
+    fn enter_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         match self.query(query) {
             Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
+            Err(error) => {
+                self.refusal = Some(error);
+                ControlFlow::Break(())
+            }
         }
     }
 
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
+    fn leave_query(&mut self) {
         let before = self.named.len() - self.counts.pop().unwrap_or(0);
         self.named.truncate(before);
-        ControlFlow::Continue(())
     }
 }
 
@@ -107,12 +108,16 @@ impl Inliner<'_> {
         }
     }
 
+    /// Takes in WITH and sub-queries of a query and of all queries in it.
+    fn take_in(&mut self, query: &mut Query) -> Result<(), Error> {
+        let _ = walk(query, self);
+        self.refusal.take().map_or(Ok(()), Err)
+    }
+
     /// A query that stands for a table, with its own WITH and sub-queries taken in.
     fn inner(&mut self, mut query: Query) -> Result<Query, Error> {
-        match VisitMut::visit(&mut query, self) {
-            ControlFlow::Continue(()) => Ok(query),
-            ControlFlow::Break(error) => Err(error),
-        }
+        self.take_in(&mut query)?;
+        Ok(query)
     }
 
     /// What a SELECT is about, if that is a query: and what the SELECT calls it.
@@ -180,7 +185,7 @@ impl Inliner<'_> {
             name_outputs(&mut outer.projection);
             writing.select(outer);
             if let Some(order_by) = &mut query.order_by {
-                let _ = VisitMut::visit(order_by, &mut writing);
+                let _ = walk(order_by, &mut writing);
             }
             outer.from = inner.from;
             outer.selection = both(inner.selection, outer.selection.take());
@@ -203,12 +208,12 @@ impl Inliner<'_> {
                 }
             }
             name_outputs(&mut projection);
-            let _ = VisitMut::visit(&mut projection, &mut writing);
+            let _ = walk(&mut projection, &mut writing);
             let mut selection = outer.selection.take();
-            let _ = VisitMut::visit(&mut selection, &mut writing);
+            let _ = walk(&mut selection, &mut writing);
             if let Some(order_by) = &mut query.order_by {
                 writing.columns.retain(|(name, _)| !projection.iter().any(|item| is_named(item, name)));
-                let _ = VisitMut::visit(order_by, &mut writing);
+                let _ = walk(order_by, &mut writing);
             }
             inner.projection = projection;
             inner.having = both(inner.having, selection);
@@ -265,25 +270,23 @@ struct Writing<'n> {
 
 impl Writing<'_> {
     fn select(&mut self, select: &mut Select) {
-        let _ = VisitMut::visit(&mut select.projection, self);
-        let _ = VisitMut::visit(&mut select.selection, self);
-        let _ = VisitMut::visit(&mut select.group_by, self);
-        let _ = VisitMut::visit(&mut select.having, self);
+        let _ = walk(&mut select.projection, self);
+        let _ = walk(&mut select.selection, self);
+        let _ = walk(&mut select.group_by, self);
+        let _ = walk(&mut select.having, self);
     }
 }
 
-impl VisitorMut for Writing<'_> {
-    type Break = ();
-
-    /// Behind the children, so that what is written is not looked at again.
-    fn post_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+impl Walker for Writing<'_> {
+    /// On the way up, so that what is written is not looked at again.
+    fn leave_expr(&mut self, expression: &mut Expr) {
         let name = match &*expression {
             Expr::Identifier(name) => name,
             Expr::CompoundIdentifier(parts) => match parts.as_slice() {
                 [table, name] if self.names.iter().any(|other| same(other, table)) => name,
-                _ => return ControlFlow::Continue(()),
+                _ => return,
             },
-            _ => return ControlFlow::Continue(()),
+            _ => return,
         };
         match self.columns.iter().find(|(column, _)| same(column, name)) {
             Some((_, written)) => {
@@ -296,22 +299,19 @@ impl VisitorMut for Writing<'_> {
             None if matches!(expression, Expr::CompoundIdentifier(_)) => *expression = Expr::Identifier(name.clone()),
             None => {}
         }
-        ControlFlow::Continue(())
     }
 }
 
 /// How many expressions an expression is made of.
 fn size(expression: &Expr) -> usize {
     struct Size(usize);
-    impl Visitor for Size {
-        type Break = ();
-        fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+    impl Walker for Size {
+        fn enter_expr(&mut self, _: &mut Expr) {
             self.0 += 1;
-            ControlFlow::Continue(())
         }
     }
     let mut size = Size(0);
-    let _ = Visit::visit(expression, &mut size);
+    let _ = walk(&mut expression.clone(), &mut size);
     size.0
 }
 
@@ -356,24 +356,30 @@ fn is_aggregate(select: &Select) -> bool {
 
 /// Whether a column of an answer has an aggregate of its own.
 pub(super) fn has_aggregate(item: &SelectItem) -> bool {
-    struct Finds(bool);
-    impl Visitor for Finds {
-        type Break = ();
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            // Sub-queries that are a number have aggregates of their own.
-            ControlFlow::Break(())
-        }
-        fn pre_visit_expr(&mut self, expression: &Expr) -> ControlFlow<()> {
-            if let Expr::Function(function) = expression {
-                let name = function.name.to_string().to_ascii_uppercase();
-                self.0 |= aggregates::NAMES.contains(&name.as_str());
-            }
+    #[derive(Default)]
+    struct Aggregates {
+        found: bool,
+        /// Sub-queries that are a number have aggregates of their own.
+        sub_queries: usize,
+    }
+    impl Walker for Aggregates {
+        fn enter_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+            self.sub_queries += 1;
             ControlFlow::Continue(())
         }
+        fn leave_query(&mut self) {
+            self.sub_queries -= 1;
+        }
+        fn enter_expr(&mut self, expression: &mut Expr) {
+            if let Expr::Function(function) = expression {
+                let name = function.name.to_string().to_ascii_uppercase();
+                self.found |= self.sub_queries == 0 && aggregates::NAMES.contains(&name.as_str());
+            }
+        }
     }
-    let mut finds = Finds(false);
-    let _ = Visit::visit(item, &mut finds);
-    finds.0
+    let mut aggregates = Aggregates::default();
+    let _ = walk(&mut item.clone(), &mut aggregates);
+    aggregates.found
 }
 
 /// Both conditions.

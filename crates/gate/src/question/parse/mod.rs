@@ -22,6 +22,7 @@ mod screen;
 mod terms;
 mod text;
 mod tokens;
+mod walk;
 mod written;
 
 #[cfg(test)]

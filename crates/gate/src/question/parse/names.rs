@@ -7,19 +7,20 @@ use std::sync::Arc;
 
 use sqlparser::ast::{
     CastKind, Expr, Ident, JoinOperator, ObjectNamePart, Query, Select, SetExpr, TableAlias, TableFactor,
-    TableWithJoins, UnaryOperator, VisitMut, VisitorMut,
+    TableWithJoins, UnaryOperator,
 };
 
 use super::keywords;
 use super::reader::is_called;
 use super::scope::{SchemaView, Scope, ScopeTable, table_name, using};
+use super::walk::{Walker, walk};
 use crate::public::PublicTable;
 
 /// The same query with its names written in one way, and the tables that it joins added to the view. Names that are unknown stay as they
 /// are, for the message about them.
 pub(super) fn written_in_one_way(mut query: Box<Query>, view: &mut SchemaView) -> Box<Query> {
     let mut names = Names { view, scopes: Vec::new() };
-    let _ = VisitMut::visit(&mut query, &mut names);
+    let _ = walk(&mut query, &mut names);
     query
 }
 
@@ -29,11 +30,9 @@ struct Names<'v, 'a> {
     scopes: Vec<Scope>,
 }
 
-impl VisitorMut for Names<'_, '_> {
-    type Break = ();
-
+impl Walker for Names<'_, '_> {
     /// ORDER BY is a part of the query, and names what its SELECT does.
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+    fn enter_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         let scope = match query.body.as_ref() {
             SetExpr::Select(select) => self.scope(&mut select.from.clone()),
             _ => Scope::dataset(self.view, Vec::new()),
@@ -42,24 +41,21 @@ impl VisitorMut for Names<'_, '_> {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+    fn leave_query(&mut self) {
         self.scopes.pop();
-        ControlFlow::Continue(())
     }
 
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+    fn enter_select(&mut self, select: &mut Select) {
         let scope = self.scope(&mut select.from);
         self.scopes.push(scope);
-        ControlFlow::Continue(())
     }
 
-    fn post_visit_select(&mut self, _: &mut Select) -> ControlFlow<()> {
+    fn leave_select(&mut self) {
         self.scopes.pop();
-        ControlFlow::Continue(())
     }
 
-    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
-        let Some(scope) = self.scopes.last() else { return ControlFlow::Continue(()) };
+    fn enter_expr(&mut self, expression: &mut Expr) {
+        let Some(scope) = self.scopes.last() else { return };
         if let Expr::Between { low, .. } = expression
             && take_symmetric(low)
         {
@@ -87,7 +83,6 @@ impl VisitorMut for Names<'_, '_> {
             }
             _ => {}
         }
-        ControlFlow::Continue(())
     }
 }
 
