@@ -87,6 +87,8 @@ pub struct Registered {
     pub unchanged: bool,
     /// Why the gate's table of the version before is still in PostgreSQL, if it is.
     pub not_dropped: Option<String>,
+    /// Why SQLite has the rows and not DuckDB, if there are many, DuckDB is there and failed.
+    pub not_in_duckdb: Option<String>,
 }
 
 /// What came of the rows of a dataset.
@@ -139,7 +141,7 @@ impl Gate {
             None => random_key()?,
         };
         let version = before.as_ref().map_or(1, |dataset| dataset.version + 1);
-        let PreparedData { schema, source, fingerprint, imported, left_out } =
+        let PreparedData { schema, source, fingerprint, imported, left_out, not_in_duckdb } =
             self.prepare_data(registration, version, &key, progress)?;
         if let Some(Rules { filter, odometer }) = &registration.rules {
             let (filter, odometer) = (filter.clone(), odometer.clone());
@@ -158,7 +160,7 @@ impl Gate {
             fingerprint,
             key,
         };
-        Ok(Registered { imported, left_out, ..self.put(dataset, before.as_ref())? })
+        Ok(Registered { imported, left_out, not_in_duckdb, ..self.put(dataset, before.as_ref())? })
     }
 
     /// Reads a PostgreSQL table or Parquet files again: of every unit its rows are chosen anew among those that are there now.
@@ -188,6 +190,7 @@ impl Gate {
             same_data: self.catalog.same_data(&dataset.fingerprint, &dataset.name)?,
             unchanged: before.is_some_and(|before| before.fingerprint == dataset.fingerprint),
             not_dropped: before.and_then(|before| drop_kept(&before.source)),
+            not_in_duckdb: None,
             dataset,
         })
     }
@@ -235,8 +238,8 @@ impl Gate {
                 let found = find_table(url, table)?;
                 let schema = declaration.schema(&found.columns)?;
                 let (source, imported) = keep(url, &found.table, &schema, name, version, key)?;
-                let (fingerprint, left_out) = (found.fingerprint, found.left_out);
-                Ok(PreparedData { schema, source, fingerprint, imported, left_out })
+                let left_out = found.left_out;
+                Ok(PreparedData { left_out, ..PreparedData::new(schema, source, found.fingerprint, imported) })
             }
         }
     }
@@ -298,6 +301,14 @@ struct PreparedData {
     fingerprint: String,
     imported: Option<ImportedRows>,
     left_out: Vec<(String, String)>,
+    not_in_duckdb: Option<String>,
+}
+
+impl PreparedData {
+    /// Data of which all columns can be asked about, in the engine that they were meant for.
+    fn new(schema: Schema, source: Source, fingerprint: String, imported: Option<ImportedRows>) -> PreparedData {
+        PreparedData { schema, source, fingerprint, imported, left_out: Vec::new(), not_in_duckdb: None }
+    }
 }
 
 /// The table to ask: the owner's own if a row is protected, or else one of the gate's with the rows that are kept of every unit.

@@ -25,7 +25,7 @@ use crate::sql::{Dialect, Statement};
 #[cfg(not(feature = "adbc"))]
 use without_adbc as adbc;
 
-pub(crate) use adbc::{copy_of_embedded, is_available, prepare_lake, prepare_remote};
+pub(crate) use adbc::{copy_of_embedded, is_installed, prepare_lake, prepare_remote};
 pub use driver_source::DriverChoice;
 pub(crate) use driver_source::{AdbcData, AdbcSource};
 pub use driver_source::{RemoteService, RemoteTable};

@@ -14,7 +14,7 @@ pub(crate) const TABLE: &str = "\"data\"";
 
 fn missing() -> Error {
     Error::storage(
-        "this program was built without drivers of ADBC, which these data need; use one that was built with the feature adbc",
+        "this program was built without drivers of ADBC, which these data need; build one with: cargo build -r -p taximeter -F adbc",
     )
 }
 
@@ -41,6 +41,6 @@ pub(crate) fn copy_of_embedded(_: &DriverChoice, _: &Path, _: &Schema, _: &Path,
     Err(missing())
 }
 
-pub(crate) fn is_available(_: &DriverChoice) -> bool {
+pub(crate) fn is_installed(_: &DriverChoice) -> bool {
     false
 }

@@ -9,7 +9,7 @@ use super::{ImportedRows, PreparedData, Registered, file_name, nothing_to_refres
 use crate::catalog::Dataset;
 use crate::declaration::Declaration;
 use crate::engine::{
-    AdbcData, AdbcSource, DriverChoice, PreparedLake, RemoteTable, Source, copy_of_embedded, is_available,
+    AdbcData, AdbcSource, DriverChoice, PreparedLake, RemoteTable, Source, copy_of_embedded, is_installed,
     prepare_lake, prepare_remote,
 };
 use crate::error::{Error, ErrorKind};
@@ -19,7 +19,7 @@ use crate::import::{Imported, clear_leftovers};
 /// The engine that a CSV file is imported into.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CsvEngine {
-    /// DuckDB if its driver is there and there are many rows, otherwise SQLite.
+    /// DuckDB if its driver is there, there are many rows, and it takes them; otherwise SQLite.
     #[default]
     Automatic,
     /// SQLite, which is part of this program.
@@ -38,7 +38,7 @@ impl CsvEngine {
             CsvEngine::Sqlite => None,
             CsvEngine::Duckdb(choice) => Some(choice.clone()),
             CsvEngine::Automatic => {
-                Some(DriverChoice::default()).filter(|choice| rows >= CsvEngine::MANY_ROWS && is_available(choice))
+                Some(DriverChoice::default()).filter(|choice| rows >= CsvEngine::MANY_ROWS && is_installed(choice))
             }
         }
     }
@@ -55,18 +55,21 @@ impl Gate {
         version: u32,
     ) -> Result<PreparedData, Error> {
         let Imported { schema, rows, fingerprint } = imported;
-        let source = match engine.driver(rows.kept) {
-            None => Source::Embedded { file },
-            Some(driver) => {
+        let taken = engine.driver(rows.kept).map(|driver| self.copy_to_duckdb(driver, &file, &schema, name, version));
+        let (source, not_in_duckdb) = match taken {
+            None => (Source::Embedded { file }, None),
+            Some(Ok(source)) => {
                 let embedded = self.catalog.folder().join(&file);
-                let source = self.copy_to_duckdb(driver, &file, &schema, name, version)?;
                 std::fs::remove_file(&embedded)
                     .map_err(|error| Error::storage(format!("{} cannot be removed: {error}", embedded.display())))?;
-                source
+                (source, None)
             }
+            // The rows are imported, and the owner did not ask for more.
+            Some(Err(error)) if *engine == CsvEngine::Automatic => (Source::Embedded { file }, Some(error.to_string())),
+            Some(Err(error)) => return Err(error),
         };
         let fingerprint = fingerprint.to_hex().to_string();
-        Ok(PreparedData { schema, source, fingerprint, imported: Some(rows), left_out: Vec::new() })
+        Ok(PreparedData { not_in_duckdb, ..PreparedData::new(schema, source, fingerprint, Some(rows)) })
     }
 
     fn copy_to_duckdb(
@@ -97,7 +100,7 @@ impl Gate {
         clear_leftovers(&folder.join(&own))?;
         let PreparedLake { schema, source, fingerprint, imported, left_out } =
             prepare_lake(driver, pattern, declaration, key, &own, folder)?;
-        Ok(PreparedData { schema, source, fingerprint, imported: Some(imported), left_out })
+        Ok(PreparedData { left_out, ..PreparedData::new(schema, source, fingerprint, Some(imported)) })
     }
 
     /// A table of a server.
@@ -109,7 +112,7 @@ impl Gate {
     ) -> Result<PreparedData, Error> {
         let source = AdbcSource { driver: driver.clone(), data: AdbcData::Remote(table.clone()) };
         let PreparedLake { schema, source, fingerprint, left_out, .. } = prepare_remote(source, declaration)?;
-        Ok(PreparedData { schema, source, fingerprint, imported: None, left_out })
+        Ok(PreparedData { left_out, ..PreparedData::new(schema, source, fingerprint, None) })
     }
 
     /// Reads the Parquet files again that the owner's pattern names now, as a new version.
@@ -121,7 +124,7 @@ impl Gate {
         };
         let version = before.version + 1;
         let declaration = Declaration::of(&before.schema);
-        let PreparedData { schema, source, fingerprint, imported, left_out } =
+        let PreparedData { schema, source, fingerprint, imported, left_out, .. } =
             self.prepare_lake(pattern, &source.driver, &declaration, (&before.name, version, &before.key))?;
         let dataset = self.newer(before, version, source, imported.as_ref());
         let dataset = Dataset { schema, fingerprint, ..dataset };

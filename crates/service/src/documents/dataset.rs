@@ -297,6 +297,8 @@ pub struct RegisteredDocument {
     pub unchanged: bool,
     /// Why the gate's table of the version before is still in PostgreSQL, if it is.
     pub not_dropped: Option<String>,
+    /// Why SQLite has the rows and not DuckDB, if there are many, DuckDB is there and failed.
+    pub not_in_duckdb: Option<String>,
     /// The account that pays.
     pub account: AccountDocument,
     /// What the owner should know about it.
@@ -307,7 +309,7 @@ pub struct RegisteredDocument {
 impl RegisteredDocument {
     /// What came of a registration, with the account that pays.
     pub fn new(registered: &Registered, account: &Account, warnings: Vec<String>) -> RegisteredDocument {
-        let Registered { dataset, imported, left_out, same_data, unchanged, not_dropped } = registered;
+        let Registered { dataset, imported, left_out, same_data, unchanged, not_dropped, not_in_duckdb } = registered;
         RegisteredDocument {
             dataset: dataset.name.clone(),
             version: dataset.version,
@@ -317,6 +319,7 @@ impl RegisteredDocument {
             same_data: same_data.clone(),
             unchanged: *unchanged,
             not_dropped: not_dropped.clone(),
+            not_in_duckdb: not_in_duckdb.clone(),
             account: AccountDocument::new(account, None, &Sight::All),
             warnings,
         }

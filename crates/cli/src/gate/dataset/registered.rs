@@ -35,6 +35,13 @@ pub fn tell_about(registered: &RegisteredDocument, is_from_a_file: bool) {
             "warning: the gate's table of the previous version could not be dropped; drop it by hand: {why}"
         ));
     }
+    if let Some(why) = &registered.not_in_duckdb {
+        tell(&format!(
+            "note: DuckDB could not take these rows, so SQLite has them: {why}; once that is mended, run `taximeter dataset move {} \
+             --engine duckdb`",
+            registered.dataset
+        ));
+    }
     warn(&registered.warnings);
     if registered.unchanged {
         tell(&format!("warning: version {} has the same data as the version before", registered.version));

@@ -38,6 +38,8 @@ pub(super) fn notice(registered: &RegisteredDocument, is_from_a_file: bool) -> S
             format!("The gate's table of the previous version could not be dropped; drop it by hand: {why}.")
         }),
     );
+    let not_in_duckdb = registered.not_in_duckdb.iter();
+    sentences.extend(not_in_duckdb.map(|why| format!("DuckDB could not take these rows, so SQLite has them: {why}.")));
     if registered.unchanged {
         sentences.push("The data are the same as in the previous version.".to_string());
     }

@@ -22,7 +22,7 @@ use taximeter_engine_adbc::AdbcConnection;
 
 use self::lake::Lake;
 pub(crate) use self::lake::prepare_lake;
-pub(crate) use self::own::{copy_of_embedded, is_available};
+pub(crate) use self::own::{copy_of_embedded, is_installed};
 use self::remote::RemoteEngine;
 pub(crate) use self::remote::prepare_remote;
 use super::driver_source::{AdbcData, AdbcSource, LakeFile};

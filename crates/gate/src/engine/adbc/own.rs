@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::types::ValueRef;
-use taximeter_engine_adbc::{AdbcConnection, NewColumn, NewRows};
+use taximeter_engine_adbc::{AdbcConnection, AdbcError, DriverSpec, NewColumn, NewRows, Search};
 use tempfile::TempDir;
 
 use super::duckdb::{self, SessionAccess};
@@ -43,9 +43,10 @@ pub(super) fn open(choice: &DriverChoice, path: &Path, folder: &Path, until: Ins
     duckdb::open(choice, &SessionAccess::Read(path), folder, until)
 }
 
-/// Whether a driver is there and can be loaded.
-pub(crate) fn is_available(choice: &DriverChoice) -> bool {
-    duckdb::find(choice).is_ok()
+/// Whether a driver is there. Whether it can be used is found out when it is.
+pub(crate) fn is_installed(choice: &DriverChoice) -> bool {
+    let spec = DriverSpec::parse(&choice.driver, choice.entry.clone());
+    spec.is_ok_and(|spec| !matches!(Search::of_this_machine().find(&spec), Err(AdbcError::Missing { .. })))
 }
 
 /// A file while it is written, in a folder of its own beside its place.
