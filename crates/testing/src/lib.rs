@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod broken_driver;
 mod browser;
 mod captured;
 mod certificates;
@@ -20,6 +21,7 @@ mod shared;
 mod waiting;
 mod watchdog;
 
+pub use broken_driver::BrokenDriver;
 pub use browser::{
     AXE_VARIABLE, Accessibility, BROWSER_VARIABLES, Browser, BrowserPrograms, Cookie, Element, Message, Theme,
     find_browser, keys,
