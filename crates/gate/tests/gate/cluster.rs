@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use taximeter_accounting::FilterRule;
 use taximeter_gate::{Data, DriverChoice, ErrorKind, GateOutcome, Registration, RemoteService, RemoteTable};
-use taximeter_testing::PrivateSail;
+use taximeter_testing::{PATIENCE, PrivateSail, wait_until};
 
 use crate::common::{House, account, answered, declaration, request, rules};
 use crate::duckdb::{parquet, value};
@@ -160,4 +160,77 @@ fn a_cluster_that_hangs_is_given_up_in_time() {
     }
     world.sail.freeze(false).unwrap();
     assert_eq!(value(&world.house, "people", "SELECT COUNT(*) FROM people"), 300_001.0);
+}
+
+/// What can be known before the charge is said before it.
+#[test]
+fn a_table_of_a_cluster_that_vanished_was_cut_or_has_other_types_is_refused_before_the_charge() {
+    let world = World::new();
+    world.house.register(world.registration(Registration::TIMEOUT)).unwrap();
+    let path = world.house.path().join("people.parquet");
+    let whole = std::fs::read(&path).unwrap();
+    let changes: [(&str, &dyn Fn()); 4] = [
+        ("gone", &|| std::fs::remove_file(&path).unwrap()),
+        ("half of it", &|| std::fs::write(&path, &whole[..whole.len() / 2]).unwrap()),
+        ("text", &|| drop(parquet(&world.house, "people.parquet", "SELECT 'x' AS age, 'é' AS job FROM range(10)"))),
+        ("another column", &|| drop(parquet(&world.house, "people.parquet", "SELECT 1 AS years, 'é' AS job"))),
+    ];
+    for (what, change) in changes {
+        change();
+        let error = world.house.gate.ask(&request("people", "SELECT SUM(age) FROM people", "50")).unwrap_err();
+        let ErrorKind::DataAway { why, .. } = error.kind() else { panic!("{what}: {error}") };
+        assert!(!why.is_empty() && !error.to_string().contains(why), "{what}: {error}");
+        assert_eq!(world.house.charges("people"), 0, "{what}");
+    }
+    std::fs::write(&path, &whole).unwrap();
+    assert_eq!(value(&world.house, "people", "SELECT COUNT(*) FROM people"), 300_001.0);
+}
+
+/// What cannot be known before the charge has one outcome after it.
+#[test]
+fn broken_pages_on_a_cluster_are_charged_without_an_answer() {
+    let world = World::new();
+    world.house.register(world.registration(Registration::TIMEOUT)).unwrap();
+    let path = world.house.path().join("people.parquet");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[4..2000].fill(0xff);
+    std::fs::write(&path, &bytes).unwrap();
+    let asked = request("people", "SELECT SUM(age) FROM people", "50");
+    for _ in 0..2 {
+        assert!(matches!(world.house.ask(&asked), GateOutcome::NoAnswer(_)));
+        assert_eq!(world.house.charges("people"), 1);
+    }
+}
+
+/// The cluster dies after the charge, while it computes: the question is charged once, has no answer, and never gets one. The statements
+/// of this question take seconds, and it is the journal that says when they begin.
+#[test]
+fn a_cluster_that_is_killed_after_the_charge_leaves_charged_no_answer_for_good() {
+    let mut world = World::new();
+    world.house.register(world.registration(PATIENCE)).unwrap();
+    let medians = "SELECT MEDIAN(age), MEDIAN(age * 2), MEDIAN(age * 3), MEDIAN(age * 5) FROM people";
+    let asked = request("people", &[medians; 4].join(" UNION ALL "), "100");
+    let World { house, sail, .. } = &mut world;
+    let outcome = std::thread::scope(|scope| {
+        let asking = scope.spawn(|| house.gate.ask(&asked));
+        wait_until("the question is charged", || house.charges("people") == 1 || asking.is_finished());
+        sail.kill();
+        asking.join().unwrap()
+    });
+    let Ok(GateOutcome::NoAnswer(receipt)) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(house.charges("people"), 1);
+    assert_eq!(house.gate.catalog().failures(5).unwrap().len(), 1);
+    // While the cluster is down, nothing is charged.
+    let error = house.gate.ask(&request("people", "SELECT COUNT(*) FROM people", "50")).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::DataAway { .. }), "{error}");
+    sail.start_again().unwrap();
+    for _ in 0..3 {
+        match house.ask(&asked) {
+            GateOutcome::NoAnswer(again) => assert_eq!(again.sequence(), receipt.sequence()),
+            other => panic!("another answer for the same key: {other:?}"),
+        }
+    }
+    assert_eq!(house.charges("people"), 1);
+    assert_eq!(value(house, "people", "SELECT COUNT(*) FROM people"), 300_001.0);
+    assert_eq!(house.charges("people"), 2);
 }

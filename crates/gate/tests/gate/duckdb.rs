@@ -179,3 +179,52 @@ fn a_driver_that_is_not_there_is_an_error_before_anything_is_made() {
     assert!(house.gate.catalog().datasets().unwrap().is_empty());
     assert!(house.gate.ledger().account(&account("visits")).is_err());
 }
+
+/// What happens to a file of the owner after it was registered, and is noticed before the charge.
+#[test]
+fn a_file_that_is_cut_in_half_or_has_another_type_is_refused_before_the_charge() {
+    let house = House::new();
+    let path = parquet(&house, "a.parquet", "SELECT (range % 100)::INTEGER AS age FROM range(100000)");
+    house.register(lake(&house, "visits", "a.parquet", AGES)).unwrap();
+    let whole = fs::read(&path).unwrap();
+    let changes: [(&str, &dyn Fn()); 3] = [
+        ("half of it", &|| fs::write(&path, &whole[..whole.len() / 2]).unwrap()),
+        ("text", &|| drop(parquet(&house, "a.parquet", "SELECT 'thirty' AS age FROM range(100000)"))),
+        ("another column", &|| drop(parquet(&house, "a.parquet", "SELECT 30 AS years FROM range(100000)"))),
+    ];
+    for (what, change) in changes {
+        change();
+        let error = house.gate.ask(&request("visits", "SELECT SUM(age) FROM visits", "50")).unwrap_err();
+        let ErrorKind::DataAway { why, .. } = error.kind() else { panic!("{what}: {error}") };
+        assert!(why.contains("was changed since it was registered"), "{what}: {why}");
+        assert_eq!(house.charges("visits"), 0, "{what}");
+    }
+    // Reading them again says what is wrong with them.
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let error = house.gate.refresh(&account("visits")).unwrap_err().to_string();
+    assert!(error.contains("a.parquet"), "{error}");
+    parquet(&house, "a.parquet", "SELECT 'thirty' AS age FROM range(10)");
+    let error = house.gate.refresh(&account("visits")).unwrap_err().to_string();
+    assert!(error.contains("age"), "{error}");
+    assert_eq!(house.charges("visits"), 0);
+}
+
+/// A disk that returns other bytes than it was given, of the same number and with the same time.
+#[test]
+fn pages_that_break_later_are_charged_without_an_answer() {
+    let house = House::new();
+    let path = parquet(&house, "a.parquet", "SELECT range * 7919 % 100003 AS age FROM range(100000)");
+    house.register(lake(&house, "visits", "a.parquet", AGES)).unwrap();
+    let modified = path.metadata().unwrap().modified().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[4..2000].fill(0xff);
+    fs::write(&path, &bytes).unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    let asked = request("visits", "SELECT SUM(age) FROM visits", "50");
+    for _ in 0..2 {
+        assert!(matches!(house.ask(&asked), GateOutcome::NoAnswer(_)));
+        assert_eq!(house.charges("visits"), 1);
+    }
+    let why = format!("{:?}", house.gate.catalog().failures(1).unwrap());
+    assert!(why.contains("duckdb"), "{why}");
+}

@@ -1,4 +1,4 @@
-//! No side door: hostile questions, on both engines, are refused before anything is charged, or answered whatever the data are.
+//! No side door: hostile questions, on all engines, are refused before anything is charged, or answered whatever the data are.
 //!
 //! Every question is asked of two datasets that differ in one person. Whether there is an error, and which, must be the same.
 
@@ -342,6 +342,8 @@ const QUESTIONS: &[(Fate, &str)] = &[
     (Answered, "SELECT COUNT(1), COUNT(age) FILTER (WHERE smoker IS NULL) FROM _T_"),
 ];
 
+const UNIT: &str = "unit = { column = \"person\", max_rows_per_unit = 2 }";
+
 const SCHEMA: &str = r#"
     unit = { column = "person", max_rows_per_unit = 2 }
     [columns.person]
@@ -489,6 +491,34 @@ fn hostile_questions_to_duckdb() {
         let Data::Csv { engine, .. } = &mut registration.data else { panic!("it is a file") };
         *engine = CsvEngine::Duckdb(DriverChoice::default());
         house.register(registration).unwrap();
+    }
+    check(&house, ["quiet", "loud5"]);
+}
+
+#[test]
+#[cfg(feature = "driver-tests")]
+fn hostile_questions_to_a_cluster() {
+    use taximeter_accounting::FilterRule;
+    use taximeter_gate::{Data, DriverChoice, Registration, RemoteService, RemoteTable};
+    use taximeter_testing::PrivateSail;
+
+    use crate::common::{account, declaration, rules};
+
+    let house = House::new();
+    let sail = PrivateSail::start(2, house.path()).unwrap_or_else(|message| panic!("{message}"));
+    let types = "{person: 'VARCHAR', age: 'BIGINT', income: 'DOUBLE', name: 'VARCHAR', region: 'VARCHAR', smoker: 'BOOLEAN', born: 'DATE',
+                  wage: 'DECIMAL(18, 6)'}";
+    for (name, rows) in [("quiet", quiet()), ("loud5", loud())] {
+        let csv = house.csv(&format!("{HEADER}\n{}\n", rows.join("\n")));
+        let read = format!("SELECT * FROM read_csv('{}', header = TRUE, columns = {types})", csv.display());
+        let path = crate::duckdb::parquet(&house, &format!("{name}.parquet"), &read);
+        let (service, table) = (RemoteService::Flightsql, format!("parquet.{}", path.display()));
+        let table = RemoteTable { service, uri: sail.uri(), table, credentials: None };
+        let data = Data::Remote { table, driver: DriverChoice { driver: "flightsql".to_string(), entry: None } };
+        // A cluster has rows as its units.
+        let schema = declaration(&SCHEMA.replace(UNIT, ""));
+        let rules = Some(rules(FilterRule::Residue, "1000,1e-6"));
+        house.register(Registration { rules, ..Registration::new(account(name), schema, data) }).unwrap();
     }
     check(&house, ["quiet", "loud5"]);
 }
