@@ -45,10 +45,10 @@ impl BarePostgres {
 
     /// Makes the tables, and copies a CSV file into the one of people.
     pub fn load(&mut self, csv: &Path) -> Done<()> {
-        let areas = people::AREAS.map(|(region, country)| format!("('{region}', '{country}')")).join(", ");
         self.0.batch_execute(&format!(
-            "CREATE TABLE people {}; CREATE TABLE areas (region text PRIMARY KEY, country text); INSERT INTO areas VALUES {areas}",
-            people::TABLE
+            "CREATE TABLE people {}; CREATE TABLE areas (region text PRIMARY KEY, country text); INSERT INTO areas VALUES {}",
+            people::TABLE,
+            people::areas()
         ))?;
         let mut writer = self.0.copy_in("COPY people FROM STDIN (FORMAT csv, HEADER)")?;
         std::io::copy(&mut std::fs::File::open(csv)?, &mut writer)?;
@@ -68,11 +68,11 @@ impl BareEngine for BarePostgres {
 /// transaction, and no journal.
 pub fn import(csv: &Path, target: &Path) -> Done<()> {
     let connection = Connection::open(target)?;
-    let areas = people::AREAS.map(|(region, country)| format!("('{region}', '{country}')")).join(", ");
     connection.execute_batch(&format!(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;
-         CREATE TABLE areas (region TEXT PRIMARY KEY, country TEXT) STRICT, WITHOUT ROWID; INSERT INTO areas VALUES {areas};
+         CREATE TABLE areas (region TEXT PRIMARY KEY, country TEXT) STRICT, WITHOUT ROWID; INSERT INTO areas VALUES {};
          CREATE TABLE people {} STRICT",
+        people::areas(),
         people::SQLITE_TABLE
     ))?;
     let mut reader = csv::ReaderBuilder::new().from_path(csv)?;

@@ -1,4 +1,4 @@
-//! DuckDB with nothing in front of it, on a Parquet file.
+//! DuckDB with nothing in front of it, on a Parquet file that it has written itself.
 
 use std::error::Error;
 use std::path::Path;
@@ -11,30 +11,24 @@ use super::people;
 
 type Done<T> = Result<T, Box<dyn Error>>;
 
-const LONG: Duration = Duration::from_secs(3600);
+pub(super) const LONG: Duration = Duration::from_secs(3600);
 
 pub struct BareDuckdb(AdbcConnection);
 
 impl BareDuckdb {
     /// A session of the driver, wherever it is found.
     pub fn open() -> Done<BareDuckdb> {
-        let driver = AdbcDriver::find(&DriverSpec::parse("duckdb", None)?, &Search::of_this_machine())?;
         let options = AdbcOptions::default().with("path", ":memory:").with("memory_limit", "4GB");
-        Ok(BareDuckdb(AdbcConnection::open(&driver, options, LONG)?))
+        Ok(BareDuckdb(connect("duckdb", options.with("preserve_insertion_order", "false"))?))
     }
 
-    /// Writes a CSV file to a Parquet file, which the table of people is.
-    pub fn load(&mut self, csv: &Path, parquet: &Path) -> Done<()> {
-        let text = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "''"));
-        let areas = people::AREAS.map(|(region, country)| format!("('{region}', '{country}')")).join(", ");
+    /// Writes this number of rows to a Parquet file, which the table of people is.
+    pub fn write(&mut self, rows: u64, parquet: &Path) -> Done<()> {
+        let parquet = format!("'{}'", parquet.display().to_string().replace('\'', "''"));
         for sql in [
-            format!("CREATE TABLE loaded {}", people::TABLE),
-            format!("COPY loaded FROM {} (FORMAT csv, HEADER)", text(csv)),
-            format!("COPY loaded TO {} (FORMAT parquet)", text(parquet)),
-            "DROP TABLE loaded".to_string(),
-            format!("CREATE VIEW people AS SELECT * FROM read_parquet({})", text(parquet)),
-            "CREATE TABLE areas (region text PRIMARY KEY, country text)".to_string(),
-            format!("INSERT INTO areas VALUES {areas}"),
+            format!("COPY ({}) TO {parquet} (FORMAT parquet)", people::query(rows)),
+            format!("CREATE VIEW people AS SELECT * FROM read_parquet({parquet})"),
+            format!("CREATE TABLE areas AS SELECT * FROM (VALUES {}) AS areas (region, country)", people::areas()),
         ] {
             self.0.execute(&sql, LONG)?;
         }
@@ -44,11 +38,22 @@ impl BareDuckdb {
 
 impl BareEngine for BareDuckdb {
     fn run(&mut self, sql: &str) -> Done<f64> {
-        let answer = self.0.query(&format!("SELECT CAST(m AS DOUBLE) FROM ({sql}) AS answer"), LONG)?;
-        let number = |row: &Vec<ArrowValue>| match row.first() {
-            Some(ArrowValue::Real(number)) => Ok(*number),
-            other => Err(format!("DuckDB answers {other:?} where a number was expected").into()),
-        };
-        answer.rows.iter().map(number).sum()
+        total(&mut self.0, sql)
     }
+}
+
+/// A session of a driver, wherever it is found.
+pub(super) fn connect(driver: &str, options: AdbcOptions) -> Done<AdbcConnection> {
+    let driver = AdbcDriver::find(&DriverSpec::parse(driver, None)?, &Search::of_this_machine())?;
+    Ok(AdbcConnection::open(&driver, options, LONG)?)
+}
+
+/// The sum of a statement's column `m` over all rows.
+pub(super) fn total(connection: &mut AdbcConnection, sql: &str) -> Done<f64> {
+    let answer = connection.query(&format!("SELECT CAST(m AS DOUBLE) FROM ({sql}) AS answer"), LONG)?;
+    let number = |row: &Vec<ArrowValue>| match row.first() {
+        Some(ArrowValue::Real(number)) => Ok(*number),
+        other => Err(format!("the engine answers {other:?} where a number was expected").into()),
+    };
+    answer.rows.iter().map(number).sum()
 }

@@ -57,12 +57,12 @@ pub const FORMS: [ComparedForm; 27] = [
     form(
         CLAMPED,
         "SELECT VARIANCE(visits) FROM _",
-        "SELECT (sum(visits * visits) - 1.0 * sum(visits) * sum(visits) / count(visits)) / (count(visits) - 1) AS m FROM _",
+        "SELECT (sum(visits * visits) - 1e0 * sum(visits) * sum(visits) / count(visits)) / (count(visits) - 1) AS m FROM _",
     ),
     form(
         CLAMPED,
         "SELECT REGR_SLOPE(visits, age) FROM _",
-        "SELECT (1.0 * count(*) * sum(age * visits) - 1.0 * sum(age) * sum(visits)) / (1.0 * count(*) * sum(age * age) - 1.0 * sum(age) \
+        "SELECT (1e0 * count(*) * sum(age * visits) - 1e0 * sum(age) * sum(visits)) / (1e0 * count(*) * sum(age * age) - 1e0 * sum(age) \
          * sum(age)) + 0 * sum(visits * visits) AS m FROM _ WHERE age IS NOT NULL AND visits IS NOT NULL",
     ),
     form(

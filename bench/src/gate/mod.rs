@@ -2,16 +2,20 @@
 
 mod bare;
 #[cfg(feature = "adbc")]
+mod drivers;
+#[cfg(feature = "adbc")]
 mod duckdb;
 mod forms;
 mod people;
+#[cfg(feature = "adbc")]
+mod sail;
 mod stopwatch;
 
 use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use taximeter_accounting::{Amount, Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_gate::{
@@ -43,13 +47,56 @@ pub struct GateBench {
     /// Ask only the questions that contain this text
     #[arg(long, default_value = "")]
     only: String,
-    /// Leave PostgreSQL out
-    #[arg(long)]
-    no_postgres: bool,
-    /// Compare the processor time of this process, for a machine that is busy with other work (Linux). PostgreSQL, another process, is left
-    /// out
+    /// The engines to ask [default: all that are installed]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    engines: Vec<BenchEngine>,
+    /// Compare the processor time of this process, for a machine that is busy with other work (Linux): for engines in this process, SQLite
+    /// and DuckDB
     #[arg(long)]
     processor_time: bool,
+}
+
+/// An engine that is asked with and without the gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum BenchEngine {
+    /// On a CSV file that was imported
+    Sqlite,
+    /// On a table
+    Postgres,
+    /// On a Parquet file
+    Duckdb,
+    /// On a Parquet file, over Flight SQL
+    Sail,
+}
+
+impl BenchEngine {
+    fn label(self) -> &'static str {
+        match self {
+            BenchEngine::Sqlite => "SQLite",
+            BenchEngine::Postgres => "PostgreSQL",
+            BenchEngine::Duckdb => "DuckDB",
+            BenchEngine::Sail => "Sail",
+        }
+    }
+
+    fn is_in_this_process(self) -> bool {
+        matches!(self, BenchEngine::Sqlite | BenchEngine::Duckdb)
+    }
+
+    /// The most that a question may take of the bare engine's time. A column store has no reason to take longer than the statement itself.
+    fn limit(self, form: &ComparedForm) -> f64 {
+        match self {
+            BenchEngine::Sqlite | BenchEngine::Postgres => form.limit,
+            BenchEngine::Duckdb | BenchEngine::Sail => 1.15,
+        }
+    }
+}
+
+/// The datasets of an engine. The first protects rows, the second people, where the engine can.
+struct AskedDatasets {
+    engine: BenchEngine,
+    rows: &'static str,
+    units: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -90,7 +137,7 @@ impl GateBench {
                 format!("{gate_seconds:.3} s"),
                 format!("{bare_seconds:.3} s"),
                 format!("{ratio:.3}"),
-                format!("{limit:.1}"),
+                format!("{limit}"),
                 if ratio > limit { "slow".to_string() } else { String::new() },
             ]);
         }
@@ -103,20 +150,31 @@ impl GateBench {
     }
 
     fn measure(&self) -> Done<Vec<Measured>> {
-        let folder = tempfile::tempdir()?;
-        let (csv, bare_file) = (folder.path().join("people.csv"), folder.path().join("bare.db"));
-        self.print(&format!("writing {} rows", self.rows));
-        people::write_csv(&csv, self.rows)?;
+        let (folder, mut measured) = (tempfile::tempdir()?, Vec::new());
+        if self.processor_time && self.engines.iter().any(|engine| !engine.is_in_this_process()) {
+            return Err(
+                "--processor-time is that of this process, which PostgreSQL and Sail are not part of; leave them out"
+                    .into(),
+            );
+        }
         let ledger_file = folder.path().join("taximeter.db");
         let ledger =
             Ledger::open(&Location::File(ledger_file.clone()), Options { create: true, ..Options::default() })?;
         let gate = Gate::open(&folder_beside(&ledger_file), ledger)?;
         add_areas(&gate, folder.path())?;
-        let mut measured = vec![self.import(&gate, &csv, &bare_file)?];
-        self.register(&gate, "units", csv_file(&csv), unit())?;
-        let mut bare = BareSqlite::open(&bare_file)?;
-        self.ask(&gate, ["rows", "units"], "SQLite", &mut bare, &mut measured)?;
-        if !self.no_postgres && !self.processor_time {
+        let csv = folder.path().join("people.csv");
+        if self.asks(BenchEngine::Sqlite) || self.asks(BenchEngine::Postgres) {
+            self.print(&format!("writing {} rows to a CSV file", self.rows));
+            people::write_csv(&csv, self.rows)?;
+        }
+        if self.asks(BenchEngine::Sqlite) {
+            let bare_file = folder.path().join("bare.db");
+            measured.push(self.import(&gate, &csv, &bare_file)?);
+            self.register(&gate, "units", csv_file(&csv), unit())?;
+            let asked = AskedDatasets { engine: BenchEngine::Sqlite, rows: "rows", units: Some("units") };
+            self.ask(&gate, &asked, &mut BareSqlite::open(&bare_file)?, &mut measured)?;
+        }
+        if self.asks(BenchEngine::Postgres) {
             let server = PrivatePostgres::start()?;
             let url = server.new_database()?;
             let mut bare = BarePostgres::connect(&url)?;
@@ -125,35 +183,35 @@ impl GateBench {
             let data = || Data::Postgres { url: url.clone(), table: "people".to_string() };
             self.register(&gate, "rows-pg", data(), PrivacyUnit::Row)?;
             self.register(&gate, "units-pg", data(), unit())?;
-            self.ask(&gate, ["rows-pg", "units-pg"], "PostgreSQL", &mut bare, &mut measured)?;
+            let asked = AskedDatasets { engine: BenchEngine::Postgres, rows: "rows-pg", units: Some("units-pg") };
+            self.ask(&gate, &asked, &mut bare, &mut measured)?;
         }
-        self.measure_duckdb(&gate, &csv, &mut measured)?;
+        if csv.exists() {
+            std::fs::remove_file(csv)?;
+        }
+        self.measure_drivers(&gate, folder.path(), &mut measured)?;
         Ok(measured)
     }
 
-    /// DuckDB on a Parquet file, if its driver is there.
-    #[cfg(feature = "adbc")]
-    fn measure_duckdb(&self, gate: &Gate, csv: &Path, measured: &mut Vec<Measured>) -> Done<()> {
-        let mut bare = match duckdb::BareDuckdb::open() {
-            Ok(bare) => bare,
-            Err(why) => {
-                self.print(&format!("DuckDB is left out: {why}"));
-                return Ok(());
-            }
-        };
-        let parquet = csv.with_extension("parquet");
-        self.print("writing the rows to a Parquet file");
-        bare.load(csv, &parquet)?;
-        let pattern = parquet.display().to_string();
-        let data = || Data::Parquet { pattern: pattern.clone(), driver: taximeter_gate::DriverChoice::default() };
-        self.register(gate, "rows-parquet", data(), PrivacyUnit::Row)?;
-        self.register(gate, "units-parquet", data(), unit())?;
-        self.ask(gate, ["rows-parquet", "units-parquet"], "DuckDB", &mut bare, measured)
+    #[cfg(not(feature = "adbc"))]
+    fn measure_drivers(&self, _: &Gate, _: &Path, _: &mut Vec<Measured>) -> Done<()> {
+        self.leave_out("DuckDB and Sail", "this program is built without the feature `adbc`".into())
     }
 
-    #[cfg(not(feature = "adbc"))]
-    fn measure_duckdb(&self, _: &Gate, _: &Path, _: &mut Vec<Measured>) -> Done<()> {
-        self.print("DuckDB is left out: this program is built without the feature `adbc`");
+    /// Whether an engine is wanted, and can be measured.
+    fn asks(&self, engine: BenchEngine) -> bool {
+        match self.engines.as_slice() {
+            [] => !self.processor_time || engine.is_in_this_process(),
+            named => named.contains(&engine),
+        }
+    }
+
+    /// Goes on without an engine that is not there, unless it was named.
+    fn leave_out(&self, engine: &str, why: Box<dyn Error>) -> Done<()> {
+        if !self.engines.is_empty() {
+            return Err(format!("{engine} cannot be asked: {why}").into());
+        }
+        self.print(&format!("{engine} is left out: {why}"));
         Ok(())
     }
 
@@ -171,7 +229,7 @@ impl GateBench {
             self.register(gate, name, csv_file(csv), PrivacyUnit::Row)?;
             fastest[0] = fastest[0].min(started.seconds()?);
         }
-        Ok(self.measured("import of a CSV file".to_string(), "SQLite", fastest, 1.5))
+        Ok(self.measured("import of a CSV file".to_string(), BenchEngine::Sqlite, fastest, 1.5))
     }
 
     fn register(&self, gate: &Gate, name: &str, data: Data, unit: PrivacyUnit) -> Done<()> {
@@ -194,25 +252,24 @@ impl GateBench {
         Ok(())
     }
 
-    /// Asks every question through the gate and of the bare engine, in turns. The first dataset protects rows, the second people.
+    /// Asks every question through the gate and of the bare engine, in turns.
     fn ask(
         &self,
         gate: &Gate,
-        [rows, units]: [&str; 2],
-        engine: &'static str,
+        asked: &AskedDatasets,
         bare: &mut dyn BareEngine,
         measured: &mut Vec<Measured>,
     ) -> Done<()> {
         let epsilon = Amount::parse_exact("1")?;
         for form in FORMS.iter().filter(|form| form.question.contains(&self.only)) {
-            let dataset = if form.of_units { units } else { rows };
+            let Some(dataset) = (if form.of_units { asked.units } else { Some(asked.rows) }) else { continue };
             let name = AccountName::parse(dataset)?;
             let question = form.question.replace(" _", &format!(" \"{dataset}\""));
             let price = match form.question.contains("GROUP BY city") {
                 true => Price::Approximate { epsilon, delta: Amount::parse_exact("1e-6")? },
                 false => Price::Epsilon(epsilon),
             };
-            let is_sqlite = engine.starts_with("SQLite");
+            let is_sqlite = asked.engine == BenchEngine::Sqlite;
             let sql = form.bare_sqlite.filter(|_| is_sqlite).unwrap_or(form.bare).replace(" _", " people");
             let mut fastest = [f64::INFINITY; 2];
             for turn in 0..self.turns {
@@ -230,16 +287,14 @@ impl GateBench {
                 }
             }
             let what = form.question.replace(" FROM _", "");
-            self.print(&format!("{engine}, {what}: {:.3} s, {:.3} s", fastest[0], fastest[1]));
-            // A column store has no reason to take longer than the statement itself.
-            let limit = if engine == "DuckDB" { 1.15 } else { form.limit };
-            measured.push(self.measured(what, engine, fastest, limit));
+            self.print(&format!("{}, {what}: {:.3} s, {:.3} s", asked.engine.label(), fastest[0], fastest[1]));
+            measured.push(self.measured(what, asked.engine, fastest, asked.engine.limit(form)));
         }
         Ok(())
     }
 
-    fn measured(&self, what: String, engine: &'static str, [gate, bare]: [f64; 2], limit: f64) -> Measured {
-        Measured { what, engine, gate_seconds: gate, bare_seconds: bare, ratio: gate / bare, limit }
+    fn measured(&self, what: String, engine: BenchEngine, [gate, bare]: [f64; 2], limit: f64) -> Measured {
+        Measured { what, engine: engine.label(), gate_seconds: gate, bare_seconds: bare, ratio: gate / bare, limit }
     }
 
     fn print(&self, text: &str) {
