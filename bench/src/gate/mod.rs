@@ -28,7 +28,7 @@ use taximeter_testing::PrivatePostgres;
 use self::bare::{BareEngine, BarePostgres, BareSqlite};
 use self::forms::{ComparedForm, FORMS};
 use self::stopwatch::Stopwatch;
-use crate::table::{Column, Table};
+use crate::table::{PrintedTable, TableColumn};
 
 type Done<T> = Result<T, Box<dyn Error>>;
 
@@ -121,14 +121,14 @@ impl GateBench {
     /// Measures, and reports.
     pub fn run(&self) -> Result<(), String> {
         let measured = self.measure().map_err(|error| error.to_string())?;
-        let mut table = Table::new([
-            Column::Text("engine"),
-            Column::Text("what"),
-            Column::Number("gate"),
-            Column::Number("bare"),
-            Column::Number("ratio"),
-            Column::Number("at most"),
-            Column::Text(""),
+        let mut table = PrintedTable::new([
+            TableColumn::Text("engine"),
+            TableColumn::Text("what"),
+            TableColumn::Number("gate"),
+            TableColumn::Number("bare"),
+            TableColumn::Number("ratio"),
+            TableColumn::Number("at most"),
+            TableColumn::Text(""),
         ]);
         for Measured { what, engine, gate_seconds, bare_seconds, ratio, limit } in &measured {
             table.row([

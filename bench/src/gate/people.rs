@@ -46,21 +46,6 @@ pub fn areas() -> String {
     AREAS.map(|(region, country)| format!("('{region}', '{country}')")).join(", ")
 }
 
-/// The same kinds of people as a query of DuckDB, which has a hundred million of them in a minute: the bits of a hash take the place of
-/// a generator's.
-pub fn query(rows: u64) -> String {
-    format!(
-        "SELECT row // 2 AS person, CAST(bits % 100 AS BIGINT) AS age,
-                ['north', 'east', 'south', 'west'][CAST(1 + (bits >> 60) % 4 AS BIGINT)]
-                    AS region,
-                'city-' || (bits >> 40) % 300 AS city,
-                make_date(CAST(2015 + (bits >> 12) % 10 AS BIGINT), CAST(1 + (bits >> 24) % 12 AS BIGINT),
-                          CAST(1 + (bits >> 28) % 28 AS BIGINT)) AS day,
-                ((bits >> 30) % 15000000) / 100 AS income, CAST((bits >> 20) % 40 AS BIGINT) AS visits, (bits >> 8) % 5 = 0 AS smoker
-         FROM (SELECT range AS row, hash(range) AS bits FROM range({rows}))"
-    )
-}
-
 /// Writes this number of rows to a CSV file.
 pub fn write_csv(path: &Path, rows: u64) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
