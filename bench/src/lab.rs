@@ -8,12 +8,12 @@ use taximeter_accounting::{Amount, Budget, FilterRule};
 use taximeter_lab::engine::filters::{Grid, Objective, Rule, range, worst};
 use taximeter_lab::engine::graph::StateGraph;
 use taximeter_lab::engine::heuristics::Heuristic;
-use taximeter_lab::engine::solver::{End, Payoff, Problem, Range, Steps, solve};
+use taximeter_lab::engine::solver::{End, Payoff, Range, Steps, StoppingProblem, solve};
 use taximeter_lab::engine::states::graph;
 use taximeter_lab::engine::stopping::stopping_time;
 
 use crate::figure::{Figure, Wanted, duration, median};
-use crate::table::{Column, Table};
+use crate::table::{PrintedTable, TableColumn};
 
 /// The arguments of the benchmark.
 #[derive(Args)]
@@ -82,7 +82,7 @@ fn measure() -> Result<Report, Box<dyn std::error::Error>> {
         let graph = graph(rule, &budget, &grid, End::Lower, cells)?;
         let range = range(&budget, &grid, graph.states());
         let payoff = |loss: i64| (-(1.0 - 0.01 * loss as f64).exp_m1()).max(0.0);
-        let problem = Problem {
+        let problem = StoppingProblem {
             graph: &graph,
             step: 0.01,
             payoff: Payoff::Everywhere(&payoff),
@@ -164,25 +164,26 @@ fn plain(graph: &StateGraph, step: f64, payoff: &dyn Fn(i64) -> f64, range: Rang
 }
 
 fn text(report: &Report) -> String {
-    let mut limits = Table::new([Column::Text("what"), Column::Number("time"), Column::Number("wanted")]);
+    let mut limits =
+        PrintedTable::new([TableColumn::Text("what"), TableColumn::Number("time"), TableColumn::Number("wanted")]);
     for (what, figure) in [
         ("stopping-time adversary, 1000 rounds", &report.stopping_time),
         ("worst case of residue on (1,1e-6), costs 0.01 0.02 0.04 0.08", &report.worst),
     ] {
         limits.row([what.to_string(), figure.show(duration), figure.show_wanted(duration)]);
     }
-    let mut plain = Table::new([
-        Column::Text("rule"),
-        Column::Number("states"),
-        Column::Number("engine"),
-        Column::Number("plain recursion"),
-        Column::Number("ratio"),
+    let mut plain = PrintedTable::new([
+        TableColumn::Text("rule"),
+        TableColumn::Number("states"),
+        TableColumn::Number("engine"),
+        TableColumn::Number("plain recursion"),
+        TableColumn::Number("ratio"),
     ]);
     for row in &report.against_plain {
         let ratio = format!("{:.1}x", row.ratio);
         plain.row([row.rule.to_string(), row.states.to_string(), duration(row.engine), duration(row.plain), ratio]);
     }
-    let mut growth = Table::new([Column::Text("budget of the residue rule"), Column::Number("time")]);
+    let mut growth = PrintedTable::new([TableColumn::Text("budget of the residue rule"), TableColumn::Number("time")]);
     for row in &report.growth {
         growth.row([row.budget.to_string(), duration(row.nanoseconds)]);
     }

@@ -77,12 +77,12 @@ pub struct Provided {
 /// Makes sure that what the tests need is here: says what is missing, and then installs it where that is possible without asking.
 pub fn provide(built: &Path, may_install: bool) -> Result<Provided, String> {
     match plan(&Here::look(built), may_install)? {
-        Plan::Nothing => {}
-        Plan::Without { needs } => {
+        InstallPlan::Nothing => {}
+        InstallPlan::Without { needs } => {
             eprintln!("{}", without(&needs));
             return Ok(Provided { nextest: downloads::nextest(built), programs: None });
         }
-        Plan::Install { prefix, needs } => {
+        InstallPlan::Install { prefix, needs } => {
             eprintln!("{}", announcement(&needs, built));
             install(prefix, &needs, built)?;
         }
@@ -139,7 +139,7 @@ impl Here {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Plan {
+enum InstallPlan {
     Nothing,
     /// Run the tests that do without.
     Without {
@@ -153,7 +153,7 @@ enum Plan {
 }
 
 /// What to do, given what is here. An error says what is missing and how to install it.
-fn plan(here: &Here, may_install: bool) -> Result<Plan, String> {
+fn plan(here: &Here, may_install: bool) -> Result<InstallPlan, String> {
     if !here.compiler {
         return Err("the tests need a C compiler, and there is no `cc`; install one with `apt-get install gcc libc6-dev`, or what \
                     this system has in its place"
@@ -171,7 +171,7 @@ fn plan(here: &Here, may_install: bool) -> Result<Plan, String> {
     ];
     let needs: Vec<&Need> = all.into_iter().filter(|(is_here, _)| !is_here).map(|(_, need)| need).collect();
     if needs.is_empty() {
-        return Ok(Plan::Nothing);
+        return Ok(InstallPlan::Nothing);
     }
     if !may_install && !here.nextest {
         return Err("the tests are run by cargo-nextest, which is not here; install it with `cargo install --locked cargo-nextest`, or \
@@ -179,7 +179,7 @@ fn plan(here: &Here, may_install: bool) -> Result<Plan, String> {
             .to_string());
     }
     if !may_install {
-        return Ok(Plan::Without { needs });
+        return Ok(InstallPlan::Without { needs });
     }
     let system: Vec<&Need> = needs.iter().copied().filter(|need| !need.packages.is_empty()).collect();
     let names = system.iter().map(|need| need.what).collect::<Vec<_>>().join(", and ");
@@ -202,7 +202,7 @@ fn plan(here: &Here, may_install: bool) -> Result<Plan, String> {
              server or a browser"
         ));
     };
-    Ok(Plan::Install { prefix, needs })
+    Ok(InstallPlan::Install { prefix, needs })
 }
 
 /// What is about to be installed, and why.
@@ -290,7 +290,7 @@ mod tests {
     use super::*;
 
     /// What is here, as words, and what is done if installing is allowed.
-    fn check(present: &str, expected: Result<Plan, &str>) {
+    fn check(present: &str, expected: Result<InstallPlan, &str>) {
         match (plan(&here(present), true), expected) {
             (Ok(plan), Ok(expected)) => assert_eq!(plan, expected, "{present}"),
             (Err(message), Err(part)) => assert!(message.contains(part), "{present}: {message}"),
@@ -319,9 +319,9 @@ mod tests {
 
     #[test]
     fn only_what_is_missing_is_installed_and_only_by_who_may() {
-        let install = |prefix, needs: &[&'static Need]| Ok(Plan::Install { prefix, needs: needs.to_vec() });
-        check("all", Ok(Plan::Nothing));
-        check("all apt root", Ok(Plan::Nothing));
+        let install = |prefix, needs: &[&'static Need]| Ok(InstallPlan::Install { prefix, needs: needs.to_vec() });
+        check("all", Ok(InstallPlan::Nothing));
+        check("all apt root", Ok(InstallPlan::Nothing));
         check("compiler fetched python browser apt root", install(&[], &[&POSTGRESQL]));
         check("compiler fetched server browser apt root", install(&[], &[&PYTHON]));
         check("compiler fetched server python apt root", install(&[], &[&BROWSER]));
@@ -344,11 +344,11 @@ mod tests {
 
     #[test]
     fn nothing_is_installed_where_that_is_not_wanted() {
-        assert_eq!(plan(&here("all"), false), Ok(Plan::Nothing));
+        assert_eq!(plan(&here("all"), false), Ok(InstallPlan::Nothing));
         let needs = vec![&BROWSER, &AXE];
         assert_eq!(
             plan(&here("compiler nextest server python npm schemathesis engines apt root"), false),
-            Ok(Plan::Without { needs })
+            Ok(InstallPlan::Without { needs })
         );
         assert!(without(&[&BROWSER, &AXE]).contains("Chromium"));
         let message = plan(&here("compiler server python browser npm schemathesis axe engines"), false).unwrap_err();

@@ -6,13 +6,13 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use taximeter_testing::{Browser, Message, Theme, keys};
+use taximeter_testing::{Browser, Message, PageTheme, keys};
 
 use crate::test::{built, workspace_root};
 
 /// The pictures of the README, in `docs/images`: their names, pages, and themes.
-const README: [(&str, &str, Theme); 2] =
-    [("dashboard-overview", "", Theme::Light), ("dashboard-account", "accounts/people", Theme::Dark)];
+const README: [(&str, &str, PageTheme); 2] =
+    [("dashboard-overview", "", PageTheme::Light), ("dashboard-account", "accounts/people", PageTheme::Dark)];
 
 /// A page to take pictures of.
 struct Page {
@@ -225,7 +225,7 @@ impl Camera<'_> {
         let token = self.demo.token(principal)?;
         self.open(SIGN_IN);
         self.browser.find("input[name=token]").type_text(&[token, keys::ENTER].concat());
-        self.browser.wait_until("somebody is signed in", |browser| !browser.url().contains(SIGN_IN));
+        self.browser.wait_until("the owner is signed in", |browser| !browser.url().contains(SIGN_IN));
         Ok(())
     }
 
@@ -234,7 +234,7 @@ impl Camera<'_> {
     }
 
     /// Makes the page wide or narrow, light or dark, and waits until it looks so.
-    fn look(&self, theme: Theme, width: u32) {
+    fn look(&self, theme: PageTheme, width: u32) {
         self.browser.set_size(width, HEIGHT);
         self.browser.set_theme(theme);
         self.browser.script("return document.fonts.ready.then(() => true)", &[]);
@@ -250,7 +250,7 @@ impl Camera<'_> {
             if button.ends_with("summary") { element.click() } else { element.follow() }
         }
         self.browser.wait_until("it has all that it tells", |browser| browser.find_all("[data-again]").is_empty());
-        for theme in Theme::ALL {
+        for theme in PageTheme::ALL {
             for width in WIDTHS {
                 self.look(theme, width);
                 let name = format!("{}-{}-{width}", page.name, theme.name());

@@ -10,20 +10,20 @@ use super::costs::{RANGE, cost, epsilons};
 use super::{BUDGET, Effort, progress};
 use crate::figure::{Figure, Wanted, duration, median, ratio};
 use crate::opendp_filter;
-use crate::table::Column::Number;
-use crate::table::Table;
+use crate::table::PrintedTable;
+use crate::table::TableColumn::Number;
 
 /// Total times for several numbers of queries.
 #[derive(Serialize)]
-pub struct Comparison {
+pub struct OpendpComparison {
     opendp_version: &'static str,
     /// One row for each number of queries.
-    pub rows: Vec<Row>,
+    pub rows: Vec<OpendpRow>,
 }
 
 /// Total times for one number of queries, a filter made and every query admitted.
 #[derive(Serialize)]
-pub struct Row {
+pub struct OpendpRow {
     queries: usize,
     opendp_nanoseconds: f64,
     residue_nanoseconds: f64,
@@ -39,9 +39,9 @@ const QUERIES: [usize; 3] = [1000, 2000, 4000];
 /// Wanted at the largest number of queries; the ratio grows with it.
 const WANTED: (usize, Wanted) = (4000, Wanted::AtLeast(1000.0));
 
-impl Comparison {
+impl OpendpComparison {
     /// Runs all three filters.
-    pub fn measure(effort: &Effort) -> Result<Comparison, String> {
+    pub fn measure(effort: &Effort) -> Result<OpendpComparison, String> {
         let budget = Budget::parse(BUDGET).map_err(|error| error.to_string())?;
         let rows = QUERIES.into_iter().map(|queries| {
             progress(format_args!("OpenDP {}: {queries} queries", opendp_filter::VERSION));
@@ -51,7 +51,7 @@ impl Comparison {
                 total(effort.opendp_runs, queries, || opendp_filter::admitted(&costs, budget.epsilon().approximate()))?;
             let (residue, basic) = (ours(FilterRule::Residue)?, ours(FilterRule::Basic)?);
             let wanted = (queries == WANTED.0).then_some(WANTED.1);
-            Ok(Row {
+            Ok(OpendpRow {
                 queries,
                 opendp_nanoseconds: opendp,
                 residue_nanoseconds: residue,
@@ -60,7 +60,7 @@ impl Comparison {
                 basic_ratio: Figure::new(opendp / basic, wanted),
             })
         });
-        Ok(Comparison { opendp_version: opendp_filter::VERSION, rows: rows.collect::<Result<_, String>>()? })
+        Ok(OpendpComparison { opendp_version: opendp_filter::VERSION, rows: rows.collect::<Result<_, String>>()? })
     }
 }
 
@@ -91,14 +91,14 @@ fn admitted(rule: FilterRule, budget: Budget, costs: &[f64]) -> Result<usize, St
     Ok(admitted)
 }
 
-impl fmt::Display for Comparison {
+impl fmt::Display for OpendpComparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
             "Against OpenDP {}: a filter made and every query admitted, in total; it goes through all earlier queries at each one\n",
             self.opendp_version
         )?;
-        let mut table = Table::new([
+        let mut table = PrintedTable::new([
             Number("queries"),
             Number("OpenDP"),
             Number("residue"),

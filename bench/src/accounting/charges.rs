@@ -12,8 +12,8 @@ use taximeter_accounting::{
 use super::costs::{COSTS, LARGE_BUDGET, LARGE_RANGE, RANGE, costs};
 use super::{BUDGET, Effort, progress};
 use crate::figure::{Figure, Wanted, duration, median, ratio};
-use crate::table::Column::{Number, Text};
-use crate::table::Table;
+use crate::table::PrintedTable;
+use crate::table::TableColumn::{Number, Text};
 
 /// What every filter and odometer takes.
 #[derive(Serialize)]
@@ -22,12 +22,12 @@ pub struct Charges {
     distinct_costs: usize,
     late_charge: usize,
     /// One row for each meter.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ChargeRow>,
 }
 
 /// What one meter takes.
 #[derive(Serialize)]
-pub struct Row {
+pub struct ChargeRow {
     meter: &'static str,
     rule: &'static str,
     step: &'static str,
@@ -71,7 +71,7 @@ impl Charges {
 }
 
 /// Decisions of the residue rule about costs that are large against the budget, from a fresh filter each time.
-fn large_steps(effort: &Effort) -> Result<Row, String> {
+fn large_steps(effort: &Effort) -> Result<ChargeRow, String> {
     let large = costs(LARGE_RANGE)?;
     let budget = Budget::parse(LARGE_BUDGET).map_err(|error| error.to_string())?;
     let filter = Filter::new(FilterSpec::new(FilterRule::Residue, budget)).map_err(|error| error.to_string())?;
@@ -98,7 +98,7 @@ impl Bench<'_> {
         wanted: Option<Wanted>,
         fresh: M,
         take: impl Fn(&mut M, &Cost) -> bool,
-    ) -> Result<Row, String> {
+    ) -> Result<ChargeRow, String> {
         progress(format_args!("{meter} {rule}: {step}"));
         let pass = |state: &mut M, costs: &[Cost]| {
             let start = Instant::now();
@@ -124,7 +124,7 @@ impl Bench<'_> {
             at_late.push(pass(&mut late.clone(), self.costs)?);
         }
         let (thousandth_nanoseconds, late_nanoseconds) = (median(at_thousandth), median(at_late));
-        Ok(Row {
+        Ok(ChargeRow {
             meter,
             rule,
             step,
@@ -148,7 +148,7 @@ impl fmt::Display for Charges {
              the time in the middle of {late_charge} charges, at the 1000th and, late, at the {late_charge}th\n",
             LARGE_RANGE.0, LARGE_RANGE.1
         )?;
-        let mut table = Table::new([
+        let mut table = PrintedTable::new([
             Text("meter"),
             Text("rule"),
             Text("step"),

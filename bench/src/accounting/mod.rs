@@ -11,7 +11,7 @@ use std::io::Write;
 use clap::Args;
 use serde::Serialize;
 
-use against_opendp::Comparison;
+use against_opendp::OpendpComparison;
 use charges::Charges;
 use verdicts::Verdicts;
 
@@ -74,7 +74,7 @@ struct Report {
     effort: Effort,
     charges: Charges,
     verdicts: Verdicts,
-    against_opendp: Comparison,
+    against_opendp: OpendpComparison,
 }
 
 impl Accounting {
@@ -90,7 +90,7 @@ impl Accounting {
             effort,
             charges: Charges::measure(&effort)?,
             verdicts: Verdicts::measure(&effort)?,
-            against_opendp: Comparison::measure(&effort)?,
+            against_opendp: OpendpComparison::measure(&effort)?,
         };
         let mut stdout = std::io::stdout().lock();
         let written = if self.json {

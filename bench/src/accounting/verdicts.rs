@@ -10,19 +10,19 @@ use taximeter_accounting::{Amount, Budget, Cost, CostKind, Error, Filter, Filter
 
 use super::{Effort, progress};
 use crate::figure::{Figure, Wanted, duration};
-use crate::table::Column::{Number, Text};
-use crate::table::Table;
+use crate::table::PrintedTable;
+use crate::table::TableColumn::{Number, Text};
 
 /// The slowest verdict of every rule.
 #[derive(Serialize)]
 pub struct Verdicts {
     /// One row for each rule.
-    pub rows: Vec<Row>,
+    pub rows: Vec<VerdictRow>,
 }
 
 /// The slowest verdict of one rule.
 #[derive(Serialize)]
-pub struct Row {
+pub struct VerdictRow {
     rule: &'static str,
     cases: usize,
     /// The slowest case, each taken at its fastest answer: the computation is the same each time, the rest is the machine.
@@ -49,7 +49,7 @@ impl Verdicts {
     }
 }
 
-fn slowest(rule: FilterRule, effort: &Effort) -> Result<Row, Error> {
+fn slowest(rule: FilterRule, effort: &Effort) -> Result<VerdictRow, Error> {
     let (mut cases, mut slowest_case, mut slowest_answer, mut described) = (0, 0.0, 0.0f64, String::new());
     for text in BUDGETS {
         let budget = Budget::parse(text)?;
@@ -66,7 +66,7 @@ fn slowest(rule: FilterRule, effort: &Effort) -> Result<Row, Error> {
             }
         }
     }
-    Ok(Row {
+    Ok(VerdictRow {
         rule: rule.name(),
         cases,
         slowest_case_nanoseconds: Figure::new(slowest_case, Some(WANTED)),
@@ -136,7 +136,7 @@ impl fmt::Display for Verdicts {
             "The slowest verdict: every kind of cost from 1e-30 to 1000 and around the largest that fits, on fresh, half used\n\
              and used up filters; a case is as slow as its fastest answer, the rest is the machine\n"
         )?;
-        let mut table = Table::new([
+        let mut table = PrintedTable::new([
             Text("rule"),
             Number("cases"),
             Number("slowest case"),

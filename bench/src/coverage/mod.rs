@@ -12,7 +12,7 @@ use clap::Args;
 use self::forms::{AskedForm, forms};
 use self::measure::{MeasuredForm, measure};
 use self::small::Published;
-use crate::table::{Column, Table};
+use crate::table::{PrintedTable, TableColumn};
 
 /// The arguments of the benchmark.
 #[derive(Args)]
@@ -36,14 +36,14 @@ impl Coverage {
     pub fn run(&self) -> Result<(), String> {
         let forms: Vec<AskedForm> = forms().into_iter().filter(|form| form.name.contains(&self.only)).collect();
         let measured = measure(&forms, self.ledgers, self.asks).map_err(|error| error.to_string())?;
-        let mut table = Table::new([
-            Column::Text("form"),
-            Column::Text("price"),
-            Column::Number("intervals"),
-            Column::Number("hold"),
-            Column::Number("95 % interval"),
-            Column::Text("wanted"),
-            Column::Text(""),
+        let mut table = PrintedTable::new([
+            TableColumn::Text("form"),
+            TableColumn::Text("price"),
+            TableColumn::Number("intervals"),
+            TableColumn::Number("hold"),
+            TableColumn::Number("95 % interval"),
+            TableColumn::Text("wanted"),
+            TableColumn::Text(""),
         ]);
         for MeasuredForm { form, price, intervals, coverage, between: [low, high], conservative, as_wanted, .. } in
             &measured
@@ -69,12 +69,12 @@ impl Coverage {
 
     /// What is published of groups around the threshold, which is 170 rows here.
     fn small_groups(&self) -> Result<Vec<Published>, String> {
-        let mut table = Table::new([
-            Column::Number("rows in a group"),
-            Column::Number("averages asked"),
-            Column::Number("published"),
-            Column::Number("of these above the truth"),
-            Column::Number("intervals that hold"),
+        let mut table = PrintedTable::new([
+            TableColumn::Number("rows in a group"),
+            TableColumn::Number("averages asked"),
+            TableColumn::Number("published"),
+            TableColumn::Number("of these above the truth"),
+            TableColumn::Number("intervals that hold"),
         ]);
         let sizes = [(22, 1_000), (120, 200), (170, 100), (250, 100), (500, 50)];
         let mut all = Vec::new();

@@ -86,13 +86,13 @@ pub trait BareStore {
     /// Makes tables and accounts.
     fn prepare(&mut self, sample: &Sample) -> Done<()>;
 
-    /// Writes charges, so many in one transaction.
+    /// Writes charges, the given number in one transaction.
     fn write(&mut self, sample: &Sample, first: u64, count: u64, updates: Updates) -> Done<()>;
 
     /// The number of the charge that comes next.
     fn next(&mut self) -> &mut u64;
 
-    /// Charges a second, so many in each commit, with a file that is written and synced after each if there is one.
+    /// Charges a second with the given number in each commit, with a file that is written and synced after each if there is one.
     fn rate(&mut self, sample: &Sample, a_commit: u64, witness: Option<&File>, time: Duration) -> Done<f64> {
         let (started, first) = (Instant::now(), *self.next());
         while started.elapsed() < time {
@@ -106,22 +106,22 @@ pub trait BareStore {
 }
 
 /// The ledger's tables in a SQLite file, as durable as the ledger's; otherwise as SQLite comes.
-pub struct BareSqlite {
+pub struct BareSqliteStore {
     connection: Connection,
     next: u64,
 }
 
-impl BareSqlite {
+impl BareSqliteStore {
     /// An empty file in a folder.
-    pub fn new(folder: &Path) -> Done<BareSqlite> {
+    pub fn new(folder: &Path) -> Done<BareSqliteStore> {
         let connection = Connection::open(folder.join("bare.db"))?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        Ok(BareSqlite { connection, next: 1 })
+        Ok(BareSqliteStore { connection, next: 1 })
     }
 }
 
-impl BareStore for BareSqlite {
+impl BareStore for BareSqliteStore {
     fn prepare(&mut self, sample: &Sample) -> Done<()> {
         self.connection.execute_batch(
             "CREATE TABLE journal (sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, key TEXT UNIQUE, line TEXT NOT NULL) STRICT;
@@ -165,19 +165,19 @@ impl BareStore for BareSqlite {
 }
 
 /// The ledger's tables in a PostgreSQL database, written to in batches of arrays.
-pub struct BarePostgres {
+pub struct BarePostgresStore {
     client: postgres::Client,
     next: u64,
 }
 
-impl BarePostgres {
+impl BarePostgresStore {
     /// An empty database.
-    pub fn new(url: &str) -> Done<BarePostgres> {
-        Ok(BarePostgres { client: postgres::Client::connect(url, postgres::NoTls)?, next: 1 })
+    pub fn new(url: &str) -> Done<BarePostgresStore> {
+        Ok(BarePostgresStore { client: postgres::Client::connect(url, postgres::NoTls)?, next: 1 })
     }
 }
 
-impl BareStore for BarePostgres {
+impl BareStore for BarePostgresStore {
     fn prepare(&mut self, sample: &Sample) -> Done<()> {
         self.client.batch_execute(
             "CREATE TABLE journal (sequence bigint PRIMARY KEY, hash bytea NOT NULL, key text UNIQUE, line text NOT NULL);

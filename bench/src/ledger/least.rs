@@ -51,7 +51,7 @@ impl Queue {
     }
 }
 
-/// Charges a second by so many tasks.
+/// Charges a second by the given number of tasks.
 pub fn rate(
     store: &mut (dyn BareStore + Send),
     sample: &Sample,

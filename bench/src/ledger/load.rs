@@ -13,7 +13,7 @@ use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, O
 use taximeter_ledger::{AccountName, AccountSpec, Charge, Error, Hash, Key, Ledger, Outcome, Privacy, Who};
 
 /// What the callers got done.
-pub struct Done {
+pub struct ChargeRate {
     pub per_second: f64,
     pub per_commit: f64,
 }
@@ -23,12 +23,12 @@ pub fn account(number: usize) -> Result<AccountName, Error> {
     AccountName::parse(&format!("account-{number}"))
 }
 
-/// The names of so many accounts.
+/// The names of this number of accounts.
 pub fn accounts(count: usize) -> Result<Vec<AccountName>, Error> {
     (0..count).map(account).collect()
 }
 
-/// The names of so many analysts' accounts, which stand below one that all of them spend from.
+/// The names of this number of analysts' accounts, which stand below one that all of them spend from.
 pub fn team(analysts: usize) -> Result<Vec<AccountName>, Error> {
     (0..analysts).map(|number| AccountName::parse(&format!("team/analyst-{number}"))).collect()
 }
@@ -62,7 +62,7 @@ pub fn open_accounts(ledger: &Ledger, names: &[AccountName]) -> Result<(), Error
     })
 }
 
-/// Who charges: so many threads that block, or so many tasks on one thread.
+/// Who charges: threads that block, or tasks on one thread.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Callers {
@@ -109,7 +109,7 @@ pub enum Asked<'a> {
 }
 
 /// Charges for a time.
-pub fn charge_for(ledger: &Ledger, callers: Callers, asked: Asked<'_>, time: Duration) -> Result<Done, Error> {
+pub fn charge_for(ledger: &Ledger, callers: Callers, asked: Asked<'_>, time: Duration) -> Result<ChargeRate, Error> {
     let until = Instant::now() + time;
     run(ledger, callers, asked, &|_| Instant::now() < until)
 }
@@ -124,7 +124,7 @@ fn run(
     callers: Callers,
     asked: Asked<'_>,
     goes_on: &(dyn Fn(u64) -> bool + Sync),
-) -> Result<Done, Error> {
+) -> Result<ChargeRate, Error> {
     let (done, commits, started) = (AtomicU64::new(0), ledger.commits(), Instant::now());
     let goes_on = || goes_on(done.load(Ordering::Relaxed));
     let count = |outcome: Outcome| match outcome {
@@ -156,7 +156,7 @@ fn run(
         }
     }
     let (done, commits) = (done.into_inner() as f64, (ledger.commits() - commits) as f64);
-    Ok(Done { per_second: done / started.elapsed().as_secs_f64(), per_commit: done / commits.max(1.0) })
+    Ok(ChargeRate { per_second: done / started.elapsed().as_secs_f64(), per_commit: done / commits.max(1.0) })
 }
 
 /// The charges of one of the callers.

@@ -13,10 +13,10 @@ use serde::Serialize;
 use taximeter_ledger::{Ledger, Location, Options, Reader, verify};
 use taximeter_testing::PrivatePostgres;
 
-use self::bare::{BarePostgres, BareSqlite, BareStore, Sample};
+use self::bare::{BarePostgresStore, BareSqliteStore, BareStore, Sample};
 use self::load::{Asked, Callers, Keys, accounts, charge_for, charge_so_many, open_accounts};
 use crate::memory::resident_bytes;
-use crate::table::{Column, Table};
+use crate::table::{PrintedTable, TableColumn};
 
 /// The arguments of the benchmark.
 #[derive(Args)]
@@ -109,7 +109,7 @@ impl LedgerBench {
         for accounts in [1, MANY_ACCOUNTS] {
             let folder = tempfile::tempdir()?;
             let location = Location::File(folder.path().join("taximeter.db"));
-            let mut bare = BareSqlite::new(folder.path())?;
+            let mut bare = BareSqliteStore::new(folder.path())?;
             rates.push(self.rates("SQLite", &location, folder.path(), accounts, &mut bare)?);
             self.show(&rates[rates.len() - 1]);
         }
@@ -118,7 +118,7 @@ impl LedgerBench {
             for accounts in [1, MANY_ACCOUNTS] {
                 let folder = tempfile::tempdir()?;
                 let location = Location::parse(&server.new_database()?)?;
-                let mut bare = BarePostgres::new(&server.new_database()?)?;
+                let mut bare = BarePostgresStore::new(&server.new_database()?)?;
                 rates.push(self.rates("PostgreSQL", &location, folder.path(), accounts, &mut bare)?);
                 self.show(&rates[rates.len() - 1]);
             }
@@ -178,12 +178,12 @@ impl LedgerBench {
     }
 
     fn show(&self, rates: &Rates) {
-        let mut table = Table::new([
-            Column::Text("who"),
-            Column::Number("charges/s"),
-            Column::Number("a commit"),
-            Column::Number("÷ bare 64"),
-            Column::Number("÷ bare 1"),
+        let mut table = PrintedTable::new([
+            TableColumn::Text("who"),
+            TableColumn::Number("charges/s"),
+            TableColumn::Number("a commit"),
+            TableColumn::Number("÷ bare 64"),
+            TableColumn::Number("÷ bare 1"),
         ]);
         let number = |value: f64| format!("{value:.0}");
         let ratio = |value: f64| format!("{value:.2}");

@@ -11,7 +11,7 @@ use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use taximeter_server::{App, Listener, runtime};
 use taximeter_service::{Log, LogForm, Service, Settings, TokenPlace, Tokens};
 use taximeter_service::{NewToken, Role};
-use taximeter_testing::Connection;
+use taximeter_testing::HttpConnection;
 
 use crate::ledger::load::analyst;
 
@@ -94,7 +94,7 @@ impl Server {
 
     /// How many transactions it committed.
     pub fn commits(&self, token: &str) -> Result<f64, String> {
-        let mut connection = Connection::open(self.address, Some(token)).map_err(|error| error.to_string())?;
+        let mut connection = HttpConnection::open(self.address, Some(token)).map_err(|error| error.to_string())?;
         let page = connection.request("GET", "/metrics", "", None).map_err(|error| error.to_string())?.body;
         let line = page.lines().find_map(|line| line.strip_prefix("taximeter_commit_seconds_count "));
         line.and_then(|count| count.parse().ok()).ok_or_else(|| format!("the metrics do not say it: {page}"))
@@ -108,7 +108,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The end of its input ends it; whoever was killed is gone already.
+        // The end of its input ends it; a killed server is gone already.
         drop(self.process.stdin.take());
         let _ = self.process.wait();
     }

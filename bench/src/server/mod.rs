@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 use taximeter_ledger::{AccountName, Key, Ledger, Location, Options, verify};
-use taximeter_testing::{Caller, Done, Load, PrivatePostgres};
+use taximeter_testing::{LoadCaller, LoadResult, PrivatePostgres, ServerLoad};
 
 use self::child::analyst_of;
 pub use self::child::{Serve, Server, owner};
@@ -191,10 +191,10 @@ impl ServerBench {
         Duration::from_secs_f64(self.seconds / f64::from(TURNS))
     }
 
-    fn load(&self, servers: &[&Server], callers: &[Caller<'_>], time: Duration) -> Result<Done, String> {
+    fn load(&self, servers: &[&Server], callers: &[LoadCaller<'_>], time: Duration) -> Result<LoadResult, String> {
         let addresses: Vec<_> = servers.iter().map(|server| server.address).collect();
         let until = Instant::now() + time;
-        let load = Load { servers: &addresses, callers, connections: self.connections };
+        let load = ServerLoad { servers: &addresses, callers, connections: self.connections };
         let done = load.run(&|| Instant::now() < until)?;
         match done.unknown.is_empty() {
             true => Ok(done),
@@ -213,7 +213,7 @@ impl ServerBench {
         let names = scene.names(self.connections)?;
         let ledger = make(served, folder, &names)?;
         let (token, callers) = (owner(served, &ledger)?, scene.callers(&names, served, &ledger)?);
-        let callers: Vec<Caller<'_>> = callers.iter().map(|(token, body)| Caller { token, body }).collect();
+        let callers: Vec<LoadCaller<'_>> = callers.iter().map(|(token, body)| LoadCaller { token, body }).collect();
         drop(ledger);
         // The ledger in this process is another one in the same kind of store.
         let in_process = folder.join("in-process");
@@ -221,7 +221,7 @@ impl ServerBench {
         let own = make(own, &in_process, &names)?;
         let server = Server::start(served, url.as_deref(), folder)?;
         self.load(&[&server], &callers, Duration::from_millis(500))?;
-        let (mut in_process, mut done, mut first, commits) = (0.0, Done::default(), 0.0, server.commits(&token)?);
+        let (mut in_process, mut done, mut first, commits) = (0.0, LoadResult::default(), 0.0, server.commits(&token)?);
         for turn in 0..TURNS {
             let tasks = Callers::Tasks(self.connections);
             in_process += charge_for(&own, tasks, scene.asked(&names), self.turn())?.per_second;
@@ -273,8 +273,8 @@ impl ServerBench {
         let token = owner(&location, &ledger)?;
         drop(ledger);
         let server = Server::start(&location, None, folder)?;
-        let callers = [Caller { token: &token, body: &charge_of(&account(0)?, "0.00001") }];
-        let (mut without, mut with, mut messages) = (Done::default(), Done::default(), 0);
+        let callers = [LoadCaller { token: &token, body: &charge_of(&account(0)?, "0.00001") }];
+        let (mut without, mut with, mut messages) = (LoadResult::default(), LoadResult::default(), 0);
         for _ in 0..TURNS {
             without = without.and(self.load(&[&server], &callers, self.turn())?);
             let streams = Streams::open(server.address, &token, self.streams)?;
@@ -311,12 +311,12 @@ impl ServerBench {
         let ledger = make(&location, &folder, &accounts(1)?)?;
         let token = owner(&location, &ledger)?;
         drop(ledger);
-        let callers = [Caller { token: &token, body: &charge_of(&account(0)?, "0.00001") }];
-        let mut all = Done::default();
+        let callers = [LoadCaller { token: &token, body: &charge_of(&account(0)?, "0.00001") }];
+        let mut all = LoadResult::default();
         for kill in 0..self.kills {
             let server = Server::start(&location, None, &folder)?;
             let addresses = [server.address];
-            let load = Load { servers: &addresses, callers: &callers, connections: self.connections };
+            let load = ServerLoad { servers: &addresses, callers: &callers, connections: self.connections };
             let after = Duration::from_millis(200 + 70 * u64::from(kill));
             let done = std::thread::scope(|scope| {
                 scope.spawn(move || {
@@ -348,11 +348,11 @@ impl ServerBench {
     fn pair(&self, postgres: &PrivatePostgres, one_server: f64) -> Result<Pair, Failed> {
         let TwoServers { location, folders, token, servers } = TwoServers::start(postgres)?;
         // So large that the budget of 100 does not last; refusals go on until the time is over.
-        let large = [Caller { token: &token, body: &charge_of(&account(0)?, "0.05") }];
+        let large = [LoadCaller { token: &token, body: &charge_of(&account(0)?, "0.05") }];
         let done = self.load(&[&servers[0], &servers[1]], &large, self.turn())?;
         drop(servers);
         let TwoServers { token, servers, .. } = &TwoServers::start(postgres)?;
-        let small = [Caller { token, body: &charge_of(&account(0)?, "0.00001") }];
+        let small = [LoadCaller { token, body: &charge_of(&account(0)?, "0.00001") }];
         let busy = self.load(&[&servers[0], &servers[1]], &small, self.turn())?.per_second();
         let (lost, doubled) = compare(&location, folders[0].path(), &done)?;
         let charged = ledger_charges(&location, folders[0].path())?;
@@ -427,7 +427,7 @@ fn ledger_charges(location: &Location, folder: &Path) -> Result<u64, Failed> {
 
 /// How many acknowledged charges are not in the ledger as they were acknowledged, and how many keys are in it more than once. The
 /// ledger must verify, and what is in it beside what was acknowledged must have been asked.
-fn compare(location: &Location, folder: &Path, done: &Done) -> Result<(usize, usize), Failed> {
+fn compare(location: &Location, folder: &Path, done: &LoadResult) -> Result<(usize, usize), Failed> {
     verify(location, Some(&folder.join("witness")), &mut |_, _| {})?;
     let ledger = make(location, folder, &[])?;
     let mut found: HashMap<String, (u64, Option<String>)> = HashMap::new();

@@ -16,7 +16,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Opens so many streams, and returns when all of them have said something.
+    /// Opens this number of streams, and returns when all of them have said something.
     pub fn open(address: SocketAddr, token: &str, count: usize) -> Result<Streams, String> {
         let (messages, ends) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let open = Arc::new(AtomicU64::new(0));

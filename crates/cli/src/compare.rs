@@ -49,7 +49,7 @@ const MOST_ROUNDS: u64 = 1_000_000;
 type Value = Result<f64, String>;
 
 /// The value of one rule or theorem.
-struct Row {
+struct ComparedRule {
     name: &'static str,
     value: Value,
     /// For an odometer: its guarantee and its parameters.
@@ -63,10 +63,10 @@ struct Detail {
 }
 
 /// Everything that is compared, at one number of rounds.
-struct Comparison {
-    odometers: Vec<Row>,
-    filters: Vec<Row>,
-    theorems: Vec<Row>,
+struct RuleComparison {
+    odometers: Vec<ComparedRule>,
+    filters: Vec<ComparedRule>,
+    theorems: Vec<ComparedRule>,
 }
 
 impl CompareCommand {
@@ -93,7 +93,7 @@ impl CompareCommand {
         rounds: u64,
         base: &OdometerSpec,
         progress: &dyn Fn(f64),
-    ) -> Result<Comparison, Failure> {
+    ) -> Result<RuleComparison, Failure> {
         let total = (OdometerRule::ALL.len() + FilterRule::ALL.len()) as f64;
         let mut odometers = Vec::new();
         for rule in OdometerRule::ALL {
@@ -102,12 +102,22 @@ impl CompareCommand {
         let mut filters = Vec::new();
         for rule in FilterRule::ALL {
             progress((odometers.len() + filters.len()) as f64 / total);
-            filters.push(Row { name: rule.name(), value: self.smallest(rule, cost, rounds, base)?, detail: None });
+            filters.push(ComparedRule {
+                name: rule.name(),
+                value: self.smallest(rule, cost, rounds, base)?,
+                detail: None,
+            });
         }
-        Ok(Comparison { odometers, filters, theorems: theorems(cost, rounds, base.at_delta) })
+        Ok(RuleComparison { odometers, filters, theorems: theorems(cost, rounds, base.at_delta) })
     }
 
-    fn reading(&self, rule: OdometerRule, cost: &Cost, rounds: u64, base: &OdometerSpec) -> Result<Row, Failure> {
+    fn reading(
+        &self,
+        rule: OdometerRule,
+        cost: &Cost,
+        rounds: u64,
+        base: &OdometerSpec,
+    ) -> Result<ComparedRule, Failure> {
         let spec = self.rules.odometer(rule, base)?;
         let read = || {
             let mut odometer = Odometer::new(spec)?;
@@ -115,12 +125,12 @@ impl CompareCommand {
             Ok::<_, taximeter_accounting::Error>((odometer.reading(), odometer.spec().parameters.named()))
         };
         Ok(match read() {
-            Ok((reading @ Reading { unbounded, guarantee, .. }, parameters)) => Row {
+            Ok((reading @ Reading { unbounded, guarantee, .. }, parameters)) => ComparedRule {
                 name: rule.name(),
                 value: unbounded.map_or_else(|| Ok(reading.printed()), |why| Err(why.to_string())),
                 detail: Some(Detail { two_sided: guarantee.two_sided, guarantee: guarantee.to_string(), parameters }),
             },
-            Err(error) => Row { name: rule.name(), value: Err(error.to_string()), detail: None },
+            Err(error) => ComparedRule { name: rule.name(), value: Err(error.to_string()), detail: None },
         })
     }
 
@@ -141,9 +151,9 @@ impl CompareCommand {
         for rounds in Progress::over("drawing", spread(1.0, self.rounds as f64, 40).into_iter()) {
             comparisons.push((rounds, self.compare(cost, rounds, base, &|_| {})?));
         }
-        let lines = |rows: fn(&Comparison) -> &[Row], kind: SeriesKind| -> Vec<FigureSeries> {
+        let lines = |rows: fn(&RuleComparison) -> &[ComparedRule], kind: SeriesKind| -> Vec<FigureSeries> {
             let line = |at: usize| {
-                let value = |(rounds, comparison): &(u64, Comparison)| {
+                let value = |(rounds, comparison): &(u64, RuleComparison)| {
                     rows(comparison)[at].value.as_ref().ok().map(|value| (*rounds as f64, *value))
                 };
                 let points: Vec<_> = comparisons.iter().filter_map(value).collect();
@@ -154,7 +164,7 @@ impl CompareCommand {
             };
             (0..rows(&comparisons[0].1).len()).map(line).collect()
         };
-        let panel = |title: &'static str, rows: fn(&Comparison) -> &[Row]| {
+        let panel = |title: &'static str, rows: fn(&RuleComparison) -> &[ComparedRule]| {
             let own = lines(rows, SeriesKind::Own);
             let values = |skipped: usize| own.iter().skip(skipped).flat_map(|line| &line.points).map(|point| point.1);
             // Basic composition, the first, is far above the others; it may leave the chart, so that the others stay distinct.
@@ -193,7 +203,7 @@ fn expected(cost: &Cost, rounds: u64, at_delta: Amount) -> Amount {
 }
 
 /// The theorems for parameters fixed in advance.
-fn theorems(cost: &Cost, rounds: u64, delta: Amount) -> Vec<Row> {
+fn theorems(cost: &Cost, rounds: u64, delta: Amount) -> Vec<ComparedRule> {
     let values = match (cost, FixedRounds::new(cost, rounds)) {
         (Cost::Gaussian { mu }, _) => [None, None, GaussianRounds::new(*mu, rounds).optimal_epsilon(delta)],
         (_, Ok(fixed)) => [fixed.basic_epsilon(delta), fixed.advanced_epsilon(delta), fixed.optimal_epsilon(delta)],
@@ -201,7 +211,7 @@ fn theorems(cost: &Cost, rounds: u64, delta: Amount) -> Vec<Row> {
     };
     let why = || "no theorem for such costs at this delta".to_string();
     let names = ["basic", "advanced", "optimal"].into_iter();
-    let row = |(name, value): (_, Option<FixedInAdvance>)| Row {
+    let row = |(name, value): (_, Option<FixedInAdvance>)| ComparedRule {
         name,
         value: value.map(FixedInAdvance::value).ok_or_else(why),
         detail: None,
@@ -209,9 +219,9 @@ fn theorems(cost: &Cost, rounds: u64, delta: Amount) -> Vec<Row> {
     names.zip(values).map(row).collect()
 }
 
-fn document(cost: Cost, rounds: u64, at_delta: Amount, comparison: &Comparison) -> Json {
-    let rows = |rows: &[Row], key: &str, number: &str| -> Json {
-        let row = |row: &Row| {
+fn document(cost: Cost, rounds: u64, at_delta: Amount, comparison: &RuleComparison) -> Json {
+    let rows = |rows: &[ComparedRule], key: &str, number: &str| -> Json {
+        let row = |row: &ComparedRule| {
             let mut object = json!({ key: row.name, number: row.value.as_ref().ok().map(|value| Computed(*value)) });
             if let Err(reason) = &row.value {
                 object["reason"] = json!(reason);
@@ -235,7 +245,7 @@ fn document(cost: Cost, rounds: u64, at_delta: Amount, comparison: &Comparison) 
     })
 }
 
-fn text(cost: &Cost, rounds: u64, at_delta: Amount, comparison: &Comparison) -> String {
+fn text(cost: &Cost, rounds: u64, at_delta: Amount, comparison: &RuleComparison) -> String {
     let mut table = TextTable::new(&["", "rule", ">ε", ""]);
     for (what, rows) in [
         ("odometer reads", &comparison.odometers),
@@ -254,7 +264,7 @@ fn text(cost: &Cost, rounds: u64, at_delta: Amount, comparison: &Comparison) -> 
 }
 
 /// The sides that a reading bounds, and its parameters.
-fn detail(row: &Row) -> String {
+fn detail(row: &ComparedRule) -> String {
     let Some(detail) = &row.detail else { return String::new() };
     let sides = if detail.two_sided { "two-sided" } else { "one-sided" };
     let parameters = detail.parameters.iter().map(|(name, value)| format!(", {name} {value}"));

@@ -60,7 +60,7 @@ impl MeterCommand {
             }
             let in_line = |why: String| Failure::Usage(format!("line {number}: {why}; earlier lines stand"));
             let refused = |error: Error| in_line(error.to_string());
-            let Entry { declared, only_quote } = parse(&line).map_err(in_line)?;
+            let MeterEntry { declared, only_quote } = parse(&line).map_err(in_line)?;
             ride.check(&declared.cost).map_err(refused)?;
             if only_quote {
                 let quote = ride.quote(declared).map_err(refused)?;
@@ -84,12 +84,12 @@ impl MeterCommand {
 }
 
 /// A line of the input.
-struct Entry {
+struct MeterEntry {
     declared: Declared,
     only_quote: bool,
 }
 
-fn parse(line: &[u8]) -> Result<Entry, String> {
+fn parse(line: &[u8]) -> Result<MeterEntry, String> {
     if line.len() as u64 > LONGEST_LINE {
         return Err(format!("the line is longer than {LONGEST_LINE} bytes"));
     }
@@ -102,7 +102,7 @@ fn parse(line: &[u8]) -> Result<Entry, String> {
         return Err("the line is empty; write a cost such as 0.05".to_string());
     }
     let declared = if text.starts_with('{') { Cost::from_json(text) } else { Cost::parse_epsilon(text) };
-    Ok(Entry { declared: declared.map_err(|error| error.to_string())?, only_quote })
+    Ok(MeterEntry { declared: declared.map_err(|error| error.to_string())?, only_quote })
 }
 
 /// The filter and the odometer, with what was charged so far.

@@ -57,7 +57,7 @@ impl Check {
 
 /// How much is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effort {
+pub enum CertifyEffort {
     /// Less than a minute.
     Quick,
     /// A few minutes.
@@ -65,7 +65,11 @@ pub enum Effort {
 }
 
 /// Runs the battery and tells each line as it comes. `progress` is told a share of the work.
-pub fn battery(effort: Effort, tell: &mut dyn FnMut(&Check), progress: &dyn Fn(f64)) -> Result<Vec<Check>, Error> {
+pub fn battery(
+    effort: CertifyEffort,
+    tell: &mut dyn FnMut(&Check),
+    progress: &dyn Fn(f64),
+) -> Result<Vec<Check>, Error> {
     let mut jobs: Vec<Job> = Vec::new();
     trees(&mut jobs)?;
     on_grids(effort, &mut jobs)?;
@@ -133,7 +137,7 @@ fn trees(jobs: &mut Vec<Job>) -> Result<(), Error> {
 }
 
 /// Budgets and grids on which every filter is tried: many small steps, a few large ones, a large one among small ones, and no δ.
-fn grids(effort: Effort) -> Vec<(&'static str, &'static [&'static str])> {
+fn grids(effort: CertifyEffort) -> Vec<(&'static str, &'static [&'static str])> {
     let quick: [(&str, &[&str]); 7] = [
         ("1,1e-2", &["0.02", "0.04", "0.08"]),
         ("0.5,1e-3", &["0.01", "0.02", "0.05"]),
@@ -152,8 +156,8 @@ fn grids(effort: Effort) -> Vec<(&'static str, &'static [&'static str])> {
         ("1,1e-6", &["0.01", "0.1", "0.3", "0.9"]),
     ];
     match effort {
-        Effort::Quick => quick.to_vec(),
-        Effort::Full => quick.into_iter().chain(full).collect(),
+        CertifyEffort::Quick => quick.to_vec(),
+        CertifyEffort::Full => quick.into_iter().chain(full).collect(),
     }
 }
 
@@ -176,7 +180,7 @@ fn filter_job(rule: Rule, budget: &str, costs: &[&str], objective: Objective) ->
     }))
 }
 
-fn on_grids(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
+fn on_grids(effort: CertifyEffort, jobs: &mut Vec<Job>) -> Result<(), Error> {
     for (budget, costs) in grids(effort) {
         for rule in rules_for(&Budget::parse(budget)?).map(Rule::Filter) {
             // The paper's own rules promise more than DP.
@@ -188,9 +192,9 @@ fn on_grids(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
     Ok(())
 }
 
-fn readings(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
+fn readings(effort: CertifyEffort, jobs: &mut Vec<Job>) -> Result<(), Error> {
     let mut rides = vec![("0.01", 1000, "1e-6"), ("0.1", 1000, "1e-2"), ("1", 200, "1e-4")];
-    if effort == Effort::Full {
+    if effort == CertifyEffort::Full {
         rides.extend([("0.001", 100_000, "1e-6"), ("0.01", 100_000, "1e-2"), ("0.3", 10_000, "1e-6")]);
     }
     for (epsilon, rounds, delta) in rides {
@@ -214,7 +218,7 @@ fn readings(effort: Effort, jobs: &mut Vec<Job>) -> Result<(), Error> {
     // The stitched reading is a function of V alone, and those of the paper are smallest, for their V, with the smallest costs: so
     // with these the best adaptive adversary on a grid bounds every other one on it.
     for rule in [OdometerRule::Stitched, OdometerRule::Advanced, OdometerRule::FreeX] {
-        let delta = if effort == Effort::Quick { "1e-2" } else { "1e-6" };
+        let delta = if effort == CertifyEffort::Quick { "1e-2" } else { "1e-6" };
         let mut odometer = Odometer::new(OdometerSpec::new(rule, Amount::parse_exact(delta)?))?;
         let sides = Sides::of(&odometer);
         let grid = parse_grid(&["0.02", "0.04", "0.08"])?;

@@ -45,20 +45,20 @@ impl From<LedgerId> for String {
 
 /// What the first record says: which ledger it is, and what its digests of account states are made with.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Origin {
+pub(crate) struct LedgerOrigin {
     pub(crate) id: LedgerId,
     pub(crate) secret: Hash,
 }
 
-impl Origin {
+impl LedgerOrigin {
     /// Of a new ledger.
-    pub(crate) fn generate() -> Result<Origin, Error> {
+    pub(crate) fn generate() -> Result<LedgerOrigin, Error> {
         let mut id = [0; 16];
         let mut secret = [0; 32];
         getrandom::fill(&mut id)
             .and_then(|()| getrandom::fill(&mut secret))
             .map_err(|error| Error::storage(format!("no random bytes for a new ledger: {error}")))?;
-        Ok(Origin { id: LedgerId(u128::from_le_bytes(id)), secret: Hash::from(secret) })
+        Ok(LedgerOrigin { id: LedgerId(u128::from_le_bytes(id)), secret: Hash::from(secret) })
     }
 }
 

@@ -47,5 +47,5 @@ pub use refusals::RefusedCharge;
 pub use restore::{Receipts, Restore, Restored, restore};
 pub use sight::{RawRecord, ReceiptDocument, Sight};
 pub use store::Location;
-pub use transfer::{Imported, import};
+pub use transfer::{ImportedJournal, import};
 pub use verify::{Verified, clear_alarm, verify};

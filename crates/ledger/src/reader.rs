@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::files::{beside, is_same_place, resolved};
 use crate::hash::StateTree;
 use crate::history::{History, Journal};
-use crate::journal::{Event, FORMAT, LedgerId, Origin, Position};
+use crate::journal::{Event, FORMAT, LedgerId, LedgerOrigin, Position};
 use crate::name::{AccountName, Key};
 use crate::quote::Quote;
 use crate::store::{self, Access, Location, Store};
@@ -141,7 +141,7 @@ pub(crate) fn load(
 }
 
 /// Which ledger this is, by its first record. Nothing if there is none.
-pub(crate) fn origin(store: &mut dyn Store) -> Result<Option<Origin>, Error> {
+pub(crate) fn origin(store: &mut dyn Store) -> Result<Option<LedgerOrigin>, Error> {
     let Some(first) = store.record(0)? else {
         return match store.head()? {
             None => Ok(None),
@@ -153,7 +153,7 @@ pub(crate) fn origin(store: &mut dyn Store) -> Result<Option<Origin>, Error> {
         return Err(Error::record(0, "the first record must say which ledger this is"));
     };
     match format {
-        FORMAT => Ok(Some(Origin { id, secret })),
+        FORMAT => Ok(Some(LedgerOrigin { id, secret })),
         _ => Err(ErrorKind::OtherFormat { found: format.into() }.into()),
     }
 }

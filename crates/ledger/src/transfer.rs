@@ -64,7 +64,7 @@ fn export_all(
 
 /// What was imported.
 #[derive(Clone, Debug)]
-pub struct Imported {
+pub struct ImportedJournal {
     /// The ledger's identity: the same as that of the ledger that was exported.
     pub ledger: LedgerId,
     /// Its newest record.
@@ -83,7 +83,7 @@ pub fn import(
     options: &Options,
     input: &mut dyn BufRead,
     progress: &mut dyn FnMut(u64),
-) -> Result<Imported, Error> {
+) -> Result<ImportedJournal, Error> {
     let mut store = store::open(location, Access::Write { create: true, wait: options.wait })?;
     if store.begin()?.is_some() {
         store.rollback();
@@ -106,7 +106,7 @@ fn import_all(
     options: &Options,
     input: &mut dyn BufRead,
     progress: &mut dyn FnMut(u64),
-) -> Result<Imported, Error> {
+) -> Result<ImportedJournal, Error> {
     let mut replay = Replay::new();
     let mut line = String::new();
     let end = loop {
@@ -155,5 +155,5 @@ fn import_all(
     // The witness first: if the power fails in between, the same import can be made again.
     Witness::create(&path, Testimony { ledger, position: end }, location.sharing())?;
     store.commit()?;
-    Ok(Imported { ledger, head: end, accounts: books.accounts().len(), witness: path })
+    Ok(ImportedJournal { ledger, head: end, accounts: books.accounts().len(), witness: path })
 }

@@ -7,7 +7,7 @@ use crate::account::Account;
 use crate::books::{Books, Changes, Draft};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{Hash, StateTree};
-use crate::journal::{Event, FORMAT, Origin, Position, Record};
+use crate::journal::{Event, FORMAT, LedgerOrigin, Position, Record};
 use crate::reader::{check_witness, origin, witness_path};
 use crate::store::{self, Access, Location, Store, StoredRecord};
 use crate::witness::{Testimony, Witness};
@@ -244,7 +244,7 @@ impl Replay {
             if format != FORMAT {
                 return Err(ErrorKind::OtherFormat { found: format.into() }.into());
             }
-            let (books, tree, changes) = Books::create(Origin { id, secret }, record.time);
+            let (books, tree, changes) = Books::create(LedgerOrigin { id, secret }, record.time);
             compare(&record, line, changes.entries().first().map_or("", |entry| entry.receipt.line()))?;
             store(&changes)?;
             self.state = Some((books, tree));

@@ -17,11 +17,11 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use hyper::body::Incoming;
 use taximeter_dashboard::Dashboard;
-use taximeter_service::log::{AnsweredRequest, Event};
+use taximeter_service::log::{AnsweredRequest, LogEvent};
 use taximeter_service::{Caller, Code, Problem, Service, Trace};
 use tower::Service as _;
 
-use crate::failure::Failure;
+use crate::failure::FailedResponse;
 use crate::listen::UnauthenticatedConnection;
 use crate::metrics::Metrics;
 use crate::routes;
@@ -72,7 +72,7 @@ impl App {
     /// Rejects a request without exactly one host.
     fn refuse_host(&self, request: &hyper::Request<Incoming>) -> Response {
         let (start, method) = (Instant::now(), known_method(request.method()));
-        let failure = Failure::new(Code::BadRequest, "a request must have one Host header; send it once");
+        let failure = FailedResponse::new(Code::BadRequest, "a request must have one Host header; send it once");
         self.finish(failure.into_response(), start, method, &self.trace(), &RouteTemplate::default())
     }
 
@@ -89,9 +89,8 @@ impl App {
         match AssertUnwindSafe(router.call(request)).catch_unwind().await {
             Ok(Ok(response)) => response,
             // The message of a panic may contain data values, so it is not shown.
-            Err(_) => {
-                Failure::new(Code::Storage, "the server failed because of a defect; tell its owner").into_response()
-            }
+            Err(_) => FailedResponse::new(Code::Storage, "the server failed because of a defect; tell its owner")
+                .into_response(),
         }
     }
 
@@ -118,7 +117,7 @@ impl App {
         let took = start.elapsed();
         metrics.request(route.template().unwrap_or_default(), status.as_u16(), took);
         if service.log.is_on() {
-            service.log.write(Event::Request(AnsweredRequest {
+            service.log.write(LogEvent::Request(AnsweredRequest {
                 method,
                 route: route.template().map(str::to_string),
                 status: status.as_u16(),
@@ -154,10 +153,10 @@ pub(crate) async fn note_route(request: Request) -> Request {
 }
 
 impl FromRequestParts<AppState> for Caller {
-    type Rejection = Failure;
+    type Rejection = FailedResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Caller, Failure> {
-        let unauthorized = |detail: &str| Failure::new(Code::Unauthorized, detail);
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Caller, FailedResponse> {
+        let unauthorized = |detail: &str| FailedResponse::new(Code::Unauthorized, detail);
         let mut values = parts.headers.get_all(header::AUTHORIZATION).iter();
         let value = match (values.next(), values.next()) {
             (Some(value), None) => value,

@@ -9,17 +9,17 @@ use taximeter_ledger::{AccountName, Key};
 use taximeter_service::{Code, Settings};
 
 use crate::app::AppState;
-use crate::failure::Failure;
+use crate::failure::FailedResponse;
 
 /// A JSON body.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
-    type Rejection = Failure;
+    type Rejection = FailedResponse;
 
-    async fn from_request(request: Request, state: &AppState) -> Result<Self, Failure> {
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, FailedResponse> {
         if !is_of_type(request.headers(), "application/json") {
-            return Err(Failure::new(
+            return Err(FailedResponse::new(
                 Code::UnsupportedMediaType,
                 "the body must be JSON; send it with `Content-Type: application/json`",
             ));
@@ -37,22 +37,22 @@ impl<T: DeserializeOwned> FromRequest<AppState> for JsonBody<T> {
 }
 
 /// An error in a body, with its location. Both are shortened: they may be as long as the body.
-fn unreadable(at: &str, why: &serde_json::Error) -> Failure {
+fn unreadable(at: &str, why: &serde_json::Error) -> FailedResponse {
     let short = |text: &str| text.chars().take(300).collect::<String>();
     let (at, why) = (short(at), short(&why.to_string()));
-    Failure::new(Code::BadRequest, format!("the body{at}: {why}; /openapi.json describes it"))
+    FailedResponse::new(Code::BadRequest, format!("the body{at}: {why}; /openapi.json describes it"))
 }
 
 /// The variable part of a path.
 pub(crate) struct Segment(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Segment {
-    type Rejection = Failure;
+    type Rejection = FailedResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, FailedResponse> {
         let Path(text) = Path::<String>::from_request_parts(parts, state)
             .await
-            .map_err(|_| Failure::new(Code::BadRequest, "the name in the path is not UTF-8 text"))?;
+            .map_err(|_| FailedResponse::new(Code::BadRequest, "the name in the path is not UTF-8 text"))?;
         Ok(Segment(text))
     }
 }
@@ -61,9 +61,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Segment {
 pub(crate) struct Name(pub(crate) AccountName);
 
 impl<S: Send + Sync> FromRequestParts<S> for Name {
-    type Rejection = Failure;
+    type Rejection = FailedResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, FailedResponse> {
         let Segment(text) = Segment::from_request_parts(parts, state).await?;
         Ok(Name(AccountName::parse(&text)?))
     }
@@ -73,12 +73,12 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
 pub(crate) struct Parameters<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
-    type Rejection = Failure;
+    type Rejection = FailedResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, FailedResponse> {
         let Query(parameters) = Query::from_request_parts(parts, state)
             .await
-            .map_err(|error| Failure::new(Code::BadRequest, format!("the query: {}", error.body_text())))?;
+            .map_err(|error| FailedResponse::new(Code::BadRequest, format!("the query: {}", error.body_text())))?;
         Ok(Parameters(parameters))
     }
 }
@@ -87,9 +87,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
 pub(crate) struct IdempotencyKey(pub(crate) Key);
 
 impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {
-    type Rejection = Failure;
+    type Rejection = FailedResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, FailedResponse> {
         match one_header(&parts.headers, "idempotency-key")? {
             Some(text) => Ok(IdempotencyKey(Key::parse("Idempotency-Key", text)?)),
             None => Ok(IdempotencyKey(Key::generate()?)),
@@ -98,15 +98,15 @@ impl<S: Send + Sync> FromRequestParts<S> for IdempotencyKey {
 }
 
 /// A header that may be sent once.
-fn one_header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Failure> {
+fn one_header<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, FailedResponse> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => str::from_utf8(value.as_bytes())
             .map(Some)
-            .map_err(|_| Failure::new(Code::BadRequest, format!("the header {name} is not UTF-8 text"))),
+            .map_err(|_| FailedResponse::new(Code::BadRequest, format!("the header {name} is not UTF-8 text"))),
         (Some(_), Some(_)) => {
-            Err(Failure::new(Code::BadRequest, format!("the header {name} is sent twice; send it once")))
+            Err(FailedResponse::new(Code::BadRequest, format!("the header {name} is sent twice; send it once")))
         }
     }
 }

@@ -6,21 +6,21 @@ use taximeter_service::{Code, Problem};
 
 /// A request that failed, answered with a problem document (RFC 9457).
 #[derive(Debug)]
-pub(crate) struct Failure(Box<Problem>);
+pub(crate) struct FailedResponse(Box<Problem>);
 
-impl Failure {
-    pub(crate) fn new(code: Code, detail: impl Into<String>) -> Failure {
-        Failure(Box::new(Problem::new(code, detail)))
+impl FailedResponse {
+    pub(crate) fn new(code: Code, detail: impl Into<String>) -> FailedResponse {
+        FailedResponse(Box::new(Problem::new(code, detail)))
     }
 }
 
-impl<T: Into<Problem>> From<T> for Failure {
-    fn from(problem: T) -> Failure {
-        Failure(Box::new(problem.into()))
+impl<T: Into<Problem>> From<T> for FailedResponse {
+    fn from(problem: T) -> FailedResponse {
+        FailedResponse(Box::new(problem.into()))
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for FailedResponse {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&self.0).unwrap_or_default();

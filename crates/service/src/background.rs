@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior, interval, interval_at};
 
-use crate::log::Event;
+use crate::log::LogEvent;
 use crate::service::Service;
 use crate::{Code, Problem, VerifyState};
 
@@ -22,7 +22,7 @@ pub async fn verify_journal(service: Arc<Service>, every: Duration) {
     loop {
         clock.tick().await;
         if service.verification.start(service.ledger(), &service.log).is_err() {
-            service.log.write(Event::Verified { state: VerifyState::Failed });
+            service.log.write(LogEvent::Verified { state: VerifyState::Failed });
         }
     }
 }
@@ -43,8 +43,8 @@ pub async fn settle_questions(service: Arc<Service>) {
         if settled.is_ok() != works {
             works = settled.is_ok();
             service.log.write(match settled {
-                Ok(()) => Event::QuestionsSettledAgain,
-                Err(code) => Event::QuestionsNotSettled { code },
+                Ok(()) => LogEvent::QuestionsSettledAgain,
+                Err(code) => LogEvent::QuestionsNotSettled { code },
             });
         }
     }

@@ -7,7 +7,7 @@ use taximeter_ledger::Location;
 use taximeter_postgres::PostgresAddress;
 use tokio_postgres::config::Host;
 
-use crate::log::Event;
+use crate::log::LogEvent;
 use crate::service::Service;
 use crate::{Code, Problem};
 
@@ -40,7 +40,7 @@ pub(crate) fn require_listed(service: &Service, url: &str) -> Result<(), Problem
 pub(crate) fn unreached(service: &Service, error: Error) -> Problem {
     match error.kind() {
         ErrorKind::Storage(why) => {
-            service.log.write(Event::DatabaseFailed { why: why.clone() });
+            service.log.write(LogEvent::DatabaseFailed { why: why.clone() });
             let detail = "the database cannot be used from here: check its URL, that it runs, and that it accepts this server; the \
                           server's log has the reason";
             Problem { parameter: Some("url".to_string()), ..Problem::bad_request(detail) }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use taximeter_ledger::{Error, Ledger};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use crate::log::{Event, Log, Trouble};
+use crate::log::{Log, LogEvent, Trouble};
 
 /// How often the ledger is checked, and how long it may take to answer. A lost store is noticed within two seconds.
 const EVERY: Duration = Duration::from_secs(1);
@@ -70,7 +70,7 @@ impl Readiness {
             };
             if let Some(cause) = cause() {
                 self.is_lost.store(true, Ordering::Relaxed);
-                log.write(Event::LedgerStopped { why: Trouble::of(&cause) });
+                log.write(LogEvent::LedgerStopped { why: Trouble::of(&cause) });
                 return cause;
             }
             let unready = |error: Error| match error.is_integrity() {
@@ -87,17 +87,17 @@ impl Readiness {
         match &answer {
             Err(Unready::Lost(why)) => {
                 if !was_lost {
-                    log.write(Event::StoreLost { why: *why });
+                    log.write(LogEvent::StoreLost { why: *why });
                 }
                 return;
             }
-            _ if was_lost => log.write(Event::StoreBack),
+            _ if was_lost => log.write(LogEvent::StoreBack),
             _ => {}
         }
         let is_alarmed = answer.is_err();
         match (self.is_alarmed.swap(is_alarmed, Ordering::Relaxed), is_alarmed) {
-            (false, true) => log.write(Event::AlarmRaised),
-            (true, false) => log.write(Event::AlarmCleared),
+            (false, true) => log.write(LogEvent::AlarmRaised),
+            (true, false) => log.write(LogEvent::AlarmCleared),
             _ => {}
         }
     }

@@ -7,7 +7,7 @@ use std::thread;
 
 use taximeter_ledger::{Ledger, verify};
 
-use crate::log::{Event, Log};
+use crate::log::{Log, LogEvent};
 use crate::{Code, Problem, VerifyDocument, VerifyState};
 
 /// The verification under way, or the result of the last one.
@@ -48,9 +48,9 @@ impl Verification {
                     AssertUnwindSafe(|| verify(&location, Some(&witness), &mut |done, of| shared.set(done, of)));
                 let result = catch_unwind(verified).map(|result| VerifyDocument::of(&result));
                 let document = result.unwrap_or_else(|_| panicked());
-                log.write(Event::Verified { state: document.state });
+                log.write(LogEvent::Verified { state: document.state });
                 if document.warning.is_some() {
-                    log.write(Event::WitnessDamaged);
+                    log.write(LogEvent::WitnessDamaged);
                 }
                 *shared.stage() = Stage::Done(document);
             };

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use crate::waiting::PATIENCE;
 
 /// One connection, kept open between requests.
-pub struct Connection {
+pub struct HttpConnection {
     stream: BufReader<TcpStream>,
     /// The head of every request but its first line.
     head: String,
@@ -30,15 +30,15 @@ impl Response {
     }
 }
 
-impl Connection {
+impl HttpConnection {
     /// Connects. Nothing may take longer than [`PATIENCE`].
-    pub fn open(address: SocketAddr, token: Option<&str>) -> io::Result<Connection> {
+    pub fn open(address: SocketAddr, token: Option<&str>) -> io::Result<HttpConnection> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let token = token.map_or(String::new(), |token| format!("authorization: Bearer {token}\r\n"));
-        Ok(Connection { stream: BufReader::new(stream), head: format!("host: {address}\r\n{token}") })
+        Ok(HttpConnection { stream: BufReader::new(stream), head: format!("host: {address}\r\n{token}") })
     }
 
     /// Sends a request, and reads all of its answer. `headers` are whole lines, each with its line break.
@@ -74,7 +74,7 @@ impl Connection {
         Ok(Response { status, headers, body })
     }
 
-    /// Reads the head of an answer whose body is read by [`line`](Connection::line).
+    /// Reads the head of an answer whose body is read by [`line`](HttpConnection::line).
     pub fn read_head(&mut self) -> io::Result<(u16, Vec<(String, String)>)> {
         let first = self.line()?;
         let status = first.split(' ').nth(1).and_then(|status| status.parse().ok());

@@ -1,6 +1,6 @@
 //! What tests and benchmarks stand on: [`PrivatePostgres`] and [`PrivateSail`], servers of one's own that leave nothing behind, and
-//! [`Connection`] and [`Load`], which talk to a server of ours on loopback, and [`Browser`], which looks at its pages. [`wait_until`]
-//! takes the place of every pause whose length depends on the machine.
+//! [`HttpConnection`] and [`ServerLoad`], which talk to a server of ours on loopback, and [`Browser`], which looks at its pages.
+//! [`wait_until`] takes the place of every pause whose length depends on the machine.
 //!
 //! Nothing here is part of the product. Folders for a test come from the `tempfile` crate.
 
@@ -23,14 +23,14 @@ mod watchdog;
 
 pub use broken_driver::BrokenDriver;
 pub use browser::{
-    AXE_VARIABLE, Accessibility, BROWSER_VARIABLES, Browser, BrowserPrograms, Cookie, Element, Message, Theme,
+    AXE_VARIABLE, Accessibility, BROWSER_VARIABLES, Browser, BrowserPrograms, Cookie, Element, Message, PageTheme,
     find_browser, keys,
 };
 pub use captured::Captured;
 pub use certificates::Authority;
-pub use http::{Connection, Response};
+pub use http::{HttpConnection, Response};
 pub use inputs::{QUICK_VARIABLE, random_inputs};
-pub use load::{Acknowledged, Caller, Done, Load};
+pub use load::{Acknowledged, LoadCaller, LoadResult, ServerLoad};
 pub use postgres::PrivatePostgres;
 pub use programs::find_programs;
 pub use query::query;

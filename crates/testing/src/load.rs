@@ -12,18 +12,18 @@ use tokio::net::TcpStream;
 use crate::waiting::PATIENCE;
 
 /// Who charges what.
-pub struct Load<'a> {
+pub struct ServerLoad<'a> {
     /// The servers; connections are dealt out among them.
     pub servers: &'a [SocketAddr],
     /// Who charges; connections are dealt out among them too.
-    pub callers: &'a [Caller<'a>],
+    pub callers: &'a [LoadCaller<'a>],
     /// How many connections.
     pub connections: usize,
 }
 
-/// Somebody who charges the same again and again.
+/// A caller that charges the same again and again.
 #[derive(Clone, Copy)]
-pub struct Caller<'a> {
+pub struct LoadCaller<'a> {
     /// The secret of the token.
     pub token: &'a str,
     /// What every charge asks, as JSON.
@@ -43,7 +43,7 @@ pub struct Acknowledged {
 
 /// What came of a load.
 #[derive(Default)]
-pub struct Done {
+pub struct LoadResult {
     /// What was acknowledged.
     pub acknowledged: Vec<Acknowledged>,
     /// Keys that were sent and whose answer never came: these may or may not be charged.
@@ -56,7 +56,7 @@ pub struct Done {
     pub took: Duration,
 }
 
-impl Done {
+impl LoadResult {
     /// Acknowledged charges in a second.
     pub fn per_second(&self) -> f64 {
         self.acknowledged.len() as f64 / self.took.as_secs_f64()
@@ -71,25 +71,25 @@ impl Done {
     }
 
     /// Both together.
-    pub fn and(mut self, other: Done) -> Done {
+    pub fn and(mut self, other: LoadResult) -> LoadResult {
         self.acknowledged.extend(other.acknowledged);
         self.unknown.extend(other.unknown);
         self.times.extend(other.times);
-        Done { refused: self.refused + other.refused, took: self.took + other.took, ..self }
+        LoadResult { refused: self.refused + other.refused, took: self.took + other.took, ..self }
     }
 }
 
-impl fmt::Debug for Done {
+impl fmt::Debug for LoadResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (done, unknown) = (self.acknowledged.len(), self.unknown.len());
         write!(f, "{done} acknowledged, {unknown} unknown, {} refused in {:?}", self.refused, self.took)
     }
 }
 
-impl Load<'_> {
+impl ServerLoad<'_> {
     /// Charges as long as `goes_on` says so. A connection that breaks ends; an answer that is neither a charge nor a refusal is an
     /// error. All connections are served by one thread, so that as much as possible of the machine is left to the server.
-    pub fn run(&self, goes_on: &dyn Fn() -> bool) -> Result<Done, String> {
+    pub fn run(&self, goes_on: &dyn Fn() -> bool) -> Result<LoadResult, String> {
         let started = Instant::now();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
@@ -101,20 +101,25 @@ impl Load<'_> {
                 () = silence(&answers) => Err(format!("there was no answer within {} s", PATIENCE.as_secs())),
             }
         })?;
-        let mut all = Done::default();
+        let mut all = LoadResult::default();
         for part in parts {
             all = all.and(part?);
         }
-        Ok(Done { took: started.elapsed(), ..all })
+        Ok(LoadResult { took: started.elapsed(), ..all })
     }
 
-    async fn connection(&self, number: usize, goes_on: &dyn Fn() -> bool, answers: &Cell<u64>) -> Result<Done, String> {
+    async fn connection(
+        &self,
+        number: usize,
+        goes_on: &dyn Fn() -> bool,
+        answers: &Cell<u64>,
+    ) -> Result<LoadResult, String> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let mut done = Done::default();
+        let mut done = LoadResult::default();
         let address = self.servers[number % self.servers.len()];
         let Ok(mut stream) = TcpStream::connect(address).await else { return Ok(done) };
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
-        let Caller { token, body } = self.callers[number % self.callers.len()];
+        let LoadCaller { token, body } = self.callers[number % self.callers.len()];
         let head = format!(
             "POST /v1/charges HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\ncontent-type: \
              application/json\r\ncontent-length: {}\r\nidempotency-key: ",

@@ -36,7 +36,7 @@ impl Watchdog {
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Not inherited: whoever reads the output of the tests would have to wait for the script as well.
+            // Not inherited: a program that reads the output of the tests would have to wait for the script as well.
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| format!("a shell for {} could not be started as {name}: {error}", argument.display()))?;
@@ -103,7 +103,7 @@ impl Drop for Watchdog {
     /// Returns when nothing is left of the program.
     fn drop(&mut self) {
         self.orders = None;
-        // The script is this process's own child; waiting for it fails only if somebody else did so before.
+        // The script is this process's own child; waiting for it fails only if another thread did so before.
         let _ = self.process.wait();
     }
 }

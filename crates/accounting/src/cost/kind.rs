@@ -75,7 +75,7 @@ impl CostForm {
 }
 
 /// What is known of a kind.
-struct Entry {
+struct KindEntry {
     kind: CostKind,
     name: &'static str,
     sentence: &'static str,
@@ -138,15 +138,15 @@ const fn form(name: &'static str, title: &'static str, numbers: Numbers, make: M
 const PURE: &[PrivacyMeasure] = &[PrivacyMeasure::Epsilon, PrivacyMeasure::Zcdp, PrivacyMeasure::Renyi];
 
 /// In the order of [`CostKind`].
-static KINDS: [Entry; 9] = [
-    Entry {
+static KINDS: [KindEntry; 9] = [
+    KindEntry {
         kind: CostKind::Epsilon,
         name: "epsilon",
         sentence: "(ε, δ)-differential privacy",
         measures: PURE,
         forms: &[form("epsilon", "ε, and δ if there is one", &[&EPSILON, &DELTA], |n| Cost::approximate(n[0], n[1]))],
     },
-    Entry {
+    KindEntry {
         kind: CostKind::Laplace,
         name: "laplace",
         sentence: "continuous Laplace noise with ε = sensitivity/scale; for noise on integers use discrete Laplace noise",
@@ -156,7 +156,7 @@ static KINDS: [Entry; 9] = [
             form("laplace-scale", "Laplace noise (continuous only), by scale and sensitivity", BY_SCALE, LAPLACE),
         ],
     },
-    Entry {
+    KindEntry {
         kind: CostKind::DiscreteLaplace,
         name: "discrete_laplace",
         sentence: "discrete (geometric) Laplace noise, priced as any ε-DP mechanism: on one step it is randomized response",
@@ -171,7 +171,7 @@ static KINDS: [Entry; 9] = [
             ),
         ],
     },
-    Entry {
+    KindEntry {
         kind: CostKind::Gaussian,
         name: "gaussian",
         sentence: "continuous Gaussian noise, proven μ-GDP with μ = sensitivity/σ",
@@ -181,7 +181,7 @@ static KINDS: [Entry; 9] = [
             form("gaussian-sigma", "Gaussian noise, by σ and sensitivity", BY_SIGMA, GAUSSIAN),
         ],
     },
-    Entry {
+    KindEntry {
         kind: CostKind::DiscreteGaussian,
         name: "discrete_gaussian",
         sentence: "discrete Gaussian noise: it has a zCDP and a Rényi price, and is not μ-GDP",
@@ -196,7 +196,7 @@ static KINDS: [Entry; 9] = [
             ),
         ],
     },
-    Entry {
+    KindEntry {
         kind: CostKind::SampledGaussian,
         name: "sampled_gaussian",
         sentence: "Poisson-subsampled Gaussian noise, as in DP-SGD; for add-remove neighbours",
@@ -208,14 +208,14 @@ static KINDS: [Entry; 9] = [
             |n| Ok(Cost::SampledGaussian { rate: n[0], sigma: n[1], steps: n[2].whole_and_part().0 }),
         )],
     },
-    Entry {
+    KindEntry {
         kind: CostKind::Zcdp,
         name: "zcdp",
         sentence: "ρ-zCDP",
         measures: &[PrivacyMeasure::Zcdp, PrivacyMeasure::Renyi],
         forms: &[form("zcdp", "zCDP, by its ρ", &[&RHO], |n| Ok(Cost::Zcdp { rho: n[0] }))],
     },
-    Entry {
+    KindEntry {
         kind: CostKind::RandomizedResponse,
         name: "randomized_response",
         sentence: "randomized response, the worst ε-DP mechanism",
@@ -229,7 +229,7 @@ static KINDS: [Entry; 9] = [
             }),
         ],
     },
-    Entry {
+    KindEntry {
         kind: CostKind::Exponential,
         name: "exponential",
         sentence: "the exponential mechanism with weights exp(eta * utility / (2 * sensitivity))",
@@ -252,7 +252,7 @@ impl CostKind {
         all
     };
 
-    fn entry(self) -> &'static Entry {
+    fn entry(self) -> &'static KindEntry {
         &KINDS[self as usize]
     }
 

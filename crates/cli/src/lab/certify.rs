@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_lab::certify::{Check, Claim, Effort, battery};
+use taximeter_lab::certify::{CertifyEffort, Check, Claim, battery};
 use taximeter_service::Computed;
 
 use crate::output::{Failure, INTEGRITY_BROKEN, print_json, print_line, show_number};
@@ -39,7 +39,7 @@ struct CheckJson {
 
 impl CertifyCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let effort = if self.quick { Effort::Quick } else { Effort::Full };
+        let effort = if self.quick { CertifyEffort::Quick } else { CertifyEffort::Full };
         let progress = Progress::new("certifying");
         let mut broken_pipe = None;
         let mut tell = |check: &Check| {

@@ -10,7 +10,7 @@ use taximeter_accounting::{
 };
 use taximeter_lab::adversary::{Draining, Fixed, Greedy, Random, StoppingTime, Turning};
 use taximeter_lab::engine::filters::{Grid, most_squares};
-use taximeter_lab::monte_carlo::{Estimate, Experiment, Plan, Sampling, Tilts};
+use taximeter_lab::monte_carlo::{Experiment, MeasuredRate, RunPlan, Sampling, Tilts};
 use taximeter_lab::{
     AdaptParamComp, Adversary, Boundary, FixedParamComp, Mechanism, Nature, PrivacyFilterComp, Run, Sides, View, World,
 };
@@ -232,15 +232,15 @@ impl PlayCommand {
         })
     }
 
-    fn plan(&self) -> Plan {
-        Plan::new(self.runs, self.seed)
+    fn plan(&self) -> RunPlan {
+        RunPlan::new(self.runs, self.seed)
     }
 
     /// Runs an experiment with a progress bar.
     fn estimate(
         &self,
-        run: impl FnOnce(&mut dyn FnMut(u64)) -> Result<Estimate, taximeter_lab::Error>,
-    ) -> Result<Estimate, Failure> {
+        run: impl FnOnce(&mut dyn FnMut(u64)) -> Result<MeasuredRate, taximeter_lab::Error>,
+    ) -> Result<MeasuredRate, Failure> {
         let progress = Progress::new("playing");
         Ok(run(&mut |done| progress.share(done as f64 / self.runs as f64))?)
     }
@@ -257,7 +257,7 @@ fn rare_losses(rule: FilterRule, budget: &Budget, menu: &[Mechanism]) -> Result<
     Ok(Sampling::Tilted { tilts, clip: bound, bound })
 }
 
-fn measure(what: String, estimate: Estimate, beside: &'static str, limit: f64) -> MeasureJson {
+fn measure(what: String, estimate: MeasuredRate, beside: &'static str, limit: f64) -> MeasureJson {
     MeasureJson {
         what,
         value: Computed(estimate.value),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_ledger::{Imported, LedgerId, Location, Position, import};
+use taximeter_ledger::{ImportedJournal, LedgerId, Location, Position, import};
 
 use crate::key_values::KeyValues;
 use crate::ledger::LedgerArgs;
@@ -64,7 +64,7 @@ impl ImportCommand {
             let bytes = file.metadata().map_err(cannot)?.len();
             self.import(&location, file, Some(bytes))?
         };
-        let Imported { ledger, head: newest, accounts, witness } = imported;
+        let ImportedJournal { ledger, head: newest, accounts, witness } = imported;
         let (records, witness) = (newest.sequence + 1, witness.display().to_string());
         let imported = Document { ledger, records, accounts, newest, witness };
         let done = print(self.ledger.json, &imported, || imported.text())?;
@@ -77,7 +77,7 @@ impl ImportCommand {
     }
 
     /// Imports and shows the progress: as a share of the bytes if their number is known.
-    fn import(&self, location: &Location, input: impl Read, bytes: Option<u64>) -> Result<Imported, Failure> {
+    fn import(&self, location: &Location, input: impl Read, bytes: Option<u64>) -> Result<ImportedJournal, Failure> {
         let read = Cell::new(0);
         let mut input = BufReader::new(CountingReader::new(input, |bytes| read.set(bytes)));
         let progress = Progress::new("importing");

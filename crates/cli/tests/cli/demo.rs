@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::sandbox::Sandbox;
 use serde_json::Value;
-use taximeter_testing::{Connection, wait_until};
+use taximeter_testing::{HttpConnection, wait_until};
 
 /// A demo that is served, until it is dropped.
 struct Served {
@@ -45,7 +45,7 @@ impl Drop for Served {
 }
 
 fn get(address: SocketAddr, token: &str, path: &str) -> String {
-    let mut connection = Connection::open(address, Some(token)).expect("the server takes connections");
+    let mut connection = HttpConnection::open(address, Some(token)).expect("the server takes connections");
     let answer = connection.request("GET", path, "", None).expect("an answer");
     assert_eq!(answer.status, 200, "{path}: {}", answer.body);
     answer.body

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use taximeter_testing::{Caller, Done, Load, wait_until};
+use taximeter_testing::{LoadCaller, LoadResult, ServerLoad, wait_until};
 
 use crate::sandbox::{Sandbox, Serving};
 
@@ -29,7 +29,7 @@ fn charges(sandbox: &Sandbox, account: &str) -> HashMap<String, Vec<(u64, Option
 }
 
 /// Every acknowledged charge is in the ledger once, as it was acknowledged; what is there besides was asked for.
-fn check(sandbox: &Sandbox, done: &Done) {
+fn check(sandbox: &Sandbox, done: &LoadResult) {
     sandbox.done(&["verify"]);
     let mut found = charges(sandbox, "census");
     for acknowledged in &done.acknowledged {
@@ -48,7 +48,7 @@ fn a_server_that_is_killed_under_load_loses_nothing_that_it_acknowledged() {
     let sandbox = Sandbox::new();
     sandbox.done(&["account", "create", "census", "--budget", "100,1e-6"]);
     let olga = sandbox.token("olga", "owner", &[]);
-    let mut all = Done::default();
+    let mut all = LoadResult::default();
     for kill in 0..8 {
         let mut server = Serving::start(&sandbox, &["--requests-per-second", "0"]);
         all = all.and(load_until(server.address, &olga, 60 + 37 * kill, || server.kill()).0);
@@ -58,9 +58,9 @@ fn a_server_that_is_killed_under_load_loses_nothing_that_it_acknowledged() {
 }
 
 /// Charges a server until it ends, and calls `end` once `asked` charges were asked for.
-fn load_until<T: Send>(server: SocketAddr, token: &str, asked: u64, end: impl FnOnce() -> T + Send) -> (Done, T) {
-    let (servers, callers, count) = ([server], [Caller { token, body: CHARGE }], AtomicU64::new(0));
-    let load = Load { servers: &servers, callers: &callers, connections: 16 };
+fn load_until<T: Send>(server: SocketAddr, token: &str, asked: u64, end: impl FnOnce() -> T + Send) -> (LoadResult, T) {
+    let (servers, callers, count) = ([server], [LoadCaller { token, body: CHARGE }], AtomicU64::new(0));
+    let load = ServerLoad { servers: &servers, callers: &callers, connections: 16 };
     std::thread::scope(|scope| {
         let ending = scope.spawn(|| {
             wait_until("charges are made", || count.load(Ordering::Relaxed) >= asked);
@@ -89,7 +89,7 @@ fn a_server_that_is_told_to_end_answers_what_it_accepted() {
 }
 
 /// A request that reached the server was answered: none of those that got no answer is in the ledger.
-fn check_answered(sandbox: &Sandbox, done: &Done) {
+fn check_answered(sandbox: &Sandbox, done: &LoadResult) {
     let found = charges(sandbox, "census");
     for key in &done.unknown {
         assert!(!found.contains_key(&format!("olga:{key}")), "{key} was charged and not answered");
@@ -317,8 +317,8 @@ mod on_postgres {
         let one = Serving::start(&sandbox, &["--requests-per-second", "0"]);
         let other = Serving::start(&sandbox, &["--requests-per-second", "0"]);
         let servers = [one.address, other.address];
-        let (callers, asked) = ([Caller { token: &olga, body: CHARGE }], AtomicU64::new(0));
-        let load = Load { servers: &servers, callers: &callers, connections: 16 };
+        let (callers, asked) = ([LoadCaller { token: &olga, body: CHARGE }], AtomicU64::new(0));
+        let load = ServerLoad { servers: &servers, callers: &callers, connections: 16 };
         let done = load.run(&|| asked.fetch_add(1, Ordering::Relaxed) < 1500).unwrap();
         assert!(done.unknown.is_empty(), "{done:?}");
         assert_eq!(done.acknowledged.len(), 1000, "{done:?}");

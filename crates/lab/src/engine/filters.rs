@@ -5,7 +5,7 @@ use taximeter_accounting::{Budget, FilterRule, residue_of};
 use super::Bracket;
 use super::graph::StateGraph;
 pub use super::grid::Grid;
-use super::solver::{End, Payoff, Problem, Range, Solution, Steps, most_kept, solve, widened};
+use super::solver::{End, Payoff, Range, Solution, Steps, StoppingProblem, most_kept, solve, widened};
 use super::states::{graph, too_fine};
 use crate::error::Error;
 
@@ -142,7 +142,7 @@ pub fn worst_of(
     let range = range(budget, grid, graphs[1].states());
     let total = graphs.iter().map(|graph| graph.states()).sum::<usize>() as f64;
     let run = |at: usize, end: End, before: usize| {
-        let problem = Problem { graph: &graphs[at], step: h, payoff: Payoff::Everywhere(payoff), steps, range };
+        let problem = StoppingProblem { graph: &graphs[at], step: h, payoff: Payoff::Everywhere(payoff), steps, range };
         let solution = solve(&problem, end, &|done| progress((before + done) as f64 / total));
         let bracket = widened(&problem, solution.value);
         (solution, bracket)

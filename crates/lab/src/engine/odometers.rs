@@ -6,7 +6,7 @@ use taximeter_accounting::Amount;
 use super::Bracket;
 use super::graph::StateGraph;
 use super::grid::Grid;
-use super::solver::{End, Payoff, Problem, Range, Steps, solve, widened};
+use super::solver::{End, Payoff, Range, Steps, StoppingProblem, solve, widened};
 use super::stopping::multiples_within;
 use crate::boundary::Sides;
 
@@ -34,7 +34,7 @@ pub fn worst(
     let largest_move = i64::from(grid.moves[grid.moves.len() - 1]);
     let high = within.iter().copied().max().unwrap_or(0) + 2 * largest_move;
     let range = Range { low: -high, high };
-    let problem = Problem { graph: &graph, step: h, payoff: Payoff::ByState(&payoff), steps, range };
+    let problem = StoppingProblem { graph: &graph, step: h, payoff: Payoff::ByState(&payoff), steps, range };
     let end = |end: End| widened(&problem, solve(&problem, end, &|_| {}).value);
     Bracket { lower: end(End::Lower).lower, upper: end(End::Upper).upper.min(1.0) }
 }

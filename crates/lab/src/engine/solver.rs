@@ -57,7 +57,7 @@ impl Range {
 }
 
 /// What to solve.
-pub struct Problem<'a> {
+pub struct StoppingProblem<'a> {
     /// The rule.
     pub graph: &'a StateGraph,
     /// h.
@@ -93,12 +93,12 @@ struct Play {
 
 /// The values of one state: from some loss on.
 #[derive(Default)]
-struct Row {
+struct StateRow {
     first: i64,
     values: Vec<f64>,
 }
 
-impl Row {
+impl StateRow {
     /// `width` values from a loss on.
     fn from(&self, loss: i64, width: usize) -> &[f64] {
         &self.values[(loss - self.first) as usize..][..width]
@@ -189,20 +189,20 @@ pub fn most_kept(graph: &StateGraph, range: Range) -> u64 {
 }
 
 /// Solves for one end. `progress` is told how many states are done.
-pub fn solve(problem: &Problem, end: End, progress: &dyn Fn(usize)) -> Solution {
-    let Problem { graph, range, .. } = problem;
+pub fn solve(problem: &StoppingProblem, end: End, progress: &dyn Fn(usize)) -> Solution {
+    let StoppingProblem { graph, range, .. } = problem;
     let plays = plays(problem);
     let schedule = Schedule::new(graph, *range);
     let everywhere: Option<Vec<f64>> = match problem.payoff {
         Payoff::Everywhere(payoff) => Some((range.low..=range.high).map(payoff).collect()),
         Payoff::ByState(_) => None,
     };
-    let mut rows: Vec<Row> = Vec::new();
-    rows.resize_with(graph.states(), Row::default);
+    let mut rows: Vec<StateRow> = Vec::new();
+    rows.resize_with(graph.states(), StateRow::default);
     for batch in &schedule.batches {
-        let compute = |state: usize| -> Row {
-            let Some((kept, inner)) = schedule.window(state) else { return Row::default() };
-            let mut row = Row { first: kept.low, values: vec![0.0; kept.width()] };
+        let compute = |state: usize| -> StateRow {
+            let Some((kept, inner)) = schedule.window(state) else { return StateRow::default() };
+            let mut row = StateRow { first: kept.low, values: vec![0.0; kept.width()] };
             let values = &mut row.values[(inner.low - kept.low) as usize..][..inner.width()];
             match &everywhere {
                 Some(payoffs) => {
@@ -220,7 +220,7 @@ pub fn solve(problem: &Problem, end: End, progress: &dyn Fn(usize)) -> Solution 
             fill_pads(&mut row, problem, state, inner, end);
             row
         };
-        let fresh: Vec<Row> = if batch.len() >= 8 {
+        let fresh: Vec<StateRow> = if batch.len() >= 8 {
             batch.clone().into_par_iter().with_min_len(4).map(compute).collect()
         } else {
             batch.clone().map(compute).collect()
@@ -229,7 +229,7 @@ pub fn solve(problem: &Problem, end: End, progress: &dyn Fn(usize)) -> Solution 
             rows[state] = row;
         }
         for state in schedule.done_with(graph, batch) {
-            rows[state] = Row::default();
+            rows[state] = StateRow::default();
         }
         progress(batch.end);
     }
@@ -249,19 +249,19 @@ pub fn solve(problem: &Problem, end: End, progress: &dyn Fn(usize)) -> Solution 
 }
 
 /// A value with the rounding errors of as many rounds as there can be.
-pub(crate) fn widened(problem: &Problem, value: f64) -> Bracket {
+pub(crate) fn widened(problem: &StoppingProblem, value: f64) -> Bracket {
     let rounds = problem.graph.furthest(|_| 1).into_iter().flatten().max().unwrap_or(0);
     Bracket::around(value, 8.0 * (f64::from(rounds) + 1.0), 0.0)
 }
 
-fn payoff(problem: &Problem, state: usize, loss: i64) -> f64 {
+fn payoff(problem: &StoppingProblem, state: usize, loss: i64) -> f64 {
     match problem.payoff {
         Payoff::Everywhere(payoff) => payoff(loss),
         Payoff::ByState(payoff) => payoff(state, loss),
     }
 }
 
-fn plays(problem: &Problem) -> Vec<Play> {
+fn plays(problem: &StoppingProblem) -> Vec<Play> {
     let h = problem.step;
     let mut plays = Vec::new();
     for (at, &m) in problem.graph.moves.iter().enumerate() {
@@ -282,7 +282,7 @@ fn plays(problem: &Problem) -> Vec<Play> {
 }
 
 /// row[l] ← max(row[l], p·next[l+a] + (1−p)·next[l−b]): straight loops that a compiler can vectorise.
-fn improve(row: &mut [f64], next: &Row, play: &Play, first: i64) {
+fn improve(row: &mut [f64], next: &StateRow, play: &Play, first: i64) {
     let width = row.len();
     let (up, down) = (next.from(first + play.a, width), next.from(first - play.b, width));
     let (p, q) = (play.p, play.q);
@@ -293,7 +293,7 @@ fn improve(row: &mut [f64], next: &Row, play: &Play, first: i64) {
 }
 
 /// What stands beyond the range.
-fn fill_pads(row: &mut Row, problem: &Problem, state: usize, inner: Range, end: End) {
+fn fill_pads(row: &mut StateRow, problem: &StoppingProblem, state: usize, inner: Range, end: End) {
     let below = (inner.low - row.first) as usize;
     let above = below + inner.width();
     let lowest = if end == End::Upper { row.values[below] } else { 0.0 };
@@ -304,7 +304,7 @@ fn fill_pads(row: &mut Row, problem: &Problem, state: usize, inner: Range, end: 
 }
 
 /// The best play in a state at a loss; nothing if stopping is as good.
-fn best_move(problem: &Problem, plays: &[Play], rows: &[Row], state: usize, loss: i64) -> Option<usize> {
+fn best_move(problem: &StoppingProblem, plays: &[Play], rows: &[StateRow], state: usize, loss: i64) -> Option<usize> {
     let mut best = (payoff(problem, state, loss), None);
     for (at, play) in plays.iter().enumerate() {
         let Some(to) = problem.graph.after(state, play.at) else { continue };

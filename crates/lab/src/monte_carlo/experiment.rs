@@ -1,6 +1,6 @@
 //! A game played over and over in one world: the probability of an event of its view, or its δ.
 
-use super::{Estimate, Plan, Tilts, bounded_mean, probability};
+use super::{MeasuredRate, RunPlan, Tilts, bounded_mean, probability};
 use crate::error::Error;
 use crate::games::Nature;
 use crate::random::Run;
@@ -31,7 +31,7 @@ pub enum Sampling {
 /// ```
 /// use taximeter_accounting::{Amount, Budget, Filter, FilterRule, FilterSpec, OnHalt};
 /// use taximeter_lab::adversary::Greedy;
-/// use taximeter_lab::monte_carlo::{Experiment, Plan, Sampling};
+/// use taximeter_lab::monte_carlo::{Experiment, RunPlan, Sampling};
 /// use taximeter_lab::{Mechanism, PrivacyFilterComp, World};
 ///
 /// let filter = Filter::new(FilterSpec::new(FilterRule::Residue, Budget::parse("1,0.01")?))?;
@@ -44,7 +44,7 @@ pub enum Sampling {
 ///         game.play(&mut Greedy::new(filter.clone(), [question]), nature, &mut filter.clone())
 ///     },
 /// };
-/// let delta = experiment.delta(&Plan::new(20_000, 7), 1.0, &mut |_done| ())?;
+/// let delta = experiment.delta(&RunPlan::new(20_000, 7), 1.0, &mut |_done| ())?;
 /// assert!(delta.lower <= 0.01);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -63,7 +63,7 @@ impl<P: Fn(Run, &mut dyn Nature) -> Result<View, Error> + Sync> Experiment<P> {
     /// towards the world, by an empirical Bernstein interval.
     ///
     /// Both worlds must be tried, since the two orders may differ.
-    pub fn delta(&self, plan: &Plan, epsilon: f64, progress: &mut dyn FnMut(u64)) -> Result<Estimate, Error> {
+    pub fn delta(&self, plan: &RunPlan, epsilon: f64, progress: &mut dyn FnMut(u64)) -> Result<MeasuredRate, Error> {
         self.mean(plan, |view| view.hockey_stick(self.world, epsilon), progress)
     }
 
@@ -71,10 +71,10 @@ impl<P: Fn(Run, &mut dyn Nature) -> Result<View, Error> + Sync> Experiment<P> {
     /// ones.
     pub fn probability(
         &self,
-        plan: &Plan,
+        plan: &RunPlan,
         event: impl Fn(&View) -> bool + Sync,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<Estimate, Error> {
+    ) -> Result<MeasuredRate, Error> {
         match self.sampling {
             Sampling::Plain => probability(plan, |run| Ok(event(&self.play_plain(run)?)), progress),
             Sampling::Tilted { .. } => self.mean(plan, |view| f64::from(event(view)), progress),
@@ -89,10 +89,10 @@ impl<P: Fn(Run, &mut dyn Nature) -> Result<View, Error> + Sync> Experiment<P> {
     /// The mean of a payoff in [0, 1].
     fn mean(
         &self,
-        plan: &Plan,
+        plan: &RunPlan,
         payoff: impl Fn(&View) -> f64 + Sync,
         progress: &mut dyn FnMut(u64),
-    ) -> Result<Estimate, Error> {
+    ) -> Result<MeasuredRate, Error> {
         match &self.sampling {
             Sampling::Plain => bounded_mean(plan, 1.0, 1.0, |run| Ok(payoff(&self.play_plain(run)?)), progress),
             Sampling::Tilted { tilts, clip, bound } => {
@@ -163,13 +163,13 @@ mod tests {
             Ok(view)
         };
         let experiment = Experiment { world: World::Zero, sampling: Sampling::Plain, play };
-        let estimate = experiment.delta(&Plan::new(60_000, 7), 0.1, &mut |_| ()).unwrap();
+        let estimate = experiment.delta(&RunPlan::new(60_000, 7), 0.1, &mut |_| ()).unwrap();
         assert!(estimate.contains(truth), "{estimate:?}");
         assert!(estimate.lower > delta_g, "{estimate:?}");
     }
 
     /// Every adversary of the crate against a filter from (1, 0.01): the estimates of δ in both worlds.
-    fn attacks<F: Decides + Clone + Sync>(filter: &F, runs: u64) -> Vec<(&'static str, World, Estimate)> {
+    fn attacks<F: Decides + Clone + Sync>(filter: &F, runs: u64) -> Vec<(&'static str, World, MeasuredRate)> {
         let (large, middle, small) = (response("0.5"), response("0.2"), response("0.1"));
         let menu = [large, middle, small, Mechanism::laplace(amount("0.3")).unwrap()];
         let adversary = |name: &str, run: Run| -> Box<dyn Adversary> {
@@ -182,7 +182,7 @@ mod tests {
             }
         };
         let game = PrivacyFilterComp { rounds: 60, on_halt: OnHalt::Refuse };
-        let plan = Plan { confidence: 0.9999, ..Plan::new(runs, 5) };
+        let plan = RunPlan { confidence: 0.9999, ..RunPlan::new(runs, 5) };
         let mut estimates = Vec::new();
         for name in ["fixed", "greedy", "random", "draining", "turning"] {
             for world in World::ALL {
@@ -249,7 +249,7 @@ mod tests {
             };
             let experiment = Experiment { world, sampling: Sampling::Plain, play };
             let beyond = |view: &View| Sides::Both.exceeded(view.loss(), 1.0);
-            let estimate = experiment.probability(&Plan::new(2_000, 6), beyond, &mut |_| ()).unwrap();
+            let estimate = experiment.probability(&RunPlan::new(2_000, 6), beyond, &mut |_| ()).unwrap();
             assert!(estimate.lower <= 0.01, "{estimate:?}");
         }
     }
@@ -270,7 +270,7 @@ mod tests {
             };
             let experiment = Experiment { world: World::Zero, sampling: Sampling::Plain, play };
             let estimate =
-                experiment.probability(&Plan::new(500, 8), |view| view.has_exceeded(sides), &mut |_| ()).unwrap();
+                experiment.probability(&RunPlan::new(500, 8), |view| view.has_exceeded(sides), &mut |_| ()).unwrap();
             assert!(estimate.lower <= 0.05, "{}: {estimate:?}", rule.name());
         }
     }

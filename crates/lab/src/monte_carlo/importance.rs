@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::adversary::{Fixed, StoppingTime, Turning};
     use crate::games::AdaptParamComp;
-    use crate::monte_carlo::{Estimate, Experiment, Plan, Sampling};
+    use crate::monte_carlo::{Experiment, MeasuredRate, RunPlan, Sampling};
     use crate::random::Run;
     use crate::view::View;
     use taximeter_accounting::Amount;
@@ -240,7 +240,7 @@ mod tests {
     }
 
     /// The probability that a stopping-time adversary takes the loss beyond a boundary.
-    fn crossing(mechanism: Mechanism, world: World, boundary: &Boundary, sides: Sides, plan: &Plan) -> Estimate {
+    fn crossing(mechanism: Mechanism, world: World, boundary: &Boundary, sides: Sides, plan: &RunPlan) -> MeasuredRate {
         let tilts = Tilts::for_crossing(&mechanism, world, boundary, sides).unwrap();
         let bound = tilts.crossing_bound(&mechanism, world, boundary, sides);
         let play = |_: Run, nature: &mut dyn Nature| {
@@ -277,7 +277,7 @@ mod tests {
         assert!(truth > 5e-7 && truth < 2e-6, "{truth}");
         let boundary = Boundary::from_formula(100, |round| if round == 100 { 5.1 } else { f64::INFINITY });
         for (world, sides) in [(World::Zero, Sides::Above), (World::One, Sides::Below)] {
-            let estimate = crossing(mechanism, world, &boundary, sides, &Plan::new(20_000, 1));
+            let estimate = crossing(mechanism, world, &boundary, sides, &RunPlan::new(20_000, 1));
             assert!(estimate.contains(truth), "{estimate:?}, truth {truth}");
             assert!(estimate.upper - estimate.lower < 0.2 * truth, "{estimate:?}");
         }
@@ -294,7 +294,7 @@ mod tests {
         let exact =
             [(Sides::Above, 1.22922989158e-06), (Sides::Below, 5.26234253456e-07), (Sides::Both, 1.75546414503e-06)];
         for (sides, truth) in exact {
-            let estimate = crossing(response("0.01"), World::Zero, &boundary, sides, &Plan::new(20_000, 2));
+            let estimate = crossing(response("0.01"), World::Zero, &boundary, sides, &RunPlan::new(20_000, 2));
             assert!(estimate.contains(truth), "{sides:?}: {estimate:?}, truth {truth}");
             assert!(estimate.upper - estimate.lower < 0.3 * truth, "{sides:?}: {estimate:?}");
         }
@@ -319,7 +319,7 @@ mod tests {
                 assert!((bound - 3.0).abs() < 1e-6);
                 let sampling = Sampling::Tilted { tilts: tilts.clone(), clip: bound, bound };
                 let tilted = Experiment { world, sampling, play };
-                let plan = Plan::new(20_000, 3);
+                let plan = RunPlan::new(20_000, 3);
                 let always = tilted.probability(&plan, |_| true, &mut |_| ()).unwrap();
                 assert!(always.contains(1.0) && always.upper - always.lower < 0.1, "{big:?} {world:?}: {always:?}");
                 // And an event is as likely as in the world itself.
@@ -369,7 +369,7 @@ mod tests {
             let sampling = Sampling::Tilted { tilts: tilts.clone(), clip: bound, bound };
             Experiment { world: World::Zero, sampling, play }
         };
-        let plan = Plan::new(6_000, 4);
+        let plan = RunPlan::new(6_000, 4);
         let delta = experiment(tilts.delta_bound(1.0, rho)).delta(&plan, 1.0, &mut |_| ()).unwrap();
         assert!(delta.contains(truth), "{delta:?}, truth {truth}");
         assert!(delta.upper - delta.lower < 0.5 * truth, "{delta:?}");

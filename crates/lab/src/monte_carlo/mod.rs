@@ -29,7 +29,7 @@ const AT_ONCE: u64 = 64;
 
 /// How an estimate is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
+pub struct RunPlan {
     /// How many runs.
     pub runs: u64,
     /// What all randomness follows from.
@@ -38,10 +38,10 @@ pub struct Plan {
     pub confidence: f64,
 }
 
-impl Plan {
+impl RunPlan {
     /// A number of runs from a seed, at a confidence of 99%.
-    pub fn new(runs: u64, seed: u64) -> Plan {
-        Plan { runs, seed, confidence: 0.99 }
+    pub fn new(runs: u64, seed: u64) -> RunPlan {
+        RunPlan { runs, seed, confidence: 0.99 }
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -58,7 +58,7 @@ impl Plan {
 
 /// A number with an interval that holds the truth with the confidence of the plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
+pub struct MeasuredRate {
     /// The mean over the runs.
     pub value: f64,
     /// The lower end.
@@ -71,7 +71,7 @@ pub struct Estimate {
     pub method: &'static str,
 }
 
-impl Estimate {
+impl MeasuredRate {
     /// Whether the interval holds a number.
     pub fn contains(&self, value: f64) -> bool {
         self.lower <= value && value <= self.upper
@@ -82,10 +82,10 @@ impl Estimate {
 ///
 /// `progress` is told the number of runs done, on the calling thread.
 pub fn probability(
-    plan: &Plan,
+    plan: &RunPlan,
     event: impl Fn(Run) -> Result<bool, Error> + Sync,
     progress: &mut dyn FnMut(u64),
-) -> Result<Estimate, Error> {
+) -> Result<MeasuredRate, Error> {
     plan.check()?;
     let chunks = in_chunks(
         plan,
@@ -95,7 +95,7 @@ pub fn probability(
     let hits: u64 = chunks.into_iter().sum();
     let (lower, upper) = clopper_pearson(hits, plan.runs, plan.confidence);
     let value = hits as f64 / plan.runs as f64;
-    Ok(Estimate { value, lower, upper, runs: plan.runs, method: "Clopper-Pearson" })
+    Ok(MeasuredRate { value, lower, upper, runs: plan.runs, method: "Clopper-Pearson" })
 }
 
 /// The mean of a value that is always between 0 and `bound`, with an empirical Bernstein interval.
@@ -104,12 +104,12 @@ pub fn probability(
 /// a lower end, and a small clip makes it sharp where only a crude bound is proven. The upper end needs the bound itself. A
 /// value outside of its bound is an error, since the interval would be void. Where nothing is to be cut, give the bound twice.
 pub fn bounded_mean(
-    plan: &Plan,
+    plan: &RunPlan,
     clip: f64,
     bound: f64,
     value: impl Fn(Run) -> Result<f64, Error> + Sync,
     progress: &mut dyn FnMut(u64),
-) -> Result<Estimate, Error> {
+) -> Result<MeasuredRate, Error> {
     plan.check()?;
     if !(clip > 0.0 && clip <= bound && bound < f64::INFINITY) {
         let why = format!("values cut at {clip} of at most {bound}: give 0 < clip ≤ bound, both finite");
@@ -135,12 +135,12 @@ pub fn bounded_mean(
     let runs = plan.runs;
     let (lower, _) = empirical_bernstein(cut.mean(), cut.variance(), runs, clip, plan.confidence);
     let (_, upper) = empirical_bernstein(whole.mean(), whole.variance(), runs, bound, plan.confidence);
-    Ok(Estimate { value: whole.mean(), lower, upper, runs, method: "empirical Bernstein" })
+    Ok(MeasuredRate { value: whole.mean(), lower, upper, runs, method: "empirical Bernstein" })
 }
 
 /// Plays all chunks on every core and gives their results in order. Of several errors, the first run's is returned.
 fn in_chunks<T: Send>(
-    plan: &Plan,
+    plan: &RunPlan,
     play: impl Fn(Range<u64>) -> Result<T, Error> + Sync,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Vec<T>, Error> {
@@ -162,7 +162,7 @@ fn in_chunks<T: Send>(
 mod tests {
     use super::*;
 
-    const PLAN: Plan = Plan { runs: 50_000, seed: 42, confidence: 0.99 };
+    const PLAN: RunPlan = RunPlan { runs: 50_000, seed: 42, confidence: 0.99 };
 
     fn on<T: Send>(threads: usize, play: impl FnOnce() -> T + Send) -> T {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(play)

@@ -13,7 +13,7 @@ use crate::account::{Account, AccountSpec, Decision, Reason, Standing};
 use crate::charge::{Charge, FreshReceipt, Outcome, PreparedCharge, Receipt, Refusal};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{Hash, StateTree};
-use crate::journal::{After, Computed, Event, FORMAT, LedgerId, Origin, Position, Record};
+use crate::journal::{After, Computed, Event, FORMAT, LedgerId, LedgerOrigin, Position, Record};
 use crate::name::{AccountName, Key, Note, Who};
 
 /// The most accounts that a ledger holds.
@@ -112,7 +112,7 @@ impl<'a> Draft<'a> {
     /// What makes a ledger: its first record, and nothing else.
     pub(super) fn create(books: &'a Books, tree: &'a mut StateTree, time: Timestamp) -> Changes {
         let mut draft = Draft { is_first: true, ..Draft::new(books, tree, time) };
-        let Origin { id, secret } = books.origin;
+        let LedgerOrigin { id, secret } = books.origin;
         draft.record(&Event::Ledger { id, format: FORMAT, secret }.json(), &[], None);
         draft.finish()
     }

@@ -14,7 +14,7 @@ use crate::account::{Account, Neighbours, Privacy};
 use crate::charge::Charge;
 use crate::error::{Error, ErrorKind};
 use crate::hash::{Hash, StateTree};
-use crate::journal::{LedgerId, Origin, Position, Record};
+use crate::journal::{LedgerId, LedgerOrigin, Position, Record};
 use crate::name::AccountName;
 use crate::witness::Testimony;
 
@@ -23,7 +23,7 @@ pub(crate) use draft::{ChangedAccount, Changes, Draft, Entry};
 /// All accounts of a ledger, in the order in which they were opened.
 #[derive(Clone, Debug)]
 pub(crate) struct Books {
-    origin: Origin,
+    origin: LedgerOrigin,
     accounts: Vec<Account>,
     numbers: HashMap<AccountName, u32>,
     head: Position,
@@ -42,13 +42,13 @@ pub(crate) struct AccountRow {
 
 impl Books {
     /// The books of a ledger whose first record is not yet written.
-    fn empty(origin: Origin) -> Books {
+    fn empty(origin: LedgerOrigin) -> Books {
         let head = Position { sequence: 0, hash: Hash::NONE };
         Books { origin, accounts: Vec::new(), numbers: HashMap::new(), head }
     }
 
     /// A new ledger: its books and the changes with its first record.
-    pub(crate) fn create(origin: Origin, time: Timestamp) -> (Books, StateTree, Changes) {
+    pub(crate) fn create(origin: LedgerOrigin, time: Timestamp) -> (Books, StateTree, Changes) {
         let mut tree = StateTree::default();
         let mut books = Books::empty(origin);
         let changes = Draft::create(&books, &mut tree, time);
@@ -58,7 +58,7 @@ impl Books {
 
     /// The books as they were stored. The states must be what the newest record says.
     pub(crate) fn load(
-        origin: Origin,
+        origin: LedgerOrigin,
         head: &Record,
         hash: Hash,
         rows: &[AccountRow],

@@ -18,7 +18,7 @@ use crate::commit_times::CommitClock;
 use crate::connections::Connections;
 use crate::error::{Error, ErrorKind};
 use crate::hash::StateTree;
-use crate::journal::Origin;
+use crate::journal::LedgerOrigin;
 use crate::name::{AccountName, Note, Who};
 use crate::pulse::Pulse;
 use crate::reader::{self, Loaded};
@@ -268,7 +268,7 @@ struct Opened {
 
 /// Makes a ledger where there is none.
 fn create(store: &mut dyn Store, location: &Location, options: &Options) -> Result<Opened, Error> {
-    let origin = Origin::generate()?;
+    let origin = LedgerOrigin::generate()?;
     let path = reader::witness_path(location, options.witness.as_deref(), origin.id)?;
     if let Some(remembered) = Witness::read(&path)? {
         let Testimony { ledger, position } = remembered.testimony;

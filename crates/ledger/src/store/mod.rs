@@ -127,7 +127,7 @@ pub(crate) trait Store: Send {
     /// The accounts that changed after a record, or all of them, in the order of their numbers.
     fn accounts(&mut self, after: Option<u64>) -> Result<Vec<AccountRow>, StoreError>;
 
-    /// Appends records to the journal. [`Failure::KeyTaken`], here or later in the transaction, means that it has one of the keys.
+    /// Appends records to the journal. [`StoreFailure::KeyTaken`], here or later in the transaction, means that it has one of the keys.
     fn append(&mut self, entries: &[Entry]) -> Result<(), StoreError>;
 
     /// Lets the store work on the appended records while something else is done. What goes wrong later is told by the next call.
@@ -169,13 +169,13 @@ pub(crate) trait Store: Send {
 /// What went wrong in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoreError {
-    pub(crate) kind: Failure,
+    pub(crate) kind: StoreFailure,
     pub(crate) message: String,
 }
 
 /// What a failure leaves behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub(crate) enum StoreFailure {
     /// Nothing was written; the same may be tried again at once.
     Again,
     /// Nothing was written, since the journal has a record of one of the keys.
@@ -195,7 +195,7 @@ pub(crate) enum Failure {
 }
 
 impl StoreError {
-    pub(crate) fn new(kind: Failure, message: impl Into<String>) -> StoreError {
+    pub(crate) fn new(kind: StoreFailure, message: impl Into<String>) -> StoreError {
         StoreError { kind, message: message.into() }
     }
 }
@@ -203,9 +203,9 @@ impl StoreError {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error.kind {
-            Failure::Broken => Error::integrity(error.message),
-            Failure::Alarm => ErrorKind::Alarm(error.message).into(),
-            Failure::OtherFormat(found) => ErrorKind::OtherFormat { found: found.into() }.into(),
+            StoreFailure::Broken => Error::integrity(error.message),
+            StoreFailure::Alarm => ErrorKind::Alarm(error.message).into(),
+            StoreFailure::OtherFormat(found) => ErrorKind::OtherFormat { found: found.into() }.into(),
             _ => Error::storage(error.message),
         }
     }
@@ -239,6 +239,6 @@ impl Access {
 pub(crate) fn open(location: &Location, access: Access) -> Result<Box<dyn Store>, Error> {
     Ok(match location {
         Location::File(path) => Box::new(sqlite::Sqlite::open(path, access)?),
-        Location::Postgres(url) => Box::new(postgres::Postgres::open(url, access)?),
+        Location::Postgres(url) => Box::new(postgres::PostgresStore::open(url, access)?),
     })
 }

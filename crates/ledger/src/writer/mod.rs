@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorKind};
 use crate::hash::StateTree;
 use crate::journal::Position;
 use crate::name::Key;
-use crate::store::{Failure, Store, StoreError, StoredRecord};
+use crate::store::{Store, StoreError, StoreFailure, StoredRecord};
 use crate::witness::{Testimony, Witness};
 
 /// How long a transaction may take, with all its attempts: callers have time limits of their own.
@@ -230,7 +230,7 @@ impl Writer {
                 self.remember(changes, started)?;
                 Ok(replies)
             }
-            Err(error) if error.kind == Failure::Lost => {
+            Err(error) if error.kind == StoreFailure::Lost => {
                 self.in_doubt = Some(InDoubt { changes, replies: Some(replies) });
                 Err(error.into())
             }
@@ -284,7 +284,7 @@ impl Writer {
     /// Leaves what was not written, because of an error of the store.
     fn undo(&mut self, changes: Changes, error: StoreError) -> Undone {
         changes.undo(&mut self.tree);
-        self.meets_repeats |= error.kind == Failure::KeyTaken;
+        self.meets_repeats |= error.kind == StoreFailure::KeyTaken;
         error.into()
     }
 
@@ -337,17 +337,17 @@ impl Writer {
 impl From<StoreError> for Undone {
     fn from(error: StoreError) -> Undone {
         match error.kind {
-            Failure::Again | Failure::KeyTaken => Undone::Again(Error::busy(format!(
+            StoreFailure::Again | StoreFailure::KeyTaken => Undone::Again(Error::busy(format!(
                 "the store is contended: {}; nothing was charged, try again",
                 error.message
             ))),
-            Failure::Lost => Undone::Lost(error.into()),
-            Failure::Failed => Undone::Failed(Error::storage(format!(
+            StoreFailure::Lost => Undone::Lost(error.into()),
+            StoreFailure::Failed => Undone::Failed(Error::storage(format!(
                 "{}. Nothing was charged, and nothing that was acknowledged is lost",
                 error.message
             ))),
-            Failure::Alarm => Undone::Failed(error.into()),
-            Failure::Broken | Failure::OtherFormat(_) | Failure::Fatal => Undone::Stop(error.into()),
+            StoreFailure::Alarm => Undone::Failed(error.into()),
+            StoreFailure::Broken | StoreFailure::OtherFormat(_) | StoreFailure::Fatal => Undone::Stop(error.into()),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{InDoubt, Reply, Undone, Writer};
 use crate::error::{Error, ErrorKind};
 use crate::journal::Position;
-use crate::store::Failure;
+use crate::store::StoreFailure;
 use crate::witness::{Testimony, Witness};
 
 impl Writer {
@@ -61,7 +61,7 @@ impl Writer {
         let stop = |error: &dyn std::fmt::Display| Undone::Stop(Error::storage(format!("{cause}, and then: {error}")));
         if let Err(error) = self.store.reconnect() {
             return Err(match error.kind {
-                Failure::Lost => Undone::Lost(Error::storage(format!("{cause}, and then: {}", error.message))),
+                StoreFailure::Lost => Undone::Lost(Error::storage(format!("{cause}, and then: {}", error.message))),
                 _ => stop(&error.message),
             });
         }
@@ -72,7 +72,7 @@ impl Writer {
         for Testimony { position, .. } in remembered.into_iter().chain([known]) {
             let record = match self.store.record(position.sequence) {
                 // Cut once more: the next attempt has no connection, and comes here again.
-                Err(error) if error.kind == Failure::Lost => return Ok(()),
+                Err(error) if error.kind == StoreFailure::Lost => return Ok(()),
                 found => found.map_err(|error| stop(&error.message))?,
             };
             if record.is_none_or(|record| record.hash != position.hash) {

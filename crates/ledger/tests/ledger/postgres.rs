@@ -226,7 +226,7 @@ fn refreshes_that_wait_together_cost_one_transaction() {
     let folder = tempfile::tempdir().unwrap();
     let url = PrivatePostgres::shared().new_database().unwrap();
     let ledger = open_with_account(&url, folder.path(), "100,1e-6");
-    // Somebody else writes meanwhile, so that the first refresh waits, and the others behind it.
+    // Another process writes meanwhile, so that the first refresh waits, and the others behind it.
     thread::scope(|scope| {
         scope.spawn(|| hold(&url, "PERFORM FROM taximeter.head FOR UPDATE"));
         wait_until("the lock is held", || others(&url, HOLDS) == "1");

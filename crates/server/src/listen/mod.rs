@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use taximeter_service::log::{Event, Trouble};
+use taximeter_service::log::{LogEvent, Trouble};
 use taximeter_service::{Code, Events, Problem, Service, Slot, Slots, settle_questions, verify_journal};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -83,9 +83,9 @@ impl Listener {
     pub async fn serve(self, app: App, end: impl Future<Output = ()>) -> Result<(), Problem> {
         let service = Arc::clone(app.service());
         let listens = format!("{}://{}", self.scheme(), self.address);
-        service.log.write(Event::Start { listens, version: env!("CARGO_PKG_VERSION") });
+        service.log.write(LogEvent::Start { listens, version: env!("CARGO_PKG_VERSION") });
         if !service.ledger().was_witness_whole() {
-            service.log.write(Event::WitnessDamaged);
+            service.log.write(LogEvent::WitnessDamaged);
         }
         let mut background = vec![
             tokio::spawn(reload_tokens(Arc::clone(&service))),
@@ -123,7 +123,7 @@ impl Listener {
         service.end();
         let all = async { while open.join_next().await.is_some() {} };
         let _ = timeout(service.settings.shutdown, all).await;
-        service.log.write(Event::End { cut_off: open.len() });
+        service.log.write(LogEvent::End { cut_off: open.len() });
         open.shutdown().await;
         background.iter().for_each(|task| task.abort());
         result
@@ -158,7 +158,7 @@ impl Connections {
                 // The client hung up before it was accepted.
                 Err(error) if is_of_the_connection(&error) => {}
                 Err(error) => {
-                    self.service.log.write(Event::NotAccepted { why: error.to_string() });
+                    self.service.log.write(LogEvent::NotAccepted { why: error.to_string() });
                     sleep(PAUSE).await;
                 }
             }
@@ -246,9 +246,9 @@ async fn renew_certificate(tls: Arc<Certificate>, service: Arc<Service>) {
         let files = Arc::clone(&tls);
         match tokio::task::spawn_blocking(move || files.renew()).await {
             Ok(None) => {}
-            Ok(Some(Ok(()))) => service.log.write(Event::CertificateRenewed),
-            Ok(Some(Err(problem))) => service.log.write(Event::CertificateNotRenewed { why: problem.detail }),
-            Err(_) => service.log.write(Event::CertificateNotRenewed { why: "a defect in reading it".to_string() }),
+            Ok(Some(Ok(()))) => service.log.write(LogEvent::CertificateRenewed),
+            Ok(Some(Err(problem))) => service.log.write(LogEvent::CertificateNotRenewed { why: problem.detail }),
+            Err(_) => service.log.write(LogEvent::CertificateNotRenewed { why: "a defect in reading it".to_string() }),
         }
     }
 }
@@ -268,8 +268,8 @@ async fn reload_tokens(service: Arc<Service>) {
         if result.is_ok() != works {
             works = result.is_ok();
             service.log.write(match result {
-                Ok(()) => Event::TokensReadAgain,
-                Err(why) => Event::TokensNotRead { why },
+                Ok(()) => LogEvent::TokensReadAgain,
+                Err(why) => LogEvent::TokensNotRead { why },
             });
         }
     }

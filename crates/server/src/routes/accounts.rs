@@ -10,13 +10,13 @@ use taximeter_service::{
 use utoipa::IntoParams;
 
 use crate::extract::{JsonBody, Name, Parameters};
-use crate::failure::Failure;
+use crate::failure::FailedResponse;
 use crate::responses::{AccountBodyProblems, AccountProblems, TokenProblems};
 
 /// List the accounts that the caller may see.
 #[utoipa::path(get, path = "/v1/accounts", tag = "accounts", security(("token" = [])),
     responses((status = 200, description = "The accounts", body = AccountList), TokenProblems))]
-pub(crate) async fn list(caller: Caller) -> Result<Json<AccountList>, Failure> {
+pub(crate) async fn list(caller: Caller) -> Result<Json<AccountList>, FailedResponse> {
     Ok(Json(caller.accounts().await?))
 }
 
@@ -24,7 +24,7 @@ pub(crate) async fn list(caller: Caller) -> Result<Json<AccountList>, Failure> {
 #[utoipa::path(get, path = "/v1/accounts/{name}", tag = "accounts", security(("token" = [])),
     params(("name" = AccountName, Path, example = "census/alice", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The account", body = AccountDocument), AccountProblems))]
-pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<AccountDocument>, Failure> {
+pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<AccountDocument>, FailedResponse> {
     Ok(Json(caller.account(&name).await?))
 }
 
@@ -34,7 +34,7 @@ pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<Accoun
 pub(crate) async fn open(
     caller: Caller,
     JsonBody(new): JsonBody<NewAccount>,
-) -> Result<(StatusCode, Json<Opened>), Failure> {
+) -> Result<(StatusCode, Json<Opened>), FailedResponse> {
     Ok((StatusCode::CREATED, Json(caller.open_account(new).await?)))
 }
 
@@ -46,7 +46,7 @@ pub(crate) async fn close(
     caller: Caller,
     Name(name): Name,
     JsonBody(request): JsonBody<CloseRequest>,
-) -> Result<Json<Closed>, Failure> {
+) -> Result<Json<Closed>, FailedResponse> {
     Ok(Json(caller.close_account(name, request).await?))
 }
 
@@ -69,6 +69,6 @@ pub(crate) async fn history(
     caller: Caller,
     Name(name): Name,
     Parameters(HistoryParameters { from, limit }): Parameters<HistoryParameters>,
-) -> Result<Json<HistoryDocument>, Failure> {
+) -> Result<Json<HistoryDocument>, FailedResponse> {
     Ok(Json(caller.history(&name, from, limit).await?))
 }

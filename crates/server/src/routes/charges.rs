@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use taximeter_service::{Caller, ChargeRequest, Charged, Committed, QuoteDocument};
 
 use crate::extract::{IdempotencyKey, JsonBody};
-use crate::failure::Failure;
+use crate::failure::FailedResponse;
 use crate::responses::{AccountBodyProblems, ChargeProblems};
 
 /// Charge accounts, together with all above them. Repeated with the same key, it charges once.
@@ -18,7 +18,7 @@ pub(crate) async fn charge(
     caller: Caller,
     IdempotencyKey(key): IdempotencyKey,
     JsonBody(request): JsonBody<ChargeRequest>,
-) -> Result<(StatusCode, Json<Charged>), Failure> {
+) -> Result<(StatusCode, Json<Charged>), FailedResponse> {
     let charged = caller.charge(key, request).await?;
     let status = match charged.outcome {
         Committed::Now => StatusCode::CREATED,
@@ -33,6 +33,6 @@ pub(crate) async fn charge(
 pub(crate) async fn quote(
     caller: Caller,
     JsonBody(request): JsonBody<ChargeRequest>,
-) -> Result<Json<QuoteDocument>, Failure> {
+) -> Result<Json<QuoteDocument>, FailedResponse> {
     Ok(Json(caller.quote(request).await?))
 }

@@ -11,13 +11,13 @@ use taximeter_service::{
 use utoipa::IntoParams;
 
 use crate::extract::{JsonBody, Name, Parameters};
-use crate::failure::Failure;
+use crate::failure::FailedResponse;
 use crate::responses::{DatasetBodyProblems, DatasetProblems, InputProblems, RegistrationProblems, TokenProblems};
 
 /// List the datasets that the caller may see.
 #[utoipa::path(get, path = "/v1/datasets", tag = "datasets", security(("token" = [])),
     responses((status = 200, description = "The datasets", body = DatasetList), TokenProblems))]
-pub(crate) async fn list(caller: Caller) -> Result<Json<DatasetList>, Failure> {
+pub(crate) async fn list(caller: Caller) -> Result<Json<DatasetList>, FailedResponse> {
     Ok(Json(caller.datasets().await?))
 }
 
@@ -25,7 +25,7 @@ pub(crate) async fn list(caller: Caller) -> Result<Json<DatasetList>, Failure> {
 #[utoipa::path(get, path = "/v1/datasets/{name}", tag = "datasets", security(("token" = [])),
     params(("name" = AccountName, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset", body = DatasetDocument), DatasetProblems))]
-pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<DatasetDocument>, Failure> {
+pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<DatasetDocument>, FailedResponse> {
     Ok(Json(caller.dataset(name).await?))
 }
 
@@ -34,7 +34,7 @@ pub(crate) async fn show(caller: Caller, Name(name): Name) -> Result<Json<Datase
     params(("name" = AccountName, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset, which is unchanged", body = CheckedDataset),
         DatasetProblems))]
-pub(crate) async fn check(caller: Caller, Name(name): Name) -> Result<Json<CheckedDataset>, Failure> {
+pub(crate) async fn check(caller: Caller, Name(name): Name) -> Result<Json<CheckedDataset>, FailedResponse> {
     Ok(Json(caller.check_dataset(name).await?))
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn check(caller: Caller, Name(name): Name) -> Result<Json<Check
     params(("name" = AccountName, Path, example = "people", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "The dataset in its newest version", body = DatasetDocument),
         DatasetProblems))]
-pub(crate) async fn refresh(caller: Caller, Name(name): Name) -> Result<Json<DatasetDocument>, Failure> {
+pub(crate) async fn refresh(caller: Caller, Name(name): Name) -> Result<Json<DatasetDocument>, FailedResponse> {
     Ok(Json(caller.refresh_dataset(name).await?))
 }
 
@@ -55,7 +55,7 @@ pub(crate) async fn add_analyst(
     caller: Caller,
     Name(dataset): Name,
     JsonBody(new): JsonBody<NewAnalyst>,
-) -> Result<(StatusCode, Json<NewAnalystDocument>), Failure> {
+) -> Result<(StatusCode, Json<NewAnalystDocument>), FailedResponse> {
     Ok((StatusCode::CREATED, Json(caller.add_analyst(dataset, new).await?)))
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn add_analyst(
 pub(crate) async fn register(
     caller: Caller,
     JsonBody(new): JsonBody<NewDataset>,
-) -> Result<(StatusCode, Json<RegisteredDocument>), Failure> {
+) -> Result<(StatusCode, Json<RegisteredDocument>), FailedResponse> {
     Ok((StatusCode::CREATED, Json(caller.register(new).await?)))
 }
 
@@ -84,6 +84,6 @@ pub(crate) struct LogParameters {
 pub(crate) async fn log(
     caller: Caller,
     Parameters(LogParameters { limit }): Parameters<LogParameters>,
-) -> Result<Json<FailedQuestionList>, Failure> {
+) -> Result<Json<FailedQuestionList>, FailedResponse> {
     Ok(Json(caller.failed_questions(limit).await?))
 }

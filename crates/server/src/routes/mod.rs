@@ -22,7 +22,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::{AppState, note_route};
-use crate::failure::Failure;
+use crate::failure::FailedResponse;
 use crate::openapi::Api;
 
 /// All paths with their descriptions.
@@ -74,7 +74,9 @@ pub(crate) fn router(state: AppState, dashboard: Dashboard) -> axum::Router {
 async fn not_found(request: Request) -> Response {
     match taximeter_dashboard::is_for_people(&request) {
         true => taximeter_dashboard::page_about(Problem::new(Code::NotFound, "page not found")).await,
-        false => Failure::new(Code::NotFound, "path not found; /openapi.json describes the paths").into_response(),
+        false => {
+            FailedResponse::new(Code::NotFound, "path not found; /openapi.json describes the paths").into_response()
+        }
     }
 }
 
@@ -84,7 +86,7 @@ async fn method_not_allowed(request: Request) -> Response {
             let detail = "this address only accepts a form; open its page and send it from there";
             taximeter_dashboard::page_about(Problem::new(Code::MethodNotAllowed, detail)).await
         }
-        false => Failure::new(Code::MethodNotAllowed, "the path has another method; /openapi.json describes it")
+        false => FailedResponse::new(Code::MethodNotAllowed, "the path has another method; /openapi.json describes it")
             .into_response(),
     }
 }

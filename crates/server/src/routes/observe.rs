@@ -7,14 +7,14 @@ use axum::response::{IntoResponse, Response};
 use taximeter_service::{Action, Caller};
 
 use crate::app::AppState;
-use crate::failure::Failure;
+use crate::failure::FailedResponse;
 use crate::metrics;
 use crate::responses::TokenProblems;
 
 /// Show the metrics, in the text format of Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "operation", security(("token" = [])),
     responses((status = 200, description = "The metrics", body = String, content_type = "text/plain"), TokenProblems))]
-pub(crate) async fn show_metrics(State(state): State<AppState>, caller: Caller) -> Result<Response, Failure> {
+pub(crate) async fn show_metrics(State(state): State<AppState>, caller: Caller) -> Result<Response, FailedResponse> {
     caller.require(Action::Audit)?;
     caller.refresh().await?;
     let kind = "text/plain; version=0.0.4; charset=utf-8";
@@ -25,7 +25,7 @@ pub(crate) async fn show_metrics(State(state): State<AppState>, caller: Caller) 
 #[utoipa::path(get, path = "/v1/events", tag = "accounts", security(("token" = [])),
     responses((status = 200, description = "Events of EventDocument, without end", body = String, content_type = "text/event-stream"),
               TokenProblems))]
-pub(crate) async fn watch(caller: Caller) -> Result<Response, Failure> {
+pub(crate) async fn watch(caller: Caller) -> Result<Response, FailedResponse> {
     let body = Body::from_stream(caller.watch()?);
     Ok(([(header::CONTENT_TYPE, "text/event-stream")], body).into_response())
 }

@@ -6,13 +6,13 @@ use taximeter_ledger::AccountName;
 use taximeter_service::{Caller, NewPublicTable, PublicTableDocument, PublicTableList, RemovedPublicTable};
 
 use crate::extract::{JsonBody, Name};
-use crate::failure::Failure;
+use crate::failure::FailedResponse;
 use crate::responses::{RecordProblems, RegistrationProblems, TokenProblems};
 
 /// List the public tables, which questions may join.
 #[utoipa::path(get, path = "/v1/public-tables", tag = "datasets", security(("token" = [])),
     responses((status = 200, description = "The public tables", body = PublicTableList), TokenProblems))]
-pub(crate) async fn list(caller: Caller) -> Result<Json<PublicTableList>, Failure> {
+pub(crate) async fn list(caller: Caller) -> Result<Json<PublicTableList>, FailedResponse> {
     Ok(Json(caller.public_tables().await?))
 }
 
@@ -22,7 +22,7 @@ pub(crate) async fn list(caller: Caller) -> Result<Json<PublicTableList>, Failur
 pub(crate) async fn put(
     caller: Caller,
     JsonBody(new): JsonBody<NewPublicTable>,
-) -> Result<(StatusCode, Json<PublicTableDocument>), Failure> {
+) -> Result<(StatusCode, Json<PublicTableDocument>), FailedResponse> {
     Ok((StatusCode::CREATED, Json(caller.put_public_table(new).await?)))
 }
 
@@ -30,6 +30,6 @@ pub(crate) async fn put(
 #[utoipa::path(post, path = "/v1/public-tables/{name}/remove", tag = "datasets", security(("token" = [])),
     params(("name" = AccountName, Path, example = "airlines", description = "Its name, with slashes as %2F")),
     responses((status = 200, description = "It is gone", body = RemovedPublicTable), RecordProblems))]
-pub(crate) async fn remove(caller: Caller, Name(name): Name) -> Result<Json<RemovedPublicTable>, Failure> {
+pub(crate) async fn remove(caller: Caller, Name(name): Name) -> Result<Json<RemovedPublicTable>, FailedResponse> {
     Ok(Json(caller.remove_public_table(name).await?))
 }

@@ -7,7 +7,7 @@ use taximeter_gate::{AnswerDocument, Origin};
 use taximeter_service::{Caller, Explanation, QuestionRequest};
 
 use crate::extract::{IdempotencyKey, JsonBody};
-use crate::failure::Failure;
+use crate::failure::FailedResponse;
 use crate::responses::{DatasetBodyProblems, QuestionProblems};
 
 /// The header with the origin of an answer.
@@ -28,7 +28,7 @@ pub(crate) async fn ask(
     caller: Caller,
     IdempotencyKey(key): IdempotencyKey,
     JsonBody(request): JsonBody<QuestionRequest>,
-) -> Result<Response, Failure> {
+) -> Result<Response, FailedResponse> {
     let (document, origin) = caller.ask(key, request).await?;
     let (status, from) = match origin {
         Origin::Fresh => (StatusCode::CREATED, "fresh"),
@@ -46,6 +46,6 @@ pub(crate) async fn ask(
 pub(crate) async fn explain(
     caller: Caller,
     JsonBody(request): JsonBody<QuestionRequest>,
-) -> Result<Json<Explanation>, Failure> {
+) -> Result<Json<Explanation>, FailedResponse> {
     Ok(Json(caller.explain(request).await?))
 }

@@ -7,17 +7,20 @@ use taximeter_service::{Caller, Code, ReceiptDocument};
 use utoipa::IntoParams;
 
 use crate::extract::{Parameters, Segment};
-use crate::failure::Failure;
+use crate::failure::FailedResponse;
 use crate::responses::RecordProblems;
 
 /// Show a record by its number.
 #[utoipa::path(get, path = "/v1/receipts/{sequence}", tag = "charges", security(("token" = [])),
     params(("sequence" = u64, Path, description = "The place of the record in the journal")),
     responses((status = 200, description = "The record, without what the caller may not see", body = ReceiptDocument), RecordProblems))]
-pub(crate) async fn by_sequence(caller: Caller, Segment(text): Segment) -> Result<Json<ReceiptDocument>, Failure> {
+pub(crate) async fn by_sequence(
+    caller: Caller,
+    Segment(text): Segment,
+) -> Result<Json<ReceiptDocument>, FailedResponse> {
     let sequence = text.parse();
-    let sequence =
-        sequence.map_err(|_| Failure::new(Code::BadRequest, "the number of a record is a whole number, such as 17"))?;
+    let sequence = sequence
+        .map_err(|_| FailedResponse::new(Code::BadRequest, "the number of a record is a whole number, such as 17"))?;
     Ok(Json(caller.receipt(sequence).await?))
 }
 
@@ -36,6 +39,6 @@ pub(crate) struct KeyParameters {
 pub(crate) async fn by_key(
     caller: Caller,
     Parameters(KeyParameters { key }): Parameters<KeyParameters>,
-) -> Result<Json<ReceiptDocument>, Failure> {
+) -> Result<Json<ReceiptDocument>, FailedResponse> {
     Ok(Json(caller.receipt_of(&Key::parse("key", &key)?).await?))
 }

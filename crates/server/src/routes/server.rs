@@ -9,7 +9,7 @@ use taximeter_service::Code;
 use utoipa::ToSchema;
 
 use crate::app::AppState;
-use crate::failure::Failure;
+use crate::failure::FailedResponse;
 use crate::responses::PublicProblems;
 
 /// The state of the server.
@@ -29,21 +29,25 @@ pub(crate) async fn health() -> Json<Health> {
 /// Check that the server takes charges.
 #[utoipa::path(get, path = "/readyz", tag = "server",
     responses((status = 200, description = "It takes charges", body = Health), PublicProblems))]
-pub(crate) async fn ready(State(state): State<AppState>) -> Result<Json<Health>, Failure> {
+pub(crate) async fn ready(State(state): State<AppState>) -> Result<Json<Health>, FailedResponse> {
     let service = &state.service;
     if service.is_ending() {
-        return Err(Failure::new(Code::Busy, "the server is shutting down; try again in a moment"));
+        return Err(FailedResponse::new(Code::Busy, "the server is shutting down; try again in a moment"));
     }
     if !service.ledger().is_running() {
-        return Err(Failure::new(Code::Stopped, "the ledger has stopped and takes no charges; tell its owner"));
+        return Err(FailedResponse::new(Code::Stopped, "the ledger has stopped and takes no charges; tell its owner"));
     }
     if service.readiness.is_lost() {
-        return Err(Failure::new(Code::Busy, "the ledger's store does not answer; nothing is charged meanwhile"));
+        return Err(FailedResponse::new(
+            Code::Busy,
+            "the ledger's store does not answer; nothing is charged meanwhile",
+        ));
     }
     match service.readiness.is_alarmed() {
-        true => {
-            Err(Failure::new(Code::Alarm, "a verification raised the alarm; nothing is charged until it is cleared"))
-        }
+        true => Err(FailedResponse::new(
+            Code::Alarm,
+            "a verification raised the alarm; nothing is charged until it is cleared",
+        )),
         false => Ok(Json(Health { status: "ready" })),
     }
 }

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use taximeter_service::{Caller, CreatedToken, NewToken, TokenDocument, TokenList, WhoAmI};
 
 use crate::extract::{JsonBody, Segment};
-use crate::failure::Failure;
+use crate::failure::FailedResponse;
 use crate::responses::{BodyProblems, RecordProblems, TokenProblems};
 
 /// Show the caller, as identified by its token.
@@ -18,7 +18,7 @@ pub(crate) async fn me(caller: Caller) -> Json<WhoAmI> {
 /// List all tokens, including ended ones, without their secrets.
 #[utoipa::path(get, path = "/v1/tokens", tag = "tokens", security(("token" = [])),
     responses((status = 200, description = "The tokens", body = TokenList), TokenProblems))]
-pub(crate) async fn list(caller: Caller) -> Result<Json<TokenList>, Failure> {
+pub(crate) async fn list(caller: Caller) -> Result<Json<TokenList>, FailedResponse> {
     Ok(Json(caller.list_tokens().await?))
 }
 
@@ -28,7 +28,7 @@ pub(crate) async fn list(caller: Caller) -> Result<Json<TokenList>, Failure> {
 pub(crate) async fn create(
     caller: Caller,
     JsonBody(new): JsonBody<NewToken>,
-) -> Result<(StatusCode, Json<CreatedToken>), Failure> {
+) -> Result<(StatusCode, Json<CreatedToken>), FailedResponse> {
     Ok((StatusCode::CREATED, Json(caller.create_token(new).await?)))
 }
 
@@ -36,6 +36,6 @@ pub(crate) async fn create(
 #[utoipa::path(post, path = "/v1/tokens/{id}/revoke", tag = "tokens", security(("token" = [])),
     params(("id" = String, Path, pattern = "^[0-9a-f]{16}$", description = "The id of the token; not its secret")),
     responses((status = 200, description = "The token, which has ended", body = TokenDocument), RecordProblems))]
-pub(crate) async fn revoke(caller: Caller, Segment(id): Segment) -> Result<Json<TokenDocument>, Failure> {
+pub(crate) async fn revoke(caller: Caller, Segment(id): Segment) -> Result<Json<TokenDocument>, FailedResponse> {
     Ok(Json(caller.revoke_token(id).await?))
 }

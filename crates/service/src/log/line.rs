@@ -11,9 +11,9 @@ use super::LogForm;
 use crate::{Code, DAMAGED_WITNESS, VerifyState};
 
 /// An event with its time.
-pub(super) struct Entry {
+pub(super) struct LogEntry {
     pub(super) time: Timestamp,
-    pub(super) event: Event,
+    pub(super) event: LogEvent,
 }
 
 /// The severity of an event.
@@ -29,7 +29,7 @@ enum Level {
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the names say it; the text for each is below")]
-pub enum Event {
+pub enum LogEvent {
     Start {
         listens: String,
         version: &'static str,
@@ -84,19 +84,19 @@ pub enum Event {
     },
 }
 
-impl Event {
+impl LogEvent {
     fn level(&self) -> Level {
         match self {
-            Event::Start { .. } | Event::End { cut_off: 0 } => Level::Info,
-            Event::TokensReadAgain | Event::CertificateRenewed | Event::StoreBack => Level::Info,
-            Event::AlarmCleared | Event::QuestionsSettledAgain => Level::Info,
-            Event::Verified { state: VerifyState::Whole } => Level::Info,
-            Event::Request(request) if request.status < 500 => Level::Info,
-            Event::End { .. } | Event::DatabaseFailed { .. } | Event::WitnessDamaged => Level::Warn,
-            Event::Request(_) | Event::NotAccepted { .. } | Event::TokensNotRead { .. } => Level::Error,
-            Event::StoreLost { .. } | Event::LedgerStopped { .. } | Event::AlarmRaised => Level::Error,
-            Event::Verified { .. } | Event::QuestionsNotSettled { .. } => Level::Error,
-            Event::CertificateNotRenewed { .. } | Event::Panic { .. } => Level::Error,
+            LogEvent::Start { .. } | LogEvent::End { cut_off: 0 } => Level::Info,
+            LogEvent::TokensReadAgain | LogEvent::CertificateRenewed | LogEvent::StoreBack => Level::Info,
+            LogEvent::AlarmCleared | LogEvent::QuestionsSettledAgain => Level::Info,
+            LogEvent::Verified { state: VerifyState::Whole } => Level::Info,
+            LogEvent::Request(request) if request.status < 500 => Level::Info,
+            LogEvent::End { .. } | LogEvent::DatabaseFailed { .. } | LogEvent::WitnessDamaged => Level::Warn,
+            LogEvent::Request(_) | LogEvent::NotAccepted { .. } | LogEvent::TokensNotRead { .. } => Level::Error,
+            LogEvent::StoreLost { .. } | LogEvent::LedgerStopped { .. } | LogEvent::AlarmRaised => Level::Error,
+            LogEvent::Verified { .. } | LogEvent::QuestionsNotSettled { .. } => Level::Error,
+            LogEvent::CertificateNotRenewed { .. } | LogEvent::Panic { .. } => Level::Error,
         }
     }
 }
@@ -168,17 +168,17 @@ fn milliseconds<S: serde::Serializer>(took: &Duration, serializer: S) -> Result<
 }
 
 /// The text of a line. `dropped` counts the lines before it that were not written.
-pub(super) fn line(form: LogForm, entry: &Entry, dropped: u64) -> String {
+pub(super) fn line(form: LogForm, entry: &LogEntry, dropped: u64) -> String {
     #[derive(Serialize)]
     struct LogLine<'a> {
         time: Timestamp,
         level: Level,
         #[serde(flatten)]
-        event: &'a Event,
+        event: &'a LogEvent,
         #[serde(skip_serializing_if = "Option::is_none")]
         dropped: Option<NonZeroU64>,
     }
-    let (Entry { time, event }, dropped) = (entry, NonZeroU64::new(dropped));
+    let (LogEntry { time, event }, dropped) = (entry, NonZeroU64::new(dropped));
     match form {
         LogForm::Json => {
             let line = LogLine { time: *time, level: event.level(), event, dropped };
@@ -192,42 +192,42 @@ pub(super) fn line(form: LogForm, entry: &Entry, dropped: u64) -> String {
 }
 
 /// An event as a sentence.
-fn text(event: &Event) -> String {
+fn text(event: &LogEvent) -> String {
     match event {
-        Event::Start { listens, version } => format!("taximeter {version} serves at {listens}"),
-        Event::End { cut_off: 0 } => "the end: everything was answered".to_string(),
-        Event::End { cut_off } => format!("the end: {cut_off} connections took too long and were cut off"),
-        Event::NotAccepted { why } => format!("connections cannot be accepted: {why}"),
-        Event::TokensNotRead { why } => format!("changes to tokens by other processes cannot be read: {why}"),
-        Event::TokensReadAgain => "changes to tokens by other processes are read again".to_string(),
-        Event::DatabaseFailed { why } => format!("a database cannot be used for a dataset: {why}"),
-        Event::StoreLost { why } => {
+        LogEvent::Start { listens, version } => format!("taximeter {version} serves at {listens}"),
+        LogEvent::End { cut_off: 0 } => "the end: everything was answered".to_string(),
+        LogEvent::End { cut_off } => format!("the end: {cut_off} connections took too long and were cut off"),
+        LogEvent::NotAccepted { why } => format!("connections cannot be accepted: {why}"),
+        LogEvent::TokensNotRead { why } => format!("changes to tokens by other processes cannot be read: {why}"),
+        LogEvent::TokensReadAgain => "changes to tokens by other processes are read again".to_string(),
+        LogEvent::DatabaseFailed { why } => format!("a database cannot be used for a dataset: {why}"),
+        LogEvent::StoreLost { why } => {
             format!("the ledger's store is lost, and nothing is charged meanwhile: {}", why.text())
         }
-        Event::StoreBack => "the ledger's store is back".to_string(),
-        Event::AlarmRaised => {
+        LogEvent::StoreBack => "the ledger's store is back".to_string(),
+        LogEvent::AlarmRaised => {
             "the ledger is not what was written, and takes no charges until its owner clears the alarm".to_string()
         }
-        Event::AlarmCleared => "the alarm is cleared, and the ledger takes charges again".to_string(),
-        Event::WitnessDamaged => DAMAGED_WITNESS.to_string(),
-        Event::Verified { state: VerifyState::Whole } => "a verification found the ledger whole".to_string(),
-        Event::Verified { state: VerifyState::Broken } => {
+        LogEvent::AlarmCleared => "the alarm is cleared, and the ledger takes charges again".to_string(),
+        LogEvent::WitnessDamaged => DAMAGED_WITNESS.to_string(),
+        LogEvent::Verified { state: VerifyState::Whole } => "a verification found the ledger whole".to_string(),
+        LogEvent::Verified { state: VerifyState::Broken } => {
             "a verification found that the ledger is not what was written".to_string()
         }
-        Event::Verified { .. } => "a verification could not be done".to_string(),
-        Event::QuestionsNotSettled { code } => {
+        LogEvent::Verified { .. } => "a verification could not be done".to_string(),
+        LogEvent::QuestionsNotSettled { code } => {
             format!("questions without an answer cannot be settled ({})", code.name())
         }
-        Event::QuestionsSettledAgain => "questions without an answer are settled again".to_string(),
-        Event::LedgerStopped { why } => {
+        LogEvent::QuestionsSettledAgain => "questions without an answer are settled again".to_string(),
+        LogEvent::LedgerStopped { why } => {
             format!("the ledger has stopped, and the server shuts down: {}", why.text())
         }
-        Event::CertificateRenewed => "a renewed certificate is in use".to_string(),
-        Event::CertificateNotRenewed { why } => {
+        LogEvent::CertificateRenewed => "a renewed certificate is in use".to_string(),
+        LogEvent::CertificateNotRenewed { why } => {
             format!("the changed certificate cannot be used, and the one before stays in use: {why}")
         }
-        Event::Panic { place } => format!("a defect: a thread panicked at {place}"),
-        Event::Request(request) => {
+        LogEvent::Panic { place } => format!("a defect: a thread panicked at {place}"),
+        LogEvent::Request(request) => {
             let AnsweredRequest { method, route, status, code, principal, token, took, bytes } = request;
             let path = route.as_deref().unwrap_or("(unknown path)");
             let code = code.map(|code| format!(" {}", code.name())).unwrap_or_default();

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-pub use self::line::{AnsweredRequest, Event, Trouble};
-use self::line::{Entry, line};
+pub use self::line::{AnsweredRequest, LogEvent, Trouble};
+use self::line::{LogEntry, line};
 
 /// Where lines go, and in which form. Cheap to clone; dropping the last clone waits a moment until all is written.
 #[derive(Clone)]
@@ -38,7 +38,7 @@ pub enum LogForm {
 /// The channel to the thread that writes.
 struct LineSender {
     /// `None` once it is closed.
-    sender: Option<SyncSender<Entry>>,
+    sender: Option<SyncSender<LogEntry>>,
     dropped: Arc<AtomicU64>,
     /// Ends when the thread has ended.
     written: Mutex<Receiver<()>>,
@@ -83,7 +83,7 @@ impl Log {
         std::panic::set_hook(Box::new(move |panic| {
             let place = panic.location().map(|place| format!("{}:{}", place.file(), place.line()));
             let log = Log { lines: lines.upgrade() };
-            log.write(Event::Panic { place: place.unwrap_or_default() });
+            log.write(LogEvent::Panic { place: place.unwrap_or_default() });
         }));
     }
 
@@ -93,10 +93,10 @@ impl Log {
     }
 
     /// Queues a line; if the queue is full, the line is dropped and counted.
-    pub fn write(&self, event: Event) {
+    pub fn write(&self, event: LogEvent) {
         let Some(lines) = &self.lines else { return };
         let Some(sender) = &lines.sender else { return };
-        if sender.try_send(Entry { time: Timestamp::now(), event }).is_err() {
+        if sender.try_send(LogEntry { time: Timestamp::now(), event }).is_err() {
             lines.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -112,7 +112,7 @@ impl Drop for LineSender {
 }
 
 /// Writes until the channel is closed.
-fn write_lines(form: LogForm, out: impl Write, entries: &Receiver<Entry>, dropped: &AtomicU64) {
+fn write_lines(form: LogForm, out: impl Write, entries: &Receiver<LogEntry>, dropped: &AtomicU64) {
     let mut out = io::BufWriter::new(out);
     while let Ok(first) = entries.recv() {
         let mut next = Ok(first);
@@ -136,20 +136,20 @@ mod tests {
 
     use super::*;
 
-    fn request(status: u16, code: Option<Code>) -> Event {
+    fn request(status: u16, code: Option<Code>) -> LogEvent {
         let took = Duration::from_micros(1234);
         let (route, principal, token, bytes) = (None, None, None, Some(17));
-        Event::Request(AnsweredRequest { method: "GET", route, status, code, principal, token, took, bytes })
+        LogEvent::Request(AnsweredRequest { method: "GET", route, status, code, principal, token, took, bytes })
     }
 
     #[test]
     fn every_line_is_one_document_and_is_there_at_the_end() {
         let page = Captured::default();
         let log = Log::to(LogForm::Json, page.clone());
-        log.write(Event::Start { listens: "https://127.0.0.1:7070".to_string(), version: "1" });
+        log.write(LogEvent::Start { listens: "https://127.0.0.1:7070".to_string(), version: "1" });
         log.write(request(200, None));
         log.write(request(500, Some(Code::Storage)));
-        log.write(Event::End { cut_off: 0 });
+        log.write(LogEvent::End { cut_off: 0 });
         drop(log);
         let text = page.text();
         let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -184,7 +184,7 @@ mod tests {
         let page = Captured::default();
         let log = Log::to(LogForm::Text, page.clone());
         log.write(request(409, Some(Code::Refused)));
-        log.write(Event::TokensNotRead { why: "no disk".to_string() });
+        log.write(LogEvent::TokensNotRead { why: "no disk".to_string() });
         drop(log);
         let text = page.text();
         for part in ["GET (unknown path)  409 refused  1.2 ms, 17 B\n", "cannot be read: no disk\n"] {

@@ -21,7 +21,7 @@ use taximeter_ledger::{LedgerId, Location};
 
 use self::file::FileStore;
 use self::grant::{grant, whole_seconds};
-use self::postgres::PostgresStore;
+use self::postgres::PostgresTokens;
 use self::secret::{Secret, TokenId};
 use crate::caller::{Action, Caller};
 use crate::documents::warning;
@@ -119,7 +119,7 @@ impl Tokens {
     ) -> Result<Tokens, Problem> {
         let store: Box<dyn Store> = match place {
             TokenPlace::File(path) => Box::new(FileStore::open(path, ledger)?),
-            TokenPlace::Postgres(url) => Box::new(PostgresStore::open(url, ledger)?),
+            TokenPlace::Postgres(url) => Box::new(PostgresTokens::open(url, ledger)?),
         };
         let storage = Mutex::new(Storage { store, state: None, latest: i64::MIN });
         let clock = Clock { read: Box::new(clock), latest: AtomicI64::new(i64::MIN) };

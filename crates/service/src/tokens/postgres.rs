@@ -12,7 +12,7 @@ use super::secret::TokenId;
 use super::{Store, StoreState, StoredToken};
 use crate::{Code, Problem, TokenDocument};
 
-pub(super) struct PostgresStore {
+pub(super) struct PostgresTokens {
     connection: Connection,
     ledger: String,
 }
@@ -67,13 +67,13 @@ const REVOKE: &str = "
     UPDATE taximeter.tokens SET revoked = coalesce(revoked, $3) WHERE ledger = $1 AND id = $2
     RETURNING hash, document, revoked";
 
-impl PostgresStore {
+impl PostgresTokens {
     /// Opens the tokens of a ledger, and creates the table if there is none.
-    pub(super) fn open(url: &str, ledger: LedgerId) -> Result<PostgresStore, Problem> {
+    pub(super) fn open(url: &str, ledger: LedgerId) -> Result<PostgresTokens, Problem> {
         let address = PostgresAddress::parse(url).map_err(taximeter_ledger::Error::from)?;
         let place = address.to_string();
         let connection = Connection::new(address, SETUP).map_err(|error| problem(&place, &error, ""))?;
-        let mut store = PostgresStore { connection, ledger: ledger.to_string() };
+        let mut store = PostgresTokens { connection, ledger: ledger.to_string() };
         store.ask(async |client, _| client.batch_execute(TABLE).await)?;
         Ok(store)
     }
@@ -93,7 +93,7 @@ fn problem(place: &impl std::fmt::Display, error: &SessionError, doubt: &str) ->
     Problem::new(Code::Storage, format!("the tokens in {place}: {error}{doubt}"))
 }
 
-impl Store for PostgresStore {
+impl Store for PostgresTokens {
     fn state(&mut self) -> Result<(StoreState, Option<i64>), Problem> {
         self.ask(async |client, ledger| {
             let row = client.query_one(STATE, &[&ledger]).await?;

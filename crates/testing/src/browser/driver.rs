@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::http::Connection;
+use crate::http::HttpConnection;
 use crate::watchdog::Watchdog;
 
 /// A chromedriver that runs until this is dropped, or this process ends in any way: the script `driver.sh` sees to that.
@@ -15,18 +15,18 @@ pub(super) struct Driver {
     watchdog: Watchdog,
     address: SocketAddr,
     /// Kept open between orders; none after one that broke.
-    connection: RefCell<Option<Connection>>,
+    connection: RefCell<Option<HttpConnection>>,
 }
 
 /// An order that was not carried out.
-pub(super) struct Refused {
+pub(super) struct DriverRefusal {
     /// WebDriver's name for what is wrong, such as `stale element reference`.
     pub(super) code: String,
     /// What is wrong.
     pub(super) message: String,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for DriverRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code, self.message)
     }
@@ -49,12 +49,12 @@ impl Driver {
     }
 
     /// Gives an order and waits until it is carried out.
-    pub(super) fn order(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Refused> {
-        let broken = |message: String| Refused { code: "the browser is gone".to_string(), message };
+    pub(super) fn order(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, DriverRefusal> {
+        let broken = |message: String| DriverRefusal { code: "the browser is gone".to_string(), message };
         let body = body.map(Value::to_string);
         let mut kept = self.connection.borrow_mut();
         // Taken out: what broke in the middle of an answer is not used again.
-        let connection = kept.take().map_or_else(|| Connection::open(self.address, None), Ok);
+        let connection = kept.take().map_or_else(|| HttpConnection::open(self.address, None), Ok);
         let answer = connection.and_then(|mut connection| {
             let response = connection.request(method, path, "", body.as_deref())?;
             *kept = Some(connection);
@@ -71,7 +71,7 @@ impl Driver {
         // The first lines are about what happened; then come the versions of the programs.
         let message =
             text("message").lines().take_while(|line| !line.starts_with("  (")).collect::<Vec<_>>().join("\n");
-        Err(Refused { code: text("error"), message })
+        Err(DriverRefusal { code: text("error"), message })
     }
 
     /// Opens a browser; the id of its session.

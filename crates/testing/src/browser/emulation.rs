@@ -9,22 +9,22 @@ use super::Browser;
 
 /// What a page is asked to look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Theme {
+pub enum PageTheme {
     /// Dark text on a light page.
     Light,
     /// Light text on a dark page.
     Dark,
 }
 
-impl Theme {
+impl PageTheme {
     /// Both.
-    pub const ALL: [Theme; 2] = [Theme::Light, Theme::Dark];
+    pub const ALL: [PageTheme; 2] = [PageTheme::Light, PageTheme::Dark];
 
     /// As a style sheet names it.
     pub fn name(self) -> &'static str {
         match self {
-            Theme::Light => "light",
-            Theme::Dark => "dark",
+            PageTheme::Light => "light",
+            PageTheme::Dark => "dark",
         }
     }
 }
@@ -42,7 +42,7 @@ impl Browser {
 
     /// Asks pages to be dark or light.
     #[track_caller]
-    pub fn set_theme(&self, theme: Theme) {
+    pub fn set_theme(&self, theme: PageTheme) {
         let feature = json!({ "name": "prefers-color-scheme", "value": theme.name() });
         self.devtools("Emulation.setEmulatedMedia", json!({ "features": [feature] }));
     }

@@ -41,7 +41,7 @@ const report = (kind, element, by) =>
 const isClip = (overflow) => overflow === "hidden" || overflow === "clip";
 const isScroll = (overflow) => overflow === "auto" || overflow === "scroll";
 
-// Whether somebody above lets it be scrolled into view, or cuts it off.
+// Whether an element above lets it be scrolled into view, or cuts it off.
 const isHeld = (element) => {
   for (let at = element.parentElement; at && at !== document.body; at = at.parentElement) {
     const { overflowX } = getComputedStyle(at);

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use self::driver::{Driver, Refused};
+use self::driver::{Driver, DriverRefusal};
 use crate::waiting::{BETWEEN_LOOKS, PATIENCE};
 
 pub use self::accessibility::{AXE_VARIABLE, Accessibility};
 pub use self::element::Element;
-pub use self::emulation::Theme;
+pub use self::emulation::PageTheme;
 pub use self::programs::{BROWSER_VARIABLES, BrowserPrograms, find_browser};
 pub use self::session::{Cookie, Message};
 
@@ -176,7 +176,7 @@ impl Browser {
     }
 
     /// An order to this session.
-    fn order(&self, method: &str, path: &str, body: Option<Value>) -> Result<Value, Refused> {
+    fn order(&self, method: &str, path: &str, body: Option<Value>) -> Result<Value, DriverRefusal> {
         self.driver.order(method, &format!("/session/{}/{path}", self.session), body.as_ref())
     }
 
@@ -189,7 +189,7 @@ impl Browser {
 
     /// What came of an order; if it was refused, the end of the test.
     #[track_caller]
-    fn must(&self, what: &str, result: Result<Value, Refused>) -> Value {
+    fn must(&self, what: &str, result: Result<Value, DriverRefusal>) -> Value {
         match result {
             Ok(value) => value,
             Err(refused) => panic!("the browser could not {what}: {refused}\n{}", self.shown()),

@@ -1,6 +1,6 @@
 //! What every page looks like, in both themes, on a sandbox and on a phone; and what it is to a screen reader.
 
-use taximeter_testing::Theme;
+use taximeter_testing::PageTheme;
 
 use crate::pages::furnished;
 
@@ -13,7 +13,7 @@ fn every_page_fits_and_can_be_read_in_both_themes_on_a_desk_and_on_a_phone() {
             visit.browser.set_size(width, 800);
             page.show(&visit);
             faults.extend(visit.browser.layout_faults().iter().map(|fault| format!("{}, {width}: {fault}", page.name)));
-            for theme in Theme::ALL {
+            for theme in PageTheme::ALL {
                 visit.browser.set_theme(theme);
                 let found = visit.browser.accessibility();
                 assert!(found.measured > 3, "{} has {} texts", page.name, found.measured);

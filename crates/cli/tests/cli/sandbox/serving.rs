@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use taximeter_testing::{Connection, wait_until};
+use taximeter_testing::{HttpConnection, wait_until};
 
 use super::Sandbox;
 
@@ -57,8 +57,8 @@ impl Serving {
         Serving { process, address, told, reader: Some(reader) }
     }
 
-    pub fn connect(&self, token: &str) -> Connection {
-        Connection::open(self.address, Some(token)).expect("the server takes connections")
+    pub fn connect(&self, token: &str) -> HttpConnection {
+        HttpConnection::open(self.address, Some(token)).expect("the server takes connections")
     }
 
     /// The status of a list of accounts.
@@ -100,7 +100,7 @@ impl Serving {
         let status = if ready { 200 } else { 503 };
         let mut body = String::new();
         wait_until(&format!("/readyz says {status}"), || {
-            let answer = Connection::open(self.address, None)
+            let answer = HttpConnection::open(self.address, None)
                 .and_then(|mut connection| connection.request("GET", "/readyz", "", None));
             body = answer.as_ref().map(|answer| answer.body.clone()).unwrap_or_default();
             answer.is_ok_and(|answer| answer.status == status)

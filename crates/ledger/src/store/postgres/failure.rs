@@ -3,13 +3,13 @@
 use taximeter_postgres::SessionError;
 
 use super::schema::UNIQUE_KEY;
-use crate::store::{Failure, StoreError};
+use crate::store::{StoreError, StoreFailure};
 
 impl From<SessionError> for StoreError {
     fn from(error: SessionError) -> StoreError {
         let (kind, advice) = match &error {
-            SessionError::Lost(_) => (Failure::Lost, ""),
-            SessionError::Failed(_) => (Failure::Failed, ""),
+            SessionError::Lost(_) => (StoreFailure::Lost, ""),
+            SessionError::Failed(_) => (StoreFailure::Failed, ""),
             SessionError::Refused { code, constraint, .. } => (kind(code, constraint.as_deref()), advice(code)),
         };
         StoreError::new(kind, format!("{error}{advice}"))
@@ -22,14 +22,14 @@ impl From<tokio_postgres::Error> for StoreError {
     }
 }
 
-fn kind(code: &str, constraint: Option<&str>) -> Failure {
+fn kind(code: &str, constraint: Option<&str>) -> StoreFailure {
     match code {
         // Not serializable, a deadlock, a lock that was not to be had in time.
-        "40001" | "40P01" | "55P03" => Failure::Again,
-        "23505" if constraint == Some(UNIQUE_KEY) => Failure::KeyTaken,
+        "40001" | "40P01" | "55P03" => StoreFailure::Again,
+        "23505" if constraint == Some(UNIQUE_KEY) => StoreFailure::KeyTaken,
         // A number or a name that is there already, though no other process can have written since the head was locked; damaged data.
-        "23505" | "XX001" | "XX002" => Failure::Broken,
-        _ => Failure::Failed,
+        "23505" | "XX001" | "XX002" => StoreFailure::Broken,
+        _ => StoreFailure::Failed,
     }
 }
 

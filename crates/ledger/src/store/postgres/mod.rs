@@ -2,7 +2,7 @@
 //!
 //! Writers take turns: a writing transaction first locks the one row of `head`, and has the ledger to itself until it ends. A commit
 //! counts only when the server has answered it; the connection's settings say that it is on disk then. What got no answer is
-//! [`Lost`](Failure::Lost): the lock tells later, because no process gets it before that transaction has ended one way or the other.
+//! [`Lost`](StoreFailure::Lost): the lock tells later, because no process gets it before that transaction has ended one way or the other.
 //!
 //! The calls block, and must not be made from within an asynchronous runtime: each store has a small one of its own.
 
@@ -29,19 +29,19 @@ use tokio::time::timeout;
 use tokio_postgres::Row;
 
 use self::read::{account, broken, column, only_row, position, shown, stored_record};
-use self::rows::{APPEND, Rows};
+use self::rows::{APPEND, RowBuffer};
 use self::schema::Tables;
 use self::session::{Parameter, StoreSession};
 use self::statements::{
     ACCOUNTS, ALARM, BEGIN_READING, BY_KEY, CHANGED_ACCOUNTS, CHECKS, COMMIT, FROM_ON, LOCK_HEAD, NEWEST, SET_ALARM,
     committed, lock,
 };
-use super::{Access, Failure, Location, Store, StoreError, StoredRecord};
+use super::{Access, Location, Store, StoreError, StoreFailure, StoredRecord};
 use crate::books::{AccountRow, ChangedAccount, Entry};
 use crate::error::{Error, ErrorKind};
 use crate::journal::Position;
 
-pub(super) struct Postgres {
+pub(super) struct PostgresStore {
     runtime: Runtime,
     address: PostgresAddress,
     access: Access,
@@ -52,7 +52,7 @@ pub(super) struct Postgres {
     /// A transaction that was asked for and not yet waited for.
     asked: Option<Started<Option<Position>>>,
     /// What this transaction has not yet sent.
-    unsent: Rows,
+    unsent: RowBuffer,
     /// What it has sent without waiting for the answers, in order.
     ahead: Vec<Started<()>>,
 }
@@ -63,8 +63,8 @@ type Started<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
 /// How long the end of a transaction that wrote nothing may take.
 const ROLLBACK: Duration = Duration::from_secs(5);
 
-impl Postgres {
-    pub(super) fn open(url: &str, access: Access) -> Result<Postgres, Error> {
+impl PostgresStore {
+    pub(super) fn open(url: &str, access: Access) -> Result<PostgresStore, Error> {
         let address = PostgresAddress::parse(url)?;
         let cannot = |why: String| Error::storage(format!("the ledger {address} cannot be opened: {why}"));
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -81,13 +81,13 @@ impl Postgres {
             Ok(Some(session))
         });
         let failed = |error: StoreError| match error.kind {
-            Failure::OtherFormat(_) => error.into(),
+            StoreFailure::OtherFormat(_) => error.into(),
             _ => cannot(error.message),
         };
         match opened.map_err(failed)? {
             Some(session) => {
-                let (session, asked, unsent, ahead) = (Some(session), None, Rows::default(), Vec::new());
-                Ok(Postgres { runtime, address, access, deadline: None, session, asked, unsent, ahead })
+                let (session, asked, unsent, ahead) = (Some(session), None, RowBuffer::default(), Vec::new());
+                Ok(PostgresStore { runtime, address, access, deadline: None, session, asked, unsent, ahead })
             }
             None => Err(ErrorKind::NoLedger(Location::Postgres(url.to_string())).into()),
         }
@@ -126,7 +126,7 @@ impl Postgres {
 
     /// Leaves what a transaction had to write that is over now.
     fn forget(&mut self) {
-        (self.unsent, self.ahead) = (Rows::default(), Vec::new());
+        (self.unsent, self.ahead) = (RowBuffer::default(), Vec::new());
     }
 
     fn send_if_many(&mut self) -> Result<(), StoreError> {
@@ -142,11 +142,11 @@ impl Postgres {
     ) -> Result<T, StoreError> {
         let patience = self.patience();
         let Some(session) = &mut self.session else {
-            return Err(StoreError::new(Failure::Lost, "the connection to PostgreSQL was lost"));
+            return Err(StoreError::new(StoreFailure::Lost, "the connection to PostgreSQL was lost"));
         };
         let late = || {
             let why = format!("PostgreSQL did not answer within {:.1} s", patience.as_secs_f64());
-            StoreError::new(Failure::Lost, why)
+            StoreError::new(StoreFailure::Lost, why)
         };
         let ahead = std::mem::take(&mut self.ahead);
         let answers = async {
@@ -170,7 +170,7 @@ impl Postgres {
     /// The first error of a transaction ends it.
     fn fail(&mut self, error: StoreError) -> StoreError {
         match error.kind {
-            Failure::Lost => self.session = None,
+            StoreFailure::Lost => self.session = None,
             _ => self.rollback(),
         }
         error
@@ -186,7 +186,7 @@ impl Postgres {
     }
 }
 
-impl Store for Postgres {
+impl Store for PostgresStore {
     fn ask_to_begin(&mut self) {
         // What is wrong with the connection, or with a statement that was not used on it before, is told by what begins.
         let Some(session) = &self.session else { return };
@@ -326,7 +326,7 @@ impl Store for Postgres {
                 let session = StoreSession::connect(&self.address, self.access, left).await?;
                 match schema::find(&session.client).await? {
                     Tables::Missing => {
-                        Err(StoreError::new(Failure::Failed, format!("there is no ledger at {}", self.address)))
+                        Err(StoreError::new(StoreFailure::Failed, format!("there is no ledger at {}", self.address)))
                     }
                     Tables::Empty | Tables::Ledger => Ok(session),
                 }
@@ -336,7 +336,7 @@ impl Store for Postgres {
                     self.session = Some(session);
                     return Ok(());
                 }
-                Err(error) if error.kind == Failure::Lost && Instant::now() + pause < until => {
+                Err(error) if error.kind == StoreFailure::Lost && Instant::now() + pause < until => {
                     thread::sleep(pause);
                     pause = (2 * pause).min(Duration::from_secs(1));
                 }

@@ -5,7 +5,7 @@ use tokio_postgres::Row;
 use crate::books::AccountRow;
 use crate::hash::Hash;
 use crate::journal::Position;
-use crate::store::{Failure, StoreError, StoredRecord};
+use crate::store::{StoreError, StoreFailure, StoredRecord};
 
 pub(super) fn only_row(rows: &[Row]) -> Result<&Row, StoreError> {
     match rows {
@@ -60,5 +60,5 @@ fn hash(bytes: &[u8]) -> Hash {
 }
 
 pub(super) fn broken(what: String) -> StoreError {
-    StoreError::new(Failure::Broken, what)
+    StoreError::new(StoreFailure::Broken, what)
 }

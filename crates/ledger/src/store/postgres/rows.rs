@@ -12,7 +12,7 @@ use crate::store::{StoreError, StoredRecord};
 
 /// Rows that wait until the transaction is committed, so that they and the commit share a round trip.
 #[derive(Default)]
-pub(super) struct Rows {
+pub(super) struct RowBuffer {
     records: Records,
     /// The newest record, which the table of the head is to name.
     head: Option<(i64, Hash)>,
@@ -54,7 +54,7 @@ const REPLACE: &str = "
 
 const ADVANCE: &str = "UPDATE taximeter.head SET sequence = $1, hash = $2 WHERE $1::bigint IS NOT NULL";
 
-impl Rows {
+impl RowBuffer {
     pub(super) fn append(&mut self, entries: &[Entry]) {
         let Records { sequences, hashes, keys, lines, bytes } = &mut self.records;
         for Entry { receipt, key } in entries {
@@ -109,7 +109,7 @@ impl Rows {
         let append = session.statement(APPEND).await?;
         let replace = session.statement(REPLACE).await?;
         let advance = session.statement(ADVANCE).await?;
-        let Rows { records, head, accounts, .. } = self;
+        let RowBuffer { records, head, accounts, .. } = self;
         // Where only accounts are left to write, the head is where it should be already.
         let (sequence, hash) = head.unzip();
         let hash = hash.as_ref().map(|hash| hash.as_bytes().as_slice());

@@ -4,7 +4,7 @@ use tokio_postgres::Client;
 
 use crate::error::ErrorKind;
 use crate::journal::FORMAT;
-use crate::store::{Failure, StoreError};
+use crate::store::{StoreError, StoreFailure};
 
 /// The version of the tables.
 const VERSION: i32 = FORMAT as i32;
@@ -78,7 +78,7 @@ pub(super) async fn find(client: &Client) -> Result<Tables, StoreError> {
         (VERSION, true) => Ok(Tables::Ledger),
         (VERSION, false) => Ok(Tables::Empty),
         (other, _) => Err(StoreError::new(
-            Failure::OtherFormat(other),
+            StoreFailure::OtherFormat(other),
             ErrorKind::OtherFormat { found: other.into() }.to_string(),
         )),
     }

@@ -8,7 +8,7 @@ use tokio_postgres::{Client, SimpleQueryMessage, Statement};
 
 use super::read::{column, only_row, position};
 use crate::journal::Position;
-use crate::store::{Failure, StoreError};
+use crate::store::{StoreError, StoreFailure};
 
 /// Each statement must see what was committed while the first one waited for the lock, so every one looks at the ledger as it is
 /// when that statement starts: READ COMMITTED. Stricter levels would fix the view before the lock is there, and fail.
@@ -64,14 +64,14 @@ pub(super) async fn lock(client: &Client, lock_head: &Statement) -> Result<Optio
     let rows = locked?;
     let head = only_row(&rows)?;
     match column::<Option<String>>(head, 2)? {
-        Some(why) => Err(StoreError::new(Failure::Alarm, why)),
+        Some(why) => Err(StoreError::new(StoreFailure::Alarm, why)),
         None => position(head, 0),
     }
 }
 
 /// Whether the answer to [`COMMIT`] says that the transaction is on disk.
 pub(super) fn committed(answer: &[SimpleQueryMessage]) -> Result<(), StoreError> {
-    let fatal = |why: String| StoreError::new(Failure::Fatal, why);
+    let fatal = |why: String| StoreError::new(StoreFailure::Fatal, why);
     let [
         SimpleQueryMessage::RowDescription(_),
         SimpleQueryMessage::Row(row),

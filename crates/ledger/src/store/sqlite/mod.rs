@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, Row, ffi, params};
 
 use self::open::hint;
-use super::{Failure, Store, StoreError, StoredRecord};
+use super::{Store, StoreError, StoreFailure, StoredRecord};
 use crate::books::{AccountRow, ChangedAccount, Entry};
 use crate::hash::Hash;
 use crate::journal::Position;
@@ -29,19 +29,19 @@ impl Sqlite {
         let code = extended.map(|code| code & 0xff);
         let kind = match (code, when) {
             // The only other unique columns are numbers, which the journal and the books count.
-            _ if extended == Some(ffi::SQLITE_CONSTRAINT_UNIQUE) => Failure::KeyTaken,
+            _ if extended == Some(ffi::SQLITE_CONSTRAINT_UNIQUE) => StoreFailure::KeyTaken,
             // A full disk while rows are written leaves no trace. At the commit it might: the end of the transaction can be in the
             // write-ahead file when what comes after it no longer fits.
-            (Some(ffi::SQLITE_FULL), When::Before) => Failure::Failed,
-            (Some(ffi::SQLITE_BUSY), _) => Failure::Failed,
-            (Some(ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB), _) => Failure::Broken,
+            (Some(ffi::SQLITE_FULL), When::Before) => StoreFailure::Failed,
+            (Some(ffi::SQLITE_BUSY), _) => StoreFailure::Failed,
+            (Some(ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB), _) => StoreFailure::Broken,
             // A value of another kind than was written.
-            (None, When::Before) => Failure::Broken,
-            (Some(ffi::SQLITE_FULL | ffi::SQLITE_IOERR), _) | (_, When::Commit) => Failure::Fatal,
-            _ => Failure::Failed,
+            (None, When::Before) => StoreFailure::Broken,
+            (Some(ffi::SQLITE_FULL | ffi::SQLITE_IOERR), _) | (_, When::Commit) => StoreFailure::Fatal,
+            _ => StoreFailure::Failed,
         };
         let hint = hint(code);
-        if kind == Failure::Fatal {
+        if kind == StoreFailure::Fatal {
             // Closing would write and sync once more. Where even this fails, so will that.
             let _ = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         }
@@ -71,7 +71,7 @@ impl Store for Sqlite {
         })?;
         if let Some(why) = alarm {
             self.rollback();
-            return Err(StoreError::new(Failure::Alarm, why));
+            return Err(StoreError::new(StoreFailure::Alarm, why));
         }
         Ok(position)
     }
@@ -161,7 +161,7 @@ impl Store for Sqlite {
     }
 
     fn check(&mut self) -> Result<(), StoreError> {
-        let broken = |why: String| Err(StoreError::new(Failure::Broken, why));
+        let broken = |why: String| Err(StoreError::new(StoreFailure::Broken, why));
         let outside = "SELECT sequence FROM journal WHERE sequence < 0 LIMIT 1";
         let outside =
             |connection: &Connection| connection.query_row(outside, [], |row| row.get::<_, i64>(0)).optional();
@@ -193,7 +193,7 @@ impl Store for Sqlite {
     }
 
     fn reconnect(&mut self) -> Result<(), StoreError> {
-        Err(StoreError::new(Failure::Fatal, "a file has no connection to make again"))
+        Err(StoreError::new(StoreFailure::Fatal, "a file has no connection to make again"))
     }
 }
 

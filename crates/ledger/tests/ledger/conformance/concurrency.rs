@@ -52,7 +52,7 @@ pub fn a_second_writer_is_kept_out_or_shares_without_overspending(place: &Place)
         let error = second.err().expect("only one may write to a file");
         assert!(matches!(error.kind(), ErrorKind::Locked(_)), "{error}");
         check_message(&error, &["another process", path.to_str().unwrap()]);
-        // Whoever waits gets it when the first has gone.
+        // The one that waits gets it when the first has gone.
         let waiting = thread::spawn({
             let (location, options) = (place.location.clone(), place.options());
             move || Ledger::open(&location, Options { wait: Duration::from_secs(60), ..options }).unwrap()
@@ -214,7 +214,7 @@ pub fn a_full_queue_is_busy_and_charges_nothing(place: &Place) {
     ledger.open_account(reading("census")).unwrap();
     let handle = ledger.clone();
     let (charged_keys, busy_keys) = within_minutes(move || {
-        // Everybody asks until somebody was turned away.
+        // All ask until one was refused.
         let turned_away = Arc::new(AtomicUsize::new(0));
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {
@@ -281,7 +281,7 @@ pub fn tasks_are_served_without_a_thread_each(place: &Place) {
                 Outcome::Refused(_) => refusals += 1,
             }
         }
-        // A hundred keys fit and each was asked for twice; whoever is refused is refused again.
+        // A hundred keys fit and each was asked for twice; a refused key is refused again.
         assert_eq!((fresh, again, refusals), (100, 100, 100), "with room for {queue}");
         drop(ledger);
         place.verify();

@@ -1,4 +1,4 @@
-//! Keys: the same request is charged once, whoever repeats it and whenever.
+//! Keys: the same request is charged once, no matter who repeats it and when.
 
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -53,7 +53,7 @@ pub fn another_request_under_the_same_key_is_an_error(place: &Place) {
         ("the cost twice", charge("k", &["census"], &[epsilon("0.1"), epsilon("0.1")])),
         ("with a unit", first().with_unit(Some(Unit::parse("record").unwrap()))),
         ("with a relation", first().with_neighbours(Some(Neighbours::AddRemove))),
-        ("by somebody", first().by(Some(Who::parse("by", "alice").unwrap()))),
+        ("by a person", first().by(Some(Who::parse("by", "alice").unwrap()))),
         ("with a note", first().with_note(Some(Note::parse("note", "again").unwrap()))),
     ];
     for (what, other) in others {

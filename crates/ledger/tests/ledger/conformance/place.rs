@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use taximeter_accounting::{Amount, Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt};
 use taximeter_ledger::{
-    AccountName, AccountSpec, Charge, Error, Event, FreshReceipt, Imported, Key, Ledger, Location, Options, Outcome,
-    Privacy, Reader, Receipt, Record, Refusal, Verified, import, verify,
+    AccountName, AccountSpec, Charge, Error, Event, FreshReceipt, ImportedJournal, Key, Ledger, Location, Options,
+    Outcome, Privacy, Reader, Receipt, Record, Refusal, Verified, import, verify,
 };
 use tempfile::TempDir;
 
@@ -110,7 +110,7 @@ impl Place {
         String::from_utf8(out).unwrap()
     }
 
-    pub fn import(&self, export: &str) -> Result<Imported, Error> {
+    pub fn import(&self, export: &str) -> Result<ImportedJournal, Error> {
         import(&self.location, &self.options(), &mut export.as_bytes(), &mut |_| {})
     }
 
@@ -257,7 +257,7 @@ pub fn within_minutes<T: Send + 'static>(action: impl FnOnce() -> T + Send + 'st
     let thread = thread::spawn(move || done.send(action()));
     match result.recv_timeout(Duration::from_secs(300)) {
         Ok(value) => value,
-        Err(RecvTimeoutError::Timeout) => panic!("it did not end within five minutes: somebody waits for ever"),
+        Err(RecvTimeoutError::Timeout) => panic!("it did not end within five minutes: a thread waits for ever"),
         Err(RecvTimeoutError::Disconnected) => match thread.join() {
             Err(panic) => std::panic::resume_unwind(panic),
             Ok(_) => unreachable!("a thread that ends sends its result first"),

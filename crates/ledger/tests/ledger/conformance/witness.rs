@@ -17,7 +17,7 @@ pub fn with_an_account(place: &Place) -> Ledger {
     ledger
 }
 
-/// Charges so many times, under keys that start alike; returns the newest record.
+/// Charges this number of times, under keys that start alike; returns the newest record.
 pub fn charge_times(place: &Place, start: &str, times: usize) -> Position {
     let ledger = place.open().unwrap();
     for at in 0..times {

@@ -16,7 +16,7 @@ pub struct Acknowledged(HashMap<String, Place>);
 struct Place {
     sequence: u64,
     hash: String,
-    /// Whether somebody was told that it was charged just now. The others were told that it had been.
+    /// Whether a caller was told that it was charged just now. The others were told that it had been.
     is_charged: bool,
 }
 

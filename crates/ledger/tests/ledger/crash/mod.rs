@@ -17,7 +17,7 @@ use load::{Request, Running};
 /// How often the process is killed in all, unless TAXIMETER_CRASHES says otherwise.
 const CRASHES: u64 = 200;
 
-/// One kill in so many comes while a ledger is being made.
+/// One kill in this number comes while a ledger is being made.
 const WHILE_MADE: u64 = 5;
 
 /// How long a ledger is kept.
@@ -140,7 +140,7 @@ fn modified(path: &Path) -> Option<SystemTime> {
     path.metadata().and_then(|metadata| metadata.modified()).ok()
 }
 
-/// Kills one ledger so many times. Returns what is left of it.
+/// Kills one ledger this number of times. Returns what is left of it.
 fn crash_often(crashes: u64, seed: u64) -> Victim {
     let mut random = Random(seed);
     let mut victim = Victim::new();

@@ -11,7 +11,7 @@ use super::{Random, crashes};
 struct Scene {
     /// What the keys of each process begin with.
     prefixes: &'static [&'static str],
-    /// So many in each process.
+    /// The number in each process.
     threads: u64,
     /// How many charges of a process are acknowledged between two stops, at least.
     between_stops: usize,

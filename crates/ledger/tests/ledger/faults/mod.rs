@@ -115,7 +115,7 @@ fn full(what: &str, fill: impl Fn(&Disk, u64) -> Run) {
 
 #[test]
 fn files_that_may_not_grow_are_a_clear_error_and_lose_nothing() {
-    full("a limit of so many KiB", |disk, kibibytes| {
+    full("a limit in KiB", |disk, kibibytes| {
         let mut command = Command::new("sh");
         // Without the signal, a write beyond the limit is an error. The limit is in blocks of 512 bytes.
         command.args(["-c", "trap '' XFSZ; ulimit -f \"$1\"; shift; exec \"$@\"", "sh", &(2 * kibibytes).to_string()]);
@@ -126,7 +126,7 @@ fn files_that_may_not_grow_are_a_clear_error_and_lose_nothing() {
 
 #[test]
 fn a_full_disk_is_a_clear_error_and_loses_nothing() {
-    full("a disk that is full after so many operations", |disk, operations| {
+    full("a disk that is full after a number of operations", |disk, operations| {
         let (at, error) = ((2 * operations).to_string(), ENOSPC.to_string());
         disk.run(&[("DISK_FAIL_AT", &at), ("DISK_ERROR", &error), ("DISK_FOREVER", "1")])
     });

@@ -1,6 +1,6 @@
 //! What is hard to read or hear is found, and nothing else.
 
-use taximeter_testing::{Browser, Theme};
+use taximeter_testing::{Browser, PageTheme};
 
 use super::site::Site;
 
@@ -116,7 +116,7 @@ fn a_dark_page_without_colours_of_its_own_is_measured_on_the_systems() {
         "",
         "<style>:root { color-scheme: light dark }</style><p>own</p><p style='color: #333'>fixed</p>",
     );
-    for (theme, expected) in [(Theme::Light, 0), (Theme::Dark, 1)] {
+    for (theme, expected) in [(PageTheme::Light, 0), (PageTheme::Dark, 1)] {
         browser.set_theme(theme);
         browser.open(&page);
         assert_eq!(faults(&browser, "color-contrast").len(), expected, "{theme:?}");

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use taximeter_testing::{Browser, Theme, keys};
+use taximeter_testing::{Browser, PageTheme, keys};
 
 use super::site::Site;
 
@@ -140,9 +140,9 @@ fn the_view_is_as_wide_and_as_dark_as_it_is_told_and_scripts_can_be_off() {
     browser.open(&url);
     let background = || browser.script("return getComputedStyle(document.body).backgroundColor", &[]);
     let width = || browser.script("return document.documentElement.clientWidth", &[]);
-    browser.set_theme(Theme::Dark);
+    browser.set_theme(PageTheme::Dark);
     assert_eq!((background(), browser.text()), ("rgb(0, 0, 0)".into(), "with".to_string()));
-    browser.set_theme(Theme::Light);
+    browser.set_theme(PageTheme::Light);
     assert_eq!(background(), "rgba(0, 0, 0, 0)");
     for wide in [360, 1280] {
         browser.set_size(wide, 740);
