@@ -40,6 +40,14 @@ pub struct Message {
     pub text: String,
 }
 
+impl Message {
+    /// Whether it is an error or a warning of a page that was visited. The browser's own pages, such as the one it starts with, also write
+    /// to the console, and what they say depends on its version.
+    fn is_complaint_of_a_page(&self) -> bool {
+        ["SEVERE", "WARNING"].contains(&self.level.as_str()) && !self.text.starts_with("chrome://")
+    }
+}
+
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}): {}", self.level, self.source, self.text)
@@ -72,7 +80,7 @@ impl Browser {
             messages.extend(self.messages());
             messages.iter().any(|message| message.text.contains(LAST))
         });
-        messages.retain(|message| ["SEVERE", "WARNING"].contains(&message.level.as_str()));
+        messages.retain(Message::is_complaint_of_a_page);
         messages
     }
 
@@ -87,4 +95,26 @@ impl Browser {
 #[track_caller]
 fn parsed<T: DeserializeOwned>(told: Value) -> Vec<T> {
     serde_json::from_value(told).unwrap_or_else(|error| panic!("chromedriver tells what cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pages_that_were_visited_complain() {
+        let check = |level: &str, text: &str, expected: bool| {
+            let message =
+                Message { level: level.to_string(), source: "javascript".to_string(), text: text.to_string() };
+            assert_eq!(message.is_complaint_of_a_page(), expected, "{message}");
+        };
+        check("SEVERE", "http://127.0.0.1:7070/script.js 3:1 Uncaught Error: no chrome://resources", true);
+        check("WARNING", "security - refused to load a style", true);
+        check("DEBUG", "http://127.0.0.1:7070/ 1:1 done", false);
+        check(
+            "SEVERE",
+            "chrome://resources/lit/v3_0/lit.rollup.js 15:881 Uncaught Error: the callback is no longer runnable",
+            false,
+        );
+    }
 }
