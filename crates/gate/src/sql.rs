@@ -19,6 +19,8 @@ mod public;
 
 use std::collections::BTreeSet;
 
+use dashu::rational::RBig;
+
 #[cfg(feature = "adbc")]
 pub(crate) use self::canary::{Canary, canaries};
 pub(crate) use self::dialect::{Dialect, SqlAggregate};
@@ -254,7 +256,7 @@ impl<'a> Writer<'a> {
                 self.grammar().wide(&steps_of(&self.target.schema.columns[*at], column, self.target.dialect))
             }
             Node::Constant(steps) => self.constant(*steps),
-            Node::Asked(at) => self.asked(*at, scalar),
+            Node::Asked(at, grid) => self.asked(*at, grid, [scalar.low, scalar.high]),
             Node::Null => self.grammar().null(ColumnType::Integer),
             Node::Truth(predicate) => {
                 let truth = self.predicate(predicate);
@@ -297,11 +299,11 @@ impl<'a> Writer<'a> {
     }
 
     /// The answer of a sub-query, in steps; null where there is none, or none yet.
-    fn asked(&self, at: usize, scalar: &NumericExpr) -> String {
+    fn asked(&self, at: usize, grid: &RBig, [low, high]: [i64; 2]) -> String {
         let answer = self.target.asked.get(at).copied().flatten();
-        let steps = answer.map(|answer| (answer / scalar.grid.to_f64().value()).round());
+        let steps = answer.map(|answer| (answer / grid.to_f64().value()).round());
         match steps.filter(|steps| steps.is_finite()) {
-            Some(steps) => self.constant((steps as i64).clamp(scalar.low, scalar.high)),
+            Some(steps) => self.constant((steps as i64).clamp(low, high)),
             None => self.grammar().null(ColumnType::Integer),
         }
     }

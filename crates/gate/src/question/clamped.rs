@@ -96,7 +96,7 @@ impl NumericExpr {
             Node::Column(at) => {
                 found.insert(*at);
             }
-            Node::Constant(_) | Node::Null | Node::Asked(_) => {}
+            Node::Constant(_) | Node::Null | Node::Asked(..) => {}
             Node::Truth(predicate) => predicate.columns(found),
             Node::Sum(one, other) | Node::Product(one, other) | Node::NullIf(one, other) => {
                 one.columns(found);

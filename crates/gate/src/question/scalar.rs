@@ -54,8 +54,9 @@ pub(crate) enum Node {
     Column(usize),
     Constant(i64),
     Null,
-    /// The answer of a sub-query, by its place: known once that is asked.
-    Asked(usize),
+    /// The answer of a sub-query, by its place, in steps of a grid of its own: known once that is asked. A factor changes the grid of the
+    /// expression, and not this one.
+    Asked(usize, RBig),
     /// 1 where a condition holds, 0 where it does not.
     Truth(Box<Predicate>),
     /// The sum of parts on one grid.
@@ -140,7 +141,7 @@ impl NumericExpr {
 
     /// The answer of a sub-query, put on a grid within a range.
     pub(crate) fn asked(at: usize, grid: RBig, [low, high]: [i64; 2]) -> NumericExpr {
-        NumericExpr { node: Node::Asked(at), kind: Kind::Decimal, grid, low, high }
+        NumericExpr { node: Node::Asked(at, grid.clone()), kind: Kind::Decimal, grid, low, high }
     }
 
     /// Null, whatever the row.

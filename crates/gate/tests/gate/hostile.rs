@@ -342,8 +342,6 @@ const QUESTIONS: &[(Fate, &str)] = &[
     (Answered, "SELECT COUNT(1), COUNT(age) FILTER (WHERE smoker IS NULL) FROM _T_"),
 ];
 
-const UNIT: &str = "unit = { column = \"person\", max_rows_per_unit = 2 }";
-
 const SCHEMA: &str = r#"
     unit = { column = "person", max_rows_per_unit = 2 }
     [columns.person]
@@ -516,7 +514,7 @@ fn hostile_questions_to_a_cluster() {
         let table = RemoteTable { service, uri: sail.uri(), table, credentials: None };
         let data = Data::Remote { table, driver: DriverChoice { driver: "flightsql".to_string(), entry: None } };
         // A cluster has rows as its units.
-        let schema = declaration(&SCHEMA.replace(UNIT, ""));
+        let schema = declaration(&SCHEMA.replace("unit = { column = \"person\", max_rows_per_unit = 2 }", ""));
         let rules = Some(rules(FilterRule::Residue, "1000,1e-6"));
         house.register(Registration { rules, ..Registration::new(account(name), schema, data) }).unwrap();
     }

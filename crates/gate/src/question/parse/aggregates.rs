@@ -16,7 +16,7 @@ use crate::number::Number;
 use crate::schema::ColumnType;
 
 /// The names of all aggregates.
-pub(super) const NAMES: [&str; 28] = [
+pub(super) const NAMES: [&str; 30] = [
     "COUNT",
     "SUM",
     "AVG",
@@ -28,6 +28,7 @@ pub(super) const NAMES: [&str; 28] = [
     "QUANTILE_CONT",
     "QUANTILE_DISC",
     "APPROX_QUANTILE",
+    "APPROX_PERCENTILE",
     "PERCENTILE",
     "PERCENTILE_CONT",
     "PERCENTILE_DISC",
@@ -45,6 +46,7 @@ pub(super) const NAMES: [&str; 28] = [
     "REGR_SLOPE",
     "REGR_INTERCEPT",
     "COUNT_IF",
+    "COUNTIF",
 ];
 
 impl Reader<'_> {
@@ -130,10 +132,11 @@ impl Reader<'_> {
             ("MEDIAN", [of]) => quantile(of, number("0.5")),
             ("MIN", [of]) => quantile(of, Number::ZERO),
             ("MAX", [of]) => quantile(of, Number::ONE),
-            ("QUANTILE" | "QUANTILE_CONT" | "QUANTILE_DISC" | "APPROX_QUANTILE" | "PERCENTILE", [of, fraction]) => {
-                quantile(of, self.fraction(fraction)?)
-            }
-            ("COUNT_IF", [condition]) => Ok(Function::Sum(NumericExpr::truth(self.predicate(condition)?))),
+            (
+                "QUANTILE" | "QUANTILE_CONT" | "QUANTILE_DISC" | "APPROX_QUANTILE" | "APPROX_PERCENTILE" | "PERCENTILE",
+                [of, fraction],
+            ) => quantile(of, self.fraction(fraction)?),
+            ("COUNT_IF" | "COUNTIF", [condition]) => Ok(Function::Sum(NumericExpr::truth(self.predicate(condition)?))),
             _ => {
                 let message = format!(
                     "{name} is not answered with {}: quantiles are of an expression and a fraction, CORR, COVAR and REGR of two \

@@ -51,7 +51,7 @@ impl Reader<'_> {
                 let [one, other] = self.comparable(one, other)?;
                 steps(one.null_if(other))
             }
-            ("IF" | "IIF", [condition, then, otherwise]) => {
+            ("IF" | "IIF" | "IFF", [condition, then, otherwise]) => {
                 let (then, otherwise) = (self.scalar(then)?, self.scalar(otherwise)?);
                 self.check_kinds(expression, [&then, &otherwise].into_iter())?;
                 steps(NumericExpr::case(vec![(self.predicate(condition)?, then)], Some(otherwise)))
@@ -62,7 +62,9 @@ impl Reader<'_> {
             ("LOWER", [inner]) => self.in_case(inner, LetterCase::Lower),
             ("UPPER", [inner]) => self.in_case(inner, LetterCase::Upper),
             ("DATE_TRUNC", [unit, inner]) => self.cut_off(expression, &self.unit(unit)?, inner).map(Typed::Steps),
-            ("DATE_PART", [unit, inner]) => self.extract(expression, &self.unit(unit)?, inner).map(Typed::Steps),
+            ("DATE_PART" | "DATEPART", [unit, inner]) => {
+                self.extract(expression, &self.unit(unit)?, inner).map(Typed::Steps)
+            }
             ("YEAR" | "QUARTER" | "MONTH" | "WEEK" | "DAY" | "HOUR" | "MINUTE" | "SECOND", [inner]) => {
                 self.extract(expression, &name, inner).map(Typed::Steps)
             }
@@ -86,8 +88,8 @@ impl Reader<'_> {
             _ => {
                 let shown: String = name.chars().take(40).collect();
                 let message = format!(
-                    "{shown}(…) is not answered here, with {}: the functions of a row are ABS, FLOOR, CEIL, ROUND, TRUNC, MOD, \
-                     LEAST, GREATEST, COALESCE, NULLIF, WIDTH_BUCKET, LOWER, UPPER, DATE_TRUNC, EXTRACT and CAST",
+                    "{shown}(…) is not answered here, with {}: the functions of a row are ABS, FLOOR, CEIL, ROUND, TRUNC, MOD, POWER, \
+                     LEAST, GREATEST, COALESCE, NULLIF, IF, WIDTH_BUCKET, LOWER, UPPER, DATE_TRUNC, EXTRACT, DATE_DIFF and CAST",
                     number_of_arguments(arguments.len())
                 );
                 Err(self.refusal(expression, message))
@@ -133,9 +135,7 @@ impl Reader<'_> {
 
     /// The power of ten that a number is rounded to.
     fn places(&self, expression: &Expr) -> Result<RBig, Error> {
-        let places = self.whole_literal(expression, -15..=15)?;
-        let power = RBig::from(10).pow(places.unsigned_abs() as isize);
-        Ok(if places < 0 { power } else { RBig::ONE / power })
+        Ok(step_of(self.whole_literal(expression, -15..=15)?))
     }
 
     /// A whole number that is written out, in a range.
@@ -378,4 +378,10 @@ fn part_of_day(scalar: NumericExpr, size: u32, most: u32) -> Result<NumericExpr,
     let mut part = part.scaled(&(RBig::ONE / RBig::from(size)), Kind::Integer);
     (part.low, part.high) = (0, i64::from(most) - 1);
     Ok(part)
+}
+
+/// The step of numbers with this many digits behind the point; before it, if that is negative.
+pub(super) fn step_of(places: i64) -> RBig {
+    let power = RBig::from(10).pow(places.unsigned_abs() as isize);
+    if places < 0 { power } else { RBig::ONE / power }
 }

@@ -6,7 +6,7 @@ use sqlparser::ast::{Expr, GroupByExpr, SelectItem, Value as Written};
 use super::super::group::{Group, GroupKey};
 use super::super::predicate::Predicate;
 use super::super::scalar::{Kind, NumericExpr};
-use super::inline::has_aggregate;
+use super::contents::has_aggregate;
 use super::limits;
 use super::literal::Literal;
 use super::reader::{Reader, is_called, plain};

@@ -9,10 +9,10 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Cte, Expr, GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr,
-    TableAlias, TableFactor, TableWithJoins, With,
+    Spanned, TableAlias, TableFactor, TableWithJoins, WildcardAdditionalOptions, With,
 };
 
-use super::aggregates;
+use super::contents::{has_window, is_aggregate, size};
 use super::reader::{is_called, plain};
 use super::scope::same;
 use super::tokens::Tokens;
@@ -81,6 +81,7 @@ impl Inliner<'_> {
         }
         self.counts.push(self.named.len() - before);
         if let SetExpr::Select(select) = query.body.as_mut() {
+            self.check_total(select)?;
             let Some((inner, names)) = self.source(select)? else { return Ok(()) };
             return self.merge(query, inner, &names);
         }
@@ -95,6 +96,7 @@ impl Inliner<'_> {
                 self.united(right)
             }
             SetExpr::Select(select) => {
+                self.check_total(select)?;
                 let Some((inner, names)) = self.source(select)? else { return Ok(()) };
                 let mut alone = query_of(select.clone());
                 self.merge(&mut alone, inner, &names)?;
@@ -182,8 +184,8 @@ impl Inliner<'_> {
             if shortened {
                 return Err(self.refused(names, "rows are not sorted or shortened: leave ORDER BY and LIMIT out there"));
             }
-            name_outputs(&mut outer.projection);
-            writing.select(outer);
+            outer.projection = self.expanded(outer.projection.drain(..), &inner.projection, &mut writing)?;
+            writing.conditions(outer);
             if let Some(order_by) = &mut query.order_by {
                 let _ = walk(order_by, &mut writing);
             }
@@ -200,15 +202,7 @@ impl Inliner<'_> {
                     self.refused(names, "sort and shorten once: behind the inner question, or behind the outer one")
                 );
             }
-            let mut projection = Vec::new();
-            for item in outer.projection.drain(..) {
-                match item {
-                    SelectItem::Wildcard(_) => projection.append(&mut inner.projection.clone()),
-                    other => projection.push(other),
-                }
-            }
-            name_outputs(&mut projection);
-            let _ = walk(&mut projection, &mut writing);
+            let projection = self.expanded(outer.projection.drain(..), &inner.projection, &mut writing)?;
             let mut selection = outer.selection.take();
             let _ = walk(&mut selection, &mut writing);
             if let Some(order_by) = &mut query.order_by {
@@ -228,6 +222,45 @@ impl Inliner<'_> {
                 Err(self.refused(names, "this gets too long when it is written as one SELECT: ask something simpler"))
             }
             false => Ok(()),
+        }
+    }
+
+    /// The columns of a SELECT about a query: `*` are all columns of the query, as it has them, and others are written with its columns.
+    fn expanded(
+        &self,
+        outer: impl Iterator<Item = SelectItem>,
+        inner: &[SelectItem],
+        writing: &mut Writing<'_>,
+    ) -> Result<Vec<SelectItem>, Error> {
+        let mut projection = Vec::new();
+        for mut item in outer {
+            match &mut item {
+                SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default() => {
+                    projection.extend(inner.iter().cloned());
+                }
+                SelectItem::Wildcard(_) => {
+                    return Err(self.refused(writing.names, "* is all columns: name those that are wanted instead"));
+                }
+                _ => {
+                    name_output(&mut item);
+                    let _ = walk(&mut item, writing);
+                    projection.push(item);
+                }
+            }
+        }
+        Ok(projection)
+    }
+
+    /// HAVING comes before a total over all rows, but what is compared with HAVING is released as noisy numbers of all groups: so is the
+    /// total. A question around it says what is meant.
+    fn check_total(&self, select: &Select) -> Result<(), Error> {
+        match &select.having {
+            Some(having) if select.projection.iter().any(has_window) => {
+                let why = "SUM(…) OVER () is the total of all groups here, also of those that HAVING leaves out: write the question without \
+                           HAVING, and SELECT … FROM (…) WHERE … around it";
+                Err(Error::question(self.tokens.at(self.tokens.index(having.span().start)), why))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -269,8 +302,8 @@ struct Writing<'n> {
 }
 
 impl Writing<'_> {
-    fn select(&mut self, select: &mut Select) {
-        let _ = walk(&mut select.projection, self);
+    /// Everything of a SELECT but its columns.
+    fn conditions(&mut self, select: &mut Select) {
         let _ = walk(&mut select.selection, self);
         let _ = walk(&mut select.group_by, self);
         let _ = walk(&mut select.having, self);
@@ -302,19 +335,6 @@ impl Walker for Writing<'_> {
     }
 }
 
-/// How many expressions an expression is made of.
-fn size(expression: &Expr) -> usize {
-    struct Size(usize);
-    impl Walker for Size {
-        fn enter_expr(&mut self, _: &mut Expr) {
-            self.0 += 1;
-        }
-    }
-    let mut size = Size(0);
-    let _ = walk(&mut expression.clone(), &mut size);
-    size.0
-}
-
 /// What the columns of a SELECT are called. Those that are called what they are need not be written anew.
 fn columns(projection: &[SelectItem]) -> Vec<(Ident, Expr)> {
     let column = |item: &SelectItem| match item {
@@ -329,57 +349,19 @@ fn columns(projection: &[SelectItem]) -> Vec<(Ident, Expr)> {
 }
 
 /// Columns that are names keep them, whatever is written in their place.
-fn name_outputs(projection: &mut [SelectItem]) {
-    for item in projection {
-        let name = match item {
-            SelectItem::UnnamedExpr(Expr::Identifier(name)) => name.clone(),
-            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) if !parts.is_empty() => {
-                parts[parts.len() - 1].clone()
-            }
-            _ => continue,
-        };
-        if let SelectItem::UnnamedExpr(expr) = item.clone() {
-            *item = SelectItem::ExprWithAlias { expr, alias: name };
-        }
+fn name_output(item: &mut SelectItem) {
+    let alias = match item {
+        SelectItem::UnnamedExpr(Expr::Identifier(name)) => name.clone(),
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) if !parts.is_empty() => parts[parts.len() - 1].clone(),
+        _ => return,
+    };
+    if let SelectItem::UnnamedExpr(expr) = item.clone() {
+        *item = SelectItem::ExprWithAlias { expr, alias };
     }
 }
 
 fn is_named(item: &SelectItem, name: &Ident) -> bool {
     matches!(item, SelectItem::ExprWithAlias { alias, .. } if is_called(name, &alias.value))
-}
-
-/// Whether a SELECT groups or aggregates.
-fn is_aggregate(select: &Select) -> bool {
-    let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
-    grouped || select.having.is_some() || select.projection.iter().any(has_aggregate)
-}
-
-/// Whether a column of an answer has an aggregate of its own.
-pub(super) fn has_aggregate(item: &SelectItem) -> bool {
-    #[derive(Default)]
-    struct Aggregates {
-        found: bool,
-        /// Sub-queries that are a number have aggregates of their own.
-        sub_queries: usize,
-    }
-    impl Walker for Aggregates {
-        fn enter_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-            self.sub_queries += 1;
-            ControlFlow::Continue(())
-        }
-        fn leave_query(&mut self) {
-            self.sub_queries -= 1;
-        }
-        fn enter_expr(&mut self, expression: &mut Expr) {
-            if let Expr::Function(function) = expression {
-                let name = function.name.to_string().to_ascii_uppercase();
-                self.found |= self.sub_queries == 0 && aggregates::NAMES.contains(&name.as_str());
-            }
-        }
-    }
-    let mut aggregates = Aggregates::default();
-    let _ = walk(&mut item.clone(), &mut aggregates);
-    aggregates.found
 }
 
 /// Both conditions.

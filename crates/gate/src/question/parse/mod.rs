@@ -6,6 +6,7 @@
 
 mod aggregates;
 mod clauses;
+mod contents;
 mod functions;
 mod groups;
 mod inline;

@@ -2,7 +2,8 @@
 
 use dashu::rational::RBig;
 use sqlparser::ast::{
-    BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function as Call, TypedString, UnaryOperator, Value as Written,
+    BinaryOperator, CaseWhen, CastKind, DataType, ExactNumberInfo, Expr, Function as Call, TypedString, UnaryOperator,
+    Value as Written,
 };
 
 use super::super::Query;
@@ -10,6 +11,7 @@ use super::super::aggregate::Function;
 use super::super::predicate::{Operand, Predicate};
 use super::super::scalar::{Kind, NumericExpr};
 use super::super::term::Term;
+use super::functions::step_of;
 use super::literal::Literal;
 use super::reader::{Reader, plain};
 use crate::error::Error;
@@ -254,12 +256,14 @@ impl Reader<'_> {
             | DataType::Float8
             | DataType::Double(_)
             | DataType::DoublePrecision
-            | DataType::Numeric(_)
-            | DataType::Decimal(_)
                 if number =>
             {
                 Ok(NumericExpr { kind: Kind::Decimal, ..scalar })
             }
+            DataType::Numeric(info) | DataType::Decimal(info) if number => match self.scale(expression, info)? {
+                Some(places) => self.fitting(expression, scalar.rounded(&step_of(places), Kind::Decimal)),
+                None => Ok(NumericExpr { kind: Kind::Decimal, ..scalar }),
+            },
             DataType::Date => self.to_date(expression, scalar),
             DataType::Timestamp(..) => self.to_timestamp(expression, scalar),
             _ => {
@@ -267,6 +271,19 @@ impl Reader<'_> {
                     "numbers are converted to INTEGER, NUMERIC or REAL, and times to DATE: leave other casts out";
                 Err(self.refusal(expression, message))
             }
+        }
+    }
+
+    /// How many digits behind the point NUMERIC(p, s) keeps; nothing if all of them. How many it has before the point is not limited.
+    pub(super) fn scale(&self, expression: &Expr, info: &ExactNumberInfo) -> Result<Option<i64>, Error> {
+        let places = match info {
+            ExactNumberInfo::None => return Ok(None),
+            ExactNumberInfo::Precision(_) => 0,
+            ExactNumberInfo::PrecisionAndScale(_, places) => *places,
+        };
+        match (-15..=15).contains(&places) {
+            true => Ok(Some(places)),
+            false => Err(self.refusal(expression, "NUMERIC has from -15 to 15 digits behind the point")),
         }
     }
 

@@ -217,6 +217,7 @@ impl<'e> Terms<'_, '_, 'e> {
             ("LEAST", [_, _, ..]) => Ok(Term::Least(several()?)),
             ("GREATEST", [_, _, ..]) => Ok(Term::Greatest(several()?)),
             ("NULLIF", [one, other]) => Ok(Term::NullIf(boxed(one)?, boxed(other)?)),
+            ("SAFE_DIVIDE", [one, other]) => Ok(Term::Quotient(boxed(one)?, boxed(other)?)),
             _ => {
                 let shown: String = name.chars().take(40).collect();
                 let message = format!(
@@ -292,9 +293,11 @@ impl<'e> Terms<'_, '_, 'e> {
             | DataType::Float(_)
             | DataType::Float8
             | DataType::Double(_)
-            | DataType::DoublePrecision
-            | DataType::Numeric(_)
-            | DataType::Decimal(_) => Ok(term),
+            | DataType::DoublePrecision => Ok(term),
+            DataType::Numeric(info) | DataType::Decimal(info) => Ok(match self.reader.scale(expression, info)? {
+                Some(places) => Term::Round(Box::new(term), places as i32),
+                None => term,
+            }),
             _ => Err(self.reader.refusal(expression, "answers are numbers: leave the cast out")),
         }
     }
