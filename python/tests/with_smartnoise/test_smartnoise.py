@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import snsql
 from examples import examples, run
+from peers import PAGE, main
 
 import taximeter as tx
 from taximeter.adapters.smartnoise import charged, costs
@@ -94,3 +95,8 @@ def test_what_is_no_query_charges_nothing(census: tx.Account) -> None:
         with pytest.raises(Exception):
             charged(reader_of(), census)(query)
     assert census.document["charges"] == 0
+
+
+def test_the_page_about_peers_is_what_is_computed() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == main(page)

@@ -13,6 +13,7 @@ from flwr.serverapp import GaussianPrivacyEvent, Grid, SamplingMethod
 from flwr.serverapp.exception import PrivacyBudgetExhausted
 from flwr.serverapp.strategy import DifferentialPrivacyServerSideFixedClipping, FedAvg
 from flwr.supercore.task_identity import TaskIdentity
+from peers import PAGE, main
 
 import taximeter as tx
 from taximeter.adapters.flower import RoundAccountant
@@ -122,3 +123,8 @@ def test_accounts_and_samples_without_a_translation_are_refused(ledger: tx.Ledge
         accountant_of(phones, sampling_method=SamplingMethod.WITHOUT_REPLACEMENT)
     with pytest.raises(tx.BadInput, match="no budget"):
         accountant_of(ledger.create("reads", delta="1e-6", odometer="renyi-mixture"))
+
+
+def test_the_page_about_peers_is_what_is_computed() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == main(page)
