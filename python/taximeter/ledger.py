@@ -273,7 +273,7 @@ class Account(Drawable):
         return Curve("reading", self.readings())
 
     def watch(self, *, every: float = 1.0, file: TextIO | None = None) -> Watch:
-        """Shows the meter live, in a notebook or in a terminal, until it is stopped: looks every so many seconds for a change.
+        """Shows the meter live, in a notebook or in a terminal, until it is stopped. It looks for a change after `every` seconds.
 
         >>> import io, taximeter as tx
         >>> census, shown = tx.Ledger(folder / "watched.db", create=True).create("census", 1), io.StringIO()

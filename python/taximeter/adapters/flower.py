@@ -1,7 +1,7 @@
 """Flower: an accountant that charges an account before the result of a round leaves the server.
 
-Tested with Flower 1.41. Its strategies with fixed clipping ask `would_exceed` before the clients train, and tell `compose` when the noise is
-in the sum and nothing has left the server yet: a refusal there keeps the result back.
+Tested with Flower 1.41. Its strategies with fixed clipping ask `would_exceed` before the clients train, and tell `compose` when the noise
+is in the sum and nothing has left the server yet: a refusal there keeps the result back.
 
 >>> import taximeter as tx
 >>> from flwr.serverapp.strategy import DifferentialPrivacyServerSideFixedClipping, FedAvg

@@ -1,7 +1,7 @@
 """Opacus: an accountant that charges an account before every update of the model, and stops the training when the budget does not admit it.
 
 Tested with Opacus 1.6, whose optimizers tell the accountant of a step when the noise is in the gradient, and before the parameters change.
-The noise multiplier and the sample rate are taken at their exact binary values, and may change from step to step, after looking at the model.
+The noise multiplier and the sample rate are taken at their exact binary values, and may change at every step, after looking at the model.
 
 >>> import taximeter as tx
 >>> from opacus import PrivacyEngine
@@ -51,7 +51,7 @@ def register(account: Account, run: str, *, mechanism: str = "taximeter", repeat
 class StepAccountant(IAccountant):  # type: ignore[misc]
     """The accountant of one training run: see `register`.
 
-    Its cost is that of Poisson-sampled batches. Opacus draws them unless it is told `poisson_sampling=False`, and does not tell accountants.
+    Its cost is that of Poisson-sampled batches. Opacus draws them, unless it is told `poisson_sampling=False`, which no accountant sees.
     """
 
     def __init__(self, run: Run) -> None:

@@ -1,7 +1,7 @@
 """Tumult Analytics: a session that charges an account before it answers.
 
-Tested with Tumult Analytics 0.21. The budget of a query is charged exactly: ε, ε and δ, or ρ. Make the session with an infinite budget, such
-as `PureDPBudget.inf()`, if the account alone is to decide.
+Tested with Tumult Analytics 0.21. The budget of a query is charged exactly: ε, ε and δ, or ρ. Make the session with an infinite budget,
+such as `PureDPBudget.inf()`, if the account alone is to decide.
 
 >>> from tmlt.analytics import PureDPBudget, RhoZCDPBudget
 >>> print(cost(PureDPBudget(0.125)), "and", cost(RhoZCDPBudget(0.5)))

@@ -27,7 +27,8 @@ def test_the_example_runs(example: Any, tmp_path: Path) -> None:
 
 def reader_of(epsilon: float = 0.25, delta: float = 1e-6, mechanism: Any = None, **options: Any) -> Any:
     """A reader of the people, with another table beside them whose groups are public."""
-    columns = {"age": {"type": "int", "lower": 0, "upper": 120}, "region": {"type": "string"}, "person": {"type": "int", "private_id": True}}
+    columns: dict[str, Any] = {"age": {"type": "int", "lower": 0, "upper": 120}, "region": {"type": "string"}}
+    columns["person"] = {"type": "int", "private_id": True}
     tables = {"people": {"rows": 200, "max_ids": 1} | columns | options, "other": {"rows": 200, "censor_dims": False} | columns}
     privacy = snsql.Privacy(epsilon=epsilon, delta=delta)
     if mechanism:
