@@ -21,7 +21,7 @@ use crate::table::table_rows;
 use crate::waiting::{OfThisProcess, wait};
 
 /// The gate of a ledger. Its results are the JSON documents of the service.
-#[pyclass(module = "taximeter._native", name = "Gate")]
+#[pyclass(frozen, module = "taximeter._native", name = "Gate")]
 pub struct PyGate(OfThisProcess<Arc<Gate>>);
 
 /// A dataset to register, with data that this process can read.
@@ -65,7 +65,7 @@ impl PyGate {
         py: Python<'_>,
         work: impl FnOnce(&Gate) -> Result<T, Problem> + Send + 'static,
     ) -> PyResult<T> {
-        let gate = Arc::clone(self.0.get(py)?);
+        let gate = self.0.get(py)?;
         wait(py, move || work(&gate))?.or_raise(py)
     }
 }
@@ -84,7 +84,7 @@ impl PyGate {
     }
 
     /// Closes the gate; its ledger stays open.
-    fn close(&mut self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) {
         let gate = self.0.close();
         py.detach(|| drop(gate));
     }

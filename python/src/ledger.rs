@@ -15,7 +15,7 @@ use crate::problem::{OrRaise, json, problem_of, unreadable};
 use crate::waiting::{OfThisProcess, wait};
 
 /// A ledger that is open for writing. Its results are the JSON documents of the service.
-#[pyclass(module = "taximeter._native", name = "Ledger")]
+#[pyclass(frozen, module = "taximeter._native", name = "Ledger")]
 pub struct PyLedger(OfThisProcess<OpenLedger>);
 
 /// An open ledger, and how it was opened.
@@ -37,7 +37,7 @@ impl OpenLedger {
 impl PyLedger {
     /// The open ledger.
     pub fn open(&self, py: Python<'_>) -> PyResult<OpenLedger> {
-        Ok(self.0.get(py)?.clone())
+        self.0.get(py)
     }
 
     /// Does something with the ledger, without Python's lock.
@@ -62,7 +62,7 @@ impl PyLedger {
     }
 
     /// Closes the ledger when all that waits is done.
-    fn close(&mut self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) {
         let ledger = self.0.close();
         py.detach(|| drop(ledger));
     }

@@ -93,9 +93,15 @@ impl Iterator for ArrowRows {
                 Err(why) => return Some(Err(why)),
             };
         }
-        let at = self.at;
+        let mut row = Vec::with_capacity(self.cells.len());
+        for cell in &self.cells {
+            match cell(self.at) {
+                Ok(field) => row.push(field),
+                Err(why) => return Some(Err(why)),
+            }
+        }
         self.at += 1;
-        Some(self.cells.iter().map(|cell| cell(at)).collect())
+        Some(Ok(row))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::process;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -44,18 +45,19 @@ fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
 
 /// What belongs to the process that made it. In a process that was forked from it, its threads and connections are not there.
 pub struct OfThisProcess<T> {
-    value: Option<T>,
+    /// Other threads may use it while one closes it.
+    value: Mutex<Option<T>>,
     process: u32,
 }
 
-impl<T> OfThisProcess<T> {
+impl<T: Clone> OfThisProcess<T> {
     /// Something of this process.
     pub fn new(value: T) -> OfThisProcess<T> {
-        OfThisProcess { value: Some(value), process: process::id() }
+        OfThisProcess { value: Mutex::new(Some(value)), process: process::id() }
     }
 
     /// The value, in the process that made it, until it is closed.
-    pub fn get(&self, py: Python<'_>) -> PyResult<&T> {
+    pub fn get(&self, py: Python<'_>) -> PyResult<T> {
         if self.process != process::id() {
             let detail = format!(
                 "it was opened by process {}, and this is process {}, forked from it; open it again in this process",
@@ -67,23 +69,25 @@ impl<T> OfThisProcess<T> {
                 &Problem { parameter: Some("fork".to_string()), ..Problem::new(Code::Stopped, detail) },
             ));
         }
-        self.value.as_ref().ok_or_else(|| raise(py, &Problem::new(Code::Stopped, "it is closed; open it again")))
+        let value = self.value.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        value.ok_or_else(|| raise(py, &Problem::new(Code::Stopped, "it is closed; open it again")))
     }
 
     /// Takes the value out, if there is one and it is of this process.
-    pub fn close(&mut self) -> Option<T> {
-        let value = self.value.take()?;
-        if self.process == process::id() {
-            return Some(value);
+    pub fn close(&self) -> Option<T> {
+        // In a fork, the lock may be held by a thread that was not forked.
+        if self.process != process::id() {
+            return None;
         }
-        // To end it would wait for threads that were not forked.
-        std::mem::forget(value);
-        None
+        self.value.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
 impl<T> Drop for OfThisProcess<T> {
     fn drop(&mut self) {
-        drop(self.close());
+        if self.process != process::id() {
+            // To end it would wait for threads that were not forked.
+            std::mem::forget(self.value.get_mut().unwrap_or_else(PoisonError::into_inner).take());
+        }
     }
 }

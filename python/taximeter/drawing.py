@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
 # Colours follow the page: its text colour, and one accent that is readable on white and on black.
-_ACCENT = "#3a7bd5"
+ACCENT = "#3a7bd5"
 _STYLE = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.5;color:inherit"
 
 
@@ -29,7 +28,7 @@ def gauge(left: float | None, label: str) -> str:
     return (
         f'<svg role="img" aria-label="{shown}" width="240" height="34" viewBox="0 0 240 34">'
         '<rect x="0.5" y="0.5" width="239" height="13" rx="3" fill="none" stroke="currentColor" opacity="0.5"/>'
-        f'<rect x="1" y="1" width="{238 * share:.1f}" height="12" rx="3" fill="{_ACCENT}"/>'
+        f'<rect x="1" y="1" width="{238 * share:.1f}" height="12" rx="3" fill="{ACCENT}"/>'
         f'<text x="0" y="29" font-size="12" fill="currentColor">{shown}</text></svg>'
     )
 
@@ -52,7 +51,7 @@ def bars(labels: list[str], values: list[float | None], intervals: list[tuple[fl
         if value is None:
             continue
         start, end = sorted((at(0.0), at(value)))
-        rows.append(f'<rect x="{start:.1f}" y="{y + 4}" width="{end - start:.1f}" height="12" fill="{_ACCENT}" opacity="0.8"/>')
+        rows.append(f'<rect x="{start:.1f}" y="{y + 4}" width="{end - start:.1f}" height="12" fill="{ACCENT}" opacity="0.8"/>')
         if least is not None and most is not None:
             rows.append(f'<path d="M{at(least):.1f} {y + 10}H{at(most):.1f}" stroke="currentColor" stroke-width="2"/>')
         rows.append(f'<text x="400" y="{y + 14}" font-size="12" fill="currentColor">{escape(f"{value:g}")}</text>')
@@ -72,20 +71,6 @@ def curve(title: str, values: list[float]) -> str:
     return (
         f'<svg role="img" aria-label="{shown}" width="330" height="108" viewBox="0 0 330 108">'
         f'<path d="M4 4V{4 + height}H{4 + width}" fill="none" stroke="currentColor" opacity="0.5"/>'
-        f'<polyline points="{points}" fill="none" stroke="{_ACCENT}" stroke-width="2"/>'
+        f'<polyline points="{points}" fill="none" stroke="{ACCENT}" stroke-width="2"/>'
         f'<text x="4" y="102" font-size="12" fill="currentColor">{shown}</text></svg>'
     )
-
-
-def answer(document: dict[str, Any]) -> str:
-    """The first noisy column of an answer as bars, by the groups before it."""
-    columns = document["columns"]
-    noisy = [at for at, column in enumerate(columns) if column.get("aggregate")]
-    groups = [at for at in range(len(columns)) if at not in noisy]
-    if not noisy:
-        return ""
-    rows = document["rows"][:40]
-    labels = [", ".join(str(row[at]) for at in groups) or columns[noisy[0]]["name"] for row in rows]
-    cells = [row[noisy[0]] for row in rows]
-    intervals = [tuple(cell.get("interval") or (None, None)) for cell in cells]
-    return bars(labels, [cell.get("value") for cell in cells], intervals)

@@ -24,6 +24,7 @@ from taximeter._native import Cost, rounded
 from taximeter.costs import Number
 from taximeter.documents import Document
 from taximeter.errors import bad_input
+from taximeter.figures import Bars, Drawable
 from taximeter.ledger import Account, Ledger
 from taximeter.rules import Budget, filter_request
 
@@ -36,7 +37,7 @@ Bound: TypeAlias = "Number | datetime.date | datetime.datetime"
 """An end of a column's bounds: a number, or a date or a time for columns that hold those."""
 
 
-class Answer(Document):
+class Answer(Document, Drawable):
     """An answer with its noise, cost and receipt. The same key gives it again, byte for byte."""
 
     def __init__(self, text: str, origin: str) -> None:
@@ -75,7 +76,19 @@ class Answer(Document):
     def _repr_html_(self) -> str:
         paid = drawing.line("paid", self.cost)
         gauges = [drawing.gauge(one["left"], f"{one['account']} left") for one in self.document["accounts"]]
-        return drawing.card(self.document["question"], drawing.answer(self.document), paid, *gauges)
+        return drawing.card(self.document["question"], self.svg(), paid, *gauges)
+
+    @property
+    def figure(self) -> Bars:
+        """The first noisy column as bars with their intervals, by the groups before it; at most 40 of them."""
+        columns = self.document["columns"]
+        noisy = [at for at, column in enumerate(columns) if column.get("aggregate")][:1]
+        groups = [at for at, column in enumerate(columns) if not column.get("aggregate")]
+        rows = self.document["rows"][:40] if noisy else []
+        names = [columns[at]["name"] for at in noisy]
+        labels = [", ".join(str(row[at]) for at in groups) or names[0] for row in rows]
+        cells = [row[noisy[0]] for row in rows]
+        return Bars("".join(names), labels, [_value(cell) for cell in cells], [_interval(cell) for cell in cells])
 
     def to_arrow(self) -> pyarrow.Table:
         """The answer as a table of pyarrow."""

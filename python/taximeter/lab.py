@@ -10,15 +10,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from taximeter import drawing
 from taximeter._native import stopping_time_attack, worst_case
 from taximeter.costs import Number, pure
 from taximeter.errors import Refused, bad_input
+from taximeter.figures import Bars, Drawable
 from taximeter.meters import Odometer
 from taximeter.rules import Budget, budget_request
 
 
 @dataclass(frozen=True)
-class Probability:
+class Probability(Drawable):
     """Two numbers with the true probability between them, beside the one that was claimed."""
 
     lower: float
@@ -29,6 +31,15 @@ class Probability:
     def broken(self) -> bool:
         """Whether more than the claim is proven."""
         return self.lower > self.claimed
+
+    @property
+    def figure(self) -> Bars:
+        """What was claimed, and what is delivered."""
+        bounds = [(None, None), (self.lower, self.upper)]
+        return Bars("probability", ["claimed", "delivered"], [self.claimed, self.lower], bounds)
+
+    def _repr_html_(self) -> str:
+        return drawing.card("broken" if self.broken else "holds", self.svg())
 
 
 def attack(

@@ -22,15 +22,17 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 from taximeter import _native, drawing
 from taximeter._native import Cost
 from taximeter.costs import Number
 from taximeter.documents import Balance, Quote, Reading, Receipt, Verification
 from taximeter.errors import bad_input
+from taximeter.figures import Curve, Drawable
 from taximeter.remote import Remote
 from taximeter.rules import Budget, filter_request, odometer_request
+from taximeter.watching import Watch
 
 
 class Backend(Protocol):
@@ -184,7 +186,7 @@ def connect(url: str, *, token: str, ca: str | os.PathLike[str] | None = None) -
     return RemoteLedger(url, token, ca)
 
 
-class Account:
+class Account(Drawable):
     """An account of a ledger."""
 
     def __init__(self, backend: Backend, name: str) -> None:
@@ -254,16 +256,33 @@ class Account:
         return f"Account({self.name!r})"
 
     def _repr_html_(self) -> str:
-        document, left, readings = self.document, self.left, self.readings()
+        document, left = self.document, self.left
         parts = [drawing.line("standing", document["standing"]), drawing.line("charges", document["charges"])]
         parts.append(drawing.gauge(None if left is None else left.share, "left"))
-        parts.append(drawing.curve("reading", readings))
+        parts.append(self.svg())
         return drawing.card(self.name, *parts, drawing.line("guarantee", self.reading.guarantee))
 
     def readings(self, limit: int = 200) -> list[float]:
         """The readings after the newest charges, the oldest first: the meter's curve."""
         records = reversed(self.history(limit))
         return [float(record["reading"]) for record in records if record["reading"] is not None]
+
+    @property
+    def figure(self) -> Curve:
+        """The meter's curve."""
+        return Curve("reading", self.readings())
+
+    def watch(self, *, every: float = 1.0, file: TextIO | None = None) -> Watch:
+        """Shows the meter live, in a notebook or in a terminal, until it is stopped. It looks for a change after `every` seconds.
+
+        >>> import io, taximeter as tx
+        >>> census, shown = tx.Ledger(folder / "watched.db", create=True).create("census", 1), io.StringIO()
+        >>> with census.watch(file=shown):
+        ...     receipt = census.charge(tx.pure("0.25"))
+        >>> print(shown.getvalue().splitlines()[-1])
+        census [███████████████·····] 75.0% left, reading 0.25, 1 charges, open
+        """
+        return Watch(self, every, file)
 
 
 def _costs(costs: Cost | Sequence[Cost]) -> Sequence[Cost]:

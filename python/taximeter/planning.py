@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from taximeter import drawing
 from taximeter._native import Cost, rule_names, smallest_epsilon
 from taximeter.costs import Number
 from taximeter.errors import BadInput
+from taximeter.figures import Bars, Drawable
 from taximeter.meters import Filter, Odometer
 from taximeter.rules import Budget, filter_request
 
@@ -21,14 +23,31 @@ class Row:
     reason: str | None = None
 
 
-def plan(budget: Budget, cost: Cost, *, mechanism_delta: Number | None = None) -> list[Row]:
+class Rows(list[Row], Drawable):
+    """A number by each rule."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self.title = title
+
+    @property
+    def figure(self) -> Bars:
+        """A bar for each rule that has a number."""
+        known = [row for row in self if row.value is not None]
+        return Bars(self.title, [row.rule for row in known], [row.value for row in known])
+
+    def _repr_html_(self) -> str:
+        return drawing.card(self.title, self.svg())
+
+
+def plan(budget: Budget, cost: Cost, *, mechanism_delta: Number | None = None) -> Rows:
     """How many equal costs a budget admits, by each filter rule.
 
     >>> import taximeter as tx
     >>> {row.rule: row.value for row in plan("1,1e-6", tx.pure("0.01"))}["residue"]
     558
     """
-    rows = []
+    rows = Rows("how many fit")
     for rule in rule_names()[0]:
         try:
             quote = Filter(budget, rule, mechanism_delta=mechanism_delta, expecting=cost).quote(cost)
@@ -38,7 +57,7 @@ def plan(budget: Budget, cost: Cost, *, mechanism_delta: Number | None = None) -
     return rows
 
 
-def compare(cost: Cost, rounds: int, delta: Number = "1e-6", *, mechanism_delta: Number | None = None) -> dict[str, list[Row]]:
+def compare(cost: Cost, rounds: int, delta: Number = "1e-6", *, mechanism_delta: Number | None = None) -> dict[str, Rows]:
     """What every odometer reads after a number of equal costs, and the smallest ε of a budget with which every filter admits them.
 
     >>> import taximeter as tx
@@ -46,7 +65,7 @@ def compare(cost: Cost, rounds: int, delta: Number = "1e-6", *, mechanism_delta:
     >>> {row.rule: row.value for row in rows["odometers"]}["basic"]
     1.0
     """
-    filters, odometers = [], []
+    filters, odometers = Rows("the smallest budget"), Rows("the reading")
     for rule in rule_names()[1]:
         try:
             odometer = Odometer(delta, rule, mechanism_delta=mechanism_delta)

@@ -1,10 +1,12 @@
 """Times of the package, each beside something that runs next to it. Install the wheel and the test requirements first.
 
-    target/python-package/venv/bin/python python/tests/benchmark.py [rows of the table]
+    target/python-package/venv/bin/python python/tests/benchmark.py [rows of the table] [the program taximeter-bench, of the same profile]
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import tempfile
 import threading
@@ -18,12 +20,14 @@ import numpy as np
 import opendp.prelude as dp
 import polars as pl
 from diffprivlib import BudgetAccountant
+from diffprivlib.utils import BudgetError
 from dp_accounting.pld import PLDAccountant
 
 import taximeter as tx
 
-CHARGES, EPSILON = 4000, 0.0002
+CHARGES, SMALL, LARGE = 4000, 0.0002, 0.001
 TABLE = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+RUST = sys.argv[2] if len(sys.argv) > 2 else None
 
 
 def timed(work: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[float, Any]:
@@ -33,72 +37,69 @@ def timed(work: Callable[[], Any], clock: Callable[[], float] = time.process_tim
     return clock() - start, value
 
 
+def in_rust(*arguments: str) -> dict[str, Any]:
+    """What the benchmark in Rust says."""
+    assert RUST is not None
+    told = subprocess.run([RUST, *arguments, "--json"], check=True, capture_output=True, text=True)
+    return dict(json.loads(told.stdout))
+
+
 def overhead() -> None:
-    """A charge from Python, beside the same charges counted one by one in Rust."""
-    cost, calls = tx.pure("1e-5"), 200_000
+    """A charge from Python: its whole time, which bounds what is above the same charge in Rust."""
+    f, cost, calls = tx.Filter("100,1e-6"), tx.pure("1e-5"), 200_000
 
     def charges() -> None:
-        f = tx.Filter(10, rule="basic")
         for _ in range(calls):
             f.charge(cost)
 
-    def loops() -> None:
-        f = tx.Filter(10, rule="basic")
-        for _ in range(calls):
-            f.is_closed
-
     charged, _ = timed(charges)
-    looked, _ = timed(loops)
-    print(f"a charge from Python: {charged / calls * 1e6:.2f} µs; an attribute of the same filter: {looked / calls * 1e6:.2f} µs")
+    print(f"f.charge from Python: {charged / calls * 1e6:.2f} µs in all")
 
 
-def ours() -> int:
-    f, cost = tx.Filter("1,1e-6"), tx.pure(str(EPSILON))
-    admitted = 0
-    for _ in range(CHARGES):
-        if not f.admits(cost):
-            break
-        f.charge(cost)
-        admitted += 1
-    return admitted
+def admitted(ask: Callable[[], Any], refused: type[Exception]) -> int:
+    """How many charges are admitted before the first refusal."""
+    for count in range(CHARGES):
+        try:
+            ask()
+        except refused:
+            return count
+    return CHARGES
 
 
-def by_opendp() -> int:
+def ours(epsilon: float) -> int:
+    f, cost = tx.Filter("1,1e-6"), tx.pure(epsilon)
+    return admitted(lambda: f.charge(cost), tx.Refused)
+
+
+def by_opendp(epsilon: float) -> int:
     space = dp.atom_domain(T=int), dp.absolute_distance(T=int)
-    query = dp.m.make_laplace(*space, scale=1 / EPSILON)
+    query = dp.m.make_laplace(*space, scale=1 / epsilon)
     odometer = dp.c.make_fully_adaptive_composition(*space, output_measure=dp.max_divergence())
     queryable = dp.c.make_privacy_filter(odometer, d_in=1, d_out=1.0)(0)
-    admitted = 0
-    for _ in range(CHARGES):
-        try:
-            queryable(query)
-        except dp.OpenDPException:
-            break
-        admitted += 1
-    return admitted
+    return admitted(lambda: queryable(query), dp.OpenDPException)
 
 
-def by_diffprivlib() -> int:
+def by_diffprivlib(epsilon: float) -> int:
     accountant = BudgetAccountant(1.0, 1e-6)
-    for _ in range(CHARGES):
-        accountant.spend(EPSILON, 0)
-    return len(accountant)
+    return admitted(lambda: accountant.spend(epsilon, 0), BudgetError)
 
 
-def by_dp_accounting() -> int:
-    accountant, event = PLDAccountant(), dp_accounting.LaplaceDpEvent(1 / EPSILON)
-    # The whole distribution is recomputed for each decision; a hundred of them show what one takes.
-    for admitted in range(100):
+def by_dp_accounting(epsilon: float) -> int:
+    accountant, event = PLDAccountant(), dp_accounting.LaplaceDpEvent(1 / epsilon)
+
+    def decide() -> None:
+        # The whole distribution is recomputed for each decision.
         accountant.compose(event)
         if accountant.get_epsilon(1e-6) > 1:
-            return admitted
-    return 100
+            raise OverflowError
+
+    return admitted(decide, OverflowError)
 
 
 def durable(folder: Path, threads: int = 64, each: int = 100) -> None:
     """Charges that are on disk, from many threads at once."""
     with tx.Ledger(folder / "ledger.db", create=True) as ledger:
-        account, cost = ledger.create("census", 1000, rule="basic"), tx.pure("0.0001")
+        account, cost = ledger.create("census", "100,1e-6"), tx.pure("0.0001")
 
         def charge(count: int) -> None:
             for _ in range(count):
@@ -114,7 +115,14 @@ def durable(folder: Path, threads: int = 64, each: int = 100) -> None:
                 worker.join()
 
         shared, _ = timed(together, time.perf_counter)
-        print(f"durable charges: {each / alone:.0f} per second from one thread, {threads * each / shared:.0f} from {threads}")
+        rate = threads * each / shared
+        print(f"durable charges: {each / alone:.0f} per second from one thread, {rate:.0f} from {threads}")
+    if RUST is not None:
+        told = in_rust("ledger", "--no-postgres", "--no-long", "--seconds", "2")["rates"]
+        for one in told:
+            for caller in one["callers"]:
+                if caller["callers"] == {"threads": threads} and one["accounts"] == 1:
+                    print(f"  {caller['per_second']:.0f} in Rust from {threads} threads: ratio {rate / caller['per_second']:.2f}")
 
 
 def registration(folder: Path) -> None:
@@ -140,9 +148,10 @@ def main() -> None:
     dp.enable_features("contrib", "honest-but-curious")
     overhead()
     peers = {"OpenDP's filter": by_opendp, "diffprivlib": by_diffprivlib, "dp_accounting's PLD": by_dp_accounting}
+    print(f"{CHARGES} charges from a budget of (1, 1e-6), and how many of them are admitted:")
     for name, work in {"taximeter": ours, **peers}.items():
-        seconds, admitted = timed(work)
-        print(f"{name}: {seconds:.2f} s for {admitted} decisions of ε = {EPSILON} each")
+        seconds, small = timed(lambda: work(SMALL))
+        print(f"  {name:<20} {seconds:8.3f} s, {small} of ε = {SMALL}, {work(LARGE)} of ε = {LARGE}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         durable(Path(folder))
         registration(Path(folder))

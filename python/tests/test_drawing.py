@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pyarrow as pa
 import pytest
+from IPython.core.displaypub import CapturingDisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
 
 import taximeter as tx
-from taximeter import drawing
+from taximeter import drawing, watching
 
 
 def parsed(html: str) -> ElementTree.Element:
@@ -57,3 +66,84 @@ def test_what_is_unknown_is_not_drawn() -> None:
     assert drawing.gauge(None, "left") == "" and drawing.curve("reading", []) == ""
     assert drawing.bars(["a"], [None], [(None, None)]) == ""
     assert parsed(drawing.bars(["a", "b"], [None, -3.0], [(None, None), (-5.0, 1.0)])) is not None
+
+
+def test_figures_are_svg_or_axes_of_matplotlib(ledger: tx.Ledger, census: tx.Account) -> None:
+    for _ in range(3):
+        census.charge(tx.pure("0.1"))
+    gate = tx.Gate(ledger)
+    gate.add("people", pa.table({"region": ["a", "b"]}), unit="row", categories={"region": ["a", "b"]}, budget=1)
+    answer = gate.ask("SELECT region, COUNT(*) AS n FROM people GROUP BY region", epsilon="0.5")
+    compared = tx.compare(tx.pure("0.1"), 10)
+    found = tx.lab.attack(tx.Odometer("1e-3"), epsilon="0.1", rounds=10, delta="1e-3")
+    # The bars, and the lines that are intervals or curves.
+    for drawn, bars, lines in [
+        (census, 0, 1),
+        (answer, 2, 2),
+        (tx.plan("1,1e-6", tx.pure("0.1")), 6, 0),
+        (compared["odometers"], len(compared["odometers"].figure.labels), 0),
+        (found, 2, 1),
+    ]:
+        assert parsed(drawn.svg()).tag == "svg"
+        axes = drawn.plot()
+        assert (len(axes.patches), len(axes.lines)) == (bars, lines) and axes.get_title()
+        assert drawn.plot(axes) is axes
+    assert "holds" in shown(found._repr_html_()) and "how many" in shown(tx.plan("1,1e-6", tx.pure("0.1"))._repr_html_())
+
+
+class Terminal(io.StringIO):
+    """What a terminal is sent."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(60_000):
+        if holds():
+            return
+        time.sleep(0.001)
+    pytest.fail("it did not happen in a minute")
+
+
+def test_a_meter_is_live_in_a_terminal(census: tx.Account) -> None:
+    file = Terminal()
+    with census.watch(every=0.001, file=file):
+        wait_until(lambda: "100.0% left" in file.getvalue())
+        census.charge(tx.pure("0.25"))
+        wait_until(lambda: "1 charges" in file.getvalue())
+    assert file.getvalue().count("\r") == 2 and file.getvalue().endswith("\n"), "one line, drawn when something changes"
+
+
+def test_a_meter_ends_with_its_ledger_and_says_why(ledger: tx.Ledger, census: tx.Account) -> None:
+    file = io.StringIO()
+    with census.watch(every=0.001, file=file):
+        ledger.close()
+        wait_until(lambda: "closed" in file.getvalue())
+    assert watching.line(census_without_a_budget()).startswith("surveys: reading no bound")
+
+
+def census_without_a_budget() -> dict[str, Any]:
+    return {"account": "surveys", "reading": None, "charges": 1, "standing": "open", "filter": None}
+
+
+def test_a_meter_is_live_in_a_notebook(census: tx.Account) -> None:
+    shell = InteractiveShell.instance()
+    shell.display_pub = CapturingDisplayPublisher(shell=shell)
+    outputs = shell.display_pub.outputs
+    try:
+        with census.watch(every=0.001):
+            wait_until(lambda: len(outputs) == 2)
+            census.charge(tx.pure("0.25"))
+            wait_until(lambda: len(outputs) == 3)
+    finally:
+        InteractiveShell.clear_instance()
+    assert len({output["transient"]["display_id"] for output in outputs}) == 1
+    assert [bool(output["update"]) for output in outputs] == [False, True, True]
+    assert "reading: 0.25" in shown(outputs[-1]["data"]["text/html"])
+
+
+def test_a_program_that_ends_does_not_wait_for_its_meter(tmp_path: Path) -> None:
+    script = "import taximeter as tx\ntx.Ledger('b.db', create=True).create('census', 1).watch(every=0.01)"
+    ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 0 and "100.0% left" in ended.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import importlib
 import pkgutil
 import subprocess
 import sys
@@ -11,23 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from examples import examples, run
 
 import taximeter
 
 HERE = Path(__file__).parent
 MODULES = [name for _, name, _ in pkgutil.walk_packages(taximeter.__path__, "taximeter.") if not name.endswith("_native")]
-EXAMPLES = [
-    example
-    for name in ["taximeter", *MODULES]
-    for example in doctest.DocTestFinder().find(importlib.import_module(name))
-    if example.examples
-]
+# Their libraries are in other environments, whose tests run their examples.
+ELSEWHERE = {f"taximeter.adapters.{name}" for name in ("opacus", "flower", "smartnoise", "tumult")}
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+@pytest.mark.parametrize("example", examples("taximeter", *sorted({*MODULES} - ELSEWHERE)), ids=lambda example: example.name)
 def test_the_example_runs(example: doctest.DocTest, tmp_path: Path) -> None:
-    example.globs["folder"] = tmp_path
-    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, clear_globs=False).failed == 0
+    run(example, tmp_path)
+
+
+def test_every_adapter_has_its_examples_run_somewhere() -> None:
+    others = "".join(path.read_text(encoding="utf-8") for path in HERE.glob("with_*/test_*.py"))
+    assert ELSEWHERE <= set(MODULES) and all(f'"{name}"' in others for name in ELSEWHERE)
 
 
 def test_the_page_of_the_package_runs(tmp_path: Path, monkeypatch: Any) -> None:
@@ -45,10 +45,10 @@ def test_the_lines_of_the_readme_run(tmp_path: Path, monkeypatch: Any, capsys: A
     assert capsys.readouterr().out == "0.1 0.9\n" and "# 0.1 0.9" in code
 
 
-def test_the_types_hold() -> None:
+@pytest.mark.parametrize("what", [["-p", "taximeter"], [str(HERE.parent / "examples")]], ids=["package", "examples"])
+def test_the_types_hold(what: list[str]) -> None:
     checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--config-file", str(HERE.parent / "pyproject.toml"), "--cache-dir", "/dev/null",
-         "-p", "taximeter"],
+        [sys.executable, "-m", "mypy", "--strict", "--config-file", str(HERE.parent / "pyproject.toml"), "--cache-dir", "/dev/null", *what],
         capture_output=True, text=True, cwd=HERE,
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -259,3 +261,34 @@ def test_a_question_about_another_dataset_is_not_found(gate: tx.Gate) -> None:
 def test_a_gate_needs_a_ledger_on_this_machine() -> None:
     with pytest.raises(tx.BadInput, match="on this machine"):
         tx.Gate(tx.connect("http://127.0.0.1:1", token="t"))
+
+
+ENDLESS = """
+import json, taximeter as tx
+gate, at = tx.Gate(tx.Ledger("budgets.db")), 0
+while True:
+    answer = gate.ask("SELECT COUNT(*) AS n FROM people", epsilon="0.01", key=f"question-{at}")
+    print(json.dumps(answer.document), flush=True)
+    at += 1
+"""
+
+
+def test_an_analyst_who_is_killed_in_the_middle_of_asking_loses_no_answer_and_pays_once(tmp_path: Path) -> None:
+    with tx.Ledger(tmp_path / "budgets.db", create=True) as ledger:
+        gate = tx.Gate(ledger)
+        gate.add("people", pa.table(PEOPLE), unit="row", budget=BUDGET, rule="basic")
+        gate.close()
+    child = subprocess.Popen([sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert child.stdout is not None
+    lines = [child.stdout.readline() for _ in range(10)]
+    child.kill()
+    lines += child.communicate()[0].splitlines()
+    answers = [json.loads(line) for line in lines if line.endswith("}\n") or line.endswith("}")]
+    with tx.Ledger(tmp_path / "budgets.db") as ledger:
+        gate, account = tx.Gate(ledger), ledger.account("people")
+        assert len(answers) <= account.document["charges"] <= len(answers) + 1, "the last one may have lost its answer alone"
+        for at, told in enumerate(answers):
+            again = gate.ask("SELECT COUNT(*) AS n FROM people", epsilon="0.01", key=f"question-{at}")
+            assert again.origin == "replayed" and again.document == told, "the same noise, and nothing paid"
+        assert len(answers) <= account.document["charges"] <= len(answers) + 1 and ledger.verify()
+        gate.close()

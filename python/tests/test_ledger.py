@@ -346,3 +346,25 @@ def test_receipts_and_errors_can_be_sent_to_another_process(census: tx.Account) 
         with census.charge(COST, key=receipt.key):
             pass
     assert pickle.loads(pickle.dumps(replayed.value)).receipt == replayed.value.receipt
+
+
+def test_a_ledger_that_closes_while_threads_charge_stops_them(tmp_path: Path) -> None:
+    ledger = tx.Ledger(tmp_path / "budgets.db", create=True)
+    census, ended, charged = ledger.create("census", 1000, rule="basic"), [], threading.Event()
+
+    def spend() -> None:
+        try:
+            while True:
+                census.charge(tx.pure("0.001"))
+                charged.set()
+        except Exception as error:
+            ended.append(error)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    charged.wait()
+    ledger.close()
+    for thread in threads:
+        thread.join()
+    assert [type(error) for error in ended] == [tx.Stopped] * 4

@@ -1,4 +1,4 @@
-//! The tests of the Python package: a virtual environment with pinned peers, the wheel, and pytest.
+//! The tests of the Python package: virtual environments with pinned peers, the wheel, and pytest.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,18 @@ use std::process::Command;
 
 use crate::test::{outside_of_this_package, workspace_root};
 
-/// The environment of the tests.
+/// An environment of the tests.
 pub struct PythonTests {
     folder: PathBuf,
+    /// The tests, with the list of the libraries that they need.
+    tests: PathBuf,
 }
+
+/// Folders below `python/tests` whose libraries cannot be in one environment with the others.
+pub const APART: [&str; 2] = ["with_smartnoise", "with_tumult"];
+
+/// The folder of the tests that need gigabytes.
+pub const WITH_TORCH: &str = "with_torch";
 
 /// What the environment holds, as a file in it.
 const HOLDS: &str = "requirements.txt";
@@ -17,21 +25,25 @@ const HOLDS: &str = "requirements.txt";
 const PIP_INSTALL: [&str; 5] = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
 
 impl PythonTests {
-    /// The environment below the folder of what is built; nothing if it is not there and must not be made.
-    pub fn prepare(built: &Path, may_install: bool) -> Result<Option<PythonTests>, String> {
-        let tests = PythonTests { folder: built.join("python-package") };
-        let wanted = workspace_root().join("python/tests/requirements.txt");
+    /// The environment of a folder below `python/tests`, or of that folder itself; nothing if it is not there and must not be made.
+    pub fn prepare(built: &Path, folder: &str, may_install: bool) -> Result<Option<PythonTests>, String> {
+        let tests = PythonTests {
+            folder: built.join("python-package").join(folder),
+            tests: workspace_root().join("python/tests").join(folder),
+        };
+        let wanted = tests.tests.join(HOLDS);
         let wanted_text = fs::read_to_string(&wanted).map_err(|error| format!("{}: {error}", wanted.display()))?;
         let held = tests.folder.join(HOLDS);
         if fs::read_to_string(&held).is_ok_and(|text| text == wanted_text) {
             return Ok(Some(tests));
         }
         if !may_install {
-            println!("the tests of the Python package are left out: their libraries are not installed");
+            println!("the tests in {} are left out: their libraries are not installed", tests.tests.display());
             return Ok(None);
         }
         println!(
-            "installing the libraries that the Python package is tested with, with pip, below {}",
+            "installing the libraries that the tests in {} need, with pip, below {}",
+            tests.tests.display(),
             built.display()
         );
         let mut make = Command::new("python3");
@@ -43,8 +55,8 @@ impl PythonTests {
         Ok(Some(tests))
     }
 
-    /// Builds the wheel, in the profile of the other tests, and installs it.
-    pub fn install_wheel(&self) -> Result<(), String> {
+    /// Builds the wheel, in the profile of the other tests.
+    pub fn build_wheel(&self) -> Result<PathBuf, String> {
         let wheels = self.folder.join("wheels");
         if wheels.exists() {
             fs::remove_dir_all(&wheels).map_err(|error| format!("{}: {error}", wheels.display()))?;
@@ -55,7 +67,11 @@ impl PythonTests {
         build.arg("--out").arg(&wheels).arg("--interpreter").arg(self.folder.join("venv/bin/python"));
         run(&mut build, "the wheel could not be built")?;
         let wheel = fs::read_dir(&wheels).into_iter().flatten().flatten().next();
-        let wheel = wheel.ok_or("maturin made no wheel")?.path();
+        Ok(wheel.ok_or("maturin made no wheel")?.path())
+    }
+
+    /// Installs the wheel.
+    pub fn install_wheel(&self, wheel: &Path) -> Result<(), String> {
         let mut install = self.python();
         install.args(PIP_INSTALL).args(["--no-deps", "--force-reinstall"]).arg(wheel);
         run(&mut install, "the wheel could not be installed")
@@ -66,7 +82,7 @@ impl PythonTests {
         let mut pytest = Command::new(self.folder.join("venv/bin/pytest"));
         pytest.args(["-n", "2", "--quiet", "-p", "no:cacheprovider", "--basetemp"]).arg(self.folder.join("tmp"));
         // In the folder above, Python would import the sources, which have no library beside them.
-        pytest.current_dir(workspace_root().join("python/tests"));
+        pytest.current_dir(&self.tests);
         pytest
     }
 

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use taximeter_testing::{POSTGRES_VARIABLE, PrivatePostgres, QUICK_VARIABLE};
 
 use crate::needs::{self, Provided};
-use crate::python::PythonTests;
+use crate::python::{self, PythonTests};
 use crate::tally::{Printed, Tally};
 
 /// The tests that need a server, a driver or a browser. They are behind features, so that `cargo test --workspace` needs none.
@@ -32,18 +32,26 @@ struct Wish {
     is_quick: bool,
     /// Whether only the tests of the Python package are run.
     is_python: bool,
+    /// Whether the tests that need PyTorch are run too.
+    with_torch: bool,
     rest: Vec<String>,
 }
 
 impl Wish {
     fn parse(arguments: &[String]) -> Wish {
-        const OWN: [&str; 3] = ["--no-install", "--quick", "--python"];
+        const OWN: [&str; 4] = ["--no-install", "--quick", "--python", "--with-torch"];
         // What stands behind `--` is for the tests.
         let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
         let (before, behind) = arguments.split_at(end);
         let has = |name: &str| before.iter().any(|argument| argument == name);
         let rest = before.iter().filter(|argument| !OWN.contains(&argument.as_str())).chain(behind).cloned().collect();
-        Wish { may_install: !has("--no-install"), is_quick: has("--quick"), is_python: has("--python"), rest }
+        Wish {
+            may_install: !has("--no-install"),
+            is_quick: has("--quick"),
+            is_python: has("--python"),
+            with_torch: has("--with-torch"),
+            rest,
+        }
     }
 }
 
@@ -98,10 +106,10 @@ fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
     tests.and(examples).and(package)
 }
 
-/// The tests of the Python package.
+/// The tests of the Python package, in every environment.
 fn run_python(wish: &Wish, variables: Vec<(&str, OsString)>, tally: &mut Tally) -> Result<(), String> {
-    let Some(tests) = PythonTests::prepare(&built(), wish.may_install)? else { return Ok(()) };
-    tests.install_wheel()?;
+    let Some(tests) = PythonTests::prepare(&built(), "", wish.may_install)? else { return Ok(()) };
+    let wheel = tests.build_wheel()?;
     // The program that the tests of a server start; the other tests have built it already.
     if wish.is_python {
         let build = bare_cargo("build").args(["--quiet", "--package", "taximeter"]).status();
@@ -109,9 +117,18 @@ fn run_python(wish: &Wish, variables: Vec<(&str, OsString)>, tally: &mut Tally) 
             return Err("the program could not be built; see above".to_string());
         }
     }
-    let mut pytest = tests.pytest();
-    pytest.envs(variables).env("TAXIMETER_PROGRAM", built().join("debug/taximeter"));
-    run_and_count(pytest, Printed::Pytest, &mut std::io::stdout(), tally)
+    let mut result = Ok(());
+    for folder in [""].into_iter().chain(python::APART).chain(wish.with_torch.then_some(python::WITH_TORCH)) {
+        let Some(tests) = PythonTests::prepare(&built(), folder, wish.may_install)? else { continue };
+        tests.install_wheel(&wheel)?;
+        let mut pytest = tests.pytest();
+        pytest.envs(variables.clone()).env("TAXIMETER_PROGRAM", built().join("debug/taximeter"));
+        result = result.and(run_and_count(pytest, Printed::Pytest, &mut std::io::stdout(), tally));
+    }
+    if !wish.with_torch {
+        println!("the tests that need PyTorch or JAX are left out: run `cargo xtask test --with-torch` for them");
+    }
+    result
 }
 
 /// Runs the tests with what `.config/nextest.toml` says about them.
@@ -337,7 +354,8 @@ mod tests {
     #[test]
     fn a_quick_run_says_how_many_tests_it_left_out() {
         let tally = Tally { passed: 9, failed: 0, left_out: 41 };
-        let wish = |rest: &[String]| Wish { may_install: true, is_quick: true, is_python: false, rest: rest.to_vec() };
+        let quick = || Wish::parse(&["--quick".to_string()]);
+        let wish = |rest: &[String]| Wish { rest: rest.to_vec(), ..quick() };
         assert!(left_out(&wish(&[]), tally).ends_with("left out: 41 crash loops and tests in a browser"));
         assert!(
             left_out(&wish(&["crash".to_string()]), tally).ends_with("left out: crash loops and tests in a browser")
@@ -349,11 +367,12 @@ mod tests {
         let parse = |text: &str| Wish::parse(&text.split_whitespace().map(str::to_string).collect::<Vec<_>>());
         let wish = |may_install, is_quick, rest: &[&str]| {
             let rest = rest.iter().map(|argument| argument.to_string()).collect();
-            Wish { may_install, is_quick, is_python: false, rest }
+            Wish { may_install, is_quick, is_python: false, with_torch: false, rest }
         };
         assert_eq!(parse(""), wish(true, false, &[]));
         assert_eq!(parse("--quick"), wish(true, true, &[]));
         assert_eq!(parse("--quick --no-install crash"), wish(false, true, &["crash"]));
+        assert_eq!(parse("--with-torch"), Wish { with_torch: true, ..wish(true, false, &[]) });
         assert_eq!(parse("crash --quick"), wish(true, true, &["crash"]));
         assert_eq!(parse("crash -- --quick"), wish(true, false, &["crash", "--", "--quick"]));
     }

@@ -18,10 +18,10 @@ import dp_accounting
 from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant, UnsupportedEventError
 
 from taximeter._native import Cost
-from taximeter.adapters import binary
+from taximeter.adapters import binary, reading
 from taximeter.costs import Number, discrete_laplace, gaussian, laplace, randomized_response, sampled_gaussian, zcdp
 from taximeter.errors import BadInput, Refused, bad_input
-from taximeter.meters import Filter, Odometer
+from taximeter.meters import Filter
 from taximeter.rules import Budget
 
 
@@ -126,7 +126,4 @@ class FilterAccountant(PrivacyAccountant):  # type: ignore[misc]
 
     def get_epsilon(self, target_delta: Number) -> float:
         """The reading of the default odometer at a δ, which must not be chosen by looking at what was released."""
-        odometer = Odometer(target_delta)
-        for cost, times in self._charged.items():
-            odometer.charge(cost, times)
-        return odometer.reading.value
+        return reading(self._charged.items(), target_delta)
