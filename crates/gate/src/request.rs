@@ -238,6 +238,17 @@ impl Prepared {
         answer::averages(&self.question, &self.plan)
     }
 
+    /// The keys whose groups are the values that the question names, since nothing is declared about them.
+    pub fn named_groups(&self) -> Vec<String> {
+        let mut named: Vec<String> = Vec::new();
+        for group in self.question.queries.iter().flat_map(|query| &query.groups) {
+            if group.is_named(&self.question.schema) && !named.contains(&group.name) {
+                named.push(group.name.clone());
+            }
+        }
+        named
+    }
+
     /// How many groups the answer has; nothing if that depends on the data.
     pub fn groups(&self) -> Option<u64> {
         self.question.queries.iter().map(|query| query.group_count().map(|groups| groups as u64)).sum()

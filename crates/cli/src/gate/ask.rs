@@ -19,7 +19,7 @@ use crate::output::{Failure, NO_ANSWER, REFUSED, print, print_document, print_li
 ///
 /// COUNT, SUM, AVG, VARIANCE, STDDEV, COVAR, CORR, MEDIAN, PERCENTILE_CONT, MIN and MAX, of columns and of expressions that cannot fail on
 /// a row; with WHERE, FILTER, GROUP BY, HAVING, ORDER BY, LIMIT, UNION ALL and sub-queries that are one number. Groups are columns with
-/// declared categories and expressions with few values; by other columns too, above a threshold that costs a delta (--delta). Several
+/// declared categories, values that WHERE names, and expressions with few values; by other columns too, above a threshold that costs a delta (--delta). Several
 /// aggregates share the cost; what is computed from their noisy numbers is free. The charge is on the ledger before the data are read,
 /// and a question that fails afterwards stays charged. The same key gives the same answer, byte for byte.
 #[derive(Args)]

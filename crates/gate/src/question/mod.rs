@@ -134,7 +134,7 @@ impl Question {
         }
         if !self.queries.iter().any(Query::is_open) {
             return wrong(
-                "all groups of this question are declared, and their noise does not depend on it; leave it out",
+                "all groups of this question are declared or named, and their noise does not depend on it; leave it out",
             );
         }
         for query in self.queries.iter_mut().filter(|query| query.is_open() && most < schema.rows_per_unit()) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{House, account, answered, declaration, document, request, rules};
+use crate::common::{House, account, answered, declaration, document, group_counts, request, rules};
 use taximeter_accounting::FilterRule;
 use taximeter_gate::{Data, Error, ErrorKind, GateOutcome, ImportedRows, Registration};
 use taximeter_ledger::Location;
@@ -54,6 +54,26 @@ fn questions_are_charged_in_one_database_and_answered_from_another() {
     assert!((count(0) + count(1) - 1500.0).abs() < 20.0, "{}", answer.document);
     assert_eq!(house.charges("visits"), 1);
     assert_eq!(document(&answer)["protects"], "one person added or removed");
+}
+
+#[test]
+fn groups_that_the_question_names_are_answered_with_those_that_no_row_has() {
+    let (house, url) = house();
+    query(
+        &url,
+        "CREATE TABLE trips AS SELECT 'é' AS town, 7::int2 AS size, NULL::text AS none FROM generate_series(1, 100)",
+    )
+    .unwrap();
+    query(&url, "INSERT INTO trips VALUES ('E', 8, NULL), (NULL, 7, NULL), ('e', 7, NULL)").unwrap();
+    let free = Some(rules(FilterRule::Residue, "1000000,1e-6"));
+    house.register(Registration { rules: free, ..registration(&url, "trips", "trips", "") }).unwrap();
+    let counts = |question: &str| group_counts(&house, "trips", question);
+    let expected = |groups: &[(&str, f64)]| groups.iter().map(|(key, n)| (key.to_string(), *n)).collect::<Vec<_>>();
+    let by_town = "SELECT town, COUNT(*) FROM trips WHERE town = 'e' OR town IN ('é', 'nowhere') GROUP BY town";
+    assert_eq!(counts(by_town), expected(&[("e", 1.0), ("nowhere", 0.0), ("é", 100.0)]));
+    let by_size = "SELECT size, COUNT(*) FROM trips WHERE size BETWEEN 7 AND 9 GROUP BY size";
+    assert_eq!(counts(by_size), expected(&[("7", 102.0), ("8", 1.0), ("9", 0.0)]));
+    assert_eq!(counts("SELECT none, COUNT(*) FROM trips WHERE none IN ('a') GROUP BY none"), expected(&[("a", 0.0)]));
 }
 
 #[test]

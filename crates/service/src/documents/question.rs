@@ -135,6 +135,9 @@ pub struct Explanation {
     /// How many groups the answer would have; left out if that depends on the data: those above a threshold are answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<u64>,
+    /// The keys whose groups are the values that WHERE names, since nothing is declared about them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named_groups: Vec<String>,
     /// The numbers that would be computed.
     pub parts: Vec<MeasuredPart>,
     /// How many rows its averages need.
@@ -195,6 +198,7 @@ impl Explanation {
             question: prepared.canonical().to_string(),
             statements: prepared.sql().into_iter().map(statement).collect(),
             groups: prepared.groups(),
+            named_groups: prepared.named_groups(),
             averages: prepared.averages().into_iter().map(average).collect(),
             parts: prepared.parts(),
             cost: prepared.cost(),

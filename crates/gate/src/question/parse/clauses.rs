@@ -171,7 +171,7 @@ impl Reader<'_> {
         let tables = self.select_tables(from)?;
         self.tables.borrow_mut().push(tables);
         let filter = selection.as_ref().map(|condition| self.predicate(condition)).transpose()?;
-        let groups = self.groups(group_by, projection)?;
+        let groups = self.groups(group_by, projection, filter.as_ref())?;
         let aliases = projection.iter().filter_map(|item| match item {
             SelectItem::ExprWithAlias { expr, alias } => Some((alias.value.clone(), expr)),
             _ => None,
@@ -205,10 +205,10 @@ impl Reader<'_> {
             group.leave_out_what_cannot_be(filter);
         }
         match group.values() {
-            Some(values) if values.is_empty() => {
-                Err(self
-                    .refusal(expression, "no group is left by the declaration alone: ask for values that are declared"))
-            }
+            Some(values) if values.is_empty() => Err(self.refusal(
+                expression,
+                "no group is left by the declaration and WHERE alone: ask for values that can be there",
+            )),
             _ => Ok(group),
         }
     }
