@@ -9,6 +9,7 @@ mod documents;
 #[cfg(feature = "driver-tests")]
 mod duckdb;
 mod hostile;
+mod joined;
 mod options;
 mod order;
 #[cfg(feature = "server-tests")]

@@ -148,8 +148,9 @@ impl Reader<'_> {
     fn is_unit(&self, at: usize) -> bool {
         let Some(unit) = self.schema.unit_column() else { return false };
         let tables = self.tables.borrow();
-        let mut joins = tables.last().into_iter().flat_map(|tables| &tables.joins);
-        at == unit || joins.any(|join| join.on == unit && join.first + join.key == at)
+        let Some(tables) = tables.last() else { return at == unit };
+        let is_unit = |at: usize| at == unit || tables.private.as_ref().is_some_and(|join| join.unit == at);
+        is_unit(at) || tables.joins.iter().any(|join| is_unit(join.on) && join.first + join.key == at)
     }
 
     /// Text by its place among the values that it may have.
