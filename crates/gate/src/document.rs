@@ -17,6 +17,9 @@ pub struct AnswerDocument {
     pub dataset: AccountName,
     /// The version of the dataset that it was made from.
     pub version: u32,
+    /// The other dataset that the question joins, and its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joined: Option<JoinedVersion>,
     /// The key, as the caller knows it.
     pub key: String,
     /// The question in one way of writing.
@@ -58,6 +61,17 @@ impl AnswerDocument {
         (answer.receipt.record, answer.receipt.hash) = (None, None);
         serde_json::to_string(&answer).map_err(unreadable)
     }
+}
+
+/// Another dataset that a question joins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct JoinedVersion {
+    /// The dataset.
+    pub dataset: AccountName,
+    /// The version of it.
+    pub version: u32,
 }
 
 fn unreadable(error: serde_json::Error) -> Error {

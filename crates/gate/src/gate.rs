@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use taximeter_ledger::{Computed, FreshReceipt, Key, Ledger, Outcome, Receipt, ReceiptDocument, Refusal, Sight};
 
 use crate::answer::{self, ExactQuery, Noisy};
-use crate::catalog::{AskingProcess, Catalog, Interrupted, StoredAnswer};
+use crate::catalog::{AskingProcess, Catalog, Dataset, Interrupted, StoredAnswer};
 use crate::document::{AnswerDocument, PayingAccount};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
@@ -133,7 +133,7 @@ impl Gate {
             return Ok(GateOutcome::Answered(Answer { document, origin: Origin::Reused }));
         }
         // A database that is down is noticed before the charge. The time that this takes is part of the question's.
-        let (started, timeout) = (Instant::now(), prepared.dataset.timeout);
+        let (started, timeout) = (Instant::now(), prepared.timeout());
         let engine = self.checked_engine(&prepared, timeout / 2)?;
         if let Some(answer) = self.begin(&prepared, started + timeout)? {
             self.give_back(&prepared, engine);
@@ -214,10 +214,12 @@ impl Gate {
         if !prepared.reuse {
             return Ok(None);
         }
-        if !prepared.dataset.reuse {
-            return Err(ErrorKind::NoReuse(prepared.dataset.name.clone()).into());
+        if let Some(dataset) = prepared.datasets().find(|dataset| !dataset.reuse) {
+            return Err(ErrorKind::NoReuse(dataset.name.clone()).into());
         }
-        self.catalog.same_answer(&prepared.stored(None), prepared.principal.as_deref())
+        let found = self.catalog.same_answer(&prepared.stored(None), prepared.principal.as_deref())?;
+        // The newest has the newest versions: an older one is no better.
+        Ok(found.filter(|document| AnswerDocument::read(document).is_ok_and(|it| it.joined == prepared.joined())))
     }
 
     /// Executes a question that was charged just now. The receipt is consumed: nothing can be executed on it again.
@@ -276,6 +278,7 @@ impl Gate {
         let document = AnswerDocument {
             dataset: dataset.name.clone(),
             version: dataset.version,
+            joined: prepared.joined(),
             key: prepared.key.to_string(),
             question: prepared.canonical.clone(),
             protects: schema.privacy().map_err(|error| error.to_string())?.to_string(),
@@ -293,23 +296,31 @@ impl Gate {
     /// A connection to data that are what was registered, made and checked within this time.
     fn checked_engine(&self, prepared: &Prepared, most: Duration) -> Result<Box<dyn Engine>, Error> {
         let started = Instant::now();
-        let checked = self.engine(prepared, most).and_then(|mut engine| {
-            engine.check(&prepared.dataset.schema, most.saturating_sub(started.elapsed()))?;
-            Ok(engine)
-        });
-        checked.map_err(|error| match error.kind() {
-            ErrorKind::Storage(why) if prepared.dataset.source.is_elsewhere() => {
-                ErrorKind::DataAway { dataset: prepared.dataset.name.clone(), why: why.clone() }.into()
+        let left = || most.saturating_sub(started.elapsed());
+        let away = |dataset: &Dataset, error: Error| match error.kind() {
+            ErrorKind::Storage(why) if dataset.source.is_elsewhere() => {
+                ErrorKind::DataAway { dataset: dataset.name.clone(), why: why.clone() }.into()
             }
             _ => error,
-        })
+        };
+        let checked = self.engine(prepared, most).and_then(|mut engine| {
+            engine.check(&prepared.dataset.schema, left())?;
+            Ok(engine)
+        });
+        let mut engine = checked.map_err(|error| away(&prepared.dataset, error))?;
+        for other in prepared.datasets().skip(1) {
+            let joined = engine.join(&other.source, self.catalog.folder(), &other.schema, left());
+            joined.map_err(|error| away(other, error))?;
+        }
+        Ok(engine)
     }
 
-    /// A connection to the data of a dataset: one that waits, or a new one.
+    /// A connection to the data of a dataset: one that waits, or a new one. One that joins others is for one question.
     fn engine(&self, prepared: &Prepared, most: Duration) -> Result<Box<dyn Engine>, Error> {
         let version = (prepared.dataset.name.to_string(), prepared.dataset.version);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(engine) = idle.get_mut(&version).and_then(Vec::pop) {
+        let waiting = if prepared.joined.is_some() { None } else { idle.get_mut(&version) };
+        if let Some(engine) = waiting.and_then(Vec::pop) {
             return Ok(engine);
         }
         drop(idle);
@@ -319,6 +330,9 @@ impl Gate {
     /// Keeps a connection for the next question. One on which a question failed is not kept.
     fn give_back(&self, prepared: &Prepared, engine: Box<dyn Engine>) {
         const MOST: usize = 16;
+        if prepared.joined.is_some() {
+            return;
+        }
         let newest = (prepared.dataset.name.to_string(), prepared.dataset.version);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // Older versions are not asked again.

@@ -14,6 +14,7 @@ mod engine;
 mod error;
 mod gate;
 mod import;
+mod joined;
 mod measure;
 mod noise;
 mod number;
@@ -40,12 +41,14 @@ mod examples {}
 pub use catalog::{Catalog, Dataset, FailedQuestion, StoredAnswer};
 pub use declaration::{Category, Declaration, DeclaredColumn};
 pub use document::{
-    AnswerColumn, AnswerDocument, Cell, DatedEstimate, Estimate, ExpectedAverage, MeasuredPart, PayingAccount,
+    AnswerColumn, AnswerDocument, Cell, DatedEstimate, Estimate, ExpectedAverage, JoinedVersion, MeasuredPart,
+    PayingAccount,
 };
 pub use engine::{DriverChoice, RemoteService, RemoteTable};
 pub use error::{Error, ErrorKind};
 pub use gate::{Answer, Gate, GateOutcome, Origin, folder_beside};
 pub use import::{BadRow, BadRows, CsvForm, Field, TableRows};
+pub use joined::JoinableDatasets;
 pub use number::Number;
 pub use plan::{NoiseKind, Price};
 pub use public::PublicTable;

@@ -1,6 +1,7 @@
 //! A question with what is offered for it, made ready to be charged: understood, planned, and priced, with no data touched.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use taximeter_accounting::Cost;
@@ -8,8 +9,9 @@ use taximeter_ledger::{AccountName, Charge, Hash, Key, Note, Who};
 
 use crate::answer;
 use crate::catalog::{Catalog, Dataset, StoredAnswer};
-use crate::document::{ExpectedAverage, MeasuredPart};
+use crate::document::{ExpectedAverage, JoinedVersion, MeasuredPart};
 use crate::error::{Error, ErrorKind};
+use crate::joined::{JoinableDatasets, JoinedDataset, private_table};
 use crate::number::Number;
 use crate::plan::{Plan, Price, QuantilePart, QueryPlan, Weights};
 use crate::question::{Query, Question};
@@ -36,6 +38,8 @@ pub struct Request {
     pub count_clamped: bool,
     /// The account that pays, if it is not the dataset's own: one below it.
     pub account: Option<AccountName>,
+    /// The other datasets that the question may join, and who pays for them.
+    pub joinable: JoinableDatasets,
     /// Who asks. A note, not a proof.
     pub by: Option<Who>,
     /// Whose the key and the stored answers are; nothing for a person at the machine.
@@ -58,6 +62,7 @@ impl Request {
             max_groups_per_unit: None,
             count_clamped: false,
             account: None,
+            joinable: JoinableDatasets::Any(None),
             by: None,
             principal: None,
             key: Key::generate()?,
@@ -85,6 +90,8 @@ pub(crate) struct QueryStatements {
 /// A request that is ready to be charged.
 pub struct Prepared {
     pub(crate) dataset: Dataset,
+    /// The other dataset that the question joins.
+    pub(crate) joined: Option<JoinedDataset>,
     pub(crate) question: Question,
     pub(crate) canonical: String,
     pub(crate) plan: Plan,
@@ -106,19 +113,24 @@ impl Prepared {
         let ledger_key = request.ledger_key()?;
         let dataset = catalog.dataset_for_key(&request.dataset, ledger_key.as_str())?;
         let public = catalog.public_tables_in(&request.question)?;
-        let mut question = Question::parse_with(&request.question, dataset.name.as_str(), &dataset.schema, &public)?;
+        let others = request.joinable.in_question(catalog, &request.question, &dataset, ledger_key.as_str())?;
+        let private: Vec<_> = others.iter().map(private_table).collect();
+        let (text, name) = (&request.question, dataset.name.as_str());
+        let mut question = Question::parse_with(text, name, &dataset.schema, &public, &private)?;
+        let joined = JoinedDataset::new(&question, &dataset, others, &request.joinable)?;
         if let Some(most) = request.max_groups_per_unit {
             let key = blake3::derive_key("taximeter: which groups of a unit count", &dataset.key);
             let dialect = dataset.source.address().0;
             question.limit_groups(most, &dataset.schema, dialect, &blake3::Hash::from(key).to_hex())?;
         }
         if request.count_clamped {
-            question.count_clamped(&dataset.schema)?;
+            question.count_clamped()?;
         }
         let canonical = question.canonical.clone();
         let weights = Weights::new(&request.weights, &question)?;
         let mut plan = Plan::new(&question, &dataset.schema, request.price, &weights)?;
-        if let Some(least) = dataset.min_epsilon {
+        let floor = joined.as_ref().and_then(|joined| joined.dataset.min_epsilon);
+        if let Some(least) = dataset.min_epsilon.into_iter().chain(floor).max() {
             plan = plan.at_least(least, &question, &dataset.schema, request.price, &weights)?;
         }
         let account = match &request.account {
@@ -129,15 +141,16 @@ impl Prepared {
                 return Err(Error::value("account", account, needs));
             }
         };
-        let hash = request_hash(&question, &plan.costs(), request);
+        let hash = request_hash(&question, &plan.costs(), request, joined.as_ref());
         let privacy = dataset.schema.privacy()?;
-        let charge = Charge::new(ledger_key, vec![account.clone()], plan.costs())?
+        let paying = std::iter::once(&account).chain(joined.as_ref().map(|joined| &joined.account));
+        let charge = Charge::new(ledger_key, paying.cloned().collect(), plan.costs())?
             .with_unit(Some(privacy.unit))
             .with_neighbours(Some(privacy.neighbours))
             .by(request.by.clone())
             .with_note(Some(note(&hash, &canonical)?));
         let Request { principal, key, clamp, reuse, .. } = request.clone();
-        Ok(Prepared { dataset, question, canonical, plan, account, principal, key, charge, hash, clamp, reuse })
+        Ok(Prepared { dataset, joined, question, canonical, plan, account, principal, key, charge, hash, clamp, reuse })
     }
 
     /// An error about its key, as its owner knows it.
@@ -178,6 +191,22 @@ impl Prepared {
         &self.dataset
     }
 
+    /// The other dataset that the question joins, and its version.
+    pub fn joined(&self) -> Option<JoinedVersion> {
+        let Dataset { name, version, .. } = &self.joined.as_ref()?.dataset;
+        Some(JoinedVersion { dataset: name.clone(), version: *version })
+    }
+
+    /// The dataset, and the other one that the question joins.
+    pub(crate) fn datasets(&self) -> impl Iterator<Item = &Dataset> {
+        std::iter::once(&self.dataset).chain(self.joined.as_ref().map(|joined| &joined.dataset))
+    }
+
+    /// How long the question may take: as long as the owners of all its datasets let it.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.datasets().map(|dataset| dataset.timeout).min().unwrap_or_default()
+    }
+
     /// The statements that would run, each with its parameters, as they would be shown.
     pub fn sql(&self) -> Vec<(String, Vec<String>)> {
         // A public table is a long parameter.
@@ -205,8 +234,12 @@ impl Prepared {
 
     /// What runs for a SELECT, once the sub-queries before it are answered.
     pub(crate) fn statements(&self, query: &Query, plan: &QueryPlan, asked: &[Option<f64>]) -> QueryStatements {
-        let (dialect, table) = self.dataset.source.address();
-        let target = Target { schema: &self.dataset.schema, dialect, table: &table, asked };
+        let (dialect, own) = self.dataset.source.address();
+        let (table, schema) = match (&query.private, &self.joined) {
+            (Some(join), Some(joined)) => joined.rows(&self.dataset, join),
+            _ => (own, &self.dataset.schema),
+        };
+        let target = Target { schema, dialect, table: &table, asked };
         let measures = plan.parts.iter().map(|part| &part.measure);
         let histogram = |part: &QuantilePart| Statement::histogram(query, &part.of, part.filter.as_ref(), target);
         QueryStatements {
@@ -238,6 +271,17 @@ impl Prepared {
         answer::averages(&self.question, &self.plan)
     }
 
+    /// The keys whose groups are the values that the question names, since nothing is declared about them.
+    pub fn named_groups(&self) -> Vec<String> {
+        let mut named: Vec<String> = Vec::new();
+        for group in self.question.queries.iter().flat_map(|query| &query.groups) {
+            if group.is_named(&self.question.schema) && !named.contains(&group.name) {
+                named.push(group.name.clone());
+            }
+        }
+        named
+    }
+
     /// How many groups the answer has; nothing if that depends on the data.
     pub fn groups(&self) -> Option<u64> {
         self.question.queries.iter().map(|query| query.group_count().map(|groups| groups as u64)).sum()
@@ -245,13 +289,16 @@ impl Prepared {
 }
 
 /// The hash of a request: the same key with another one is a mistake. The content of a public table is a part of the question.
-fn request_hash(question: &Question, costs: &[Cost], asked: &Request) -> String {
+fn request_hash(question: &Question, costs: &[Cost], asked: &Request, joined: Option<&JoinedDataset>) -> String {
     let mut request = serde_json::json!({ "question": question.canonical, "costs": costs, "clamp": asked.clamp });
     if let Some(most) = asked.max_groups_per_unit {
         request["max_groups_per_unit"] = most.into();
     }
     if asked.count_clamped {
         request["count_clamped"] = true.into();
+    }
+    if let Some(JoinedDataset { dataset, account, .. }) = joined {
+        request["joined"] = serde_json::json!({ "dataset": dataset.name, "account": account });
     }
     let public: BTreeMap<_, _> = question.public_tables().map(|table| (table.name().as_str(), table.hash())).collect();
     if !public.is_empty() {

@@ -15,6 +15,7 @@ mod conditions;
 mod dialect;
 mod grouping;
 mod per_unit;
+mod private;
 mod public;
 
 use std::collections::BTreeSet;
@@ -26,6 +27,7 @@ pub(crate) use self::canary::{Canary, canaries};
 pub(crate) use self::dialect::{Dialect, SqlAggregate};
 use self::dialect::{Extreme, Grammar};
 pub(crate) use self::grouping::Grouping;
+pub(crate) use self::private::{PrivateRows, joined_rows, with_own_names};
 use self::public::Form;
 pub(crate) use self::public::TemporaryTable;
 use crate::measure::{Centred, Measure, Quantity};

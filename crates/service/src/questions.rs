@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use taximeter_gate::{Answer, AnswerDocument, ErrorKind, GateOutcome, Origin, Prepared, Request};
+use taximeter_gate::{Answer, AnswerDocument, ErrorKind, GateOutcome, JoinableDatasets, Origin, Prepared, Request};
 use taximeter_ledger::{AccountName, Key};
 
 use crate::caller::{Action, Caller};
 use crate::charges::{hide_unseen, refused, with_key};
 use crate::limits::QuestionPermit;
-use crate::{Code, Explanation, Problem, QuestionRequest, Role};
+use crate::{Code, Explanation, Problem, QuestionRequest, Role, TokenDocument};
 
 /// The work of an explanation: that of a quote with many costs.
 const EXPLANATION: u64 = 32;
@@ -93,7 +93,28 @@ impl Caller {
             request.account = self.default_account(&request.dataset)?;
         }
         self.require_own(request.account.as_slice())?;
-        Ok(request.for_gate(key, Some(self.signature(None)?), Some(self.token().principal.clone())))
+        self.require_own(request.joined_account.as_slice())?;
+        let joinable = self.joinable(&request);
+        let request = request.for_gate(key, Some(self.signature(None)?), Some(self.token().principal.clone()));
+        Ok(Request { joinable, ..request })
+    }
+
+    /// The datasets that a question of the caller may join: those that the caller may ask, paid for by an account of the caller's own.
+    fn joinable(&self, request: &QuestionRequest) -> JoinableDatasets {
+        let TokenDocument { role, datasets, accounts, .. } = &**self.token();
+        if *role != Role::Analyst {
+            return JoinableDatasets::Any(request.joined_account.clone());
+        }
+        let payer = |dataset: &AccountName| {
+            let pays = |account: &&AccountName| account.path().any(|above| above == dataset.as_str());
+            let mut own = accounts.iter().filter(pays);
+            let account = match &request.joined_account {
+                Some(account) => Some(account).filter(pays),
+                None => own.next().filter(|_| own.next().is_none()),
+            };
+            (dataset.clone(), account.cloned())
+        };
+        JoinableDatasets::These(datasets.iter().map(payer).collect())
     }
 
     /// The account that pays if the request names none: the dataset's own, or an analyst's only account below it.

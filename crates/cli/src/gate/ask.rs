@@ -19,9 +19,10 @@ use crate::output::{Failure, NO_ANSWER, REFUSED, print, print_document, print_li
 ///
 /// COUNT, SUM, AVG, VARIANCE, STDDEV, COVAR, CORR, MEDIAN, PERCENTILE_CONT, MIN and MAX, of columns and of expressions that cannot fail on
 /// a row; with WHERE, FILTER, GROUP BY, HAVING, ORDER BY, LIMIT, UNION ALL and sub-queries that are one number. Groups are columns with
-/// declared categories and expressions with few values; by other columns too, above a threshold that costs a delta (--delta). Several
-/// aggregates share the cost; what is computed from their noisy numbers is free. The charge is on the ledger before the data are read,
-/// and a question that fails afterwards stays charged. The same key gives the same answer, byte for byte.
+/// declared categories, values that WHERE names, and expressions with few values; by other columns too, above a threshold that costs a
+/// delta (--delta). Another dataset with the same unit can be joined on it, and pays too. Several aggregates share the cost; what is
+/// computed from their noisy numbers is free. The charge is on the ledger before the data are read, and a question that fails
+/// afterwards stays charged. The same key gives the same answer, byte for byte.
 #[derive(Args)]
 #[command(
     allow_negative_numbers = true,
@@ -58,6 +59,9 @@ pub struct AskCommand {
     /// The analyst who asks: DATASET/WHO pays, if the dataset has analysts; otherwise a note in the journal
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
+    /// The account that pays for another dataset that the question joins [default: that dataset's own, or the token's]
+    #[arg(long, value_name = "ACCOUNT")]
+    joined_account: Option<String>,
     /// The idempotency key: asking again with it returns the same answer and charges nothing [default: a new key]
     #[arg(long, requires = "question")]
     key: Option<String>,
@@ -77,6 +81,7 @@ pub struct AskCommand {
 pub struct Asker {
     pub dataset: AccountName,
     pub account: Option<AccountName>,
+    pub joined_account: Option<AccountName>,
     pub by: Option<Who>,
     pub weights: BTreeMap<String, Number>,
     pub clamp: bool,
@@ -96,6 +101,7 @@ impl Asker {
             max_groups_per_unit: self.max_groups_per_unit,
             count_clamped: self.count_clamped,
             account: self.account.clone(),
+            joined_account: self.joined_account.clone(),
             reuse: self.reuse,
         }
     }
@@ -131,9 +137,10 @@ impl AskCommand {
             Some(who) => analyst(backend, &dataset, who)?,
             None => None,
         };
+        let joined_account = self.joined_account.as_deref().map(AccountName::parse).transpose()?;
         let weights = self.weights.iter().cloned().collect();
         let &AskCommand { clamp, max_groups_per_unit, count_clamped, reuse, .. } = self;
-        Ok(Asker { dataset, account, by, weights, clamp, max_groups_per_unit, count_clamped, reuse })
+        Ok(Asker { dataset, account, joined_account, by, weights, clamp, max_groups_per_unit, count_clamped, reuse })
     }
 }
 

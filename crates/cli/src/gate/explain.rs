@@ -21,6 +21,10 @@ pub fn text(explanation: &Explanation) -> String {
         }
     }
     match explanation.groups {
+        Some(groups) if !explanation.named_groups.is_empty() => {
+            let keys = explanation.named_groups.join(", ");
+            lines.add("groups", format!("{}, of the values that WHERE names: {keys}", grouped(&groups.to_string())));
+        }
         Some(1) => {}
         Some(groups) => lines.add("groups", grouped(&groups.to_string())),
         None => lines.add("groups", "those with enough rows in the data, above a threshold that the answer says"),

@@ -46,7 +46,7 @@ fn a_public_table_is_registered_joined_replaced_and_removed() {
     let ask = ["ask", "people", question, "--epsilon", "0.1"];
     assert!(sandbox.done(&ask).contains("Munich"));
     assert!(sandbox.done(&["dataset", "public", "regions", "--remove"]).contains("removed"));
-    assert!(sandbox.fails(2, &ask).contains("not a public table"));
+    assert!(sandbox.fails(2, &ask).contains("neither a public table nor another dataset"));
     assert!(sandbox.fails(2, &["dataset", "public", "people", "regions.csv"]).contains("taken by a dataset"));
 }
 

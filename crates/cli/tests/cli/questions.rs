@@ -175,6 +175,14 @@ fn groups_that_nobody_declared_are_paid_with_a_delta(sandbox: &Sandbox) {
     let explained =
         sandbox.document(0, &["ask", "trips", declared, "--epsilon", "0.5", "--delta", "1e-9", "--explain"]);
     assert_eq!((&explained["cost"]["epsilon"], &explained["cost"]["delta"]), (&"0.5".into(), &Value::Null));
+    // Nor do groups that the question names.
+    let named = "SELECT town, COUNT(*) FROM trips WHERE town IN ('Ulm', 'nowhere') GROUP BY town";
+    let ask = ["ask", "trips", named, "--epsilon", "0.5"];
+    let explained = sandbox.document(0, &[&ask[..], &["--explain"]].concat());
+    assert_eq!((&explained["groups"], &explained["named_groups"]), (&2.into(), &serde_json::json!(["town"])));
+    assert!(sandbox.done(&[&ask[..], &["--explain"]].concat()).contains("2, of the values that WHERE names: town"));
+    let rows = sandbox.document(0, &ask)["rows"].clone();
+    assert_eq!((&rows[0][0], &rows[1][0], rows.as_array().unwrap().len()), (&"Ulm".into(), &"nowhere".into(), 2));
     // Without a part that is set aside, the account refuses and says how to set one aside.
     add_trips(sandbox, "others", &["--budget", "5,1e-6"]);
     let question = "SELECT town, COUNT(*) FROM others GROUP BY town";

@@ -22,6 +22,7 @@ pub(crate) use self::answers::Interrupted;
 pub use self::answers::{FailedQuestion, StoredAnswer};
 use self::locks::make_folder;
 pub(crate) use self::locks::{AskingProcess, Registering};
+use crate::document::AnswerDocument;
 use crate::engine::Source;
 use crate::error::{Error, ErrorKind};
 use crate::import::sync_folder;
@@ -165,13 +166,37 @@ impl Catalog {
     pub(crate) fn dataset_for_key(&self, name: &AccountName, key: &str) -> Result<Dataset, Error> {
         if let Some(StoredAnswer { dataset, version, document: Some(_), .. }) = self.answer(key)?
             && dataset == *name
+            && let Some(dataset) = self.version(name, version)?
         {
-            let found = self.select("WHERE v.dataset = ?1 AND v.version = ?2", &[&name.as_str(), &version])?;
-            if let Some(dataset) = found.into_iter().next() {
-                return Ok(dataset);
-            }
+            return Ok(dataset);
         }
         self.dataset(name)
+    }
+
+    /// A dataset that a question under this key joins, likewise.
+    pub(crate) fn joined_for_key(&self, name: &AccountName, key: &str) -> Result<Dataset, Error> {
+        let document = self.answer(key)?.and_then(|answer| answer.document);
+        let joined = document.map(|document| AnswerDocument::read(&document)).transpose()?.and_then(|it| it.joined);
+        let answered = joined.filter(|joined| joined.dataset == *name).map(|joined| joined.version);
+        match answered.map(|version| self.version(name, version)).transpose()?.flatten() {
+            Some(dataset) => Ok(dataset),
+            None => self.dataset(name),
+        }
+    }
+
+    /// The datasets whose names are anywhere in a question.
+    pub(crate) fn dataset_names_in(&self, question: &str) -> Result<Vec<AccountName>, Error> {
+        let connection = self.lock();
+        let named = "SELECT name FROM datasets WHERE instr(lower(?1), lower(name)) > 0 ORDER BY name";
+        let mut statement = connection.prepare_cached(named)?;
+        let names = statement.query_map([question], |row| row.get::<_, String>(0))?;
+        names.map(|name| Ok(AccountName::parse(&name?)?)).collect()
+    }
+
+    /// A version of a dataset, if it is there.
+    fn version(&self, name: &AccountName, version: u32) -> Result<Option<Dataset>, Error> {
+        let found = self.select("WHERE v.dataset = ?1 AND v.version = ?2", &[&name.as_str(), &version])?;
+        Ok(found.into_iter().next())
     }
 
     /// Keeps other registrations of a dataset out, in this process and in others, until the result is dropped. The name of a new

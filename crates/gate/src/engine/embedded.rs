@@ -14,7 +14,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, ToSql, params_from_iter};
 
 pub(crate) use self::grouping::encode;
-use super::{Engine, ExactRow};
+use super::{Engine, ExactRow, Source};
 use crate::error::Error;
 use crate::number::Number;
 use crate::question::calendar::DatePart;
@@ -33,12 +33,17 @@ pub(crate) struct Embedded {
 /// scans a tenth faster, but an error of the disk would end the process.
 const CACHE: i32 = 16_384;
 
+/// How a file is opened: nothing writes to it.
+const READING: &str = "mode=ro&immutable=1";
+
 /// A statement that is late is interrupted until it ends: an interrupt before its first step would have no effect.
 const BETWEEN_INTERRUPTS: Duration = Duration::from_millis(1);
 
 impl Embedded {
     /// The table's name, quoted.
     pub(crate) const TABLE: &str = "\"data\"";
+    /// The table of another file, which is joined.
+    pub(crate) const JOINED_TABLE: &str = "\"joined\".\"data\"";
     /// Says that a SQLite file holds data of the gate: "TaxD".
     pub(crate) const APPLICATION_ID: i64 = 0x5461_7844;
     /// The version of the table.
@@ -58,7 +63,7 @@ impl Embedded {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         let open = || {
-            let connection = Connection::open_with_flags(Embedded::address(path, "mode=ro&immutable=1"), flags)?;
+            let connection = Connection::open_with_flags(Embedded::address(path, READING), flags)?;
             configure(&connection)?;
             add_functions(&connection)?;
             let mark = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
@@ -188,6 +193,16 @@ impl Engine for Embedded {
                 found.join("; ")
             ))),
         }
+    }
+
+    fn join(&mut self, other: &Source, folder: &Path, schema: &Schema, most: Duration) -> Result<(), Error> {
+        let Source::Embedded { file } = other else { return Err(Error::storage(format!("{other:?} is no such file"))) };
+        let path = folder.join(file);
+        Embedded::open(&path)?.check(schema, most)?;
+        let address = Embedded::address(&path, READING);
+        self.connection.execute("ATTACH ?1 AS \"joined\"", [address]).map(drop).map_err(|error| {
+            Error::storage(format!("the data file {} cannot be opened: SQLite: {error}", path.display()))
+        })
     }
 
     fn run(&mut self, statement: &Statement, most: Duration) -> Result<Vec<ExactRow>, String> {

@@ -100,6 +100,11 @@ pub(crate) trait Engine: Send {
     /// comes before the charge.
     fn check(&mut self, schema: &Schema, most: Duration) -> Result<(), Error>;
 
+    /// Lets statements read the data of another dataset too, which are beside its own. Checks them as its own, before the charge.
+    fn join(&mut self, other: &Source, _folder: &Path, _schema: &Schema, _most: Duration) -> Result<(), Error> {
+        Err(Error::storage(format!("{other:?} cannot be joined here")))
+    }
+
     /// Runs a statement, at most so long, also if the database hangs. What went wrong is for the owner's log alone. When it returns,
     /// nothing runs any more, unless the database cannot be reached.
     fn run(&mut self, statement: &Statement, most: Duration) -> Result<Vec<ExactRow>, String>;
@@ -129,6 +134,23 @@ impl Source {
             Source::Embedded { .. } => (Dialect::Sqlite, Embedded::TABLE.to_string()),
             Source::Postgres { table, .. } => (Dialect::Postgres, format!("ONLY {}", table.quoted())),
             Source::Adbc(source) => source.address(),
+        }
+    }
+
+    /// The table to ask of a dataset that is joined to another one.
+    pub(crate) fn joined_address(&self) -> String {
+        match self {
+            Source::Embedded { .. } => Embedded::JOINED_TABLE.to_string(),
+            other => other.address().1,
+        }
+    }
+
+    /// Whether one statement can read these data and others: those of two files of the embedded engine, or of one database.
+    pub(crate) fn is_beside(&self, other: &Source) -> bool {
+        match (self, other) {
+            (Source::Embedded { .. }, Source::Embedded { .. }) => true,
+            (Source::Postgres { url, .. }, Source::Postgres { url: other, .. }) => url == other,
+            _ => false,
         }
     }
 

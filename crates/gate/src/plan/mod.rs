@@ -129,7 +129,7 @@ impl Plan {
         let queries = question.all_queries().zip(wanted).map(|(query, wanted)| {
             let delta = delta.filter(|_| query.is_open()).map(|delta| Amount::from_units(delta.units() / open as u128));
             let offer = Offer { total, whole: &whole, delta, intervals: weights.intervals() };
-            QueryPlan::paid(query, wanted, schema, &offer, quantile_miss(question, query))
+            QueryPlan::paid(query, wanted, &query.protected(schema), &offer, quantile_miss(question, query))
         });
         Ok(Plan { total, queries: queries.collect::<Result<_, Error>>()? })
     }

@@ -17,7 +17,7 @@ const NAME: &str = "clamped rows";
 impl Question {
     /// Adds a column with the number of rows of which a value that is summed or sorted lies outside of its declared bounds. Columns of
     /// public tables are never clamped.
-    pub(crate) fn count_clamped(&mut self, schema: &Schema) -> Result<(), Error> {
+    pub(crate) fn count_clamped(&mut self) -> Result<(), Error> {
         if self.outputs().iter().any(|output| output.name.eq_ignore_ascii_case(NAME)) {
             return Err(Error::value(
                 "column of the answer",
@@ -25,7 +25,7 @@ impl Question {
                 "clamped rows are counted under this name; rename it",
             ));
         }
-        let conditions: Vec<Option<Predicate>> = self.queries.iter().map(|query| query.clamped(schema)).collect();
+        let conditions: Vec<Option<Predicate>> = self.queries.iter().map(|query| query.clamped(&self.schema)).collect();
         if conditions.iter().all(Option::is_none) {
             let message =
                 "nothing is summed, averaged or sorted, so no value is clamped: leave the count of clamped rows out";
@@ -62,7 +62,7 @@ impl Query {
                 }
             };
             scalars.into_iter().for_each(|scalar| scalar.columns(&mut columns));
-            let own = columns.into_iter().filter(|at| *at < schema.columns.len());
+            let own = columns.into_iter().filter(|at| !self.joins.iter().any(|join| join.has(*at)));
             let outside: Vec<Predicate> = own.flat_map(|at| outside(at, &schema.columns[at])).collect();
             let outside = (!outside.is_empty()).then(|| Predicate::any(outside))?;
             Some(Predicate::all(filter.iter().cloned().chain([outside]).collect()))

@@ -1,8 +1,9 @@
-//! What an answer is grouped by: expressions whose values follow from the declaration, or a column of which nothing is declared.
+//! What an answer is grouped by: expressions whose values follow from the declaration or the question, or a column of which nothing is
+//! known.
 
 use super::predicate::Predicate;
 use super::scalar::NumericExpr;
-use crate::schema::Value;
+use crate::schema::{ColumnType, Schema, Value};
 
 /// A key of the groups.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,11 +16,11 @@ pub(crate) struct Group {
 /// What the rows of a group have in common. Rows for which it is null belong to no group.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum GroupKey {
-    /// A column with declared categories.
+    /// A column with declared categories, or whose values WHERE names.
     Column { column: usize, values: Vec<Value> },
     /// An expression with finitely many values, each in steps and as it is shown.
     Steps { scalar: NumericExpr, values: Vec<(i64, Value)> },
-    /// A column without categories: only groups above a threshold are answered.
+    /// A column without either: only groups above a threshold are answered.
     Open { column: usize },
 }
 
@@ -46,6 +47,13 @@ impl Group {
         if let GroupKey::Column { column, values } = &mut self.key {
             values.retain(|value| filter.decided(*column, value) != Some(false));
         }
+    }
+
+    /// Whether its values are those that WHERE names: nothing is declared about its column.
+    pub(crate) fn is_named(&self, schema: &Schema) -> bool {
+        let GroupKey::Column { column, .. } = &self.key else { return false };
+        let column = &schema.columns[*column];
+        column.categories.is_none() && column.kind != ColumnType::Boolean
     }
 
     pub(crate) fn is_open(&self) -> bool {

@@ -6,6 +6,7 @@ mod clamped;
 pub(crate) mod group;
 mod parse;
 pub(crate) mod predicate;
+pub(crate) mod private;
 pub(crate) mod scalar;
 pub(crate) mod term;
 
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use self::aggregate::Aggregate;
 use self::group::{Group, GroupLimit};
 use self::predicate::Predicate;
+use self::private::{PrivateJoin, PrivateTable};
 use self::term::{Condition, Term};
 use crate::public::PublicTable;
 use crate::schema::Schema;
@@ -37,7 +39,7 @@ pub struct Question {
     pub(crate) offset: u64,
     /// How many rows of the noisy answer are shown.
     pub(crate) limit: Option<u64>,
-    /// The columns that it may name: those of the dataset, and behind them those of the public tables that it joins.
+    /// The columns that it may name: those of the dataset, and behind them those of the tables that it joins.
     pub(crate) schema: Schema,
     /// The question in one way of writing: the same for all ways to lay it out.
     pub(crate) canonical: String,
@@ -52,6 +54,8 @@ pub(crate) struct Query {
     pub(crate) aggregates: Vec<Aggregate>,
     /// The public tables that are joined, in this order.
     pub(crate) joins: Vec<Join>,
+    /// The other dataset that is joined.
+    pub(crate) private: Option<PrivateJoin>,
     /// Which rows count.
     pub(crate) filter: Option<Predicate>,
     pub(crate) groups: Vec<Group>,
@@ -100,17 +104,18 @@ pub(crate) struct OrderKey {
 impl Question {
     /// Reads a question about a dataset of this name, and checks it against the schema.
     pub fn parse(text: &str, dataset: &str, schema: &Schema) -> Result<Question, crate::Error> {
-        Question::parse_with(text, dataset, schema, &[])
+        Question::parse_with(text, dataset, schema, &[], &[])
     }
 
-    /// Reads a question that may join these public tables.
-    pub fn parse_with(
+    /// Reads a question that may join these public tables and these other datasets.
+    pub(crate) fn parse_with(
         text: &str,
         dataset: &str,
         schema: &Schema,
         public: &[Arc<PublicTable>],
+        private: &[Arc<PrivateTable>],
     ) -> Result<Question, crate::Error> {
-        parse::parse(text, dataset, schema, public)
+        parse::parse(text, dataset, schema, public, private)
     }
 
     /// Lets a unit count in at most this many groups of every SELECT whose groups are not declared. Where a unit has no more rows than
@@ -134,10 +139,16 @@ impl Question {
         }
         if !self.queries.iter().any(Query::is_open) {
             return wrong(
-                "all groups of this question are declared, and their noise does not depend on it; leave it out",
+                "all groups of this question are declared or named, and their noise does not depend on it; leave it out",
             );
         }
-        for query in self.queries.iter_mut().filter(|query| query.is_open() && most < schema.rows_per_unit()) {
+        if self.queries.iter().any(|query| query.private.as_ref().is_some_and(|join| join.keeps_all)) {
+            return wrong(
+                "a unit that finds a counterpart in a LEFT JOIN counts in other groups than before; leave it out, or write JOIN",
+            );
+        }
+        let more = |query: &Query| query.is_open() && most < query.protected(schema).rows_per_unit();
+        for query in self.queries.iter_mut().filter(|query| more(query)) {
             query.group_limit = Some(GroupLimit { most, key: key.to_string() });
         }
         Ok(())

@@ -156,6 +156,30 @@ impl Predicate {
         }
     }
 
+    /// The values of a column with which it can hold, in order, where the condition itself names them: at most this number. Null is
+    /// never among them. Values that another part of the condition rules out may be.
+    pub(crate) fn named(&self, column: usize, most: usize) -> Option<Vec<Value>> {
+        let own = |operand: &Operand| *operand == Operand::plain(column);
+        let mut values = match self {
+            Predicate::Constant(Some(false) | None) => Vec::new(),
+            Predicate::Compare { operand, comparison: Comparison::Equal, value } if own(operand) => vec![value.clone()],
+            Predicate::In { operand, values, negated: false } if own(operand) => values.clone(),
+            Predicate::Is { inner, value: Some(true), negated: false } => inner.named(column, most)?,
+            Predicate::And(parts) => {
+                let lists = parts.iter().filter_map(|part| part.named(column, most));
+                lists.chain(between(parts, column, most)).min_by_key(Vec::len)?
+            }
+            Predicate::Or(parts) => parts.iter().try_fold(Vec::new(), |mut all, part| {
+                all.extend(part.named(column, most)?);
+                in_order(&mut all);
+                (all.len() <= most).then_some(all)
+            })?,
+            _ => return None,
+        };
+        in_order(&mut values);
+        (values.len() <= most).then_some(values)
+    }
+
     /// How large it gets in an engine.
     pub(crate) fn weight(&self) -> u64 {
         let inner = match self {
@@ -179,6 +203,37 @@ impl Predicate {
     pub(crate) fn is(self, value: Option<bool>, negated: bool) -> Predicate {
         Predicate::Is { inner: Box::new(self), value, negated }
     }
+}
+
+/// The whole numbers or days between the ends that the parts of an AND name. The ends are among them, also where < leaves them out.
+fn between(parts: &[Predicate], column: usize, most: usize) -> Option<Vec<Value>> {
+    use Comparison::{Greater, GreaterOrEqual, Less, LessOrEqual};
+    let ends = |wanted: [Comparison; 2]| {
+        parts.iter().filter_map(move |part| match part {
+            Predicate::Compare { operand, comparison, value }
+                if *operand == Operand::plain(column) && wanted.contains(comparison) =>
+            {
+                Some(value)
+            }
+            _ => None,
+        })
+    };
+    let low = ends([Greater, GreaterOrEqual]).max_by(|one, other| one.compare(other))?;
+    let high = ends([Less, LessOrEqual]).min_by(|one, other| one.compare(other))?;
+    match (low, high) {
+        (Value::Integer(low), Value::Integer(high)) if i128::from(*high) - i128::from(*low) < most as i128 => {
+            Some((*low..=*high).map(Value::Integer).collect())
+        }
+        (Value::Date(low), Value::Date(high)) if i64::from(*high) - i64::from(*low) < most as i64 => {
+            Some((*low..=*high).map(Value::Date).collect())
+        }
+        _ => None,
+    }
+}
+
+fn in_order(values: &mut Vec<Value>) {
+    values.sort_by(Value::compare);
+    values.dedup();
 }
 
 impl Comparison {

@@ -35,7 +35,7 @@ pub(super) enum Form {
 
 impl Writer<'_> {
     pub(super) fn is_public(&self, at: usize) -> bool {
-        at >= self.target.schema.columns.len()
+        self.joins.iter().any(|join| join.has(at))
     }
 
     /// What a column holds.

@@ -6,7 +6,7 @@ use taximeter_accounting::FilterRule;
 use taximeter_gate::{Data, DriverChoice, ErrorKind, GateOutcome, Registration, RemoteService, RemoteTable};
 use taximeter_testing::{PATIENCE, PrivateSail, wait_until};
 
-use crate::common::{House, account, answered, declaration, request, rules};
+use crate::common::{House, account, answered, declaration, group_counts, request, rules};
 use crate::duckdb::{parquet, value};
 
 const SCHEMA: &str = "
@@ -59,6 +59,9 @@ fn a_table_of_a_cluster_is_asked_where_it_is() {
     let grouped = answered(world.house.ask(&request("people", "SELECT job, COUNT(*) FROM people GROUP BY job", "50")));
     let counts: Vec<f64> = (0..3).map(|row| grouped.value(row, 1).unwrap().round()).collect();
     assert_eq!(counts, [100_000.0, 100_000.0, 100_001.0]);
+    let named = "SELECT age, COUNT(*) FROM people WHERE age BETWEEN 98 AND 101 GROUP BY age";
+    let named: Vec<f64> = group_counts(&world.house, "people", named).into_iter().map(|(_, count)| count).collect();
+    assert_eq!(named, [3000.0, 3000.0, 0.0, 0.0]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use taximeter_gate::{
 };
 use taximeter_testing::PATIENCE;
 
-use crate::common::{House, account, answered, declaration, request, rules};
+use crate::common::{House, account, answered, declaration, group_counts, request, rules};
 
 /// Writes what a query returns into a Parquet file of the house.
 pub(super) fn parquet(house: &House, name: &str, query: &str) -> PathBuf {
@@ -126,6 +126,9 @@ fn a_dataset_moves_to_duckdb_with_the_same_rows_budget_and_answers() {
     let error = house.gate.move_to_duckdb(&account("people"), DriverChoice::default()).unwrap_err();
     assert!(error.is_input(), "{error}");
     assert_eq!(value(&house, "others", "SELECT COUNT(*) FROM others"), 2.0);
+    let named = "SELECT region, COUNT(*) FROM others WHERE region IN ('south', 'South') GROUP BY region";
+    let groups = group_counts(&house, "others", named);
+    assert_eq!((groups[0].clone(), groups[1].0.as_str()), (("South".to_string(), 0.0), "south"));
     let files: Vec<String> = fs::read_dir(house.path().join("gate"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

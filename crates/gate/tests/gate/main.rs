@@ -9,6 +9,7 @@ mod documents;
 #[cfg(feature = "driver-tests")]
 mod duckdb;
 mod hostile;
+mod joined;
 mod meaning;
 mod options;
 mod order;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{House, account, answered, declaration, document, request, rules};
+use crate::common::{House, account, answered, declaration, document, group_counts, request, rules};
 use taximeter_accounting::FilterRule;
 use taximeter_gate::{Data, Error, ErrorKind, GateOutcome, ImportedRows, Registration};
 use taximeter_ledger::Location;
@@ -54,6 +54,67 @@ fn questions_are_charged_in_one_database_and_answered_from_another() {
     assert!((count(0) + count(1) - 1500.0).abs() < 20.0, "{}", answer.document);
     assert_eq!(house.charges("visits"), 1);
     assert_eq!(document(&answer)["protects"], "one person added or removed");
+}
+
+#[test]
+fn groups_that_the_question_names_are_answered_with_those_that_no_row_has() {
+    let (house, url) = house();
+    query(
+        &url,
+        "CREATE TABLE trips AS SELECT 'é' AS town, 7::int2 AS size, NULL::text AS none FROM generate_series(1, 100)",
+    )
+    .unwrap();
+    query(&url, "INSERT INTO trips VALUES ('E', 8, NULL), (NULL, 7, NULL), ('e', 7, NULL)").unwrap();
+    let free = Some(rules(FilterRule::Basic, "1000000,1e-6"));
+    house.register(Registration { rules: free, ..registration(&url, "trips", "trips", "") }).unwrap();
+    let counts = |question: &str| group_counts(&house, "trips", question);
+    let expected = |groups: &[(&str, f64)]| groups.iter().map(|(key, n)| (key.to_string(), *n)).collect::<Vec<_>>();
+    let by_town = "SELECT town, COUNT(*) FROM trips WHERE town = 'e' OR town IN ('é', 'nowhere') GROUP BY town";
+    assert_eq!(counts(by_town), expected(&[("e", 1.0), ("nowhere", 0.0), ("é", 100.0)]));
+    let by_size = "SELECT size, COUNT(*) FROM trips WHERE size BETWEEN 7 AND 9 GROUP BY size";
+    assert_eq!(counts(by_size), expected(&[("7", 102.0), ("8", 1.0), ("9", 0.0)]));
+    assert_eq!(counts("SELECT none, COUNT(*) FROM trips WHERE none IN ('a') GROUP BY none"), expected(&[("a", 0.0)]));
+}
+
+#[test]
+fn two_tables_of_one_database_are_joined_on_their_unit() {
+    let (house, url) = house();
+    query(&url, VISITS).unwrap();
+    query(
+        &url,
+        "CREATE TABLE people AS SELECT 'p' || row AS person, row::int4 AS age, ('w' || row % 2)::varchar AS ward
+         FROM generate_series(0, 699) row;
+         INSERT INTO people VALUES (NULL, 1, 'w0'), ('P1', 1, 'w0')",
+    )
+    .unwrap();
+    let schema = "unit = { column = \"person\", max_rows_per_unit = 1 }\n[columns.age]\nbounds = [0, 120]";
+    for (name, table, schema) in [("visits", "visits", SCHEMA), ("people", "people", schema)] {
+        let free = Some(rules(FilterRule::Basic, "1000000,1e-6"));
+        house.register(Registration { rules: free, ..registration(&url, name, table, schema) }).unwrap();
+    }
+    let value =
+        |question: &str| answered(house.ask(&request("people", question, "20000"))).value(0, 0).unwrap().round();
+    assert_eq!(value("SELECT COUNT(*) FROM people JOIN visits USING (person)"), 1500.0);
+    assert_eq!(value("SELECT COUNT(DISTINCT p.person) FROM visits v JOIN people p ON p.person = v.person"), 500.0);
+    assert_eq!(value("SELECT COUNT(*) FROM people p LEFT JOIN visits v USING (person) WHERE v.age IS NULL"), 201.0);
+    assert_eq!(value("SELECT SUM(p.age) FROM people p JOIN visits v USING (person) WHERE p.age <= 10"), 165.0);
+    let wards = "SELECT ward, COUNT(*) FROM people JOIN visits USING (person) WHERE ward IN ('w0', 'W0') GROUP BY ward";
+    assert_eq!(group_counts(&house, "people", wards), [("W0".to_string(), 0.0), ("w0".to_string(), 750.0)]);
+    assert_eq!((house.charges("people"), house.charges("visits")), (5, 5));
+    // What is joined is looked at before the charge, too.
+    query(&url, "DO $$ BEGIN EXECUTE (SELECT 'DROP TABLE taximeter_gate.' || tablename FROM pg_tables WHERE schemaname = \
+                 'taximeter_gate' AND tablename IN (SELECT c.table_name FROM information_schema.columns c WHERE c.column_name = \
+                 'urgent')); END $$")
+        .unwrap();
+    let error =
+        house.gate.ask(&request("people", "SELECT COUNT(*) FROM people JOIN visits USING (person)", "1")).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::DataAway { dataset, .. } if dataset.as_str() == "visits"), "{error}");
+    // Data in two places are not read by one statement.
+    house.add("others", "person,n\np1,1\n", "unit = { column = \"person\", max_rows_per_unit = 1 }", "10,1e-6");
+    let error =
+        house.gate.ask(&request("people", "SELECT COUNT(*) FROM people JOIN others USING (person)", "1")).unwrap_err();
+    assert!(error.is_input() && error.to_string().contains("under one URL"), "{error}");
+    assert_eq!((house.charges("people"), house.charges("visits")), (5, 5));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use taximeter_accounting::Cost;
 use taximeter_gate::{
-    Answer, AnswerDocument, ExpectedAverage, GateOutcome, MeasuredPart, Number, Origin, Prepared, Price, Request,
+    Answer, AnswerDocument, ExpectedAverage, GateOutcome, JoinableDatasets, JoinedVersion, MeasuredPart, Number,
+    Origin, Prepared, Price, Request,
 };
 use taximeter_ledger::{AccountName, Key, Quote, Sight, Standing, Who};
 use utoipa::ToSchema;
@@ -49,6 +50,10 @@ pub struct QuestionRequest {
     /// The account that pays: the dataset's or one below it [default: the token's own, or the dataset's].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<AccountName>,
+    /// The account that pays for another dataset that the question joins: that dataset's or one below it [default: the token's own, or
+    /// the dataset's].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joined_account: Option<AccountName>,
     /// Whether one's own earlier answer to the same question will do.
     #[serde(default)]
     pub reuse: bool,
@@ -66,6 +71,7 @@ impl QuestionRequest {
             max_groups_per_unit,
             count_clamped,
             account,
+            joined_account,
             reuse,
         } = self;
         Request {
@@ -77,6 +83,7 @@ impl QuestionRequest {
             max_groups_per_unit,
             count_clamped,
             account,
+            joinable: JoinableDatasets::Any(joined_account),
             by,
             principal,
             key,
@@ -124,6 +131,9 @@ pub struct Explanation {
     pub dataset: AccountName,
     /// Its version.
     pub version: u32,
+    /// The other dataset that the question joins, and its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joined: Option<JoinedVersion>,
     /// The account that would pay, together with all above it.
     pub account: AccountName,
     /// The accounts that would pay and may be seen, from the root down.
@@ -135,6 +145,9 @@ pub struct Explanation {
     /// How many groups the answer would have; left out if that depends on the data: those above a threshold are answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<u64>,
+    /// The keys whose groups are the values that WHERE names, since nothing is declared about them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named_groups: Vec<String>,
     /// The numbers that would be computed.
     pub parts: Vec<MeasuredPart>,
     /// How many rows its averages need.
@@ -184,17 +197,19 @@ impl Explanation {
         let statement = |(sql, parameters)| ExplainedStatement { sql, parameters };
         let quote = quote.seen_by(|name| sight.sees(name));
         let admitted = quote.is_admitted();
-        let rows = prepared.dataset().rows.filter(|_| *sight == Sight::All);
+        let rows = prepared.dataset().rows.filter(|_| *sight == Sight::All && prepared.joined().is_none());
         let expected_rows = rows.zip(prepared.groups()).map(|(rows, groups)| rows / groups.max(1));
         let average = |average| ExpectedAverage { expected_rows, ..average };
         Explanation {
             dataset: prepared.dataset().name.clone(),
             version: prepared.dataset().version,
+            joined: prepared.joined(),
             account: prepared.account().clone(),
             pays: quote.accounts().iter().map(|account| account.before.name().clone()).collect(),
             question: prepared.canonical().to_string(),
             statements: prepared.sql().into_iter().map(statement).collect(),
             groups: prepared.groups(),
+            named_groups: prepared.named_groups(),
             averages: prepared.averages().into_iter().map(average).collect(),
             parts: prepared.parts(),
             cost: prepared.cost(),

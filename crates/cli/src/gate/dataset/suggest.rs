@@ -53,6 +53,7 @@ pub fn run(SuggestArgs { name, column, epsilon, gate }: &SuggestArgs) -> Result<
         max_groups_per_unit: None,
         count_clamped: false,
         account: None,
+        joined_account: None,
         reuse: false,
     };
     let key = Key::generate()?;

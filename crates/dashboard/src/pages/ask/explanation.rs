@@ -32,6 +32,9 @@ pub(super) async fn explained(visitor: &Visitor, fields: &FormData) -> Result<Ma
                     " and all accounts above it."
                 }
                 (noise(&explanation))
+                @if !explanation.named_groups.is_empty() {
+                    p.help { "The groups are the values that WHERE names: " (explanation.named_groups.join(", ")) "." }
+                }
                 @if explanation.groups.is_none() {
                     p.help { "The groups are those with enough rows in the data, above a threshold that the answer says." }
                 }

@@ -45,6 +45,7 @@ pub(super) fn request(fields: &FormData) -> Result<QuestionRequest, Problem> {
         max_groups_per_unit: fields.get("max_groups_per_unit").map(most_groups).transpose()?,
         count_clamped: fields.is_ticked("count_clamped"),
         account: fields.get("account").map(AccountName::parse).transpose()?,
+        joined_account: None,
         reuse: fields.is_ticked("reuse"),
     })
 }

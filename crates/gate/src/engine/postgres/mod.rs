@@ -11,6 +11,7 @@ mod session;
 mod tests;
 mod values;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use taximeter_postgres::{Connection, SessionError, time_to_cancel};
@@ -21,7 +22,7 @@ pub(crate) use self::find::find_table;
 pub(crate) use self::keep::{drop_table, keep_rows};
 use self::relation::Relation;
 use self::session::{ASK, explain, open};
-use super::{Engine, ExactRow, Table};
+use super::{Engine, ExactRow, Source, Table};
 use crate::error::Error;
 use crate::schema::{ColumnType, Schema};
 use crate::sql::Statement;
@@ -32,6 +33,8 @@ pub(crate) struct Postgres {
     table: Table,
     /// What the columns must hold, since the last check.
     columns: Vec<(String, ColumnType)>,
+    /// Another table that is joined, likewise.
+    joined: Option<(Table, Vec<(String, ColumnType)>)>,
 }
 
 /// The longest limit that the server takes: 24 days.
@@ -40,7 +43,16 @@ const LONGEST: Duration = Duration::from_millis(i32::MAX as u64);
 impl Postgres {
     /// Connects to the table at a URL, within this time.
     pub(crate) fn connect(url: &str, table: Table, most: Duration) -> Result<Postgres, Error> {
-        Ok(Postgres { connection: open(url, ASK, most)?, table, columns: Vec::new() })
+        Ok(Postgres { connection: open(url, ASK, most)?, table, columns: Vec::new(), joined: None })
+    }
+
+    /// What the columns of a table hold, if they are those of a schema.
+    fn checked(&mut self, table: &Table, schema: &Schema, most: Duration) -> Result<Vec<(String, ColumnType)>, Error> {
+        let found = self.connection.ask(most, async |client| Relation::find(client, &table.schema, &table.name).await);
+        let found = found.map_err(|error| explain(self.connection.address(), &error))?;
+        let columns = kinds(schema);
+        Relation::check(found, table, &columns).map_err(Error::storage)?;
+        Ok(columns)
     }
 
     fn run_within(
@@ -57,6 +69,9 @@ impl Postgres {
             in_transaction(connected, async |transaction| {
                 limit(transaction, until).await?;
                 Relation::lock(transaction, &self.table, &self.columns).await?;
+                if let Some((table, columns)) = &self.joined {
+                    Relation::lock(transaction, table, columns).await?;
+                }
                 answer(transaction, statement, until).await
             })
             .await
@@ -66,12 +81,15 @@ impl Postgres {
 
 impl Engine for Postgres {
     fn check(&mut self, schema: &Schema, most: Duration) -> Result<(), Error> {
-        let table = &self.table;
-        let found = self.connection.ask(most, async |client| Relation::find(client, &table.schema, &table.name).await);
-        let found = found.map_err(|error| explain(self.connection.address(), &error))?;
-        let columns = kinds(schema);
-        Relation::check(found, table, &columns).map_err(Error::storage)?;
-        self.columns = columns;
+        self.columns = self.checked(&self.table.clone(), schema, most)?;
+        Ok(())
+    }
+
+    fn join(&mut self, other: &Source, _: &Path, schema: &Schema, most: Duration) -> Result<(), Error> {
+        let Source::Postgres { table, .. } = other else {
+            return Err(Error::storage(format!("{other:?} is no table")));
+        };
+        self.joined = Some((table.clone(), self.checked(table, schema, most)?));
         Ok(())
     }
 

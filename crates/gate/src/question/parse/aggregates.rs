@@ -207,7 +207,11 @@ impl Reader<'_> {
     }
 
     fn different_column(&self, column: usize) -> Function {
-        match self.schema.unit_column() == Some(column) {
+        // In an inner join the unit is the same in both tables.
+        let tables = self.tables.borrow();
+        let private = tables.last().and_then(|tables| tables.private.as_ref());
+        let is_joined = private.is_some_and(|join| join.unit == column && !join.keeps_all);
+        match self.schema.unit_column() == Some(column) || is_joined {
             true => Function::Units,
             false => Function::Distinct(Argument::Column(column)),
         }

@@ -52,6 +52,12 @@ impl Reader<'_> {
                 format!("a question has at most {} SELECTs", limits::SELECTS),
             ));
         }
+        let mut private = scalars.iter().chain(&queries).filter_map(|query| Some(&query.private.as_ref()?.table));
+        let first = private.next();
+        if private.any(|table| Some(table) != first) {
+            let message = "a question joins at most one other dataset, in all its SELECTs: ask one after the other";
+            return Err(self.item_refusal(selects[0].projection.first(), message));
+        }
         let (offset, limit) = self.limit(limit_clause, fetch)?;
         let schema = self.schema.clone();
         Ok(Question { queries, scalars, order, hidden, offset, limit, schema, canonical: String::new() })
@@ -171,7 +177,7 @@ impl Reader<'_> {
         let tables = self.select_tables(from)?;
         self.tables.borrow_mut().push(tables);
         let filter = selection.as_ref().map(|condition| self.predicate(condition)).transpose()?;
-        let groups = self.groups(group_by, projection)?;
+        let groups = self.groups(group_by, projection, filter.as_ref())?;
         let aliases = projection.iter().filter_map(|item| match item {
             SelectItem::ExprWithAlias { expr, alias } => Some((alias.value.clone(), expr)),
             _ => None,
@@ -193,9 +199,10 @@ impl Reader<'_> {
         }
         let groups = groups.into_iter().map(|written| self.group_that_can_be(written, filter.as_ref()));
         let groups = groups.collect::<Result<_, Error>>()?;
-        let joins = self.tables.borrow_mut().pop().map_or_else(Vec::new, |tables| tables.joins);
+        let tables = self.tables.borrow_mut().pop();
+        let (joins, private) = tables.map_or((Vec::new(), None), |tables| (tables.joins, tables.private));
         let group_limit = None;
-        Ok((Query { outputs, aggregates, joins, filter, groups, group_limit, having }, order, hidden))
+        Ok((Query { outputs, aggregates, joins, private, filter, groups, group_limit, having }, order, hidden))
     }
 
     /// A key without the values that the condition rules out; at least one is left.
@@ -205,10 +212,10 @@ impl Reader<'_> {
             group.leave_out_what_cannot_be(filter);
         }
         match group.values() {
-            Some(values) if values.is_empty() => {
-                Err(self
-                    .refusal(expression, "no group is left by the declaration alone: ask for values that are declared"))
-            }
+            Some(values) if values.is_empty() => Err(self.refusal(
+                expression,
+                "no group is left by the declaration and WHERE alone: ask for values that can be there",
+            )),
             _ => Ok(group),
         }
     }

@@ -1,4 +1,4 @@
-//! GROUP BY: keys whose values follow from the declaration, and columns of which nothing is declared.
+//! GROUP BY: keys whose values follow from the declaration or are named by WHERE, and columns of which nothing is known.
 
 use dashu::rational::RBig;
 use sqlparser::ast::{Expr, GroupByExpr, SelectItem, Value as Written};
@@ -27,6 +27,7 @@ impl Reader<'_> {
         &self,
         group_by: &'e GroupByExpr,
         items: &'e [SelectItem],
+        filter: Option<&Predicate>,
     ) -> Result<Vec<WrittenGroup<'e>>, Error> {
         let (expressions, modifiers): (Vec<&Expr>, _) = match group_by {
             GroupByExpr::Expressions(expressions, modifiers) => (expressions.iter().collect(), modifiers),
@@ -51,7 +52,7 @@ impl Reader<'_> {
             if groups.iter().any(|other| plain(other.expression) == expression) {
                 return Err(self.refusal(written, format!("{expression} is grouped by already: leave it out")));
             }
-            let group = Group { key: self.key(expression)?, name: name_of(expression) };
+            let group = Group { key: self.key(expression, filter)?, name: name_of(expression) };
             cells = cells.saturating_mul(group.values().map_or(1, |values| values.len()));
             if cells > limits::GROUPS {
                 let message = format!(
@@ -90,9 +91,9 @@ impl Reader<'_> {
         }
     }
 
-    fn key(&self, expression: &Expr) -> Result<GroupKey, Error> {
+    fn key(&self, expression: &Expr, filter: Option<&Predicate>) -> Result<GroupKey, Error> {
         if let Some(column) = self.as_column(expression) {
-            return self.column_key(expression, column?);
+            return self.column_key(expression, column?, filter);
         }
         if let Some(choices) = self.choices(expression)? {
             return self.text_key(expression, choices);
@@ -106,7 +107,7 @@ impl Reader<'_> {
         }
     }
 
-    fn column_key(&self, expression: &Expr, at: usize) -> Result<GroupKey, Error> {
+    fn column_key(&self, expression: &Expr, at: usize, filter: Option<&Predicate>) -> Result<GroupKey, Error> {
         let column = self.declared(at);
         if self.is_unit(at) {
             let message = format!(
@@ -118,15 +119,20 @@ impl Reader<'_> {
         if let Some(values) = &column.categories {
             return Ok(GroupKey::Column { column: at, values: values.clone() });
         }
-        match (column.kind, NumericExpr::column(at, column)) {
-            (ColumnType::Boolean, _) => {
+        let named = filter.and_then(|filter| filter.named(at, limits::GROUPS));
+        match (column.kind, NumericExpr::column(at, column), named) {
+            (ColumnType::Boolean, ..) => {
                 Ok(GroupKey::Column { column: at, values: [false, true].map(Value::Boolean).into() })
             }
-            // Few enough values follow from the bounds.
-            (ColumnType::Integer | ColumnType::Date, Some(scalar)) if scalar.values(limits::GROUPS).is_some() => {
+            // Few enough values follow from the bounds. On a coarse grid they are bins, which named values are not.
+            (ColumnType::Integer | ColumnType::Date, Some(scalar), named)
+                if (named.is_none() || scalar.grid > RBig::ONE) && scalar.values(limits::GROUPS).is_some() =>
+            {
                 self.steps_key(expression, scalar)
             }
-            (ColumnType::Real | ColumnType::Decimal, _) => {
+            // WHERE leaves no other rows.
+            (kind, _, Some(values)) if kind != ColumnType::Real => Ok(GroupKey::Column { column: at, values }),
+            (ColumnType::Real | ColumnType::Decimal, ..) => {
                 let message = format!(
                     "{:?} holds {} numbers, of which there are too many to group by: put them into bins, such as \
                      FLOOR({0:?} / 100) * 100",
@@ -142,8 +148,9 @@ impl Reader<'_> {
     fn is_unit(&self, at: usize) -> bool {
         let Some(unit) = self.schema.unit_column() else { return false };
         let tables = self.tables.borrow();
-        let mut joins = tables.last().into_iter().flat_map(|tables| &tables.joins);
-        at == unit || joins.any(|join| join.on == unit && join.first + join.key == at)
+        let Some(tables) = tables.last() else { return at == unit };
+        let is_unit = |at: usize| at == unit || tables.private.as_ref().is_some_and(|join| join.unit == at);
+        is_unit(at) || tables.joins.iter().any(|join| is_unit(join.on) && join.first + join.key == at)
     }
 
     /// Text by its place among the values that it may have.

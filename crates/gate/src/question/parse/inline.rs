@@ -127,10 +127,10 @@ impl Inliner<'_> {
         for join in select.from.iter().flat_map(|table| &table.joins) {
             if let TableFactor::Derived { alias, .. } = &join.relation {
                 let names: Vec<Ident> = alias.iter().map(|alias| alias.name.clone()).collect();
-                return Err(self.refused(&names, "it is not joined: only public tables are"));
+                return Err(self.refused(&names, "it is not joined: only registered tables are"));
             }
             if let Some(name) = self.named_table(&join.relation) {
-                return Err(self.refusal(&name, "it is not joined: only public tables are"));
+                return Err(self.refusal(&name, "it is not joined: only registered tables are"));
             }
         }
         let [TableWithJoins { relation, joins }] = select.from.as_slice() else { return Ok(None) };

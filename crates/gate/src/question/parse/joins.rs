@@ -1,25 +1,23 @@
-//! FROM: the dataset, and the public tables that are joined to it.
-
-use std::sync::Arc;
+//! FROM: the dataset, and the tables that are joined to it: public ones, and another dataset on the unit of both.
 
 use sqlparser::ast::{
     BinaryOperator, Expr, Ident, Join as WrittenJoin, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
     TableFactor, TableWithJoins,
 };
 
+use super::super::private::{PrivateJoin, PrivateTable};
 use super::super::{Join, quoted};
 use super::limits;
 use super::reader::{JoinedTables, Reader, is_called, plain, shown};
-use super::scope::{Scope, ScopeTable, same};
+use super::scope::{JoinableTable, Scope, ScopeTable, same};
 use crate::error::Error;
-use crate::public::PublicTable;
 use crate::schema::ColumnType;
 
 impl Reader<'_> {
-    /// The tables of a SELECT: the dataset, and public ones. Without FROM it is about the dataset, too, and names nothing of it.
+    /// The tables of a SELECT: the dataset, and what is joined to it. Without FROM it is about the dataset, too, and names nothing of it.
     pub(super) fn select_tables(&self, from: &[TableWithJoins]) -> Result<JoinedTables, Error> {
         let (table, joins) = match from {
-            [] => return Ok(JoinedTables { scope: Scope::dataset(self.view, Vec::new()), joins: Vec::new() }),
+            [] => return Ok(JoinedTables::new(Scope::dataset(self.view, Vec::new()))),
             [TableWithJoins { relation, joins }] => (relation, joins),
             [_, TableWithJoins { relation, .. }, ..] => {
                 let message =
@@ -34,7 +32,7 @@ impl Reader<'_> {
         }
         let names: Vec<Ident> = std::iter::once(name).chain(alias).cloned().collect();
         self.check_names(names.clone(), joins)?;
-        let mut tables = JoinedTables { scope: Scope::dataset(self.view, names), joins: Vec::new() };
+        let mut tables = JoinedTables::new(Scope::dataset(self.view, names));
         for join in joins {
             self.join(join, &mut tables)?;
         }
@@ -44,11 +42,11 @@ impl Reader<'_> {
         }
     }
 
-    /// What is joined must be public tables under names of their own.
+    /// What is joined must be tables under names of their own.
     fn check_names(&self, mut names: Vec<Ident>, joins: &[WrittenJoin]) -> Result<(), Error> {
         for join in joins {
             let (name, alias) = self.table_name(&join.relation)?;
-            self.public_table(name)?;
+            self.joinable(name)?;
             let own = alias.unwrap_or(name);
             if names.iter().any(|other| same(other, own)) {
                 let message = format!("two tables are called {}: call this one something else with AS", shown(own));
@@ -59,16 +57,16 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Joins a public table to those before it.
+    /// Joins a table to those before it.
     fn join(&self, join: &WrittenJoin, tables: &mut JoinedTables) -> Result<(), Error> {
         let WrittenJoin { relation, global: false, join_operator } = join else { return Err(self.beyond()) };
         let (name, alias) = self.table_name(relation)?;
-        let table = self.public_table(name)?;
-        if tables.joins.len() == limits::JOINS {
+        let table = self.joinable(name)?;
+        if matches!(table, JoinableTable::Public(_)) && tables.joins.len() == limits::JOINS {
             let message = format!("a question joins at most {} public tables", limits::JOINS);
             return Err(self.refusal_at(name.span.start, message));
         }
-        let called = alias.map_or(table.name().as_str(), |alias| alias.value.as_str());
+        let called = alias.map_or(table.name(), |alias| alias.value.as_str());
         let (table, columns) = self.view.joined(called).ok_or_else(|| self.beyond())?;
         let first = columns.start;
         let mut added =
@@ -77,7 +75,7 @@ impl Reader<'_> {
             JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (false, constraint),
             JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (true, constraint),
             _ => {
-                let message = "a public table is joined by JOIN or LEFT JOIN … ON: other joins are not answered";
+                let message = "a table is joined by JOIN or LEFT JOIN … ON: other joins are not answered";
                 return Err(self.refusal_at(name.span.start, message));
             }
         };
@@ -93,6 +91,15 @@ impl Reader<'_> {
                 return Err(self.refusal_at(name.span.start, message));
             }
         };
+        let table = match table {
+            JoinableTable::Public(table) => table,
+            JoinableTable::Private(table) => {
+                let join = self.private_join(&table, (on, key), first, keeps_all, tables);
+                tables.private = Some(join.map_err(|why| self.refusal_at(name.span.start, why))?);
+                tables.scope.tables.push(added);
+                return Ok(());
+            }
+        };
         let key = key - first;
         let as_text =
             (self.declared(on).kind(), table.columns()[key].kind()) == (ColumnType::Text, ColumnType::Integer);
@@ -103,19 +110,40 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A public table of a name.
-    fn public_table(&self, name: &Ident) -> Result<Arc<PublicTable>, Error> {
+    /// A join of another dataset, on the unit of both.
+    fn private_join(
+        &self,
+        table: &PrivateTable,
+        columns: (usize, usize),
+        first: usize,
+        keeps_all: bool,
+        tables: &JoinedTables,
+    ) -> Result<PrivateJoin, String> {
+        if tables.private.is_some() {
+            return Err("a SELECT joins at most one other dataset: ask about the others by themselves".to_string());
+        }
+        let rows_per_unit = PrivateJoin::rows_per_unit(self.schema, table, keeps_all)?;
+        let unit = first + table.schema.unit_column().unwrap_or(0);
+        if (self.schema.unit_column(), columns.1) != (Some(columns.0), unit) {
+            return Err(format!(
+                "two private tables are joined on the unit of both, {:?}: on another column a row would meet rows of any number of \
+                 units, and no noise would cover what one of them changes",
+                self.declared(unit).name()
+            ));
+        }
+        Ok(PrivateJoin { table: table.name.clone(), first, unit, keeps_all, rows_per_unit })
+    }
+
+    /// A table of a name that may be joined. Of a dataset that may not be asked nothing is said, not even that it is there.
+    fn joinable(&self, name: &Ident) -> Result<JoinableTable, Error> {
         if is_called(name, self.dataset) {
-            let message = "a dataset is not joined to itself: a row would meet any number of others, and no noise would cover what one \
-                           unit changes; only public tables are joined";
+            let message = "a dataset is not joined to itself: ask for what its own columns say, or ask the owner to register the \
+                           joined rows as one dataset";
             return Err(self.refusal_at(name.span.start, message));
         }
-        self.view.public_table(name).ok_or_else(|| {
+        self.view.table(name).ok_or_else(|| {
             let message = format!(
-                "{} is not a public table, and only those are joined: of two private tables, each row of a unit in one would meet each of \
-                 its rows in the other, so the noise would have to cover the product of both limits on rows, and both budgets would \
-                 have to pay; ask about each table by itself, or ask the owner to register the joined rows as one dataset, or this \
-                 one as a public table if everyone may know it",
+                "{} is neither a public table nor another dataset that you may ask, and only those are joined: is the name right?",
                 shown(name)
             );
             self.refusal_at(name.span.start, message)
@@ -125,14 +153,14 @@ impl Reader<'_> {
     /// The two columns of `ON column = key`, in any order: one of the tables before, and one of the table that is joined.
     fn keys(&self, condition: &Expr, tables: &JoinedTables, added: &ScopeTable) -> Result<(usize, usize), Error> {
         let refusal = || {
-            let message = "a public table is joined on the equality of one column and its key, as in ON carrier = code: write other \
+            let message = "a table is joined on the equality of one column and its key, as in ON carrier = code: write other \
                            conditions behind WHERE";
             self.refusal(condition, message)
         };
         let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = plain(condition) else { return Err(refusal()) };
         let mut scope = tables.scope.clone();
         scope.tables.push(added.clone());
-        self.tables.borrow_mut().push(JoinedTables { scope, joins: Vec::new() });
+        self.tables.borrow_mut().push(JoinedTables::new(scope));
         let columns = [left, right].map(|side| self.as_column(plain(side)));
         self.tables.borrow_mut().pop();
         let [Some(left), Some(right)] = columns else { return Err(refusal()) };
@@ -152,9 +180,7 @@ impl Reader<'_> {
         added: &ScopeTable,
     ) -> Result<(usize, usize), Error> {
         let [ObjectName(parts)] = columns else {
-            return Err(
-                self.refusal_at(added.names[0].span.start, "a public table is joined on one key: write one column")
-            );
+            return Err(self.refusal_at(added.names[0].span.start, "a table is joined on one key: write one column"));
         };
         let [ObjectNamePart::Identifier(name)] = parts.as_slice() else { return Err(self.beyond()) };
         match (tables.scope.unqualified(self.view, name).as_slice(), added.column(self.view, name)) {

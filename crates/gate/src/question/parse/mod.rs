@@ -32,6 +32,7 @@ mod tests;
 use std::sync::Arc;
 
 use super::Question;
+use super::private::PrivateTable;
 use crate::error::Error;
 use crate::public::PublicTable;
 use crate::schema::Schema;
@@ -40,14 +41,15 @@ use reader::Reader;
 use scope::SchemaView;
 use tokens::Tokens;
 
-/// Reads a question about a dataset of this name that may join public tables, and checks it against the schema.
+/// Reads a question about a dataset of this name that may join public tables and other datasets, and checks it against the schema.
 pub(super) fn parse(
     text: &str,
     dataset: &str,
     schema: &Schema,
     public: &[Arc<PublicTable>],
+    private: &[Arc<PrivateTable>],
 ) -> Result<Question, Error> {
-    let mut view = SchemaView::new(dataset, schema, public);
+    let mut view = SchemaView::new(dataset, schema, public, private);
     let tokens = Tokens::read(text)?.screened(dataset, &|word| view.is_name(word))?;
     let query = inline::inlined(tokens.query()?, &tokens, &|name| view.is_table(name))?;
     let query = names::written_in_one_way(query, &mut view);

@@ -3,7 +3,6 @@
 //! SYMMETRIC around the whole lower end of BETWEEN.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use sqlparser::ast::{
     CastKind, Expr, Ident, JoinOperator, ObjectNamePart, Query, Select, SetExpr, TableAlias, TableFactor,
@@ -12,9 +11,8 @@ use sqlparser::ast::{
 
 use super::keywords;
 use super::reader::is_called;
-use super::scope::{SchemaView, Scope, ScopeTable, table_name, using};
+use super::scope::{JoinableTable, SchemaView, Scope, ScopeTable, table_name, using};
 use super::walk::{Walker, walk};
-use crate::public::PublicTable;
 
 /// The same query with its names written in one way, and the tables that it joins added to the view. Names that are unknown stay as they
 /// are, for the message about them.
@@ -119,10 +117,10 @@ impl Names<'_, '_> {
             [Some(name.clone()), alias.as_ref().map(|alias| alias.name.clone())].into_iter().flatten()
         });
         let mut scope = Scope::dataset(self.view, names.collect());
-        let mut tables: Vec<Arc<PublicTable>> = Vec::new();
+        let mut tables: Vec<JoinableTable> = Vec::new();
         for join in joins.iter_mut() {
             let Some((name, alias)) = table_name(&mut join.relation) else { return scope };
-            let Some(table) = self.view.public_table(name) else { return scope };
+            let Some(table) = self.view.table(name) else { return scope };
             let names = vec![alias.as_ref().map_or_else(|| name.clone(), |alias| alias.name.clone())];
             // No table has a name with a blank.
             let called = match tables.iter().filter(|other| other.name() == table.name()).count() {
@@ -138,7 +136,7 @@ impl Names<'_, '_> {
         if !scope.has_duplicates() {
             rename(relation, self.view.dataset, self.view.dataset);
             for ((join, table), joined) in joins.iter_mut().zip(tables).zip(&scope.tables[1..]) {
-                rename(&mut join.relation, table.name().as_str(), &joined.called);
+                rename(&mut join.relation, table.name(), &joined.called);
                 if let (Some(column), Some(at)) = (using(&mut join.join_operator), joined.using) {
                     *column = written(&self.view.schema.columns[at].name, column);
                 }

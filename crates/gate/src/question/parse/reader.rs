@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use sqlparser::ast::{CastKind, Expr, Ident, Spanned, TypedString};
 use sqlparser::tokenizer::Location;
 
+use super::super::private::PrivateJoin;
 use super::super::scalar::{NumericExpr, TooLarge};
 use super::super::{Join, Query, quoted};
 use super::keywords;
@@ -40,6 +41,13 @@ pub(super) struct Reader<'a> {
 pub(super) struct JoinedTables {
     pub(super) scope: Scope,
     pub(super) joins: Vec<Join>,
+    pub(super) private: Option<PrivateJoin>,
+}
+
+impl JoinedTables {
+    pub(super) fn new(scope: Scope) -> JoinedTables {
+        JoinedTables { scope, joins: Vec::new(), private: None }
+    }
 }
 
 impl<'a> Reader<'a> {

@@ -1,13 +1,14 @@
-//! Which columns a question may name: those of the dataset, and in each SELECT those of the public tables that it joins.
+//! Which columns a question may name: those of the dataset, and in each SELECT those of the tables that it joins.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use sqlparser::ast::{Ident, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart, TableAlias, TableFactor};
 
+use super::super::private::PrivateTable;
 use super::reader::is_called;
 use crate::public::PublicTable;
-use crate::schema::Schema;
+use crate::schema::{Column, Schema};
 
 /// The columns of all SELECTs of a question.
 pub(super) struct SchemaView<'a> {
@@ -18,19 +19,49 @@ pub(super) struct SchemaView<'a> {
     own: usize,
     /// All public tables that may be joined.
     public: &'a [Arc<PublicTable>],
+    /// All other datasets that may be joined.
+    private: &'a [Arc<PrivateTable>],
     joined: Vec<Joined>,
 }
 
-/// A public table under the name that the question has for it.
+/// A table under the name that the question has for it.
 struct Joined {
     called: String,
-    table: Arc<PublicTable>,
+    table: JoinableTable,
     first: usize,
 }
 
+/// A table that may be joined to the dataset.
+#[derive(Clone)]
+pub(super) enum JoinableTable {
+    Public(Arc<PublicTable>),
+    Private(Arc<PrivateTable>),
+}
+
+impl JoinableTable {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            JoinableTable::Public(table) => table.name().as_str(),
+            JoinableTable::Private(table) => table.name.as_str(),
+        }
+    }
+
+    fn columns(&self) -> &[Column] {
+        match self {
+            JoinableTable::Public(table) => table.columns(),
+            JoinableTable::Private(table) => &table.schema.columns,
+        }
+    }
+}
+
 impl<'a> SchemaView<'a> {
-    pub(super) fn new(dataset: &'a str, schema: &Schema, public: &'a [Arc<PublicTable>]) -> SchemaView<'a> {
-        SchemaView { dataset, schema: schema.clone(), own: schema.columns.len(), public, joined: Vec::new() }
+    pub(super) fn new(
+        dataset: &'a str,
+        schema: &Schema,
+        public: &'a [Arc<PublicTable>],
+        private: &'a [Arc<PrivateTable>],
+    ) -> SchemaView<'a> {
+        SchemaView { dataset, schema: schema.clone(), own: schema.columns.len(), public, private, joined: Vec::new() }
     }
 
     /// Whether a word may be the name of a table or a column.
@@ -38,23 +69,26 @@ impl<'a> SchemaView<'a> {
         let is = |name: &str| name.eq_ignore_ascii_case(word);
         is(self.dataset)
             || self.schema.columns.iter().any(|column| is(&column.name))
-            || self
-                .public
-                .iter()
-                .any(|table| is(table.name().as_str()) || table.columns().iter().any(|column| is(column.name())))
+            || self.tables().any(|table| is(table.name()) || table.columns().iter().any(|column| is(column.name())))
     }
 
-    /// Whether a name is that of the dataset or of a public table.
+    /// Whether a name is that of the dataset or of a table that may be joined.
     pub(super) fn is_table(&self, name: &Ident) -> bool {
-        is_called(name, self.dataset) || self.public_table(name).is_some()
+        is_called(name, self.dataset) || self.table(name).is_some()
     }
 
-    pub(super) fn public_table(&self, name: &Ident) -> Option<Arc<PublicTable>> {
-        self.public.iter().find(|table| is_called(name, table.name().as_str())).cloned()
+    fn tables(&self) -> impl Iterator<Item = JoinableTable> {
+        let public = self.public.iter().cloned().map(JoinableTable::Public);
+        public.chain(self.private.iter().cloned().map(JoinableTable::Private))
+    }
+
+    /// A table that may be joined.
+    pub(super) fn table(&self, name: &Ident) -> Option<JoinableTable> {
+        self.tables().find(|table| is_called(name, table.name()))
     }
 
     /// Makes room for the columns of a table under a name, unless it is there.
-    pub(super) fn join(&mut self, called: &str, table: &Arc<PublicTable>) -> Range<usize> {
+    pub(super) fn join(&mut self, called: &str, table: &JoinableTable) -> Range<usize> {
         if self.joined(called).is_none() {
             let first = self.schema.columns.len();
             self.schema.columns.extend_from_slice(table.columns());
@@ -64,7 +98,7 @@ impl<'a> SchemaView<'a> {
     }
 
     /// The table under a name in one way of writing, and its columns.
-    pub(super) fn joined(&self, called: &str) -> Option<(Arc<PublicTable>, Range<usize>)> {
+    pub(super) fn joined(&self, called: &str) -> Option<(JoinableTable, Range<usize>)> {
         let Joined { table, first, .. } = self.joined.iter().find(|joined| joined.called == called)?;
         Some((table.clone(), *first..first + table.columns().len()))
     }

@@ -10,6 +10,7 @@ mod expressions;
 mod family;
 mod groups;
 mod invented;
+mod joined;
 mod keeping;
 
 use std::collections::BTreeMap;

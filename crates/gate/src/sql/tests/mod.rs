@@ -33,6 +33,7 @@ pub(crate) fn query(schema: &Schema, filter: Option<Predicate>, groups: &[usize]
         group_limit: None,
         having: None,
         joins: Vec::new(),
+        private: None,
     }
 }
 

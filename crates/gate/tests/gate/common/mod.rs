@@ -114,3 +114,14 @@ pub fn answered(outcome: GateOutcome) -> Answer {
 pub fn document(answer: &Answer) -> serde_json::Value {
     serde_json::from_str(&answer.document).unwrap()
 }
+
+/// The groups of an answer by their first key, and the first number of each, almost without noise.
+pub fn group_counts(house: &House, dataset: &str, question: &str) -> Vec<(String, f64)> {
+    let answer = answered(house.ask(&request(dataset, question, "5000")));
+    let document = document(&answer);
+    let keys = document["rows"].as_array().unwrap().iter().map(|row| match &row[0] {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    keys.enumerate().map(|(row, key)| (key, answer.value(row, 1).unwrap().round())).collect()
+}

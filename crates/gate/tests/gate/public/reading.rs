@@ -51,9 +51,9 @@ fn what_cannot_be_joined_is_refused_where_it_is_written() {
         (
             "SELECT COUNT(*) FROM flights f JOIN people p ON f.carrier = p.carrier",
             "people",
-            "the product of both limits on rows",
+            "a row is the unit of this dataset",
         ),
-        ("SELECT COUNT(*) FROM flights JOIN nothing ON carrier = x", "nothing", "not a public table"),
+        ("SELECT COUNT(*) FROM flights JOIN nothing ON carrier = x", "nothing", "neither a public table nor"),
         ("SELECT COUNT(*) FROM flights JOIN again a ON carrier = a.code", "again", "has no column that could be a key"),
         ("SELECT COUNT(*) FROM flights JOIN airlines ON carrier = alliance", "airlines", "its keys are code"),
         ("SELECT COUNT(*) FROM flights JOIN airlines a ON carrier > a.code", "carrier", "equality of one column"),

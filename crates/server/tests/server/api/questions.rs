@@ -115,3 +115,71 @@ async fn a_price_is_a_number_with_or_without_quotes_and_an_error_names_its_field
         assert!(detail.starts_with(at), "{price}: {detail}");
     }
 }
+
+/// Two datasets of the same people. Who may ask one of them learns nothing of the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_dataset_is_joined_by_those_who_may_ask_both() {
+    let server = TestServer::new();
+    let owner =
+        async |path: &str, body: Value| server.send("owner", "POST", path, &body.to_string()).await.expect(201).json();
+    let filter = json!({ "budget": { "epsilon": "3", "delta": "1e-6" } });
+    for name in ["people", "visits"] {
+        let csv = &[("Content-Type", "text/csv")];
+        let upload =
+            server.send_with("owner", "POST", "/v1/uploads", "person,n\n1,1\n2,2\n", csv).await.expect(201).json();
+        owner(
+            "/v1/datasets",
+            json!({ "dataset": name, "data": { "upload": { "id": upload["upload"] } }, "filter": filter,
+                "schema": { "unit": "person", "max_rows_per_unit": 1 } }),
+        )
+        .await;
+        for analyst in ["zoe", "yan"] {
+            let small = json!({ "budget": { "epsilon": "1", "delta": "1e-6" } });
+            owner(&format!("/v1/datasets/{name}/analysts"), json!({ "analyst": analyst, "filter": small })).await;
+        }
+    }
+    let token = async |principal: &str, accounts: &[&str], datasets: &[&str]| {
+        let new = json!({ "principal": principal, "role": "analyst", "accounts": accounts, "datasets": datasets });
+        format!("Bearer {}", owner("/v1/tokens", new).await["secret"].as_str().unwrap())
+    };
+    let both = token("zoe", &["people/zoe", "visits/zoe"], &["people", "visits"]).await;
+    let one = token("yan", &["people/yan"], &["people"]).await;
+    let without_account = token("xia", &["people/zoe"], &["people", "visits"]).await;
+    let two_accounts = token("wim", &["people/zoe", "visits/zoe", "visits/yan"], &["people", "visits"]).await;
+    let ask = async |token: &str, path: &str, table: &str, more: Value| {
+        let question = format!("SELECT COUNT(*) FROM people JOIN {table} USING (person)");
+        let mut body = json!({ "dataset": "people", "question": question, "price": { "epsilon": "0.1" } });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        server.send_with("anonymous", "POST", path, &body.to_string(), &[("Authorization", token)]).await
+    };
+    let questions = "/v1/questions";
+    let charges = || {
+        ["people/zoe", "visits/zoe", "visits/yan"]
+            .map(|it| server.ledger.account(&AccountName::parse(it).unwrap()).unwrap().charges())
+    };
+    let answer = ask(&both, questions, "visits", json!({})).await.expect(201).json();
+    let paid: Vec<&Value> = answer["accounts"].as_array().unwrap().iter().map(|account| &account["account"]).collect();
+    assert_eq!(paid, ["people/zoe", "visits/zoe"], "what is above is not shown");
+    assert!(answer["receipt"]["record"].is_null() && answer["joined"] == json!({ "dataset": "visits", "version": 1 }));
+    assert_eq!(charges(), [1, 1, 0]);
+    let explained = ask(&both, "/v1/questions/explain", "visits", json!({})).await.expect(200).json();
+    assert_eq!(
+        (&explained["pays"], &explained["joined"]["dataset"]),
+        (&json!(["people/zoe", "visits/zoe"]), &json!("visits"))
+    );
+    // A dataset that may not be asked, and one that is not there, are told apart by their names alone.
+    for path in [questions, "/v1/questions/explain"] {
+        let [hidden, missing] = ["visits", "nosuch"];
+        let hidden = ask(&one, path, hidden, json!({})).await.expect(400).text();
+        let missing = ask(&one, path, missing, json!({})).await.expect(400).text();
+        assert_eq!(hidden.replace("visits", "nosuch"), missing);
+        ask(&one, path, "visits", json!({ "joined_account": "visits/zoe" })).await.expect(403);
+        ask(&both, path, "visits", json!({ "joined_account": "visits/yan" })).await.expect(403);
+        ask(&both, path, "visits", json!({ "joined_account": "people/zoe" })).await.expect(400);
+        ask(&without_account, path, "visits", json!({})).await.expect(400);
+        ask(&two_accounts, path, "visits", json!({})).await.expect(400);
+    }
+    assert_eq!(charges(), [1, 1, 0]);
+    ask(&two_accounts, questions, "visits", json!({ "joined_account": "visits/yan" })).await.expect(201);
+    assert_eq!(charges(), [2, 1, 1]);
+}

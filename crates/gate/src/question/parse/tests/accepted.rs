@@ -447,6 +447,59 @@ fn groups_that_the_condition_rules_out_are_not_answered() {
     }
 }
 
+/// Groups of a column of which nothing is declared, or too much, are those that WHERE names.
+#[test]
+fn groups_that_the_condition_names_are_all_there_are() {
+    let texts = |texts: &[&str]| texts.iter().map(|text| Value::Text(text.to_string())).collect::<Vec<_>>();
+    let numbers = |numbers: &[i64]| numbers.iter().map(|number| Value::Integer(*number)).collect::<Vec<_>>();
+    let days = |days: &[&str]| days.iter().map(|day| Value::parse(day, ColumnType::Date).unwrap()).collect::<Vec<_>>();
+    let cents = |cents: &[&str]| cents.iter().map(|cents| Value::Decimal(cents.parse().unwrap())).collect::<Vec<_>>();
+    for (column, condition, values) in [
+        ("name", "name IN ('b', 'a', 'b')", texts(&["a", "b"])),
+        ("name", "name = 'a'", texts(&["a"])),
+        ("name", "'a' = name AND age > 5", texts(&["a"])),
+        ("name", "name = 'a' OR (name = 'B' AND age > 5) OR name IN ('c')", texts(&["B", "a", "c"])),
+        ("name", "name IN ('a', 'b', 'c') AND name <> 'b' AND NOT name = 'c'", texts(&["a"])),
+        ("name", "name IN ('a', 'b') AND name IN ('b', 'c')", texts(&["b"])),
+        ("name", "name IN ('a', 'b') AND name LIKE 'a%'", texts(&["a", "b"])),
+        ("name", "(name = 'a') IS TRUE", texts(&["a"])),
+        ("name", "name IS NOT DISTINCT FROM 'a'", texts(&["a"])),
+        ("filter", "filter BETWEEN 3 AND 5", numbers(&[3, 4, 5])),
+        ("filter", "filter > 3 AND filter <= 5 AND filter < 9", numbers(&[4, 5])),
+        ("filter", "filter > 3.5 AND filter < 5.5", numbers(&[4, 5])),
+        ("filter", "filter BETWEEN SYMMETRIC 5 AND 4 OR filter = -1", numbers(&[-1, 4, 5])),
+        // Beyond the bounds there are values too: only sums are clamped.
+        ("age", "age IN (7, 121)", numbers(&[7, 121])),
+        ("age", "age BETWEEN 119 AND 121", numbers(&[119, 120, 121])),
+        ("born", "born > '2024-02-28' AND born < '2024-03-02'", days(&["2024-02-29", "2024-03-01"])),
+        ("wage", "wage IN (1.50, 2)", cents(&["1.5", "2"])),
+    ] {
+        let question =
+            understood(&format!("SELECT {column}, COUNT(*) FROM census WHERE {condition} GROUP BY {column}"));
+        let group = &question.queries[0].groups[0];
+        assert_eq!(group.values(), Some(values.iter().collect()), "{condition}");
+        assert!(group.is_named(&question.schema), "{condition}");
+    }
+    for (column, condition) in [
+        ("name", "name IN ('a') OR name IS NULL"),
+        ("name", "name IN ('a') OR age > 5"),
+        ("name", "name NOT IN ('a')"),
+        ("name", "LOWER(name) IN ('a')"),
+        ("name", "name BETWEEN 'a' AND 'b'"),
+        ("name", "(name = 'a') IS NOT FALSE"),
+        ("name", "date IN ('a')"),
+        ("filter", "filter > 3"),
+        ("filter", "filter BETWEEN 1 AND 10001"),
+        ("filter", "filter BETWEEN -9223372036854775808 AND 9223372036854775807"),
+        ("filter", "filter BETWEEN 1 AND 9000 OR filter BETWEEN 10001 AND 19000"),
+        ("seen", "seen BETWEEN '2024-01-01' AND '2024-01-02'"),
+    ] {
+        let question =
+            understood(&format!("SELECT {column}, COUNT(*) FROM census WHERE {condition} GROUP BY {column}"));
+        assert!(question.queries[0].is_open(), "{condition}");
+    }
+}
+
 #[test]
 fn answers_are_computed_with() {
     for text in [

@@ -85,6 +85,14 @@ fn keys_of_groups_have_few_values_that_are_known() {
             "the column \"name\" has no declared categories, so its values",
         ),
         ("SELECT COUNT(*) FROM census WHERE region = 'nowhere' GROUP BY ¦region", "no group is left"),
+        ("SELECT COUNT(*) FROM census WHERE name = 'a' AND name = 'b' GROUP BY ¦name", "no group is left"),
+        ("SELECT COUNT(*) FROM census WHERE filter BETWEEN 5 AND 4 GROUP BY ¦filter", "no group is left"),
+        ("SELECT COUNT(*) FROM census WHERE person IN (1, 2) GROUP BY ¦person", "is what is protected"),
+        ("SELECT COUNT(*) FROM census WHERE height IN (1, 2) GROUP BY ¦height", "too many to group by"),
+        (
+            "SELECT COUNT(*) FROM census WHERE filter BETWEEN 1 AND 101 AND year > 1 GROUP BY filter, ¦year",
+            "more than 10000",
+        ),
         ("SELECT COUNT(*) FROM census GROUP BY ¦CASE WHEN employed THEN NULL END", "no group is left"),
         ("SELECT COUNT(*) FROM census GROUP BY ¦NULL", "a place from 1 to 1 is needed here"),
     ]);
