@@ -29,13 +29,13 @@ pub fn people_csv() -> String {
 }
 
 pub fn visits_csv() -> String {
-    let row = |n: u32| format!("p{n},{},{},w{}\n", n % 7, 1, n % 2).repeat(if n % 3 == 0 { 3 } else { 1 });
+    let row = |n: u32| format!("p{n},{},{},w{}\n", n % 7, 1, n % 2).repeat(if n.is_multiple_of(3) { 3 } else { 1 });
     format!("person,cost,age,ward\n{}x1,5,1,w0\nx2,5,1,w0\n,5,1,w0\n", (0..60).map(row).collect::<String>())
 }
 
 /// Joined rows, as (person's number, region, cost).
 fn joined() -> Vec<(u32, &'static str, u32)> {
-    let rows = |n: u32| vec![(n, ["north", "south"][n as usize % 2], n % 7); if n % 3 == 0 { 3 } else { 1 }];
+    let rows = |n: u32| vec![(n, ["north", "south"][n as usize % 2], n % 7); if n.is_multiple_of(3) { 3 } else { 1 }];
     (0..60).flat_map(rows).collect()
 }
 

@@ -19,7 +19,7 @@ const SCHEMA: &str = r#"
 /// 1,000 rows: wages from 0 to 999 with a mean of 499.5, ages from 0 to 99, a quarter of the rows in the north.
 fn house() -> House {
     let house = House::new();
-    let row = |row: usize| format!("{row},{},{}\n", row % 100, if row % 4 == 0 { "north" } else { "south" });
+    let row = |row: usize| format!("{row},{},{}\n", row % 100, if row.is_multiple_of(4) { "north" } else { "south" });
     let csv = format!("wage,age,region\n{}", (0..1000).map(row).collect::<String>());
     let rules = Some(rules(FilterRule::Basic, "100000,1e-6"));
     house.register(house.registration("people", &csv, SCHEMA, rules)).unwrap();
@@ -66,7 +66,8 @@ fn all_columns_of_a_sub_query_are_its_own() {
     for (question, expected) in [
         ("SELECT AVG(wage) FROM (SELECT * FROM (SELECT age AS wage FROM people) s) t", 49.5),
         (
-            "WITH d AS (SELECT region, wage / 2 AS wage FROM people), e AS (SELECT * FROM d WHERE region = 'north') SELECT AVG(wage) FROM e",
+            "WITH d AS (SELECT region, wage / 2 AS wage FROM people), e AS (SELECT * FROM d WHERE region = 'north')
+             SELECT AVG(wage) FROM e",
             249.0,
         ),
         ("SELECT AVG(late) FROM (SELECT *, wage > 899 AS late FROM (SELECT * FROM people WHERE age > 49) s) t", 0.1),

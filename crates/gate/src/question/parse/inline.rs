@@ -256,7 +256,7 @@ impl Inliner<'_> {
     fn check_total(&self, select: &Select) -> Result<(), Error> {
         match &select.having {
             Some(having) if select.projection.iter().any(has_window) => {
-                let why = "SUM(…) OVER () is the total of all groups here, also of those that HAVING leaves out: write the question without \
+                let why = "SUM(…) OVER () is the total of all groups, also of those that HAVING leaves out: write the question without \
                            HAVING, and SELECT … FROM (…) WHERE … around it";
                 Err(Error::question(self.tokens.at(self.tokens.index(having.span().start)), why))
             }

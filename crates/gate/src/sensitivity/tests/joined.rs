@@ -68,7 +68,7 @@ fn schema(
     Schema::new(unit, neighbours, columns.map(Result::unwrap).to_vec()).unwrap()
 }
 
-/// Two tables, in which at most so many rows of a person count.
+/// Two tables, in which at most this many rows of a person count.
 struct Tables {
     own: Schema,
     other: Schema,
