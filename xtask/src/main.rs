@@ -29,7 +29,9 @@ const TASKS: [Task; 5] = [
                installs cargo-nextest, PostgreSQL, Python, Chromium, schemathesis and axe-core if they\n              \
                are missing, and says so before; [--no-install] installs nothing and, if anything is\n              \
                missing, leaves out all tests that need a server or a browser; [--quick] leaves out crash\n              \
-               loops and browsers, and tries fewer random inputs; further arguments go to `cargo nextest run`",
+               loops and browsers, and tries fewer random inputs; [--python] runs the tests of the Python\n              \
+               package alone; [--with-torch] adds those that need PyTorch, about 6 GB; further arguments\n              \
+               go to `cargo nextest run`",
         run: test::run,
     },
     Task {

@@ -6,7 +6,7 @@ use taximeter_ledger::Key;
 
 use crate::common::{House, account, amount, answered, document, request, rules};
 
-pub const PEOPLE: &str = r#"
+const PEOPLE: &str = r#"
     unit = { column = "person", max_rows_per_unit = 1 }
     [columns.age]
     bounds = [0, 120]
@@ -14,7 +14,7 @@ pub const PEOPLE: &str = r#"
     categories = ["north", "south"]
 "#;
 
-pub const VISITS: &str = r#"
+const VISITS: &str = r#"
     unit = { column = "person", max_rows_per_unit = 3 }
     [columns.cost]
     bounds = [0, 100]
@@ -23,12 +23,12 @@ pub const VISITS: &str = r#"
 "#;
 
 /// 100 people; of the first 60, every third has three visits, and the others one. Two more visitors are no known people.
-pub fn people_csv() -> String {
+fn people_csv() -> String {
     let row = |n: u32| format!("p{n},{},{}\n", 20 + n % 50, ["north", "south"][n as usize % 2]);
     format!("person,age,region\n{},30,north\n", (0..100).map(row).collect::<String>())
 }
 
-pub fn visits_csv() -> String {
+fn visits_csv() -> String {
     let row = |n: u32| format!("p{n},{},{},w{}\n", n % 7, 1, n % 2).repeat(if n.is_multiple_of(3) { 3 } else { 1 });
     format!("person,cost,age,ward\n{}x1,5,1,w0\nx2,5,1,w0\n,5,1,w0\n", (0..60).map(row).collect::<String>())
 }
