@@ -202,7 +202,10 @@ impl Answering<'_> {
                     self.question.order.iter().map(|key| one[key.output].compare(&other[key.output], key.descending));
                 keys.fold(Ordering::Equal, Ordering::then)
             });
-            said.push("sorted by the noisy numbers".to_string());
+            let is_noisy = |row: &Vec<Cell>, at: usize| !matches!(row[at], Cell::Group(_));
+            if rows.iter().any(|row| self.question.order.iter().any(|key| is_noisy(row, key.output))) {
+                said.push("sorted by the noisy numbers".to_string());
+            }
         }
         if self.question.offset > 0 {
             let skipped = usize::try_from(self.question.offset).unwrap_or(usize::MAX).min(rows.len());
