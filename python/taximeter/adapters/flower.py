@@ -12,6 +12,7 @@ is in the sum and nothing has left the server yet: a refusal there keeps the res
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from flwr.serverapp import GaussianPrivacyEvent, NeighboringRelation, PrivacyConfig, PrivacySpent, SamplingMethod
@@ -98,4 +99,5 @@ class RoundAccountant:
         sigma = binary("noise multiplier", event.noise_multiplier)
         if self.config.sampling_method is SamplingMethod.NO_AMPLIFICATION:
             return gaussian(sigma=sigma)
-        return sampled_gaussian(binary("sample rate", event.sample_size / event.population_size), sigma)
+        # Not as a binary fraction, which may be below the true rate.
+        return sampled_gaussian(Fraction(event.sample_size, event.population_size), sigma)
