@@ -195,6 +195,10 @@ impl Answering<'_> {
         if self.question.queries.iter().any(|query| query.having.is_some()) {
             said.push("rows are chosen by the noisy numbers".to_string());
         }
+        // SQL takes HAVING first, but not the WHERE of a question around this one, which is read as HAVING.
+        if self.queries.iter().any(|noisy| noisy.query.having.is_some() && noisy.has_totals()) {
+            said.push("a total over all groups includes those that are not shown".to_string());
+        }
         if !self.question.order.is_empty() {
             // Stable: what is equal stays in the order of the groups.
             rows.sort_by(|one, other| {

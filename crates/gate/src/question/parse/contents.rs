@@ -41,19 +41,6 @@ pub(super) fn has_aggregate(item: &SelectItem) -> bool {
     aggregates.found
 }
 
-/// Whether a column of an answer has a window function.
-pub(super) fn has_window(item: &SelectItem) -> bool {
-    struct Windows(bool);
-    impl Walker for Windows {
-        fn enter_expr(&mut self, expression: &mut Expr) {
-            self.0 |= matches!(expression, Expr::Function(function) if function.over.is_some());
-        }
-    }
-    let mut windows = Windows(false);
-    let _ = walk(&mut item.clone(), &mut windows);
-    windows.0
-}
-
 /// How many expressions an expression is made of.
 pub(super) fn size(expression: &Expr) -> usize {
     struct Size(usize);

@@ -9,10 +9,10 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Cte, Expr, GroupByExpr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, SetExpr,
-    Spanned, TableAlias, TableFactor, TableWithJoins, WildcardAdditionalOptions, With,
+    TableAlias, TableFactor, TableWithJoins, WildcardAdditionalOptions, With,
 };
 
-use super::contents::{has_window, is_aggregate, size};
+use super::contents::{is_aggregate, size};
 use super::reader::{is_called, plain};
 use super::scope::same;
 use super::tokens::Tokens;
@@ -81,7 +81,6 @@ impl Inliner<'_> {
         }
         self.counts.push(self.named.len() - before);
         if let SetExpr::Select(select) = query.body.as_mut() {
-            self.check_total(select)?;
             let Some((inner, names)) = self.source(select)? else { return Ok(()) };
             return self.merge(query, inner, &names);
         }
@@ -96,7 +95,6 @@ impl Inliner<'_> {
                 self.united(right)
             }
             SetExpr::Select(select) => {
-                self.check_total(select)?;
                 let Some((inner, names)) = self.source(select)? else { return Ok(()) };
                 let mut alone = query_of(select.clone());
                 self.merge(&mut alone, inner, &names)?;
@@ -249,19 +247,6 @@ impl Inliner<'_> {
             }
         }
         Ok(projection)
-    }
-
-    /// HAVING comes before a total over all rows, but what is compared with HAVING is released as noisy numbers of all groups: so is the
-    /// total. A question around it says what is meant.
-    fn check_total(&self, select: &Select) -> Result<(), Error> {
-        match &select.having {
-            Some(having) if select.projection.iter().any(has_window) => {
-                let why = "SUM(…) OVER () is the total of all groups, also of those that HAVING leaves out: write the question without \
-                           HAVING, and SELECT … FROM (…) WHERE … around it";
-                Err(Error::question(self.tokens.at(self.tokens.index(having.span().start)), why))
-            }
-            _ => Ok(()),
-        }
     }
 
     fn refusal(&self, name: &Ident, why: &str) -> Error {

@@ -75,11 +75,21 @@ impl Tokens {
         }
     }
 
-    /// A name with a slash, a dash or a point is one name only in quotes.
+    /// A name with a slash, a dash or a point is one name only in quotes. EXTRACT has a FROM too, with a column behind it.
     fn check_table(&self, index: usize, dataset: &str, is_name: &impl Fn(&str) -> bool) -> Result<(), Error> {
-        let begins = matches!(self.get(index + 1), Some(Token::Word(word)) if word.quote_style.is_none() && !is_name(&word.value));
-        let goes_on = matches!(self.get(index + 2), Some(Token::Div | Token::Minus | Token::Period));
-        match dataset.contains(['/', '-', '.']) && begins && goes_on {
+        let unquoted = |index: usize| match self.get(index) {
+            Some(Token::Word(word)) if word.quote_style.is_none() => Some(word.value.as_str()),
+            _ => None,
+        };
+        let sign = match self.get(index + 2) {
+            Some(Token::Div) => '/',
+            Some(Token::Minus) => '-',
+            Some(Token::Period) => '.',
+            _ => return Ok(()),
+        };
+        let Some(word) = unquoted(index + 1) else { return Ok(()) };
+        let begins = format!("{word}{sign}{}", unquoted(index + 3).unwrap_or_default());
+        match dataset.contains(['/', '-', '.']) && (!is_name(word) || dataset.starts_with(&begins)) {
             true => self.refuse(
                 index + 1,
                 format!("this is not the dataset's name: write {}, with the quotes", quoted(dataset)),
