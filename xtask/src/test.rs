@@ -138,7 +138,7 @@ fn nextest(provided: &Provided, wish: &Wish) -> Command {
     if wish.is_quick {
         nextest.args(["--profile", "quick"]);
     }
-    // One more at a time than there are processors: a fifth of the tests' time is spent on waiting, for a disk, a server or a timeout.
+    // One more at a time than there are processors: tests also wait, for a disk, a server or a timeout.
     let is_said = wish.rest.iter().any(|argument| argument.starts_with("--test-threads") || argument.starts_with("-j"));
     if let (false, Ok(processors)) = (is_said, std::thread::available_parallelism()) {
         nextest.args(["--test-threads", &(processors.get() + 1).to_string()]);
