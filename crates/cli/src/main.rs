@@ -58,6 +58,8 @@ enum Command {
     Export(ledger::export::ExportCommand),
     Import(ledger::import::ImportCommand),
     #[command(subcommand)]
+    Backup(ledger::backup::BackupCommand),
+    #[command(subcommand)]
     Ledger(ledger::manage::ManageCommand),
     Serve(serve::ServeCommand),
     #[command(subcommand)]
@@ -72,7 +74,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Data behind a budget", &["dataset", "ask", "drivers"]),
     ("Without a ledger", &["plan", "compare", "meter"]),
     ("Accounts and charges", &["account", "charge", "quote", "history"]),
-    ("Ledger maintenance", &["verify", "export", "import", "ledger"]),
+    ("Ledger maintenance", &["verify", "backup", "export", "import", "ledger"]),
     ("For a team", &["serve", "token"]),
     ("Evidence", &["lab", "help"]),
 ];
@@ -95,6 +97,7 @@ fn main() -> ExitCode {
         Command::Verify(verify) => verify.run(),
         Command::Export(export) => export.run(),
         Command::Import(import) => import.run(),
+        Command::Backup(backup) => backup.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Serve(serve) => serve.run(),
         Command::Token(token) => token.run(),

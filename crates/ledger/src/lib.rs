@@ -42,7 +42,7 @@ pub use journal::{After, Computed, Event, LedgerId, Position, Record};
 pub use ledger::{Ledger, Options};
 pub use name::{AccountName, Key, Note, ShortText, Who};
 pub use quote::{Quote, QuotedAccount};
-pub use reader::Reader;
+pub use reader::{Reader, witness_path};
 pub use refusals::RefusedCharge;
 pub use restore::{Receipts, Restore, Restored, restore};
 pub use sight::{RawRecord, ReceiptDocument, Sight};

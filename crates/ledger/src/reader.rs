@@ -159,7 +159,7 @@ pub(crate) fn origin(store: &mut dyn Store) -> Result<Option<LedgerOrigin>, Erro
 }
 
 /// Where the witness of a ledger is, unless it is given: beside the file, or for PostgreSQL in the user's state folder.
-pub(crate) fn witness_path(location: &Location, given: Option<&Path>, id: LedgerId) -> Result<PathBuf, Error> {
+pub fn witness_path(location: &Location, given: Option<&Path>, id: LedgerId) -> Result<PathBuf, Error> {
     let path = match (given, location) {
         (Some(path), _) => path.to_path_buf(),
         (None, Location::File(path)) => beside(&resolved(path), ".witness"),

@@ -8,6 +8,7 @@
 pub mod accounts;
 mod answers;
 mod background;
+pub mod backup;
 mod caller;
 mod charges;
 mod databases;

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use clap::Args;
 use taximeter_gate::Gate;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Local};
 use crate::ledger::LedgerArgs;
 use crate::output::Failure;
 
@@ -34,8 +34,13 @@ impl GateArgs {
         self.ledger.backend_with(self.data.as_deref())
     }
 
+    /// The ledger on this machine, with the gate's folder.
+    pub fn local(&self) -> Result<Local, Failure> {
+        self.ledger.local(self.data.as_deref())
+    }
+
     /// Opens the gate on this machine. If `create` is set, a missing ledger is created.
     pub fn open_or_make(&self, create: bool) -> Result<Gate, Failure> {
-        self.ledger.local(self.data.as_deref())?.open_or_make(create)
+        self.local()?.open_or_make(create)
     }
 }

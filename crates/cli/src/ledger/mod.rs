@@ -2,6 +2,7 @@
 
 pub mod account;
 pub mod account_rules;
+pub mod backup;
 pub mod charge;
 pub mod export;
 pub mod history;

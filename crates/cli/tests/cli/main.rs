@@ -1,5 +1,6 @@
 //! The program as one uses it: its commands, here and through a server, and its dashboard in a browser.
 
+mod backup;
 mod charges;
 mod client;
 #[cfg(feature = "server-tests")]
@@ -7,6 +8,7 @@ mod dashboard;
 mod datasets;
 #[cfg(unix)]
 mod demo;
+mod deploy;
 mod drivers;
 mod input;
 mod journal;

@@ -5,6 +5,7 @@
 //! a charge is fresh, so there is never new noise for an old charge.
 
 mod answers;
+mod backup;
 mod locks;
 mod public;
 
@@ -147,7 +148,7 @@ impl Catalog {
 
     /// All datasets, by name.
     pub fn datasets(&self) -> Result<Vec<Dataset>, Error> {
-        self.select("WHERE v.version = (SELECT max(version) FROM versions n WHERE n.dataset = v.dataset)", &[])
+        select(&self.lock(), SELECT_NEWEST, &[])
     }
 
     /// A dataset.
@@ -158,7 +159,7 @@ impl Catalog {
     /// A dataset, if there is one of that name.
     pub(crate) fn find(&self, name: &AccountName) -> Result<Option<Dataset>, Error> {
         let newest = "v.version = (SELECT max(version) FROM versions WHERE dataset = ?1)";
-        Ok(self.select(&format!("WHERE v.dataset = ?1 AND {newest}"), &[&name.as_str()])?.into_iter().next())
+        Ok(select(&self.lock(), &format!("WHERE v.dataset = ?1 AND {newest}"), &[&name.as_str()])?.into_iter().next())
     }
 
     /// A dataset as a question under this key is about it: in its newest version, or in the one that the key was answered from. In
@@ -195,7 +196,7 @@ impl Catalog {
 
     /// A version of a dataset, if it is there.
     fn version(&self, name: &AccountName, version: u32) -> Result<Option<Dataset>, Error> {
-        let found = self.select("WHERE v.dataset = ?1 AND v.version = ?2", &[&name.as_str(), &version])?;
+        let found = select(&self.lock(), "WHERE v.dataset = ?1 AND v.version = ?2", &[&name.as_str(), &version])?;
         Ok(found.into_iter().next())
     }
 
@@ -244,16 +245,6 @@ impl Catalog {
         Ok(transaction.commit()?)
     }
 
-    fn select(&self, condition: &str, parameters: &[&dyn rusqlite::ToSql]) -> Result<Vec<Dataset>, Error> {
-        let connection = self.lock();
-        let text = format!(
-            "SELECT v.dataset, v.version, v.schema, v.source, v.fingerprint, v.reuse, v.timeout, v.rows, v.registered, d.key, v.min_epsilon
-             FROM versions v JOIN datasets d ON d.name = v.dataset
-             {condition} ORDER BY v.dataset"
-        );
-        connection.prepare_cached(&text)?.query_and_then(parameters, read_dataset)?.collect()
-    }
-
     /// Says that this process asks, as long as the result is there.
     pub(crate) fn asking(&self) -> Result<AskingProcess, Error> {
         AskingProcess::new(&self.folder)
@@ -268,6 +259,22 @@ impl Catalog {
         // A thread that panicked left no transaction behind: a dropped transaction is rolled back.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The condition for the newest version of every dataset.
+const SELECT_NEWEST: &str = "WHERE v.version = (SELECT max(version) FROM versions n WHERE n.dataset = v.dataset)";
+
+fn select(
+    connection: &Connection,
+    condition: &str,
+    parameters: &[&dyn rusqlite::ToSql],
+) -> Result<Vec<Dataset>, Error> {
+    let text = format!(
+        "SELECT v.dataset, v.version, v.schema, v.source, v.fingerprint, v.reuse, v.timeout, v.rows, v.registered, d.key, v.min_epsilon
+         FROM versions v JOIN datasets d ON d.name = v.dataset
+         {condition} ORDER BY v.dataset"
+    );
+    connection.prepare_cached(&text)?.query_and_then(parameters, read_dataset)?.collect()
 }
 
 fn read_dataset(row: &Row<'_>) -> Result<Dataset, Error> {

@@ -128,6 +128,15 @@ impl fmt::Debug for Source {
 }
 
 impl Source {
+    /// The file in the gate's folder, if the data are in one.
+    pub(crate) fn own_file(&self) -> Option<&Path> {
+        match self {
+            Source::Embedded { file } => Some(file),
+            Source::Postgres { .. } => None,
+            Source::Adbc(source) => source.own_file(),
+        }
+    }
+
     /// How SQL is written there, and the table to ask. What inherits from a table of PostgreSQL is not part of it.
     pub(crate) fn address(&self) -> (Dialect, String) {
         match self {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use taximeter_gate::{Catalog, Gate, folder_beside};
 use taximeter_ledger::{Ledger, Location, Options, Reader};
 use taximeter_service::DAMAGED_WITNESS;
+use taximeter_service::backup::BackupPlace;
 
 use crate::ledger::variable;
 use crate::output::{Failure, tell};
@@ -56,6 +57,11 @@ impl Local {
             }
             Some(_) => "  Name this witness with every command (--witness, or TAXIMETER_WITNESS).\n",
         });
+    }
+
+    /// What a backup copies, or puts back.
+    pub fn backup_place(&self) -> BackupPlace {
+        BackupPlace { location: self.location.clone(), witness: self.witness.clone(), data: self.folder() }
     }
 
     /// The folder of the gate.

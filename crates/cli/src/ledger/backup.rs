@@ -1,0 +1,145 @@
+//! `taximeter backup`: a copy of the ledger, the gate's data and the tokens, and a ledger made from one.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use taximeter_ledger::{ImportedJournal, LedgerId, Position, witness_path};
+use taximeter_service::backup::{self, BackupDocument};
+
+use crate::gate::GateArgs;
+use crate::key_values::KeyValues;
+use crate::ledger::show::number;
+use crate::output::{Failure, print, tell, usage};
+use crate::progress::Progress;
+
+/// Back up the ledger, the data and the tokens; check or restore a backup
+#[derive(Subcommand)]
+pub enum BackupCommand {
+    Create(NewBackupArgs),
+    Check(CheckedBackupArgs),
+    Restore(RestoreBackupArgs),
+}
+
+/// Copy the journal, the gate's folder and the tokens into a new folder, while others charge and ask
+///
+/// The copy is consistent: a question that is asked meanwhile is either in it with its charge, or only its charge is. Not in it: the
+/// witness, which must not be put back together with the ledger; data that stay elsewhere (PostgreSQL tables, Parquet files, servers);
+/// and the tokens of a ledger in PostgreSQL, which that database's own backup has.
+#[derive(Args)]
+#[command(after_help = "Example: taximeter backup create /mnt/backups/monday")]
+pub struct NewBackupArgs {
+    /// The folder to make
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    #[command(flatten)]
+    gate: GateArgs,
+}
+
+/// Check a backup: every file's hash, and every record of the journal
+///
+/// The journal is imported into a temporary ledger, as a restore would do it.
+#[derive(Args)]
+#[command(after_help = "Example: taximeter backup check /mnt/backups/monday")]
+pub struct CheckedBackupArgs {
+    /// The folder of the backup
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Make a ledger, its data and its tokens from a backup, where there are none
+///
+/// Charges after the backup are not in it. A witness that remembers them keeps their budget from being spent again: the restore is
+/// refused. Then import the journal with another witness, and put back the missing records:
+///
+/// taximeter import FOLDER/journal.jsonl --ledger restored.db --witness unused.witness
+///
+/// taximeter ledger restore --receipts receipts.jsonl --ledger restored.db --witness the-old.witness
+#[derive(Args)]
+#[command(
+    after_help = "Example: taximeter backup restore /mnt/backups/monday --ledger taximeter.db --witness /mnt/other/witness"
+)]
+pub struct RestoreBackupArgs {
+    /// The folder of the backup
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    /// Make a new witness because the old one is lost: only if nothing was charged after the backup
+    #[arg(long)]
+    new_witness: bool,
+    #[command(flatten)]
+    gate: GateArgs,
+}
+
+impl BackupCommand {
+    pub fn run(&self) -> Result<ExitCode, Failure> {
+        match self {
+            BackupCommand::Create(NewBackupArgs { folder, gate }) => {
+                // Only the machine of the ledger has all of it.
+                gate.ledger.location()?;
+                let place = gate.local()?.backup_place();
+                let made = backup::create(folder, &place, &Progress::new("copying the journal").shares())?;
+                print(gate.ledger.json, &made, || text("backed up", &made))
+            }
+            BackupCommand::Check(CheckedBackupArgs { folder, json }) => {
+                let checked = backup::check(folder, &Progress::new("checking the journal").shares())?;
+                print(*json, &checked, || text("whole", &checked))
+            }
+            BackupCommand::Restore(args) => args.run(),
+        }
+    }
+}
+
+fn text(what: &str, backup: &BackupDocument) -> String {
+    let bytes: u64 = backup.files.iter().map(|file| file.bytes).sum();
+    let mut lines = KeyValues::default();
+    lines.add("ledger", backup.ledger);
+    lines.add("newest", format!("record {}, hash {}", backup.newest.sequence, backup.newest.hash));
+    lines.add("made", backup.time);
+    let [files, bytes] = [number(backup.files.len() as u64, "file", "files"), number(bytes, "byte", "bytes")];
+    format!("{what}: {files}, {bytes}\n\n{lines}")
+}
+
+#[derive(Serialize)]
+struct RestoredBackup {
+    ledger: LedgerId,
+    records: u64,
+    newest: Position,
+    witness: String,
+}
+
+impl RestoreBackupArgs {
+    fn run(&self) -> Result<ExitCode, Failure> {
+        self.gate.ledger.location()?;
+        let place = self.gate.local()?.backup_place();
+        let document = backup::read(&self.folder)?;
+        let witness = witness_path(&place.location, place.witness.as_deref(), document.ledger)?;
+        if !witness.exists() && !self.new_witness {
+            return Err(usage(format!(
+                "there is no witness {}, so charges that are not in the backup cannot be noticed, and their budget would be spent \
+                 again; name the ledger's witness with --witness, or, only if nothing was charged after the backup, add --new-witness",
+                witness.display()
+            )));
+        }
+        let restored = backup::restore(&self.folder, &document, &place, &Progress::new("restoring").shares())?;
+        let ImportedJournal { ledger, head: newest, witness, .. } = restored;
+        let (records, witness) = (newest.sequence + 1, witness.display().to_string());
+        let restored = RestoredBackup { ledger, records, newest, witness };
+        let done = print(self.gate.ledger.json, &restored, || {
+            format!(
+                "restored {} of the ledger {ledger}; its witness is {}",
+                number(records, "record", "records"),
+                restored.witness
+            )
+        })?;
+        if !self.gate.ledger.json {
+            tell(
+                "This is the same ledger, not a new one: do not use the old one any more, or its budgets are spent twice.",
+            );
+        }
+        Ok(done)
+    }
+}

@@ -1,0 +1,227 @@
+//! A copy of what a restore needs: the journal, the gate's folder and the tokens. Others may charge and ask while it is made.
+//!
+//! The gate's folder is copied before the journal. A question that is asked in between is then in the journal and has no answer in the
+//! copy: *charged, no answer*. The other way round, the copy could have an answer that was never charged. The witness is left out on
+//! purpose: put back together with the ledger, it would not notice an old copy.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Component, Path, PathBuf};
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OpenFlags};
+use serde::{Deserialize, Serialize};
+use taximeter_gate::Catalog;
+use taximeter_ledger::files::{make_private_folder, private};
+use taximeter_ledger::{ImportedJournal, LedgerId, Location, Options, Position, Reader, import};
+
+use crate::{Code, Problem, TokenPlace};
+
+const DESCRIPTION: &str = "backup.json";
+const JOURNAL: &str = "journal.jsonl";
+const GATE: &str = "gate";
+const TOKENS: &str = "tokens.db";
+
+/// What a backup holds, as `backup.json` in its folder. It is written last: a folder without it is incomplete.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BackupDocument {
+    /// The ledger's identity.
+    pub ledger: LedgerId,
+    /// The newest record in it.
+    pub newest: Position,
+    /// When it was made.
+    pub time: Timestamp,
+    /// All other files of the folder.
+    pub files: Vec<BackedUpFile>,
+}
+
+/// A file of a backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BackedUpFile {
+    /// Its path below the backup's folder.
+    pub name: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// The BLAKE3 hash of its content.
+    pub blake3: String,
+}
+
+/// A ledger on this machine, its witness and its gate.
+pub struct BackupPlace {
+    /// Where the ledger is.
+    pub location: Location,
+    /// The witness, if it is not at its usual place.
+    pub witness: Option<PathBuf>,
+    /// The folder of the gate.
+    pub data: PathBuf,
+}
+
+/// Makes a backup in a new folder. `progress` is told the share of the journal that is done. If it fails, nothing is left behind.
+pub fn create(folder: &Path, place: &BackupPlace, progress: &dyn Fn(f64)) -> Result<BackupDocument, Problem> {
+    if folder.exists() {
+        return Err(Problem::bad_request(format!("{} is there already; name a new folder", folder.display())));
+    }
+    make_private_folder(folder).map_err(|error| cannot("made", folder, &error))?;
+    let made = fill(folder, place, progress);
+    if made.is_err() {
+        // The reason is what counts; what is left has no description, and so is no backup.
+        let _ = fs::remove_dir_all(folder);
+    }
+    made
+}
+
+fn fill(folder: &Path, place: &BackupPlace, progress: &dyn Fn(f64)) -> Result<BackupDocument, Problem> {
+    let open = || Reader::open(&place.location, place.witness.as_deref());
+    let mut names = Vec::new();
+    if Catalog::exists(&place.data) {
+        let copied = Catalog::open(&place.data, open()?.id())?.back_up(&folder.join(GATE))?;
+        names.extend(copied.into_iter().map(|name| Path::new(GATE).join(name)));
+    }
+    if let TokenPlace::File(path) = TokenPlace::of(&place.location)
+        && path.exists()
+    {
+        copy_database(&path, &folder.join(TOKENS)).map_err(|why| cannot("copied", &path, &why))?;
+        names.push(TOKENS.into());
+    }
+    // Opened after the gate was copied: a reader sees the ledger as it was when it was opened.
+    let mut reader = open()?;
+    let journal = folder.join(JOURNAL);
+    let written = |error: io::Error| cannot("written", &journal, &error);
+    let mut out = BufWriter::new(private().create_new(true).open(&journal).map_err(written)?);
+    let newest = reader.export(&mut out, &mut |done, of| progress(done as f64 / of.max(1) as f64))?;
+    out.into_inner().map_err(|error| written(error.into_error()))?.sync_all().map_err(written)?;
+    names.push(JOURNAL.into());
+
+    let files = names.into_iter().map(|name| describe(folder, name)).collect::<Result<_, _>>()?;
+    let document = BackupDocument { ledger: reader.id(), newest, time: Timestamp::now(), files };
+    let path = folder.join(DESCRIPTION);
+    let text = serde_json::to_string_pretty(&document).map_err(|error| cannot("written", &path, &error))?;
+    let mut file = private().create_new(true).open(&path).map_err(|error| cannot("written", &path, &error))?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| cannot("written", &path, &error))?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| cannot("synced", folder, &error))?;
+    Ok(document)
+}
+
+/// Checks a backup as a restore would: every file's hash, and every record of the journal, which is imported into a temporary ledger.
+pub fn check(folder: &Path, progress: &dyn Fn(f64)) -> Result<BackupDocument, Problem> {
+    let document = read(folder)?;
+    let temporary = tempfile::tempdir().map_err(|error| cannot("made", &std::env::temp_dir(), &error))?;
+    let location = Location::File(temporary.path().join("ledger.db"));
+    import_journal(folder, &document, &location, Some(temporary.path().join("witness")), progress)?;
+    Ok(document)
+}
+
+/// Makes a ledger, its gate and its tokens from a backup that was read, where there are none. If it fails, nothing is left behind.
+///
+/// If there is a witness and it remembers more than the backup has, this is an error. If there is none, it is made, and charges that
+/// are not in the backup go unnoticed: the caller decides whether that may be.
+pub fn restore(
+    folder: &Path,
+    document: &BackupDocument,
+    place: &BackupPlace,
+    progress: &dyn Fn(f64),
+) -> Result<ImportedJournal, Problem> {
+    let tokens = match TokenPlace::of(&place.location) {
+        TokenPlace::File(path) => Some(path),
+        TokenPlace::Postgres(_) => None,
+    };
+    let mut copies: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for BackedUpFile { name, .. } in &document.files {
+        match (name.strip_prefix(GATE), &tokens) {
+            (Ok(below), _) => copies.push((folder.join(name), place.data.join(below))),
+            (Err(_), Some(tokens)) if name == Path::new(TOKENS) => copies.push((folder.join(name), tokens.clone())),
+            _ => {}
+        }
+    }
+    if let Some((_, there)) = copies.iter().find(|(_, to)| to.exists()) {
+        return Err(Problem::bad_request(format!(
+            "{} is there already, and a backup replaces nothing; move it away, or restore elsewhere",
+            there.display()
+        )));
+    }
+    let mut made = Vec::new();
+    let restored = copy_all(&copies, &mut made)
+        .and_then(|()| import_journal(folder, document, &place.location, place.witness.clone(), progress));
+    if restored.is_err() {
+        for path in made {
+            let _ = fs::remove_file(path);
+        }
+    }
+    restored
+}
+
+fn copy_all(copies: &[(PathBuf, PathBuf)], made: &mut Vec<PathBuf>) -> Result<(), Problem> {
+    for (from, to) in copies {
+        let failed = |error: io::Error| cannot("restored", to, &error);
+        if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            make_private_folder(folder).map_err(failed)?;
+        }
+        let mut file = private().create_new(true).open(to).map_err(failed)?;
+        made.push(to.clone());
+        io::copy(&mut File::open(from).map_err(failed)?, &mut file).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn import_journal(
+    folder: &Path,
+    document: &BackupDocument,
+    location: &Location,
+    witness: Option<PathBuf>,
+    progress: &dyn Fn(f64),
+) -> Result<ImportedJournal, Problem> {
+    let options = Options { witness, create: true, ..Options::default() };
+    let path = folder.join(JOURNAL);
+    let mut journal = BufReader::new(File::open(&path).map_err(|error| cannot("read", &path, &error))?);
+    let records = document.newest.sequence + 1;
+    Ok(import(location, &options, &mut journal, &mut |done| progress(done as f64 / records as f64))?)
+}
+
+/// Reads the description of a backup, and compares every file with it.
+pub fn read(folder: &Path) -> Result<BackupDocument, Problem> {
+    let path = folder.join(DESCRIPTION);
+    let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Problem::bad_request(format!(
+            "{} is no backup, or an incomplete one: it has no {DESCRIPTION}",
+            folder.display()
+        )),
+        _ => cannot("read", &path, &error),
+    })?;
+    let damaged = |why: String| Problem::new(Code::Integrity, format!("the backup {}: {why}", folder.display()));
+    let document: BackupDocument =
+        serde_json::from_str(&text).map_err(|error| damaged(format!("{DESCRIPTION} cannot be read: {error}")))?;
+    for expected in &document.files {
+        if !expected.name.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(damaged(format!("{:?} is not the name of a file in it", expected.name)));
+        }
+        if describe(folder, expected.name.clone())? != *expected {
+            return Err(damaged(format!("{} is not as it was written; use another backup", expected.name.display())));
+        }
+    }
+    match document.files.iter().any(|file| file.name == Path::new(JOURNAL)) {
+        true => Ok(document),
+        false => Err(damaged(format!("{DESCRIPTION} does not name {JOURNAL}"))),
+    }
+}
+
+fn describe(folder: &Path, name: PathBuf) -> Result<BackedUpFile, Problem> {
+    let path = folder.join(&name);
+    let mut hasher = blake3::Hasher::new();
+    let read = File::open(&path).and_then(|file| io::copy(&mut BufReader::new(file), &mut hasher));
+    let bytes = read.map_err(|error| cannot("read", &path, &error))?;
+    Ok(BackedUpFile { name, bytes, blake3: hasher.finalize().to_hex().to_string() })
+}
+
+/// Copies a file of SQLite that others may write to meanwhile.
+fn copy_database(from: &Path, to: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let to = to.to_str().ok_or("the path is not text; choose another folder")?;
+    Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?.execute("VACUUM INTO ?1", [to])?;
+    Ok(File::open(to)?.sync_all()?)
+}
+
+fn cannot(what: &str, path: &Path, error: &dyn std::fmt::Display) -> Problem {
+    Problem::new(Code::Storage, format!("{} cannot be {what}: {error}", path.display()))
+}
