@@ -18,6 +18,7 @@ mod meter;
 mod output;
 mod plan;
 mod progress;
+mod report;
 mod serve;
 mod table;
 mod token;
@@ -55,6 +56,7 @@ enum Command {
     Quote(ledger::quote::QuoteCommand),
     History(ledger::history::HistoryCommand),
     Verify(ledger::verify::VerifyCommand),
+    Report(report::ReportCommand),
     Export(ledger::export::ExportCommand),
     Import(ledger::import::ImportCommand),
     #[command(subcommand)]
@@ -74,7 +76,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Data behind a budget", &["dataset", "ask", "drivers"]),
     ("Without a ledger", &["plan", "compare", "meter"]),
     ("Accounts and charges", &["account", "charge", "quote", "history"]),
-    ("Ledger maintenance", &["verify", "backup", "export", "import", "ledger"]),
+    ("Ledger maintenance", &["verify", "report", "backup", "export", "import", "ledger"]),
     ("For a team", &["serve", "token"]),
     ("Evidence", &["lab", "help"]),
 ];
@@ -95,6 +97,7 @@ fn main() -> ExitCode {
         Command::Quote(quote) => quote.run(),
         Command::History(history) => history.run(),
         Command::Verify(verify) => verify.run(),
+        Command::Report(report) => report.run(),
         Command::Export(export) => export.run(),
         Command::Import(import) => import.run(),
         Command::Backup(backup) => backup.run(),

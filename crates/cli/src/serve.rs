@@ -30,6 +30,9 @@ Examples:
   taximeter serve --ledger taximeter.db --listen 0.0.0.0:7070 --tls-cert server.pem --tls-key server.key
   taximeter serve --ledger postgres://taximeter@db/taximeter --listen 10.0.0.5:7070 --behind-proxy --tick 250ms")]
 pub struct ServeCommand {
+    /// Create the ledger if there is none, as on the first start of a container. A ledger that its witness knows is never created anew
+    #[arg(long)]
+    create: bool,
     /// The address to listen on
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7070")]
     listen: String,
@@ -90,7 +93,7 @@ impl ServeCommand {
         let log = self.log();
         log.tell_panics();
         // These calls block, so they are made before the asynchronous runtime starts.
-        let gate = self.gate.open_or_make(false)?;
+        let gate = self.gate.open_or_make(self.create)?;
         let place = TokenPlace::of(gate.ledger().location());
         let tokens = Tokens::open(&place, gate.ledger().id())?;
         let is_without_tokens = tokens.list()?.is_empty();

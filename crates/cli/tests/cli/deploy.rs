@@ -33,6 +33,60 @@ fn the_unit_starts_a_server_and_a_signal_ends_it() {
     assert_eq!(serving.signal("-TERM"), Some(0));
 }
 
+/// The arguments that the image starts the program with, but for the address: a port of this machine that is free.
+fn image_arguments() -> Vec<String> {
+    let image = file("Containerfile");
+    let [command]: [&str; 1] =
+        Vec::try_into(image.lines().filter_map(|line| line.strip_prefix("CMD ")).collect()).unwrap();
+    let words: Vec<String> = serde_json::from_str(command).unwrap();
+    assert_eq!(words[..4], ["serve", "--create", "--listen", "0.0.0.0:7070"]);
+    [&words[1..2], &words[4..]].concat()
+}
+
+#[test]
+fn the_image_starts_a_server_without_a_ledger_and_again_with_it() {
+    let image = file("Containerfile");
+    assert!(image.contains("\nUSER 10001\n") && image.contains("TAXIMETER_LEDGER=/data/taximeter.db"));
+    let sandbox = Sandbox::new();
+    let arguments = image_arguments();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["--witness", "elsewhere.witness"]).collect();
+    for _ in 0..2 {
+        let mut serving = Serving::start(&sandbox, &arguments);
+        serving.is_ready(true);
+        assert_eq!(serving.signal("-TERM"), Some(0));
+    }
+    // A ledger that is lost is not replaced by an empty one, whose budgets would be whole again.
+    fs::remove_file(sandbox.path("taximeter.db")).unwrap();
+    let lost = [&["serve", "--listen", "127.0.0.1:0"][..], &arguments].concat();
+    for _ in 0..2 {
+        assert!(sandbox.fails(4, &lost).contains("witness"));
+    }
+}
+
+#[test]
+#[cfg(feature = "server-tests")]
+fn the_composition_starts_a_server_on_postgresql() {
+    let composition = file("compose.yaml");
+    let setting = |name: &str| {
+        let line = composition.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(": "));
+        line.unwrap_or_else(|| panic!("{name} is not set")).to_string()
+    };
+    for name in ["TAXIMETER_DATA", "TAXIMETER_WITNESS"] {
+        assert!(setting(name).starts_with('/'), "{name}");
+    }
+    let (_, options) =
+        setting("TAXIMETER_LEDGER").split_once("/taximeter?").map(|(a, b)| (a.to_string(), b.to_string())).unwrap();
+    let mut sandbox = Sandbox::new();
+    let database = taximeter_testing::PrivatePostgres::shared().new_database().unwrap();
+    sandbox.ledger = Some(format!("{database}?{options}"));
+    let arguments = image_arguments();
+    let arguments: Vec<&str> =
+        arguments.iter().map(String::as_str).chain(["--witness", "elsewhere.witness", "--data", "gate"]).collect();
+    let mut serving = Serving::start(&sandbox, &arguments);
+    serving.is_ready(true);
+    assert_eq!(serving.signal("-TERM"), Some(0));
+}
+
 #[test]
 fn the_dashboard_for_grafana_shows_metrics_that_there_are() {
     let sandbox = Sandbox::with_accounts();

@@ -19,6 +19,7 @@ mod program;
 mod prompt;
 mod questions;
 mod readme;
+mod report;
 mod responder;
 mod restore;
 mod sandbox;
