@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use taximeter_accounting::{Amount, FilterRule};
 use taximeter_gate::{
-    BadRows, CsvEngine, CsvForm, Data, Gate, Origin, Prepared, Registration, Rules, TableRows, folder_beside,
+    BadRows, CsvEngine, CsvForm, Data, DriverChoice, Gate, Origin, Prepared, Registration, RemoteTable, Rules,
+    TableRows, folder_beside,
 };
 use taximeter_ledger::{AccountName, Key, Location, Who};
 use taximeter_service::{
@@ -51,11 +52,50 @@ enum TableSource {
         skip_bad_rows: bool,
         #[serde(default)]
         form: CsvForm,
+        engine: Option<FileEngine>,
+        driver: Option<DriverChoice>,
+    },
+    Parquet {
+        pattern: String,
+        driver: Option<DriverChoice>,
     },
     Postgres {
         url: String,
         table: String,
     },
+    Remote {
+        table: RemoteTable,
+        driver: Option<DriverChoice>,
+    },
+}
+
+/// The engine that a file is imported into.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum FileEngine {
+    Sqlite,
+    Duckdb,
+}
+
+impl TableSource {
+    fn data(self) -> Data {
+        match self {
+            TableSource::Csv { path, skip_bad_rows, form, engine, driver } => {
+                let bad_rows = if skip_bad_rows { BadRows::Skip } else { BadRows::Refuse };
+                let engine = match engine {
+                    None => CsvEngine::Automatic,
+                    Some(FileEngine::Sqlite) => CsvEngine::Sqlite,
+                    Some(FileEngine::Duckdb) => CsvEngine::Duckdb(driver.unwrap_or_default()),
+                };
+                Data::Csv { path, form, bad_rows, engine }
+            }
+            TableSource::Parquet { pattern, driver } => Data::Parquet { pattern, driver: driver.unwrap_or_default() },
+            TableSource::Postgres { url, table } => Data::Postgres { url, table },
+            TableSource::Remote { table, driver } => {
+                Data::Remote { driver: driver.unwrap_or_else(|| table.service.driver()), table }
+            }
+        }
+    }
 }
 
 impl PyGate {
@@ -188,16 +228,13 @@ impl NewTable {
         let data = match (self.source, table) {
             (None, Some(table)) => Data::Rows(table),
             (None, None) | (Some(_), Some(_)) => return Err(Problem::bad_request("give one table, file or database")),
-            (Some(TableSource::Csv { path, skip_bad_rows, form }), None) => {
-                let bad_rows = if skip_bad_rows { BadRows::Skip } else { BadRows::Refuse };
-                Data::Csv { path, form, bad_rows, engine: CsvEngine::Automatic }
-            }
-            (Some(TableSource::Postgres { url, table }), None) => Data::Postgres { url, table },
+            (Some(source), None) => source.data(),
         };
         let timeout = self.timeout_seconds.map(|seconds| {
             let wrong = |error| Problem::bad_request(format!("the timeout is {seconds} seconds: {error}"));
             std::time::Duration::try_from_secs_f64(seconds).map_err(wrong)
         });
+        data.check(Some(&declaration))?;
         let plain = Registration::new(self.dataset, declaration, data);
         Ok(Registration {
             rules,

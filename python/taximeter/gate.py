@@ -134,16 +134,28 @@ class Gate:
         budget: Budget | None = None,
         rule: str | None = None,
         mechanism_delta: Number | None = None,
+        parquet: str | os.PathLike[str] | None = None,
         postgres: str | None = None,
+        adbc: str | None = None,
+        uri: str | None = None,
         table: str | None = None,
+        credentials: str | os.PathLike[str] | None = None,
         csv: Mapping[str, Any] | None = None,
+        engine: str | None = None,
+        driver: str | os.PathLike[str] | None = None,
+        entry: str | None = None,
         skip_bad_rows: bool = False,
         new_version: bool = False,
         reuse: bool = False,
         timeout: float | None = None,
         min_epsilon: Number | None = None,
     ) -> dict[str, Any]:
-        """Registers a dataset: a DataFrame of pandas or polars, a table of Arrow, a CSV file, or a table of PostgreSQL.
+        """Registers a dataset: a DataFrame of pandas or polars, a table of Arrow, a CSV file, Parquet files, or a table of a server.
+
+        Parquet files (`parquet="lake/*.parquet"`), tables of PostgreSQL (`postgres=`, `table=`) and tables of clusters and warehouses
+        (`adbc="flightsql"`, `uri=`, `table=`) stay where they are. `engine="duckdb"` imports a CSV file into DuckDB. DuckDB and other
+        engines need their driver: `driver` is its name or the path of its library, and `entry` the library's entry point, if they are not
+        the usual ones.
 
         `unit` says whose privacy is protected: "row", or the column that identifies a person, with the most rows of one person that
         count. Write bounds and categories from what is known about the subject, not from the rows: they are public. Returns what came of
@@ -159,14 +171,30 @@ class Gate:
             request["timeout_seconds"] = float(timeout)
         if min_epsilon is not None:
             request["min_epsilon"] = rounded("min_epsilon", min_epsilon, True)
-        if (data is None) == (postgres is None):
-            raise bad_input("data", "give either data, or postgres with a table")
-        if postgres is not None:
+        sources = {"data": data, "parquet": parquet, "postgres": postgres, "adbc": adbc}
+        given = [name for name, source in sources.items() if source is not None]
+        if len(given) != 1:
+            raise bad_input("data", f"give one of {', '.join(sources)}; given: {', '.join(given) or 'none'}")
+        is_file = isinstance(data, (str, os.PathLike))
+        if engine is not None and not is_file:
+            raise bad_input("engine", "an engine is chosen for a CSV file; all other data have one")
+        if driver is not None and parquet is None and adbc is None and engine != "duckdb":
+            raise bad_input("driver", 'a driver goes with parquet, adbc or engine="duckdb"')
+        chosen = _driver(driver, entry)
+        if parquet is not None:
+            request["source"] = {"parquet": {"pattern": os.fspath(parquet), **chosen}}
+        elif postgres is not None:
             request["source"] = {"postgres": {"url": postgres, "table": table}}
-            data = None
-        elif isinstance(data, (str, os.PathLike)):
-            source = {"path": os.fspath(data), "skip_bad_rows": skip_bad_rows, "form": dict(csv or {})}
-            request["source"], data = {"csv": source}, None
+        elif adbc is not None:
+            if uri is None or table is None:
+                raise bad_input("adbc", "say where the table is: uri and table")
+            remote = {"service": adbc, "uri": uri, "table": table}
+            if credentials is not None:
+                remote["credentials"] = os.path.abspath(credentials)
+            request["source"] = {"remote": {"table": remote, **chosen}}
+        elif is_file:
+            form = {"skip_bad_rows": skip_bad_rows, "form": dict(csv or {}), "engine": engine}
+            request["source"], data = {"csv": {"path": os.fspath(data), **form, **chosen}}, None
         return dict(json.loads(self._gate.register(json.dumps(request), data)))
 
     def add_analyst(self, dataset: str, analyst: str, budget: Budget, rule: str | None = None) -> Account:
@@ -224,6 +252,14 @@ class Gate:
     def close(self) -> None:
         """Closes the gate; the ledger stays open."""
         self._gate.close()
+
+
+def _driver(driver: str | os.PathLike[str] | None, entry: str | None) -> dict[str, Any]:
+    """The driver of a source, if its owner names one."""
+    if driver is None:
+        return {}
+    choice = {"driver": os.fspath(driver)}
+    return {"driver": choice if entry is None else choice | {"entry": entry}}
 
 
 def _schema(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -292,3 +294,57 @@ def test_an_analyst_who_is_killed_in_the_middle_of_asking_loses_no_answer_and_pa
             assert again.origin == "replayed" and again.document == told, "the same noise, and nothing paid"
         assert len(answers) <= account.document["charges"] <= len(answers) + 1 and ledger.verify()
         gate.close()
+
+
+needs_duckdb = pytest.mark.skipif("TAXIMETER_DRIVERS" not in os.environ, reason="cargo xtask test names a folder with DuckDB's library")
+EXACT = {"unit": "row", "bounds": {"age": (0, 120)}, "categories": {"region": ["north", "south"]}, "budget": BUDGET}
+BY_REGION = "SELECT region, COUNT(*) AS n, SUM(age) AS years FROM people GROUP BY region"
+
+
+@needs_duckdb
+@pytest.mark.parametrize("kind", ["file", "folder", "pattern", "imported"])
+def test_duckdb_answers_about_parquet_and_csv_files(gate: tx.Gate, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "lake").mkdir()
+    frame = pl.DataFrame(PEOPLE, strict=False)
+    frame.write_parquet(tmp_path / "lake" / "people.parquet")
+    frame.write_csv(tmp_path / "people.csv")
+    lakes = {"file": tmp_path / "lake" / "people.parquet", "folder": tmp_path / "lake", "pattern": str(tmp_path / "lake" / "*.parquet")}
+    if kind == "imported":
+        gate.add("people", tmp_path / "people.csv", engine="duckdb", **EXACT)
+    else:
+        gate.add("people", parquet=lakes[kind], **EXACT)
+    # At this price the noise is 0.
+    assert gate.ask(BY_REGION, epsilon="1000000").rows == [("north", 3, 62), ("south", 2, 111)]
+
+
+@needs_duckdb
+def test_files_that_changed_are_another_version(gate: tx.Gate, tmp_path: Path) -> None:
+    path = tmp_path / "people.parquet"
+    pl.DataFrame(PEOPLE, strict=False).write_parquet(path)
+    gate.add("people", parquet=path, **EXACT)
+    pl.DataFrame(PEOPLE, strict=False).head(2).write_parquet(path)
+    with pytest.raises(tx.Error, match="changed"):
+        gate.ask(BY_REGION, epsilon="1000000")
+    gate.add("people", parquet=path, new_version=True)
+    assert gate.ask(BY_REGION, epsilon="1000000").rows == [("north", 1, 34), ("south", 1, 51)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({}, "give one of data, parquet, postgres, adbc; given: none"),
+        ({"data": "people.csv", "parquet": "lake"}, "given: data, parquet"),
+        ({"parquet": "lake", "engine": "duckdb"}, "chosen for a CSV file"),
+        ({"data": "people.csv", "engine": "duckdb2"}, "duckdb2"),
+        ({"data": "people.csv", "driver": "duckdb"}, "a driver goes with"),
+        ({"parquet": "no/such/*.parquet", "driver": "no-such-driver"}, "no-such-driver"),
+        ({"adbc": "flightsql", "table": "visits"}, "uri and table"),
+        ({"adbc": "oracle", "uri": "grpc://127.0.0.1:9", "table": "visits"}, "oracle"),
+        ({"adbc": "flightsql", "uri": "grpc://reader:s3cret@127.0.0.1:9", "table": "visits"}, "no password"),
+    ],
+)
+def test_a_source_that_cannot_be_read_is_refused_with_the_reason(gate: tx.Gate, wrong: dict[str, Any], why: str) -> None:
+    with pytest.raises(tx.Error, match=re.escape(why)) as refused:
+        gate.add("people", unit="row", budget=1, **wrong)
+    assert "s3cret" not in str(refused.value)
+    assert gate.datasets() == []

@@ -78,6 +78,11 @@ impl RemoteService {
         }
     }
 
+    /// The driver that speaks to it, unless the owner names another one.
+    pub fn driver(self) -> DriverChoice {
+        DriverChoice { driver: self.name().to_string(), entry: None }
+    }
+
     pub(crate) fn dialect(self) -> Dialect {
         match self {
             RemoteService::Flightsql | RemoteService::Databricks => Dialect::Spark,

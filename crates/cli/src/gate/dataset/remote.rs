@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use taximeter_gate::{Data, DriverChoice, RemoteService, RemoteTable};
+use taximeter_gate::{Data, RemoteService, RemoteTable};
 
 use super::driver::DriverArgs;
 use crate::output::{Failure, usage};
@@ -54,7 +54,7 @@ impl RemoteArgs {
         };
         let driver = match driver.is_given() {
             true => driver.choice(),
-            false => DriverChoice { driver: service.name().to_string(), entry: None },
+            false => service.driver(),
         };
         // The gate may be asked from another folder later.
         let credentials = self.credentials.as_ref().map(std::path::absolute).transpose();
