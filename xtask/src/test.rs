@@ -87,43 +87,86 @@ fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
     variables.extend(provided.programs.iter().flatten().map(|(name, path)| (*name, path.into())));
 
     if wish.is_python {
-        return run_python(wish, variables, tally);
-    }
-    let mut nextest = nextest(&provided, wish);
-    nextest.envs(variables.iter().cloned());
-    let tests = run_and_count(nextest, Printed::Nextest, &mut std::io::stdout(), tally);
-    if !wish.rest.is_empty() {
-        println!(
-            "the examples in documentation and the Python package are left out, since there are arguments for cargo-nextest"
-        );
-        return tests;
-    }
-    // cargo-nextest does not know the examples in documentation.
-    let mut examples = with_features(plain_cargo("test"), &provided);
-    examples.args(["--doc", "--no-fail-fast"]).envs(variables.clone());
-    let examples = run_and_count(examples, Printed::CargoTest, &mut std::io::stdout(), tally);
-    let package = run_python(wish, variables, tally);
-    tests.and(examples).and(package)
-}
-
-/// The tests of the Python package, in every environment.
-fn run_python(wish: &Wish, variables: Vec<(&str, OsString)>, tally: &mut Tally) -> Result<(), String> {
-    let Some(tests) = PythonTests::prepare(&built(), "", wish.may_install)? else { return Ok(()) };
-    let wheel = tests.build_wheel()?;
-    // The program that the tests of a server start; the other tests have built it already.
-    if wish.is_python {
+        let environments = python_environments(wish)?;
+        let wheel = build_wheel(&environments)?;
+        // The program that the tests of a server start.
         let build = bare_cargo("build").args(["--quiet", "--package", "taximeter"]).status();
         if !build.is_ok_and(|status| status.success()) {
             return Err("the program could not be built; see above".to_string());
         }
+        return run_python(wish, &environments, wheel.as_deref(), variables, tally);
     }
+    if !wish.rest.is_empty() {
+        println!(
+            "the examples in documentation and the Python package are left out, since there are arguments for cargo-nextest"
+        );
+        let tests = nextest(&provided, wish, &[]);
+        return run_and_count(tests, Printed::Nextest, &variables, &mut std::io::stdout(), tally);
+    }
+    std::thread::scope(|scope| {
+        // Most of what this takes is waiting for a network, while the tests are built.
+        let environments = scope.spawn(|| python_environments(wish));
+        run_and_count(
+            nextest(&provided, wish, &["--no-run"]),
+            Printed::Nextest,
+            &variables,
+            &mut std::io::stdout(),
+            &mut Tally::default(),
+        )?;
+        // The wheel is built while tests run, which also wait: for a disk, a server or a timeout. Before, it would keep cargo from building
+        // them.
+        let wheel = scope.spawn(|| {
+            let environments = joined(environments)?;
+            let wheel = build_wheel(&environments)?;
+            Ok::<_, String>((environments, wheel))
+        });
+        let tests = nextest(&provided, wish, &[]);
+        let tests = run_and_count(tests, Printed::Nextest, &variables, &mut std::io::stdout(), tally);
+        // cargo-nextest does not know the examples in documentation.
+        let mut examples = with_features(plain_cargo("test"), &provided);
+        examples.args(["--doc", "--no-fail-fast"]);
+        let examples = run_and_count(examples, Printed::CargoTest, &variables, &mut std::io::stdout(), tally);
+        let package = joined(wheel).and_then(|(environments, wheel)| {
+            run_python(wish, &environments, wheel.as_deref(), variables.clone(), tally)
+        });
+        tests.and(examples).and(package)
+    })
+}
+
+/// What a thread returned.
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T, String>>) -> Result<T, String> {
+    thread
+        .join()
+        .unwrap_or_else(|_| Err("the tests of the Python package could not be prepared; see above".to_string()))
+}
+
+/// The environments of the Python package's tests, made where they are missing. Without the first one, which builds the wheel, none.
+fn python_environments(wish: &Wish) -> Result<Vec<PythonTests>, String> {
+    let prepare = |folder| PythonTests::prepare(&built(), folder, wish.may_install);
+    let Some(first) = prepare("")? else { return Ok(Vec::new()) };
+    let apart = python::APART.into_iter().chain(wish.with_torch.then_some(python::WITH_TORCH)).map(prepare);
+    Ok(std::iter::once(first).chain(apart.collect::<Result<Vec<_>, _>>()?.into_iter().flatten()).collect())
+}
+
+/// The wheel, built in the first environment; nothing if there is none.
+fn build_wheel(environments: &[PythonTests]) -> Result<Option<PathBuf>, String> {
+    environments.first().map(PythonTests::build_wheel).transpose()
+}
+
+/// The tests of the Python package, in every environment.
+fn run_python(
+    wish: &Wish,
+    environments: &[PythonTests],
+    wheel: Option<&Path>,
+    mut variables: Vec<(&str, OsString)>,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    variables.push(("TAXIMETER_PROGRAM", built().join("debug/taximeter").into()));
     let mut result = Ok(());
-    for folder in [""].into_iter().chain(python::APART).chain(wish.with_torch.then_some(python::WITH_TORCH)) {
-        let Some(tests) = PythonTests::prepare(&built(), folder, wish.may_install)? else { continue };
-        tests.install_wheel(&wheel)?;
-        let mut pytest = tests.pytest();
-        pytest.envs(variables.clone()).env("TAXIMETER_PROGRAM", built().join("debug/taximeter"));
-        result = result.and(run_and_count(pytest, Printed::Pytest, &mut std::io::stdout(), tally));
+    for tests in environments {
+        tests.install_wheel(wheel.ok_or("there is no wheel")?)?;
+        let tested = run_and_count(tests.pytest(), Printed::Pytest, &variables, &mut std::io::stdout(), tally);
+        result = result.and(tested);
     }
     if !wish.with_torch {
         println!("the tests that need PyTorch or JAX are left out: run `cargo xtask test --with-torch` for them");
@@ -132,7 +175,7 @@ fn run_python(wish: &Wish, variables: Vec<(&str, OsString)>, tally: &mut Tally) 
 }
 
 /// Runs the tests with what `.config/nextest.toml` says about them.
-fn nextest(provided: &Provided, wish: &Wish) -> Command {
+fn nextest(provided: &Provided, wish: &Wish, more: &[&str]) -> Command {
     let mut nextest = outside_of_this_package(Command::new(&provided.nextest));
     nextest.args(["nextest", "run", "--workspace", "--no-fail-fast"]).current_dir(workspace_root());
     if wish.is_quick {
@@ -144,7 +187,7 @@ fn nextest(provided: &Provided, wish: &Wish) -> Command {
         nextest.args(["--test-threads", &(processors.get() + 1).to_string()]);
     }
     let mut nextest = with_features(nextest, provided);
-    nextest.args(&wish.rest);
+    nextest.args(more).args(&wish.rest);
     nextest
 }
 
@@ -234,6 +277,7 @@ pub(crate) fn workspace_root() -> PathBuf {
 fn run_and_count(
     mut command: Command,
     printed: Printed,
+    variables: &[(&str, OsString)],
     shown: &mut impl Write,
     tally: &mut Tally,
 ) -> Result<(), String> {
@@ -241,6 +285,7 @@ fn run_and_count(
     // Results are on standard output or on standard error, depending on who prints them.
     let (output, input) = std::io::pipe().map_err(|error| format!("there is no pipe for the tests: {error}"))?;
     let errors = input.try_clone().map_err(|error| format!("there is no pipe for the tests: {error}"))?;
+    command.envs(variables.iter().cloned());
     let child = command.stdin(Stdio::null()).stdout(input).stderr(errors).spawn();
     // It holds an end of the pipe, whose other end is read until all of them are closed.
     drop(command);
@@ -288,7 +333,7 @@ mod tests {
         let (mut shown, mut tally) = (Vec::new(), Tally::default());
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let result = run_and_count(command, Printed::CargoTest, &mut shown, &mut tally);
+        let result = run_and_count(command, Printed::CargoTest, &[], &mut shown, &mut tally);
         assert_eq!(tally.to_string(), closing_line, "{script}");
         assert!(shown.is_empty() || shown.ends_with(b"\n"), "{script}");
         match (result, expected) {
@@ -342,7 +387,7 @@ mod tests {
     #[test]
     fn a_cargo_that_is_not_there_is_a_failure() {
         let mut tally = Tally::default();
-        let result = run_and_count(Command::new("/nowhere/cargo"), Printed::Nextest, &mut Vec::new(), &mut tally);
+        let result = run_and_count(Command::new("/nowhere/cargo"), Printed::Nextest, &[], &mut Vec::new(), &mut tally);
         assert!(result.unwrap_err().contains("/nowhere/cargo could not be started"));
     }
 
