@@ -180,6 +180,16 @@ impl Declaration {
         Schema::new(self.unit()?.clone(), self.neighbours, columns.collect::<Result<_, _>>()?)
     }
 
+    /// The schema of a declaration that has all columns with their types.
+    pub(crate) fn with_types(&self) -> Result<Schema, Error> {
+        let kind = |column: &DeclaredColumn| {
+            let kind =
+                column.kind.ok_or_else(|| Error::column(&column.name, "its type is not declared: declare it"))?;
+            Ok((column.name.clone(), kind))
+        };
+        self.schema(&self.columns.iter().map(kind).collect::<Result<Vec<_>, Error>>()?)
+    }
+
     /// Whether the data have every column that is declared, and that of the unit.
     pub(crate) fn check_names(&self, names: &[&str]) -> Result<(), Error> {
         let missing = self.columns.iter().find(|column| !names.contains(&column.name.as_str()));
