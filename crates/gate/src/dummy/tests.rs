@@ -17,7 +17,7 @@ const EVERYTHING: &str = r#"
     [columns.born]
     bounds = [1990-01-01, 1990-01-03]
     [columns.seen]
-    bounds = ["2024-02-29 00:00:00", "2024-02-29 00:00:10"]
+    bounds = ["2024-02-29 00:00:00", "2024-02-29 00:10:00"]
     [columns.region]
     categories = ["north", "south, far", "quoted \"east\""]
     [columns.code]
@@ -80,7 +80,7 @@ fn values_are_of_their_types_within_their_bounds_on_their_grid_and_among_their_c
             "age" => assert_eq!(ends, ["0", "120"]),
             "weight" => assert_eq!(ends, ["-1.5", "2.5"]),
             "born" => assert_eq!(ends, ["1990-01-01", "1990-01-03"]),
-            "seen" => assert_eq!(ends, ["2024-02-29 00:00:00", "2024-02-29 00:00:10"]),
+            "seen" => assert_eq!(ends, ["2024-02-29 00:00:00", "2024-02-29 00:10:00"]),
             _ => {}
         }
     }
