@@ -13,6 +13,7 @@ mod document;
 mod dummy;
 mod engine;
 mod error;
+mod forecast;
 mod gate;
 mod import;
 mod joined;
@@ -48,6 +49,7 @@ pub use document::{
 pub use dummy::{DummyAnswer, dummy_csv};
 pub use engine::{DriverChoice, RemoteService, RemoteTable};
 pub use error::{Error, ErrorKind};
+pub use forecast::cost_of_count;
 pub use gate::{Answer, Gate, GateOutcome, Origin, folder_beside};
 pub use import::{BadRow, BadRows, CsvForm, Field, TableRows};
 pub use joined::JoinableDatasets;

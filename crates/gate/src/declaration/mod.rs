@@ -182,12 +182,9 @@ impl Declaration {
 
     /// The schema of a declaration that has all columns with their types.
     pub(crate) fn with_types(&self) -> Result<Schema, Error> {
-        let kind = |column: &DeclaredColumn| {
-            let kind =
-                column.kind.ok_or_else(|| Error::column(&column.name, "its type is not declared: declare it"))?;
-            Ok((column.name.clone(), kind))
-        };
-        self.schema(&self.columns.iter().map(kind).collect::<Result<Vec<_>, Error>>()?)
+        let missing = |name: &str| Error::column(name, "its type is not declared: declare it");
+        let types = self.columns.iter().map(|it| Ok((it.name.clone(), it.kind.ok_or_else(|| missing(&it.name))?)));
+        self.schema(&types.collect::<Result<Vec<_>, Error>>()?)
     }
 
     /// Whether the data have every column that is declared, and that of the unit.
