@@ -60,8 +60,8 @@ const TASKS: [Task; 6] = [
     },
     Task {
         name: "dist",
-        help: "make a release in target/dist: the program, manual pages, completions, the list of what is\n              \
-               in it (CycloneDX), and checksums",
+        help: "make a release in target/dist: the program, manual pages, completions, a Debian package, the\n              \
+               list of what is in it (CycloneDX), and checksums",
         run: dist::run,
     },
 ];

@@ -133,6 +133,8 @@ fn within(value: &ShownNumber, [low, high]: &[ShownNumber; 2]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use taximeter_gate::AnswerDocument;
+
     use super::*;
 
     #[test]
@@ -149,8 +151,8 @@ mod tests {
             "post_processing":[],"cost":{"epsilon":"0.1"},"accounts":[],
             "receipt":{"ledger":"0123456789abcdef0123456789abcdef","sequence":7,"hash":null,"record":null}}"#;
         let answer = AnswerDocument::read(document).unwrap();
-        assert_eq!(groups(&answer), ["region"]);
-        let series = series(&answer);
+        assert_eq!(groups(&answer.columns), ["region"]);
+        let series = series(&answer.columns, &answer.rows);
         let shown: Vec<Vec<String>> = series
             .iter()
             .map(|series| {
