@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use taximeter_accounting::{Amount, FilterRule};
 use taximeter_gate::{
-    BadRows, CsvEngine, CsvForm, Data, DriverChoice, Gate, Origin, Prepared, Registration, RemoteTable, Rules,
-    TableRows, folder_beside,
+    BadRows, CsvEngine, CsvForm, Data, DriverChoice, DummyAnswer, Gate, Origin, Prepared, Registration, RemoteTable,
+    Rules, TableRows, folder_beside,
 };
 use taximeter_ledger::{AccountName, Key, Location, Who};
 use taximeter_service::{
@@ -194,6 +194,16 @@ impl PyGate {
             Ok(Explanation::new(&prepared, quote, &Sight::All))
         };
         json(&self.with(py, explained)?)
+    }
+
+    /// Answers from made-up rows, and charges nothing.
+    fn ask_dummy(&self, py: Python<'_>, request: &str, rows: u32) -> PyResult<String> {
+        let request: QuestionRequest = serde_json::from_str(request).map_err(|error| unreadable(py, error))?;
+        let tried = move |gate: &Gate| {
+            let request = request.for_gate(Key::generate()?, None, None);
+            Ok(DummyAnswer::new(gate.catalog(), &request, rows)?)
+        };
+        json(&self.with(py, tried)?)
     }
 }
 

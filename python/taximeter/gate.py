@@ -43,7 +43,7 @@ class Answer(Document, Drawable):
     def __init__(self, text: str, origin: str) -> None:
         super().__init__(text)
         self.origin = origin
-        """Where it is from: "fresh", "replayed" under the same key, or "reused"."""
+        """Where it is from: "fresh", "replayed" under the same key, "reused", or "dummy" if it is made up."""
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
@@ -56,8 +56,13 @@ class Answer(Document, Drawable):
         return [column["name"] for column in self.document["columns"]]
 
     @property
+    def dummy(self) -> bool:
+        """Whether it is made up: it says nothing about the data, and nothing was charged."""
+        return bool(self.document.get("dummy", False))
+
+    @property
     def cost(self) -> Cost:
-        """What was paid."""
+        """What was paid; for a made-up answer, what the question would cost."""
         return Cost.from_json(json.dumps(self.document["cost"]))
 
     @cached_property
@@ -74,8 +79,8 @@ class Answer(Document, Drawable):
         return table
 
     def _repr_html_(self) -> str:
-        paid = drawing.line("paid", self.cost)
-        gauges = [drawing.gauge(one["left"], f"{one['account']} left") for one in self.document["accounts"]]
+        paid = drawing.line("made up; would cost" if self.dummy else "paid", self.cost)
+        gauges = [drawing.gauge(one["left"], f"{one['account']} left") for one in self.document.get("accounts", [])]
         return drawing.card(self.document["question"], self.svg(), paid, *gauges)
 
     @property
@@ -219,13 +224,22 @@ class Gate:
         weights: Mapping[str, Number] | None = None,
         clamp: bool = False,
         reuse: bool = False,
+        dummy: bool = False,
+        dummy_rows: int = 1000,
     ) -> Answer:
         """Asks a question in SQL, for an ε, an ε and a δ, a μ of Gaussian noise, or an `error` that 95% intervals must not exceed.
 
         With the same `key`, the same question is paid and answered once. Raises Refused if the budget does not admit it, and
         ChargedNoAnswer if something failed after the charge.
+
+        With `dummy`, the answer is made from `dummy_rows` made-up rows, which follow from the declaration alone: no data are read, nothing
+        is charged, and `answer.dummy` is true.
         """
         request = _question(question, dataset, epsilon, delta, mu, error, noise, account, weights, clamp, reuse)
+        if dummy:
+            if key is not None or reuse:
+                raise bad_input("dummy", "a made-up answer is neither stored nor given again: leave key and reuse out")
+            return Answer(self._gate.ask_dummy(request, dummy_rows), "dummy")
         return Answer(*self._gate.ask(request, key, by))
 
     def quote(

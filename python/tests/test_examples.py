@@ -37,10 +37,10 @@ def test_the_page_of_the_package_runs(tmp_path: Path, monkeypatch: Any) -> None:
     assert results.attempted > 10 and results.failed == 0
 
 
-def test_the_lines_of_the_readme_run(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_the_lines_of_the_guide_run(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
-    readme = (HERE.parent.parent / "README.md").read_text(encoding="utf-8")
-    [code] = [block.split("```")[0] for block in readme.split("```python\n")[1:]]
+    page = (HERE.parent.parent / "docs/guide/5-only-the-ledger.md").read_text(encoding="utf-8")
+    [code] = [block.split("```")[0] for block in page.split("```python\n")[1:]]
     exec(code, {})
     assert capsys.readouterr().out == "0.1 0.9\n" and "# 0.1 0.9" in code
 

@@ -296,6 +296,29 @@ def test_an_analyst_who_is_killed_in_the_middle_of_asking_loses_no_answer_and_pa
         gate.close()
 
 
+def test_a_made_up_answer_costs_nothing_reads_no_data_and_says_so(gate: tx.Gate, tmp_path: Path) -> None:
+    people = pd.DataFrame({"age": [34, 51], "region": ["north", "south"]})
+    gate.add(
+        "people", people, unit="row", bounds={"age": (0, 120)}, categories={"region": ["north", "south"]}, budget="1,1e-6"
+    )
+    sql = "SELECT region, COUNT(*) AS n, AVG(age) AS age FROM people GROUP BY region"
+    made_up = gate.ask(sql, epsilon="0.5", dummy=True)
+    assert made_up.dummy and made_up.origin == "dummy" and made_up.document["dummy_rows"] == 1000
+    assert made_up == gate.ask(sql, epsilon="0.5", dummy=True)
+    assert sum(row[1] for row in made_up.rows) == pytest.approx(1000, abs=100)
+    assert "made up" in made_up._repr_html_()
+    # It has the form of a real one.
+    real = gate.ask(sql, epsilon="0.5")
+    assert not real.dummy
+    assert list(made_up.to_pandas().columns) == list(real.to_pandas().columns)
+    assert (made_up.columns, made_up.cost) == (real.columns, real.cost)
+    assert gate.ask("SELECT COUNT(*) FROM people", epsilon="0.5", dummy=True, dummy_rows=10).document["dummy_rows"] == 10
+    # The real one is all that was charged.
+    assert gate._ledger.account("people").document["charges"] == 1
+    with pytest.raises(tx.BadInput, match="neither stored nor given again"):
+        gate.ask(sql, epsilon="0.5", dummy=True, key="k")
+
+
 needs_duckdb = pytest.mark.skipif("TAXIMETER_DRIVERS" not in os.environ, reason="cargo xtask test names a folder with DuckDB's library")
 EXACT = {"unit": "row", "bounds": {"age": (0, 120)}, "categories": {"region": ["north", "south"]}, "budget": BUDGET}
 BY_REGION = "SELECT region, COUNT(*) AS n, SUM(age) AS years FROM people GROUP BY region"

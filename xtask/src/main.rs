@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod dist;
 mod downloads;
 mod engines;
 mod lint;
@@ -22,7 +23,7 @@ struct Task {
     run: fn(&[String]) -> ExitCode,
 }
 
-const TASKS: [Task; 5] = [
+const TASKS: [Task; 6] = [
     Task {
         name: "test",
         help: "run every test of the workspace and end with one line `N passed, N failed`;\n              \
@@ -56,6 +57,12 @@ const TASKS: [Task; 5] = [
         help: "take the README's pictures of the dashboard into docs/images; [--all FOLDER] also\n              \
                every page in both themes, wide and narrow; [--dev] builds the program as for tests",
         run: screenshots::run,
+    },
+    Task {
+        name: "dist",
+        help: "make a release in target/dist: the program, manual pages, completions, a Debian package, the\n              \
+               list of what is in it (CycloneDX), and checksums",
+        run: dist::run,
     },
 ];
 

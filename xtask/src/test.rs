@@ -250,7 +250,7 @@ fn plain_cargo(command: &str) -> Command {
 }
 
 /// A command of the cargo that runs this task, not of another one that is first in the path.
-fn bare_cargo(command: &str) -> Command {
+pub(crate) fn bare_cargo(command: &str) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into());
     let mut cargo = outside_of_this_package(Command::new(cargo));
     cargo.arg(command).current_dir(workspace_root());

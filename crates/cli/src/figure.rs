@@ -95,6 +95,10 @@ pub fn most_that_fit(limit: usize, fits: impl Fn(usize) -> Result<bool, Failure>
     Ok(most)
 }
 
+/// Where readers prefer dark pages, light and dark change places, and every colour stays what it is.
+const DARK: &str =
+    "<style>@media (prefers-color-scheme: dark) { svg { filter: invert(0.9) hue-rotate(180deg) } }</style>";
+
 /// Draws the panels side by side.
 pub fn draw(path: &Path, title: &str, panels: &[FigurePanel]) -> Result<(), Failure> {
     let fail = |error: &dyn std::fmt::Display| {
@@ -114,7 +118,8 @@ pub fn draw(path: &Path, title: &str, panels: &[FigurePanel]) -> Result<(), Fail
     }
     let drawn = format!("width=\"{}\" height=\"{}\"", px(width), px(HEIGHT));
     let shown = format!("width=\"{width}\" height=\"{HEIGHT}\"");
-    std::fs::write(path, svg.replacen(&drawn, &shown, 1)).map_err(|error| fail(&error))
+    let svg = svg.replacen(&drawn, &shown, 1).replacen(">\n", &format!(">\n{DARK}\n"), 1);
+    std::fs::write(path, svg).map_err(|error| fail(&error))
 }
 
 fn draw_panel(panel: &FigurePanel, area: &DrawingArea<SVGBackend, Shift>) -> Result<(), Box<dyn std::error::Error>> {

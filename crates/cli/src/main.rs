@@ -6,6 +6,8 @@ mod advice;
 mod args;
 mod backend;
 mod compare;
+mod completions;
+mod config;
 mod cost_examples;
 mod demo;
 mod drivers;
@@ -30,7 +32,7 @@ use output::{Failure, tell};
 
 /// Privacy odometers and filters: a budget for people who choose the next question after seeing the last answer.
 #[derive(Parser)]
-#[command(name = "taximeter", version, max_term_width = 110, after_help = EXIT_CODES)]
+#[command(name = "taximeter", version = version(), max_term_width = 110, after_help = EXIT_CODES)]
 struct Program {
     #[command(subcommand)]
     command: Command,
@@ -68,17 +70,23 @@ enum Command {
     Token(token::TokenCommand),
     #[command(subcommand)]
     Lab(lab::LabCommand),
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    Completions(completions::CompletionsCommand),
+    #[command(hide = true)]
+    Man(completions::ManCommand),
 }
 
 /// The commands as the help shows them.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 8] = [
     ("Start here", &["demo"]),
     ("Data behind a budget", &["dataset", "ask", "drivers"]),
     ("Without a ledger", &["plan", "compare", "meter"]),
     ("Accounts and charges", &["account", "charge", "quote", "history"]),
     ("Ledger maintenance", &["verify", "report", "backup", "export", "import", "ledger"]),
     ("For a team", &["serve", "token"]),
-    ("Evidence", &["lab", "help"]),
+    ("Evidence", &["lab"]),
+    ("This program", &["config", "completions", "help"]),
 ];
 
 fn main() -> ExitCode {
@@ -105,6 +113,9 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::Token(token) => token.run(),
         Command::Lab(lab) => lab.run(),
+        Command::Config(config) => config.run(),
+        Command::Completions(completions) => completions.run(Program::command()),
+        Command::Man(man) => man.run(Program::command()),
     };
     result.unwrap_or_else(|failure| {
         if !matches!(failure, Failure::ClosedPipe) {
@@ -112,6 +123,12 @@ fn main() -> ExitCode {
         }
         failure.exit_code()
     })
+}
+
+/// The version, with the commit that it was built from if that is known.
+fn version() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    option_env!("TAXIMETER_BUILT_FROM").map_or(version.to_string(), |commit| format!("{version} ({commit})"))
 }
 
 /// Groups the commands in the help. Clap groups flags, but not commands.
@@ -126,7 +143,7 @@ fn with_groups(program: clap::Command) -> clap::Command {
     for (title, names) in GROUPS {
         groups += &format!("{header}{title}:{header:#}\n");
         for name in names {
-            groups += &format!("  {literal}{name:<8}{literal:#}  {}\n", about(name));
+            groups += &format!("  {literal}{name:<11}{literal:#}  {}\n", about(name));
         }
         groups.push('\n');
     }
@@ -145,7 +162,12 @@ mod tests {
         Program::command().debug_assert();
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         let program = Program::command();
-        let mut commands: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).chain(["help"]).collect();
+        let mut commands: Vec<&str> = program
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set())
+            .map(clap::Command::get_name)
+            .chain(["help"])
+            .collect();
         grouped.sort_unstable();
         commands.sort_unstable();
         assert_eq!(grouped, commands);

@@ -11,6 +11,7 @@ use taximeter_gate::Gate;
 use taximeter_server::{App, Listener, Tls, runtime};
 use taximeter_service::{Code, Log, LogForm, Problem, Service, Settings, TokenPlace, Tokens};
 
+use crate::config::Setting;
 use crate::gate::GateArgs;
 use crate::output::{Failure, tell, usage};
 
@@ -33,9 +34,9 @@ pub struct ServeCommand {
     /// Create the ledger if there is none, as on the first start of a container. A ledger that its witness knows is never created anew
     #[arg(long)]
     create: bool,
-    /// The address to listen on
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7070")]
-    listen: String,
+    /// The address to listen on [default: listen in the configuration, or 127.0.0.1:7070]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<String>,
     /// The certificate chain, in PEM; read again when the file changes
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -109,7 +110,11 @@ impl ServeCommand {
 
     /// The address, if tokens are encrypted on the way to it or stay on this machine.
     fn address(&self) -> Result<SocketAddr, Failure> {
-        let text = &self.listen;
+        let listen = match &self.listen {
+            Some(listen) => Some(listen.clone()),
+            None => Setting::Listen.text()?,
+        };
+        let text = listen.as_deref().unwrap_or("127.0.0.1:7070");
         let address: SocketAddr = text.parse().map_err(|_| {
             usage(format!(
                 "--listen is {text:?}; write an IP address and a port, such as 127.0.0.1:7070, [::1]:7070, or 0.0.0.0:7070 for all"

@@ -110,7 +110,7 @@ impl Cell {
 }
 
 /// A column of an answer.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AnswerColumn {
     /// Its name.

@@ -11,14 +11,13 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use taximeter_ledger::{Computed, FreshReceipt, Key, Ledger, Outcome, Receipt, ReceiptDocument, Refusal, Sight};
 
-use crate::answer::{self, ExactQuery, Noisy};
+use crate::answer::{self, Noisy};
 use crate::catalog::{AskingProcess, Catalog, Dataset, Interrupted, StoredAnswer};
 use crate::document::{AnswerDocument, PayingAccount};
 use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
 use crate::plan::MISS;
-use crate::request::{Prepared, QueryStatements, Request};
-use crate::sql::Statement;
+use crate::request::{Prepared, Request};
 
 /// The only way to the data.
 pub struct Gate {
@@ -263,7 +262,7 @@ impl Gate {
         let schema = &dataset.schema;
         let until = Instant::now() + most;
         let noisy = Noisy::new(question, plan, prepared.clamp, |query, plan, asked| {
-            compute(&prepared.statements(query, plan, asked), engine, until)
+            prepared.statements(query, plan, asked).run(engine, until)
         })?;
         let accounts = receipt.after().iter().map(|after| {
             let account = self.ledger.account(&after.account).map_err(|error| error.to_string())?;
@@ -342,14 +341,6 @@ impl Gate {
             waiting.push(engine);
         }
     }
-}
-
-/// Runs the statements of a SELECT.
-fn compute(statements: &QueryStatements, engine: &mut dyn Engine, until: Instant) -> Result<ExactQuery, String> {
-    let mut run = |statement: &Statement| engine.run(statement, until.saturating_duration_since(Instant::now()));
-    let groups = statements.measures.as_ref().map(&mut run).transpose()?.unwrap_or_default();
-    let histograms = statements.histograms.iter().map(&mut run).collect::<Result<_, String>>()?;
-    Ok(ExactQuery { groups, histograms })
 }
 
 /// Lets one question at a time have a key.

@@ -10,8 +10,10 @@ mod answer;
 mod catalog;
 mod declaration;
 mod document;
+mod dummy;
 mod engine;
 mod error;
+mod forecast;
 mod gate;
 mod import;
 mod joined;
@@ -44,8 +46,10 @@ pub use document::{
     AnswerColumn, AnswerDocument, Cell, DatedEstimate, Estimate, ExpectedAverage, JoinedVersion, MeasuredPart,
     PayingAccount,
 };
+pub use dummy::{DummyAnswer, dummy_csv};
 pub use engine::{DriverChoice, RemoteService, RemoteTable};
 pub use error::{Error, ErrorKind};
+pub use forecast::cost_of_count;
 pub use gate::{Answer, Gate, GateOutcome, Origin, folder_beside};
 pub use import::{BadRow, BadRows, CsvForm, Field, TableRows};
 pub use joined::JoinableDatasets;

@@ -1,15 +1,16 @@
 //! A question with what is offered for it, made ready to be charged: understood, planned, and priced, with no data touched.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use taximeter_accounting::Cost;
 use taximeter_ledger::{AccountName, Charge, Hash, Key, Note, Who};
 
-use crate::answer;
+use crate::answer::{self, ExactQuery};
 use crate::catalog::{Catalog, Dataset, StoredAnswer};
 use crate::document::{ExpectedAverage, JoinedVersion, MeasuredPart};
+use crate::engine::Engine;
 use crate::error::{Error, ErrorKind};
 use crate::joined::{JoinableDatasets, JoinedDataset, private_table};
 use crate::number::Number;
@@ -85,6 +86,16 @@ pub(crate) struct QueryStatements {
     pub(crate) measures: Option<Statement>,
     /// One for every quantile.
     pub(crate) histograms: Vec<Statement>,
+}
+
+impl QueryStatements {
+    /// Runs them, until then at the latest.
+    pub(crate) fn run(&self, engine: &mut dyn Engine, until: Instant) -> Result<ExactQuery, String> {
+        let mut run = |statement: &Statement| engine.run(statement, until.saturating_duration_since(Instant::now()));
+        let groups = self.measures.as_ref().map(&mut run).transpose()?.unwrap_or_default();
+        let histograms = self.histograms.iter().map(&mut run).collect::<Result<_, String>>()?;
+        Ok(ExactQuery { groups, histograms })
+    }
 }
 
 /// A request that is ready to be charged.

@@ -1,8 +1,10 @@
-//! Questions: asking the gate, and explaining the cost.
+//! Questions: asking the gate, explaining the cost, and trying on made-up rows.
 
 use std::time::Duration;
 
-use taximeter_gate::{Answer, AnswerDocument, ErrorKind, GateOutcome, JoinableDatasets, Origin, Prepared, Request};
+use taximeter_gate::{
+    Answer, AnswerDocument, DummyAnswer, ErrorKind, GateOutcome, JoinableDatasets, Origin, Prepared, Request,
+};
 use taximeter_ledger::{AccountName, Key};
 
 use crate::caller::{Action, Caller};
@@ -73,6 +75,23 @@ impl Caller {
             Ok(Explanation::new(&prepared, quote, caller.sight()))
         };
         self.blocking(explanation).await
+    }
+
+    /// Answers a question from made-up rows, by default a thousand. Charges nothing and touches no data.
+    pub async fn ask_dummy(&self, request: QuestionRequest, rows: Option<u32>) -> Result<DummyAnswer, Problem> {
+        self.require(Action::Ask)?;
+        let request = self.gate_request(request, Key::generate()?)?;
+        let permit = self.question_permit().await?;
+        let answer = self.blocking(move |caller| {
+            let _held: QuestionPermit = permit;
+            let catalog = caller.gate().catalog();
+            catalog.dataset(&request.dataset)?;
+            Ok(DummyAnswer::new(catalog, &request, rows.unwrap_or(DummyAnswer::ROWS))?)
+        });
+        let answer = answer.await;
+        // As with a paid question: after the queue, the time would tell when other questions ended.
+        self.service.until_tick().await;
+        answer
     }
 
     /// Waits in the queue for a permit to ask.

@@ -26,13 +26,11 @@ fn readmes(sources: &[TextFile]) -> Vec<Fault> {
 }
 
 fn links(sources: &[TextFile]) -> Vec<Fault> {
-    let is_document =
-        |path: &str| path.strip_prefix("docs/").is_some_and(|name| name.ends_with(".md") && !name.contains('/'));
+    let is_document = |path: &str| path.starts_with("docs/") && path.ends_with(".md");
     let documents = sources.iter().filter(|source| is_document(&source.path));
     let is_linked = |document: &&TextFile| {
-        let name = document.path.rsplit('/').next().unwrap_or_default();
         let links = |source: &TextFile| {
-            let path = if source.path == "README.md" { document.path.as_str() } else { name };
+            let path = path_from(&source.path, &document.path);
             [")", "#"].iter().any(|end| source.text.contains(&format!("]({path}{end}")))
         };
         let others = sources.iter().filter(|source| source.path == "README.md" || is_document(&source.path));
@@ -40,6 +38,16 @@ fn links(sources: &[TextFile]) -> Vec<Fault> {
     };
     let say = "neither README.md nor another document links to it";
     documents.filter(|document| !is_linked(document)).map(|document| fault("link", &document.path, say)).collect()
+}
+
+/// The path of one file as a link in another writes it.
+fn path_from(source: &str, target: &str) -> String {
+    let folders = |path: &str| path.split('/').map(str::to_string).collect::<Vec<_>>();
+    let (mut from, to) = (folders(source), folders(target));
+    from.pop();
+    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let up = std::iter::repeat_n("..".to_string(), from.len() - common);
+    up.chain(to[common..].iter().cloned()).collect::<Vec<_>>().join("/")
 }
 
 fn binaries(sources: &[TextFile]) -> Vec<Fault> {
@@ -84,6 +92,10 @@ mod tests {
         check(&documents, &["link docs/a.md"]);
         check(&[documents[0], documents[1], ("README.md", "[a](docs/a.md)")], &[]);
         check(&[documents[1], ("README.md", "docs/b.md, and [b](b.md)")], &["link docs/b.md"]);
+        let page = ("docs/guide/c.md", "[a](../a.md)");
+        check(&[documents[0], documents[1], page], &["link docs/guide/c.md"]);
+        check(&[documents[0], documents[1], page, ("docs/guide/d.md", "[c](c.md)")], &["link docs/guide/d.md"]);
+        check(&[documents[0], page, ("docs/b.md", "[c](guide/c.md)")], &[]);
     }
 
     #[test]

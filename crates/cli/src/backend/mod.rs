@@ -6,7 +6,7 @@ mod remote;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use taximeter_gate::{DriverChoice, Registration, Rules};
+use taximeter_gate::{DriverChoice, DummyAnswer, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, LedgerId, Position, Who};
 use taximeter_service::{
     AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CheckedDataset, CloseRequest, Closed, CreatedToken,
@@ -104,6 +104,9 @@ pub trait DatasetBackend {
 
     /// What a question would run and cost.
     fn explain(&self, question: &QuestionRequest) -> Result<Explanation, Failure>;
+
+    /// The answer to a question from made-up rows. Charges nothing and touches no data.
+    fn ask_dummy(&self, question: &QuestionRequest, rows: u32) -> Result<DummyAnswer, Failure>;
 
     /// The file with the history of the prompt.
     fn typed_lines(&self) -> Result<PathBuf, Failure>;

@@ -5,13 +5,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_gate::{Number, Origin, Price};
+use taximeter_gate::{DummyAnswer, Number, Origin, Price};
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{Code, Explanation, QuestionOutcome, QuestionRequest, Role, TokenDocument};
 
 use super::offer::{Offer, PriceArgs};
 use super::{GateArgs, explain, prompt, render};
 use crate::backend::Backend;
+use crate::config::Setting;
 use crate::ledger::charge::{key, print_refusal};
 use crate::output::{Failure, NO_ANSWER, REFUSED, print, print_document, print_line, tell, usage};
 
@@ -34,6 +35,7 @@ Examples:
   taximeter ask people \"SELECT COUNT(*) FROM people\" --error 50 --noise auto
   taximeter ask people \"SELECT town, COUNT(*) AS n FROM people GROUP BY town ORDER BY n DESC LIMIT 10\" --epsilon 0.5 --delta 1e-9
   taximeter ask people \"SELECT COUNT(*) FROM people\" --epsilon 0.1 --explain
+  taximeter ask people \"SELECT region, AVG(age) FROM people GROUP BY region\" --epsilon 0.1 --dummy
   taximeter ask people --epsilon 0.01
 
 Exits with 3 if the budget refuses, and with 5 if the question is charged but has no answer: `dataset log` tells the owner why."
@@ -71,6 +73,12 @@ pub struct AskCommand {
     /// Show the SQL that would run, its sensitivity, noise and cost; charges nothing
     #[arg(long, requires = "question", conflicts_with_all = ["key", "reuse"])]
     explain: bool,
+    /// Try the question on made-up rows, which follow from the declaration alone: no data are read, and nothing is charged [default:
+    /// 1000 rows]
+    #[arg(long, value_name = "ROWS", num_args = 0..=1, require_equals = true, default_missing_value = "1000", requires = "question",
+          conflicts_with_all = ["key", "reuse", "explain"],
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(DummyAnswer::MOST_ROWS)))]
+    dummy: Option<u32>,
     #[command(flatten)]
     price: PriceArgs,
     #[command(flatten)]
@@ -109,7 +117,11 @@ impl Asker {
 
 impl AskCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let (offer, json) = (self.price.offer()?, self.gate.ledger.json);
+        let offer = match self.price.offer()? {
+            Some(offer) => Some(offer),
+            None => Setting::Epsilon.text()?.map(|text| Offer::named("--epsilon", &text)).transpose()?,
+        };
+        let json = self.gate.ledger.json;
         let Some(question) = &self.question else {
             let backend = self.gate.backend()?;
             return prompt::run(&*backend, &self.asker(&*backend)?, offer, json);
@@ -125,6 +137,9 @@ impl AskCommand {
         let request = asker.request(question, offer.price(&*backend, &asker, question)?);
         if self.explain {
             return print_explanation(&backend.explain(&request)?, json);
+        }
+        if let Some(rows) = self.dummy {
+            return print_dummy(&backend.ask_dummy(&request, rows)?, json);
         }
         print_outcome(backend.ask(&request, asker.by.as_ref(), &key)?, &key, json)
     }
@@ -199,6 +214,11 @@ pub fn print_outcome(outcome: QuestionOutcome, key: &Key, json: bool) -> Result<
             Ok(ExitCode::from(NO_ANSWER))
         }
     }
+}
+
+/// Prints an answer from made-up rows.
+pub fn print_dummy(answer: &DummyAnswer, json: bool) -> Result<ExitCode, Failure> {
+    print(json, answer, || render::dummy(answer))
 }
 
 /// Says so if an answer was stored earlier.

@@ -8,12 +8,14 @@ mod offer;
 mod prompt;
 pub mod render;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
 use taximeter_gate::Gate;
 
 use crate::backend::{Backend, Local};
+use crate::config::Setting;
 use crate::ledger::LedgerArgs;
 use crate::output::Failure;
 
@@ -32,6 +34,14 @@ impl GateArgs {
     /// The server if one is named, otherwise this machine.
     pub fn backend(&self) -> Result<Box<dyn Backend>, Failure> {
         self.ledger.backend_with(self.data.as_deref())
+    }
+
+    /// The value of a flag, and its name.
+    pub fn flag(&self, setting: Setting) -> Option<(&'static str, OsString)> {
+        match setting {
+            Setting::Data => Some(("--data", self.data.as_ref()?.into())),
+            _ => self.ledger.flag(setting),
+        }
     }
 
     /// The ledger on this machine, with the gate's folder.

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 
 use rustyline::error::ReadlineError;
 use rustyline::{DefaultEditor, history::History};
+use taximeter_gate::DummyAnswer;
 use taximeter_ledger::Key;
 use taximeter_service::{QuestionOutcome, QuestionRequest};
 
-use super::ask::{Asker, print_explanation, print_outcome, tell_origin};
+use super::ask::{Asker, print_dummy, print_explanation, print_outcome, tell_origin};
 use super::dataset::column_table;
 use super::lines::{PromptInput, QuestionLines, read_line};
 use super::offer::Offer;
@@ -21,6 +22,7 @@ use crate::output::{Failure, print, print_line, tell, usage};
 const HELP: &str = "\
 SELECT … ;         ask, on one or more lines; the charge is paid before the data are read
 \\explain SELECT …  show the SQL that would run, its noise and cost; charges nothing
+\\dummy SELECT …    try it on made-up rows; charges nothing
 \\epsilon 0.01      set the cost of the next questions
 \\delta 1e-9        add a delta to it, to group by columns without categories
 \\gaussian 0.05     set it as mu, for Gaussian noise
@@ -141,6 +143,7 @@ impl Prompt<'_> {
             "\\meter" => self.meter()?,
             "\\columns" => self.columns()?,
             "\\explain" => self.explain(rest)?,
+            "\\dummy" => self.dummy(rest)?,
             _ if word.starts_with('\\') => {
                 return Err(usage(format!("there is no command {word}; \\help lists the commands")));
             }
@@ -174,6 +177,11 @@ impl Prompt<'_> {
     fn explain(&self, question: &str) -> Result<(), Failure> {
         let explanation = self.backend.explain(&self.request(question)?)?;
         print_explanation(&explanation, self.json).map(|_| ())
+    }
+
+    fn dummy(&self, question: &str) -> Result<(), Failure> {
+        let answer = self.backend.ask_dummy(&self.request(question)?, DummyAnswer::ROWS)?;
+        print_dummy(&answer, self.json).map(|_| ())
     }
 
     fn columns(&self) -> Result<(), Failure> {

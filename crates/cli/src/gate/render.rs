@@ -1,26 +1,42 @@
 //! Answers for people. They are read from the stored document, so that a repeated one looks the same.
 
 use serde_json::Number as Decimal;
-use taximeter_gate::{AnswerDocument, Cell, DatedEstimate, Estimate, Origin, PayingAccount, Value};
+use taximeter_gate::{
+    AnswerColumn, AnswerDocument, Cell, DatedEstimate, DummyAnswer, Estimate, Origin, PayingAccount, Value,
+};
 use taximeter_service::Problem;
 use taximeter_service::words::{grouped, show_scale};
 
 use crate::key_values::KeyValues;
 use crate::ledger::show;
-use crate::output::Failure;
+use crate::output::{Failure, thousands};
 use crate::table::TextTable;
 
 /// An answer: the table, and what stands behind it.
 pub fn answer(document: &str) -> Result<String, Failure> {
     let answer = AnswerDocument::read(document)?;
-    Ok(format!("{}\n\n{}\n\n{}", table(&answer), details(&answer), accounts(&answer.accounts)))
+    let table = table(&answer.columns, &answer.rows);
+    Ok(format!("{table}\n\n{}\n\n{}", details(&answer), accounts(&answer.accounts)))
+}
+
+/// An answer from made-up rows, marked as such before and after the table.
+pub fn dummy(answer: &DummyAnswer) -> String {
+    let mut lines = KeyValues::default();
+    lines.add(
+        "made up",
+        format!("every number above; from {} made-up rows of {}", thousands(answer.dummy_rows.into()), answer.dataset),
+    );
+    lines.add("charged", "nothing, and no data were read");
+    lines.add("would cost", show::costs(&[answer.cost]));
+    noise(&mut lines, &answer.columns, &answer.post_processing);
+    format!("MADE UP: these numbers say nothing about the data.\n\n{}\n\n{lines}", table(&answer.columns, &answer.rows))
 }
 
 /// An answer in few words: the table, what was done to the noisy numbers, and a line with the meter.
 pub fn short_answer(document: &str) -> Result<String, Failure> {
     let answer = AnswerDocument::read(document)?;
     let afterwards: String = answer.post_processing.iter().map(|step| format!("\nafterwards: {step}")).collect();
-    Ok(format!("{}{afterwards}\n{}", table(&answer), meter(&answer)))
+    Ok(format!("{}{afterwards}\n{}", table(&answer.columns, &answer.rows), meter(&answer)))
 }
 
 /// What to say about an answer that was not made just now.
@@ -52,11 +68,11 @@ pub fn with_position(question: &str, problem: Problem) -> Failure {
     Failure::Question { message, line: before.matches('\n').count() as u64 }
 }
 
-fn table(answer: &AnswerDocument) -> TextTable {
+fn table(answer_columns: &[AnswerColumn], rows: &[Vec<Cell>]) -> TextTable {
     let mut headings = Vec::new();
     let mut columns = Vec::new();
-    for (at, column) in answer.columns.iter().enumerate() {
-        let cells = answer.rows.iter().filter_map(|row| row.get(at));
+    for (at, column) in answer_columns.iter().enumerate() {
+        let cells = rows.iter().filter_map(|row| row.get(at));
         if column.aggregate.is_none() {
             headings.push(column.name.clone());
             columns.push(cells.map(group).collect());
@@ -70,7 +86,7 @@ fn table(answer: &AnswerDocument) -> TextTable {
         }
     }
     let mut table = TextTable::new(&headings);
-    for at in 0..answer.rows.len() {
+    for at in 0..rows.len() {
         table.row(columns.iter().map(|column| column.get(at).cloned().unwrap_or_default()));
     }
     table
@@ -138,8 +154,17 @@ fn group(cell: &Cell) -> String {
 fn details(answer: &AnswerDocument) -> KeyValues {
     let mut lines = KeyValues::default();
     lines.add("charged", show::costs(&[answer.cost]));
+    noise(&mut lines, &answer.columns, &answer.post_processing);
+    lines.add("protects", &answer.protects);
+    lines.add("record", grouped(&answer.receipt.sequence.to_string()));
+    lines.add("key", &answer.key);
+    lines
+}
+
+/// The noise on the numbers, and what was done to them afterwards.
+fn noise(lines: &mut KeyValues, columns: &[AnswerColumn], post_processing: &[String]) {
     let mut noise: Vec<String> = Vec::new();
-    for part in answer.columns.iter().flat_map(|column| &column.parts) {
+    for part in columns.iter().flat_map(|column| &column.parts) {
         let (scale, cost) = (show_scale(part.scale.0), show::costs(&[part.cost]));
         let line = format!("{}: {} of scale {scale}, paid with {cost}", part.measure, part.noise);
         // Columns may share a number, which is paid for once.
@@ -150,13 +175,9 @@ fn details(answer: &AnswerDocument) -> KeyValues {
     for line in noise {
         lines.add("noise", line);
     }
-    for step in &answer.post_processing {
+    for step in post_processing {
         lines.add("afterwards", step);
     }
-    lines.add("protects", &answer.protects);
-    lines.add("record", grouped(&answer.receipt.sequence.to_string()));
-    lines.add("key", &answer.key);
-    lines
 }
 
 fn accounts(accounts: &[PayingAccount]) -> TextTable {

@@ -85,6 +85,6 @@ impl ImportCommand {
             Some(bytes) => progress.share(read.get() as f64 / bytes.max(1) as f64),
             None => progress.count(records),
         };
-        Ok(import(location, &self.ledger.options(true), &mut input, &mut tell)?)
+        Ok(import(location, &self.ledger.options(true)?, &mut input, &mut tell)?)
     }
 }

@@ -114,7 +114,7 @@ impl RestoreArgs {
             }
             None => Restore::AcceptLoss { by: self.signature.by()?, note: self.signature.note()? },
         };
-        let Restored { head: newest, records, exhausted } = restore(&location, &self.ledger.options(false), how)?;
+        let Restored { head: newest, records, exhausted } = restore(&location, &self.ledger.options(false)?, how)?;
         let sequence = newest.sequence;
         print(self.ledger.json, &RestoredJson { restored: true, newest, records, exhausted }, || {
             if self.receipts.is_some() {

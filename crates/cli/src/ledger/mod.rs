@@ -22,6 +22,7 @@ use clap::Args;
 use taximeter_ledger::{Error, Location, Note, Options, Who};
 
 use crate::backend::{Backend, Local, Remote};
+use crate::config::{FoundSetting, Setting};
 use crate::output::{Failure, usage};
 
 /// Which ledger, and how to answer.
@@ -79,15 +80,36 @@ impl LedgerArgs {
 
     /// The ledger on this machine.
     pub fn local(&self, data: Option<&Path>) -> Result<Local, Failure> {
-        Ok(Local::new(self.location()?, self.witness(), data.map(Path::to_path_buf)))
+        let data = match data {
+            Some(folder) => Some(folder.to_path_buf()),
+            None => Setting::Data.path()?,
+        };
+        Ok(Local::new(self.location()?, self.witness()?, data))
     }
 
-    /// The server, if there is one. --ledger overrides the environment.
-    fn server(&self) -> Result<Option<String>, Failure> {
+    /// The server, if there is one. A ledger overrides a server that is named further away: flags, then the environment, then the file.
+    pub fn server(&self) -> Result<Option<String>, Failure> {
         match (&self.server, &self.ledger) {
-            (Some(url), _) => Ok(Some(url.clone())),
-            (None, Some(_)) => Ok(None),
-            (None, None) => text_of("TAXIMETER_SERVER", "--server"),
+            (Some(url), _) => return Ok(Some(url.clone())),
+            (None, Some(_)) => return Ok(None),
+            (None, None) => {}
+        }
+        let in_environment = [Setting::Server, Setting::Ledger].map(Setting::in_environment);
+        let found = match in_environment {
+            [Some(server), _] => Some(server),
+            [None, Some(_)] => None,
+            [None, None] => Setting::Server.in_file()?,
+        };
+        found.map(FoundSetting::text).transpose()
+    }
+
+    /// The value of a flag, and its name.
+    pub fn flag(&self, setting: Setting) -> Option<(&'static str, OsString)> {
+        match setting {
+            Setting::Ledger => Some(("--ledger", self.ledger.as_ref()?.into())),
+            Setting::Server => Some(("--server", self.server.as_ref()?.into())),
+            Setting::Witness => Some(("--witness", self.witness.as_ref()?.into())),
+            _ => None,
         }
     }
 
@@ -101,19 +123,22 @@ impl LedgerArgs {
         }
         let text = match &self.ledger {
             Some(text) => Some(text.clone()),
-            None => text_of("TAXIMETER_LEDGER", "--ledger")?,
+            None => Setting::Ledger.text()?,
         };
         Ok(text.map_or_else(|| Ok(Location::File("taximeter.db".into())), |text| Location::parse(&text))?)
     }
 
     /// Where the witness is, if it was given.
-    pub fn witness(&self) -> Option<PathBuf> {
-        self.witness.clone().or_else(|| variable("TAXIMETER_WITNESS").map(PathBuf::from))
+    pub fn witness(&self) -> Result<Option<PathBuf>, Failure> {
+        match &self.witness {
+            Some(path) => Ok(Some(path.clone())),
+            None => Setting::Witness.path(),
+        }
     }
 
     /// The options to open a ledger for writing.
-    pub fn options(&self, create: bool) -> Options {
-        Options { witness: self.witness(), create, ..Options::default() }
+    pub fn options(&self, create: bool) -> Result<Options, Failure> {
+        Ok(Options { witness: self.witness()?, create, ..Options::default() })
     }
 }
 
@@ -125,15 +150,4 @@ impl SignatureArgs {
     pub fn note(&self) -> Result<Option<Note>, Error> {
         self.note.as_deref().map(|text| Note::parse("note", text)).transpose()
     }
-}
-
-/// An environment variable that must be text; `flag` is its alternative.
-fn text_of(name: &str, flag: &str) -> Result<Option<String>, Failure> {
-    let not_text = |_| usage(format!("{name} is not UTF-8 text; use {flag} instead"));
-    variable(name).map(|value| value.into_string().map_err(not_text)).transpose()
-}
-
-/// An environment variable, if it is set and not empty.
-pub fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
 }

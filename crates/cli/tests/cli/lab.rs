@@ -97,7 +97,10 @@ fn figures_are_drawn() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     for name in ["separation", "tightness", "queries", "mixed", "ride"] {
         let figure = std::fs::read_to_string(folder.join(format!("{name}.svg"))).unwrap();
-        assert!(figure.contains("<svg") && figure.len() > 10_000, "{name}");
+        assert!(
+            figure.contains("<svg") && figure.contains("prefers-color-scheme: dark") && figure.len() > 10_000,
+            "{name}"
+        );
     }
     std::fs::write(parent.path().join("file"), "").unwrap();
     let blocked = parent.path().join("file").join("figures");

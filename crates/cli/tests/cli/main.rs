@@ -3,6 +3,7 @@
 mod backup;
 mod charges;
 mod client;
+mod config;
 #[cfg(feature = "server-tests")]
 mod dashboard;
 mod datasets;
@@ -10,6 +11,7 @@ mod datasets;
 mod demo;
 mod deploy;
 mod drivers;
+mod dummy;
 mod input;
 mod journal;
 mod lab;
@@ -29,6 +31,7 @@ mod schemathesis;
 mod serve;
 mod server;
 mod trust;
+mod typed;
 mod usage;
 
 #[cfg(feature = "server-tests")]

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::program::{code, document, stderr, taximeter};
+use crate::sandbox::{Sandbox, check_contains, here_and_at_a_server};
 
 #[test]
 fn plan_counts_what_each_rule_admits() {
@@ -131,4 +132,106 @@ fn compare_draws_a_figure() {
     let output = taximeter(&["compare", "--epsilon", "0.1", "--rounds", "5", "--figure", "/nowhere/at/all.svg"], "");
     assert_eq!(code(&output), 1);
     assert!(stderr(&output).contains("is the folder there?"));
+}
+
+#[test]
+fn a_precision_is_priced_as_the_question_would_be() {
+    let sandbox = Sandbox::with_people();
+    let plan = sandbox.document(0, &["plan", "--error", "50", "--rows", "100000"]);
+    let errors = plan["errors"].as_array().unwrap();
+    let wanted = errors.iter().find(|error| error["wanted"] == true).unwrap();
+    let explained =
+        sandbox.document(0, &["ask", "people", "SELECT COUNT(*) FROM people", "--error", "50", "--explain"]);
+    assert_eq!(wanted["cost"], explained["cost"]);
+    assert_eq!(wanted["share"], 0.0005);
+    // As many as the plan of that cost says.
+    let epsilon = wanted["cost"]["epsilon"].as_str().unwrap();
+    let by_cost = document(&["plan", "--budget", "1,1e-6", "--epsilon", epsilon, "--json"]);
+    assert_eq!(wanted["answers"], by_cost["rules"][5]["queries"]);
+    assert_eq!(wanted["by_adding_up"], by_cost["rules"][0]["queries"]);
+    // More rows of a person cost more, and a larger budget gives more.
+    let rows = document(&["plan", "--error", "50", "--max-rows-per-unit", "3", "--json"]);
+    let epsilon = |plan: &Value| plan["errors"][1]["cost"]["epsilon"].as_str().unwrap().parse::<f64>().unwrap();
+    assert!((epsilon(&rows) / epsilon(&plan) - 3.0).abs() < 0.01);
+    let larger = document(&["plan", "--error", "50", "--budget", "2,1e-6", "--json"]);
+    assert!(larger["errors"][1]["answers"].as_u64() > plan["errors"][1]["answers"].as_u64());
+    for (arguments, part) in [
+        (vec!["plan", "--error", "0"], "ask for one above 0"),
+        (vec!["plan", "--rows", "5"], "--error"),
+        (vec!["plan"], "a budget is missing"),
+    ] {
+        let output = taximeter(&arguments, "");
+        assert_eq!(code(&output), 2, "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(part), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+here_and_at_a_server! {
+    a_study_is_priced_and_needs_a_budget_that_just_suffices,
+}
+
+const STUDY: &str = r#"
+dataset = "people"
+
+[[questions]]
+name = "by region"
+sql = "SELECT region, COUNT(*) FROM people GROUP BY region"
+error = 100
+times = 20
+
+[[questions]]
+sql = "SELECT AVG(age) FROM people"
+epsilon = "0.1"
+"#;
+
+fn a_study_is_priced_and_needs_a_budget_that_just_suffices(sandbox: &Sandbox) {
+    sandbox.add_people();
+    std::fs::write(sandbox.path("study.toml"), STUDY).unwrap();
+    let plan = sandbox.document(0, &["plan", "--questions", "study.toml"]);
+    assert_eq!((&plan["questions"][0]["name"], &plan["questions"][0]["within"]), (&"by region".into(), &100.0.into()));
+    assert_eq!((&plan["questions"][1]["name"], &plan["questions"][1]["within"]), (&"question 2".into(), &Value::Null));
+    assert_eq!(plan["fits_now"], true);
+    let account = &plan["accounts"][0];
+    assert_eq!((&account["account"], &account["rule"]), (&"people".into(), &"residue".into()));
+    let needs = account["needs"].as_f64().unwrap();
+    let sum: f64 = plan["added_up"].as_str().unwrap().parse().unwrap();
+    assert!(needs <= sum * 1.000_01 && needs > 0.1, "{needs} and {sum}");
+    assert!(account["surprises"].as_u64().unwrap() > 0);
+    // A budget of that size takes all charges in the order that was found best, and a smaller one does not.
+    let each = plan["questions"][0]["cost"]["epsilon"].as_str().unwrap();
+    let mut costs = vec![each; 20];
+    match plan["order"].as_str().unwrap() {
+        "large-first" => costs.splice(0..0, ["0.05"; 2]).for_each(drop),
+        _ => costs.extend(["0.05"; 2]),
+    }
+    let halts = |epsilon: f64| {
+        let budget = format!("{epsilon:.9},1e-6");
+        let output = taximeter(&["meter", "--budget", &budget, "--json"], costs.join("\n"));
+        String::from_utf8_lossy(&output.stdout).contains("\"halt\"")
+    };
+    assert!(!halts(needs), "{needs}");
+    assert!(halts(needs * 0.999), "{needs}");
+    // Nothing was charged; and what does not fit says so.
+    assert_eq!(sandbox.document(0, &["account", "show", "people"])["charges"], 0);
+    std::fs::write(sandbox.path("large.toml"), STUDY.replace("\"0.1\"", "\"0.9\"")).unwrap();
+    assert_eq!(sandbox.document(3, &["plan", "--questions", "large.toml"])["fits_now"], false);
+    let text = sandbox.done(&["plan", "--questions", "study.toml"]);
+    check_contains(
+        &text,
+        &["by region", "adding up", "best order", "all questions fit now; nothing was charged", "then fit"],
+    );
+    for (study, part) in [
+        ("dataset = \"people\"\nquestions = []", "it has no questions"),
+        ("dataset = \"people\"\n[[questions]]\nsql = \"SELECT 1\"", "question 1: give one of error"),
+        (
+            "dataset = \"people\"\n[[questions]]\nsql = \"SELECT x FROM people\"\nepsilon = 1",
+            "question 1: at character 8",
+        ),
+        ("dataset = \"people\"\n[[questions]]\nsql = \"x\"\nepsilom = 1", "unknown field `epsilom`"),
+        ("[[questions]]\nsql = \"x\"", "missing field `dataset`"),
+    ] {
+        std::fs::write(sandbox.path("wrong.toml"), study).unwrap();
+        check_contains(&sandbox.fails(2, &["plan", "--questions", "wrong.toml"]), &["wrong.toml", part]);
+    }
+    assert!(sandbox.fails(2, &["plan", "--questions", "nothing.toml"]).contains("cannot be read"));
 }

@@ -1,105 +1,93 @@
-//! The commands of README.md, run as they stand there, print what it says.
+//! The documents for those who begin, typed as they stand there.
 
-use std::process::Command;
+use taximeter_service::Code;
 
-/// Fenced blocks of the README: their language and text, in order.
-fn blocks() -> Vec<(String, String)> {
-    let readme = include_str!("../../../../README.md");
-    let mut blocks = Vec::new();
-    let mut open: Option<(String, String)> = None;
-    for line in readme.lines() {
-        match (line.strip_prefix("```"), &mut open) {
-            (Some(_), Some(_)) => blocks.extend(open.take()),
-            (Some(language), None) => open = Some((language.to_string(), String::new())),
-            (None, Some((_, text))) => text.push_str(&format!("{line}\n")),
-            (None, None) => {}
-        }
+use crate::typed::TypedSession;
+
+/// The pages of the guide, in the order in which they are read.
+const PAGES: [&str; 8] = [
+    "1-what-a-privacy-budget-is.md",
+    "2-your-first-dataset.md",
+    "3-ask-until-it-halts.md",
+    "4-a-team.md",
+    "5-only-the-ledger.md",
+    "6-watching-and-auditing.md",
+    "7-choosing-a-rule.md",
+    "8-moving-from-adding-up.md",
+];
+
+#[test]
+fn the_commands_of_the_readme_print_what_it_says() {
+    let mut session = TypedSession::new();
+    session.run("README.md");
+    assert!(!session.typed.is_empty());
+}
+
+/// A stranger's path: an empty home, an own file, two analysts, a refused question, and an audit, only by what the guide says to type.
+#[test]
+fn the_guide_leads_a_stranger_from_a_file_to_an_audit() {
+    let mut session = TypedSession::new();
+    for page in PAGES {
+        session.run(&format!("docs/guide/{page}"));
     }
-    blocks
-}
-
-/// Whether a text is what a pattern says, where `…` stands for anything in a line.
-fn matches(pattern: &str, text: &str) -> bool {
-    pattern.lines().count() == text.lines().count()
-        && pattern.lines().zip(text.lines()).all(|(pattern, line)| line_matches(pattern, line))
-}
-
-/// A text in which any number, key and width of a column stands for any other: answers have noise.
-fn without_numbers(text: &str) -> String {
-    let word = |word: &str| match word {
-        _ if word.contains(|c: char| c.is_ascii_digit()) => "0".to_string(),
-        _ => word.replace("──", "─").trim_start_matches('─').to_string(),
+    let typed = |part: &str, code: i32| {
+        assert!(session.typed.iter().any(|(command, exit)| command.contains(part) && *exit == code), "{part}, {code}");
     };
-    let line = |line: &str| line.split_whitespace().map(word).collect::<Vec<_>>().join(" ").trim_end().to_string();
-    text.lines().map(|text| line(text) + "\n").collect()
-}
-
-/// In a line with a `…` columns need not stand where they do in the other.
-fn line_matches(pattern: &str, line: &str) -> bool {
-    let Some((first, others)) = pattern.split_once('…') else { return pattern == line };
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = words(line);
-    let Some(mut rest) = line.strip_prefix(&words(first)) else { return false };
-    for piece in others.split('…').map(words) {
-        match rest.split_once(&piece) {
-            Some((_, behind)) => rest = behind,
-            None => return false,
-        }
-    }
-    others.ends_with('…') || others.is_empty() || rest.is_empty()
-}
-
-#[test]
-fn every_command_prints_what_the_readme_says() {
-    let program = assert_cmd::cargo::cargo_bin("taximeter");
-    let programs = program.parent().expect("the program is in a folder");
-    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
-    // One folder for all: what an earlier command leaves there is what a later one finds.
-    let folder = tempfile::tempdir().expect("a folder");
-    let blocks = blocks();
-    let mut ran = 0;
-    for pair in blocks.windows(2) {
-        let [(language, command), (next_language, expected)] = pair else { unreachable!("windows of two") };
-        if language != "sh" {
-            continue;
-        }
-        assert!(next_language.starts_with("text"), "what {command:?} prints must stand below it");
-        let mut shell = Command::new("sh");
-        shell.args(["-c", command]).current_dir(folder.path()).env("PATH", &path);
-        let output = shell
-            .env_remove("TAXIMETER_LEDGER")
-            .env_remove("TAXIMETER_WITNESS")
-            .env_remove("TAXIMETER_DATA")
-            .env_remove("TAXIMETER_SERVER")
-            .output()
-            .expect("a shell");
-        let printed = String::from_utf8_lossy(&output.stdout);
-        let refused = expected.contains("would be refused") || expected.starts_with("refused");
-        let code = if refused { 3 } else { 0 };
-        assert_eq!(output.status.code(), Some(code), "{command}: {}", String::from_utf8_lossy(&output.stderr));
-        let (expected, printed) = match next_language.as_str() {
-            "text noisy" => (without_numbers(expected), without_numbers(&printed)),
-            _ => (expected.clone(), printed.into_owned()),
-        };
-        assert!(matches(&expected, &printed), "{command} prints:\n{printed}");
-        ran += 1;
-    }
-    assert!(ran >= 13, "only {ran} commands were found");
-}
-
-#[test]
-fn only_what_is_left_open_may_differ() {
-    for (pattern, text, expected) in [
-        ("a\nb\n", "a\nb\n", true),
-        ("a\nb\n", "a\nc\n", false),
-        ("a\n", "a\nb\n", false),
-        ("hash …\n", "hash 12ab\n", true),
-        ("hash …\n", "key 12ab\n", false),
-        ("at … by …, end\n", "at noon by bus, end\n", true),
-        ("at … by …, end\n", "at noon by bus, start\n", false),
-        ("at … by …, end\n", "at noon by bus, end of day\n", false),
-        ("  3  …     x  y\n", "  3  12:00  x  y\n", true),
+    for (part, code) in [
+        ("taximeter dataset add", 0),
+        ("--dummy", 0),
+        ("taximeter ask", 0),
+        ("taximeter ask", 3),
+        ("--analyst alice", 0),
+        ("--analyst bob", 0),
+        ("taximeter token create", 0),
+        ("taximeter serve", 0),
+        ("taximeter charge", 0),
+        ("taximeter charge", 6),
+        ("taximeter verify", 0),
+        ("taximeter history", 0),
+        ("taximeter plan", 0),
     ] {
-        assert_eq!(matches(pattern, text), expected, "{pattern:?} and {text:?}");
+        typed(part, code);
     }
+    assert!(session.typed.len() >= 30, "only {} commands", session.typed.len());
+}
+
+/// Pages lead to each other in order, and the index to all of them.
+#[test]
+fn every_page_leads_to_the_next() {
+    let read = |page: &str| std::fs::read_to_string(guide(page)).unwrap();
+    let index = read("README.md");
+    for (at, page) in PAGES.iter().enumerate() {
+        assert!(index.contains(&format!("]({page})")), "{page} is not in the index");
+        if let Some(next) = PAGES.get(at + 1) {
+            assert!(read(page).contains(&format!("]({next})")), "{page} does not lead to {next}");
+        }
+        // 200 words a minute, and what is printed is looked at rather than read.
+        let words = read(page).split_whitespace().count();
+        assert!(words <= 2000, "{page} has {words} words: more than ten minutes");
+    }
+    for other in ["glossary.md", "errors.md"] {
+        assert!(index.contains(&format!("]({other})")), "{other} is not in the index");
+    }
+}
+
+#[test]
+fn the_index_of_errors_has_every_code_once_and_no_other() {
+    let text = std::fs::read_to_string(guide("errors.md")).unwrap();
+    let heading =
+        |line: &str| line.strip_prefix("### `").and_then(|rest| rest.split_once('`')).map(|(code, _)| code.to_string());
+    let mut found: Vec<String> = text.lines().filter_map(heading).collect();
+    let mut codes: Vec<String> = Code::ALL.iter().map(|code| code.name().to_string()).collect();
+    for code in Code::ALL {
+        let line = format!("### `{}`, {}: {}", code.name(), code.status(), code.title());
+        assert!(text.contains(&line), "{line}");
+    }
+    found.sort();
+    codes.sort();
+    assert_eq!(found, codes);
+}
+
+fn guide(page: &str) -> std::path::PathBuf {
+    std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide").join(page)
 }

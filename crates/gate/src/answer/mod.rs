@@ -51,9 +51,20 @@ impl Noisy {
         question: &Question,
         plan: &Plan,
         clamp: bool,
+        compute: impl FnMut(&Query, &QueryPlan, &[Option<f64>]) -> Result<ExactQuery, String>,
+    ) -> Result<Noisy, String> {
+        let randomness = Randomness::secure().map_err(|error| error.to_string())?;
+        Noisy::drawn_from(randomness, question, plan, clamp, compute)
+    }
+
+    /// The same with a given source of noise, which must be a secure one for what is computed from data.
+    pub(crate) fn drawn_from(
+        mut randomness: Randomness,
+        question: &Question,
+        plan: &Plan,
+        clamp: bool,
         mut compute: impl FnMut(&Query, &QueryPlan, &[Option<f64>]) -> Result<ExactQuery, String>,
     ) -> Result<Noisy, String> {
-        let mut randomness = Randomness::secure().map_err(|error| error.to_string())?;
         let (mut noisy, mut answers) = (Vec::new(), Vec::new());
         for (at, (query, plan)) in question.all_queries().zip(&plan.queries).enumerate() {
             let exact = compute(query, plan, &answers)?;

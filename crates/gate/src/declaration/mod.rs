@@ -180,6 +180,13 @@ impl Declaration {
         Schema::new(self.unit()?.clone(), self.neighbours, columns.collect::<Result<_, _>>()?)
     }
 
+    /// The schema of a declaration that has all columns with their types.
+    pub(crate) fn with_types(&self) -> Result<Schema, Error> {
+        let missing = |name: &str| Error::column(name, "its type is not declared: declare it");
+        let types = self.columns.iter().map(|it| Ok((it.name.clone(), it.kind.ok_or_else(|| missing(&it.name))?)));
+        self.schema(&types.collect::<Result<Vec<_>, Error>>()?)
+    }
+
     /// Whether the data have every column that is declared, and that of the unit.
     pub(crate) fn check_names(&self, names: &[&str]) -> Result<(), Error> {
         let missing = self.columns.iter().find(|column| !names.contains(&column.name.as_str()));

@@ -102,8 +102,48 @@ impl Embedded {
         address + "?" + options
     }
 
+    /// A connection to no file: its tables are in memory.
+    pub(crate) fn in_memory() -> Result<Embedded, String> {
+        let open = || {
+            let connection = Connection::open_in_memory()?;
+            connection.execute_batch("ATTACH ':memory:' AS \"joined\"")?;
+            configure(&connection)?;
+            add_functions(&connection)?;
+            Ok(Embedded { connection, path: PathBuf::new() })
+        };
+        open().map_err(|error: rusqlite::Error| format!("SQLite: {error}"))
+    }
+
+    /// Makes the table in memory, or the one that is joined, with these rows.
+    pub(crate) fn fill(
+        &mut self,
+        schema: &Schema,
+        is_joined: bool,
+        rows: impl Iterator<Item = Vec<Value>>,
+    ) -> Result<(), String> {
+        let table = if is_joined { Embedded::JOINED_TABLE } else { Embedded::TABLE };
+        let fill = || {
+            self.connection.pragma_update(None, "query_only", false)?;
+            let transaction = self.connection.transaction()?;
+            transaction.execute_batch(&Embedded::definition_of(table, schema))?;
+            let places = commas(vec!["?"; schema.columns.len()]);
+            let mut insert = transaction.prepare(&format!("INSERT INTO {table} VALUES ({places})"))?;
+            for row in rows {
+                insert.execute(params_from_iter(row))?;
+            }
+            drop(insert);
+            transaction.commit()?;
+            self.connection.pragma_update(None, "query_only", true)
+        };
+        fill().map_err(|error: rusqlite::Error| format!("SQLite: {error}"))
+    }
+
     /// The statement that makes the table.
     pub(crate) fn definition(schema: &Schema) -> String {
+        Embedded::definition_of(Embedded::TABLE, schema)
+    }
+
+    fn definition_of(table: &str, schema: &Schema) -> String {
         let declared = schema.columns.iter().map(|column| {
             let stored = match column.kind {
                 ColumnType::Integer | ColumnType::Boolean => "INTEGER",
@@ -117,7 +157,7 @@ impl Embedded {
         let steps = steps_columns(schema)
             .into_iter()
             .map(|(name, expression)| format!("{} INTEGER GENERATED ALWAYS AS ({expression}) STORED", quoted(&name)));
-        format!("CREATE TABLE {} ({}) STRICT", Embedded::TABLE, commas(declared.chain(steps)))
+        format!("CREATE TABLE {table} ({}) STRICT", commas(declared.chain(steps)))
     }
 
     /// Passes every row on, as it is stored.

@@ -15,7 +15,9 @@ use taximeter_ledger::{Neighbours, Privacy, Unit};
 
 pub use self::bound::Bound;
 pub use self::bounds::Bounds;
-pub(crate) use self::calendar::{DAYS, MICROSECONDS, parse_date, parse_timestamp};
+pub(crate) use self::calendar::{
+    DAYS, MICROSECONDS, MICROSECONDS_PER_SECOND, SECONDS_PER_DAY, parse_date, parse_timestamp,
+};
 pub use self::column::{Column, ColumnType};
 pub use self::value::Value;
 pub(crate) use self::value::plain;

@@ -9,7 +9,7 @@ use taximeter_gate::{
 };
 
 /// A dataset of the corpus, with so large a budget that every question is answered.
-fn house(name: &str, engine: CsvEngine) -> House {
+pub fn house(name: &str, engine: CsvEngine) -> House {
     let house = House::new();
     let declaration = Declaration::parse(&text(name, "schema.toml")).unwrap();
     let budget = Budget::parse("100000,0.5").unwrap().with_mechanism_delta(amount("0.4")).unwrap();
@@ -39,7 +39,7 @@ fn text(name: &str, file: &str) -> String {
 }
 
 /// The questions of a file: each begins with a line that says what it is about.
-fn questions(name: &str, file: &str) -> Vec<String> {
+pub fn questions(name: &str, file: &str) -> Vec<String> {
     let mut questions: Vec<String> = Vec::new();
     for line in text(name, file).lines() {
         match line.starts_with("-- [") {

@@ -8,6 +8,7 @@ mod dates;
 mod documents;
 #[cfg(feature = "driver-tests")]
 mod duckdb;
+mod dummy;
 mod hostile;
 mod joined;
 mod meaning;

@@ -52,6 +52,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(uploads::upload))
         .routes(routes!(questions::ask))
         .routes(routes!(questions::explain))
+        .routes(routes!(questions::dummy))
         .routes(routes!(journal::start_verification, journal::verification))
         .routes(routes!(journal::export))
         .routes(routes!(tokens::list, tokens::create))

@@ -1,12 +1,14 @@
-//! Questions: asking, and explaining the cost.
+//! Questions: asking, explaining the cost, and trying on made-up rows.
 
 use axum::Json;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use taximeter_gate::{AnswerDocument, Origin};
+use serde::Deserialize;
+use taximeter_gate::{AnswerDocument, DummyAnswer, Origin};
 use taximeter_service::{Caller, Explanation, QuestionRequest};
+use utoipa::IntoParams;
 
-use crate::extract::{IdempotencyKey, JsonBody};
+use crate::extract::{IdempotencyKey, JsonBody, Parameters};
 use crate::failure::FailedResponse;
 use crate::responses::{DatasetBodyProblems, QuestionProblems};
 
@@ -48,4 +50,25 @@ pub(crate) async fn explain(
     JsonBody(request): JsonBody<QuestionRequest>,
 ) -> Result<Json<Explanation>, FailedResponse> {
     Ok(Json(caller.explain(request).await?))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct DummyParameters {
+    /// How many rows are made up [default: 1000].
+    #[param(minimum = 1, maximum = 100_000)]
+    rows: Option<u32>,
+}
+
+/// Try a question on made-up rows, which follow from the declaration alone. Charges nothing and touches no data.
+#[utoipa::path(post, path = "/v1/questions/dummy", tag = "questions", security(("token" = [])), request_body = QuestionRequest,
+    params(DummyParameters),
+    responses((status = 200, description = "An answer from made-up rows, marked as such", body = DummyAnswer), DatasetBodyProblems))]
+pub(crate) async fn dummy(
+    caller: Caller,
+    Parameters(DummyParameters { rows }): Parameters<DummyParameters>,
+    JsonBody(request): JsonBody<QuestionRequest>,
+) -> Result<Json<DummyAnswer>, FailedResponse> {
+    Ok(Json(caller.ask_dummy(request, rows).await?))
 }

@@ -99,6 +99,13 @@ const TABLE: &[Row] = &[
     ("POST", "/v1/questions/explain", ASK_OTHER, [401, 401, 200, 200, 403, 403]),
     ("POST", "/v1/questions/explain", ASK_WAGES, [401, 401, 200, 200, 403, 403]),
     ("POST", "/v1/questions/explain", ASK_NOTHING, [401, 401, 404, 404, 403, 403]),
+    // Who may ask may also try a question on made-up rows.
+    ("POST", "/v1/questions/dummy", ASK, [401, 401, 200, 403, 200, 200]),
+    ("POST", "/v1/questions/dummy", ASK_ABOVE, [401, 401, 200, 403, 403, 403]),
+    ("POST", "/v1/questions/dummy", ASK_OTHER, [401, 401, 200, 403, 403, 403]),
+    ("POST", "/v1/questions/dummy", ASK_WAGES, [401, 401, 200, 403, 403, 403]),
+    ("POST", "/v1/questions/dummy", ASK_NOTHING, [401, 401, 404, 403, 403, 403]),
+    ("POST", "/v1/questions/dummy?rows=0", ASK, [401, 401, 400, 403, 400, 400]),
     // The ledger as a whole.
     ("POST", "/v1/verify", "", [401, 401, 202, 202, 403, 403]),
     ("GET", "/v1/verify", "", [401, 401, 200, 200, 403, 403]),

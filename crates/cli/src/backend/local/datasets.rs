@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use taximeter_gate::{CsvForm, DriverChoice, Prepared, Registered, Registration, Rules};
+use taximeter_gate::{CsvForm, DriverChoice, DummyAnswer, Prepared, Registered, Registration, Rules};
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
     CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument,
@@ -107,6 +107,12 @@ impl DatasetBackend for Local {
             .map_err(|error| with_position(&question.question, error.into()))?;
         let quote = reader.quote(prepared.charge())?;
         Ok(Explanation::new(&prepared, quote, &Sight::All))
+    }
+
+    fn ask_dummy(&self, question: &QuestionRequest, rows: u32) -> Result<DummyAnswer, Failure> {
+        let (catalog, _) = self.look()?;
+        DummyAnswer::new(&catalog, &question.clone().for_gate(Key::generate()?, None, None), rows)
+            .map_err(|error| with_position(&question.question, error.into()))
     }
 
     fn typed_lines(&self) -> Result<PathBuf, Failure> {

@@ -12,7 +12,6 @@ use taximeter_ledger::{Ledger, Location, Options, Reader};
 use taximeter_service::DAMAGED_WITNESS;
 use taximeter_service::backup::BackupPlace;
 
-use crate::ledger::variable;
 use crate::output::{Failure, tell};
 
 /// A ledger, and the gate that it pays for.
@@ -66,7 +65,7 @@ impl Local {
 
     /// The folder of the gate.
     fn folder(&self) -> PathBuf {
-        match (self.data.clone().or_else(|| variable("TAXIMETER_DATA").map(PathBuf::from)), &self.location) {
+        match (self.data.clone(), &self.location) {
             (Some(folder), _) => folder,
             (None, Location::File(path)) => folder_beside(path),
             (None, Location::Postgres(_)) => PathBuf::from("taximeter.gate"),

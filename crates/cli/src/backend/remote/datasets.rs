@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use taximeter_gate::{BadRows, CsvEngine, CsvForm, Data, DriverChoice, Origin, Registration, Rules};
+use serde::de::DeserializeOwned;
+use taximeter_gate::{BadRows, CsvEngine, CsvForm, Data, DriverChoice, DummyAnswer, Origin, Registration, Rules};
 use taximeter_ledger::files::make_private_folder;
 use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
@@ -16,8 +17,8 @@ use taximeter_service::{
 use super::exchange::{Call, HttpAnswer};
 use super::{Remote, segment};
 use crate::backend::DatasetBackend;
+use crate::config::variable;
 use crate::gate::render::with_position;
-use crate::ledger::variable;
 use crate::output::{Failure, usage};
 use crate::progress::{CountingReader, Progress};
 
@@ -142,10 +143,12 @@ impl DatasetBackend for Remote {
     }
 
     fn explain(&self, question: &QuestionRequest) -> Result<Explanation, Failure> {
-        match self.answered(&Call::post("/v1/questions/explain", question)?.repeatable())? {
-            Ok(answer) => self.parse(&answer.into_text()),
-            Err(problem) => Err(with_position(&question.question, problem)),
-        }
+        self.about_question(question, &Call::post("/v1/questions/explain", question)?.repeatable())
+    }
+
+    fn ask_dummy(&self, question: &QuestionRequest, rows: u32) -> Result<DummyAnswer, Failure> {
+        let path = format!("/v1/questions/dummy?rows={rows}");
+        self.about_question(question, &Call::post(path, question)?.repeatable().long())
     }
 
     fn typed_lines(&self) -> Result<PathBuf, Failure> {
@@ -159,6 +162,14 @@ impl DatasetBackend for Remote {
 }
 
 impl Remote {
+    /// A document about a question, or where the question goes wrong.
+    fn about_question<T: DeserializeOwned>(&self, question: &QuestionRequest, call: &Call<'_>) -> Result<T, Failure> {
+        match self.answered(call)? {
+            Ok(answer) => self.parse(&answer.into_text()),
+            Err(problem) => Err(with_position(&question.question, problem)),
+        }
+    }
+
     /// Uploads a file before it is registered, and shows the progress. Returns the id of the upload.
     fn upload_file(&self, path: &Path) -> Result<String, Failure> {
         let unreadable = |error: std::io::Error| usage(format!("the file {} cannot be read: {error}", path.display()));

@@ -7,6 +7,7 @@ mod exchange;
 mod tokens;
 mod trust;
 
+use std::path::Path;
 use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
@@ -17,7 +18,7 @@ use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::Connector;
 
 use self::address::Address;
-use crate::ledger::variable;
+use crate::config::{FoundSetting, Setting, SettingOrigin, variable};
 use crate::output::{Failure, usage};
 
 /// A server and the token of the caller.
@@ -53,25 +54,45 @@ impl Remote {
     }
 }
 
-/// The token from the environment.
+/// The token from the environment, or from the file that the configuration names.
 fn token() -> Result<String, Failure> {
-    let missing = "the server needs a token: put yours in the variable TAXIMETER_TOKEN. The person who runs the server can create one \
-                   with `taximeter token create`";
-    let token = variable("TAXIMETER_TOKEN").ok_or_else(|| usage(missing))?;
-    match token.to_str().map(str::trim) {
-        Some(token) if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(token.to_string()),
-        _ => Err(usage(
-            "the value of TAXIMETER_TOKEN is not a token: it has other characters; copy the whole token again",
-        )),
+    let missing = "the server needs a token: put yours in the variable TAXIMETER_TOKEN, or name a file with it as token_file in the \
+                   configuration. The person who runs the server can create one with `taximeter token create`";
+    let (token, from) = match (variable("TAXIMETER_TOKEN"), Setting::TokenFile.path()?) {
+        (Some(token), _) => (token.into_string().unwrap_or_default(), "TAXIMETER_TOKEN".to_string()),
+        (None, Some(path)) => (private_text(&path)?, path.display().to_string()),
+        (None, None) => return Err(usage(missing)),
+    };
+    match token.trim() {
+        token if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(token.to_string()),
+        _ => Err(usage(format!(
+            "the value of {from} is not a token: it has other characters; copy the whole token again"
+        ))),
     }
+}
+
+/// The text of a file that no other user may read.
+fn private_text(path: &Path) -> Result<String, Failure> {
+    let unusable = |why: String| usage(format!("the token file {}: {why}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| unusable(format!("it cannot be read: {error}")))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let metadata = path.metadata().map_err(|error| unusable(format!("it cannot be read: {error}")))?;
+        if metadata.permissions().mode() & 0o077 != 0 {
+            return Err(unusable("other users can read it; take that away with chmod 600".to_string()));
+        }
+    }
+    Ok(text)
 }
 
 /// The connector for the certificates in TAXIMETER_CA; none if the variable is not set.
 fn certificates() -> Result<Option<impl Connector>, Failure> {
-    let Some(path) = variable("TAXIMETER_CA") else { return Ok(None) };
+    let Some(FoundSetting { value: path, from }) = Setting::Ca.find()? else { return Ok(None) };
     let unusable = |why: &dyn std::fmt::Display| {
         usage(format!(
-            "the certificates in TAXIMETER_CA cannot be used: {}: {why}; name a file with certificates in PEM",
+            "the certificates in {} cannot be used: {}: {why}; name a file with certificates in PEM",
+            if matches!(from, SettingOrigin::Variable(_)) { from.to_string() } else { format!("ca of {from}") },
             path.display()
         ))
     };

@@ -3,6 +3,7 @@
 mod add;
 mod declaration;
 mod driver;
+mod dummy;
 mod public;
 mod registered;
 mod remote;
@@ -18,7 +19,7 @@ use crate::output::Failure;
 
 pub use show::column_table;
 
-/// Data behind a budget: add, list, show, check, refresh, move, suggest-bounds, log, public
+/// Data behind a budget: add, list, show, check, refresh, move, suggest-bounds, dummy, log, public
 ///
 /// A dataset is a table with a declaration: the unit whose privacy is protected, the bounds of its numbers, and the categories for
 /// GROUP BY. Its account, of the same name, pays for every question about it.
@@ -42,6 +43,7 @@ pub enum DatasetCommand {
     /// Suggest bounds for a column from a noisy histogram over powers of two, paid from the dataset's account
     #[command(after_help = "Example: taximeter dataset suggest-bounds people --column income --epsilon 0.05")]
     SuggestBounds(suggest::SuggestArgs),
+    Dummy(dummy::DummyCommand),
     /// Show why charged questions have no answer: only for the owner, since the reason may depend on the data
     #[command(after_help = "Example: taximeter dataset log --limit 5")]
     Log(LogArgs),
@@ -75,6 +77,7 @@ impl DatasetCommand {
             DatasetCommand::Refresh(args) => show::refresh(args),
             DatasetCommand::Move(command) => command.run(),
             DatasetCommand::SuggestBounds(args) => suggest::run(args),
+            DatasetCommand::Dummy(command) => command.run(),
             DatasetCommand::Log(args) => show::log(args),
         }
     }

@@ -120,9 +120,10 @@ impl Sandbox {
             .env_remove("TAXIMETER_WITNESS")
             .env_remove("TAXIMETER_DATA")
             .env_remove("TAXIMETER_CA")
+            .env_remove("TAXIMETER_CONFIG")
             .env_remove("TAXIMETER_SERVER")
             .env_remove("TAXIMETER_TOKEN");
-        command.env("XDG_STATE_HOME", self.folder.path());
+        command.env("XDG_STATE_HOME", self.folder.path()).env("XDG_CONFIG_HOME", self.folder.path());
         if let Some(server) = self.server.as_ref().filter(|_| self.path("taximeter.db").exists()) {
             let (serving, token) = server.get_or_init(|| self.serve());
             command.env("TAXIMETER_SERVER", format!("http://{}", serving.address)).env("TAXIMETER_TOKEN", token);

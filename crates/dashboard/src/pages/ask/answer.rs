@@ -3,7 +3,7 @@
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use taximeter_gate::{AnswerDocument, MeasuredPart, PayingAccount};
+use taximeter_gate::{AnswerColumn, AnswerDocument, MeasuredPart, PayingAccount};
 use taximeter_service::words::{show_cost, show_scale};
 use taximeter_service::{Code, OwnAnswer, Problem};
 
@@ -67,7 +67,7 @@ async fn answered(visitor: &Visitor, key: &str) -> Result<(OwnAnswer, String), P
 }
 
 fn content(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
-    let groups = groups(answer);
+    let groups = groups(&answer.columns);
     html! {
         section.panel aria-labelledby="question-heading" {
             h2 #question-heading { "The question" }
@@ -86,20 +86,20 @@ fn content(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
                 " of 100 answers the interval contains the number without noise. It does not say how well the data represent a population."
             }
             @for step in &answer.post_processing { p.help { "Afterwards: " (step) "." } }
-            @for series in &series(answer) { (numbers(series, &groups)) }
+            @for series in &series(&answer.columns, &answer.rows) { (numbers(series, &groups)) }
         }
         section.panel aria-labelledby="paid-heading" { (paid(asked, answer)) }
         section.panel aria-labelledby="noise-heading" {
             h2 #noise-heading { "The noise" }
-            (noise("Within ±", measured(answer)))
+            (noise("Within ±", measured(&answer.columns)))
         }
         p { a.button href=(display::path_with("/ask", "dataset", answer.dataset.as_str())) { "Ask another question" } }
     }
 }
 
 /// The numbers with noise, each once: columns may share them.
-fn measured(answer: &AnswerDocument) -> Vec<&MeasuredPart> {
-    let parts = answer.columns.iter().flat_map(|column| &column.parts);
+pub(super) fn measured(columns: &[AnswerColumn]) -> Vec<&MeasuredPart> {
+    let parts = columns.iter().flat_map(|column| &column.parts);
     parts.fold(Vec::new(), |mut shown, part| {
         if !shown.contains(&part) {
             shown.push(part);
@@ -109,7 +109,7 @@ fn measured(answer: &AnswerDocument) -> Vec<&MeasuredPart> {
 }
 
 /// One column of the answer: a single number, or groups as bars, and a table.
-fn numbers(series: &Series<'_>, groups: &[&str]) -> Markup {
+pub(super) fn numbers(series: &Series<'_>, groups: &[&str]) -> Markup {
     let name = &series.column.name;
     html! {
         h3 { (name) }

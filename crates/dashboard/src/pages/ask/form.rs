@@ -153,7 +153,11 @@ pub(super) fn form(visitor: &Visitor, page: &QuestionForm, fields: &FormData, ke
             @if page.chosen.reuse {
                 (check("reuse", "Show my earlier answer, free of charge, if I have asked the same at the same price", fields))
             }
-            div.actions { button { "Explain" } button.charge formaction="/ask" { "Ask" } }
+            div.actions {
+                button { "Explain" }
+                button.quiet formaction="/ask/dummy" { "Try on made-up rows" }
+                button.charge formaction="/ask" { "Ask" }
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod bars;
+mod dummy;
 mod earlier;
 mod explanation;
 mod form;
@@ -31,6 +32,7 @@ pub(super) fn routes() -> Router<Dashboard> {
     Router::new()
         .route("/ask", get(show).post(ask))
         .route("/ask/explain", get(show).post(explain))
+        .route("/ask/dummy", get(show).post(try_out))
         .route("/answers/{key}", get(answer::show))
         .route("/answers/{key}/answer.json", get(answer::download))
 }
@@ -89,10 +91,21 @@ async fn explain(visitor: Visitor, headers: HeaderMap, fields: FormData) -> Resp
     with_status(visitor.page(Section::Ask, TITLE, content), failure)
 }
 
+/// The form as it was filled in, with an answer from made-up rows in the place of the effect.
+async fn try_out(visitor: Visitor, fields: FormData) -> Response {
+    let (answer, failure) = or_problem(dummy::tried(&visitor, &fields).await, &fields);
+    let content = whole(&visitor, &fields, new_key(), answer).await;
+    with_status(visitor.page(Section::Ask, TITLE, content), failure)
+}
+
 /// The effect of the question, or the problem.
 async fn explained(visitor: &Visitor, fields: &FormData) -> (Markup, Option<Problem>) {
-    match explanation::explained(visitor, fields).await {
-        Ok(explanation) => (explanation, None),
+    or_problem(explanation::explained(visitor, fields).await, fields)
+}
+
+fn or_problem(outcome: Result<Markup, Problem>, fields: &FormData) -> (Markup, Option<Problem>) {
+    match outcome {
+        Ok(markup) => (markup, None),
         Err(failure) => {
             let at = failure.position.zip(fields.get("question"));
             let markup = html! {

@@ -1,7 +1,7 @@
 //! A stored answer, prepared for display: numbers keep the digits that they were released with.
 
 use serde_json::Number as Decimal;
-use taximeter_gate::{AnswerColumn, AnswerDocument, Cell, DatedEstimate, Estimate};
+use taximeter_gate::{AnswerColumn, Cell, DatedEstimate, Estimate};
 use taximeter_service::words::{grouped, without_zeros};
 
 /// The numbers of one column, one for every group.
@@ -42,19 +42,19 @@ pub(super) struct ShownNumber {
 }
 
 /// The names of the columns of groups.
-pub(super) fn groups(answer: &AnswerDocument) -> Vec<&str> {
-    let groups = answer.columns.iter().filter(|column| column.aggregate.is_none());
+pub(super) fn groups(columns: &[AnswerColumn]) -> Vec<&str> {
+    let groups = columns.iter().filter(|column| column.aggregate.is_none());
     groups.map(|column| column.name.as_str()).collect()
 }
 
 /// The numbers, column by column.
-pub(super) fn series(answer: &AnswerDocument) -> Vec<Series<'_>> {
-    let numbers = answer.columns.iter().enumerate().filter(|(_, column)| column.aggregate.is_some());
-    let is_dated = |at: usize| answer.rows.iter().any(|row| matches!(row.get(at), Some(Cell::Dated(_))));
-    numbers.map(|(at, column)| Series { column, points: points(answer, at), is_dated: is_dated(at) }).collect()
+pub(super) fn series<'a>(columns: &'a [AnswerColumn], rows: &[Vec<Cell>]) -> Vec<Series<'a>> {
+    let numbers = columns.iter().enumerate().filter(|(_, column)| column.aggregate.is_some());
+    let is_dated = |at: usize| rows.iter().any(|row| matches!(row.get(at), Some(Cell::Dated(_))));
+    numbers.map(|(at, column)| Series { column, points: points(rows, at), is_dated: is_dated(at) }).collect()
 }
 
-fn points(answer: &AnswerDocument, at: usize) -> Vec<AnswerPoint> {
+fn points(rows: &[Vec<Cell>], at: usize) -> Vec<AnswerPoint> {
     let group = |row: &[Cell]| {
         let groups = row.iter().filter_map(|cell| match cell {
             Cell::Group(value) => Some(value.plain()),
@@ -72,7 +72,7 @@ fn points(answer: &AnswerDocument, at: usize) -> Vec<AnswerPoint> {
         let sum_and_count = cell.and_then(|average| Some([part(&average.sum)?, part(&average.count)?]));
         AnswerPoint { group: group(row), estimate, sum_and_count }
     };
-    answer.rows.iter().map(point).collect()
+    rows.iter().map(point).collect()
 }
 
 impl ShownEstimate {
@@ -133,6 +133,8 @@ fn within(value: &ShownNumber, [low, high]: &[ShownNumber; 2]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use taximeter_gate::AnswerDocument;
+
     use super::*;
 
     #[test]
@@ -149,8 +151,8 @@ mod tests {
             "post_processing":[],"cost":{"epsilon":"0.1"},"accounts":[],
             "receipt":{"ledger":"0123456789abcdef0123456789abcdef","sequence":7,"hash":null,"record":null}}"#;
         let answer = AnswerDocument::read(document).unwrap();
-        assert_eq!(groups(&answer), ["region"]);
-        let series = series(&answer);
+        assert_eq!(groups(&answer.columns), ["region"]);
+        let series = series(&answer.columns, &answer.rows);
         let shown: Vec<Vec<String>> = series
             .iter()
             .map(|series| {

@@ -88,6 +88,24 @@ async fn an_unreachable_dataset_costs_nothing_and_only_owners_see_its_location()
     assert_eq!(server.ledger.account(&crate::fixture::name("census")).unwrap().charges(), 0);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_is_tried_on_made_up_rows_while_the_data_are_gone() {
+    let server = TestServer::new();
+    let question = json!({ "dataset": "census", "question": COUNT, "price": { "epsilon": "100" } }).to_string();
+    let path = "/v1/questions/dummy?rows=70";
+    let answer = server.send("alice", "POST", path, &question).await.expect(200).json();
+    assert_eq!((&answer["dummy"], &answer["dummy_rows"]), (&json!(true), &json!(70)));
+    assert_eq!(answer["rows"][0][0]["value"], 70);
+    for file in std::fs::read_dir(server.folder.path().join("gate")).unwrap().map(|file| file.unwrap().path()) {
+        if file.file_name().is_some_and(|name| name.to_string_lossy().contains(".v1.")) {
+            std::fs::remove_file(file).unwrap();
+        }
+    }
+    server.ask("alice", COUNT, "0.1", "k", json!({})).await.expect(500);
+    assert_eq!(server.send("alice", "POST", path, &question).await.expect(200).json(), answer);
+    assert_eq!(server.ledger.account(&crate::fixture::name("census")).unwrap().charges(), 0);
+}
+
 /// A number without quotes was once rejected, and the error named no field.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_price_is_a_number_with_or_without_quotes_and_an_error_names_its_field() {

@@ -43,6 +43,29 @@ async fn a_question_is_explained_with_its_noise_and_the_meter() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_question_is_tried_on_made_up_rows_at_no_cost() {
+    let server = TestServer::new();
+    let mut visit = sign_in(&server, "alice").await;
+    visit.get("/ask", 200).await.has(&["formaction=\"/ask/dummy\"", "Try on made-up rows"]);
+    let page = visit.post("/ask/dummy", &question(COUNT, "0.5", "k"), 200).await;
+    page.has(&[&format!(">{COUNT}</textarea>"), "value=\"0.5\""]);
+    let read = page.read("explanation");
+    for part in
+        ["Made up:", "1,000 made-up rows", "Nothing was charged.", "it would cost ε = 0.5", "number of rows", "Within"]
+    {
+        assert!(read.contains(part), "{part}: {read}");
+    }
+    // More than the budget can be tried, and what is wrong is marked.
+    visit.post("/ask/dummy", &question(COUNT, "9", "k"), 200).await;
+    let wrong = visit.post("/ask/dummy", &question("SELECT x FROM census", "0.1", "k"), 400).await.read("explanation");
+    assert!(wrong.contains("at character 8"), "{wrong}");
+    let mut other = question(COUNT, "0.1", "k");
+    other[1] = ("account", "census");
+    visit.post("/ask/dummy", &other, 403).await;
+    assert_eq!(charges(&server, "census"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_question_that_is_refused_or_wrong_keeps_its_form() {
     let server = TestServer::new();
     let mut visit = sign_in(&server, "alice").await;

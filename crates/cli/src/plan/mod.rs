@@ -1,5 +1,9 @@
-//! `taximeter plan`: how many equal costs a budget admits, by each rule.
+//! `taximeter plan`: how many equal costs a budget admits, what a precision costs, and what a whole study needs.
 
+mod precision;
+mod study;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,23 +13,56 @@ use taximeter_accounting::{Budget, Cost, Count, Filter, FilterRule, Refusal, Ver
 use taximeter_service::BudgetDocument;
 
 use crate::advice;
-use crate::args::{BudgetArgs, CostArgs, RuleArgs};
-use crate::output::{Failure, print, show_cost, show_count};
+use crate::args::{CostArgs, MechanismDelta, RuleArgs, budget};
+use crate::gate::GateArgs;
+use crate::output::{Failure, print, show_cost, show_count, usage};
 use crate::table::TextTable;
 
-/// How many equal costs a budget admits, by each rule
+/// How many equal costs a budget admits, what a precision costs, or what a study needs
+///
+/// With --budget and a cost: how many such costs each rule admits. With --error: what a count of that precision costs, and how many a
+/// budget answers. With --questions: what each question of a study costs, and which budget they need together under the rule of the
+/// account that pays. Nothing is charged.
 #[derive(Args)]
-#[command(after_help = "Example: taximeter plan --budget 1,1e-6 --epsilon 0.01")]
+#[command(after_help = "\
+Examples:
+  taximeter plan --budget 1,1e-6 --epsilon 0.01
+  taximeter plan --error 50 --rows 100000
+  taximeter plan --questions study.toml
+
+A study is a file like this; a question has an error, an epsilon (with a delta for open groups) or a gaussian:
+
+  dataset = \"people\"
+
+  [[questions]]
+  name = \"older people by region\"
+  sql = \"SELECT region, COUNT(*) FROM people WHERE age >= 65 GROUP BY region\"
+  error = \"20\"
+  times = 4")]
 pub struct PlanCommand {
+    /// The budget: epsilon and delta, for instance 1,1e-6; without delta, delta is 0 [default with --error: 1,1e-6]
+    #[arg(long, value_name = "EPSILON,DELTA")]
+    budget: Option<String>,
     #[command(flatten)]
-    budget: BudgetArgs,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
+    mechanism_delta: MechanismDelta,
+    /// The error of a count: its 95% interval is at most ± WIDTH
+    #[arg(long, value_name = "WIDTH", conflicts_with = "questions")]
+    error: Option<String>,
+    /// With --error: how many rows there are, to say the error as a share of them
+    #[arg(long, requires = "error", value_parser = clap::value_parser!(u64).range(1..))]
+    rows: Option<u64>,
+    /// With --error: how many rows of one person may count
+    #[arg(long, value_name = "K", requires = "error", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    max_rows_per_unit: u32,
+    /// A study: a file with questions, each with the error or the cost that is wanted
+    #[arg(long, value_name = "FILE", conflicts_with = "budget")]
+    questions: Option<PathBuf>,
     #[command(flatten)]
     cost: CostArgs,
     #[command(flatten)]
     rules: RuleArgs,
+    #[command(flatten)]
+    gate: GateArgs,
 }
 
 #[derive(Serialize)]
@@ -61,7 +98,17 @@ struct FixedJson {
 
 impl PlanCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
-        let (budget, cost) = (self.budget.budget()?, self.cost.cost()?);
+        if let Some(file) = &self.questions {
+            return study::run(file, &self.gate);
+        }
+        if let Some(error) = &self.error {
+            let budget = budget(self.budget.as_deref().unwrap_or("1,1e-6"), &self.mechanism_delta)?;
+            return precision::run(error, self.rows, self.max_rows_per_unit, budget, self.gate.ledger.json);
+        }
+        let missing =
+            "a budget is missing; give for instance --budget 1,1e-6; or --error 50, or --questions study.toml";
+        let budget = budget(self.budget.as_deref().ok_or_else(|| usage(missing))?, &self.mechanism_delta)?;
+        let cost = self.cost.cost()?;
         let rules = FilterRule::ALL.into_iter().map(|rule| self.rule(rule, budget, &cost));
         let [advanced, optimal] = [FixedRounds::advanced_count(&cost, &budget).ok(), optimal(&cost, &budget)];
         let is_least = |count: Option<Count>| count.is_some_and(|count| count.at_least);
@@ -76,7 +123,7 @@ impl PlanCommand {
                 optimal_at_least: is_least(optimal),
             },
         };
-        print(self.json, &document, || document.text(&budget))
+        print(self.gate.ledger.json, &document, || document.text(&budget))
     }
 
     /// The number of queries by one rule. A rule without a number does not fail the plan.

@@ -1,0 +1,129 @@
+//! Questions tried on made-up rows.
+
+use taximeter_accounting::FilterRule;
+use taximeter_gate::{
+    AnswerDocument, CsvEngine, Declaration, DummyAnswer, Prepared, Price, Registration, Request, dummy_csv,
+};
+
+use crate::common::{House, account, amount, answered, request, rules};
+use crate::corpus;
+
+const SCHEMA: &str = r#"
+    unit = "row"
+    [columns.age]
+    bounds = [0, 120]
+    [columns.region]
+    categories = ["north", "south"]
+"#;
+
+const QUESTION: &str = "SELECT region, COUNT(*) AS n, AVG(age), MEDIAN(age) FROM people GROUP BY region";
+
+fn house() -> House {
+    let house = House::new();
+    house.add("people", "age,region\n30,north\n40,south\n", SCHEMA, "1,1e-6");
+    house
+}
+
+fn dummy(house: &House, question: &str, epsilon: &str) -> DummyAnswer {
+    DummyAnswer::new(house.gate.catalog(), &request("people", question, epsilon), DummyAnswer::ROWS).unwrap()
+}
+
+/// The data file is away, then another file is in its place, then it is damaged: what touches the data fails, and this does not.
+#[test]
+fn data_are_never_touched() {
+    let house = house();
+    let before = (dummy(&house, QUESTION, "0.5"), house.gate.ledger().position());
+    let file = house.path().join("gate").join("people.v1.db");
+    let whole = std::fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let fails = || house.gate.ask(&request("people", QUESTION, "0.1")).is_err();
+    for poison in [None, Some(&b"no database at all"[..]), Some(&whole[..whole.len() / 2])] {
+        std::fs::remove_file(&file).or_else(|error| if file.exists() { Err(error) } else { Ok(()) }).unwrap();
+        if let Some(bytes) = poison {
+            std::fs::write(&file, bytes).unwrap();
+        }
+        assert_eq!(dummy(&house, QUESTION, "0.5"), before.0);
+        assert!(poison.is_some_and(|bytes| bytes.len() > 100) || fails(), "the data are there");
+    }
+    assert_eq!(house.gate.ledger().position(), before.1, "nothing was charged");
+    assert_eq!(house.charges("people"), 0);
+}
+
+#[test]
+fn an_answer_has_the_form_of_a_real_one_and_says_that_it_is_made_up() {
+    let house = house();
+    let made_up = dummy(&house, QUESTION, "0.5");
+    let real = answered(house.ask(&request("people", QUESTION, "0.5")));
+    let real = AnswerDocument::read(&real.document).unwrap();
+    assert!(made_up.dummy && made_up.dummy_rows == 1000);
+    assert_eq!((&made_up.question, &made_up.protects, made_up.cost), (&real.question, &real.protects, real.cost));
+    assert_eq!((&made_up.columns, made_up.rows.len()), (&real.columns, real.rows.len()));
+    // A thousand rows, about half of them in the north, with noise of scale 2 or so.
+    let count = made_up.rows[0][1].estimate().unwrap();
+    let nearest = count.nearest().unwrap();
+    assert!((400.0..600.0).contains(&nearest) && count.interval.is_some(), "{nearest}");
+    // The same question has the same made-up answer; at another price it has other noise.
+    assert_eq!(dummy(&house, QUESTION, "0.5"), made_up);
+    assert_ne!(dummy(&house, QUESTION, "0.4").rows, made_up.rows);
+    // What is not understood is refused as it would be.
+    let wrong = request("people", "SELECT age FROM people", "0.5");
+    let error = DummyAnswer::new(house.gate.catalog(), &wrong, 10).unwrap_err();
+    assert_eq!(error.position(), Prepared::new(house.gate.catalog(), &wrong).err().unwrap().position());
+    for rows in [0, DummyAnswer::MOST_ROWS + 1] {
+        let request = request("people", QUESTION, "0.5");
+        assert!(DummyAnswer::new(house.gate.catalog(), &request, rows).unwrap_err().is_input());
+    }
+}
+
+#[test]
+fn the_noise_is_that_of_the_price() {
+    let house = house();
+    let width = |epsilon: &str| {
+        let answer = dummy(&house, "SELECT COUNT(*) FROM people", epsilon);
+        let interval = answer.rows[0][0].estimate().unwrap().interval.clone().unwrap();
+        let [low, high] = interval.map(|end| end.as_f64().unwrap());
+        // The number without noise is known here.
+        assert!((low..=high).contains(&1000.0), "{low} to {high}");
+        high - low
+    };
+    assert_eq!(width("1000"), 0.0);
+    assert!(width("0.05") > 90.0);
+}
+
+#[test]
+fn two_datasets_are_joined_as_they_would_be() {
+    let house = House::new();
+    let unit = |most: u32| format!("unit = {{ column = \"person\", max_rows_per_unit = {most} }}\n");
+    house.add("people", "person,age\na,30\n", &(unit(1) + "[columns.age]\nbounds = [0, 120]"), "1,1e-6");
+    house.add("visits", "person,cost\na,3\n", &(unit(3) + "[columns.cost]\nbounds = [0, 100]"), "1,1e-6");
+    let sql = "SELECT COUNT(*) FROM visits JOIN people ON visits.person = people.person WHERE age < 200";
+    let answer = DummyAnswer::new(house.gate.catalog(), &request("visits", sql, "100"), 1000).unwrap();
+    // Every made-up visitor is one of the made-up people.
+    assert_eq!(answer.rows[0][0].estimate().unwrap().nearest(), Some(1000.0));
+    assert_eq!(answer.joined.unwrap().dataset, account("people"));
+}
+
+/// Everything that analysts ask can be tried, and made-up rows are rows that could be registered.
+#[test]
+fn the_whole_corpus_can_be_tried() {
+    for name in ["labour", "health", "flights"] {
+        let house = corpus::house(name, CsvEngine::Sqlite);
+        let charged = house.charges(name);
+        for question in
+            ["questions.sql", "more.sql", "styles.sql"].iter().flat_map(|file| corpus::questions(name, file))
+        {
+            let price = Price::Approximate { epsilon: amount("20"), delta: amount("1e-6") };
+            let request = Request::new(&account(name), &question, price).unwrap();
+            let answer = DummyAnswer::new(house.gate.catalog(), &request, 200);
+            assert!(answer.is_ok(), "{question}: {}", answer.unwrap_err());
+        }
+        assert_eq!(house.charges(name), charged);
+        let declaration = Declaration::of(&house.gate.catalog().dataset(&account(name)).unwrap().schema);
+        let csv: String = dummy_csv(&declaration, 300).unwrap().collect();
+        let other = House::new();
+        let registration = other.registration("again", &csv, "", None);
+        let rules = Some(rules(FilterRule::Residue, "1,1e-6"));
+        let imported = other.register(Registration { declaration, rules, ..registration }).unwrap().imported;
+        let rows = imported.unwrap();
+        assert_eq!((rows.rows, rows.kept, rows.bad_rows, rows.without_unit), (300, 300, 0, 0), "{name}");
+    }
+}
