@@ -24,6 +24,7 @@ mod report;
 mod serve;
 mod table;
 mod token;
+mod top;
 
 use std::process::ExitCode;
 
@@ -54,6 +55,7 @@ enum Command {
     Drivers(drivers::DriversCommand),
     #[command(subcommand)]
     Account(ledger::account::AccountCommand),
+    Top(top::TopCommand),
     Charge(ledger::charge::ChargeCommand),
     Quote(ledger::quote::QuoteCommand),
     History(ledger::history::HistoryCommand),
@@ -82,7 +84,7 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Start here", &["demo"]),
     ("Data behind a budget", &["dataset", "ask", "drivers"]),
     ("Without a ledger", &["plan", "compare", "meter"]),
-    ("Accounts and charges", &["account", "charge", "quote", "history"]),
+    ("Accounts and charges", &["account", "charge", "quote", "history", "top"]),
     ("Ledger maintenance", &["verify", "report", "backup", "export", "import", "ledger"]),
     ("For a team", &["serve", "token"]),
     ("Evidence", &["lab"]),
@@ -101,6 +103,7 @@ fn main() -> ExitCode {
         Command::Ask(ask) => ask.run(),
         Command::Drivers(drivers) => drivers.run(),
         Command::Account(account) => account.run(),
+        Command::Top(top) => top.run(),
         Command::Charge(charge) => charge.run(),
         Command::Quote(quote) => quote.run(),
         Command::History(history) => history.run(),

@@ -181,7 +181,7 @@ pub fn print_line(line: &str) -> Result<(), Failure> {
 }
 
 /// Replaces control characters, which a terminal would obey: text may come from a server or a file.
-fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
 

@@ -38,17 +38,19 @@ impl HistoryCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let account = AccountName::parse(&self.name)?;
         let history = self.ledger.backend()?.history(&account, self.from, self.limit as usize)?;
-        let done = print(self.ledger.json, &history, || {
-            let mut table =
-                TextTable::new(&[">record", "time (UTC)", "what", "costs", ">left", ">reading", "by", "note"]);
-            history.records.iter().for_each(|record| table.row(row(&account, record)));
-            table.to_string()
-        })?;
+        let done = print(self.ledger.json, &history, || table(&account, &history.records).to_string())?;
         if let Some(next) = history.next.filter(|_| !self.ledger.json) {
             tell(&format!("there is more: taximeter history {account} --from {next}"));
         }
         Ok(done)
     }
+}
+
+/// The records of an account.
+pub fn table(account: &AccountName, records: &[RecordDocument]) -> TextTable {
+    let mut table = TextTable::new(&[">record", "time (UTC)", "what", "costs", ">left", ">reading", "by", "note"]);
+    records.iter().for_each(|record| table.row(row(account, record)));
+    table
 }
 
 fn row(account: &AccountName, record: &RecordDocument) -> [String; 8] {

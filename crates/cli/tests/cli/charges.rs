@@ -295,3 +295,15 @@ fn processes_that_charge_one_after_the_other_never_overspend(sandbox: &Sandbox) 
     assert_eq!(sandbox.document(0, &["account", "show", "census/bob"])["charges"], paid);
     sandbox.done(&["verify"]);
 }
+
+#[test]
+fn top_prints_the_accounts_once_without_a_terminal() {
+    let sandbox = Sandbox::with_accounts();
+    sandbox.charge("census/alice", "0.1");
+    let shown = sandbox.done(&["top"]);
+    for part in ["gauge", "census/alice", "████", "a minute", "open"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(sandbox.done(&["top", "--once"]), shown);
+    assert_eq!(sandbox.document(0, &["top"]).as_array().unwrap().len(), 3);
+}
