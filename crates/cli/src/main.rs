@@ -15,6 +15,7 @@ mod key_values;
 mod lab;
 mod ledger;
 mod meter;
+mod oidc;
 mod output;
 mod plan;
 mod progress;

@@ -1,4 +1,4 @@
-//! Sessions of users who are signed in with a token.
+//! Sessions of users who are signed in with a token, or with an issuer.
 //!
 //! A session is a random number in a cookie. The server keeps a hash of it in memory, with the token of the sign-in but not its secret;
 //! nothing outlives the process. A session ends at sign-out, after an hour without use, twelve hours after it began, and with its token.
@@ -123,7 +123,7 @@ impl Sessions {
     ) -> Option<Arc<TokenDocument>> {
         let mut open = self.open();
         let session = open.get_mut(id)?;
-        if session.is_over(now) || !tokens.is_valid(&session.token.id) {
+        if session.is_over(now) || !tokens.is_valid(&session.token) {
             open.remove(id);
             return None;
         }
