@@ -174,6 +174,12 @@ impl Sessions {
         blake3::keyed_hash(&self.key, ticket.0.as_bytes()).to_hex().to_string()
     }
 
+    /// A secret for one purpose that belongs to a text, such as what a cookie holds: only this server can compute it.
+    pub(super) fn derive(&self, purpose: &str, text: &str) -> blake3::Hash {
+        // A purpose has no line break, so no two pairs look alike.
+        blake3::keyed_hash(&self.key, format!("{purpose}\n{text}").as_bytes())
+    }
+
     /// Whether a form key belongs to the ticket. Compares in constant time.
     pub(super) fn is_form_key(&self, ticket: &Ticket, given: &str) -> bool {
         let expected = blake3::keyed_hash(&self.key, ticket.0.as_bytes());

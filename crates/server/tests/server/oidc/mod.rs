@@ -1,6 +1,7 @@
 //! Callers that an OpenID Connect issuer vouches for, against a real issuer on loopback.
 
 mod api;
+mod sign_in;
 
 use serde_json::{Value, json};
 use taximeter_service::{ClientSecret, OidcSettings, Settings, SignInSettings};
