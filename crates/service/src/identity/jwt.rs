@@ -180,7 +180,7 @@ impl Claims {
             return Err(TokenFault::Expired);
         }
         let latest = now.saturating_add(LEEWAY).unwrap_or(now);
-        if self.0.contains_key("nbf") && !self.time("nbf").is_some_and(|begins| begins <= latest) {
+        if self.0.contains_key("nbf") && self.time("nbf").is_none_or(|begins| begins > latest) {
             return Err(TokenFault::NotYet);
         }
         let issued = self.time("iat").filter(|issued| *issued <= latest).ok_or(TokenFault::Issued)?;

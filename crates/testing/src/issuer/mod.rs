@@ -90,6 +90,16 @@ impl TestIssuer {
         &self.responder.url
     }
 
+    /// What it calls itself: its URL, unless it is called otherwise.
+    pub fn name(&self) -> String {
+        self.state.url.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets it be reached by another URL, by which it calls itself from now on.
+    pub fn call(&self, url: &str) {
+        *self.state.url.lock().unwrap_or_else(PoisonError::into_inner) = url.to_string();
+    }
+
     /// The newest key.
     pub fn key(&self) -> Arc<TestKey> {
         Arc::clone(self.state.current().keys.last().unwrap())

@@ -2,6 +2,9 @@
 
 mod api;
 mod sign_in;
+mod tls;
+
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use taximeter_service::{ClientSecret, OidcSettings, Settings, SignInSettings};
@@ -53,17 +56,22 @@ impl OidcServer {
 
     /// With other settings, and a secret that the issuer requires of the server.
     pub fn with(settings: Settings, secret: Option<&str>) -> OidcServer {
-        let (issuer, folder) = (TestIssuer::default(), tempfile::tempdir().unwrap());
+        OidcServer::of(TestIssuer::default(), settings, secret, None)
+    }
+
+    /// With a given issuer, which is trusted by the authorities in a file.
+    fn of(issuer: TestIssuer, settings: Settings, secret: Option<&str>, authorities: Option<PathBuf>) -> OidcServer {
+        let folder = tempfile::tempdir().unwrap();
         let claims = folder.path().join("claims.toml");
         std::fs::write(&claims, CLAIMS).unwrap();
         if let Some(secret) = secret {
             issuer.require_secret(secret);
         }
         let oidc = OidcSettings {
-            issuer: issuer.url().to_string(),
+            issuer: issuer.name(),
             audience: "taximeter".to_string(),
             claims,
-            authorities: None,
+            authorities,
             sign_in: Some(SignInSettings {
                 public_url: "https://taximeter.test".to_string(),
                 client: "taximeter".to_string(),
