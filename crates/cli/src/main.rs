@@ -17,6 +17,7 @@ mod key_values;
 mod lab;
 mod ledger;
 mod meter;
+mod oidc;
 mod output;
 mod plan;
 mod progress;

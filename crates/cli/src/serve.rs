@@ -13,12 +13,13 @@ use taximeter_service::{Code, Log, LogForm, Problem, Service, Settings, TokenPla
 
 use crate::config::Setting;
 use crate::gate::GateArgs;
+use crate::oidc::OidcArgs;
 use crate::output::{Failure, tell, usage};
 
 /// Serve the ledger and the gate to a team, over HTTP
 ///
-/// Every user needs a token, which states who they are and what they may do: `taximeter token create` makes one. /openapi.json describes
-/// the API for programs; the other commands use the server with --server URL.
+/// Every user needs a token, which states who they are and what they may do: `taximeter token create` makes one, or an OpenID Connect
+/// issuer (--oidc). /openapi.json describes the API for programs; the other commands use the server with --server URL.
 ///
 /// By default the server listens only on this machine. On any other address, tokens must be encrypted: give a certificate (--tls-cert,
 /// --tls-key), or use a proxy that has one (--behind-proxy).
@@ -29,7 +30,8 @@ use crate::output::{Failure, tell, usage};
 Examples:
   taximeter serve
   taximeter serve --ledger taximeter.db --listen 0.0.0.0:7070 --tls-cert server.pem --tls-key server.key
-  taximeter serve --ledger postgres://taximeter@db/taximeter --listen 10.0.0.5:7070 --behind-proxy --tick 250ms")]
+  taximeter serve --ledger postgres://taximeter@db/taximeter --listen 10.0.0.5:7070 --behind-proxy --tick 250ms
+  taximeter serve --oidc https://login.example.org --audience taximeter --oidc-claims claims.toml --public-url https://budgets.example")]
 pub struct ServeCommand {
     /// Create the ledger if there is none, as on the first start of a container. A ledger that its witness knows is never created anew
     #[arg(long)]
@@ -58,6 +60,8 @@ pub struct ServeCommand {
     allow_postgres: Vec<String>,
     #[command(flatten)]
     limits: Limits,
+    #[command(flatten)]
+    oidc: OidcArgs,
     /// The request log on standard error: one JSON document per line, text, or none [default: text at a terminal, json otherwise]
     #[arg(long, value_name = "FORM", value_parser = ["json", "text", "off"])]
     log: Option<String>,
@@ -154,6 +158,7 @@ impl ServeCommand {
             is_encrypted: self.tls_cert.is_some() || self.behind_proxy,
             is_behind_proxy: self.behind_proxy,
             postgres_hosts: self.allow_postgres.clone(),
+            oidc: self.oidc.settings()?,
             ..Settings::default()
         })
     }

@@ -1,7 +1,10 @@
-//! The cookies: one for the session, and one for the sign-in form.
+//! The cookies: one for the session, one for the sign-in form, and one for a sign-in with an issuer.
 //!
 //! The sign-in cookie grants nothing: it binds the form to the browser that loaded it. It is separate from the session cookie, which a
-//! browser withholds when it follows a link from another site and must not be overwritten then.
+//! browser withholds when it follows a link from another site and must not be overwritten then. The issuer sends a browser back by such a
+//! link, so a browser sends that cookie along with it.
+
+use std::fmt::Display;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use cookie::{CookieBuilder, SameSite, time};
@@ -16,6 +19,8 @@ pub(super) enum TicketCookie {
     Session,
     /// For a browser that shows the sign-in form.
     SignIn,
+    /// For a browser that was sent to the issuer. It holds more than a ticket.
+    Issuer,
 }
 
 impl TicketCookie {
@@ -26,17 +31,24 @@ impl TicketCookie {
             (TicketCookie::Session, true) => "__Host-taximeter",
             (TicketCookie::SignIn, false) => "taximeter-sign-in",
             (TicketCookie::SignIn, true) => "__Host-taximeter-sign-in",
+            (TicketCookie::Issuer, false) => "taximeter-issuer",
+            (TicketCookie::Issuer, true) => "__Host-taximeter-issuer",
         }
     }
 
     /// The ticket that a browser sent in it.
     pub(super) fn ticket(self, headers: &HeaderMap, settings: &Settings) -> Option<Ticket> {
-        cookie(headers, self.name(settings)).and_then(|value| Ticket::parse(&value))
+        self.value(headers, settings).and_then(|value| Ticket::parse(&value))
+    }
+
+    /// What a browser sent in it.
+    pub(super) fn value(self, headers: &HeaderMap, settings: &Settings) -> Option<String> {
+        cookie(headers, self.name(settings))
     }
 
     /// The header that sets it.
-    pub(super) fn set(self, settings: &Settings, ticket: &Ticket) -> HeaderValue {
-        self.header(settings, ticket.to_string(), |cookie| cookie)
+    pub(super) fn set(self, settings: &Settings, value: impl Display) -> HeaderValue {
+        self.header(settings, value.to_string(), |cookie| cookie)
     }
 
     /// The header that removes it.
@@ -51,7 +63,8 @@ impl TicketCookie {
         finish: impl FnOnce(CookieBuilder<'static>) -> CookieBuilder<'static>,
     ) -> HeaderValue {
         let cookie = cookie::Cookie::build((self.name(settings), value)).path("/").http_only(true);
-        let cookie = finish(cookie.same_site(SameSite::Strict).secure(settings.is_encrypted));
+        let same_site = if self == TicketCookie::Issuer { SameSite::Lax } else { SameSite::Strict };
+        let cookie = finish(cookie.same_site(same_site).secure(settings.is_encrypted));
         // All characters are valid in a header.
         HeaderValue::try_from(cookie.build().to_string()).unwrap_or(HeaderValue::from_static(""))
     }
@@ -99,10 +112,14 @@ mod tests {
         let ticket = Ticket::generate().unwrap();
         for (is_encrypted, prefix, suffix) in [(false, "", ""), (true, "__Host-", "; Secure")] {
             let settings = Settings { is_encrypted, ..Settings::default() };
-            for (cookie, name) in [(TicketCookie::Session, "taximeter"), (TicketCookie::SignIn, "taximeter-sign-in")] {
-                let expected = format!("{prefix}{name}={ticket}; HttpOnly; SameSite=Strict{suffix}; Path=/");
+            for (cookie, name, site) in [
+                (TicketCookie::Session, "taximeter", "Strict"),
+                (TicketCookie::SignIn, "taximeter-sign-in", "Strict"),
+                (TicketCookie::Issuer, "taximeter-issuer", "Lax"),
+            ] {
+                let expected = format!("{prefix}{name}={ticket}; HttpOnly; SameSite={site}{suffix}; Path=/");
                 assert_eq!(cookie.set(&settings, &ticket), expected);
-                let expected = format!("{prefix}{name}=; HttpOnly; SameSite=Strict{suffix}; Path=/; Max-Age=0");
+                let expected = format!("{prefix}{name}=; HttpOnly; SameSite={site}{suffix}; Path=/; Max-Age=0");
                 assert_eq!(cookie.clear(&settings), expected);
             }
         }

@@ -1,4 +1,4 @@
-//! Sessions of users who are signed in with a token.
+//! Sessions of users who are signed in with a token, or with an issuer.
 //!
 //! A session is a random number in a cookie. The server keeps a hash of it in memory, with the token of the sign-in but not its secret;
 //! nothing outlives the process. A session ends at sign-out, after an hour without use, twelve hours after it began, and with its token.
@@ -123,7 +123,7 @@ impl Sessions {
     ) -> Option<Arc<TokenDocument>> {
         let mut open = self.open();
         let session = open.get_mut(id)?;
-        if session.is_over(now) || !tokens.is_valid(&session.token.id) {
+        if session.is_over(now) || !tokens.is_valid(&session.token) {
             open.remove(id);
             return None;
         }
@@ -172,6 +172,12 @@ impl Sessions {
     /// The key that a form must contain: a keyed hash of the ticket, which only this server can compute.
     pub(super) fn form_key(&self, ticket: &Ticket) -> String {
         blake3::keyed_hash(&self.key, ticket.0.as_bytes()).to_hex().to_string()
+    }
+
+    /// A secret for one purpose that belongs to a text, such as what a cookie holds: only this server can compute it.
+    pub(super) fn derive(&self, purpose: &str, text: &str) -> blake3::Hash {
+        // A purpose has no line break, so no two pairs look alike.
+        blake3::keyed_hash(&self.key, format!("{purpose}\n{text}").as_bytes())
     }
 
     /// Whether a form key belongs to the ticket. Compares in constant time.

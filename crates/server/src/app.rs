@@ -18,7 +18,7 @@ use futures_util::FutureExt;
 use hyper::body::Incoming;
 use taximeter_dashboard::Dashboard;
 use taximeter_service::log::{AnsweredRequest, LogEvent};
-use taximeter_service::{Caller, Code, Problem, Service, Trace};
+use taximeter_service::{Caller, Code, Issuer, Problem, Service, Trace};
 use tower::Service as _;
 
 use crate::failure::FailedResponse;
@@ -168,9 +168,12 @@ impl FromRequestParts<AppState> for Caller {
             scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
         });
         let secret = secret.ok_or_else(|| unauthorized("the token is sent as `Authorization: Bearer TOKEN`"))?;
-        let token = state.service.tokens.find(secret).ok_or_else(|| {
-            unauthorized("the token is not known, has expired, or was revoked; ask the owner for a new one")
-        })?;
+        let token = match &state.service.issuer {
+            Some(issuer) if Issuer::may_be_token(secret) => issuer.identify(secret, state.service.tokens.now()).await?,
+            _ => state.service.tokens.find(secret).ok_or_else(|| {
+                unauthorized("the token is not known, has expired, or was revoked; ask the owner for a new one")
+            })?,
+        };
         Ok(Caller::admit(&state.service, token, parts.extensions.get())?)
     }
 }

@@ -31,7 +31,11 @@ impl Modify for Common {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         document.info.title = "Taximeter".to_string();
         document.info.description = Some(description());
-        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        let mut bearer = Http::new(HttpAuthScheme::Bearer);
+        bearer.description = Some(
+            "A token of this server. If the server accepts an OpenID Connect issuer, also a JWT of that issuer for its audience.".to_string(),
+        );
+        let scheme = SecurityScheme::Http(bearer);
         document.components.get_or_insert_default().add_security_scheme("token", scheme);
     }
 }

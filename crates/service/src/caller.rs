@@ -60,7 +60,7 @@ impl Action {
     }
 }
 
-/// A principal that makes a request, authenticated by a token. Its methods are the operations of the service: they check the role and
+/// A principal that makes a request, authenticated by a token of this server or of its issuer. Its methods are the operations of the service: they check the role and
 /// the accounts, apply the limits, and return documents without what the token may not see. Problems have internal details for owners
 /// only.
 #[derive(Clone)]
@@ -101,7 +101,7 @@ impl Caller {
 
     /// Whether the token is still valid, and the condition of admission still holds.
     pub fn is_valid(&self) -> bool {
-        self.service.tokens.is_valid(&self.token.id) && self.is_admitted.as_ref().is_none_or(|holds| holds())
+        self.service.tokens.is_valid(&self.token) && self.is_admitted.as_ref().is_none_or(|holds| holds())
     }
 
     /// The token.

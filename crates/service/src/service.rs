@@ -10,6 +10,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::Problem;
 use crate::events::Events;
+use crate::identity::{Issuer, OidcSettings};
 use crate::limits::{FairQueue, QuestionQueue, Rates, Slots};
 use crate::log::Log;
 use crate::readiness::Readiness;
@@ -24,6 +25,8 @@ pub struct Service {
     pub(crate) gate: Gate,
     /// The tokens by which callers are known.
     pub tokens: Tokens,
+    /// The issuer whose tokens are accepted beside them.
+    pub issuer: Option<Arc<Issuer>>,
     pub(crate) rates: Rates,
     /// Requests that are under way, by the ids of their tokens.
     pub(crate) requests: Slots<String>,
@@ -92,6 +95,8 @@ pub struct Settings {
     pub postgres_hosts: Vec<String>,
     /// Whether a reverse proxy names the client's address in `X-Forwarded-For`.
     pub is_behind_proxy: bool,
+    /// The OpenID Connect issuer whose tokens are accepted beside this server's own.
+    pub oidc: Option<OidcSettings>,
 }
 
 impl Default for Settings {
@@ -113,17 +118,20 @@ impl Default for Settings {
             is_encrypted: false,
             is_behind_proxy: false,
             postgres_hosts: Vec::new(),
+            oidc: None,
         }
     }
 }
 
 impl Service {
-    /// A service over a gate and its tokens. Blocks.
+    /// A service over a gate and its tokens, and the issuer of the settings. Blocks.
     pub fn new(gate: Gate, tokens: Tokens, log: Log, settings: Settings) -> Result<Arc<Service>, Problem> {
         let uploads = Uploads::new(PathBuf::from(gate.catalog().folder()), settings.largest_upload)?;
         let events = Events::new(gate.ledger(), settings.streams);
+        let issuer = settings.oidc.as_ref().map(|oidc| Issuer::new(oidc, log.clone())).transpose()?;
         Ok(Arc::new(Service {
             tokens,
+            issuer,
             rates: Rates::new(settings.requests_per_second),
             requests: Slots::new(settings.requests_at_once),
             events,

@@ -4,7 +4,8 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::process::Output;
 
-use crate::responder::{Reply, Responder};
+use taximeter_testing::{Reply, Responder};
+
 use crate::sandbox::{Sandbox, text};
 
 const JSON: &str = "content-type: application/json";
@@ -71,7 +72,7 @@ fn a_replay_of_a_key_that_was_made_here_is_a_fresh_charge() {
 #[test]
 fn a_charge_that_stays_lost_ends_with_its_key_and_what_is_done_once_is_not_repeated() {
     let sandbox = Sandbox::new();
-    let server = Responder::new(|_, _| None);
+    let server = Responder::new(|_, _| -> Reply { None });
     check(&ask(&sandbox, &server.url, &CHARGE), 1, &["not known", "--key k"]);
     assert_eq!(server.requests().len(), 3);
     check(&ask(&sandbox, &server.url, &["account", "close", "census"]), 1, &["not known", "look before"]);

@@ -22,7 +22,6 @@ mod prompt;
 mod questions;
 mod readme;
 mod report;
-mod responder;
 mod restore;
 mod sandbox;
 #[cfg(feature = "server-tests")]

@@ -1,6 +1,11 @@
 //! The server and its tokens, as one uses them at the command line.
 
+use serde_json::json;
+use taximeter_testing::{IssuerBehaviour, TestIssuer};
+
 use crate::sandbox::{Sandbox, Serving, text};
+
+const CLAIMS: &str = "name = \"example\"\n[[grant]]\nclaim = \"groups\"\nvalue = \"audit\"\nrole = \"auditor\"\n";
 
 /// Ends a server with a signal: the exit code, and what it told.
 fn end(mut server: Serving, signal: &str) -> (Option<i32>, String) {
@@ -46,9 +51,33 @@ fn an_interrupt_ends_it_too_and_the_log_may_be_words_or_nothing() {
     assert_eq!((code, told.lines().count()), (Some(0), 2), "{told}");
 }
 
+/// The issuer is away when the server starts, and comes back.
+#[test]
+fn a_server_accepts_tokens_of_an_issuer_beside_its_own() {
+    let (sandbox, issuer) = (Sandbox::with_accounts(), TestIssuer::default());
+    std::fs::write(sandbox.folder.path().join("claims.toml"), CLAIMS).unwrap();
+    let own = sandbox.document(0, &["token", "create", "olga", "--role", "owner"]);
+    let own = own["secret"].as_str().unwrap();
+    issuer.behave(IssuerBehaviour::Away);
+    let flags = ["--log", "json", "--oidc", issuer.url(), "--audience", "taximeter", "--oidc-claims", "claims.toml"];
+    let server = Serving::start(&sandbox, &flags);
+    let token = issuer.token(json!({ "groups": ["audit"] }));
+    server.tells("issuer-lost");
+    assert_eq!((server.status(&token), server.status(own)), (503, 200));
+    issuer.behave(IssuerBehaviour::Fine);
+    server.becomes(&token, 200);
+    assert_eq!(server.status(&issuer.token(json!({ "groups": ["garden"] }))), 403);
+    assert_eq!(server.status(&issuer.token(json!({ "groups": ["audit"], "aud": "payroll" }))), 401);
+    let (code, told) = end(server, "-TERM");
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("issuer-back") && told.contains("\"principal\":\"alice@example\""), "{told}");
+    assert!(!told.contains(&token) && !told.contains("audit\"]"), "{told}");
+}
+
 #[test]
 fn what_cannot_be_served_is_said() {
     let sandbox = Sandbox::with_accounts();
+    std::fs::write(sandbox.folder.path().join("claims.toml"), CLAIMS.replace("value", "valeu")).unwrap();
     for (arguments, part) in [
         (&["--listen", "0.0.0.0:7070"][..], "--behind-proxy"),
         (&["--listen", "localhost"], "127.0.0.1:7070"),
@@ -58,6 +87,29 @@ fn what_cannot_be_served_is_said() {
         (&["--largest-body", "1kb"], "256KiB"),
         (&["--connections", "0"], "between 1"),
         (&["--json"], "--log json"),
+        (&["--oidc", "https://login.example.org"], "--audience"),
+        (&["--audience", "taximeter"], "--oidc"),
+        (&["--public-url", "https://budgets.example"], "--oidc"),
+        (&["--oidc", "http://login.example.org", "--audience", "a", "--oidc-claims", "claims.toml"], "use https://"),
+        (
+            &["--oidc", "https://login.example.org", "--audience", "a", "--oidc-claims", "claims.toml"],
+            "valeu of grant 1",
+        ),
+        (
+            &[
+                "--oidc",
+                "https://login.example.org",
+                "--audience",
+                "a",
+                "--oidc-claims",
+                "claims.toml",
+                "--public-url",
+                "https://budgets.example",
+                "--oidc-secret-file",
+                "missing.txt",
+            ],
+            "--oidc-secret-file missing.txt cannot be read",
+        ),
         (&["--ledger", "missing.db"], "there is no ledger at missing.db"),
     ] {
         let message = sandbox.fails(2, &[&["serve"], arguments].concat());

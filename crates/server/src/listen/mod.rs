@@ -94,6 +94,7 @@ impl Listener {
         ];
         let verifying = service.settings.verify_every.map(|every| verify_journal(Arc::clone(&service), every));
         background.extend(verifying.map(tokio::spawn));
+        background.extend(service.issuer.clone().map(|issuer| tokio::spawn(issuer.keep_fresh())));
         background.extend(self.tls.clone().map(|tls| tokio::spawn(renew_certificate(tls, Arc::clone(&service)))));
         let connections = Connections {
             app,

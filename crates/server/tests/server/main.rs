@@ -5,6 +5,7 @@ mod api;
 mod connections;
 mod fixture;
 mod input;
+mod oidc;
 mod owner_pages;
 mod pages;
 mod question_pages;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::fixture::{Reply, TestServer};
+use crate::oidc::OidcServer;
 use serde_json::{Value, json};
 
 /// The callers, in the order of the columns: no token, one that is not valid, an owner, an auditor, an analyst, and one who may see
@@ -120,7 +121,16 @@ const TABLE: &[Row] = &[
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_cell_of_the_role_table_is_as_it_says() {
-    let server = TestServer::new();
+    check_table(&TestServer::new()).await;
+}
+
+/// The same cells, for callers that an issuer vouches for.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_role_table_is_the_same_for_callers_of_an_issuer() {
+    check_table(&OidcServer::with_callers().server).await;
+}
+
+async fn check_table(server: &TestServer) {
     let spare = r#"{"account":"spare","filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
     server.send("owner", "POST", "/v1/accounts", spare).await.expect(201);
     let [alice, bob] = ["alice", "bob"].map(|who| (who, format!("census/{who}")));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use jiff::{SignedDuration, Timestamp};
 use taximeter_ledger::{AccountName, Ledger, LedgerId, Location, Options};
-use taximeter_service::{Code, NewToken, Role};
+use taximeter_service::{Code, NewToken, Role, TokenDocument};
 use taximeter_service::{TokenPlace, Tokens};
 use tempfile::TempDir;
 
@@ -130,6 +130,16 @@ fn a_clock_that_is_set_back_revives_no_token(store: &TokenStore) {
     *time.lock().unwrap() = start;
     let tokens = open();
     assert_eq!(found(&tokens), [false, true], "in another process");
+    // Nor one of an issuer.
+    let of_issuer = |count| {
+        let token = tokens.create(&until(10)).unwrap().token;
+        TokenDocument {
+            expires: hours(count).to_string(),
+            issuer: Some("https://login.example.org".to_string()),
+            ..token
+        }
+    };
+    assert_eq!([1, 3].map(|count| tokens.is_valid(&of_issuer(count))), [false, true]);
     // A new token is created at the latest known time.
     let made = tokens.create(&owner("otto")).unwrap().token.created;
     assert_eq!(made.parse::<Timestamp>().unwrap(), hours(2));

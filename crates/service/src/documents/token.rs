@@ -77,6 +77,9 @@ pub struct TokenDocument {
     /// When it was revoked, in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked: Option<String>,
+    /// The issuer that vouches for its holder, if it is not a token of this server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
 }
 
 /// A new token with its secret, which is shown only once.

@@ -79,6 +79,11 @@ pub enum LogEvent {
     CertificateNotRenewed {
         why: String,
     },
+    /// The issuer's keys cannot be read.
+    IssuerLost {
+        why: IssuerTrouble,
+    },
+    IssuerBack,
     Panic {
         place: String,
     },
@@ -89,14 +94,16 @@ impl LogEvent {
         match self {
             LogEvent::Start { .. } | LogEvent::End { cut_off: 0 } => Level::Info,
             LogEvent::TokensReadAgain | LogEvent::CertificateRenewed | LogEvent::StoreBack => Level::Info,
-            LogEvent::AlarmCleared | LogEvent::QuestionsSettledAgain => Level::Info,
+            LogEvent::AlarmCleared | LogEvent::QuestionsSettledAgain | LogEvent::IssuerBack => Level::Info,
             LogEvent::Verified { state: VerifyState::Whole } => Level::Info,
             LogEvent::Request(request) if request.status < 500 => Level::Info,
             LogEvent::End { .. } | LogEvent::DatabaseFailed { .. } | LogEvent::WitnessDamaged => Level::Warn,
             LogEvent::Request(_) | LogEvent::NotAccepted { .. } | LogEvent::TokensNotRead { .. } => Level::Error,
             LogEvent::StoreLost { .. } | LogEvent::LedgerStopped { .. } | LogEvent::AlarmRaised => Level::Error,
             LogEvent::Verified { .. } | LogEvent::QuestionsNotSettled { .. } => Level::Error,
-            LogEvent::CertificateNotRenewed { .. } | LogEvent::Panic { .. } => Level::Error,
+            LogEvent::CertificateNotRenewed { .. } | LogEvent::Panic { .. } | LogEvent::IssuerLost { .. } => {
+                Level::Error
+            }
         }
     }
 }
@@ -140,6 +147,40 @@ impl Trouble {
             Trouble::SetBack => "it was set back, or its witness is missing",
             Trouble::Witness => "its witness cannot be read or written",
             Trouble::Storage => "the store, the disk or the system failed",
+        }
+    }
+}
+
+/// Why an issuer's keys cannot be read. Only the kind: an answer may contain anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IssuerTrouble {
+    /// It cannot be reached.
+    Unreachable,
+    /// It does not answer in time.
+    NoAnswer,
+    /// Its certificate is not trusted.
+    Untrusted,
+    /// Its answer is an error, is too long, or cannot be read.
+    BadAnswer,
+    /// It calls itself something else than it is called here.
+    OtherName,
+    /// It publishes an address that is not encrypted.
+    Unprotected,
+    /// A defect of this server.
+    Defect,
+}
+
+impl IssuerTrouble {
+    fn text(self) -> &'static str {
+        match self {
+            IssuerTrouble::Unreachable => "it cannot be reached",
+            IssuerTrouble::NoAnswer => "it does not answer in time",
+            IssuerTrouble::Untrusted => "its certificate is not trusted",
+            IssuerTrouble::BadAnswer => "its answer is an error, is too long, or cannot be read",
+            IssuerTrouble::OtherName => "it calls itself something else; its URL must be written exactly as it does",
+            IssuerTrouble::Unprotected => "it publishes an address without https://",
+            IssuerTrouble::Defect => "a defect in reading them",
         }
     }
 }
@@ -226,6 +267,13 @@ fn text(event: &LogEvent) -> String {
         LogEvent::CertificateNotRenewed { why } => {
             format!("the changed certificate cannot be used, and the one before stays in use: {why}")
         }
+        LogEvent::IssuerLost { why } => {
+            format!(
+                "the issuer's keys cannot be read, and those from before are used for an hour at most: {}",
+                why.text()
+            )
+        }
+        LogEvent::IssuerBack => "the issuer's keys are read again".to_string(),
         LogEvent::Panic { place } => format!("a defect: a thread panicked at {place}"),
         LogEvent::Request(request) => {
             let AnsweredRequest { method, route, status, code, principal, token, took, bytes } = request;

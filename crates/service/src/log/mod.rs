@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-pub use self::line::{AnsweredRequest, LogEvent, Trouble};
+pub use self::line::{AnsweredRequest, IssuerTrouble, LogEvent, Trouble};
 use self::line::{LogEntry, line};
 
 /// Where lines go, and in which form. Cheap to clone; dropping the last clone waits a moment until all is written.

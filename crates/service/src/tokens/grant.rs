@@ -37,6 +37,7 @@ pub(super) fn grant(new: &NewToken, id: TokenId, now: Timestamp) -> Result<Token
         created: now.to_string(),
         expires: expires.to_string(),
         revoked: None,
+        issuer: None,
     })
 }
 
@@ -46,7 +47,7 @@ pub(super) fn whole_seconds(time: Timestamp) -> Timestamp {
 }
 
 /// The principal is recorded in the journal and prefixes the ledger's keys, before a colon.
-fn check_principal(principal: &str) -> Result<(), Problem> {
+pub(crate) fn check_principal(principal: &str) -> Result<(), Problem> {
     let why = match principal.as_bytes() {
         [] => "is empty".to_string(),
         bytes if bytes.len() > PRINCIPAL => {
@@ -64,7 +65,8 @@ fn check_principal(principal: &str) -> Result<(), Problem> {
     )))
 }
 
-fn check_role(new: &NewToken) -> Result<(), Problem> {
+/// An analyst needs something to see, and others see everything.
+pub(crate) fn check_role(new: &NewToken) -> Result<(), Problem> {
     let has_names = !(new.accounts.is_empty() && new.datasets.is_empty());
     match new.role {
         Role::Analyst if !has_names => Err(Problem::bad_request(
@@ -97,7 +99,7 @@ fn expiry(text: &str, now: Timestamp) -> Result<Timestamp, Problem> {
 }
 
 /// The names without repetitions, in the order given.
-fn names(what: &str, given: &[AccountName]) -> Result<Vec<AccountName>, Problem> {
+pub(crate) fn names(what: &str, given: &[AccountName]) -> Result<Vec<AccountName>, Problem> {
     let mut names: Vec<AccountName> = Vec::new();
     for name in given {
         if names.len() == NAMES {

@@ -20,6 +20,7 @@ use jiff::Timestamp;
 use taximeter_ledger::{LedgerId, Location};
 
 use self::file::FileStore;
+pub(crate) use self::grant::{check_principal, check_role, names};
 use self::grant::{grant, whole_seconds};
 use self::postgres::PostgresTokens;
 use self::secret::{Secret, TokenId};
@@ -141,10 +142,13 @@ impl Tokens {
         Some(Arc::clone(&known.token))
     }
 
-    /// Whether a token is still valid, by its public id.
-    pub fn is_valid(&self, id: &str) -> bool {
-        let valid = self.valid();
-        TokenId::parse(id).and_then(|id| valid.get(&id)).is_some_and(|known| self.now() < known.expires)
+    /// Whether a token that was found before is still valid. One of an issuer is valid until it ends: it cannot be revoked here.
+    pub fn is_valid(&self, token: &TokenDocument) -> bool {
+        let expires = match &token.issuer {
+            Some(_) => token.expires.parse().ok(),
+            None => TokenId::parse(&token.id).and_then(|id| self.valid().get(&id).map(|known| known.expires)),
+        };
+        expires.is_some_and(|expires| self.now() < expires)
     }
 
     /// Creates a token. Only the returned value has its secret. Blocks.

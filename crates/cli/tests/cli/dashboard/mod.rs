@@ -2,6 +2,7 @@
 
 mod chart;
 mod door;
+mod issuer;
 mod keyboard;
 mod looks;
 mod markup;

@@ -145,6 +145,7 @@ mod tests {
                 created: "2019-01-01T00:00:00Z".to_string(),
                 expires: expires.to_string(),
                 revoked: revoked.map(str::to_string),
+                issuer: None,
             };
             assert_eq!(standing(&token, now), expected, "{expires} {revoked:?}");
         }

@@ -1,14 +1,18 @@
 //! Signing in with a token, and signing out.
 
+mod issuer;
+mod pending;
+
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use taximeter_service::{Code, Problem};
+use taximeter_service::{Code, Issuer, Problem, TokenDocument};
 
 use crate::Dashboard;
 use crate::cookies::TicketCookie;
@@ -18,13 +22,12 @@ use crate::sessions::Ticket;
 use crate::visitor::{Theme, Visitor, origin_address, own_path};
 
 pub(super) fn routes() -> Router<Dashboard> {
-    Router::new().route("/sign-in", get(show).post(sign_in)).route("/sign-out", post(sign_out))
+    Router::new().route("/sign-in", get(show).post(sign_in)).route("/sign-out", post(sign_out)).merge(issuer::routes())
 }
 
 async fn show(State(state): State<Dashboard>, headers: HeaderMap, uri: Uri) -> Result<Response, ProblemPage> {
-    let query = uri.query().unwrap_or_default().as_bytes();
-    let to = form_urlencoded::parse(query).find(|(name, _)| name == "to").map(|(_, to)| to);
-    ask_for_token(&state, &headers, StatusCode::OK, own_path(to.as_deref()), None).map_err(ProblemPage)
+    let query = FormData::from_query(uri.query());
+    ask_for_token(&state, &headers, StatusCode::OK, own_path(query.get("to")), None).map_err(ProblemPage)
 }
 
 /// The form, with a sign-in cookie for a browser that has none.
@@ -39,15 +42,22 @@ fn ask_for_token(
         Some(ticket) => ticket,
         None => Ticket::generate()?,
     };
-    let content = form(&state.sessions.form_key(&ticket), to, failure);
+    let issuer = state.service.issuer.as_deref().filter(|issuer| issuer.signs_in());
+    let content = form(&state.sessions.form_key(&ticket), to, issuer, failure);
     let mut response = outside(Theme::of(headers), status, "Sign in", content);
     response.headers_mut().insert(header::SET_COOKIE, TicketCookie::SignIn.set(&state.service.settings, &ticket));
     Ok(response)
 }
 
-fn form(form_key: &str, to: &str, failure: Option<&Problem>) -> Markup {
+fn form(form_key: &str, to: &str, issuer: Option<&Issuer>, failure: Option<&Problem>) -> Markup {
     html! {
         @if let Some(failure) = failure { (problem(failure)) }
+        @if let Some(issuer) = issuer {
+            // A link and not a form: a form of ours may not lead to another site.
+            @let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", to).finish();
+            p { a.button href=(format!("/sign-in/issuer?{query}")) { "Sign in with " (issuer.name()) } }
+            p.help { "Or with a token of this server:" }
+        }
         form.stacked method="post" action="/sign-in" {
             input type="hidden" name=(FORM_KEY) value=(form_key);
             input type="hidden" name="to" value=(to);
@@ -86,21 +96,25 @@ async fn sign_in(State(state): State<Dashboard>, request: Request) -> Response {
         return again(&state, &headers, to, failure);
     };
     state.attempts.forgive(from);
-    // Sign-in always issues a new ticket, against session fixation.
-    if let Some(old) = TicketCookie::Session.ticket(&headers, &state.service.settings) {
-        state.sessions.end(&old.id());
-    }
-    match state.sessions.begin(token, Instant::now()) {
-        Ok(ticket) => {
-            let (session, sign_in) = (
-                TicketCookie::Session.set(&state.service.settings, &ticket),
-                TicketCookie::SignIn.clear(&state.service.settings),
-            );
-            let cookies = AppendHeaders([(header::SET_COOKIE, session), (header::SET_COOKIE, sign_in)]);
-            (cookies, Redirect::to(to)).into_response()
-        }
+    match begin(&state, &headers, token) {
+        Ok(cookies) => (cookies, Redirect::to(to)).into_response(),
         Err(problem) => again(&state, &headers, to, problem),
     }
+}
+
+/// Begins a session, and returns its cookies. Sign-in always issues a new ticket, against session fixation.
+fn begin(
+    state: &Dashboard,
+    headers: &HeaderMap,
+    token: Arc<TokenDocument>,
+) -> Result<AppendHeaders<[(HeaderName, HeaderValue); 2]>, Problem> {
+    let settings = &state.service.settings;
+    if let Some(old) = TicketCookie::Session.ticket(headers, settings) {
+        state.sessions.end(&old.id());
+    }
+    let ticket = state.sessions.begin(token, Instant::now())?;
+    let (session, sign_in) = (TicketCookie::Session.set(settings, &ticket), TicketCookie::SignIn.clear(settings));
+    Ok(AppendHeaders([(header::SET_COOKIE, session), (header::SET_COOKIE, sign_in)]))
 }
 
 fn again(state: &Dashboard, headers: &HeaderMap, to: &str, failure: Problem) -> Response {
