@@ -73,6 +73,13 @@ impl Frontier {
         frontier
     }
 
+    /// A tree by the roots of complete blocks of so many leaves, a power of two, and the leaves after them, which fill no block.
+    pub fn of_blocks(blocks: &[NodeHash], length: u64, rest: &[NodeHash]) -> Frontier {
+        debug_assert!(length.is_power_of_two() && (rest.len() as u64) < length);
+        let (blocks, rest) = (Frontier::of(blocks), Frontier::of(rest));
+        Frontier { size: blocks.size * length + rest.size, nodes: [blocks.nodes, rest.nodes].concat() }
+    }
+
     /// How many leaves it has.
     pub fn size(&self) -> u64 {
         self.size

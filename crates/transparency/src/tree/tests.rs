@@ -149,6 +149,9 @@ fn numbered(count: u64) -> Vec<NodeHash> {
 fn every_proof_of_small_trees_is_as_defined_and_holds_for_nothing_else() {
     let leaves = numbered(33);
     for size in 1..=33u64 {
+        let (blocks, rest) = leaves[..size as usize].as_chunks::<4>();
+        let blocks: Vec<NodeHash> = blocks.iter().map(|block| defined_root(block)).collect();
+        assert_eq!(Frontier::of_blocks(&blocks, 4, rest), Frontier::of(&leaves[..size as usize]));
         let of_size = &leaves[..size as usize];
         let root = defined_root(of_size);
         for index in 0..size {
