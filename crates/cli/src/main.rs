@@ -19,8 +19,10 @@ mod output;
 mod plan;
 mod progress;
 mod serve;
+mod signing;
 mod table;
 mod token;
+mod witness;
 
 use std::process::ExitCode;
 
@@ -54,16 +56,22 @@ enum Command {
     Charge(ledger::charge::ChargeCommand),
     Quote(ledger::quote::QuoteCommand),
     History(ledger::history::HistoryCommand),
+    #[command(subcommand)]
+    Receipt(ledger::proof::ReceiptCommand),
     Verify(ledger::verify::VerifyCommand),
     Export(ledger::export::ExportCommand),
     Import(ledger::import::ImportCommand),
     #[command(subcommand)]
     Backup(ledger::backup::BackupCommand),
     #[command(subcommand)]
+    Checkpoint(ledger::checkpoint::CheckpointCommand),
+    #[command(subcommand)]
     Ledger(ledger::manage::ManageCommand),
     Serve(serve::ServeCommand),
     #[command(subcommand)]
     Token(token::TokenCommand),
+    #[command(subcommand)]
+    Witness(witness::WitnessCommand),
     #[command(subcommand)]
     Lab(lab::LabCommand),
 }
@@ -73,9 +81,9 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Start here", &["demo"]),
     ("Data behind a budget", &["dataset", "ask", "drivers"]),
     ("Without a ledger", &["plan", "compare", "meter"]),
-    ("Accounts and charges", &["account", "charge", "quote", "history"]),
-    ("Ledger maintenance", &["verify", "backup", "export", "import", "ledger"]),
-    ("For a team", &["serve", "token"]),
+    ("Accounts and charges", &["account", "charge", "quote", "history", "receipt"]),
+    ("Ledger maintenance", &["verify", "checkpoint", "backup", "export", "import", "ledger"]),
+    ("For a team", &["serve", "token", "witness"]),
     ("Evidence", &["lab", "help"]),
 ];
 
@@ -94,13 +102,16 @@ fn main() -> ExitCode {
         Command::Charge(charge) => charge.run(),
         Command::Quote(quote) => quote.run(),
         Command::History(history) => history.run(),
+        Command::Receipt(receipt) => receipt.run(),
         Command::Verify(verify) => verify.run(),
         Command::Export(export) => export.run(),
         Command::Import(import) => import.run(),
         Command::Backup(backup) => backup.run(),
+        Command::Checkpoint(checkpoint) => checkpoint.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Serve(serve) => serve.run(),
         Command::Token(token) => token.run(),
+        Command::Witness(witness) => witness.run(),
         Command::Lab(lab) => lab.run(),
     };
     result.unwrap_or_else(|failure| {
@@ -123,7 +134,7 @@ fn with_groups(program: clap::Command) -> clap::Command {
     for (title, names) in GROUPS {
         groups += &format!("{header}{title}:{header:#}\n");
         for name in names {
-            groups += &format!("  {literal}{name:<8}{literal:#}  {}\n", about(name));
+            groups += &format!("  {literal}{name:<10}{literal:#}  {}\n", about(name));
         }
         groups.push('\n');
     }

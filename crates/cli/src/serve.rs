@@ -13,6 +13,7 @@ use taximeter_service::{Code, Log, LogForm, Problem, Service, Settings, TokenPla
 
 use crate::gate::GateArgs;
 use crate::output::{Failure, tell, usage};
+use crate::signing::SigningArgs;
 
 /// Serve the ledger and the gate to a team, over HTTP
 ///
@@ -52,6 +53,11 @@ pub struct ServeCommand {
     /// repeated). The server of the ledger is always allowed
     #[arg(long, value_name = "HOST[:PORT]")]
     allow_postgres: Vec<String>,
+    /// Keep a signed checkpoint at this interval, in minutes, if there is a key to sign with; 0 for never
+    #[arg(long, value_name = "MINUTES", default_value_t = 10)]
+    checkpoint_every: u32,
+    #[command(flatten)]
+    signing: SigningArgs,
     #[command(flatten)]
     limits: Limits,
     /// The request log on standard error: one JSON document per line, text, or none [default: text at a terminal, json otherwise]
@@ -90,7 +96,7 @@ impl ServeCommand {
         let log = self.log();
         log.tell_panics();
         // These calls block, so they are made before the asynchronous runtime starts.
-        let gate = self.gate.open_or_make(false)?;
+        let gate = self.gate.open_signed_by(self.signing.signing()?)?;
         let place = TokenPlace::of(gate.ledger().location());
         let tokens = Tokens::open(&place, gate.ledger().id())?;
         let is_without_tokens = tokens.list()?.is_empty();
@@ -143,6 +149,8 @@ impl ServeCommand {
             largest_upload: size("--largest-upload", largest_upload)?,
             tick: tick(&self.tick)?,
             verify_every: (self.verify_every > 0).then(|| Duration::from_secs(3600 * u64::from(self.verify_every))),
+            checkpoint_every: (self.checkpoint_every > 0)
+                .then(|| Duration::from_secs(60 * u64::from(self.checkpoint_every))),
             is_encrypted: self.tls_cert.is_some() || self.behind_proxy,
             is_behind_proxy: self.behind_proxy,
             postgres_hosts: self.allow_postgres.clone(),
@@ -187,14 +195,14 @@ pub(crate) fn serve<T>(
 
 /// The signals that end the server.
 #[cfg(unix)]
-struct Signals {
+pub(crate) struct Signals {
     terminate: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
-    fn new() -> Result<Signals, Problem> {
+    pub(crate) fn new() -> Result<Signals, Problem> {
         use tokio::signal::unix::{SignalKind, signal};
         let cannot = |error: std::io::Error| {
             Problem::new(Code::Storage, format!("the server cannot listen for the signals that end it: {error}"))
@@ -214,11 +222,11 @@ impl Signals {
 
 /// On other systems, Ctrl-C ends the server.
 #[cfg(not(unix))]
-struct Signals;
+pub(crate) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    fn new() -> Result<Signals, Problem> {
+    pub(crate) fn new() -> Result<Signals, Problem> {
         Ok(Signals)
     }
 
@@ -231,7 +239,7 @@ impl Signals {
 
 impl Signals {
     /// Waits for the first signal. The next one ends the process.
-    async fn first(mut self) {
+    pub(crate) async fn first(mut self) {
         self.next().await;
         tell("ending after all accepted requests are answered; another signal ends it at once");
         tokio::spawn(async move {

@@ -9,7 +9,7 @@ use crate::account::Account;
 use crate::books::{Books, Changes, Draft};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{Hash, StateTree};
-use crate::journal::{Event, FORMAT, LedgerOrigin, Position, Record};
+use crate::journal::{Event, FORMAT, LedgerId, LedgerOrigin, Position, Record};
 use crate::reader::{check_witness, origin, witness_path};
 use crate::store::{self, Access, Location, Store, StoredRecord};
 use crate::tree::Claims;
@@ -45,14 +45,14 @@ pub fn verify(
     witness: Option<&Path>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verified, Error> {
-    verify_with(location, witness, &[], progress)
+    verify_with(location, witness, &|_| Ok(Vec::new()), progress)
 }
 
-/// As [`verify`]; besides, the journal must be what these checkpoints say, which come in the order of their sizes.
+/// As [`verify`]; besides, the journal must be what the ledger's checkpoints say, which come in the order of their sizes.
 pub fn verify_with(
     location: &Location,
     witness: Option<&Path>,
-    checkpoints: &[Checkpoint],
+    checkpoints: &dyn Fn(LedgerId) -> Result<Vec<Checkpoint>, Error>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verified, Error> {
     let mut is_apart = false;
@@ -68,7 +68,7 @@ pub fn verify_with(
 fn verify_reading(
     location: &Location,
     witness: Option<&Path>,
-    checkpoints: &[Checkpoint],
+    checkpoints: &dyn Fn(LedgerId) -> Result<Vec<Checkpoint>, Error>,
     progress: &mut dyn FnMut(u64, u64),
     is_apart: &mut bool,
 ) -> Result<Verified, Error> {
@@ -77,9 +77,10 @@ fn verify_reading(
     // Before the journal, which is never behind it.
     let path = witness_path(location, witness, id)?;
     let remembered = Witness::read(&path)?;
+    let checkpoints = checkpoints(id)?;
     let testimony = remembered.map(|remembered| remembered.testimony);
     store.begin_reading()?;
-    let verified = verify_all(&mut *store, testimony, checkpoints, progress);
+    let verified = verify_all(&mut *store, testimony, &checkpoints, progress);
     store.rollback();
     if verified.is_err() {
         let head = store.head().ok().flatten().map(|head| head.position());

@@ -4,11 +4,13 @@ pub mod account;
 pub mod account_rules;
 pub mod backup;
 pub mod charge;
+pub mod checkpoint;
 pub mod export;
 pub mod history;
 pub mod import;
 pub mod manage;
 mod mechanism;
+pub mod proof;
 pub mod quote;
 pub mod receipt;
 mod request;
@@ -23,6 +25,7 @@ use taximeter_ledger::{Error, Location, Note, Options, Who};
 
 use crate::backend::{Backend, Local, Remote};
 use crate::output::{Failure, usage};
+use crate::signing::SigningArgs;
 
 /// Which ledger, and how to answer.
 #[derive(Args)]
@@ -79,7 +82,8 @@ impl LedgerArgs {
 
     /// The ledger on this machine.
     pub fn local(&self, data: Option<&Path>) -> Result<Local, Failure> {
-        Ok(Local::new(self.location()?, self.witness(), data.map(Path::to_path_buf)))
+        let local = Local::new(self.location()?, self.witness(), data.map(Path::to_path_buf));
+        Ok(local.signed_by(SigningArgs::default().signing()?))
     }
 
     /// The server, if there is one. --ledger overrides the environment.

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use taximeter_transparency::{NodeHash, SignedCheckpoint};
+use taximeter_transparency::{NodeHash, PublicKey, SignedCheckpoint};
 
 use super::Ledger;
 use crate::account::Account;
@@ -111,12 +111,23 @@ impl Ledger {
         let Some(signing) = shared.signing.as_ref().filter(|signing| !signing.signers.is_empty()) else {
             return Ok(None);
         };
-        if let Some(cosignatures) = &shared.cosignatures {
-            return Ok(cosignatures.newest());
+        if shared.cosignatures.is_some() {
+            return Ok(self.cosigned_checkpoint());
         }
         let (ledger, head) = self.books(|books| (books.id(), books.head()));
         let root = shared.with_tree(|tree, store| tree.frontier(store, head.sequence + 1))?.root();
         Ok(Some(signing.sign(ledger, head, root)))
+    }
+
+    /// The newest checkpoint that enough witnesses on other machines have cosigned.
+    pub fn cosigned_checkpoint(&self) -> Option<SignedCheckpoint> {
+        self.inner.shared.cosignatures.as_ref()?.newest()
+    }
+
+    /// The public keys of those who sign checkpoints.
+    pub fn signers(&self) -> Vec<PublicKey> {
+        let signing = self.inner.shared.signing.iter();
+        signing.flat_map(|signing| &signing.signers).map(|key| key.public().clone()).collect()
     }
 
     /// Another view of the same ledger, as it is on disk.

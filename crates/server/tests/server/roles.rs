@@ -71,6 +71,16 @@ const TABLE: &[Row] = &[
     ("GET", "/v1/receipts/999999", "", [401, 401, 404, 404, 404, 404]),
     // The keys are the owner's own.
     ("GET", "/v1/receipts?key=alice", "", [401, 401, 200, 404, 404, 404]),
+    // The test server signs checkpoints. A proof is for those who may see the receipt.
+    ("GET", "/v1/receipts/{alice}/proof", "", [401, 401, 200, 200, 200, 200]),
+    ("GET", "/v1/receipts/{bob}/proof", "", [401, 401, 200, 200, 404, 404]),
+    ("GET", "/v1/receipts/0/proof", "", [401, 401, 200, 200, 404, 404]),
+    ("GET", "/v1/receipts/999999/proof", "", [401, 401, 404, 404, 404, 404]),
+    ("GET", "/v1/receipts/proof?key=alice", "", [401, 401, 200, 404, 404, 404]),
+    ("GET", "/v1/checkpoint", "", [401, 401, 200, 200, 200, 200]),
+    ("POST", "/v1/checkpoint", "", [401, 401, 201, 201, 403, 403]),
+    ("GET", "/v1/checkpoint/proof?from=1", "", [401, 401, 200, 200, 200, 200]),
+    ("GET", "/v1/checkpoint/proof?from=999999", "", [401, 401, 404, 404, 404, 404]),
     // Datasets.
     ("GET", "/v1/datasets", "", [401, 401, 200, 200, 200, 200]),
     ("POST", "/v1/datasets", REGISTER, [401, 401, 404, 403, 403, 403]),

@@ -174,8 +174,9 @@ pub fn verification_checks_stored_checkpoints(place: &Place) {
         charged(pay(&ledger, &format!("k{at}")));
     }
     drop(ledger);
-    let verify =
-        |checkpoints: &[Checkpoint]| verify_with(&place.location, Some(&place.witness), checkpoints, &mut |_, _| {});
+    let verify = |checkpoints: &[Checkpoint]| {
+        verify_with(&place.location, Some(&place.witness), &|_| Ok(checkpoints.to_vec()), &mut |_, _| {})
+    };
     verify(&checkpoints).unwrap();
     // A checkpoint of another history, and one of more records than there are.
     let other = Checkpoint { root: checkpoints[1].root, ..checkpoints[3].clone() };
