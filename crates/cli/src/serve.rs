@@ -193,16 +193,21 @@ pub(crate) fn serve<T>(
     Ok(result?)
 }
 
+/// Waits for the first signal that ends a server. Called within a runtime.
+pub(crate) fn first_signal() -> Result<impl Future<Output = ()>, Problem> {
+    Ok(Signals::new()?.first())
+}
+
 /// The signals that end the server.
 #[cfg(unix)]
-pub(crate) struct Signals {
+struct Signals {
     terminate: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
-    pub(crate) fn new() -> Result<Signals, Problem> {
+    fn new() -> Result<Signals, Problem> {
         use tokio::signal::unix::{SignalKind, signal};
         let cannot = |error: std::io::Error| {
             Problem::new(Code::Storage, format!("the server cannot listen for the signals that end it: {error}"))
@@ -222,11 +227,11 @@ impl Signals {
 
 /// On other systems, Ctrl-C ends the server.
 #[cfg(not(unix))]
-pub(crate) struct Signals;
+struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    pub(crate) fn new() -> Result<Signals, Problem> {
+    fn new() -> Result<Signals, Problem> {
         Ok(Signals)
     }
 
@@ -239,7 +244,7 @@ impl Signals {
 
 impl Signals {
     /// Waits for the first signal. The next one ends the process.
-    pub(crate) async fn first(mut self) {
+    async fn first(mut self) {
         self.next().await;
         tell("ending after all accepted requests are answered; another signal ends it at once");
         tokio::spawn(async move {

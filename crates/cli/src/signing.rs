@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use taximeter_ledger::files::private;
 use taximeter_ledger::{Cosigner, SendRequest, Signing};
-use taximeter_transparency::{PublicKey, SecretKey, Trust, TrustedKey};
+use taximeter_transparency::{KeyUse, PublicKey, SecretKey, Trust, TrustedKey};
 
 use crate::backend::witness_agent;
 use crate::ledger::variable;
@@ -73,8 +73,17 @@ fn cosigner(text: &str) -> Result<Cosigner, Failure> {
     if !url.starts_with("http://") && !url.starts_with("https://") {
         return Err(wrong());
     }
-    let key = PublicKey::parse(key).map_err(in_flag("--cosigner"))?;
+    let key = witness_key(key)?;
     Ok(Cosigner { url: url.trim_end_matches('/').to_string(), key })
+}
+
+/// The public key of a witness.
+fn witness_key(text: &str) -> Result<PublicKey, Failure> {
+    let key = PublicKey::parse(text).map_err(in_flag("--cosigner"))?;
+    match key.key_use() {
+        KeyUse::Cosign => Ok(key),
+        KeyUse::Sign => Err(usage(format!("--cosigner: {key} is the key of a ledger's signer, not of a witness"))),
+    }
 }
 
 /// Sends requests to witnesses over connections that stay open.
@@ -139,8 +148,7 @@ pub struct TrustArgs {
 impl TrustArgs {
     pub fn trust(&self) -> Result<Trust, Failure> {
         let signers = trusted_keys(&self.signers)?;
-        let cosigners = self.cosigners.iter().map(|key| PublicKey::parse(key)).collect::<Result<Vec<_>, _>>();
-        let cosigners = cosigners.map_err(in_flag("--cosigner"))?;
+        let cosigners = self.cosigners.iter().map(|key| witness_key(key)).collect::<Result<Vec<_>, _>>()?;
         let required = self.require_cosignatures.unwrap_or(cosigners.len());
         Ok(Trust { signers, cosigners, required })
     }
@@ -152,8 +160,8 @@ pub fn trusted_keys(keys: &[String]) -> Result<Vec<TrustedKey>, Failure> {
 }
 
 /// A failed check ends with its own exit code.
-impl From<taximeter_transparency::Error> for Failure {
-    fn from(error: taximeter_transparency::Error) -> Self {
+impl From<taximeter_transparency::ProofError> for Failure {
+    fn from(error: taximeter_transparency::ProofError) -> Self {
         match error.is_failed_check() {
             true => Failure::Integrity(error.to_string()),
             false => usage(error.to_string()),

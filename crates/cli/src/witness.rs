@@ -11,7 +11,7 @@ use taximeter_service::witness::CosigningWitness;
 use taximeter_transparency::{KeyUse, SecretKey};
 
 use crate::output::{Failure, print_line, tell, usage};
-use crate::serve::Signals;
+use crate::serve::first_signal;
 use crate::signing::{read_key, trusted_keys, write_key};
 
 /// Cosign the checkpoints of ledgers on other machines, so that none of them can go back
@@ -104,10 +104,10 @@ impl WitnessServeArgs {
             runtime().map_err(|error| Failure::Other(format!("the witness cannot start its threads: {error}")))?;
         let listener = runtime.block_on(WitnessListener::bind(self.listen))?;
         let inside = runtime.enter();
-        let signals = Signals::new()?;
+        let end = first_signal()?;
         drop(inside);
         tell(&format!("listening on http://{}", listener.address()));
-        Ok(runtime.block_on(listener.serve(witness, now, signals.first(), tell))?)
+        Ok(runtime.block_on(listener.serve(witness, now, end, tell))?)
     }
 }
 

@@ -162,7 +162,7 @@ impl Cosignatures {
 }
 
 impl CosignedState {
-    /// How many have cosigned so many records.
+    /// How many have cosigned this many records.
     fn count(&self, size: u64) -> usize {
         self.witnesses.iter().filter(|witness| witness.cosigned >= size).count()
     }

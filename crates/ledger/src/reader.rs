@@ -102,7 +102,7 @@ impl Reader {
         Ok(checkpoint_of(id, head, self.tree.frontier(&mut *self.store, head.sequence + 1)?.root()))
     }
 
-    /// The proof that a record is among the first so many.
+    /// The proof that a record is among the first `size`.
     pub fn inclusion(&mut self, sequence: u64, size: u64) -> Result<Vec<NodeHash>, Error> {
         self.tree.inclusion(&mut *self.store, sequence, size)
     }

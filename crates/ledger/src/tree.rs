@@ -31,7 +31,7 @@ impl JournalTree {
         self.part(store, 0..size)
     }
 
-    /// The proof that a record is among the first so many.
+    /// The proof that a record is among the first `size`.
     pub(crate) fn inclusion(
         &mut self,
         store: &mut dyn Store,

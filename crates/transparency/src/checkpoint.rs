@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::{Error, NodeHash, NoteSignature, PublicKey, SecretKey, SignedNote, TrustedKey};
+use crate::{NodeHash, NoteSignature, ProofError, PublicKey, SecretKey, SignedNote, TrustedKey};
 
 /// How far a journal got. The text that is signed is C2SP's `tlog-checkpoint`, with two more lines:
 ///
@@ -52,8 +52,8 @@ impl Checkpoint {
         format!("{origin}\n{size}\n{root}\nrecord {} {}\ntime {time}\n", self.newest(), hex::encode(record))
     }
 
-    fn parse(text: &str) -> Result<Checkpoint, Error> {
-        let wrong = |why: &str| Error::Format(format!("this is not a checkpoint of a ledger: {why}"));
+    fn parse(text: &str) -> Result<Checkpoint, ProofError> {
+        let wrong = |why: &str| ProofError::Format(format!("this is not a checkpoint of a ledger: {why}"));
         let lines: Vec<&str> = text.lines().collect();
         let [origin, size, root, record, time] = lines[..] else { return Err(wrong("it has not five lines")) };
         let size: u64 = size.parse().map_err(|_| wrong("its second line is not a number of records"))?;
@@ -99,7 +99,7 @@ pub struct Trust {
 
 impl SignedCheckpoint {
     /// Reads a note.
-    pub fn parse(note: &str) -> Result<SignedCheckpoint, Error> {
+    pub fn parse(note: &str) -> Result<SignedCheckpoint, ProofError> {
         let note = SignedNote::parse(note)?;
         Ok(SignedCheckpoint { checkpoint: Checkpoint::parse(note.text())?, note })
     }
@@ -115,7 +115,7 @@ impl SignedCheckpoint {
     }
 
     /// Adds the signature of a witness, if it is one.
-    pub fn add_cosignature(&mut self, witness: &PublicKey, lines: &[NoteSignature]) -> Result<(), Error> {
+    pub fn add_cosignature(&mut self, witness: &PublicKey, lines: &[NoteSignature]) -> Result<(), ProofError> {
         for line in lines {
             let alone = SignedNote::new(self.note.text().to_string(), vec![line.clone()]);
             if witness.cosigned(&alone).is_some() {
@@ -123,30 +123,30 @@ impl SignedCheckpoint {
                 return Ok(());
             }
         }
-        Err(Error::Signature(format!("the answer has no cosignature of {} for this checkpoint", witness.name())))
+        Err(ProofError::Signature(format!("the answer has no cosignature of {} for this checkpoint", witness.name())))
     }
 
     /// Checks that one of the ledger's signers signed it.
-    pub fn check_signer(&self, signers: &[TrustedKey]) -> Result<(), Error> {
+    pub fn check_signer(&self, signers: &[TrustedKey]) -> Result<(), ProofError> {
         let Checkpoint { origin, size, .. } = &self.checkpoint;
         let newest = self.checkpoint.newest();
         let own = signers.iter().filter(|signer| signer.key.name() == origin);
         let mut own = own.peekable();
         if own.peek().is_none() {
-            return Err(Error::Signature(format!(
+            return Err(ProofError::Signature(format!(
                 "the checkpoint is of {origin}, and none of the signers' keys is of it"
             )));
         }
         match own.any(|signer| signer.records.contains(&newest) && signer.key.signed(&self.note)) {
             true => Ok(()),
-            false => Err(Error::Signature(format!(
+            false => Err(ProofError::Signature(format!(
                 "no signer whose key is valid for record {newest} signed the checkpoint of {size} records"
             ))),
         }
     }
 
     /// Checks all signatures that are needed. Says which witnesses cosigned it.
-    pub fn check<'a>(&self, trust: &'a Trust) -> Result<Vec<&'a PublicKey>, Error> {
+    pub fn check<'a>(&self, trust: &'a Trust) -> Result<Vec<&'a PublicKey>, ProofError> {
         self.check_signer(&trust.signers)?;
         let mut cosigners: Vec<&PublicKey> = Vec::new();
         for witness in trust.cosigners.iter().filter(|witness| witness.cosigned(&self.note).is_some()) {
@@ -157,7 +157,7 @@ impl SignedCheckpoint {
         }
         match cosigners.len() >= trust.required {
             true => Ok(cosigners),
-            false => Err(Error::Signature(format!(
+            false => Err(ProofError::Signature(format!(
                 "{} of the witnesses cosigned the checkpoint of {} records, and {} must have",
                 cosigners.len(),
                 self.checkpoint.size,

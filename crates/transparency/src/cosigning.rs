@@ -1,6 +1,6 @@
 //! What a ledger sends to a witness, and what the witness may cosign: C2SP's `tlog-witness`.
 
-use crate::{Error, NodeHash, NoteSignature, SecretKey, SignedCheckpoint, TrustedKey, check_consistency};
+use crate::{NodeHash, NoteSignature, ProofError, SecretKey, SignedCheckpoint, TrustedKey, check_consistency};
 
 /// The longest proof of consistency.
 const LONGEST_PROOF: usize = 63;
@@ -24,8 +24,8 @@ impl CosignRequest {
     }
 
     /// Reads the body of a request.
-    pub fn parse(text: &str) -> Result<CosignRequest, Error> {
-        let wrong = |why: &str| Error::Format(format!("this is not a checkpoint with a proof: {why}"));
+    pub fn parse(text: &str) -> Result<CosignRequest, ProofError> {
+        let wrong = |why: &str| ProofError::Format(format!("this is not a checkpoint with a proof: {why}"));
         let (head, note) = text.split_once("\n\n").ok_or_else(|| wrong("no empty line follows the proof"))?;
         let mut lines = head.lines();
         let old = lines.next().and_then(|line| line.strip_prefix("old ")?.parse::<u64>().ok());
@@ -55,7 +55,7 @@ pub enum CosignRefusal {
     UnknownLedger(String),
     /// None of the keys that it knows signed the checkpoint.
     #[error("{0}")]
-    NotSigned(Error),
+    NotSigned(ProofError),
     /// The sizes cannot be.
     #[error("the old size {old} is beyond the {size} records of the checkpoint")]
     WrongSizes {
@@ -72,7 +72,7 @@ pub enum CosignRefusal {
     },
     /// The checkpoint does not extend the one that it cosigned.
     #[error("{0}")]
-    Inconsistent(Error),
+    Inconsistent(ProofError),
 }
 
 /// Decides whether a witness may cosign, and says what it must remember before it does. `seen` is what it remembers of this ledger.
@@ -98,7 +98,7 @@ pub fn decide(
         Some(seen) if seen.size == size && seen.root != root => return Err(CosignRefusal::Conflict { cosigned }),
         Some(seen) => check_consistency((seen.size, seen.root), (size, root), &request.path),
         None if request.path.is_empty() => Ok(()),
-        None => Err(Error::Fork { old, size }),
+        None => Err(ProofError::Fork { old, size }),
     }
     .map_err(CosignRefusal::Inconsistent)?;
     Ok(Cosigned { size, root })

@@ -2,7 +2,7 @@
 
 /// What is wrong with a key, a note or a proof. Nothing that fails a check is used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
+pub enum ProofError {
     /// A text that is not what it should be.
     #[error("{0}")]
     Format(String),
@@ -24,9 +24,9 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl ProofError {
     /// Whether a check failed, of something that could be read.
     pub fn is_failed_check(&self) -> bool {
-        !matches!(self, Error::Format(_))
+        !matches!(self, ProofError::Format(_))
     }
 }

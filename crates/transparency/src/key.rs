@@ -8,7 +8,7 @@ use ring::digest::{SHA256, digest};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
 use crate::note::NoteSignature;
-use crate::{Error, SignedNote};
+use crate::{ProofError, SignedNote};
 
 /// What a key signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +43,8 @@ pub struct PublicKey {
 
 impl PublicKey {
     /// Reads `NAME+ID+BASE64`.
-    pub fn parse(text: &str) -> Result<PublicKey, Error> {
-        let wrong = |why: &str| Error::Format(format!("{text:?} is not a public key, NAME+ID+BASE64: {why}"));
+    pub fn parse(text: &str) -> Result<PublicKey, ProofError> {
+        let wrong = |why: &str| ProofError::Format(format!("{text:?} is not a public key, NAME+ID+BASE64: {why}"));
         let mut parts = text.trim().splitn(3, '+');
         let (name, id, data) = (parts.next().unwrap_or_default(), parts.next(), parts.next());
         let (Some(id), Some(data)) = (id, data) else { return Err(wrong("it has fewer than three parts")) };
@@ -130,12 +130,12 @@ fn read_data(text: &str) -> Option<(KeyUse, [u8; 32])> {
 }
 
 /// A name stands in a line of its own, before a space, and before a plus.
-fn check_name(name: &str) -> Result<(), Error> {
+fn check_name(name: &str) -> Result<(), ProofError> {
     const LONGEST: usize = 128;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/".contains(&byte);
     match (1..=LONGEST).contains(&name.len()) && name.bytes().all(is_plain) {
         true => Ok(()),
-        false => Err(Error::Format(format!(
+        false => Err(ProofError::Format(format!(
             "the name {name:?} of a key has 1 to {LONGEST} letters, digits and - _ . : / such as witness.example.org"
         ))),
     }
@@ -150,23 +150,25 @@ pub struct SecretKey {
 
 impl SecretKey {
     /// A new key from the operating system's random bytes.
-    pub fn generate(name: &str, key_use: KeyUse) -> Result<SecretKey, Error> {
+    pub fn generate(name: &str, key_use: KeyUse) -> Result<SecretKey, ProofError> {
         check_name(name)?;
         let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|error| Error::Format(format!("no random bytes for a new key: {error}")))?;
+        getrandom::fill(&mut seed)
+            .map_err(|error| ProofError::Format(format!("no random bytes for a new key: {error}")))?;
         SecretKey::from_seed(name, key_use, seed)
     }
 
-    fn from_seed(name: &str, key_use: KeyUse, seed: [u8; 32]) -> Result<SecretKey, Error> {
-        let unusable = || Error::Format("the secret key cannot be used".to_string());
+    fn from_seed(name: &str, key_use: KeyUse, seed: [u8; 32]) -> Result<SecretKey, ProofError> {
+        let unusable = || ProofError::Format("the secret key cannot be used".to_string());
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| unusable())?;
         let bytes = pair.public_key().as_ref().try_into().map_err(|_| unusable())?;
         Ok(SecretKey { public: PublicKey { name: name.to_string(), key_use, bytes }, seed, pair })
     }
 
     /// Reads what [`to_text`](SecretKey::to_text) wrote. An error shows nothing of it.
-    pub fn parse(text: &str) -> Result<SecretKey, Error> {
-        let wrong = || Error::Format("this is not a secret key, PRIVATE+KEY+NAME+ID+BASE64, in one line".to_string());
+    pub fn parse(text: &str) -> Result<SecretKey, ProofError> {
+        let wrong =
+            || ProofError::Format("this is not a secret key, PRIVATE+KEY+NAME+ID+BASE64, in one line".to_string());
         let rest = text.trim().strip_prefix("PRIVATE+KEY+").ok_or_else(wrong)?;
         let mut parts = rest.splitn(3, '+');
         let (name, id) = (parts.next().ok_or_else(wrong)?, parts.next().ok_or_else(wrong)?);
@@ -217,12 +219,12 @@ pub struct TrustedKey {
 
 impl TrustedKey {
     /// Reads a key, or a key with the records that it is valid for: `KEY@100..2000`, `KEY@..2000`, `KEY@100..`.
-    pub fn parse(text: &str) -> Result<TrustedKey, Error> {
+    pub fn parse(text: &str) -> Result<TrustedKey, ProofError> {
         let Some((key, records)) = text.split_once('@') else {
             return Ok(TrustedKey { key: PublicKey::parse(text)?, records: 0..=u64::MAX });
         };
         let wrong =
-            || Error::Format(format!("{records:?} is not a range of records, such as 100..2000, ..2000 or 100.."));
+            || ProofError::Format(format!("{records:?} is not a range of records, such as 100..2000, ..2000 or 100.."));
         let (from, until) = records.split_once("..").ok_or_else(wrong)?;
         let number = |text: &str, open: u64| if text.is_empty() { Ok(open) } else { text.parse().map_err(|_| wrong()) };
         let records = number(from, 0)?..=number(until, u64::MAX)?;

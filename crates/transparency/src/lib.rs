@@ -15,7 +15,7 @@ mod tree;
 
 pub use checkpoint::{Checkpoint, SignedCheckpoint, Trust};
 pub use cosigning::{CosignRefusal, CosignRequest, Cosigned, decide};
-pub use error::Error;
+pub use error::ProofError;
 pub use key::{KeyUse, PublicKey, SecretKey, TrustedKey};
 pub use note::{NoteSignature, SignedNote};
 pub use tree::{Frontier, NodeHash, check_consistency, check_inclusion, consistency_path, inclusion_path};

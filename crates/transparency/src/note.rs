@@ -4,7 +4,7 @@ use std::fmt;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 
-use crate::{Error, PublicKey};
+use crate::{ProofError, PublicKey};
 
 /// The longest note that is read, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -37,8 +37,8 @@ impl SignedNote {
     }
 
     /// Reads a note.
-    pub fn parse(note: &str) -> Result<SignedNote, Error> {
-        let wrong = |why: &str| Error::Format(format!("this is not a signed note: {why}"));
+    pub fn parse(note: &str) -> Result<SignedNote, ProofError> {
+        let wrong = |why: &str| ProofError::Format(format!("this is not a signed note: {why}"));
         if note.len() > LONGEST {
             return Err(wrong("it is too long"));
         }
@@ -83,8 +83,8 @@ impl NoteSignature {
     }
 
     /// Reads lines, each with its newline.
-    pub fn parse_lines(text: &str) -> Result<Vec<NoteSignature>, Error> {
-        let wrong = || Error::Format("a line of a signature is a dash, a name and base64".to_string());
+    pub fn parse_lines(text: &str) -> Result<Vec<NoteSignature>, ProofError> {
+        let wrong = || ProofError::Format("a line of a signature is a dash, a name and base64".to_string());
         if !text.is_empty() && !text.ends_with('\n') || text.lines().count() > MOST_SIGNATURES {
             return Err(wrong());
         }

@@ -10,7 +10,7 @@ use derive_more::{Debug, Display};
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::ProofError;
 
 /// A node of the tree, written in base64.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Display, Serialize, Deserialize)]
@@ -31,15 +31,15 @@ impl NodeHash {
     }
 
     /// Reads 44 characters of base64.
-    pub fn parse(text: &str) -> Result<NodeHash, Error> {
+    pub fn parse(text: &str) -> Result<NodeHash, ProofError> {
         let bytes = BASE64_STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
-        bytes.map(NodeHash).ok_or_else(|| Error::Format(format!("{text:?} is not a hash of 32 bytes in base64")))
+        bytes.map(NodeHash).ok_or_else(|| ProofError::Format(format!("{text:?} is not a hash of 32 bytes in base64")))
     }
 }
 
 impl TryFrom<String> for NodeHash {
-    type Error = Error;
-    fn try_from(text: String) -> Result<NodeHash, Error> {
+    type Error = ProofError;
+    fn try_from(text: String) -> Result<NodeHash, ProofError> {
         NodeHash::parse(&text)
     }
 }
@@ -73,7 +73,7 @@ impl Frontier {
         frontier
     }
 
-    /// A tree by the roots of complete blocks of so many leaves, a power of two, and the leaves after them, which fill no block.
+    /// A tree by the roots of complete blocks of `length` leaves, a power of two, and the leaves after them, which fill no block.
     pub fn of_blocks(blocks: &[NodeHash], length: u64, rest: &[NodeHash]) -> Frontier {
         debug_assert!(length.is_power_of_two() && (rest.len() as u64) < length);
         let (blocks, rest) = (Frontier::of(blocks), Frontier::of(rest));
@@ -182,14 +182,20 @@ pub fn consistency_path<E>(
 }
 
 /// Checks that a leaf is in a tree: RFC 9162, section 2.1.3.2.
-pub fn check_inclusion(leaf: NodeHash, index: u64, size: u64, path: &[NodeHash], root: NodeHash) -> Result<(), Error> {
+pub fn check_inclusion(
+    leaf: NodeHash,
+    index: u64,
+    size: u64,
+    path: &[NodeHash],
+    root: NodeHash,
+) -> Result<(), ProofError> {
     if index >= size {
-        return Err(Error::Proof(format!("record {index} is not among the first {size}")));
+        return Err(ProofError::Proof(format!("record {index} is not among the first {size}")));
     }
     let (mut at, mut last, mut node) = (index, size - 1, leaf);
     for part in path {
         if last == 0 {
-            return Err(Error::Proof("the proof of inclusion is too long".to_string()));
+            return Err(ProofError::Proof("the proof of inclusion is too long".to_string()));
         }
         if at & 1 == 1 || at == last {
             node = NodeHash::above(part, &node);
@@ -203,7 +209,7 @@ pub fn check_inclusion(leaf: NodeHash, index: u64, size: u64, path: &[NodeHash],
     }
     match last == 0 && node == root {
         true => Ok(()),
-        false => Err(Error::Proof(format!("record {index} is not in the tree of {size} records with this root"))),
+        false => Err(ProofError::Proof(format!("record {index} is not in the tree of {size} records with this root"))),
     }
 }
 
@@ -212,8 +218,8 @@ pub fn check_consistency(
     (old, old_root): (u64, NodeHash),
     (size, root): (u64, NodeHash),
     path: &[NodeHash],
-) -> Result<(), Error> {
-    let wrong = || Error::Fork { old, size };
+) -> Result<(), ProofError> {
+    let wrong = || ProofError::Fork { old, size };
     if old > size {
         return Err(wrong());
     }

@@ -19,6 +19,8 @@ mod program;
 mod prompt;
 mod questions;
 mod readme;
+#[cfg(unix)]
+mod rehearsal;
 mod responder;
 mod restore;
 mod sandbox;
@@ -27,6 +29,7 @@ mod schemathesis;
 #[cfg(unix)]
 mod serve;
 mod server;
+mod transparency;
 mod trust;
 mod usage;
 

@@ -76,7 +76,10 @@ impl CheckpointSender {
                     return Ok(lines);
                 }
                 409 => match body.trim().parse::<u64>() {
-                    Ok(cosigned) if cosigned > checkpoint.size => return Err(Trouble::Ahead(cosigned)),
+                    Ok(cosigned) if cosigned > checkpoint.size => {
+                        self.known = cosigned;
+                        return Err(Trouble::Ahead(cosigned));
+                    }
                     Ok(cosigned) if cosigned == self.known => return Err(Trouble::Forked),
                     Ok(cosigned) => self.known = cosigned,
                     Err(_) => return Err(Trouble::Away("its answer cannot be read".to_string())),

@@ -94,7 +94,7 @@ impl Ledger {
         self.journal(|journal| journal.receipt_of(key))
     }
 
-    /// The proof that a record is among the first so many.
+    /// The proof that a record is among the first `size`.
     pub fn inclusion(&self, sequence: u64, size: u64) -> Result<Vec<NodeHash>, Error> {
         self.inner.shared.with_tree(|tree, store| tree.inclusion(store, sequence, size))
     }

@@ -257,7 +257,10 @@ async fn look_around(server: &TestServer, who: &str, is_above: bool) -> Seen {
         let status = reply.status.as_u16();
         assert!([200, 404].contains(&status));
         seen.note("receipt", status, reply);
+        seen.note("proof", status, server.get(who, &format!("/v1/receipts/{sequence}/proof")).await);
     }
+    seen.note("checkpoint", 200, server.get(who, "/v1/checkpoint").await);
+    seen.note("checkpoint proof", 200, server.get(who, "/v1/checkpoint/proof?from=1").await);
     seen.note("receipt of a key", 200, server.get(who, "/v1/receipts?key=c1").await);
     seen.note("answer", 201, server.ask(who, COUNT, "0.0601", "q1", json!({})).await);
     seen.note("replayed answer", 200, server.ask(who, COUNT, "0.0601", "q1", json!({})).await);

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use taximeter_ledger::{Hash, LedgerId, ReceiptDocument};
-use taximeter_transparency::{Error, NodeHash, PublicKey, SignedCheckpoint, Trust, check_consistency, check_inclusion};
+use taximeter_transparency::{
+    NodeHash, ProofError, PublicKey, SignedCheckpoint, Trust, check_consistency, check_inclusion,
+};
 use utoipa::ToSchema;
 
 /// A signed checkpoint of the journal.
@@ -57,22 +59,24 @@ impl CheckpointDocument {
 impl ReceiptProof {
     /// Checks that the record is in the journal of the checkpoint, and that the checkpoint has the signatures that are needed. Says
     /// which witnesses cosigned it.
-    pub fn check<'a>(&self, trust: &'a Trust) -> Result<(SignedCheckpoint, Vec<&'a PublicKey>), Error> {
+    pub fn check<'a>(&self, trust: &'a Trust) -> Result<(SignedCheckpoint, Vec<&'a PublicKey>), ProofError> {
         let ReceiptDocument { ledger, sequence, hash, record } = &self.receipt;
         let signed = SignedCheckpoint::parse(&self.checkpoint)?;
         let cosigners = signed.check(trust)?;
         let checkpoint = signed.checkpoint();
         if LedgerId::parse(checkpoint.ledger()) != Some(*ledger) {
-            return Err(Error::Proof(format!(
+            return Err(ProofError::Proof(format!(
                 "the receipt is of ledger {ledger}, and the checkpoint of {}",
                 checkpoint.origin
             )));
         }
         if hash.is_some_and(|hash| hash != self.record_hash) {
-            return Err(Error::Proof("the receipt has another hash than the one that the proof is about".to_string()));
+            return Err(ProofError::Proof(
+                "the receipt has another hash than the one that the proof is about".to_string(),
+            ));
         }
         if record.as_ref().is_some_and(|record| Hash::of(record.as_str().as_bytes()) != self.record_hash) {
-            return Err(Error::Proof(format!(
+            return Err(ProofError::Proof(format!(
                 "record {sequence} was changed: its bytes are not those that its hash is of"
             )));
         }
@@ -88,19 +92,19 @@ impl ConsistencyProof {
         &self,
         old: &SignedCheckpoint,
         trust: &'a Trust,
-    ) -> Result<(SignedCheckpoint, Vec<&'a PublicKey>), Error> {
+    ) -> Result<(SignedCheckpoint, Vec<&'a PublicKey>), ProofError> {
         let signed = SignedCheckpoint::parse(&self.checkpoint)?;
         let cosigners = signed.check(trust)?;
         let (before, now) = (old.checkpoint(), signed.checkpoint());
         if before.origin != now.origin {
-            return Err(Error::Proof(format!(
+            return Err(ProofError::Proof(format!(
                 "the checkpoints are of two ledgers, {} and {}",
                 before.origin, now.origin
             )));
         }
         if self.from != before.size {
             let (from, size) = (self.from, before.size);
-            return Err(Error::Format(format!(
+            return Err(ProofError::Format(format!(
                 "the proof is from {from} records on, and the older checkpoint has {size}"
             )));
         }

@@ -73,7 +73,7 @@ fn a_witness_does_not_sign_a_fork() {
     fork.leaves[7] = NodeHash::leaf(&[99; 32]);
     for size in [22, 32, 40] {
         let refused = decide(&fork.request(21, size), &ledger.signers(), ledger.cosigned(21)).unwrap_err();
-        assert!(matches!(refused, CosignRefusal::Inconsistent(Error::Fork { old: 21, .. })), "{refused}");
+        assert!(matches!(refused, CosignRefusal::Inconsistent(ProofError::Fork { old: 21, .. })), "{refused}");
     }
     // Two ledgers with one identity: the same size, and another root.
     let refused = decide(&fork.request(21, 21), &ledger.signers(), ledger.cosigned(21)).unwrap_err();

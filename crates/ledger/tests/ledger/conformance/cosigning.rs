@@ -63,7 +63,7 @@ struct World {
 }
 
 impl World {
-    /// Makes a ledger with an account, and so many witnesses.
+    /// Makes a ledger with an account, and witnesses for it.
     fn new(place: &Place, count: usize) -> World {
         let id = with_an_account(place).id().to_string();
         let signer = SecretKey::generate(&Checkpoint::origin_of(&id), KeyUse::Sign).unwrap();
