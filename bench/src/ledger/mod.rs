@@ -1,6 +1,7 @@
 //! Durable charges, beside a bare loop that writes the same bytes to the same kind of store in the same run.
 
 mod bare;
+mod cosigned;
 mod least;
 pub mod load;
 
@@ -14,6 +15,7 @@ use taximeter_ledger::{Ledger, Location, Options, Reader, verify};
 use taximeter_testing::PrivatePostgres;
 
 use self::bare::{BarePostgresStore, BareSqliteStore, BareStore, Sample};
+use self::cosigned::CosignedRate;
 use self::load::{Asked, Callers, Keys, accounts, charge_for, charge_so_many, open_accounts};
 use crate::memory::resident_bytes;
 use crate::table::{PrintedTable, TableColumn};
@@ -36,11 +38,15 @@ pub struct LedgerBench {
     /// Leave the long ledger out
     #[arg(long)]
     no_long: bool,
+    /// Only the rates with checkpoints and a cosigning witness
+    #[arg(long)]
+    only_cosigned: bool,
 }
 
 #[derive(Serialize)]
 struct Report {
     rates: Vec<Rates>,
+    cosigned: Vec<CosignedRate>,
     long: Option<Long>,
 }
 
@@ -105,7 +111,12 @@ impl LedgerBench {
     }
 
     fn measure(&self) -> Result<Report, Box<dyn std::error::Error>> {
+        let cosigned = cosigned::measure(self.seconds)?;
+        self.print(&cosigned::table(&cosigned));
         let mut rates = Vec::new();
+        if self.only_cosigned {
+            return Ok(Report { rates, cosigned, long: None });
+        }
         for accounts in [1, MANY_ACCOUNTS] {
             let folder = tempfile::tempdir()?;
             let location = Location::File(folder.path().join("taximeter.db"));
@@ -124,7 +135,7 @@ impl LedgerBench {
             }
         }
         let long = if self.no_long { None } else { Some(self.long()?) };
-        Ok(Report { rates, long })
+        Ok(Report { rates, cosigned, long })
     }
 
     fn rates(

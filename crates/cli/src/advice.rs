@@ -25,7 +25,9 @@ pub fn of_ledger(error: &taximeter_ledger::Error) -> String {
         Integrity { .. } => "; run `verify`".to_string(),
         Alarm { .. } => ", with `ledger clear-alarm`".to_string(),
         Export { .. } => "; export again, or use an undamaged copy".to_string(),
-        Behind { .. } | Forked { .. } | SetBack { .. } => RESTORE.to_string(),
+        Behind { .. } | Forked { .. } | SetBack { .. } | CosignedFurther { .. } | CosignedOther { .. } => {
+            RESTORE.to_string()
+        }
         NoWitness { .. } => {
             "; restore the witness, or name it with --witness; on another machine, copy it there; if it is lost, see \
              `ledger restore --help`"

@@ -23,9 +23,11 @@ mod plan;
 mod progress;
 mod report;
 mod serve;
+mod signing;
 mod table;
 mod token;
 mod top;
+mod witness;
 
 use std::process::ExitCode;
 
@@ -60,6 +62,8 @@ enum Command {
     Charge(ledger::charge::ChargeCommand),
     Quote(ledger::quote::QuoteCommand),
     History(ledger::history::HistoryCommand),
+    #[command(subcommand)]
+    Receipt(ledger::proof::ReceiptCommand),
     Verify(ledger::verify::VerifyCommand),
     Report(report::ReportCommand),
     Export(ledger::export::ExportCommand),
@@ -67,10 +71,14 @@ enum Command {
     #[command(subcommand)]
     Backup(ledger::backup::BackupCommand),
     #[command(subcommand)]
+    Checkpoint(ledger::checkpoint::CheckpointCommand),
+    #[command(subcommand)]
     Ledger(ledger::manage::ManageCommand),
     Serve(serve::ServeCommand),
     #[command(subcommand)]
     Token(token::TokenCommand),
+    #[command(subcommand)]
+    Witness(witness::WitnessCommand),
     #[command(subcommand)]
     Lab(lab::LabCommand),
     #[command(subcommand)]
@@ -85,9 +93,9 @@ const GROUPS: [(&str, &[&str]); 8] = [
     ("Start here", &["demo"]),
     ("Data behind a budget", &["dataset", "ask", "drivers"]),
     ("Without a ledger", &["plan", "compare", "meter"]),
-    ("Accounts and charges", &["account", "charge", "quote", "history", "top"]),
-    ("Ledger maintenance", &["verify", "report", "backup", "export", "import", "ledger"]),
-    ("For a team", &["serve", "token"]),
+    ("Accounts and charges", &["account", "charge", "quote", "history", "receipt", "top"]),
+    ("Ledger maintenance", &["verify", "checkpoint", "report", "backup", "export", "import", "ledger"]),
+    ("For a team", &["serve", "token", "witness"]),
     ("Evidence", &["lab"]),
     ("This program", &["config", "completions", "help"]),
 ];
@@ -108,14 +116,17 @@ fn main() -> ExitCode {
         Command::Charge(charge) => charge.run(),
         Command::Quote(quote) => quote.run(),
         Command::History(history) => history.run(),
+        Command::Receipt(receipt) => receipt.run(),
         Command::Verify(verify) => verify.run(),
         Command::Report(report) => report.run(),
         Command::Export(export) => export.run(),
         Command::Import(import) => import.run(),
         Command::Backup(backup) => backup.run(),
+        Command::Checkpoint(checkpoint) => checkpoint.run(),
         Command::Ledger(ledger) => ledger.run(),
         Command::Serve(serve) => serve.run(),
         Command::Token(token) => token.run(),
+        Command::Witness(witness) => witness.run(),
         Command::Lab(lab) => lab.run(),
         Command::Config(config) => config.run(),
         Command::Completions(completions) => completions.run(Program::command()),

@@ -15,6 +15,7 @@ use crate::config::Setting;
 use crate::gate::GateArgs;
 use crate::oidc::OidcArgs;
 use crate::output::{Failure, tell, usage};
+use crate::signing::SigningArgs;
 
 /// Serve the ledger and the gate to a team, over HTTP
 ///
@@ -58,6 +59,11 @@ pub struct ServeCommand {
     /// repeated). The server of the ledger is always allowed
     #[arg(long, value_name = "HOST[:PORT]")]
     allow_postgres: Vec<String>,
+    /// Keep a signed checkpoint at this interval, in minutes, if there is a key to sign with; 0 for never
+    #[arg(long, value_name = "MINUTES", default_value_t = 10)]
+    checkpoint_every: u32,
+    #[command(flatten)]
+    signing: SigningArgs,
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
@@ -98,7 +104,7 @@ impl ServeCommand {
         let log = self.log();
         log.tell_panics();
         // These calls block, so they are made before the asynchronous runtime starts.
-        let gate = self.gate.open_or_make(self.create)?;
+        let gate = self.gate.open_signed_by(self.signing.signing()?, self.create)?;
         let place = TokenPlace::of(gate.ledger().location());
         let tokens = Tokens::open(&place, gate.ledger().id())?;
         let is_without_tokens = tokens.list()?.is_empty();
@@ -155,6 +161,8 @@ impl ServeCommand {
             largest_upload: size("--largest-upload", largest_upload)?,
             tick: tick(&self.tick)?,
             verify_every: (self.verify_every > 0).then(|| Duration::from_secs(3600 * u64::from(self.verify_every))),
+            checkpoint_every: (self.checkpoint_every > 0)
+                .then(|| Duration::from_secs(60 * u64::from(self.checkpoint_every))),
             is_encrypted: self.tls_cert.is_some() || self.behind_proxy,
             is_behind_proxy: self.behind_proxy,
             postgres_hosts: self.allow_postgres.clone(),
@@ -196,6 +204,11 @@ pub(crate) fn serve<T>(
     // Database connections must not be dropped on a thread of the runtime, so this handle is dropped last.
     drop(service);
     Ok(result?)
+}
+
+/// Waits for the first signal that ends a server. Called within a runtime.
+pub(crate) fn first_signal() -> Result<impl Future<Output = ()>, Problem> {
+    Ok(Signals::new()?.first())
 }
 
 /// The signals that end the server.

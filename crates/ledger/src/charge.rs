@@ -10,7 +10,7 @@ use taximeter_accounting::{Amount, Cost, Filter, FilterRule, OdometerRule, Price
 use crate::account::{Neighbours, Reason, Unit};
 use crate::error::{Error, ErrorKind};
 use crate::hash::Hash;
-use crate::journal::{After, Event, LedgerId, Record};
+use crate::journal::{After, Event, LedgerId, Position, Record};
 use crate::name::{AccountName, Key, Note, Who};
 use crate::store::StoredRecord;
 
@@ -217,6 +217,11 @@ impl Receipt {
     /// The hash of the journal record.
     pub fn hash(&self) -> Hash {
         self.hash
+    }
+
+    /// The place and the hash.
+    pub(crate) fn position(&self) -> Position {
+        Position { sequence: self.sequence, hash: self.hash }
     }
 
     /// The journal record, in canonical JSON: its BLAKE3 hash is [`hash`](Receipt::hash).

@@ -30,7 +30,8 @@ impl Hash {
         bytes.try_into().ok().map(Hash)
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
+    /// Its 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }

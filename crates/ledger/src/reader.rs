@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use taximeter_transparency::{Checkpoint, NodeHash};
+
 use crate::account::Account;
 use crate::books::Books;
 use crate::charge::{Charge, Receipt};
@@ -14,12 +16,14 @@ use crate::name::{AccountName, Key};
 use crate::quote::Quote;
 use crate::store::{self, Access, Location, Store};
 use crate::transfer;
+use crate::tree::{JournalTree, checkpoint_of};
 use crate::witness::{Remembered, Testimony, Witness, state_folder};
 
 /// A ledger that is open for reading: its accounts as they were when it was opened, and its journal.
 pub struct Reader {
     store: Box<dyn Store>,
     books: Books,
+    tree: JournalTree,
     witness: PathBuf,
     testimony: Testimony,
     is_witness_whole: bool,
@@ -37,7 +41,7 @@ impl Reader {
             None if books.head().sequence == 0 => fresh,
             remembered => check_witness(&mut *store, books.id(), books.head(), remembered, &witness)?,
         };
-        Ok(Reader { store, books, witness, testimony, is_witness_whole: is_whole })
+        Ok(Reader { store, books, tree: JournalTree::default(), witness, testimony, is_witness_whole: is_whole })
     }
 
     /// The ledger's identity.
@@ -90,6 +94,22 @@ impl Reader {
     /// The record of the charge that was made under a key; nothing if there was none when it was opened.
     pub fn receipt_of(&mut self, key: &Key) -> Result<Option<Receipt>, Error> {
         journal(&mut *self.store, &self.books).receipt_of(key)
+    }
+
+    /// The checkpoint of the newest record when it was opened, to be signed.
+    pub fn checkpoint(&mut self) -> Result<Checkpoint, Error> {
+        let (id, head) = (self.books.id(), self.books.head());
+        Ok(checkpoint_of(id, head, self.tree.frontier(&mut *self.store, head.sequence + 1)?.root()))
+    }
+
+    /// The proof that a record is among the first `size`.
+    pub fn inclusion(&mut self, sequence: u64, size: u64) -> Result<Vec<NodeHash>, Error> {
+        self.tree.inclusion(&mut *self.store, sequence, size)
+    }
+
+    /// The proof that the tree of the first `size` records extends that of the first `old`.
+    pub fn consistency(&mut self, old: u64, size: u64) -> Result<Vec<NodeHash>, Error> {
+        self.tree.consistency(&mut *self.store, old, size)
     }
 
     /// Writes the journal as lines of JSON, and a last line that says where it ends.

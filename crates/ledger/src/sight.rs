@@ -47,6 +47,13 @@ impl Sight {
 #[serde(transparent)]
 pub struct RawRecord(Box<RawValue>);
 
+impl RawRecord {
+    /// The bytes, as text.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
 /// A receipt, as far as it may be seen: enough to restore a ledger from.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

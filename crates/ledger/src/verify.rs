@@ -3,13 +3,16 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use taximeter_transparency::Checkpoint;
+
 use crate::account::Account;
 use crate::books::{Books, Changes, Draft};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{Hash, StateTree};
-use crate::journal::{Event, FORMAT, LedgerOrigin, Position, Record};
+use crate::journal::{Event, FORMAT, LedgerId, LedgerOrigin, Position, Record};
 use crate::reader::{check_witness, origin, witness_path};
 use crate::store::{self, Access, Location, Store, StoredRecord};
+use crate::tree::Claims;
 use crate::witness::{Testimony, Witness};
 
 /// What was verified.
@@ -42,9 +45,19 @@ pub fn verify(
     witness: Option<&Path>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verified, Error> {
+    verify_with(location, witness, &|_| Ok(Vec::new()), progress)
+}
+
+/// As [`verify`]; besides, the journal must be what the ledger's checkpoints say, which come in the order of their sizes.
+pub fn verify_with(
+    location: &Location,
+    witness: Option<&Path>,
+    checkpoints: &dyn Fn(LedgerId) -> Result<Vec<Checkpoint>, Error>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Verified, Error> {
     let mut is_apart = false;
     // The last connection to close tidies the file up, and a reader cannot: so the reader closes before the alarm is raised.
-    match verify_reading(location, witness, progress, &mut is_apart) {
+    match verify_reading(location, witness, checkpoints, progress, &mut is_apart) {
         Err(error) if !is_apart => Err(alarmed(location, error)),
         verified => verified,
     }
@@ -55,6 +68,7 @@ pub fn verify(
 fn verify_reading(
     location: &Location,
     witness: Option<&Path>,
+    checkpoints: &dyn Fn(LedgerId) -> Result<Vec<Checkpoint>, Error>,
     progress: &mut dyn FnMut(u64, u64),
     is_apart: &mut bool,
 ) -> Result<Verified, Error> {
@@ -63,9 +77,10 @@ fn verify_reading(
     // Before the journal, which is never behind it.
     let path = witness_path(location, witness, id)?;
     let remembered = Witness::read(&path)?;
+    let checkpoints = checkpoints(id)?;
     let testimony = remembered.map(|remembered| remembered.testimony);
     store.begin_reading()?;
-    let verified = verify_all(&mut *store, testimony, progress);
+    let verified = verify_all(&mut *store, testimony, &checkpoints, progress);
     store.rollback();
     if verified.is_err() {
         let head = store.head().ok().flatten().map(|head| head.position());
@@ -114,8 +129,10 @@ pub fn clear_alarm(location: &Location) -> Result<Option<String>, Error> {
 fn verify_all(
     store: &mut dyn Store,
     testimony: Option<Testimony>,
+    checkpoints: &[Checkpoint],
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verified, Error> {
+    let mut claims = Claims::new(checkpoints);
     let total = store.head()?.map_or(0, |head| head.sequence + 1);
     let mut replay = Replay::new();
     let mut keys = HashSet::new();
@@ -134,6 +151,7 @@ fn verify_all(
                 return Err(Error::record(stored.sequence, "it is not the record that the witness remembers"));
             }
             replay.take(&stored.line, &mut |_| Ok(()))?;
+            claims.take(stored.position())?;
         }
         progress(replay.next(), total);
     }
@@ -150,6 +168,7 @@ fn verify_all(
             None => error,
         }
     })?;
+    claims.end()?;
     store.check()?;
     let head = books.head();
     let (records, accounts) = (head.sequence + 1, books.accounts().len());

@@ -11,7 +11,9 @@ mod openapi;
 mod responses;
 mod routes;
 mod runtime;
+mod witness;
 
 pub use app::App;
 pub use listen::{Listener, Tls};
 pub use runtime::runtime;
+pub use witness::WitnessListener;

@@ -84,6 +84,8 @@ pub(crate) fn page(AppState { service, metrics }: &AppState) -> String {
     single(&mut page, "taximeter_queue_length", "gauge", "Charges that wait for the writer.", ledger.waiting() as f64);
     let records = "Records of the journal.";
     single(&mut page, "taximeter_journal_records", "gauge", records, ledger.position().sequence as f64 + 1.0);
+    let checkpointed = "Records that the newest signed checkpoint covers; 0 if there is none.";
+    single(&mut page, "taximeter_checkpoint_records", "gauge", checkpointed, service.checkpointed() as f64);
     let running = "1 while the ledger takes charges, 0 after it stopped.";
     single(&mut page, "taximeter_ledger_running", "gauge", running, f64::from(u8::from(ledger.is_running())));
     let alarm = "1 while the ledger is not what was written and takes no charges, until its owner clears the alarm.";

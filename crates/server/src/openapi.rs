@@ -18,7 +18,7 @@ use utoipa::{Modify, OpenApi};
         (name = "charges", description = "Charges, quotes and receipts"),
         (name = "datasets", description = "Datasets, and the owner's log"),
         (name = "questions", description = "Questions, charged before the data are touched"),
-        (name = "ledger", description = "The ledger as a whole: verify and export"),
+        (name = "ledger", description = "The ledger as a whole: verify, export and signed checkpoints"),
         (name = "tokens", description = "Tokens and roles"),
         (name = "server", description = "Health checks, and this document"),
     )

@@ -46,6 +46,8 @@ pub(crate) type DatasetBodyProblems = ProblemResponses<{ TOKEN | BODY | DATASET 
 pub(crate) type RegistrationProblems = ProblemResponses<{ TOKEN | BODY | DATASET | ACCOUNT | RECORD }>;
 /// A path with a record or a token in it.
 pub(crate) type RecordProblems = ProblemResponses<{ TOKEN | INPUT | RECORD }>;
+/// A path about a record that is not named.
+pub(crate) type TokenRecordProblems = ProblemResponses<{ TOKEN | RECORD }>;
 /// A path with a body.
 pub(crate) type BodyProblems = ProblemResponses<{ TOKEN | BODY }>;
 /// A charge.

@@ -49,3 +49,28 @@ pub async fn settle_questions(service: Arc<Service>) {
         }
     }
 }
+
+/// Signs a checkpoint at the given interval and keeps it, if there are new records. If that fails, the log says so once, until it works
+/// again.
+pub async fn keep_checkpoints(service: Arc<Service>, every: Duration) {
+    let mut clock = interval(every);
+    clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut works, mut kept) = (true, 0);
+    loop {
+        clock.tick().await;
+        let signing = Arc::clone(&service);
+        let signed = tokio::task::spawn_blocking(move || signing.checkpoints.keep_newer(signing.ledger(), kept));
+        let signed = match signed.await {
+            Ok(signed) => signed.map_err(|problem| problem.code),
+            Err(_) => Err(Code::Storage),
+        };
+        if signed.is_ok() != works {
+            works = signed.is_ok();
+            service.log.write(match signed {
+                Ok(_) => LogEvent::CheckpointsKeptAgain,
+                Err(code) => LogEvent::CheckpointsNotKept { code },
+            });
+        }
+        kept = signed.unwrap_or(kept);
+    }
+}

@@ -56,30 +56,38 @@ impl Caller {
 
     /// A record of the journal by its number, without what the caller may not see.
     pub async fn receipt(&self, sequence: u64) -> Result<ReceiptDocument, Problem> {
+        Ok(ReceiptDocument::new(&self.seen_receipt(sequence).await?, self.sight()))
+    }
+
+    /// The record of one of the caller's own charges, by its key.
+    pub async fn receipt_of(&self, key: &Key) -> Result<ReceiptDocument, Problem> {
+        Ok(ReceiptDocument::new(&self.own_receipt(key).await?, self.sight()))
+    }
+
+    /// A record that is about accounts of the caller.
+    pub(crate) async fn seen_receipt(&self, sequence: u64) -> Result<Receipt, Problem> {
         self.require(Action::SeeAccounts)?;
         self.refresh().await?;
         let receipt = self.blocking(move |caller| Ok(caller.ledger().receipt(sequence)?)).await?;
         // The same error whether or not the record exists.
         let is_own = |receipt: &Receipt| receipt.after().iter().any(|after| self.sight().owns(&after.account));
         let is_seen = |receipt: &Receipt| *self.sight() == Sight::All || is_own(receipt);
-        let receipt = receipt.filter(is_seen).ok_or_else(|| {
+        receipt.filter(is_seen).ok_or_else(|| {
             let detail = format!("record {sequence} not found, or not about accounts of the token");
             Problem::new(Code::NotFound, detail)
-        })?;
-        Ok(ReceiptDocument::new(&receipt, self.sight()))
+        })
     }
 
-    /// The record of one of the caller's own charges, by its key.
-    pub async fn receipt_of(&self, key: &Key) -> Result<ReceiptDocument, Problem> {
+    /// The record of one of the caller's own charges.
+    pub(crate) async fn own_receipt(&self, key: &Key) -> Result<Receipt, Problem> {
         self.require(Action::SeeAccounts)?;
         let key = self.key(key)?;
         self.refresh().await?;
         let receipt = self.blocking(move |caller| Ok(caller.ledger().receipt_of(&key)?)).await?;
-        let receipt = receipt.ok_or_else(|| {
+        receipt.ok_or_else(|| {
             let detail = format!("{} has charged nothing under this key", self.token().principal);
             Problem::new(Code::NotFound, detail)
-        })?;
-        Ok(ReceiptDocument::new(&receipt, self.sight()))
+        })
     }
 }
 

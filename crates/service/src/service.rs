@@ -9,6 +9,7 @@ use taximeter_ledger::Ledger;
 use tokio::sync::{Semaphore, watch};
 
 use crate::Problem;
+use crate::checkpoints::Checkpoints;
 use crate::events::Events;
 use crate::identity::{Issuer, OidcSettings};
 use crate::limits::{FairQueue, QuestionQueue, Rates, Slots};
@@ -34,6 +35,7 @@ pub struct Service {
     pub events: Events,
     pub(crate) uploads: Uploads,
     pub(crate) verification: Verification,
+    pub(crate) checkpoints: Checkpoints,
     /// The timelines of accounts, for charts.
     pub timelines: Timelines,
     /// The log.
@@ -86,6 +88,8 @@ pub struct Settings {
     pub tick: Option<Duration>,
     /// How often the whole journal is verified; `None` for never.
     pub verify_every: Option<Duration>,
+    /// How often a signed checkpoint is kept, if there is a key to sign with; `None` for never.
+    pub checkpoint_every: Option<Duration>,
     /// How long a graceful shutdown may take.
     pub shutdown: Duration,
     /// Whether browsers reach the server over TLS only, so that its cookies are marked secure.
@@ -114,6 +118,7 @@ impl Default for Settings {
             streams: 1024,
             tick: Some(Duration::from_millis(50)),
             verify_every: Some(Duration::from_secs(24 * 3600)),
+            checkpoint_every: Some(Duration::from_secs(600)),
             shutdown: Duration::from_secs(30),
             is_encrypted: false,
             is_behind_proxy: false,
@@ -127,6 +132,7 @@ impl Service {
     /// A service over a gate and its tokens, and the issuer of the settings. Blocks.
     pub fn new(gate: Gate, tokens: Tokens, log: Log, settings: Settings) -> Result<Arc<Service>, Problem> {
         let uploads = Uploads::new(PathBuf::from(gate.catalog().folder()), settings.largest_upload)?;
+        let checkpoints = Checkpoints::open(gate.ledger())?;
         let events = Events::new(gate.ledger(), settings.streams);
         let issuer = settings.oidc.as_ref().map(|oidc| Issuer::new(oidc, log.clone())).transpose()?;
         Ok(Arc::new(Service {
@@ -137,6 +143,7 @@ impl Service {
             events,
             uploads,
             verification: Verification::default(),
+            checkpoints,
             timelines: Timelines::default(),
             log,
             readiness: Readiness::default(),
@@ -154,6 +161,11 @@ impl Service {
     /// The ledger.
     pub fn ledger(&self) -> &Ledger {
         self.gate.ledger()
+    }
+
+    /// How many records the newest signed checkpoint is of; 0 if there is none.
+    pub fn checkpointed(&self) -> u64 {
+        self.checkpoints.size(self.ledger())
     }
 
     /// Starts the shutdown: streams end, and the journal is no longer followed.

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use taximeter_ledger::{Ledger, verify};
+use taximeter_ledger::Ledger;
 
+use crate::checkpoints::verify;
 use crate::log::{Log, LogEvent};
 use crate::{Code, Problem, VerifyDocument, VerifyState};
 

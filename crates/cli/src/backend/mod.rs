@@ -5,20 +5,23 @@ mod remote;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use taximeter_gate::{DriverChoice, DummyAnswer, Registration, Rules};
-use taximeter_ledger::{AccountName, Key, LedgerId, Position, Who};
+use taximeter_ledger::{AccountName, Key, LedgerId, Position, Signing, Who};
 use taximeter_service::{
-    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CheckedDataset, CloseRequest, Closed, CreatedToken,
-    DatasetDocument, DatasetList, Explanation, FailedQuestionList, HistoryDocument, LedgerDocument, NewAccount,
-    NewAnalystDocument, NewToken, Opened, PublicTableDocument, PublicTableList, QuestionOutcome, QuestionRequest,
-    QuoteDocument, RegisteredDocument, RemovedPublicTable, TokenDocument, TokenList, VerifyDocument,
+    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CheckedDataset, CheckpointDocument, CloseRequest,
+    Closed, ConsistencyProof, CreatedToken, DatasetDocument, DatasetList, Explanation, FailedQuestionList,
+    HistoryDocument, LedgerDocument, NewAccount, NewAnalystDocument, NewToken, Opened, PublicTableDocument,
+    PublicTableList, QuestionOutcome, QuestionRequest, QuoteDocument, ReceiptProof, RegisteredDocument,
+    RemovedPublicTable, TokenDocument, TokenList, VerifyDocument,
 };
 
+use crate::ledger::proof::RecordChoice;
 use crate::output::Failure;
 
 pub use local::Local;
-pub use remote::Remote;
+pub use remote::{Remote, witness_agent};
 
 /// A ledger and a gate.
 pub trait Backend: AccountBackend + DatasetBackend + TokenBackend {}
@@ -53,6 +56,18 @@ pub trait AccountBackend {
 
     /// Recomputes the whole journal, and reports progress as a share of the work.
     fn verify(&self, progress: &dyn Fn(f64)) -> Result<VerifyDocument, Failure>;
+
+    /// A record with the proof that it is in the journal of a signed checkpoint.
+    fn receipt_proof(&self, record: &RecordChoice) -> Result<ReceiptProof, Failure>;
+
+    /// The newest signed checkpoint.
+    fn checkpoint(&self) -> Result<CheckpointDocument, Failure>;
+
+    /// Signs a checkpoint of all records and keeps it, with the keys that were named.
+    fn make_checkpoint(&self, signing: Option<Arc<Signing>>) -> Result<CheckpointDocument, Failure>;
+
+    /// The proof that the newest checkpoint extends the journal's first records.
+    fn consistency_proof(&self, from: u64) -> Result<ConsistencyProof, Failure>;
 
     /// Writes the journal. Returns the ledger's id and the position of the last record.
     fn export(&self, out: &mut dyn Write, progress: &dyn Fn(f64)) -> Result<(LedgerId, Position), Failure>;

@@ -10,9 +10,11 @@ pub mod render;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use taximeter_gate::Gate;
+use taximeter_ledger::Signing;
 
 use crate::backend::{Backend, Local};
 use crate::config::Setting;
@@ -49,8 +51,8 @@ impl GateArgs {
         self.ledger.local(self.data.as_deref())
     }
 
-    /// Opens the gate on this machine. If `create` is set, a missing ledger is created.
-    pub fn open_or_make(&self, create: bool) -> Result<Gate, Failure> {
-        self.local()?.open_or_make(create)
+    /// Opens the gate on this machine, with those who sign and cosign what is written. If `create` is set, a missing ledger is created.
+    pub fn open_signed_by(&self, signing: Option<Arc<Signing>>, create: bool) -> Result<Gate, Failure> {
+        self.local()?.signed_by(signing).open_or_make(create)
     }
 }

@@ -4,11 +4,13 @@ pub mod account;
 pub mod account_rules;
 pub mod backup;
 pub mod charge;
+pub mod checkpoint;
 pub mod export;
 pub mod history;
 pub mod import;
 pub mod manage;
 mod mechanism;
+pub mod proof;
 pub mod quote;
 pub mod receipt;
 mod request;
@@ -24,6 +26,7 @@ use taximeter_ledger::{Error, Location, Note, Options, Who};
 use crate::backend::{Backend, Local, Remote};
 use crate::config::{FoundSetting, Setting};
 use crate::output::{Failure, usage};
+use crate::signing::SigningArgs;
 
 /// Which ledger, and how to answer.
 #[derive(Args)]
@@ -84,7 +87,8 @@ impl LedgerArgs {
             Some(folder) => Some(folder.to_path_buf()),
             None => Setting::Data.path()?,
         };
-        Ok(Local::new(self.location()?, self.witness()?, data))
+        let local = Local::new(self.location()?, self.witness()?, data);
+        Ok(local.signed_by(SigningArgs::default().signing()?))
     }
 
     /// The server, if there is one. A ledger overrides a server that is named further away: flags, then the environment, then the file.

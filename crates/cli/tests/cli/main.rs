@@ -21,7 +21,10 @@ mod program;
 mod prompt;
 mod questions;
 mod readme;
+#[cfg(unix)]
+mod rehearsal;
 mod report;
+mod responder;
 mod restore;
 mod sandbox;
 #[cfg(feature = "server-tests")]
@@ -29,6 +32,7 @@ mod schemathesis;
 #[cfg(unix)]
 mod serve;
 mod server;
+mod transparency;
 mod trust;
 mod typed;
 mod usage;

@@ -257,6 +257,30 @@ pub enum ErrorKind {
         /// The record.
         record: u64,
     },
+    /// A witness on another machine cosigned more records than the ledger has.
+    #[error(
+        "this ledger ends at record {newest}, but the witness {cosigner} cosigned record {cosigned}: an old copy was put back, and its \
+         budget would be handed out again"
+    )]
+    CosignedFurther {
+        /// The witness.
+        cosigner: String,
+        /// The newest record of the ledger.
+        newest: u64,
+        /// The newest record that the witness cosigned.
+        cosigned: u64,
+    },
+    /// A witness on another machine cosigned another history.
+    #[error(
+        "the {newest} records before the newest are not those that the witness {cosigner} cosigned: the ledger was rewritten, or it went \
+         on from an old copy"
+    )]
+    CosignedOther {
+        /// The witness.
+        cosigner: String,
+        /// The newest record of the ledger.
+        newest: u64,
+    },
     /// The ledger no longer has a record that was acknowledged.
     #[error("record {0} is no longer the one that was acknowledged: the ledger was set back")]
     SetBack(u64),

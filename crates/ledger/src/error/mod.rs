@@ -105,13 +105,15 @@ impl Error {
             || self.is_rollback()
     }
 
-    /// The ledger is behind its witness, forked from it, or without it.
+    /// The ledger is behind a witness, forked from it, or without it.
     pub fn is_rollback(&self) -> bool {
         use ErrorKind::*;
         matches!(
             self.kind(),
             Behind { .. }
                 | Forked { .. }
+                | CosignedFurther { .. }
+                | CosignedOther { .. }
                 | SetBack(_)
                 | NoWitness(_)
                 | DamagedWitness { .. }

@@ -16,6 +16,7 @@ use crate::books::Books;
 use crate::charge::{Charge, Outcome, PreparedCharge, Receipt};
 use crate::commit_times::CommitClock;
 use crate::connections::Connections;
+use crate::cosigning::{Cosignatures, Cosigners, Signing, Uncovered};
 use crate::error::{Error, ErrorKind};
 use crate::hash::StateTree;
 use crate::journal::LedgerOrigin;
@@ -25,7 +26,7 @@ use crate::reader::{self, Loaded};
 use crate::refusals::Refusals;
 use crate::store::{self, Access, Location, Store};
 use crate::witness::{Sharing, Testimony, Witness};
-use crate::writer::{Command, ReplyTo, Shared, Writer, now, waiting};
+use crate::writer::{Command, ReplyTo, Shared, Writer, cover, now, waiting};
 
 /// How a ledger is opened.
 #[derive(Clone, Debug)]
@@ -41,11 +42,20 @@ pub struct Options {
     /// Whether a database writes the first half of a large batch while the second is decided. That is faster where a core is free for
     /// it meanwhile, and slower where the callers keep all of them busy, as those of a server do.
     pub overlap: bool,
+    /// Who signs checkpoints, and which witnesses on other machines cosign them before a charge is acknowledged.
+    pub signing: Option<Arc<Signing>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { witness: None, create: false, wait: Duration::from_secs(5), queue: 1024, overlap: true }
+        Options {
+            witness: None,
+            create: false,
+            wait: Duration::from_secs(5),
+            queue: 1024,
+            overlap: true,
+            signing: None,
+        }
     }
 }
 
@@ -129,6 +139,9 @@ impl Ledger {
                 None if options.create => create(&mut *store, location, &options)?,
                 None => return Err(ErrorKind::NoLedger(location.clone()).into()),
             };
+        if let Some(signing) = &options.signing {
+            signing.check(books.id())?;
+        }
         let path = witness.path().to_path_buf();
         let (queue, waiting) = async_channel::bounded(options.queue.max(1));
         let shared = Arc::new(Shared {
@@ -138,6 +151,13 @@ impl Ledger {
             refusals: Mutex::new(Refusals::default()),
             charges: AtomicU64::new(0),
             commit_clock: CommitClock::default(),
+            tree: Mutex::default(),
+            cosignatures: options
+                .signing
+                .as_deref()
+                .filter(|signing| !signing.cosigners.is_empty())
+                .map(Cosignatures::new),
+            signing: options.signing,
             cause: OnceLock::new(),
             busy_since: Mutex::new(None),
         });
@@ -146,12 +166,15 @@ impl Ledger {
             Sharing::Shared => Some(Pulse::start(location)?),
         };
         let ending = Ending(waiting.clone());
+        let cosigners = cosigners(&shared, location.sharing())?;
         let writer = Writer {
             shared: Arc::clone(&shared),
             waiting,
             store,
             witness,
             tree,
+            cosigners,
+            sharing: location.sharing(),
             overlap: options.overlap,
             meets_repeats: false,
             undisturbed: 0,
@@ -302,4 +325,19 @@ fn trusted(store: &mut dyn Store, loaded: Loaded, sharing: Sharing) -> Result<Op
     };
     let was_witness_whole = remembered.is_none_or(|remembered| remembered.is_whole);
     Ok(Opened { books, tree, witness, was_witness_whole })
+}
+
+/// Asks the witnesses on other machines how far they cosigned this ledger, which must be there, and has them cosign the rest.
+fn cosigners(shared: &Arc<Shared>, sharing: Sharing) -> Result<Option<Cosigners>, Error> {
+    let (Some(signing), Some(cosignatures)) = (&shared.signing, &shared.cosignatures) else { return Ok(None) };
+    let head = shared.books().head();
+    let frontier = shared.with_tree(|tree, store| tree.frontier(store, head.sequence + 1))?;
+    let mut cosigners = Cosigners::start(signing, cosignatures, shared, frontier)?;
+    cosigners.send(head, &[], shared)?;
+    cover(&mut cosigners, shared, sharing, Cosigners::wait_at_start).map_err(|uncovered| match uncovered {
+        Uncovered::Few(why) => Error::busy(format!("the ledger cannot be opened, since it may be an old copy: {why}")),
+        Uncovered::Forked(error) => error,
+        Uncovered::Ahead { cosigner, size } => cosigners.behind(cosigner, size),
+    })?;
+    Ok(Some(cosigners))
 }

@@ -5,6 +5,8 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use taximeter_transparency::{NodeHash, PublicKey, SignedCheckpoint};
+
 use super::Ledger;
 use crate::account::Account;
 use crate::books::Books;
@@ -92,6 +94,42 @@ impl Ledger {
         self.journal(|journal| journal.receipt_of(key))
     }
 
+    /// The proof that a record is among the first `size`.
+    pub fn inclusion(&self, sequence: u64, size: u64) -> Result<Vec<NodeHash>, Error> {
+        self.inner.shared.with_tree(|tree, store| tree.inclusion(store, sequence, size))
+    }
+
+    /// The proof that the tree of the first `size` records extends that of the first `old`.
+    pub fn consistency(&self, old: u64, size: u64) -> Result<Vec<NodeHash>, Error> {
+        self.inner.shared.consistency(old, size)
+    }
+
+    /// Signs a checkpoint of the newest record. Where witnesses cosign, it is the newest that enough of them have cosigned. Nothing if
+    /// there is no key to sign with.
+    pub fn checkpoint(&self) -> Result<Option<SignedCheckpoint>, Error> {
+        let shared = &self.inner.shared;
+        let Some(signing) = shared.signing.as_ref().filter(|signing| !signing.signers.is_empty()) else {
+            return Ok(None);
+        };
+        if shared.cosignatures.is_some() {
+            return Ok(self.cosigned_checkpoint());
+        }
+        let (ledger, head) = self.books(|books| (books.id(), books.head()));
+        let root = shared.with_tree(|tree, store| tree.frontier(store, head.sequence + 1))?.root();
+        Ok(Some(signing.sign(ledger, head, root)))
+    }
+
+    /// The newest checkpoint that enough witnesses on other machines have cosigned.
+    pub fn cosigned_checkpoint(&self) -> Option<SignedCheckpoint> {
+        self.inner.shared.cosignatures.as_ref()?.newest()
+    }
+
+    /// The public keys of those who sign checkpoints.
+    pub fn signers(&self) -> Vec<PublicKey> {
+        let signing = self.inner.shared.signing.iter();
+        signing.flat_map(|signing| &signing.signers).map(|key| key.public().clone()).collect()
+    }
+
     /// Another view of the same ledger, as it is on disk.
     pub fn reader(&self) -> Result<Reader, Error> {
         Reader::open(&self.inner.location, Some(&self.inner.witness))
@@ -149,6 +187,11 @@ impl Ledger {
         let busy_since = *self.inner.shared.busy_since.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(busy) = busy_since.map(|since| since.elapsed()).filter(|busy| *busy > SLOW) {
             return Err(Error::busy(format!("the ledger has waited for its store for {:.1} s", busy.as_secs_f64())));
+        }
+        if self.inner.shared.cosignatures.as_ref().is_some_and(|cosignatures| cosignatures.is_late()) {
+            return Err(Error::busy(
+                "too few of the witnesses on other machines answer; nothing is charged until they do",
+            ));
         }
         match &self.inner.pulse {
             Some(pulse) => pulse.trouble().map_or(Ok(()), Err),

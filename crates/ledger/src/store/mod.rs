@@ -121,6 +121,9 @@ pub(crate) trait Store: Send {
     /// Records from a number on, in order, at most `most`.
     fn records(&mut self, from: u64, most: usize) -> Result<Vec<StoredRecord>, StoreError>;
 
+    /// The numbers and hashes of records from a number on, in order, at most `most`.
+    fn positions(&mut self, from: u64, most: usize) -> Result<Vec<Position>, StoreError>;
+
     /// The records of those keys that are there.
     fn find_keys(&mut self, keys: &[&str]) -> Result<Vec<StoredRecord>, StoreError>;
 

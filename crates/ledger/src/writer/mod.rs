@@ -5,11 +5,11 @@
 
 mod batch;
 mod command;
+mod covering;
 mod recovery;
 mod shared;
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,15 +19,17 @@ use jiff::Timestamp;
 
 use self::batch::{Batch, Decided, Reply};
 pub(crate) use self::command::{Command, ReplyTo, waiting};
+pub(crate) use self::covering::cover;
 pub(crate) use self::shared::Shared;
 use crate::books::Changes;
 use crate::charge::Outcome;
+use crate::cosigning::Cosigners;
 use crate::error::{Error, ErrorKind};
 use crate::hash::StateTree;
 use crate::journal::Position;
 use crate::name::Key;
 use crate::store::{Store, StoreError, StoreFailure, StoredRecord};
-use crate::witness::{Testimony, Witness};
+use crate::witness::{Sharing, Witness};
 
 /// How long a transaction may take, with all its attempts: callers have time limits of their own.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -48,6 +50,9 @@ pub(crate) struct Writer {
     pub(crate) store: Box<dyn Store>,
     pub(crate) witness: Witness,
     pub(crate) tree: StateTree,
+    /// The witnesses on other machines, if there are any.
+    pub(crate) cosigners: Option<Cosigners>,
+    pub(crate) sharing: Sharing,
     /// Whether the store writes while a batch is decided.
     pub(crate) overlap: bool,
     /// Whether the newest batch had keys that were used before.
@@ -192,6 +197,7 @@ impl Writer {
         expected: usize,
         started: Instant,
     ) -> Result<Vec<Reply>, Undone> {
+        self.cover_outstanding()?;
         let (head, foreseen) = self.begin(commands, expected, self.in_doubt.is_none() && !self.meets_repeats)?;
         if let Some(replies) = self.resolve_doubt(started)? {
             self.store.rollback();
@@ -227,8 +233,7 @@ impl Writer {
         match self.store.commit() {
             Ok(()) => {
                 self.meets_repeats = !known.is_empty();
-                self.remember(changes, started)?;
-                Ok(replies)
+                self.remember(changes, started, replies)
             }
             Err(error) if error.kind == StoreFailure::Lost => {
                 self.in_doubt = Some(InDoubt { changes, replies: Some(replies) });
@@ -295,16 +300,6 @@ impl Writer {
         let mut batch = Batch::new(&books, tree);
         batch.decide(waiting, commands, expected, usize::MAX, known);
         batch.finish()
-    }
-
-    /// What is on disk is remembered by the witness, and then part of the books.
-    fn remember(&mut self, changes: Changes, started: Instant) -> Result<(), Undone> {
-        let ledger = self.shared.books().id();
-        self.witness.advance(Testimony { ledger, position: changes.head() }).map_err(Undone::Stop)?;
-        self.shared.commit_clock.note(started.elapsed());
-        self.shared.charges.fetch_add(changes.charges(), Ordering::Relaxed);
-        self.shared.books_mut().adopt(changes);
-        Ok(())
     }
 
     /// The records of keys that were used before.

@@ -19,15 +19,18 @@ impl Writer {
             changes.undo(&mut self.tree);
             return Ok(None);
         }
-        self.remember(changes, started)?;
-        Ok(replies)
+        // Callers who are gone were told that the outcome is not known.
+        let is_awaited = replies.is_some();
+        let replies = self.remember(changes, started, replies.unwrap_or_default())?;
+        Ok(is_awaited.then_some(replies))
     }
 
     /// What other processes committed is acknowledged again by a repeated key, so this one's witness must know it too. What is only
     /// read need not be known to it: the process that told a caller of a charge has a witness that knows it.
     pub(super) fn acknowledge_known(&mut self) -> Result<(), Undone> {
         let known = self.shared.books().testimony();
-        self.witness.advance(known).map_err(Undone::Stop)
+        self.witness.advance(known).map_err(Undone::Stop)?;
+        self.cover_known(known.position)
     }
 
     /// Takes over what other processes wrote since.

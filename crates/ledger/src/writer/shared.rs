@@ -1,17 +1,21 @@
 //! What the writer shares with the handles.
 
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
 use async_channel::Sender;
+use taximeter_transparency::NodeHash;
 
 use super::command::Command;
 use crate::books::Books;
 use crate::commit_times::CommitClock;
 use crate::connections::Connections;
+use crate::cosigning::{Cosignatures, Signing};
 use crate::error::{Error, ErrorKind};
 use crate::refusals::Refusals;
+use crate::store::Store;
+use crate::tree::JournalTree;
 
 /// What the writer shares with the handles.
 pub(crate) struct Shared {
@@ -24,6 +28,12 @@ pub(crate) struct Shared {
     pub(crate) commit_clock: CommitClock,
     /// For reading the journal.
     pub(crate) connections: Connections,
+    /// The Merkle tree of the journal, for proofs.
+    pub(crate) tree: Mutex<JournalTree>,
+    /// Who signs checkpoints, if any are signed.
+    pub(crate) signing: Option<Arc<Signing>>,
+    /// What the witnesses on other machines cosigned; nothing if there are none.
+    pub(crate) cosignatures: Option<Arc<Cosignatures>>,
     /// Why the writer stopped, if it did.
     pub(crate) cause: OnceLock<Error>,
     /// When the current transaction of the writer began, if it has one.
@@ -42,6 +52,20 @@ impl Shared {
 
     pub(super) fn set_busy_since(&self, since: Option<Instant>) {
         *self.busy_since.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
+    /// The proof that the tree of the first `size` records extends that of the first `old`.
+    pub(crate) fn consistency(&self, old: u64, size: u64) -> Result<Vec<NodeHash>, Error> {
+        self.with_tree(|tree, store| tree.consistency(store, old, size))
+    }
+
+    /// Does something with the tree of the journal, and a connection to read what it does not know yet.
+    pub(crate) fn with_tree<T>(
+        &self,
+        mut read: impl FnMut(&mut JournalTree, &mut dyn Store) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut tree = self.tree.lock().unwrap_or_else(PoisonError::into_inner);
+        self.connections.look(|store| read(&mut tree, store))
     }
 
     /// The error for a caller who asks after the writer stopped.

@@ -14,7 +14,9 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use taximeter_service::log::{LogEvent, Trouble};
-use taximeter_service::{Code, Events, Problem, Service, Slot, Slots, settle_questions, verify_journal};
+use taximeter_service::{
+    Code, Events, Problem, Service, Slot, Slots, keep_checkpoints, settle_questions, verify_journal,
+};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -95,6 +97,8 @@ impl Listener {
         let verifying = service.settings.verify_every.map(|every| verify_journal(Arc::clone(&service), every));
         background.extend(verifying.map(tokio::spawn));
         background.extend(service.issuer.clone().map(|issuer| tokio::spawn(issuer.keep_fresh())));
+        let signing = service.settings.checkpoint_every.map(|every| keep_checkpoints(Arc::clone(&service), every));
+        background.extend(signing.map(tokio::spawn));
         background.extend(self.tls.clone().map(|tls| tokio::spawn(renew_certificate(tls, Arc::clone(&service)))));
         let connections = Connections {
             app,

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod charges;
+mod checkpoints;
 mod datasets;
 mod journal;
 mod observe;
@@ -41,6 +42,8 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(charges::quote))
         .routes(routes!(receipts::by_key))
         .routes(routes!(receipts::by_sequence))
+        .routes(routes!(receipts::proof_by_key))
+        .routes(routes!(receipts::proof))
         .routes(routes!(datasets::list, datasets::register))
         .routes(routes!(datasets::show))
         .routes(routes!(datasets::check))
@@ -55,6 +58,8 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(questions::dummy))
         .routes(routes!(journal::start_verification, journal::verification))
         .routes(routes!(journal::export))
+        .routes(routes!(checkpoints::show, checkpoints::make))
+        .routes(routes!(checkpoints::proof))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::revoke))
         .routes(routes!(observe::show_metrics))

@@ -3,7 +3,7 @@
 use axum::Json;
 use serde::Deserialize;
 use taximeter_ledger::Key;
-use taximeter_service::{Caller, Code, ReceiptDocument};
+use taximeter_service::{Caller, Code, ReceiptDocument, ReceiptProof};
 use utoipa::IntoParams;
 
 use crate::extract::{Parameters, Segment};
@@ -18,10 +18,20 @@ pub(crate) async fn by_sequence(
     caller: Caller,
     Segment(text): Segment,
 ) -> Result<Json<ReceiptDocument>, FailedResponse> {
-    let sequence = text.parse();
-    let sequence = sequence
-        .map_err(|_| FailedResponse::new(Code::BadRequest, "the number of a record is a whole number, such as 17"))?;
-    Ok(Json(caller.receipt(sequence).await?))
+    Ok(Json(caller.receipt(number(&text)?).await?))
+}
+
+fn number(text: &str) -> Result<u64, FailedResponse> {
+    let wrong = |_| FailedResponse::new(Code::BadRequest, "the number of a record is a whole number, such as 17");
+    text.parse().map_err(wrong)
+}
+
+/// Prove that a record is in the journal of a signed checkpoint.
+#[utoipa::path(get, path = "/v1/receipts/{sequence}/proof", tag = "charges", security(("token" = [])),
+    params(("sequence" = u64, Path, description = "The place of the record in the journal")),
+    responses((status = 200, description = "The record, its proof and the checkpoint", body = ReceiptProof), RecordProblems))]
+pub(crate) async fn proof(caller: Caller, Segment(text): Segment) -> Result<Json<ReceiptProof>, FailedResponse> {
+    Ok(Json(caller.receipt_proof(number(&text)?).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -41,4 +51,14 @@ pub(crate) async fn by_key(
     Parameters(KeyParameters { key }): Parameters<KeyParameters>,
 ) -> Result<Json<ReceiptDocument>, FailedResponse> {
     Ok(Json(caller.receipt_of(&Key::parse("key", &key)?).await?))
+}
+
+/// Prove that the record of one of the caller's own charges, by its key, is in the journal of a signed checkpoint.
+#[utoipa::path(get, path = "/v1/receipts/proof", tag = "charges", security(("token" = [])), params(KeyParameters),
+    responses((status = 200, description = "The record, its proof and the checkpoint", body = ReceiptProof), RecordProblems))]
+pub(crate) async fn proof_by_key(
+    caller: Caller,
+    Parameters(KeyParameters { key }): Parameters<KeyParameters>,
+) -> Result<Json<ReceiptProof>, FailedResponse> {
+    Ok(Json(caller.receipt_proof_of(&Key::parse("key", &key)?).await?))
 }

@@ -72,6 +72,16 @@ const TABLE: &[Row] = &[
     ("GET", "/v1/receipts/999999", "", [401, 401, 404, 404, 404, 404]),
     // The keys are the owner's own.
     ("GET", "/v1/receipts?key=alice", "", [401, 401, 200, 404, 404, 404]),
+    // The test server signs checkpoints. A proof is for those who may see the receipt.
+    ("GET", "/v1/receipts/{alice}/proof", "", [401, 401, 200, 200, 200, 200]),
+    ("GET", "/v1/receipts/{bob}/proof", "", [401, 401, 200, 200, 404, 404]),
+    ("GET", "/v1/receipts/0/proof", "", [401, 401, 200, 200, 404, 404]),
+    ("GET", "/v1/receipts/999999/proof", "", [401, 401, 404, 404, 404, 404]),
+    ("GET", "/v1/receipts/proof?key=alice", "", [401, 401, 200, 404, 404, 404]),
+    ("GET", "/v1/checkpoint", "", [401, 401, 200, 200, 200, 200]),
+    ("POST", "/v1/checkpoint", "", [401, 401, 201, 201, 403, 403]),
+    ("GET", "/v1/checkpoint/proof?from=1", "", [401, 401, 200, 200, 200, 200]),
+    ("GET", "/v1/checkpoint/proof?from=999999", "", [401, 401, 404, 404, 404, 404]),
     // Datasets.
     ("GET", "/v1/datasets", "", [401, 401, 200, 200, 200, 200]),
     ("POST", "/v1/datasets", REGISTER, [401, 401, 404, 403, 403, 403]),
@@ -264,7 +274,10 @@ async fn look_around(server: &TestServer, who: &str, is_above: bool) -> Seen {
         let status = reply.status.as_u16();
         assert!([200, 404].contains(&status));
         seen.note("receipt", status, reply);
+        seen.note("proof", status, server.get(who, &format!("/v1/receipts/{sequence}/proof")).await);
     }
+    seen.note("checkpoint", 200, server.get(who, "/v1/checkpoint").await);
+    seen.note("checkpoint proof", 200, server.get(who, "/v1/checkpoint/proof?from=1").await);
     seen.note("receipt of a key", 200, server.get(who, "/v1/receipts?key=c1").await);
     seen.note("answer", 201, server.ask(who, COUNT, "0.0601", "q1", json!({})).await);
     seen.note("replayed answer", 200, server.ask(who, COUNT, "0.0601", "q1", json!({})).await);

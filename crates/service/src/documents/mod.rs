@@ -10,6 +10,7 @@ pub(crate) mod event;
 pub(crate) mod history;
 pub(crate) mod journal;
 pub(crate) mod problem;
+pub(crate) mod proof;
 pub(crate) mod public_table;
 pub(crate) mod question;
 pub(crate) mod quote;
@@ -32,6 +33,7 @@ pub use event::{AccountEvent, EventDocument};
 pub use history::{HistoryDocument, RecordDocument};
 pub use journal::{DAMAGED_WITNESS, LedgerDocument, VerifyDocument, VerifyState, WitnessDocument};
 pub use problem::{Code, Problem};
+pub use proof::{CheckpointDocument, ConsistencyProof, ReceiptProof};
 pub use public_table::{
     NewPublicTable, PublicColumnDocument, PublicTableDocument, PublicTableList, RemovedPublicTable,
 };

@@ -70,6 +70,11 @@ pub enum LogEvent {
         code: Code,
     },
     QuestionsSettledAgain,
+    /// Signed checkpoints cannot be made or written.
+    CheckpointsNotKept {
+        code: Code,
+    },
+    CheckpointsKeptAgain,
     /// The ledger has stopped, and the server shuts down.
     LedgerStopped {
         why: Trouble,
@@ -95,6 +100,7 @@ impl LogEvent {
             LogEvent::Start { .. } | LogEvent::End { cut_off: 0 } => Level::Info,
             LogEvent::TokensReadAgain | LogEvent::CertificateRenewed | LogEvent::StoreBack => Level::Info,
             LogEvent::AlarmCleared | LogEvent::QuestionsSettledAgain | LogEvent::IssuerBack => Level::Info,
+            LogEvent::CheckpointsKeptAgain => Level::Info,
             LogEvent::Verified { state: VerifyState::Whole } => Level::Info,
             LogEvent::Request(request) if request.status < 500 => Level::Info,
             LogEvent::End { .. } | LogEvent::DatabaseFailed { .. } | LogEvent::WitnessDamaged => Level::Warn,
@@ -104,6 +110,7 @@ impl LogEvent {
             LogEvent::CertificateNotRenewed { .. } | LogEvent::Panic { .. } | LogEvent::IssuerLost { .. } => {
                 Level::Error
             }
+            LogEvent::CheckpointsNotKept { .. } => Level::Error,
         }
     }
 }
@@ -260,6 +267,8 @@ fn text(event: &LogEvent) -> String {
             format!("questions without an answer cannot be settled ({})", code.name())
         }
         LogEvent::QuestionsSettledAgain => "questions without an answer are settled again".to_string(),
+        LogEvent::CheckpointsNotKept { code } => format!("signed checkpoints cannot be kept ({})", code.name()),
+        LogEvent::CheckpointsKeptAgain => "signed checkpoints are kept again".to_string(),
         LogEvent::LedgerStopped { why } => {
             format!("the ledger has stopped, and the server shuts down: {}", why.text())
         }

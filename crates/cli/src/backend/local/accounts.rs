@@ -1,16 +1,19 @@
 //! Accounts and their journal on this machine.
 
 use std::io::Write;
+use std::sync::Arc;
 
-use taximeter_ledger::{AccountName, Error, ErrorKind, Key, Ledger, LedgerId, Position, verify};
+use taximeter_ledger::{AccountName, Error, ErrorKind, Key, Ledger, LedgerId, Position, Signing};
 use taximeter_service::{
-    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CloseRequest, Closed, HistoryDocument, LedgerDocument,
-    NewAccount, Opened, QuoteDocument, Sight, VerifyDocument, accounts, blocked_by, journal,
+    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CheckpointDocument, CloseRequest, Closed,
+    ConsistencyProof, HistoryDocument, LedgerDocument, NewAccount, Opened, QuoteDocument, ReceiptProof, Sight,
+    VerifyDocument, accounts, blocked_by, checkpoints, journal,
 };
 
 use super::Local;
 use crate::backend::AccountBackend;
-use crate::output::Failure;
+use crate::ledger::proof::RecordChoice;
+use crate::output::{Failure, usage};
 
 impl AccountBackend for Local {
     fn accounts(&self) -> Result<AccountList, Failure> {
@@ -71,11 +74,45 @@ impl AccountBackend for Local {
     }
 
     fn verify(&self, progress: &dyn Fn(f64)) -> Result<VerifyDocument, Failure> {
-        let result = verify(&self.location, self.witness.as_deref(), &mut |done, of| progress(share(done, of)));
+        let result =
+            checkpoints::verify(&self.location, self.witness.as_deref(), &mut |done, of| progress(share(done, of)));
         match result {
             Err(error) if !error.is_integrity() => Err(error.into()),
             result => Ok(VerifyDocument::of(&result)),
         }
+    }
+
+    fn receipt_proof(&self, record: &RecordChoice) -> Result<ReceiptProof, Failure> {
+        let mut reader = self.read()?;
+        let (receipt, what) = match record {
+            RecordChoice::Sequence(sequence) => (reader.receipt(*sequence)?, format!("there is no record {sequence}")),
+            RecordChoice::Key(key) => (reader.receipt_of(key)?, format!("nothing was charged under the key {key:?}")),
+        };
+        let receipt = receipt.ok_or_else(|| usage(what))?;
+        Ok(checkpoints::receipt_proof(&mut reader, &self.location, &receipt)?)
+    }
+
+    fn checkpoint(&self) -> Result<CheckpointDocument, Failure> {
+        Ok(CheckpointDocument::new(&checkpoints::newest(&self.read()?, &self.location)?))
+    }
+
+    fn make_checkpoint(&self, signing: Option<Arc<Signing>>) -> Result<CheckpointDocument, Failure> {
+        let signing = signing.or_else(|| self.signing.clone());
+        let signing = signing.ok_or_else(|| usage("name a key to sign with: --checkpoint-key FILE"))?;
+        let signed = if signing.cosigners.is_empty() {
+            checkpoints::make(&mut self.read()?, &self.location, &signing.signers)?
+        } else {
+            // Opening the ledger has its newest record cosigned.
+            let ledger = self.write_with(false, Some(Arc::clone(&signing)))?;
+            let signed = ledger.checkpoint()?.ok_or_else(|| Failure::Other("no witness cosigned".to_string()))?;
+            checkpoints::keep(&self.location, ledger.id(), &signed, &signing.signers)?;
+            signed
+        };
+        Ok(CheckpointDocument::new(&signed))
+    }
+
+    fn consistency_proof(&self, from: u64) -> Result<ConsistencyProof, Failure> {
+        Ok(checkpoints::consistency(&mut self.read()?, &self.location, from)?)
     }
 
     fn export(&self, out: &mut dyn Write, progress: &dyn Fn(f64)) -> Result<(LedgerId, Position), Failure> {

@@ -6,9 +6,10 @@ mod tokens;
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use taximeter_gate::{Catalog, Gate, folder_beside};
-use taximeter_ledger::{Ledger, Location, Options, Reader};
+use taximeter_ledger::{Ledger, Location, Options, Reader, Signing};
 use taximeter_service::DAMAGED_WITNESS;
 use taximeter_service::backup::BackupPlace;
 
@@ -22,12 +23,19 @@ pub struct Local {
     data: Option<PathBuf>,
     /// Opened for the first question, and kept for the next ones.
     gate: OnceCell<Gate>,
+    /// Who signs checkpoints, and which witnesses on other machines cosign what is written.
+    signing: Option<Arc<Signing>>,
 }
 
 impl Local {
     /// A ledger with its witness, and the folder of the gate, if those were said.
     pub fn new(location: Location, witness: Option<PathBuf>, data: Option<PathBuf>) -> Local {
-        Local { location, witness, data, gate: OnceCell::new() }
+        Local { location, witness, data, gate: OnceCell::new(), signing: None }
+    }
+
+    /// The same ledger, with those who sign and cosign what is written.
+    pub fn signed_by(self, signing: Option<Arc<Signing>>) -> Local {
+        Local { signing: signing.or(self.signing), ..self }
     }
 
     /// Opens the ledger to read it; another process may write to it meanwhile.
@@ -39,8 +47,12 @@ impl Local {
 
     /// Opens the ledger to write to it, and makes it where there is none, if so wished.
     fn write(&self, create: bool) -> Result<Ledger, taximeter_ledger::Error> {
+        self.write_with(create, self.signing.clone())
+    }
+
+    fn write_with(&self, create: bool, signing: Option<Arc<Signing>>) -> Result<Ledger, taximeter_ledger::Error> {
         // A server keeps all cores busy, and no other command charges much at once.
-        let options = Options { witness: self.witness.clone(), create, overlap: false, ..Options::default() };
+        let options = Options { witness: self.witness.clone(), create, overlap: false, signing, ..Options::default() };
         let ledger = Ledger::open(&self.location, options)?;
         warn_of_damage(ledger.was_witness_whole(), ledger.witness());
         Ok(ledger)

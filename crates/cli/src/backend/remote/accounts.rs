@@ -1,20 +1,23 @@
 //! Accounts and their journal at a server.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
 use serde::Deserialize;
-use taximeter_ledger::{AccountName, Key, LedgerId, Position};
+use taximeter_ledger::{AccountName, Key, LedgerId, Position, Signing};
 use taximeter_service::{
-    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CloseRequest, Closed, Code, HistoryDocument,
-    LedgerDocument, NewAccount, Opened, Problem, QuoteDocument, VerifyDocument, VerifyState,
+    AccountDocument, AccountList, ChargeOutcome, ChargeRequest, CheckpointDocument, CloseRequest, Closed, Code,
+    ConsistencyProof, HistoryDocument, LedgerDocument, NewAccount, Opened, Problem, QuoteDocument, ReceiptProof,
+    VerifyDocument, VerifyState,
 };
 
 use super::exchange::Call;
 use super::{Remote, segment};
 use crate::backend::AccountBackend;
-use crate::output::Failure;
+use crate::ledger::proof::RecordChoice;
+use crate::output::{Failure, usage};
 
 /// The largest number of records in one answer of a server.
 const HISTORY_PART: usize = 1000;
@@ -96,6 +99,28 @@ impl AccountBackend for Remote {
         }
     }
 
+    fn receipt_proof(&self, record: &RecordChoice) -> Result<ReceiptProof, Failure> {
+        self.document(&Call::get(match record {
+            RecordChoice::Sequence(sequence) => format!("/v1/receipts/{sequence}/proof"),
+            RecordChoice::Key(key) => format!("/v1/receipts/proof?key={}", escaped(key.as_str())),
+        }))
+    }
+
+    fn checkpoint(&self) -> Result<CheckpointDocument, Failure> {
+        self.document(&Call::get("/v1/checkpoint"))
+    }
+
+    fn make_checkpoint(&self, signing: Option<Arc<Signing>>) -> Result<CheckpointDocument, Failure> {
+        match signing {
+            None => self.document(&Call::post_empty("/v1/checkpoint")),
+            Some(_) => Err(usage("the server signs with its own key; omit --checkpoint-key and --cosigner")),
+        }
+    }
+
+    fn consistency_proof(&self, from: u64) -> Result<ConsistencyProof, Failure> {
+        self.document(&Call::get(format!("/v1/checkpoint/proof?from={from}")))
+    }
+
     fn export(&self, out: &mut dyn Write, progress: &dyn Fn(f64)) -> Result<(LedgerId, Position), Failure> {
         let LedgerDocument { ledger, records, .. } = self.ledger()?;
         let mut lines = BufReader::new(self.stream("/v1/export")?);
@@ -124,4 +149,10 @@ const CUT_OFF: &str = "the export was cut off: the journal is incomplete";
 #[serde(deny_unknown_fields)]
 struct End {
     end: Position,
+}
+
+/// A text in a query, with everything escaped that is not a letter, a digit or one of `-._~`.
+fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }

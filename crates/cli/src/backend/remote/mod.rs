@@ -54,6 +54,20 @@ impl Remote {
     }
 }
 
+/// Connections to witnesses, which stay open. Nothing secret is sent to them, and their answers are signed.
+pub fn witness_agent() -> Result<Agent, Failure> {
+    let config = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .timeout_resolve(Some(CONNECT))
+        .timeout_connect(Some(CONNECT))
+        .user_agent(concat!("taximeter/", env!("CARGO_PKG_VERSION")));
+    Ok(match certificates()? {
+        None => config.build().new_agent(),
+        Some(connector) => Agent::with_parts(config.build(), connector, DefaultResolver::default()),
+    })
+}
+
 /// The token from the environment, or from the file that the configuration names.
 fn token() -> Result<String, Failure> {
     let missing = "the server needs a token: put yours in the variable TAXIMETER_TOKEN, or name a file with it as token_file in the \

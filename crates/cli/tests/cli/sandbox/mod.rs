@@ -122,7 +122,10 @@ impl Sandbox {
             .env_remove("TAXIMETER_CA")
             .env_remove("TAXIMETER_CONFIG")
             .env_remove("TAXIMETER_SERVER")
-            .env_remove("TAXIMETER_TOKEN");
+            .env_remove("TAXIMETER_TOKEN")
+            .env_remove("TAXIMETER_CHECKPOINT_KEY")
+            .env_remove("TAXIMETER_COSIGNERS")
+            .env_remove("TAXIMETER_REQUIRE_COSIGNATURES");
         command.env("XDG_STATE_HOME", self.folder.path()).env("XDG_CONFIG_HOME", self.folder.path());
         if let Some(server) = self.server.as_ref().filter(|_| self.path("taximeter.db").exists()) {
             let (serving, token) = server.get_or_init(|| self.serve());

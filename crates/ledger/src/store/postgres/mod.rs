@@ -33,8 +33,8 @@ use self::rows::{APPEND, RowBuffer};
 use self::schema::Tables;
 use self::session::{Parameter, StoreSession};
 use self::statements::{
-    ACCOUNTS, ALARM, BEGIN_READING, BY_KEY, CHANGED_ACCOUNTS, CHECKS, COMMIT, FROM_ON, LOCK_HEAD, NEWEST, SET_ALARM,
-    committed, lock,
+    ACCOUNTS, ALARM, BEGIN_READING, BY_KEY, CHANGED_ACCOUNTS, CHECKS, COMMIT, FROM_ON, LOCK_HEAD, NEWEST, POSITIONS,
+    SET_ALARM, committed, lock,
 };
 use super::{Access, Location, Store, StoreError, StoreFailure, StoredRecord};
 use crate::books::{AccountRow, ChangedAccount, Entry};
@@ -230,6 +230,13 @@ impl Store for PostgresStore {
         let from = i64::try_from(from).unwrap_or(i64::MAX);
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.query(FROM_ON, &[&from, &most], |rows| rows.iter().map(stored_record).collect())
+    }
+
+    fn positions(&mut self, from: u64, most: usize) -> Result<Vec<Position>, StoreError> {
+        let from = i64::try_from(from).unwrap_or(i64::MAX);
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let read = |rows: &[Row]| rows.iter().filter_map(|row| position(row, 0).transpose()).collect();
+        self.query(POSITIONS, &[&from, &most], read)
     }
 
     fn find_keys(&mut self, keys: &[&str]) -> Result<Vec<StoredRecord>, StoreError> {

@@ -30,6 +30,9 @@ pub(super) const NEWEST: &str = "
 pub(super) const FROM_ON: &str =
     "SELECT sequence, hash, key, line FROM taximeter.journal WHERE sequence >= $1 ORDER BY sequence LIMIT $2";
 
+pub(super) const POSITIONS: &str =
+    "SELECT sequence, hash FROM taximeter.journal WHERE sequence >= $1 ORDER BY sequence LIMIT $2";
+
 pub(super) const BY_KEY: &str = "SELECT sequence, hash, key, line FROM taximeter.journal WHERE key = ANY($1)";
 
 pub(super) const ACCOUNTS: &str = "SELECT number, name, sequence, state FROM taximeter.accounts ORDER BY number";

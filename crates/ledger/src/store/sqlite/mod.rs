@@ -66,7 +66,6 @@ impl Store for Sqlite {
         let (position, alarm) = self.attempt(|connection| {
             connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
             let newest = "SELECT sequence, hash FROM journal ORDER BY sequence DESC LIMIT 1";
-            let position = |row: &Row<'_>| Ok(Position { sequence: unsigned(row, 0)?, hash: hash(row, 1)? });
             Ok((connection.prepare_cached(newest)?.query_row([], position).optional()?, alarm(connection)?))
         })?;
         if let Some(why) = alarm {
@@ -92,6 +91,13 @@ impl Store for Sqlite {
             let from_on =
                 "SELECT sequence, hash, key, line FROM journal WHERE sequence >= ?1 ORDER BY sequence LIMIT ?2";
             connection.prepare_cached(from_on)?.query_map(params![from as i64, most as i64], stored_record)?.collect()
+        })
+    }
+
+    fn positions(&mut self, from: u64, most: usize) -> Result<Vec<Position>, StoreError> {
+        self.attempt(|connection| {
+            let from_on = "SELECT sequence, hash FROM journal WHERE sequence >= ?1 ORDER BY sequence LIMIT ?2";
+            connection.prepare_cached(from_on)?.query_map(params![from as i64, most as i64], position)?.collect()
         })
     }
 
@@ -199,6 +205,10 @@ impl Store for Sqlite {
 
 fn alarm(connection: &Connection) -> rusqlite::Result<Option<String>> {
     connection.prepare_cached("SELECT why FROM alarm")?.query_row([], |row| row.get(0)).optional()
+}
+
+fn position(row: &Row<'_>) -> rusqlite::Result<Position> {
+    Ok(Position { sequence: unsigned(row, 0)?, hash: hash(row, 1)? })
 }
 
 fn stored_record(row: &Row<'_>) -> rusqlite::Result<StoredRecord> {

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod concurrency;
+mod cosigning;
 mod history;
 mod idempotency;
 mod limits;
@@ -53,6 +54,15 @@ on_every_store! {
         a_full_queue_is_busy_and_charges_nothing,
         tasks_are_served_without_a_thread_each,
         a_dropped_future_is_charged_once_or_not_at_all,
+    }
+    cosigning {
+        roots_and_proofs_follow_from_an_export_alone,
+        verification_checks_stored_checkpoints,
+        every_acknowledged_charge_is_covered_by_a_cosigned_checkpoint_after_one_request,
+        without_enough_cosignatures_nothing_is_acknowledged_and_keys_tell_later,
+        a_snapshot_of_ledger_and_witness_is_noticed_by_another_machine,
+        a_copy_that_goes_on_is_a_fork_and_stops,
+        writers_that_share_a_ledger_share_its_witnesses,
     }
     history {
         pages_cover_everything_exactly_once,

@@ -1,0 +1,103 @@
+//! The thread that sends checkpoints to one witness.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use taximeter_transparency::{CosignRequest, NodeHash, NoteSignature};
+
+use super::{CheckpointJob, Cosignatures, Cosigner, Signing, Trouble};
+use crate::error::Error;
+use crate::writer::Shared;
+
+/// How long a witness may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long to wait before the same is sent again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+pub(super) struct CheckpointSender {
+    /// The place of the witness among all.
+    at: usize,
+    signing: Arc<Signing>,
+    cosignatures: Arc<Cosignatures>,
+    ledger: Arc<Shared>,
+    /// The size that the witness cosigned last, as far as it is known.
+    known: u64,
+}
+
+impl CheckpointSender {
+    pub(super) fn new(at: usize, signing: Arc<Signing>, cosignatures: Arc<Cosignatures>, ledger: Arc<Shared>) -> Self {
+        CheckpointSender { at, signing, cosignatures, ledger, known: 0 }
+    }
+
+    /// Sends what arrives, the newest alone, until it is cosigned. Ends when no more can arrive.
+    pub(super) fn run(mut self, jobs: &Receiver<CheckpointJob>) {
+        let mut unsent: Option<CheckpointJob> = None;
+        loop {
+            let next = match &unsent {
+                None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(_) => jobs.recv_timeout(PAUSE),
+            };
+            let job = match (next, unsent.take()) {
+                // A checkpoint covers all that came before it.
+                (Ok(job), _) => jobs.try_iter().last().unwrap_or(job),
+                (Err(RecvTimeoutError::Timeout), Some(job)) => job,
+                (Err(_), _) => return,
+            };
+            let result = self.cosigned(&job);
+            let is_done = !matches!(result, Err(Trouble::Away(_)));
+            let size = job.checkpoint.checkpoint().size;
+            self.cosignatures.note(self.at, &self.cosigner().key, size, result);
+            unsent = (!is_done).then_some(job);
+        }
+    }
+
+    fn cosigner(&self) -> &Cosigner {
+        &self.signing.cosigners[self.at]
+    }
+
+    /// Asks the witness: once, or once more if it turns out to remember another size than it was thought to.
+    fn cosigned(&mut self, job: &CheckpointJob) -> Result<Vec<NoteSignature>, Trouble> {
+        let away = |error: Error| Trouble::Away(error.to_string());
+        for _ in 0..2 {
+            let path = self.proof(job).map_err(away)?;
+            let request = CosignRequest { old: self.known, path, checkpoint: (*job.checkpoint).clone() };
+            let (checkpoint, url) = (job.checkpoint.checkpoint(), format!("{}/add-checkpoint", self.cosigner().url));
+            let (status, body) = (self.signing.send)(&url, &request.to_text(), PATIENCE).map_err(Trouble::Away)?;
+            match status {
+                200 => {
+                    let lines = NoteSignature::parse_lines(&body).map_err(|error| Trouble::Away(error.to_string()))?;
+                    let mut alone = (*job.checkpoint).clone();
+                    alone
+                        .add_cosignature(&self.cosigner().key, &lines)
+                        .map_err(|error| Trouble::Away(error.to_string()))?;
+                    self.known = checkpoint.size;
+                    return Ok(lines);
+                }
+                409 => match body.trim().parse::<u64>() {
+                    Ok(cosigned) if cosigned > checkpoint.size => {
+                        self.known = cosigned;
+                        return Err(Trouble::Ahead(cosigned));
+                    }
+                    Ok(cosigned) if cosigned == self.known => return Err(Trouble::Forked),
+                    Ok(cosigned) => self.known = cosigned,
+                    Err(_) => return Err(Trouble::Away("its answer cannot be read".to_string())),
+                },
+                422 => return Err(Trouble::Forked),
+                403 => return Err(Trouble::Away("it does not know the key of a signer of this ledger".to_string())),
+                404 => return Err(Trouble::Away("it does not know this ledger, or is not a witness".to_string())),
+                _ => return Err(Trouble::Away(format!("it answered with status {status}"))),
+            }
+        }
+        Err(Trouble::Away("it remembers another size each time that it is asked".to_string()))
+    }
+
+    /// The proof that the checkpoint extends the one that the witness cosigned last.
+    fn proof(&self, job: &CheckpointJob) -> Result<Vec<NodeHash>, Error> {
+        if self.known == job.before.size() {
+            return Ok(job.before.extension(&job.added));
+        }
+        self.ledger.consistency(self.known, job.checkpoint.checkpoint().size)
+    }
+}

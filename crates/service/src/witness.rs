@@ -1,0 +1,226 @@
+//! A witness: what it remembers of ledgers on other machines, on disk before it cosigns.
+//!
+//! The file has a place of 4096 bytes for the witness itself, and two for each ledger, used in turn. A line in each has a check, so that
+//! a file that was cut off or damaged is noticed. Such a witness does not start: it could cosign what it once refused. It then needs
+//! a new key, which the ledgers and those who check must be told.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use taximeter_ledger::Hash;
+use taximeter_ledger::files::private;
+use taximeter_transparency::{
+    CosignRefusal, CosignRequest, Cosigned, KeyUse, NodeHash, PublicKey, SecretKey, TrustedKey, decide,
+};
+
+use crate::{Code, Problem};
+
+/// Bytes from one place to the next. A line is shorter than a sector of a disk, which is written as a whole.
+const PLACE: usize = 4096;
+
+const MARK: &str = "taximeter-cosigner-1";
+
+/// A witness that cosigns.
+pub struct CosigningWitness {
+    key: SecretKey,
+    signers: Vec<TrustedKey>,
+    memory: Mutex<WitnessMemory>,
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WitnessAnswer {
+    /// The status of HTTP.
+    pub status: u16,
+    /// The type of the body.
+    pub content_type: &'static str,
+    /// The body.
+    pub body: String,
+    /// Whether a ledger that it knows went back or forked.
+    pub is_evidence: bool,
+}
+
+impl CosigningWitness {
+    /// Makes the file of a new witness, which has cosigned nothing yet.
+    pub fn create(state: &Path, key: &PublicKey) -> Result<(), Problem> {
+        let create = || {
+            let mut file = private().create_new(true).open(state)?;
+            file.write_all(&padded(&header(key, 0)))?;
+            file.sync_all()
+        };
+        create().map_err(|error| problem(state, &error))
+    }
+
+    /// Opens a witness with its key and its file, for ledgers with these signers.
+    pub fn open(key: SecretKey, state: &Path, signers: Vec<TrustedKey>) -> Result<CosigningWitness, Problem> {
+        if key.public().key_use() != KeyUse::Cosign {
+            return Err(Problem::bad_request(
+                "this key signs checkpoints of a ledger; a witness needs a key of its own",
+            ));
+        }
+        let memory = Mutex::new(WitnessMemory::open(state, key.public())?);
+        Ok(CosigningWitness { key, signers, memory })
+    }
+
+    /// Answers a request for a cosignature, at a time in seconds since 1970. What it says is on disk. After an error of the disk it
+    /// must not go on.
+    pub fn answer(&self, body: &str, time: u64) -> Result<WitnessAnswer, Problem> {
+        let plain =
+            |status, body: String| WitnessAnswer { status, content_type: "text/plain", body, is_evidence: false };
+        let request = match CosignRequest::parse(body) {
+            Ok(request) => request,
+            Err(error) => return Ok(plain(400, format!("{error}\n"))),
+        };
+        let origin = &request.checkpoint.checkpoint().origin;
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let refusal = match decide(&request, &self.signers, memory.cosigned(origin)) {
+            Ok(now) => {
+                memory.remember(origin, now)?;
+                return Ok(plain(200, request.cosign(&self.key, time).to_string()));
+            }
+            Err(refusal) => refusal,
+        };
+        let answer = plain(0, format!("{refusal}\n"));
+        Ok(match refusal {
+            CosignRefusal::UnknownLedger(_) => WitnessAnswer { status: 404, ..answer },
+            CosignRefusal::NotSigned(_) => WitnessAnswer { status: 403, ..answer },
+            CosignRefusal::WrongSizes { .. } => WitnessAnswer { status: 400, ..answer },
+            CosignRefusal::Inconsistent(_) => WitnessAnswer { status: 422, is_evidence: true, ..answer },
+            CosignRefusal::Conflict { cosigned } => WitnessAnswer {
+                status: 409,
+                content_type: "text/x.tlog.size",
+                body: format!("{cosigned}\n"),
+                // A ledger that does not know asks with 0.
+                is_evidence: request.old != 0,
+            },
+        })
+    }
+}
+
+/// What a witness remembers of each ledger.
+struct WitnessMemory {
+    path: PathBuf,
+    file: File,
+    key: PublicKey,
+    ledgers: Vec<RememberedLedger>,
+    /// Whether a write failed, so that what is on disk is not known.
+    is_broken: bool,
+}
+
+struct RememberedLedger {
+    origin: String,
+    cosigned: Cosigned,
+    /// Which of its two places has it.
+    at: usize,
+}
+
+impl WitnessMemory {
+    fn open(path: &Path, key: &PublicKey) -> Result<WitnessMemory, Problem> {
+        let mut file = private().read(true).open(path).map_err(|error| problem(path, &error))?;
+        if file.try_lock().is_err() {
+            return Err(Problem::new(Code::Busy, format!("another process uses the witness in {}", path.display())));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|error| problem(path, &error))?;
+        let ledgers = read(&bytes, key).map_err(|why| {
+            let path = path.display();
+            let detail = format!(
+                "the witness's memory {path} {why}. It could cosign what it once refused; give the witness a new key and a new file, and \
+                 tell those who use it"
+            );
+            Problem::new(Code::Integrity, detail)
+        })?;
+        Ok(WitnessMemory { path: path.to_path_buf(), file, key: key.clone(), ledgers, is_broken: false })
+    }
+
+    fn cosigned(&self, origin: &str) -> Option<Cosigned> {
+        self.ledgers.iter().find(|ledger| ledger.origin == origin).map(|ledger| ledger.cosigned)
+    }
+
+    /// Returns when it is on disk.
+    fn remember(&mut self, origin: &str, cosigned: Cosigned) -> Result<(), Problem> {
+        let written = match self.is_broken {
+            true => Err(io::Error::other("a write to it failed before")),
+            false => self.write(origin, cosigned),
+        };
+        self.is_broken |= written.is_err();
+        written.map_err(|error| problem(&self.path, &error))
+    }
+
+    fn write(&mut self, origin: &str, cosigned: Cosigned) -> io::Result<()> {
+        let line = place(origin, &cosigned);
+        let count = self.ledgers.len();
+        if let Some(number) = self.ledgers.iter().position(|ledger| ledger.origin == origin) {
+            let ledger = &mut self.ledgers[number];
+            let at = 1 - ledger.at;
+            write_at(&mut self.file, 1 + 2 * number + at, &line)?;
+            (ledger.at, ledger.cosigned) = (at, cosigned);
+            return self.file.sync_data();
+        }
+        for at in 0..2 {
+            write_at(&mut self.file, 1 + 2 * count + at, &line)?;
+        }
+        self.file.sync_all()?;
+        // Only now does it count.
+        write_at(&mut self.file, 0, &header(&self.key, count + 1))?;
+        self.file.sync_all()?;
+        self.ledgers.push(RememberedLedger { origin: origin.to_string(), cosigned, at: 0 });
+        Ok(())
+    }
+}
+
+fn write_at(file: &mut File, place: usize, line: &str) -> io::Result<()> {
+    file.seek(SeekFrom::Start((place * PLACE) as u64))?;
+    file.write_all(&padded(line))
+}
+
+fn header(key: &PublicKey, count: usize) -> String {
+    format!("{MARK} {key} {count}")
+}
+
+fn place(origin: &str, cosigned: &Cosigned) -> String {
+    format!("{origin} {} {}", cosigned.size, cosigned.root)
+}
+
+/// A line with its check, at the beginning of a place.
+fn padded(line: &str) -> Vec<u8> {
+    let mut bytes = format!("{line} {}\n", Hash::of(line.as_bytes())).into_bytes();
+    bytes.resize(PLACE, b' ');
+    bytes
+}
+
+fn read(bytes: &[u8], key: &PublicKey) -> Result<Vec<RememberedLedger>, &'static str> {
+    const DAMAGED: &str = "is damaged, or was cut off";
+    let line = |at: usize| {
+        let place = bytes.get(at * PLACE..(at + 1) * PLACE)?;
+        let line = std::str::from_utf8(place.split(|byte| *byte == b'\n').next()?).ok()?;
+        let (text, check) = line.rsplit_once(' ')?;
+        (Hash::parse(check)? == Hash::of(text.as_bytes())).then_some(text)
+    };
+    let head = line(0).and_then(|line| line.strip_prefix(MARK)?.trim_start().split_once(' ')).ok_or(DAMAGED)?;
+    if head.0 != key.to_string() {
+        return Err("is of another key");
+    }
+    let count: usize = head.1.parse().map_err(|_| DAMAGED)?;
+    let parse = |at: usize| {
+        let [origin, size, root] = line(at)?.split(' ').collect::<Vec<_>>().try_into().ok()?;
+        Some((origin, Cosigned { size: size.parse().ok()?, root: NodeHash::parse(root).ok()? }))
+    };
+    let ledger = |number: usize| {
+        let [one, two] = [0, 1].map(|at| parse(1 + 2 * number + at));
+        let ((origin, one), (other, two)) = one.zip(two).ok_or(DAMAGED)?;
+        let (at, cosigned) = if two.size > one.size { (1, two) } else { (0, one) };
+        let origin = (origin == other).then(|| origin.to_string()).ok_or(DAMAGED)?;
+        Ok(RememberedLedger { origin, cosigned, at })
+    };
+    (0..count).map(ledger).collect()
+}
+
+fn problem(path: &Path, error: &io::Error) -> Problem {
+    Problem::new(Code::Storage, format!("the witness's memory {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests;
