@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use taximeter_service::{ClientSecret, OidcSettings, SignInSettings};
 
-use crate::ledger::variable;
+use crate::config::variable;
 use crate::output::{Failure, usage};
 
 /// The variable with the client's secret.

@@ -12,7 +12,7 @@ use taximeter_ledger::{Cosigner, SendRequest, Signing};
 use taximeter_transparency::{KeyUse, PublicKey, SecretKey, Trust, TrustedKey};
 
 use crate::backend::witness_agent;
-use crate::ledger::variable;
+use crate::config::variable;
 use crate::output::{Failure, in_flag, usage};
 
 /// Who signs checkpoints of the ledger, and who cosigns them.

@@ -24,7 +24,6 @@ mod readme;
 #[cfg(unix)]
 mod rehearsal;
 mod report;
-mod responder;
 mod restore;
 mod sandbox;
 #[cfg(feature = "server-tests")]
