@@ -239,6 +239,8 @@ class Gate:
         if dummy:
             if key is not None or reuse:
                 raise bad_input("dummy", "a made-up answer is neither stored nor given again: leave key and reuse out")
+            if not 1 <= dummy_rows <= 100_000:
+                raise bad_input("dummy_rows", f"there are between 1 and 100000 made-up rows, not {dummy_rows}")
             return Answer(self._gate.ask_dummy(request, dummy_rows), "dummy")
         return Answer(*self._gate.ask(request, key, by))
 

@@ -315,6 +315,8 @@ def test_a_made_up_answer_costs_nothing_reads_no_data_and_says_so(gate: tx.Gate,
     assert gate.ask("SELECT COUNT(*) FROM people", epsilon="0.5", dummy=True, dummy_rows=10).document["dummy_rows"] == 10
     # The real one is all that was charged.
     assert gate._ledger.account("people").document["charges"] == 1
+    with pytest.raises(tx.BadInput, match="between 1 and 100000"):
+        gate.ask(sql, epsilon="0.5", dummy=True, dummy_rows=-1)
     with pytest.raises(tx.BadInput, match="neither stored nor given again"):
         gate.ask(sql, epsilon="0.5", dummy=True, key="k")
 

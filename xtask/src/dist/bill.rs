@@ -57,8 +57,9 @@ mod tests {
             |name: &str| json!({ "id": format!("{name} id"), "name": name, "version": "1.0.0", "license": "MIT" });
         let dependency =
             |name: &str, kind: Value| json!({ "pkg": format!("{name} id"), "dep_kinds": [{ "kind": kind }] });
+        let packages = ["taximeter", "a", "b", "tests", "other"].map(package);
         let metadata = json!({
-            "packages": ["taximeter", "a", "b", "tests", "other"].map(package),
+            "packages": packages,
             "resolve": { "nodes": [
                 { "id": "taximeter id", "deps": [dependency("a", Value::Null), dependency("tests", json!("dev"))] },
                 { "id": "a id", "deps": [dependency("b", Value::Null), dependency("a", Value::Null)] },

@@ -102,6 +102,37 @@ fn two_datasets_are_joined_as_they_would_be() {
     assert_eq!(answer.joined.unwrap().dataset, account("people"));
 }
 
+/// Which groups of a unit count is decided by a secret of each dataset, and no made-up answer may tell anything about it.
+#[test]
+fn an_answer_depends_on_no_secret_of_the_dataset() {
+    let answers = [(); 3].map(|()| {
+        let house = House::new();
+        let schema = "unit = { column = \"person\", max_rows_per_unit = 4 }";
+        house.add("visits", "person,town\na,Kiel\n", schema, "1,1e-6");
+        let price = Price::Approximate { epsilon: amount("5"), delta: amount("1e-6") };
+        let sql = "SELECT town, COUNT(*) FROM visits GROUP BY town";
+        let request = Request::new(&account("visits"), sql, price).unwrap();
+        let limited = Request { max_groups_per_unit: Some(1), ..request.clone() };
+        [request, limited].map(|request| DummyAnswer::new(house.gate.catalog(), &request, 1000).unwrap())
+    });
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+    let [all, limited] = &answers[0];
+    assert!(all.rows.len() == 20 && limited.rows != all.rows);
+}
+
+/// An answer takes a few seconds at most, however many columns there are.
+#[test]
+fn many_columns_have_fewer_rows() {
+    let house = House::new();
+    let names: Vec<String> = (0..100).map(|column| format!("c{column}")).collect();
+    let csv = format!("{}\n{}\n", names.join(","), vec!["1"; 100].join(","));
+    house.add("wide", &csv, "unit = \"row\"", "1,1e-6");
+    let request = request("wide", "SELECT COUNT(*) FROM wide", "1");
+    assert!(DummyAnswer::new(house.gate.catalog(), &request, 10_000).is_ok());
+    let error = DummyAnswer::new(house.gate.catalog(), &request, 10_001).unwrap_err();
+    assert!(error.is_input() && error.to_string().contains("at most 10000 made-up rows"), "{error}");
+}
+
 /// Everything that analysts ask can be tried, and made-up rows are rows that could be registered.
 #[test]
 fn the_whole_corpus_can_be_tried() {
