@@ -57,13 +57,13 @@ pub struct ServeCommand {
     /// repeated). The server of the ledger is always allowed
     #[arg(long, value_name = "HOST[:PORT]")]
     allow_postgres: Vec<String>,
+    /// The request log on standard error: one JSON document per line, text, or none [default: text at a terminal, json otherwise]
+    #[arg(long, value_name = "FORM", value_parser = ["json", "text", "off"])]
+    log: Option<String>,
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
     oidc: OidcArgs,
-    /// The request log on standard error: one JSON document per line, text, or none [default: text at a terminal, json otherwise]
-    #[arg(long, value_name = "FORM", value_parser = ["json", "text", "off"])]
-    log: Option<String>,
     #[command(flatten)]
     gate: GateArgs,
 }
