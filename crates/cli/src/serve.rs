@@ -59,6 +59,9 @@ pub struct ServeCommand {
     /// repeated). The server of the ledger is always allowed
     #[arg(long, value_name = "HOST[:PORT]")]
     allow_postgres: Vec<String>,
+    /// The request log on standard error: one JSON document per line, text, or none [default: text at a terminal, json otherwise]
+    #[arg(long, value_name = "FORM", value_parser = ["json", "text", "off"])]
+    log: Option<String>,
     /// Keep a signed checkpoint at this interval, in minutes, if there is a key to sign with; 0 for never
     #[arg(long, value_name = "MINUTES", default_value_t = 10)]
     checkpoint_every: u32,
@@ -68,9 +71,6 @@ pub struct ServeCommand {
     limits: Limits,
     #[command(flatten)]
     oidc: OidcArgs,
-    /// The request log on standard error: one JSON document per line, text, or none [default: text at a terminal, json otherwise]
-    #[arg(long, value_name = "FORM", value_parser = ["json", "text", "off"])]
-    log: Option<String>,
     #[command(flatten)]
     gate: GateArgs,
 }

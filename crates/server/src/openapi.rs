@@ -33,7 +33,7 @@ impl Modify for Common {
         document.info.description = Some(description());
         let mut bearer = Http::new(HttpAuthScheme::Bearer);
         bearer.description = Some(
-            "A token of this server. If the server accepts an OpenID Connect issuer, also a JWT of that issuer for its audience.".to_string(),
+            "A token of this server, or, if it accepts an OpenID Connect issuer, a JWT of that issuer.".to_string(),
         );
         let scheme = SecurityScheme::Http(bearer);
         document.components.get_or_insert_default().add_security_scheme("token", scheme);

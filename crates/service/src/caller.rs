@@ -60,9 +60,9 @@ impl Action {
     }
 }
 
-/// A principal that makes a request, authenticated by a token of this server or of its issuer. Its methods are the operations of the service: they check the role and
-/// the accounts, apply the limits, and return documents without what the token may not see. Problems have internal details for owners
-/// only.
+/// A principal that makes a request, authenticated by a token of this server or of its issuer. Its methods are the operations of the
+/// service: they check the role and the accounts, apply the limits, and return documents without what the token may not see. Problems
+/// have internal details for owners only.
 #[derive(Clone)]
 pub struct Caller {
     pub(crate) service: Arc<Service>,

@@ -38,7 +38,7 @@ pub use load::{Acknowledged, LoadCaller, LoadResult, ServerLoad};
 pub use postgres::PrivatePostgres;
 pub use programs::find_programs;
 pub use query::query;
-pub use responder::{ReceivedRequest, Reply, Responder};
+pub use responder::{CannedReply, ReceivedRequest, Responder};
 pub use sail::{PrivateSail, SAIL_VARIABLE};
 pub use shared::{POSTGRES_VARIABLE, SharedPostgres};
 pub use waiting::{PATIENCE, wait_until};

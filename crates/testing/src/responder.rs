@@ -24,7 +24,7 @@ impl ReceivedRequest {
 }
 
 /// What is answered: a status, lines of headers and a body; nothing for a connection that is cut.
-pub type Reply<H = &'static str> = Option<(u16, H, String)>;
+pub type CannedReply<H = &'static str> = Option<(u16, H, String)>;
 
 /// The server. It lives as long as the process.
 pub struct Responder {
@@ -39,7 +39,9 @@ impl Responder {
     /// # Panics
     ///
     /// If there is no port to listen on.
-    pub fn new<H: Display>(reply: impl Fn(&ReceivedRequest, usize) -> Reply<H> + Send + Sync + 'static) -> Responder {
+    pub fn new<H: Display>(
+        reply: impl Fn(&ReceivedRequest, usize) -> CannedReply<H> + Send + Sync + 'static,
+    ) -> Responder {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));

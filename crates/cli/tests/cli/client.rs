@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::process::Output;
 
-use taximeter_testing::{Reply, Responder};
+use taximeter_testing::{CannedReply, Responder};
 
 use crate::sandbox::{Sandbox, text};
 
@@ -72,7 +72,7 @@ fn a_replay_of_a_key_that_was_made_here_is_a_fresh_charge() {
 #[test]
 fn a_charge_that_stays_lost_ends_with_its_key_and_what_is_done_once_is_not_repeated() {
     let sandbox = Sandbox::new();
-    let server = Responder::new(|_, _| -> Reply { None });
+    let server = Responder::new(|_, _| -> CannedReply { None });
     check(&ask(&sandbox, &server.url, &CHARGE), 1, &["not known", "--key k"]);
     assert_eq!(server.requests().len(), 3);
     check(&ask(&sandbox, &server.url, &["account", "close", "census"]), 1, &["not known", "look before"]);
@@ -153,7 +153,7 @@ fn refusals_and_lost_answers_have_their_codes() {
 #[test]
 fn what_is_not_a_server_of_ours_is_told() {
     let sandbox = Sandbox::new();
-    let page = |_: &_, _| -> Reply { Some((404, "content-type: text/html", "<h1>Hello</h1>".to_string())) };
+    let page = |_: &_, _| -> CannedReply { Some((404, "content-type: text/html", "<h1>Hello</h1>".to_string())) };
     let server = Responder::new(page);
     check(&ask(&sandbox, &server.url, &["account", "list"]), 1, &["not a Taximeter server", "404", "text/html"]);
     let server = Responder::new(|_, _| Some((200, JSON, r#"{"hello":1}"#.to_string())));

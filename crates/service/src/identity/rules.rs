@@ -100,7 +100,7 @@ impl ClaimRules {
     }
 
     fn check(&self) -> Result<(), String> {
-        check_principal(&self.name).map_err(|problem| problem.detail.replace("principal", "name"))?;
+        check_principal("name", &self.name).map_err(|problem| problem.detail)?;
         if self.name.len() > LONGEST_NAME {
             return Err(format!("the name {:?} has more than {LONGEST_NAME} characters", self.name));
         }
@@ -138,7 +138,7 @@ impl ClaimRules {
                 "your token has no claim {claim}, by which this server names people; tell the owner"
             )));
         };
-        check_principal(name).map_err(|problem| {
+        check_principal("name", name).map_err(|problem| {
             let (claim, why) = (&self.principal, problem.detail);
             forbidden(format!("the claim {claim} of your token cannot name you here: {why}. Tell the owner"))
         })?;

@@ -20,7 +20,7 @@ const NAMES: usize = 256;
 
 /// The token for a request, if the request is valid.
 pub(super) fn grant(new: &NewToken, id: TokenId, now: Timestamp) -> Result<TokenDocument, Problem> {
-    check_principal(&new.principal)?;
+    check_principal("principal", &new.principal)?;
     check_role(new)?;
     let now = whole_seconds(now);
     let expires = match &new.expires {
@@ -46,8 +46,8 @@ pub(super) fn whole_seconds(time: Timestamp) -> Timestamp {
     time.round(Unit::Second).unwrap_or(time)
 }
 
-/// The principal is recorded in the journal and prefixes the ledger's keys, before a colon.
-pub(crate) fn check_principal(principal: &str) -> Result<(), Problem> {
+/// The principal is recorded in the journal and prefixes the ledger's keys, before a colon. `what` it is called in the error.
+pub(crate) fn check_principal(what: &str, principal: &str) -> Result<(), Problem> {
     let why = match principal.as_bytes() {
         [] => "is empty".to_string(),
         bytes if bytes.len() > PRINCIPAL => {
@@ -61,7 +61,7 @@ pub(crate) fn check_principal(principal: &str) -> Result<(), Problem> {
     };
     let shown: String = principal.chars().take(PRINCIPAL + 1).collect();
     Err(Problem::bad_request(format!(
-        "the principal {shown:?} {why}; use the letters a to z, digits, -, _ and ., for instance alice"
+        "the {what} {shown:?} {why}; use the letters a to z, digits, -, _ and ., for instance alice"
     )))
 }
 

@@ -11,7 +11,7 @@ use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
 pub use self::keys::TestKey;
-use crate::responder::{ReceivedRequest, Reply, Responder};
+use crate::responder::{CannedReply, ReceivedRequest, Responder};
 use crate::waiting::PATIENCE;
 
 /// How an issuer answers.
@@ -159,7 +159,7 @@ impl IssuerState {
         merged(json!({ "iss": url, "aud": CLIENT, "sub": "alice", "iat": now, "exp": now + 600 }), more)
     }
 
-    fn answer(&self, request: &ReceivedRequest) -> Reply<String> {
+    fn answer(&self, request: &ReceivedRequest) -> CannedReply<String> {
         let is_silent = |current: &mut Current| current.behaviour == IssuerBehaviour::Silent;
         let waited = self.changed.wait_timeout_while(self.current(), PATIENCE, is_silent);
         let behaviour = waited.unwrap_or_else(PoisonError::into_inner).0.behaviour;
@@ -207,7 +207,7 @@ impl IssuerState {
         back
     }
 
-    fn redeem(&self, request: &ReceivedRequest) -> Reply<String> {
+    fn redeem(&self, request: &ReceivedRequest) -> CannedReply<String> {
         let form = fields(&request.body);
         let mut current = self.current();
         let refused = || json_reply(400, json!({ "error": "invalid_grant" }));
@@ -251,7 +251,7 @@ fn fields(query: &str) -> HashMap<String, String> {
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "every answer may be none")]
-fn json_reply(status: u16, document: Value) -> Reply<String> {
+fn json_reply(status: u16, document: Value) -> CannedReply<String> {
     Some((status, "content-type: application/json".to_string(), document.to_string()))
 }
 
