@@ -292,7 +292,7 @@ impl Cosigners {
         let why: Vec<String> = missing
             .map(|(witness, cosigner)| match &witness.trouble {
                 Some(Trouble::Away(why)) => format!("{}: {why}", cosigner.key.name()),
-                _ => format!("{} does not answer", cosigner.key.name()),
+                _ => format!("{} has not answered", cosigner.key.name()),
             })
             .collect();
         let have = state.count(size);

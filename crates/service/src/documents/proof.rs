@@ -1,7 +1,7 @@
 //! Checkpoints and proofs, and their check by anyone, without the ledger.
 
 use serde::{Deserialize, Serialize};
-use taximeter_ledger::{Hash, LedgerId, ReceiptDocument};
+use taximeter_ledger::{Hash, LedgerId, ReceiptDocument, Record};
 use taximeter_transparency::{
     NodeHash, ProofError, PublicKey, SignedCheckpoint, Trust, check_consistency, check_inclusion,
 };
@@ -75,14 +75,30 @@ impl ReceiptProof {
                 "the receipt has another hash than the one that the proof is about".to_string(),
             ));
         }
-        if record.as_ref().is_some_and(|record| Hash::of(record.as_str().as_bytes()) != self.record_hash) {
-            return Err(ProofError::Proof(format!(
-                "record {sequence} was changed: its bytes are not those that its hash is of"
-            )));
+        if let Some(record) = record {
+            self.check_record(record.as_str())?;
         }
         let leaf = NodeHash::leaf(self.record_hash.as_bytes());
         check_inclusion(leaf, *sequence, checkpoint.size, &self.inclusion, checkpoint.root)?;
         Ok((signed, cosigners))
+    }
+
+    /// Checks that the record is what its hash says. One that a program has only written in another form was not changed.
+    fn check_record(&self, text: &str) -> Result<(), ProofError> {
+        let is_of = |text: &str| Hash::of(text.as_bytes()) == self.record_hash;
+        if is_of(text) {
+            return Ok(());
+        }
+        Err(match serde_json::from_str::<Record>(text) {
+            Ok(record) if is_of(&record.line()) => ProofError::Format(
+                "the record is not in the bytes that it was written in; use the file as it was printed, without formatting it"
+                    .to_string(),
+            ),
+            _ => {
+                let sequence = self.receipt.sequence;
+                ProofError::Proof(format!("record {sequence} was changed: its bytes are not those that its hash is of"))
+            }
+        })
     }
 }
 
