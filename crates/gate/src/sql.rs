@@ -38,7 +38,7 @@ use crate::question::predicate::{Operand, Predicate};
 use crate::question::scalar::{Node, NumericExpr};
 use crate::question::{Join, Query, commas};
 use crate::schema::{ColumnType, Schema, Value};
-use crate::steps::{steps_name, steps_of};
+use crate::steps::{date_name, steps_name, steps_of};
 
 /// A statement that is ready to run: group columns first, then measures.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,6 +162,9 @@ impl<'a> Writer<'a> {
     fn is_in_a_group(&mut self, key: &GroupKey) -> String {
         match key {
             GroupKey::Column { column, .. } if self.is_public(*column) => {
+                format!("{} IS NOT NULL", self.column(*column))
+            }
+            GroupKey::Column { column, values } if self.kind(*column) == ColumnType::Boolean && values.len() == 2 => {
                 format!("{} IS NOT NULL", self.column(*column))
             }
             GroupKey::Column { column, values } => {
@@ -305,8 +308,11 @@ impl<'a> Writer<'a> {
                 format!("({text} END)")
             }
             Node::Calendar(part, days) => {
-                let days = self.scalar(days);
-                self.grammar().calendar(*part, &days)
+                let of_date = self.date(days).and_then(|date| self.grammar().calendar_of_date(*part, &date));
+                of_date.unwrap_or_else(|| {
+                    let days = self.scalar(days);
+                    self.grammar().calendar(*part, &days)
+                })
             }
         }
     }
@@ -318,8 +324,16 @@ impl<'a> Writer<'a> {
             Node::Floor(inner, _) | Node::Rounded(inner, _) | Node::Times(inner, _) | Node::Negative(inner) => {
                 self.known(inner)
             }
+            Node::Calendar(_, inner) => self.known(inner),
             _ => self.scalar(scalar),
         }
+    }
+
+    /// The column of dates that days are of, where it has one beside it.
+    fn date(&self, days: &NumericExpr) -> Option<String> {
+        let Node::Column(at) = days.node else { return None };
+        let is_date = !self.is_public(at) && self.kind(at) == ColumnType::Date;
+        is_date.then(|| self.own(&date_name(self.target.schema, at)))
     }
 
     /// The answer of a sub-query, in steps; null where there is none, or none yet.

@@ -15,6 +15,11 @@ pub(crate) fn steps_name(schema: &Schema, at: usize) -> String {
     unused_name(schema, &format!("{} in steps", schema.columns[at].name))
 }
 
+/// The name of the column that has dates within their bounds.
+pub(crate) fn date_name(schema: &Schema, at: usize) -> String {
+    unused_name(schema, &format!("{} within bounds", schema.columns[at].name))
+}
+
 /// A name that no declared column has.
 pub(crate) fn unused_name(schema: &Schema, wanted: &str) -> String {
     let mut name = wanted.to_string();
@@ -42,6 +47,14 @@ pub(crate) fn steps_of(declared: &Column, column: String, dialect: Dialect) -> S
     let (low_steps, high_steps) = bounds(declared).steps();
     let (_, _, between) = clamped(declared, &grammar.within(&column, &low, &high), dialect);
     format!("CASE WHEN {column} <= {low} THEN {low_steps} WHEN {column} >= {high} THEN {high_steps} ELSE {between} END")
+}
+
+/// A column within its bounds, where an engine clamps before anything else.
+#[cfg(feature = "adbc")]
+pub(crate) fn clamped_value(schema: &Schema, at: usize, dialect: Dialect) -> Option<String> {
+    let (column, name) = (&schema.columns[at], dialect.grammar().name(&schema.columns[at].name));
+    let (low, high, _) = clamped(column, &name, dialect);
+    dialect.grammar().clamped_first(&name, column.kind, &low, &high)
 }
 
 /// The steps of a column of which all values are known to be within the bounds.

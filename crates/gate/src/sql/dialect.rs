@@ -184,6 +184,11 @@ pub(crate) trait Grammar: Sync {
     /// A part of the date of a number of days.
     fn calendar(&self, part: DatePart, days: &str) -> String;
 
+    /// The same of a column of dates within their bounds, where such a column is beside it.
+    fn calendar_of_date(&self, _part: DatePart, _date: &str) -> Option<String> {
+        None
+    }
+
     /// What is summed, as it is summed without wrapping: no row adds more than `reach`, either way, and there are any number of rows.
     fn summed(&self, term: &str, reach: u64) -> String;
 

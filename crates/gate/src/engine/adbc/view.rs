@@ -1,4 +1,5 @@
-//! What DuckDB is asked: a view of the rows, with every column that has bounds in steps of its grid beside it.
+//! What DuckDB is asked: a view of the rows, with every column that has bounds in steps of its grid beside it, and dates within their bounds
+//! too.
 //!
 //! A column is clamped before it is put on its grid. Where all values were found to be within their bounds when the files were
 //! registered, clamping changes none, and is left out: it takes longer than reading the column. That is said of those bytes alone. It
@@ -14,9 +15,9 @@ use taximeter_engine_adbc::{AdbcConnection, ArrowValue};
 use super::duckdb;
 use crate::error::Error;
 use crate::question::{commas, quoted};
-use crate::schema::{Bounds, Column, Schema};
+use crate::schema::{Bounds, Column, ColumnType, Schema};
 use crate::sql::Dialect;
-use crate::steps::{steps, steps_name, steps_within, within_bounds};
+use crate::steps::{clamped_value, date_name, steps, steps_name, steps_within, within_bounds};
 
 /// The name of the view, quoted.
 pub(crate) const VIEW: &str = "\"asked\"";
@@ -41,7 +42,13 @@ pub(super) fn sql(rows: &str, schema: &Schema, within: &ColumnsWithin) -> String
         let column = &schema.columns[at];
         let is_within = column.bounds.is_some() && within.get(&column.name) == column.bounds.as_ref();
         let steps = if is_within { steps_within } else { steps };
-        format!(", {} AS {}", steps(schema, at, Dialect::DuckDb), quoted(&steps_name(schema, at)))
+        let steps = format!(", {} AS {}", steps(schema, at, Dialect::DuckDb), quoted(&steps_name(schema, at)));
+        if column.kind != ColumnType::Date {
+            return steps;
+        }
+        let clamped = if is_within { None } else { clamped_value(schema, at, Dialect::DuckDb) };
+        let date = clamped.unwrap_or_else(|| quoted(&column.name));
+        format!("{steps}, {date} AS {}", quoted(&date_name(schema, at)))
     };
     let in_steps: String = bounded(schema).map(|(at, _)| in_steps(at)).collect();
     format!("CREATE OR REPLACE TEMP VIEW {VIEW} AS SELECT *{in_steps} FROM ({rows})")

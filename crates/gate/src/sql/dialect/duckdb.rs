@@ -36,12 +36,17 @@ impl Grammar for DuckDbSql {
 
     fn calendar(&self, part: DatePart, days: &str) -> String {
         let date = format!("(DATE '1970-01-01' + CAST({days} AS INTEGER))");
-        match (weekday(part, days, self), part.kind()) {
-            (Some(weekday), _) => weekday,
-            (None, Kind::Date) => {
-                format!("(CAST(date_trunc('{}', {date}) AS DATE) - DATE '1970-01-01')", part.name())
+        self.calendar_of_date(part, &date).or_else(|| weekday(part, days, self)).expect("days of the week are computed")
+    }
+
+    /// Computed once for every entry of a dictionary, which arithmetic with dates is not.
+    fn calendar_of_date(&self, part: DatePart, date: &str) -> Option<String> {
+        match (part, part.kind()) {
+            (DatePart::DayOfWeek | DatePart::IsoDayOfWeek | DatePart::StartOfWeek, _) => None,
+            (_, Kind::Date) => {
+                Some(format!("(CAST(date_trunc('{}', {date}) AS DATE) - DATE '1970-01-01')", part.name()))
             }
-            (None, _) => self.wide(&format!("extract({} FROM {date})", part.name())),
+            _ => Some(self.wide(&format!("extract({} FROM {date})", part.name()))),
         }
     }
 
