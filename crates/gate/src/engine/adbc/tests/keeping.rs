@@ -118,13 +118,8 @@ fn kept_within(shore: &Shore, file: &str, room: &Room) -> Result<Vec<String>, Er
 #[test]
 fn the_same_rows_are_kept_in_however_many_parts() {
     let mut shore = Shore::new();
-    for unit in [
-        "'p' || (range * 7 % 90)",
-        "(range * 7 % 90)::BIGINT",
-        "DATE '2024-02-29' + (range * 7 % 90)::INTEGER",
-        "(range * 7 % 90)::DECIMAL(18, 6)",
-        "range % 3 = 0",
-    ] {
+    for unit in ["'p' || (range * 7 % 90)", "(range * 7 % 90)::BIGINT", "DATE '2024-02-29' + (range * 7 % 90)::INTEGER"]
+    {
         let table = format!(
             "SELECT {unit} AS person, (range * 31 % 50)::INTEGER AS age, range / 7 AS share,
              CASE WHEN range % 5 > 0 THEN repeat('x', (range % 40)::INTEGER) END AS note FROM range(2000)"
