@@ -26,7 +26,7 @@ impl GateBench {
             let pattern = parquet.display().to_string();
             let data = || Data::Parquet { pattern: pattern.clone(), driver: DriverChoice::default() };
             self.register(gate, "rows-parquet", data(), PrivacyUnit::Row)?;
-            // Choosing the rows of every person sorts all rows: it is done only for questions about it.
+            // Choosing the rows of every person takes its time: it is done only for questions about it.
             let mut units = FORMS.iter().any(|form| form.of_units && form.question.contains(&self.only));
             if units && let Err(why) = self.register(gate, "units-parquet", data(), unit()) {
                 self.print(&format!("questions about people as units are left out: {why}"));

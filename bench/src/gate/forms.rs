@@ -8,6 +8,9 @@ pub struct ComparedForm {
     pub bare: &'static str,
     /// The bare statement where it is not the same in all engines: that of SQLite, which stores a date as a number of days.
     pub bare_sqlite: Option<&'static str>,
+    /// A statement that clamps values and puts them on their grid by hand, for engines that do so while they read: what of the gate's time
+    /// is that work.
+    pub same_work: Option<&'static str>,
     /// The most that the question may take of the bare engine's time.
     pub limit: f64,
     /// Whether it is asked of the dataset that protects people, and not rows.
@@ -24,7 +27,18 @@ const CLAMPED: f64 = 1.7;
 const QUANTILE: f64 = 1.5;
 
 const fn form(limit: f64, question: &'static str, bare: &'static str) -> ComparedForm {
-    ComparedForm { question, bare, bare_sqlite: None, limit, of_units: false, is_compared: true }
+    ComparedForm { question, bare, bare_sqlite: None, same_work: None, limit, of_units: false, is_compared: true }
+}
+
+/// The income as it is declared, in steps.
+macro_rules! income {
+    () => {
+        "floor(((CASE WHEN income < 0e0 THEN 0e0 WHEN income > 2e5 THEN 2e5 ELSE income END) + 25e-2) / 5e-1)"
+    };
+}
+
+const fn on_grid(question: &'static str, bare: &'static str, same_work: &'static str) -> ComparedForm {
+    ComparedForm { same_work: Some(same_work), ..form(CLAMPED, question, bare) }
 }
 
 const fn quantile(question: &'static str, bare: &'static str, bare_sqlite: &'static str) -> ComparedForm {
@@ -41,8 +55,16 @@ pub const FORMS: [ComparedForm; 27] = [
     form(PLAIN, "SELECT COUNT(*) FROM _ WHERE city LIKE '%7%'", "SELECT count(*) AS m FROM _ WHERE city LIKE '%7%'"),
     form(PLAIN, "SELECT COUNT(DISTINCT city) FROM _", "SELECT count(DISTINCT city) AS m FROM _"),
     form(CLAMPED, "SELECT SUM(visits) FROM _", "SELECT sum(visits) AS m FROM _"),
-    form(CLAMPED, "SELECT SUM(income) FROM _ WHERE age >= 18", "SELECT sum(income) AS m FROM _ WHERE age >= 18"),
-    form(CLAMPED, "SELECT AVG(income) FROM _", "SELECT avg(income) AS m FROM _"),
+    on_grid(
+        "SELECT SUM(income) FROM _ WHERE age >= 18",
+        "SELECT sum(income) AS m FROM _ WHERE age >= 18",
+        concat!("SELECT sum(", income!(), ") AS m FROM _ WHERE age >= 18"),
+    ),
+    on_grid(
+        "SELECT AVG(income) FROM _",
+        "SELECT avg(income) AS m FROM _",
+        concat!("SELECT sum(", income!(), ") / count(income) AS m FROM _"),
+    ),
     form(
         CLAMPED,
         "SELECT SUM(visits) FILTER (WHERE smoker = TRUE) FROM _",
@@ -53,7 +75,11 @@ pub const FORMS: [ComparedForm; 27] = [
         "SELECT SUM(CASE WHEN age >= 65 THEN visits ELSE 0 END) FROM _",
         "SELECT sum(CASE WHEN age >= 65 THEN visits ELSE 0 END) AS m FROM _",
     ),
-    form(CLAMPED, "SELECT SUM(income - 100 * visits) FROM _", "SELECT sum(income - 100 * visits) AS m FROM _"),
+    on_grid(
+        "SELECT SUM(income - 100 * visits) FROM _",
+        "SELECT sum(income - 100 * visits) AS m FROM _",
+        concat!("SELECT sum(CAST(", income!(), " AS BIGINT) - 200 * visits) AS m FROM _"),
+    ),
     form(
         CLAMPED,
         "SELECT VARIANCE(visits) FROM _",
@@ -70,10 +96,10 @@ pub const FORMS: [ComparedForm; 27] = [
         "SELECT COUNT(*), region FROM _ GROUP BY region",
         "SELECT count(*) AS m, region FROM _ GROUP BY region",
     ),
-    form(
-        CLAMPED,
+    on_grid(
         "SELECT AVG(income), region FROM _ GROUP BY region",
         "SELECT avg(income) AS m, region FROM _ GROUP BY region",
+        concat!("SELECT sum(", income!(), ") / count(income) AS m, region FROM _ GROUP BY region"),
     ),
     form(
         PLAIN,
@@ -82,6 +108,11 @@ pub const FORMS: [ComparedForm; 27] = [
     ),
     ComparedForm {
         bare_sqlite: Some("SELECT count(*) AS m, CAST(income / 10000 AS INTEGER) AS bin FROM _ GROUP BY bin"),
+        same_work: Some(concat!(
+            "SELECT count(*) AS m, floor(CAST(",
+            income!(),
+            " AS BIGINT) / 20000) AS bin FROM _ GROUP BY bin"
+        )),
         ..form(
             CLAMPED,
             "SELECT COUNT(*), FLOOR(income / 10000) AS bin FROM _ GROUP BY bin",
@@ -109,21 +140,30 @@ pub const FORMS: [ComparedForm; 27] = [
         "SELECT COUNT(*) FROM _ WHERE age < 18 UNION ALL SELECT COUNT(*) FROM _ WHERE age >= 65",
         "SELECT count(*) AS m FROM _ WHERE age < 18 UNION ALL SELECT count(*) AS m FROM _ WHERE age >= 65",
     ),
-    form(
-        CLAMPED,
+    on_grid(
         "SELECT COUNT(*) FROM _ WHERE income > (SELECT AVG(income) FROM _)",
         "SELECT count(*) AS m FROM _ WHERE income > (SELECT avg(income) FROM _)",
+        concat!(
+            "SELECT count(*) AS m FROM _ WHERE ",
+            income!(),
+            " > (SELECT sum(",
+            income!(),
+            ") / count(income) FROM _)"
+        ),
     ),
     form(
         PLAIN,
         "SELECT COUNT(*) * 100.0 / SUM(COUNT(*)) OVER (), region FROM _ GROUP BY region",
         "SELECT count(*) * 100.0 / sum(count(*)) OVER () AS m, region FROM _ GROUP BY region",
     ),
-    quantile(
-        "SELECT MEDIAN(income) FROM _",
-        "SELECT count(*) AS m, floor(income * 2) AS step FROM _ GROUP BY step",
-        "SELECT count(*) AS m, CAST(income * 2 AS INTEGER) AS step FROM _ GROUP BY step",
-    ),
+    ComparedForm {
+        same_work: Some(concat!("SELECT count(*) AS m, CAST(", income!(), " AS BIGINT) AS step FROM _ GROUP BY step")),
+        ..quantile(
+            "SELECT MEDIAN(income) FROM _",
+            "SELECT count(*) AS m, floor(income * 2) AS step FROM _ GROUP BY step",
+            "SELECT count(*) AS m, CAST(income * 2 AS INTEGER) AS step FROM _ GROUP BY step",
+        )
+    },
     quantile(
         "SELECT MEDIAN(visits), region FROM _ GROUP BY region",
         "SELECT count(*) AS m, region, visits FROM _ GROUP BY region, visits",

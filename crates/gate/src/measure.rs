@@ -74,6 +74,12 @@ impl Quantity {
         }
     }
 
+    /// The most that one row adds, either way.
+    pub(crate) fn reach(&self) -> u64 {
+        let (low, high) = self.of_a_row();
+        low.unsigned_abs().max(high.unsigned_abs())
+    }
+
     /// What it is, for people.
     pub(crate) fn describe(&self, schema: &Schema) -> String {
         let shown = |scalar: &NumericExpr| scalar.describe(schema);

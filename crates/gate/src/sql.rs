@@ -17,6 +17,7 @@ mod grouping;
 mod per_unit;
 mod private;
 mod public;
+mod sums;
 
 use std::collections::BTreeSet;
 
@@ -24,20 +25,20 @@ use dashu::rational::RBig;
 
 #[cfg(feature = "adbc")]
 pub(crate) use self::canary::{Canary, canaries};
-pub(crate) use self::dialect::{Dialect, SqlAggregate};
+pub(crate) use self::dialect::{Clamped, Dialect, SqlAggregate};
 use self::dialect::{Extreme, Grammar};
 pub(crate) use self::grouping::Grouping;
 pub(crate) use self::private::{PrivateRows, joined_rows, with_own_names};
 use self::public::Form;
 pub(crate) use self::public::TemporaryTable;
-use crate::measure::{Centred, Measure, Quantity};
+use crate::measure::{Measure, Quantity};
 use crate::question::aggregate::Argument;
 use crate::question::group::GroupKey;
 use crate::question::predicate::{Operand, Predicate};
 use crate::question::scalar::{Node, NumericExpr};
 use crate::question::{Join, Query, commas};
 use crate::schema::{ColumnType, Schema, Value};
-use crate::steps::{steps_name, steps_of};
+use crate::steps::{date_name, steps_name, steps_of};
 
 /// A statement that is ready to run: group columns first, then measures.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,10 +76,16 @@ impl Statement {
         let writer = Writer::new(query, target);
         let mut writer = if query.groups.is_empty() { writer } else { writer.grouping_rows(query) };
         let (mut columns, keys) = writer.keys(query);
-        let before = columns.len();
-        columns.extend(measures.into_iter().map(|measure| writer.measure(measure)));
-        let measures = columns.len() - before;
-        writer.statement(query, &columns, keys, measures, None)
+        let measures: Vec<&Measure> = measures.into_iter().collect();
+        // A condition that all measures have is one of the rows, unless it would leave out groups.
+        let first = measures.first().and_then(|first| first.filter.as_ref());
+        let shared = first.filter(|first| measures.iter().all(|measure| measure.filter.as_ref() == Some(*first)));
+        let shared = shared.filter(|_| query.groups.is_empty());
+        columns.extend(measures.iter().map(|measure| match shared {
+            Some(_) => writer.measure(&measure.quantity, None),
+            None => writer.measure(&measure.quantity, measure.filter.as_ref()),
+        }));
+        writer.statement(query, &columns, keys, measures.len(), shared)
     }
 
     /// How many rows of every group have which value: the value, in steps, is the last key.
@@ -87,7 +94,7 @@ impl Statement {
         let (mut columns, mut keys) = writer.keys(query);
         columns.push(writer.scalar(of));
         keys.push(ColumnType::Integer);
-        columns.push(writer.measure(&Measure { quantity: Quantity::Rows, filter: None }));
+        columns.push(writer.measure(&Quantity::Rows, None));
         // A row without a key belongs to no group, where the engine groups.
         let known = writer.aggregates.is_none().then(|| Predicate::NullSteps { scalar: of.clone(), negated: true });
         let condition = Predicate::all(known.into_iter().chain(filter.cloned()).collect());
@@ -157,8 +164,14 @@ impl<'a> Writer<'a> {
             GroupKey::Column { column, .. } if self.is_public(*column) => {
                 format!("{} IS NOT NULL", self.column(*column))
             }
-            GroupKey::Column { column, values } => self.any_of(Operand::plain(*column), values, false),
-            GroupKey::Steps { scalar, .. } => format!("{} IS NOT NULL", self.scalar(scalar)),
+            GroupKey::Column { column, values } if self.kind(*column) == ColumnType::Boolean && values.len() == 2 => {
+                format!("{} IS NOT NULL", self.column(*column))
+            }
+            GroupKey::Column { column, values } => {
+                let condition = self.any_of(Operand::plain(*column), values, false);
+                self.grammar().is_in_a_group(condition)
+            }
+            GroupKey::Steps { scalar, .. } => format!("{} IS NOT NULL", self.known(scalar)),
             GroupKey::Open { column } => format!("{} IS NOT NULL", self.column(*column)),
         }
     }
@@ -210,7 +223,7 @@ impl<'a> Writer<'a> {
         self.grammar().literal(value, &mut self.parameters)
     }
 
-    fn measure(&mut self, Measure { quantity, filter }: &Measure) -> String {
+    fn measure(&mut self, quantity: &Quantity, filter: Option<&Predicate>) -> String {
         let counted = |argument: &Argument, writer: &mut Self| match argument {
             Argument::Column(at) => writer.distinct(*at),
             Argument::Steps(scalar) => writer.scalar(scalar),
@@ -224,24 +237,22 @@ impl<'a> Writer<'a> {
                 (SqlAggregate::CountDistinct, self.distinct(unit))
             }
             Quantity::Distinct(argument) => (SqlAggregate::CountDistinct, counted(argument, self)),
-            Quantity::Sum(centred) => (SqlAggregate::Sum, self.centred(centred)),
+            Quantity::Sum(centred) => match self.sum(centred, filter) {
+                Some(sum) => return sum,
+                None => (SqlAggregate::Sum, self.centred(centred)),
+            },
             Quantity::Products(one, other) => {
                 (SqlAggregate::Sum, format!("({}) * ({})", self.centred(one), self.centred(other)))
             }
         };
-        let filter = filter.as_ref().map(|filter| self.predicate(filter));
+        let filter = filter.map(|filter| self.predicate(filter));
         match &mut self.aggregates {
             Some(aggregates) => {
                 aggregates.push(aggregate);
                 Writer::read(&term, filter.as_deref())
             }
-            None => self.grammar().aggregate(aggregate, &term, filter.as_deref()),
+            None => self.grammar().aggregate(aggregate, &term, quantity.reach(), filter.as_deref()),
         }
-    }
-
-    fn centred(&mut self, Centred { scalar, centre }: &Centred) -> String {
-        let steps = self.scalar(scalar);
-        if *centre == 0 { steps } else { format!("{steps} - ({centre})") }
     }
 
     fn constant(&self, steps: i64) -> String {
@@ -252,7 +263,10 @@ impl<'a> Writer<'a> {
     fn scalar(&mut self, scalar: &NumericExpr) -> String {
         match &scalar.node {
             Node::Column(at) if self.is_public(*at) => self.public(*at, Form::Steps),
-            Node::Column(at) if self.grammar().stores_steps() => self.own(&steps_name(self.target.schema, *at)),
+            Node::Column(at) if self.grammar().stores_steps() => {
+                let steps = self.own(&steps_name(self.target.schema, *at));
+                self.grammar().stored_steps(steps, self.kind(*at))
+            }
             Node::Column(at) => {
                 let column = self.column(*at);
                 self.grammar().wide(&steps_of(&self.target.schema.columns[*at], column, self.target.dialect))
@@ -294,10 +308,32 @@ impl<'a> Writer<'a> {
                 format!("({text} END)")
             }
             Node::Calendar(part, days) => {
-                let days = self.scalar(days);
-                self.grammar().calendar(*part, &days)
+                let of_date = self.date(days).and_then(|date| self.grammar().calendar_of_date(*part, &date));
+                of_date.unwrap_or_else(|| {
+                    let days = self.scalar(days);
+                    self.grammar().calendar(*part, &days)
+                })
             }
         }
+    }
+
+    /// What is null where a number is: its column, if it is made of one that way.
+    fn known(&mut self, scalar: &NumericExpr) -> String {
+        match &scalar.node {
+            Node::Column(at) if !self.is_public(*at) => self.column(*at),
+            Node::Floor(inner, _) | Node::Rounded(inner, _) | Node::Times(inner, _) | Node::Negative(inner) => {
+                self.known(inner)
+            }
+            Node::Calendar(_, inner) => self.known(inner),
+            _ => self.scalar(scalar),
+        }
+    }
+
+    /// The column of dates that days are of, where it has one beside it.
+    fn date(&self, days: &NumericExpr) -> Option<String> {
+        let Node::Column(at) = days.node else { return None };
+        let is_date = !self.is_public(at) && self.kind(at) == ColumnType::Date;
+        is_date.then(|| self.own(&date_name(self.target.schema, at)))
     }
 
     /// The answer of a sub-query, in steps; null where there is none, or none yet.

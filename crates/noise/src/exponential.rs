@@ -22,8 +22,9 @@ use crate::error::NoiseError;
 use crate::exp::exp_minus;
 use crate::randomness::Randomness;
 
-/// The first P. Numbers of up to 128 bits need no memory of their own.
-const FIRST_BITS: usize = 120;
+/// The first P: products of two numbers up to 2^P fit into 128 bits, which processors multiply. It decides all but one of many millions of
+/// draws.
+const FIRST_BITS: usize = 60;
 
 /// What may be chosen: as likely as `weight`·e^{−rate·`score`}, relatively.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,9 +67,15 @@ pub(crate) fn choose_from(
 /// The candidates with bounds on their e^{−…}: 2^bits of it is between `low` and `low` + `slack`.
 pub(crate) struct Shares<'a> {
     candidates: &'a [Candidate],
-    low: Vec<UBig>,
+    low: LowBounds,
     slack: UBig,
     bits: usize,
+}
+
+/// The lower bounds: in numbers whose sums, times all weights, fit into 128 bits, or in any.
+enum LowBounds {
+    Narrow(Vec<u128>),
+    Wide(Vec<UBig>),
 }
 
 impl Shares<'_> {
@@ -76,22 +83,55 @@ impl Shares<'_> {
         // Candidates without weight may have any score.
         let distance = |candidate: &Candidate| candidate.score.saturating_sub(best);
         let powers = Powers::new(rate, candidates.iter().map(distance).max().unwrap_or(0), bits);
-        let low = candidates.iter().map(|candidate| powers.low(distance(candidate))).collect();
+        let all: u128 = candidates.iter().map(|candidate| u128::from(candidate.weight)).sum();
+        // A bound with its slack is below 2^61, and so are 2^64 of them below 2^125.
+        let is_narrow = bits <= FIRST_BITS && all <= u64::MAX.into() && powers.slack.bit_len() <= FIRST_BITS;
+        let low = if is_narrow {
+            let narrow = NarrowPowers::new(&powers);
+            LowBounds::Narrow(candidates.iter().map(|candidate| narrow.low(distance(candidate))).collect())
+        } else {
+            LowBounds::Wide(candidates.iter().map(|candidate| powers.low(distance(candidate))).collect())
+        };
         Shares { candidates, low, slack: powers.slack, bits }
     }
 
     /// The index for all uniform numbers that begin with these bits, if it is the same.
     pub(crate) fn find(&self, uniform: &UBig) -> Option<usize> {
-        let (low, high) = self.sums().last()?;
-        let reached = (uniform * low) >> self.bits;
-        let (index, (low, _)) = self.sums().enumerate().find(|(_, (_, high))| *high > reached)?;
+        let reached = |low: UBig| (uniform * low) >> self.bits;
+        let (index, low, high) = match &self.low {
+            LowBounds::Narrow(bounds) => {
+                let slack = u128::try_from(self.slack.clone()).ok()?;
+                let (low, high) = self.narrow_sums(bounds, slack).last()?;
+                let reached = u128::try_from(reached(low.into())).ok()?;
+                let (index, (low, _)) =
+                    self.narrow_sums(bounds, slack).enumerate().find(|(_, (_, high))| *high > reached)?;
+                (index, low.into(), high.into())
+            }
+            LowBounds::Wide(bounds) => {
+                let (low, high) = self.wide_sums(bounds).last()?;
+                let reached = reached(low);
+                let (index, (low, _)) = self.wide_sums(bounds).enumerate().find(|(_, (_, high))| *high > reached)?;
+                (index, low, high)
+            }
+        };
         let is_decided = (uniform + UBig::ONE) * high <= low << self.bits;
         is_decided.then_some(index)
     }
 
     /// Lᵢ and Hᵢ.
-    fn sums(&self) -> impl Iterator<Item = (UBig, UBig)> {
-        let terms = self.candidates.iter().zip(&self.low);
+    fn narrow_sums(&self, bounds: &[u128], slack: u128) -> impl Iterator<Item = (u128, u128)> {
+        let terms = self.candidates.iter().zip(bounds);
+        terms.scan((0, 0), move |(low_sum, high_sum), (candidate, low)| {
+            let weight = u128::from(candidate.weight);
+            *low_sum += low * weight;
+            *high_sum += (low + slack) * weight;
+            Some((*low_sum, *high_sum))
+        })
+    }
+
+    /// The same in numbers of any size.
+    fn wide_sums(&self, bounds: &[UBig]) -> impl Iterator<Item = (UBig, UBig)> {
+        let terms = self.candidates.iter().zip(bounds);
         terms.scan((UBig::ZERO, UBig::ZERO), |(low_sum, high_sum), (candidate, low)| {
             let weight = UBig::from(candidate.weight);
             *low_sum += low * &weight;
@@ -117,6 +157,40 @@ struct Powers {
 /// The bits of a digit.
 const DIGIT_BITS: usize = 6;
 
+/// A digit of a number.
+fn digit(n: u64, place: usize) -> usize {
+    (n >> (DIGIT_BITS * place)) as usize % (1 << DIGIT_BITS)
+}
+
+/// The same bounds where no product needs more than 128 bits.
+struct NarrowPowers {
+    tables: Vec<Vec<u128>>,
+    negligible: u128,
+    bits: usize,
+}
+
+impl NarrowPowers {
+    fn new(Powers { tables, negligible, bits, .. }: &Powers) -> NarrowPowers {
+        let narrow = |entry: &UBig| u128::try_from(entry.clone()).expect("no bound is above 2^bits");
+        NarrowPowers {
+            tables: tables.iter().map(|table| table.iter().map(narrow).collect()).collect(),
+            negligible: u128::try_from(negligible.clone()).unwrap_or(u128::MAX),
+            bits: *bits,
+        }
+    }
+
+    fn low(&self, n: u64) -> u128 {
+        if u128::from(n) >= self.negligible {
+            return 0;
+        }
+        let tables = self.tables.iter().enumerate();
+        tables.fold(1 << self.bits, |product, (place, table)| match digit(n, place) {
+            0 => product,
+            digit => (product * table[digit]) >> self.bits,
+        })
+    }
+}
+
 impl Powers {
     /// For all n up to the largest.
     fn new(rate: &RBig, largest: u64, bits: usize) -> Powers {
@@ -138,8 +212,9 @@ impl Powers {
             return UBig::ZERO;
         }
         let (first, others) = self.tables.split_first().expect("there is a table for the last digit");
-        let digit = |place: usize| (n >> (DIGIT_BITS * place)) as usize % (1 << DIGIT_BITS);
-        let more = others.iter().zip(1..).filter(|(_, place)| digit(*place) > 0);
-        more.fold(first[digit(0)].clone(), |product, (table, place)| (product * &table[digit(place)]) >> self.bits)
+        let more = others.iter().zip(1..).filter(|(_, place)| digit(n, *place) > 0);
+        more.fold(first[digit(n, 0)].clone(), |product, (table, place)| {
+            (product * &table[digit(n, place)]) >> self.bits
+        })
     }
 }

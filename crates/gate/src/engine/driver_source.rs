@@ -1,11 +1,13 @@
 //! Where data are that a driver of ADBC reads: what is written down about them. A program without drivers reads it too, and says so.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::schema::Bounds;
 use crate::sql::Dialect;
 
 /// A driver as its owner named it: by a name, or by the path of its library.
@@ -46,6 +48,9 @@ pub(crate) enum AdbcData {
         files: Vec<LakeFile>,
         /// The file of the gate's own with the rows that are kept of every unit; nothing if the owner's files are asked as they are.
         kept: Option<PathBuf>,
+        /// The columns of the files of which no value is outside of its bounds, and these bounds.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        within: BTreeMap<String, Bounds>,
     },
     /// A file of DuckDB in the gate's folder.
     Own { file: PathBuf },
@@ -148,6 +153,9 @@ pub(crate) struct LakeFile {
     pub(crate) bytes: u64,
     /// Nanoseconds since 1970-01-01.
     pub(crate) modified: i64,
+    /// When anything about it was changed last, which no program can set, in the same unit; nothing where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) touched: Option<i64>,
 }
 
 impl AdbcSource {
@@ -163,7 +171,7 @@ impl AdbcSource {
     /// How SQL is written there, and the table to ask.
     pub(crate) fn address(&self) -> (Dialect, String) {
         match &self.data {
-            AdbcData::Lake { .. } | AdbcData::Own { .. } => (Dialect::DuckDb, super::adbc::TABLE.to_string()),
+            AdbcData::Lake { .. } | AdbcData::Own { .. } => (Dialect::DuckDb, super::adbc::VIEW.to_string()),
             AdbcData::Remote(table) => (table.service.dialect(), table.quoted()),
         }
     }
@@ -172,7 +180,7 @@ impl AdbcSource {
 impl fmt::Debug for AdbcSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.data {
-            AdbcData::Lake { pattern, files, kept } => {
+            AdbcData::Lake { pattern, files, kept, .. } => {
                 let plural = if files.len() == 1 { "" } else { "s" };
                 write!(f, "{pattern} ({} Parquet file{plural})", files.len())?;
                 match kept {

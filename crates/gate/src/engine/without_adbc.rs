@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::schema::Schema;
 
 /// The table that is asked, quoted.
-pub(crate) const TABLE: &str = "\"data\"";
+pub(crate) const VIEW: &str = "\"asked\"";
 
 fn missing() -> Error {
     Error::storage(
@@ -37,7 +37,7 @@ pub(crate) fn prepare_remote(_: AdbcSource, _: &Declaration) -> Result<PreparedL
     Err(missing())
 }
 
-pub(crate) fn copy_of_embedded(_: &DriverChoice, _: &Path, _: &Schema, _: &Path, _: &Path) -> Result<u64, Error> {
+pub(crate) fn copy_of_embedded(_: &DriverChoice, _: &Path, _: &Schema, _: &Path) -> Result<u64, Error> {
     Err(missing())
 }
 

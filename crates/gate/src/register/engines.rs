@@ -83,7 +83,7 @@ impl Gate {
         let folder = self.catalog.folder();
         let file = PathBuf::from(file_name(name, version, "duckdb"));
         clear_leftovers(&folder.join(&file))?;
-        copy_of_embedded(&driver, &folder.join(embedded), schema, &folder.join(&file), folder)?;
+        copy_of_embedded(&driver, &folder.join(embedded), schema, &folder.join(&file))?;
         Ok(Source::Adbc(AdbcSource { driver, data: AdbcData::Own { file } }))
     }
 

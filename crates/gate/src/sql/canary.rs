@@ -48,10 +48,10 @@ pub(crate) fn canaries(dialect: Dialect) -> [Canary; 2] {
     let zero = grammar.distinct(grammar.name("zero"), ColumnType::Real);
     let above = format!("{amount} > {}", grammar.real(5.0));
     let aggregates = [
-        ("sums", grammar.aggregate(SqlAggregate::Sum, &large, None), Some(5 * i128::from(i64::MAX))),
-        ("counts with a condition", grammar.aggregate(SqlAggregate::Count, "*", Some(&above)), Some(2)),
-        ("counts of different values", grammar.aggregate(SqlAggregate::CountDistinct, &zero, None), Some(1)),
-        ("sums of nothing", grammar.aggregate(SqlAggregate::Sum, &large, Some("FALSE")), None),
+        ("sums", grammar.aggregate(SqlAggregate::Sum, &large, u64::MAX, None), Some(5 * i128::from(i64::MAX))),
+        ("counts with a condition", grammar.aggregate(SqlAggregate::Count, "*", 1, Some(&above)), Some(2)),
+        ("counts of different values", grammar.aggregate(SqlAggregate::CountDistinct, &zero, 1, None), Some(1)),
+        ("sums of nothing", grammar.aggregate(SqlAggregate::Sum, &large, u64::MAX, Some("FALSE")), None),
     ];
     let of_all = Canary {
         about: aggregates.iter().map(|(about, ..)| *about).collect(),

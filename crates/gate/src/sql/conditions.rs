@@ -38,7 +38,7 @@ impl Writer<'_> {
             Predicate::Steps { left, comparison, right } => {
                 compare(&self.scalar(left), *comparison, &self.scalar(right))
             }
-            Predicate::NullSteps { scalar, negated } => format!("{} IS {}NULL", self.scalar(scalar), not(*negated)),
+            Predicate::NullSteps { scalar, negated } => format!("{} IS {}NULL", self.known(scalar), not(*negated)),
             Predicate::Is { inner, value, negated } => {
                 let inner = self.predicate(inner);
                 self.grammar().is(&inner, *value, not(*negated))

@@ -184,24 +184,31 @@ pub(crate) trait Grammar: Sync {
     /// A part of the date of a number of days.
     fn calendar(&self, part: DatePart, days: &str) -> String;
 
-    /// What is summed, as it is summed without wrapping: it is within 32 bits, and there are any number of rows.
-    fn summed(&self, term: &str) -> String;
+    /// The same of a column of dates within their bounds, where such a column is beside it.
+    fn calendar_of_date(&self, _part: DatePart, _date: &str) -> Option<String> {
+        None
+    }
+
+    /// What is summed, as it is summed without wrapping: no row adds more than `reach`, either way, and there are any number of rows.
+    fn summed(&self, term: &str, reach: u64) -> String;
 
     /// An aggregate of the rows for which a condition holds. The term of a count of rows is `*`.
-    fn aggregate(&self, aggregate: SqlAggregate, term: &str, filter: Option<&str>) -> String {
+    fn aggregate(&self, aggregate: SqlAggregate, term: &str, reach: u64, filter: Option<&str>) -> String {
         let measured = match aggregate {
             SqlAggregate::Count => format!("count({term})"),
             SqlAggregate::CountDistinct => format!("count(DISTINCT {term})"),
-            SqlAggregate::Sum => format!("sum({})", self.summed(term)),
+            SqlAggregate::Sum => format!("sum({})", self.summed(term, reach)),
         };
-        match filter {
-            None => measured,
-            Some(filter) => format!("{measured} FILTER (WHERE {filter})"),
-        }
+        measured + &only_where(filter)
     }
 
     /// A hash of several values, to sort by; nothing where none is known to be there, or to fail on no value.
     fn hash(&self, _parts: &str) -> Option<String> {
+        None
+    }
+
+    /// A column clamped to its bounds before anything is computed of it, null where it is; nothing where each end has a branch of its own.
+    fn clamped_first(&self, _column: &str, _kind: ColumnType, _low: &str, _high: &str) -> Option<String> {
         None
     }
 
@@ -215,9 +222,29 @@ pub(crate) trait Grammar: Sync {
         false
     }
 
-    /// Whether a column in steps is stored beside it.
+    /// Whether a column in steps is beside it: stored, or in a view.
     fn stores_steps(&self) -> bool {
         false
+    }
+
+    /// Such a column as a whole number of 64 bits.
+    fn stored_steps(&self, column: String, _kind: ColumnType) -> String {
+        column
+    }
+
+    /// The sum of such a column, where there is a faster form. No row adds more than `reach`, either way.
+    fn stored_sum(&self, _column: &str, _kind: ColumnType, _reach: u64, _filter: &str) -> Option<String> {
+        None
+    }
+
+    /// Whether the middle of a column's range is taken from its sum, and not from every value of it.
+    fn centres_sums(&self, _reach: u64) -> bool {
+        false
+    }
+
+    /// The condition that a column is one of the values that make groups: true or not, never unknown.
+    fn is_in_a_group(&self, condition: String) -> String {
+        condition
     }
 
     /// How a whole number is put on the nearest step: ⌊(value − low + ⌊grid/2⌋) / grid⌋ steps above the lower bound. What is divided is
@@ -331,8 +358,19 @@ fn is_by_coalesce(condition: &str, value: Option<bool>, not: &str) -> String {
     }
 }
 
+/// What stands behind an aggregate of the rows for which a condition holds.
+pub(crate) fn only_where(filter: Option<&str>) -> String {
+    filter.map_or(String::new(), |filter| format!(" FILTER (WHERE {filter})"))
+}
+
 /// An aggregate of the rows for which a condition holds, where aggregates have no FILTER.
-fn where_it_holds(aggregate: SqlAggregate, term: &str, filter: Option<&str>, grammar: &dyn Grammar) -> String {
+fn where_it_holds(
+    aggregate: SqlAggregate,
+    term: &str,
+    reach: u64,
+    filter: Option<&str>,
+    grammar: &dyn Grammar,
+) -> String {
     let term = match (filter, term) {
         (None, term) => term.to_string(),
         (Some(filter), "*") => format!("CASE WHEN {filter} THEN 1 END"),
@@ -341,8 +379,13 @@ fn where_it_holds(aggregate: SqlAggregate, term: &str, filter: Option<&str>, gra
     match aggregate {
         SqlAggregate::Count => format!("count({term})"),
         SqlAggregate::CountDistinct => format!("count(DISTINCT {term})"),
-        SqlAggregate::Sum => format!("sum({})", grammar.summed(&term)),
+        SqlAggregate::Sum => format!("sum({})", grammar.summed(&term, reach)),
     }
+}
+
+/// A column clamped by comparisons. What is not equal to itself is above all else, as in the statements of questions.
+fn clamped_by_cases(column: &str, low: &str, high: &str) -> String {
+    format!("(CASE WHEN {column} < {low} THEN {low} WHEN {column} > {high} THEN {high} ELSE {column} END)")
 }
 
 /// The day of the week, or the Monday of it, by arithmetic alone: 0001-01-01 is a Monday and no date is before it.

@@ -20,18 +20,21 @@ pub(super) enum SessionAccess<'a> {
     Names,
     /// Reading a database of the gate's own.
     Read(&'a Path),
-    /// Writing a new database of the gate's own, from these files.
-    Write(&'a Path, &'a [PathBuf]),
+    /// Writing a new database of the gate's own, from these files, within this memory.
+    Write(&'a Path, &'a [PathBuf], &'a str),
 }
 
 /// The most that one session keeps in memory. What is more goes to the folder for temporary files.
-const MEMORY: &str = "4GB";
+pub(super) const MEMORY: &str = "4GB";
 
 /// The first version whose files can be listed one by one as the only ones to be read, and whose driver can be told to stop.
 const OLDEST: (u32, u32) = (1, 3);
 
-/// The folder for temporary files, in the gate's own.
-const TEMPORARY: &str = "temporary";
+/// The folder for temporary files, in the one that a session is given. DuckDB makes it when it needs it, and removes it at the end.
+pub(super) const TEMPORARY: &str = "temporary";
+
+/// The most that temporary files take on disk.
+const MOST_TEMPORARY: &str = "100GB";
 
 /// Opens a session.
 pub(super) fn open(
@@ -43,17 +46,18 @@ pub(super) fn open(
     let driver = find(choice)?;
     let folder =
         std::path::absolute(folder).map_err(|error| Error::storage(format!("{}: {error}", folder.display())))?;
-    let (path, mode, readable) = match access {
-        SessionAccess::Files(files) => (":memory:".to_string(), "AUTOMATIC", *files),
-        SessionAccess::Names => (":memory:".to_string(), "AUTOMATIC", &[][..]),
-        SessionAccess::Read(path) => (text(path)?.to_string(), "READ_ONLY", &[][..]),
-        SessionAccess::Write(path, files) => (text(path)?.to_string(), "READ_WRITE", *files),
+    let (path, mode, readable, memory) = match access {
+        SessionAccess::Files(files) => (":memory:".to_string(), "AUTOMATIC", *files, MEMORY),
+        SessionAccess::Names => (":memory:".to_string(), "AUTOMATIC", &[][..], MEMORY),
+        SessionAccess::Read(path) => (text(path)?.to_string(), "READ_ONLY", &[][..], MEMORY),
+        SessionAccess::Write(path, files, memory) => (text(path)?.to_string(), "READ_WRITE", *files, *memory),
     };
     let options = AdbcOptions::default()
         .with("path", path)
         .with("access_mode", mode)
-        .with("memory_limit", MEMORY)
+        .with("memory_limit", memory)
         .with("temp_directory", text(&folder.join(TEMPORARY))?)
+        .with("max_temp_directory_size", MOST_TEMPORARY)
         .with("autoinstall_known_extensions", "false")
         .with("autoload_known_extensions", "false")
         .with("allow_community_extensions", "false")
@@ -89,9 +93,14 @@ fn check_version(connection: &mut AdbcConnection, until: Instant) -> Result<(), 
     }
 }
 
-/// Whether the table or view that is asked has the columns that are declared, with the types that questions are written for.
-pub(super) fn check_columns(connection: &mut AdbcConnection, schema: &Schema, most: Duration) -> Result<(), Error> {
-    let found = columns(connection, super::TABLE, Instant::now() + most)?;
+/// Whether a table or view has the columns that are declared, with the types that questions are written for.
+pub(super) fn check_columns(
+    connection: &mut AdbcConnection,
+    table: &str,
+    schema: &Schema,
+    most: Duration,
+) -> Result<(), Error> {
+    let found = columns(connection, table, Instant::now() + most)?;
     for column in &schema.columns {
         let held = found.iter().find(|(name, _)| *name == column.name).map(|(_, stored)| stored.as_str());
         let is_right = held.is_some_and(|held| match column.kind {

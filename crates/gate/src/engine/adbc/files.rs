@@ -16,12 +16,13 @@ impl LakeFile {
                 path.display()
             ))
         })?;
-        Ok(LakeFile { path: path.to_path_buf(), bytes: metadata.len(), modified: modified(&metadata) })
+        let (bytes, modified, touched) = (metadata.len(), modified(&metadata), touched(&metadata));
+        Ok(LakeFile { path: path.to_path_buf(), bytes, modified, touched })
     }
 
     /// Whether it is still as it was.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        match LakeFile::look(&self.path)? == *self {
+        match LakeFile::look(&self.path)?.identity() == self.identity() {
             true => Ok(()),
             false => Err(Error::storage(format!(
                 "the file {} was changed since it was registered; register the data again, as a new version",
@@ -29,6 +30,29 @@ impl LakeFile {
             ))),
         }
     }
+
+    /// What tells it from another file.
+    pub(crate) fn identity(&self) -> (&Path, u64, i64) {
+        (&self.path, self.bytes, self.modified)
+    }
+
+    /// Whether nothing at all was changed about it, not even its name or who may read it.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.touched.is_some() && LakeFile::look(&self.path).is_ok_and(|now| now == *self)
+    }
+}
+
+/// When anything about a file was changed last.
+#[cfg(unix)]
+fn touched(metadata: &Metadata) -> Option<i64> {
+    use std::os::unix::fs::MetadataExt;
+    metadata.ctime().checked_mul(1_000_000_000)?.checked_add(metadata.ctime_nsec())
+}
+
+/// Elsewhere there is no time that programs cannot set.
+#[cfg(not(unix))]
+fn touched(_: &Metadata) -> Option<i64> {
+    None
 }
 
 /// When a file was changed last. A file system without times has sizes alone.

@@ -11,8 +11,10 @@ use taximeter_engine_adbc::AdbcConnection;
 
 use super::canary;
 use super::duckdb::{self, SessionAccess};
-use super::own::{FOREVER, NewOwn};
-use super::{Adbc, LakeFile, TABLE};
+use super::keep::{ROOM, keep};
+use super::own::FOREVER;
+use super::view::{self, ColumnsWithin};
+use super::{Adbc, LakeFile};
 use crate::declaration::Declaration;
 use crate::engine::driver_source::{AdbcData, AdbcSource, DriverChoice};
 use crate::engine::{PreparedLake, Source};
@@ -24,7 +26,7 @@ use crate::sql::Dialect;
 
 /// Files in a session that reads nothing else.
 pub(super) struct Lake {
-    connection: AdbcConnection,
+    pub(super) connection: AdbcConnection,
     files: Vec<LakeFile>,
     columns: Vec<LakeColumn>,
     /// Columns that cannot be asked about, and their types.
@@ -88,7 +90,11 @@ impl Lake {
         Lake::in_session(connection, files, until)
     }
 
-    fn in_session(mut connection: AdbcConnection, files: Vec<LakeFile>, until: Instant) -> Result<Lake, Error> {
+    pub(super) fn in_session(
+        mut connection: AdbcConnection,
+        files: Vec<LakeFile>,
+        until: Instant,
+    ) -> Result<Lake, Error> {
         let found = duckdb::columns(&mut connection, &from(&files)?, until)?;
         let (mut columns, mut left_out) = (Vec::new(), Vec::new());
         for (name, stored) in found {
@@ -112,7 +118,7 @@ impl Lake {
     /// What tells the same files from others.
     pub(super) fn fingerprint(&self) -> String {
         let mut hasher = blake3::Hasher::new();
-        for LakeFile { path, bytes, modified } in &self.files {
+        for (path, bytes, modified) in self.files.iter().map(LakeFile::identity) {
             hasher.update(format!("{}\0{bytes}\0{modified}\0", path.display()).as_bytes());
         }
         hasher.finalize().to_hex().to_string()
@@ -138,14 +144,22 @@ impl Lake {
     }
 
     /// Makes the view that is asked.
-    pub(super) fn engine(mut self, schema: &Schema, until: Instant) -> Result<Adbc, Error> {
-        let view = format!("CREATE TEMP VIEW {} AS {}", TABLE, self.select(schema)?);
-        duckdb::execute(&mut self.connection, &view, until)?;
-        Ok(Adbc { connection: self.connection, files: self.files })
+    pub(super) fn engine(self, schema: &Schema, within: ColumnsWithin, until: Instant) -> Result<Adbc, Error> {
+        let rows = self.select(schema)?;
+        Adbc::new(self.connection, rows, self.files, schema, within, until)
+    }
+
+    /// Which columns have no value outside of their bounds, if nothing was changed about the files meanwhile.
+    pub(super) fn columns_within(&mut self, schema: &Schema, until: Instant) -> Result<ColumnsWithin, Error> {
+        let rows = self.select(schema)?;
+        let within = view::columns_within(&mut self.connection, &rows, schema, until)?;
+        view::create(&mut self.connection, &rows, schema, &within, until)?;
+        view::check(&mut self.connection, schema, until)?;
+        Ok(if self.files.iter().all(LakeFile::is_untouched) { within } else { ColumnsWithin::new() })
     }
 
     /// The columns of a schema as they are asked.
-    fn select(&self, schema: &Schema) -> Result<String, Error> {
+    pub(super) fn select(&self, schema: &Schema) -> Result<String, Error> {
         let column = |declared: &Column| {
             let held = self.columns.iter().find(|column| column.name == declared.name);
             match held {
@@ -183,69 +197,23 @@ pub(crate) fn prepare_lake(
     canary::check(&mut lake.connection, Dialect::DuckDb, until)?;
     let schema = declaration.schema(&lake.columns())?;
     let rows = lake.read_all(&schema, until)?;
+    let within = match schema.unit() {
+        PrivacyUnit::Row => lake.columns_within(&schema, until)?,
+        // The owner's files are not asked.
+        PrivacyUnit::Column { .. } => ColumnsWithin::new(),
+    };
     let (fingerprint, left_out) = (lake.fingerprint(), std::mem::take(&mut lake.left_out));
     drop(lake);
     let (kept, imported) = match schema.unit() {
         PrivacyUnit::Row => (None, ImportedRows { rows, kept: rows, ..ImportedRows::default() }),
         PrivacyUnit::Column { .. } => {
-            let imported = keep(choice, &files, &schema, key, &folder.join(own), folder, until)?;
+            let imported = keep(choice, &files, &schema, key, &folder.join(own), &ROOM, until)?;
             (Some(own.to_path_buf()), imported)
         }
     };
-    let data = AdbcData::Lake { pattern: pattern.to_string(), files, kept };
+    let data = AdbcData::Lake { pattern: pattern.to_string(), files, kept, within };
     let source = Source::Adbc(AdbcSource { driver: choice.clone(), data });
     Ok(PreparedLake { schema, source, fingerprint, imported, left_out })
-}
-
-/// Writes the rows that are kept of every unit into a new file of the gate's own.
-///
-/// Which rows are kept depends on the unit's own rows alone, and among them on nothing but their contents: the smallest hashes, under a
-/// secret key, of an encoding that differs wherever two rows differ in a column of the schema. Rows that are equal there are
-/// interchangeable, since nothing else is copied.
-fn keep(
-    choice: &DriverChoice,
-    files: &[LakeFile],
-    schema: &Schema,
-    key: &[u8; 32],
-    target: &Path,
-    folder: &Path,
-    until: Instant,
-) -> Result<ImportedRows, Error> {
-    let Some(unit) = schema.unit_column() else {
-        return Err(Error::input("files", "only data whose unit is a column are copied"));
-    };
-    let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
-    let (new, connection) = NewOwn::create(choice, target, &paths, folder, until)?;
-    let mut lake = Lake::in_session(connection, files.to_vec(), until)?;
-    let select = lake.select(schema)?;
-    let names = commas(schema.columns.iter().map(|column| quoted(&column.name)));
-    let unit = quoted(&schema.columns[unit].name);
-    let key: String = key.iter().map(|byte| format!("\\x{byte:02X}")).collect();
-    let contents = schema.columns.iter().map(encoded).collect::<Vec<_>>().join(" || ");
-    let create = format!(
-        "CREATE TABLE {} AS SELECT {names} FROM (
-             SELECT {names},
-                    row_number() OVER (PARTITION BY {unit} ORDER BY sha256('{key}'::BLOB || encode({contents}))) AS \"place of row\"
-             FROM ({select}) WHERE {unit} IS NOT NULL
-         ) WHERE \"place of row\" <= {} ORDER BY {unit}",
-        TABLE,
-        schema.rows_per_unit()
-    );
-    duckdb::execute(&mut lake.connection, &create, until)?;
-    let mut count = |sql: String| duckdb::number(&mut lake.connection, &sql, until);
-    let rows = count(format!("SELECT count(*) FROM ({select})"))?;
-    let without_unit = count(format!("SELECT count(*) FROM ({select}) WHERE {unit} IS NULL"))?;
-    let kept = count(format!("SELECT count(*) FROM {}", TABLE))?;
-    files.iter().try_for_each(LakeFile::check)?;
-    new.finish(lake.connection, schema, kept, until)?;
-    Ok(ImportedRows { rows, kept, without_unit, ..ImportedRows::default() })
-}
-
-/// A column's value as text: no value's text is the beginning of another's, so that those of a row can follow each other. The text of a
-/// binary number is the shortest that means it, so that different numbers have different ones.
-fn encoded(column: &Column) -> String {
-    let text = format!("CAST({} AS VARCHAR)", quoted(&column.name));
-    format!("coalesce('v' || octet_length(encode({text})) || ':' || {text}, 'n')")
 }
 
 /// What stands behind FROM for the files.

@@ -57,12 +57,13 @@ pub(super) struct NewOwn {
 }
 
 impl NewOwn {
-    /// Makes a file, and a session that writes it and reads these files.
+    /// Makes a file, and a session that writes it and reads these files, within this memory. Its temporary files are in a folder that no
+    /// other user can read, and that is removed with them.
     pub(super) fn create(
         choice: &DriverChoice,
         target: &Path,
         readable: &[PathBuf],
-        folder: &Path,
+        memory: &str,
         until: Instant,
     ) -> Result<(NewOwn, AdbcConnection), Error> {
         let place = target.parent().unwrap_or(Path::new("."));
@@ -74,10 +75,14 @@ impl NewOwn {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot(target, &error)),
             _ => {}
         }
-        let new = tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir_in(place);
-        let new = new.map_err(|error| cannot(target, &error))?;
+        let mut new = tempfile::Builder::new();
+        new.prefix(&name).rand_bytes(0);
+        #[cfg(unix)]
+        new.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let new = new.tempdir_in(place).map_err(|error| cannot(target, &error))?;
         let new = NewOwn { folder: new, target: target.to_path_buf(), choice: choice.clone() };
-        let connection = duckdb::open(choice, &SessionAccess::Write(&new.file(), readable), folder, until)?;
+        let access = SessionAccess::Write(&new.file(), readable, memory);
+        let connection = duckdb::open(choice, &access, new.folder.path(), until)?;
         Ok((new, connection))
     }
 
@@ -97,7 +102,7 @@ impl NewOwn {
         drop(connection);
         let file = self.file();
         let mut written = duckdb::open(&self.choice, &SessionAccess::Read(&file), self.folder.path(), until)?;
-        duckdb::check_columns(&mut written, schema, duckdb::left(until))?;
+        duckdb::check_columns(&mut written, TABLE, schema, duckdb::left(until))?;
         let counted = duckdb::number(&mut written, &format!("SELECT count(*) FROM {}", TABLE), until)?;
         drop(written);
         if counted != rows {
@@ -141,10 +146,9 @@ pub(crate) fn copy_of_embedded(
     embedded: &Path,
     schema: &Schema,
     target: &Path,
-    folder: &Path,
 ) -> Result<u64, Error> {
     let until = Instant::now() + FOREVER;
-    let (new, mut connection) = NewOwn::create(choice, target, &[], folder, until)?;
+    let (new, mut connection) = NewOwn::create(choice, target, &[], duckdb::MEMORY, until)?;
     canary::check(&mut connection, Dialect::DuckDb, until)?;
     let table = TABLE;
     let columns =

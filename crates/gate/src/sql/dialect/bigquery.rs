@@ -77,12 +77,12 @@ impl Grammar for BigQuerySql {
         }
     }
 
-    fn summed(&self, term: &str) -> String {
+    fn summed(&self, term: &str, _: u64) -> String {
         format!("CAST({term} AS NUMERIC)")
     }
 
-    fn aggregate(&self, aggregate: SqlAggregate, term: &str, filter: Option<&str>) -> String {
-        where_it_holds(aggregate, term, filter, self)
+    fn aggregate(&self, aggregate: SqlAggregate, term: &str, reach: u64, filter: Option<&str>) -> String {
+        where_it_holds(aggregate, term, reach, filter, self)
     }
 
     fn decimal_steps(&self, column: &str, bounds: &Bounds) -> Clamped {

@@ -1,6 +1,9 @@
 //! DuckDB: sums of 64-bit numbers have 128 bits, and CASE computes a branch for its own rows alone. Tried with version 1.5.
 
-use super::{Clamped, Grammar, days_steps, microseconds_steps, scaled_steps, ten_millions_times, weekday};
+use super::{
+    Clamped, Grammar, clamped_by_cases, days_steps, microseconds_steps, real_quotient, scaled_steps,
+    ten_millions_times, weekday,
+};
 use crate::question::calendar::DatePart;
 use crate::question::commas;
 use crate::question::scalar::Kind;
@@ -33,12 +36,17 @@ impl Grammar for DuckDbSql {
 
     fn calendar(&self, part: DatePart, days: &str) -> String {
         let date = format!("(DATE '1970-01-01' + CAST({days} AS INTEGER))");
-        match (weekday(part, days, self), part.kind()) {
-            (Some(weekday), _) => weekday,
-            (None, Kind::Date) => {
-                format!("(CAST(date_trunc('{}', {date}) AS DATE) - DATE '1970-01-01')", part.name())
+        self.calendar_of_date(part, &date).or_else(|| weekday(part, days, self)).expect("days of the week are computed")
+    }
+
+    /// Computed once for every entry of a dictionary, which arithmetic with dates is not.
+    fn calendar_of_date(&self, part: DatePart, date: &str) -> Option<String> {
+        match (part, part.kind()) {
+            (DatePart::DayOfWeek | DatePart::IsoDayOfWeek | DatePart::StartOfWeek, _) => None,
+            (_, Kind::Date) => {
+                Some(format!("(CAST(date_trunc('{}', {date}) AS DATE) - DATE '1970-01-01')", part.name()))
             }
-            (None, _) => self.wide(&format!("extract({} FROM {date})", part.name())),
+            _ => Some(self.wide(&format!("extract({} FROM {date})", part.name()))),
         }
     }
 
@@ -46,8 +54,50 @@ impl Grammar for DuckDbSql {
         Some(format!("sha256(concat_ws(' ', {parts}))"))
     }
 
+    fn stores_steps(&self) -> bool {
+        true
+    }
+
+    /// Binary numbers on their grid are whole ones, and stay binary until they are calculated with.
+    fn stored_steps(&self, column: String, kind: ColumnType) -> String {
+        if kind == ColumnType::Real { self.wide(&column) } else { column }
+    }
+
+    /// Whole numbers are added exactly in binary as long as no sum reaches 2⁵³: files have at most 2³² rows.
+    fn stored_sum(&self, column: &str, kind: ColumnType, reach: u64, filter: &str) -> Option<String> {
+        let is_exact = kind == ColumnType::Real && reach <= 1 << 21;
+        is_exact.then(|| format!("CAST(sum({column}){filter} AS HUGEINT)"))
+    }
+
+    fn centres_sums(&self, _: u64) -> bool {
+        true
+    }
+
+    /// A condition on a text is tried once for every entry of a dictionary where it is one expression, and for every row where the
+    /// optimiser divides it.
+    fn is_in_a_group(&self, condition: String) -> String {
+        format!("coalesce({condition}, FALSE)")
+    }
+
+    /// The functions ignore null, and are computed once for every entry of a dictionary.
+    fn clamped_first(&self, column: &str, kind: ColumnType, low: &str, high: &str) -> Option<String> {
+        Some(match kind {
+            ColumnType::Integer | ColumnType::Date => {
+                format!("(CASE WHEN {column} IS NULL THEN NULL ELSE least(greatest({column}, {low}), {high}) END)")
+            }
+            _ => clamped_by_cases(column, low, high),
+        })
+    }
+
+    fn real_steps(&self, column: &str, bounds: &Bounds) -> Clamped {
+        let (low, high, quotient) = real_quotient(column, bounds, |value| self.real(value));
+        let floor = format!("floor({quotient})");
+        let least = bounds.steps().0;
+        (low, high, if least == 0 { floor } else { format!("{floor} + ({})", self.real(least as f64)) })
+    }
+
     /// The sum of 64-bit numbers is a HUGEINT.
-    fn summed(&self, term: &str) -> String {
+    fn summed(&self, term: &str, _: u64) -> String {
         self.wide(term)
     }
 

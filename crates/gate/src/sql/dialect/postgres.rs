@@ -96,7 +96,7 @@ impl Grammar for PostgresSql {
     }
 
     /// The sum of 32-bit integers is a 64-bit one; that of 64-bit ones is a slow decimal number.
-    fn summed(&self, term: &str) -> String {
+    fn summed(&self, term: &str, _: u64) -> String {
         format!("({term})::int4")
     }
 

@@ -69,12 +69,12 @@ impl Grammar for SnowflakeSql {
         }
     }
 
-    fn summed(&self, term: &str) -> String {
+    fn summed(&self, term: &str, _: u64) -> String {
         term.to_string()
     }
 
-    fn aggregate(&self, aggregate: SqlAggregate, term: &str, filter: Option<&str>) -> String {
-        where_it_holds(aggregate, term, filter, self)
+    fn aggregate(&self, aggregate: SqlAggregate, term: &str, reach: u64, filter: Option<&str>) -> String {
+        where_it_holds(aggregate, term, reach, filter, self)
     }
 
     fn within(&self, column: &str, low: &str, high: &str) -> String {

@@ -69,7 +69,7 @@ impl Grammar for SqliteSql {
         format!("{}({days})", part.function())
     }
 
-    fn summed(&self, term: &str) -> String {
+    fn summed(&self, term: &str, _: u64) -> String {
         term.to_string()
     }
 

@@ -16,14 +16,12 @@ fn statement(dialect: Dialect) -> Statement {
 #[test]
 fn every_dialect_of_a_driver_has_its_own_words_and_no_parameters() {
     let duckdb = concat!(
-        r#"SELECT "re""gion", sum(CAST(CAST(CASE WHEN "debt" <= -500 THEN -5 WHEN "debt" >= 1000 THEN 10 "#,
-        r#"ELSE (CAST("debt" AS BIGINT) - (-500) + 50) // 100 + (-5) END AS BIGINT) AS BIGINT)) "#,
-        r#"FILTER (WHERE "age" < CAST(18 AS BIGINT)) "#,
-        r#"FROM t WHERE "re""gion" IN ('north') AND "re""gion" NOT LIKE 'a\' GROUP BY 1"#
+        r#"SELECT "re""gion", sum(CAST("debt in steps" AS BIGINT)) FILTER (WHERE "age" < CAST(18 AS BIGINT)) "#,
+        r#"FROM t WHERE coalesce("re""gion" IN ('north'), FALSE) AND "re""gion" NOT LIKE 'a\' GROUP BY 1"#
     );
     let spark = concat!(
-        r#"SELECT `re"gion`, sum(CAST(CAST(CASE WHEN `debt` <= -500 THEN -5 WHEN `debt` >= 1000 THEN 10 "#,
-        r#"ELSE (CAST(`debt` AS BIGINT) - (-500) + 50) div 100 + (-5) END AS BIGINT) AS DECIMAL(38, 0))) "#,
+        r#"SELECT `re"gion`, sum(CAST((CAST((CASE WHEN `debt` < -500 THEN -500 WHEN `debt` > 1000 THEN 1000 ELSE `debt` END) AS BIGINT) "#,
+        r#"- (-500) + 50) div 100 + (-5) AS BIGINT)) "#,
         r#"FILTER (WHERE `age` < CAST(18 AS BIGINT)) "#,
         r#"FROM t WHERE `re"gion` IN (CAST(X'6E6F727468' AS STRING)) AND `re"gion` NOT LIKE CAST(X'615C5C' AS STRING) GROUP BY 1"#
     );
@@ -61,11 +59,21 @@ fn binary_numbers_are_put_on_their_grid_in_every_dialect() {
         let (shift, grid) = (real("-1.25"), real("0.5"));
         format!("ELSE CAST(floor(({column} - ({shift})) / {grid}) AS {whole}) + (-2) END")
     };
+    let cases = |column: &str| {
+        let real = |text: &str| format!("CAST('{text}' AS DOUBLE)");
+        let [low, high] = ["-1.0", "3.0"].map(real);
+        format!("(CASE WHEN {column} < {low} THEN {low} WHEN {column} > {high} THEN {high} ELSE {column} END)")
+    };
+    let first = |text: String| text.trim_start_matches("ELSE ").trim_end_matches(" END").to_string();
+    let duckdb = format!(
+        "floor(({} - (CAST('-1.25' AS DOUBLE))) / CAST('0.5' AS DOUBLE)) + (CAST('-2.0' AS DOUBLE))",
+        cases("\"income\"")
+    );
     let nan = "if(is_nan(`income`), CAST('inf' AS FLOAT64), `income`)";
     let clamped = r#"least(greatest("income", CAST('-1.0' AS DOUBLE)), CAST('3.0' AS DOUBLE))"#;
     for (dialect, expected) in [
-        (Dialect::DuckDb, between("\"income\"", "DOUBLE", "BIGINT")),
-        (Dialect::Spark, between("`income`", "DOUBLE", "BIGINT")),
+        (Dialect::DuckDb, duckdb),
+        (Dialect::Spark, first(between(&cases("`income`"), "DOUBLE", "BIGINT"))),
         (Dialect::Snowflake, between(clamped, "DOUBLE", "NUMBER(38, 0)")),
         (Dialect::BigQuery, between(nan, "FLOAT64", "INT64")),
     ] {

@@ -11,6 +11,7 @@ pub(crate) mod world;
 use taximeter_ledger::Neighbours;
 
 use super::*;
+use crate::measure::Centred;
 use crate::number::Number;
 use crate::question::group::Group;
 use crate::question::predicate::Comparison;
@@ -115,6 +116,10 @@ fn a_condition_of_a_measure_is_its_own() {
     let operand = Operand::plain(0);
     let filter = Predicate::Compare { operand, comparison: Comparison::Less, value: Value::Integer(18) };
     let measure = Measure { quantity: Quantity::Rows, filter: Some(filter) };
-    let expected = r#"SELECT count(*) FILTER (WHERE "age" < ?1) FROM t"#;
-    assert_eq!(sql(None, &[], measure, Dialect::Sqlite), expected);
+    let (schema, all) = (schema(), Measure::of(Quantity::Rows));
+    let target = Target { schema: &schema, dialect: Dialect::Sqlite, table: "t", asked: &[] };
+    let written = |measures: [&Measure; 2]| Statement::measuring(&query(&schema, None, &[]), measures, target).sql;
+    assert_eq!(written([&measure, &all]), r#"SELECT count(*) FILTER (WHERE "age" < ?1), count(*) FROM t"#);
+    // One that all have is a condition of the rows.
+    assert_eq!(written([&measure, &measure]), r#"SELECT count(*), count(*) FROM t WHERE "age" < ?1"#);
 }

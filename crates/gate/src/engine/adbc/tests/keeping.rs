@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::keep::{ROOM, Room, keep};
+use super::own::NewOwn;
 use super::*;
 use crate::import::{BadRows, CsvForm, import};
 use crate::schema::{Column, PrivacyUnit};
@@ -80,6 +82,100 @@ fn what_is_kept_of_a_unit_depends_on_its_own_rows_alone() {
     }
 }
 
+/// The rows that one plain statement keeps.
+fn kept_by_one_statement(shore: &mut Shore, file: &str, names: &[&str]) -> Vec<String> {
+    let encoded = |name: &&str| {
+        let text = format!("CAST(\"{name}\" AS VARCHAR)");
+        format!("coalesce('v' || octet_length(encode({text})) || ':' || {text}, 'n')")
+    };
+    let contents = names.iter().map(encoded).collect::<Vec<_>>().join(" || ");
+    let sql = format!(
+        "SELECT * EXCLUDE (place) FROM (
+             SELECT *, row_number() OVER (PARTITION BY person ORDER BY sha256('{}'::BLOB || encode({contents}))) AS place
+             FROM '{}' WHERE person IS NOT NULL
+         ) WHERE place <= 2",
+        "\\x07".repeat(32),
+        shore.path(file).display()
+    );
+    let mut rows: Vec<String> =
+        shore.writer.query(&sql, MOST).unwrap().rows.iter().map(|row| format!("{row:?}")).collect();
+    rows.sort();
+    rows
+}
+
+/// Registers a file with this memory.
+fn kept_within(shore: &Shore, file: &str, room: &Room) -> Result<Vec<String>, Error> {
+    fs::remove_file(shore.gate().join("own")).ok();
+    let lake = shore.open(file)?;
+    let schema = Declaration::parse(BY_PERSON)?.schema(&lake.columns())?;
+    let (choice, own) = (DriverChoice::default(), shore.gate().join("own"));
+    keep(&choice, &shore.find(file)?, &schema, &[7; 32], &own, room, until())?;
+    let data = AdbcData::Own { file: PathBuf::from("own") };
+    Ok(rows_of(shore, &Source::Adbc(AdbcSource { driver: choice, data })))
+}
+
+/// Units of every type that a unit can have.
+#[test]
+fn the_same_rows_are_kept_in_however_many_parts() {
+    let mut shore = Shore::new();
+    for unit in ["'p' || (range * 7 % 90)", "(range * 7 % 90)::BIGINT", "DATE '2024-02-29' + (range * 7 % 90)::INTEGER"]
+    {
+        let table = format!(
+            "SELECT {unit} AS person, (range * 31 % 50)::INTEGER AS age, range / 7 AS share,
+             CASE WHEN range % 5 > 0 THEN repeat('x', (range % 40)::INTEGER) END AS note FROM range(2000)"
+        );
+        shore.write("a.parquet", &table);
+        let expected = kept_by_one_statement(&mut shore, "a.parquet", &["person", "age", "share", "note"]);
+        for part in [u64::MAX, 100_000, 20_000] {
+            let room = Room { part, ..ROOM };
+            assert_eq!(kept_within(&shore, "a.parquet", &room).unwrap(), expected, "{unit}, {part}");
+        }
+    }
+}
+
+/// With memory for a fraction of the rows, and with one unit that has nearly all of them.
+#[test]
+fn more_rows_than_fit_into_memory_are_kept_in_parts() {
+    let mut shore = Shore::new();
+    let table = |unit: &str| {
+        format!(
+            "SELECT {unit} AS person, (hash(range) % 100)::BIGINT AS age, 'city-' || hash(range) % 300 AS city,
+             hash(range) / 1e9 AS income, 'north' AS region, hash(range, 1)::VARCHAR AS one, hash(range, 2)::VARCHAR AS two
+             FROM range(200000)"
+        )
+    };
+    shore.write("a.parquet", &table("range // 2"));
+    let memory = "96MB";
+    let Err(error) = kept_within(&shore, "a.parquet", &Room { memory, part: u64::MAX }) else {
+        panic!("all rows fit into {memory}; the test needs more of them")
+    };
+    assert!(error.to_string().contains("Out of Memory"), "{error}");
+    let room = Room { memory, part: 12_000_000 };
+    assert_eq!(kept_within(&shore, "a.parquet", &room).unwrap().len(), 200_000);
+    shore.write("b.parquet", &table("CASE WHEN range < 100 THEN range ELSE -1 END"));
+    assert_eq!(kept_within(&shore, "b.parquet", &room).unwrap().len(), 102);
+    // Nothing is left of the rows that do not count.
+    let left: Vec<_> = fs::read_dir(shore.gate()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["own"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn temporary_files_of_a_registration_are_in_a_folder_that_no_one_else_can_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let shore = Shore::new();
+    let own = shore.gate().join("own");
+    let (new, mut connection) = NewOwn::create(&DriverChoice::default(), &own, &[], "50MB", until()).unwrap();
+    let folder = shore.gate().join(".own.importing");
+    assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+    // More than fits is written there, and nowhere else.
+    let rows = "SELECT range AS x, hash(range)::VARCHAR AS y FROM range(2000000)";
+    duckdb::execute(&mut connection, &format!("CREATE TEMP TABLE spilled AS {rows}"), until()).unwrap();
+    assert!(fs::read_dir(folder.join(duckdb::TEMPORARY)).unwrap().next().is_some());
+    drop((connection, new));
+    assert_eq!(fs::read_dir(shore.gate()).unwrap().count(), 0);
+}
+
 #[test]
 fn a_copy_of_the_embedded_engines_file_has_the_same_rows() {
     let shore = Shore::new();
@@ -104,7 +200,7 @@ fn a_copy_of_the_embedded_engines_file_has_the_same_rows() {
     let (form, target) = (CsvForm::default(), shore.gate().join("data.db"));
     let imported = import(&csv, &form, &declaration, &target, &[7; 32], BadRows::Refuse, &mut |_, _| {}).unwrap();
     let own = shore.gate().join("own");
-    let copied = copy_of_embedded(&DriverChoice::default(), &target, &imported.schema, &own, &shore.gate()).unwrap();
+    let copied = copy_of_embedded(&DriverChoice::default(), &target, &imported.schema, &own).unwrap();
     assert_eq!(copied, imported.rows.kept);
     let mut embedded = crate::engine::Embedded::open(&target).unwrap();
     let data = AdbcData::Own { file: PathBuf::from("own") };

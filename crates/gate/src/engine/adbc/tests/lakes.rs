@@ -124,3 +124,84 @@ fn a_file_whose_column_has_another_type_than_the_first_is_refused_when_it_is_reg
     shore.write("lake/b.parquet", "SELECT 1::BIGINT AS y");
     assert!(shore.prepare("lake", "").is_err());
 }
+
+/// The steps of all rows together.
+fn summed(shore: &Shore, prepared: &crate::engine::PreparedLake, at: usize) -> i64 {
+    let statement = measuring(&prepared.schema, None, &[], &[Measure::sum(&prepared.schema, at, 0)]);
+    let mut engine = shore.connect(prepared).unwrap();
+    engine.check(&prepared.schema, MOST).unwrap();
+    engine.run(&statement, MOST).unwrap()[0].measures[0]
+}
+
+fn columns_within(prepared: &crate::engine::PreparedLake) -> Vec<String> {
+    let Source::Adbc(AdbcSource { data: AdbcData::Lake { within, .. }, .. }) = &prepared.source else {
+        panic!("{:?}", prepared.source)
+    };
+    within.keys().cloned().collect()
+}
+
+const BOUNDED: &str =
+    "[columns.x]\nbounds = [0, 9]\ntype = \"integer\"\n[columns.y]\nbounds = [-1, 1]\ngrid = 0.5\ntype = \"real\"";
+
+#[test]
+fn a_column_is_clamped_unless_all_its_values_are_within_its_bounds() {
+    let mut shore = Shore::new();
+    for (values, within, sums) in [
+        ("(0, -1.0), (9, 1.0), (NULL, NULL)", &["x", "y"][..], [9, 0]),
+        ("(0, -1.0), (10, 1.0)", &["y"], [9, 0]),
+        ("(-1, 0.5), (9, 1.5)", &[], [9, 3]),
+        ("(1, 'nan'), (2, '0.0')", &["x"], [3, 2]),
+        ("(1, 'inf'), (2, '-inf')", &["x"], [3, 0]),
+        ("(1, -0.0), (2, -1.0000000000000002)", &["x"], [3, -2]),
+        ("(NULL, NULL)", &[], [0, 0]),
+    ] {
+        shore.write("a.parquet", &format!("SELECT x::BIGINT AS x, y::DOUBLE AS y FROM (VALUES {values}) AS t (x, y)"));
+        let prepared = shore.prepare("a.parquet", BOUNDED).unwrap();
+        assert_eq!(columns_within(&prepared), within, "{values}");
+        assert_eq!([0, 1].map(|at| summed(&shore, &prepared, at)), sums, "{values}");
+    }
+}
+
+/// Another file with the same size and time of change takes its place. What was found out about the first does not hold for it.
+#[cfg(unix)]
+#[test]
+fn a_file_that_anything_was_changed_about_is_clamped() {
+    let mut shore = Shore::new();
+    let path = shore.write("a.parquet", "SELECT 5::BIGINT AS x, 0.5::DOUBLE AS y");
+    let before = fs::metadata(&path).unwrap();
+    let prepared = shore.prepare("a.parquet", BOUNDED).unwrap();
+    assert_eq!(columns_within(&prepared), ["x", "y"]);
+    let mut open = shore.connect(&prepared).unwrap();
+    open.check(&prepared.schema, MOST).unwrap();
+    shore.write("a.parquet", "SELECT 99::BIGINT AS x, 0.5::DOUBLE AS y");
+    fs::File::options().write(true).open(&path).unwrap().set_modified(before.modified().unwrap()).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), before.len(), "the test needs files of one size");
+    let statement = measuring(&prepared.schema, None, &[], &[Measure::sum(&prepared.schema, 0, 0)]);
+    // While a question is answered, it is noticed; then and later, values are clamped.
+    assert!(open.run(&statement, MOST).unwrap_err().contains("was touched"));
+    open.check(&prepared.schema, MOST).unwrap();
+    assert_eq!(open.run(&statement, MOST).unwrap()[0].measures, [9]);
+    assert_eq!(summed(&shore, &prepared, 0), 9);
+}
+
+/// The greatest value that a file says a column has is used by the engine, and is wrong.
+#[test]
+fn a_file_that_is_wrong_about_its_values_is_refused() {
+    let mut shore = Shore::new();
+    let greatest = 1234.567_89_f64;
+    let path = shore.write("a.parquet", &format!("SELECT 1::BIGINT AS x, unnest([0.5, {greatest}])::DOUBLE AS y"));
+    let mut bytes = fs::read(&path).unwrap();
+    let said = bytes.len() - 8;
+    let footer = said - u32::from_le_bytes(bytes[said..said + 4].try_into().unwrap()) as usize;
+    let mut changed = 0;
+    for at in footer..said - 8 {
+        if bytes[at..at + 8] == greatest.to_le_bytes() {
+            bytes[at..at + 8].copy_from_slice(&1.0_f64.to_le_bytes());
+            changed += 1;
+        }
+    }
+    assert!(changed > 0);
+    fs::write(&path, bytes).unwrap();
+    let Err(error) = shore.prepare("a.parquet", BOUNDED) else { panic!("a value beyond its bounds would count") };
+    assert!(error.to_string().contains("are not what the files say about them"), "{error}");
+}

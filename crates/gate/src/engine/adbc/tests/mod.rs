@@ -87,7 +87,7 @@ impl Shore {
 
 /// A statement that measures what is asked.
 fn measuring(schema: &Schema, filter: Option<Predicate>, groups: &[usize], measures: &[Measure]) -> Statement {
-    let target = Target { schema, dialect: Dialect::DuckDb, table: TABLE, asked: &[] };
+    let target = Target { schema, dialect: Dialect::DuckDb, table: VIEW, asked: &[] };
     Statement::measuring(&query_of(schema, filter, groups), measures, target)
 }
 

@@ -74,14 +74,15 @@ impl Both {
     }
 
     pub(super) fn engine(&self, schema: &Schema) -> Adbc {
-        let lake = Lake::open(&DriverChoice::default(), self.files.clone(), &self.shore.gate(), until()).unwrap();
-        let mut engine = lake.engine(schema, until()).unwrap();
+        let mut lake = Lake::open(&DriverChoice::default(), self.files.clone(), &self.shore.gate(), until()).unwrap();
+        let within = lake.columns_within(schema, until()).unwrap();
+        let mut engine = lake.engine(schema, within, until()).unwrap();
         engine.check(schema, MOST).unwrap();
         engine
     }
 
     fn ask_engine(&self, engine: &mut Adbc, query: &Query, schema: &Schema) -> Vec<ExactRow> {
-        let target = Target { schema, dialect: Dialect::DuckDb, table: TABLE, asked: &[] };
+        let target = Target { schema, dialect: Dialect::DuckDb, table: VIEW, asked: &[] };
         let statement = Statement::measuring(query, &measures(schema), target);
         sorted(engine.run(&statement, MOST).unwrap_or_else(|error| panic!("{error}: {}", statement.sql)))
     }

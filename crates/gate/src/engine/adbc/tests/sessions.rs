@@ -52,7 +52,7 @@ fn a_question_that_is_late_is_stopped_and_has_no_answer() {
     let mut engine = shore.connect(&prepared).unwrap();
     engine.check(&prepared.schema, MOST).unwrap();
     let endless = format!(
-        "SELECT count(*) FROM {TABLE} a, range(10000000) b, range(10000000) c WHERE a.x * b.range = c.range + 1"
+        "SELECT count(*) FROM {VIEW} a, range(10000000) b, range(10000000) c WHERE a.x * b.range = c.range + 1"
     );
     let statement = Statement { sql: endless, ..count(&prepared.schema) };
     let error = engine.run(&statement, Duration::from_millis(20)).unwrap_err();
