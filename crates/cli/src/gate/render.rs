@@ -2,7 +2,8 @@
 
 use serde_json::Number as Decimal;
 use taximeter_gate::{
-    AnswerColumn, AnswerDocument, Cell, DatedEstimate, DummyAnswer, Estimate, Origin, PayingAccount, Value,
+    AnswerColumn, AnswerDocument, Cell, DatedEstimate, DummyAnswer, Estimate, MeasuredPart, Origin, PayingAccount,
+    Value,
 };
 use taximeter_service::Problem;
 use taximeter_service::words::{grouped, show_scale};
@@ -28,7 +29,7 @@ pub fn dummy(answer: &DummyAnswer) -> String {
     );
     lines.add("charged", "nothing, and no data were read");
     lines.add("would cost", show::costs(&[answer.cost]));
-    noise(&mut lines, &answer.columns, &answer.post_processing);
+    noise(&mut lines, &answer.measured_parts(), &answer.post_processing);
     format!("MADE UP: these numbers say nothing about the data.\n\n{}\n\n{lines}", table(&answer.columns, &answer.rows))
 }
 
@@ -154,7 +155,7 @@ fn group(cell: &Cell) -> String {
 fn details(answer: &AnswerDocument) -> KeyValues {
     let mut lines = KeyValues::default();
     lines.add("charged", show::costs(&[answer.cost]));
-    noise(&mut lines, &answer.columns, &answer.post_processing);
+    noise(&mut lines, &answer.measured_parts(), &answer.post_processing);
     lines.add("protects", &answer.protects);
     lines.add("record", grouped(&answer.receipt.sequence.to_string()));
     lines.add("key", &answer.key);
@@ -162,18 +163,10 @@ fn details(answer: &AnswerDocument) -> KeyValues {
 }
 
 /// The noise on the numbers, and what was done to them afterwards.
-fn noise(lines: &mut KeyValues, columns: &[AnswerColumn], post_processing: &[String]) {
-    let mut noise: Vec<String> = Vec::new();
-    for part in columns.iter().flat_map(|column| &column.parts) {
+fn noise(lines: &mut KeyValues, parts: &[&MeasuredPart], post_processing: &[String]) {
+    for part in parts {
         let (scale, cost) = (show_scale(part.scale.0), show::costs(&[part.cost]));
-        let line = format!("{}: {} of scale {scale}, paid with {cost}", part.measure, part.noise);
-        // Columns may share a number, which is paid for once.
-        if !noise.contains(&line) {
-            noise.push(line);
-        }
-    }
-    for line in noise {
-        lines.add("noise", line);
+        lines.add("noise", format!("{}: {} of scale {scale}, paid with {cost}", part.measure, part.noise));
     }
     for step in post_processing {
         lines.add("afterwards", step);

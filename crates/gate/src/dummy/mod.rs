@@ -19,7 +19,7 @@ use self::rows::made_up_rows;
 use crate::answer::{self, Noisy};
 use crate::catalog::Catalog;
 use crate::declaration::Declaration;
-use crate::document::{AnswerColumn, Cell, JoinedVersion};
+use crate::document::{AnswerColumn, Cell, JoinedVersion, MeasuredPart, each_once};
 use crate::engine::{Embedded, Source};
 use crate::error::Error;
 use crate::plan::MISS;
@@ -51,6 +51,9 @@ pub struct DummyAnswer {
     pub confidence: Computed,
     /// The columns, each with how its noise was made.
     pub columns: Vec<AnswerColumn>,
+    /// Numbers that would be paid for and that no column shows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_parts: Vec<MeasuredPart>,
     /// The rows: a group's value, or a number with its interval.
     pub rows: Vec<Vec<Cell>>,
     /// What was done to the noisy numbers afterwards, in words.
@@ -64,6 +67,11 @@ impl DummyAnswer {
     pub const ROWS: u32 = 1000;
     /// The most made-up rows.
     pub const MOST_ROWS: u32 = 100_000;
+
+    /// The numbers with noise, each once.
+    pub fn measured_parts(&self) -> Vec<&MeasuredPart> {
+        each_once(&self.columns, &self.other_parts)
+    }
 
     /// Answers a question from made-up rows. It gets the gate's records, and has no way to the data.
     pub fn new(catalog: &Catalog, request: &Request, rows: u32) -> Result<DummyAnswer, Error> {
@@ -108,6 +116,7 @@ impl DummyAnswer {
             protects: dataset.schema.privacy()?.to_string(),
             confidence: Computed(1.0 - MISS),
             columns: answer::columns(question, plan, &question.schema),
+            other_parts: answer::other_parts(question, plan, &question.schema),
             rows: answered,
             post_processing,
             cost: plan.total,

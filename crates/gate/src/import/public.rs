@@ -10,6 +10,7 @@ use super::values::{Shown, real};
 use super::{CsvForm, infer};
 use crate::declaration::Declaration;
 use crate::error::Error;
+use crate::number::Number;
 use crate::public::PublicTable;
 use crate::schema::{ColumnType, Value};
 
@@ -60,6 +61,12 @@ fn records(path: &Path, rows: &mut Rows) -> Result<Vec<(u64, ByteRecord)>, Error
     Ok(records)
 }
 
+/// The nearest number with six digits behind the point.
+fn to_millionths(number: Number) -> Number {
+    let half = Number::power_of_ten(-7).and_then(|tenth| tenth.times(5)).unwrap_or(Number::ZERO);
+    number.plus(half).floor_to(Number::MILLIONTH)
+}
+
 fn value(field: &[u8], kind: ColumnType) -> Result<Option<Value>, String> {
     let is_not_a_number = kind == ColumnType::Decimal && real(field).is_some_and(f64::is_nan);
     if field.is_empty() || is_not_a_number {
@@ -67,6 +74,8 @@ fn value(field: &[u8], kind: ColumnType) -> Result<Option<Value>, String> {
     }
     let text = str::from_utf8(field).map_err(|_| format!("{} is not UTF-8", Shown(field)))?;
     let value = match kind {
+        // Coordinates have more digits than tell anything: as many are kept as every engine has.
+        ColumnType::Decimal => Number::parse(text).map(|number| Value::Decimal(to_millionths(number))),
         ColumnType::Boolean => Value::parse(&text.to_ascii_lowercase(), kind),
         _ => Value::parse(text, kind),
     };

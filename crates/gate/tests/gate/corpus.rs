@@ -70,7 +70,7 @@ fn check_answers(engine: &CsvEngine) {
     let mut asked = 0;
     for name in ["labour", "health", "flights"] {
         let house = house(name, engine.clone());
-        for file in ["questions.sql", "more.sql", "styles.sql"] {
+        for file in ["questions.sql", "more.sql", "styles.sql", "analysts.sql"] {
             for question in questions(name, file) {
                 asked += 1;
                 let price = Price::Approximate { epsilon: amount("20"), delta: amount("1e-6") };

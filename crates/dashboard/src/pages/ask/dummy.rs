@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use taximeter_service::Problem;
 use taximeter_service::words::{grouped, show_cost};
 
-use super::answer::{measured, numbers};
+use super::answer::numbers;
 use super::form;
 use super::noise::noise;
 use super::stored::{groups, series};
@@ -25,6 +25,6 @@ pub(super) async fn tried(visitor: &Visitor, fields: &FormData) -> Result<Markup
         p { "Asked of the data, it would cost " strong { (show_cost(&answer.cost)) } "." }
         @for step in &answer.post_processing { p.help { "Afterwards: " (step) "." } }
         @for series in &series(&answer.columns, &answer.rows) { (numbers(series, &groups)) }
-        (noise("Within ±", measured(&answer.columns)))
+        (noise("Within ±", answer.measured_parts()))
     })
 }

@@ -42,6 +42,17 @@ fn a_public_table_has_the_types_of_its_fields() {
     assert_eq!(table.row_count(), AIRLINES.len() + 1);
 }
 
+/// Tables of airports have coordinates with more digits than engines have in common.
+#[test]
+fn long_fractions_keep_six_digits() {
+    let house = House::new();
+    let airports = "code,lat,lon\nAAA,41.13047222222,-80.61958333333\nBBB,-0.0000005,1e-9\n";
+    let table = public(&house, "airports", airports).unwrap();
+    let values = |at: usize| table.columns()[at].categories().unwrap().iter().map(Value::plain).collect::<Vec<_>>();
+    assert_eq!(values(1), ["0", "41.130472"]);
+    assert_eq!(values(2), ["-80.619583", "0"]);
+}
+
 #[test]
 fn what_is_no_public_table_is_refused() {
     let house = House::new();
@@ -57,7 +68,7 @@ fn what_is_no_public_table_is_refused() {
         ("code,name\n1,\n2,\n", "no value in any row"),
         ("code,Code\n1,2\n", "have the same name"),
         ("code,name\n1\n", "line 2: it has 1 fields, and the header 2"),
-        ("code,rate\n1,1.5\n2,1e-9\n", "line 3, column \"rate\""),
+        ("code,rate\n1,1.5\n2,1e15\n", "line 3, column \"rate\""),
         (format!("code\n{}\n", "x".repeat(1001)).as_str(), "longer than 1000 bytes"),
     ] {
         let error = public(&house, "codes", csv).unwrap_err();
