@@ -105,6 +105,12 @@ fn pages(answer: &str, token: &str) -> Vec<Page> {
         Page::at("a refused question", &format!("{QUESTION}=SELECT+COUNT(*)+FROM+people&amount=7"), "It was refused.")
             .sent("Ask"),
         Page::at("a question that is none", &format!("{QUESTION}=SELECT+MAX(age)+FROM+people&amount=0.1"), "MAX"),
+        Page::at(
+            "a question on made-up rows",
+            &format!("{QUESTION}=SELECT+region,+COUNT(*),+AVG(age)+FROM+people+GROUP+BY+region&amount=0.3"),
+            "say nothing about the data",
+        )
+        .sent("Try on made-up rows"),
         Page::at("an answer", answer, "What was paid"),
         Page::at("the datasets", "/datasets", "Questions without an answer"),
         Page::at("a dataset", "/datasets/people", "Add an analyst"),
