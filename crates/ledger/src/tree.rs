@@ -98,15 +98,15 @@ fn check_sizes(sequence: u64, size: u64) -> Result<(), Error> {
 }
 
 /// What checkpoints say about a journal that is read from its beginning.
-pub(crate) struct Claims<'a> {
+pub(crate) struct CheckpointClaims<'a> {
     /// Those to come, in the order of their sizes.
     checkpoints: &'a [Checkpoint],
     frontier: Frontier,
 }
 
-impl<'a> Claims<'a> {
-    pub(crate) fn new(checkpoints: &'a [Checkpoint]) -> Claims<'a> {
-        Claims { checkpoints, frontier: Frontier::default() }
+impl<'a> CheckpointClaims<'a> {
+    pub(crate) fn new(checkpoints: &'a [Checkpoint]) -> CheckpointClaims<'a> {
+        CheckpointClaims { checkpoints, frontier: Frontier::default() }
     }
 
     /// Takes the next record, and checks the checkpoints that end with it.

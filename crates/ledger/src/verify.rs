@@ -12,7 +12,7 @@ use crate::hash::{Hash, StateTree};
 use crate::journal::{Event, FORMAT, LedgerId, LedgerOrigin, Position, Record};
 use crate::reader::{check_witness, origin, witness_path};
 use crate::store::{self, Access, Location, Store, StoredRecord};
-use crate::tree::Claims;
+use crate::tree::CheckpointClaims;
 use crate::witness::{Testimony, Witness};
 
 /// What was verified.
@@ -132,7 +132,7 @@ fn verify_all(
     checkpoints: &[Checkpoint],
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verified, Error> {
-    let mut claims = Claims::new(checkpoints);
+    let mut claims = CheckpointClaims::new(checkpoints);
     let total = store.head()?.map_or(0, |head| head.sequence + 1);
     let mut replay = Replay::new();
     let mut keys = HashSet::new();

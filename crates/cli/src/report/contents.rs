@@ -17,13 +17,13 @@ const PAGE: usize = 1000;
 const POINTS: usize = 400;
 
 /// All that a report says.
-pub struct Report {
+pub struct PublicReport {
     pub account: AccountDocument,
     /// The accounts below it.
     pub below: Vec<AccountDocument>,
     /// The datasets that it or an account below it pays for.
     pub datasets: Vec<DatasetDocument>,
-    pub paid: Paid,
+    pub paid: PaidCharges,
     /// The newest record, whose hash stands for the whole journal.
     pub newest: String,
     pub ledger: String,
@@ -31,7 +31,7 @@ pub struct Report {
 
 /// What the charges of an account paid for.
 #[derive(Default)]
-pub struct Paid {
+pub struct PaidCharges {
     /// When it was opened, and when it was charged last, in UTC.
     pub opened: String,
     pub last: Option<String>,
@@ -46,9 +46,9 @@ pub struct Paid {
     pub left: Vec<f64>,
 }
 
-impl Report {
+impl PublicReport {
     /// Recomputes the journal, and reads it all. There is no report about a journal that is not whole.
-    pub fn gather(backend: &dyn Backend, name: &AccountName) -> Result<Report, Failure> {
+    pub fn gather(backend: &dyn Backend, name: &AccountName) -> Result<PublicReport, Failure> {
         let verified = backend.verify(&Progress::new("verifying").shares())?;
         if verified.whole != Some(true) {
             let reason = verified.reason.as_deref().unwrap_or("the verification did not finish");
@@ -59,17 +59,18 @@ impl Report {
         let below = backend.accounts()?.accounts.into_iter().filter(|other| is_below(&other.account)).collect();
         let is_paid = |dataset: &DatasetDocument| dataset.dataset == *name || is_below(&dataset.dataset);
         let datasets = backend.datasets()?.0.into_iter().filter(is_paid).collect();
-        let paid = Paid::read(backend, &account)?;
+        let paid = PaidCharges::read(backend, &account)?;
         let ledger = backend.ledger()?;
         let newest = format!("record {}, hash {}", ledger.newest.sequence, ledger.newest.hash);
-        Ok(Report { account, below, datasets, paid, newest, ledger: ledger.ledger.to_string() })
+        Ok(PublicReport { account, below, datasets, paid, newest, ledger: ledger.ledger.to_string() })
     }
 }
 
-impl Paid {
+impl PaidCharges {
     /// Walks the history of an account back to its beginning.
-    fn read(backend: &dyn Backend, account: &AccountDocument) -> Result<Paid, Failure> {
-        let (progress, mut paid, mut from, mut done) = (Progress::new("reading the history"), Paid::default(), None, 0);
+    fn read(backend: &dyn Backend, account: &AccountDocument) -> Result<PaidCharges, Failure> {
+        let (progress, mut paid, mut from, mut done) =
+            (Progress::new("reading the history"), PaidCharges::default(), None, 0);
         loop {
             let page = backend.history(&account.account, from, PAGE)?;
             for record in &page.records {

@@ -16,7 +16,7 @@ use taximeter_ledger::AccountName;
 
 use crate::gate::GateArgs;
 use crate::output::{Failure, print_json, tell, usage};
-use contents::Report;
+use contents::PublicReport;
 
 /// Publish how an account protects people: a page for everyone, or an entry for the deployments registry
 ///
@@ -67,7 +67,7 @@ pub struct ToldArgs {
 impl ReportCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let name = AccountName::parse(&self.account)?;
-        let report = Report::gather(&*self.gate.backend()?, &name)?;
+        let report = PublicReport::gather(&*self.gate.backend()?, &name)?;
         match &self.out {
             None => {
                 print_json(&registry::entry(&report, &self.told))?;

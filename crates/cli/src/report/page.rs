@@ -4,14 +4,15 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use taximeter_service::words::{counted, show_number, show_share, thousands};
 
 use super::ToldArgs;
-use super::contents::Report;
+use super::contents::PublicReport;
 use super::registry::{actors, composition, title};
 use crate::ledger::show::{budget, to_the_second};
 
 const STYLE: &str = "
 :root { color-scheme: light dark; --ink: light-dark(#1b1b1b, #ececec); --paper: light-dark(#fff, #161616);
   --quiet: light-dark(#595959, #a8a8a8); --left: light-dark(#0b6e4f, #5bc8a0); --line: light-dark(#ccc, #444) }
-body { font: 17px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 44rem; margin: 2rem auto; padding: 0 1rem }
+body { font: 17px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  max-width: 44rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.7rem; line-height: 1.2 } h2 { font-size: 1.15rem; margin-top: 2rem }
 table { border-collapse: collapse; width: 100% } th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0 }
 tr + tr { border-top: 1px solid var(--line) } th { font-weight: 600; width: 34% } td.n { text-align: right; padding-right: 0 }
@@ -19,7 +20,7 @@ figure { margin: 1.5rem 0 } figcaption, footer { color: var(--quiet); font-size:
 code { overflow-wrap: anywhere }";
 
 /// The page.
-pub fn render(report: &Report, told: &ToldArgs) -> String {
+pub fn render(report: &PublicReport, told: &ToldArgs) -> String {
     let (account, title) = (&report.account, title(report, told));
     let unit = account.unit.as_str();
     html! {
@@ -35,8 +36,9 @@ pub fn render(report: &Report, told: &ToldArgs) -> String {
                 main {
                     h1 { "Privacy report: " (title) }
                     p {
-                        "Every answer about these data contains random noise, so that it looks nearly the same with or without any one " (unit)
-                        ". A budget limits how much all answers together can reveal about one " (unit) ", and it is checked before each answer."
+                        "Every answer about these data contains random noise, so that it looks nearly the same with or without any one "
+                        (unit) ". A budget limits how much all answers together can reveal about one " (unit)
+                        ", and it is checked before each answer."
                     }
                     (promise(report))
                     (figure(report))
@@ -75,7 +77,7 @@ pub fn render(report: &Report, told: &ToldArgs) -> String {
 }
 
 /// The budget in plain words.
-fn promise(report: &Report) -> Markup {
+fn promise(report: &PublicReport) -> Markup {
     let Some(filter) = &report.account.filter else { return html! {} };
     let unit = report.account.unit.as_str();
     // Rounded up: a bound is never shown smaller than it is.
@@ -90,8 +92,8 @@ fn promise(report: &Report) -> Markup {
     };
     html! {
         p {
-            "In numbers: no conclusion that anyone draws from all answers together, also from all that the rest of the budget will ever pay for, \
-             becomes more than "
+            "In numbers: no conclusion that anyone draws from all answers together, also from all that the rest of the budget will ever \
+             pay for, becomes more than "
             strong { (show_number(factor)) " times" }
             " as likely because one " (unit) " is in the data" (but) "."
         }
@@ -99,7 +101,7 @@ fn promise(report: &Report) -> Markup {
 }
 
 /// What is left, charge by charge.
-fn figure(report: &Report) -> Markup {
+fn figure(report: &PublicReport) -> Markup {
     let (left, Some(filter)) = (&report.paid.left, &report.account.filter) else { return html! {} };
     let (width, height) = (600.0, 160.0);
     let x = |at: usize| at as f64 / (left.len().max(2) - 1) as f64 * width;
@@ -144,7 +146,7 @@ fn day(time: &str) -> &str {
 }
 
 /// Which kinds of questions were answered, and with which noise.
-fn asked(report: &Report) -> Markup {
+fn asked(report: &PublicReport) -> Markup {
     let paid = &report.paid;
     html! {
         h2 { "What was asked" }
@@ -167,7 +169,7 @@ fn asked(report: &Report) -> Markup {
 }
 
 /// What is declared about the data.
-fn data(report: &Report) -> Markup {
+fn data(report: &PublicReport) -> Markup {
     html! {
         @for dataset in &report.datasets {
             h2 { "The data " (dataset.dataset) }
@@ -192,7 +194,7 @@ fn data(report: &Report) -> Markup {
 }
 
 /// What shows that the journal is whole.
-fn proof(report: &Report) -> Markup {
+fn proof(report: &PublicReport) -> Markup {
     html! {
         h2 { "Proof" }
         p {
@@ -204,6 +206,9 @@ fn proof(report: &Report) -> Markup {
             tr { th { "Newest" } td { code { (report.newest) } } }
             tr { th { "Opened" } td { (to_the_second(&report.paid.opened)) " UTC" } }
         }
-        p { "The hash of the newest record stands for all records before it. Anyone who kept an older receipt can check that it is still there." }
+        p {
+            "The hash of the newest record stands for all records before it. Anyone who kept an older receipt can check that it is \
+             still there."
+        }
     }
 }

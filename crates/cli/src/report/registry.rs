@@ -5,11 +5,11 @@ use taximeter_service::DatasetDocument;
 use taximeter_service::words::{counted, show_share};
 
 use super::ToldArgs;
-use super::contents::Report;
+use super::contents::PublicReport;
 use crate::ledger::show::budget;
 
 /// The entry. What is not known is left out.
-pub fn entry(report: &Report, told: &ToldArgs) -> Value {
+pub fn entry(report: &PublicReport, told: &ToldArgs) -> Value {
     let account = &report.account;
     let spent = account.filter.as_ref().map(|filter| {
         format!(
@@ -97,12 +97,12 @@ pub fn missing(told: &ToldArgs) -> Vec<&'static str> {
 }
 
 /// What is published.
-pub fn title(report: &Report, told: &ToldArgs) -> String {
+pub fn title(report: &PublicReport, told: &ToldArgs) -> String {
     told.title.clone().unwrap_or_else(|| report.account.account.to_string())
 }
 
 /// Who takes part, without names.
-pub fn actors(report: &Report) -> String {
+pub fn actors(report: &PublicReport) -> String {
     let with_budget = report.below.iter().filter(|account| account.filter.is_some()).count() as u64;
     let own = match with_budget {
         0 => "No analyst has a budget of their own".to_string(),
@@ -112,7 +112,7 @@ pub fn actors(report: &Report) -> String {
 }
 
 /// How charges add up.
-pub fn composition(report: &Report) -> String {
+pub fn composition(report: &PublicReport) -> String {
     match &report.account.filter {
         Some(filter) => format!(
             "Fully adaptive: every question and its cost may depend on the answers before. The rule {} decides before each answer whether \

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::keys::PublicKey;
+use super::keys::IssuerKey;
 use crate::{Code, Problem};
 
 /// The most bytes of a token. Longer ones are not parsed.
@@ -134,7 +134,7 @@ impl<'a> SignedToken<'a> {
     }
 
     /// Its claims, if the key made its signature.
-    pub(super) fn verify(self, key: &PublicKey) -> Result<Claims, TokenFault> {
+    pub(super) fn verify(self, key: &IssuerKey) -> Result<Claims, TokenFault> {
         match key.verifies(self.algorithm, self.message.as_bytes(), &self.signature) {
             true => Ok(Claims(self.claims)),
             false => Err(TokenFault::Signature),

@@ -19,7 +19,7 @@ const MOST: usize = 64;
 
 /// A public key that verifies signatures of its own kind only.
 #[derive(Debug, PartialEq)]
-pub(super) struct PublicKey {
+pub(super) struct IssuerKey {
     material: KeyMaterial,
     /// The only algorithm that the issuer says it is for.
     only: Option<Algorithm>,
@@ -36,7 +36,7 @@ enum KeyMaterial {
     Ed25519(Vec<u8>),
 }
 
-impl PublicKey {
+impl IssuerKey {
     /// Whether the key can have made signatures of an algorithm.
     fn is_for(&self, algorithm: Algorithm) -> bool {
         let fits = match self.material {
@@ -71,7 +71,7 @@ impl PublicKey {
 
 /// The keys that an issuer publishes, by their ids.
 #[derive(Debug, Default)]
-pub(super) struct KeySet(Vec<(String, Arc<PublicKey>)>);
+pub(super) struct KeySet(Vec<(String, Arc<IssuerKey>)>);
 
 /// A key as it is published. Other members are not needed.
 #[derive(Deserialize)]
@@ -98,14 +98,14 @@ impl KeySet {
     }
 
     /// The key with an id, for an algorithm.
-    pub(super) fn find(&self, (kid, algorithm): (&str, Algorithm)) -> Option<Arc<PublicKey>> {
+    pub(super) fn find(&self, (kid, algorithm): (&str, Algorithm)) -> Option<Arc<IssuerKey>> {
         let found = self.0.iter().find(|(id, key)| id == kid && key.is_for(algorithm));
         found.map(|(_, key)| Arc::clone(key))
     }
 }
 
 impl PublishedKey {
-    fn read(self) -> Option<(String, Arc<PublicKey>)> {
+    fn read(self) -> Option<(String, Arc<IssuerKey>)> {
         let signs = self.purpose.as_deref().is_none_or(|purpose| purpose == "sig")
             && self.key_ops.as_ref().is_none_or(|all| all.iter().any(|one| one == "verify"));
         // A key for an algorithm that is not supported is of no use.
@@ -121,7 +121,7 @@ impl PublishedKey {
             ("OKP", Some("Ed25519")) => KeyMaterial::Ed25519(bytes(&self.x)?),
             _ => return None,
         };
-        signs.then(|| (self.kid, Arc::new(PublicKey { material, only })))
+        signs.then(|| (self.kid, Arc::new(IssuerKey { material, only })))
     }
 }
 

@@ -35,7 +35,7 @@ fn expected(nonce: Option<&str>) -> ExpectedClaims<'_> {
 /// What the server does with a token, but for the fetching of keys and the rules.
 fn check(keys: &KeySet, token: &str, expected: &ExpectedClaims<'_>) -> Result<Validity, TokenFault> {
     let token = SignedToken::parse(token)?;
-    let key: Arc<PublicKey> = keys.find(token.key()).ok_or(TokenFault::UnknownKey)?;
+    let key: Arc<IssuerKey> = keys.find(token.key()).ok_or(TokenFault::UnknownKey)?;
     token.verify(&key)?.check(expected, now())
 }
 
