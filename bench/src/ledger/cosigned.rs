@@ -88,8 +88,10 @@ pub fn measure(seconds: f64) -> Result<Vec<CosignedRate>, Box<dyn std::error::Er
         })();
         is_over.store(true, Ordering::Relaxed);
         measured.map(|()| {
-            let rate =
-                |(callers, [plain, checkpoints, cosigned])| CosignedRate { callers, plain, checkpoints, cosigned };
+            let rate = |(callers, rates): (Callers, [f64; 3])| {
+                let [plain, checkpoints, cosigned] = rates;
+                CosignedRate { callers, plain, checkpoints, cosigned }
+            };
             rates.into_iter().map(rate).collect()
         })
     })
