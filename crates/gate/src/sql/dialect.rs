@@ -6,11 +6,13 @@
 
 mod bigquery;
 mod duckdb;
+mod literals;
 mod postgres;
 mod snowflake;
 mod spark;
 mod sqlite;
 
+use self::literals::{hexadecimal, weekday, without_escapes};
 use crate::number::Number;
 use crate::question::calendar::DatePart;
 use crate::question::predicate::LetterCase;
@@ -386,25 +388,4 @@ fn where_it_holds(
 /// A column clamped by comparisons. What is not equal to itself is above all else, as in the statements of questions.
 fn clamped_by_cases(column: &str, low: &str, high: &str) -> String {
     format!("(CASE WHEN {column} < {low} THEN {low} WHEN {column} > {high} THEN {high} ELSE {column} END)")
-}
-
-/// The day of the week, or the Monday of it, by arithmetic alone: 0001-01-01 is a Monday and no date is before it.
-fn weekday(part: DatePart, days: &str, grammar: &dyn Grammar) -> Option<String> {
-    let since = |sunday: i64| grammar.remainder(&format!("({days} + {})", 719_162 + sunday), &grammar.integer(7));
-    match part {
-        DatePart::DayOfWeek => Some(format!("({})", since(1))),
-        DatePart::IsoDayOfWeek => Some(format!("({} + 1)", since(0))),
-        DatePart::StartOfWeek => Some(format!("({days} - ({}))", since(0))),
-        _ => None,
-    }
-}
-
-/// The bytes of text in hexadecimal: no engine can mistake them for an end or an escape.
-fn hexadecimal(text: &str) -> String {
-    text.bytes().map(|byte| format!("{byte:02X}")).collect()
-}
-
-/// A pattern for engines in which a backslash is an escape, which it cannot be told not to be.
-fn without_escapes(pattern: &str) -> String {
-    pattern.replace('\\', "\\\\")
 }

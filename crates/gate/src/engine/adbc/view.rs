@@ -1,5 +1,5 @@
-//! What DuckDB is asked: a view of the rows, with every column that has bounds in steps of its grid beside it, and dates within their bounds
-//! too.
+//! What DuckDB is asked: a view of the rows, with every column that has bounds in steps of its grid beside it, and dates within their
+//! bounds too.
 //!
 //! A column is clamped before it is put on its grid. Where all values were found to be within their bounds when the files were
 //! registered, clamping changes none, and is left out: it takes longer than reading the column. That is said of those bytes alone. It
