@@ -95,7 +95,7 @@ fn conditions_are_true_or_false_on_every_row() {
         ("age = ¦5L", "numbers have no suffix"),
         ("age = 5¦_000", "expected the end of the question"),
         ("name = ¦\"north\"", "column \"north\" not found"),
-        ("name = ¦[north]", "this sign is not of the language"),
+        ("name = ¦[north]", "column \"north\" not found"),
         ("name = 'a' ¦'b'", "text cannot follow here"),
         ("age ¦== 1", "this is written ="),
         ("age ¦<=> 1", "this sign is not of the language"),
