@@ -30,6 +30,9 @@ pub struct AnswerDocument {
     pub confidence: Computed,
     /// The columns, each with how its noise was made.
     pub columns: Vec<AnswerColumn>,
+    /// Numbers that were paid for and that no column shows: those of conditions and sub-queries.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_parts: Vec<MeasuredPart>,
     /// The rows: a group's value, or a number with its interval.
     pub rows: Vec<Vec<Cell>>,
     /// What was done to the noisy numbers afterwards, in words.
@@ -46,6 +49,17 @@ impl AnswerDocument {
     /// Reads what is stored.
     pub fn read(document: &str) -> Result<AnswerDocument, Error> {
         serde_json::from_str(document).map_err(unreadable)
+    }
+
+    /// The numbers with noise, each once: columns may share them.
+    pub fn measured_parts(&self) -> Vec<&MeasuredPart> {
+        let parts = self.columns.iter().flat_map(|column| &column.parts).chain(&self.other_parts);
+        parts.fold(Vec::new(), |mut shown, part| {
+            if !shown.contains(&part) {
+                shown.push(part);
+            }
+            shown
+        })
     }
 
     /// A stored answer without the accounts that may not be seen. If all may be seen, the same bytes.

@@ -260,7 +260,6 @@ impl Gate {
         most: Duration,
     ) -> Result<String, String> {
         let Prepared { dataset, question, plan, .. } = prepared;
-        let schema = &dataset.schema;
         let until = Instant::now() + most;
         let noisy = Noisy::new(question, plan, prepared.clamp, |query, plan, asked| {
             compute(&prepared.statements(query, plan, asked), engine, until)
@@ -281,9 +280,10 @@ impl Gate {
             joined: prepared.joined(),
             key: prepared.key.to_string(),
             question: prepared.canonical.clone(),
-            protects: schema.privacy().map_err(|error| error.to_string())?.to_string(),
+            protects: dataset.schema.privacy().map_err(|error| error.to_string())?.to_string(),
             confidence: Computed(1.0 - MISS),
             columns: answer::columns(question, plan, &question.schema),
+            other_parts: answer::other_parts(question, plan, &question.schema),
             rows: noisy.rows,
             post_processing: noisy.post_processing,
             cost: plan.total,

@@ -16,6 +16,7 @@ mod gate;
 mod import;
 mod joined;
 mod measure;
+mod mode;
 mod noise;
 mod number;
 #[cfg(feature = "openapi")]

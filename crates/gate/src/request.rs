@@ -12,6 +12,7 @@ use crate::catalog::{Catalog, Dataset, StoredAnswer};
 use crate::document::{ExpectedAverage, JoinedVersion, MeasuredPart};
 use crate::error::{Error, ErrorKind};
 use crate::joined::{JoinableDatasets, JoinedDataset, private_table};
+use crate::mode::ModePart;
 use crate::number::Number;
 use crate::plan::{Plan, Price, QuantilePart, QueryPlan, Weights};
 use crate::question::{Query, Question};
@@ -242,9 +243,10 @@ impl Prepared {
         let target = Target { schema, dialect, table: &table, asked };
         let measures = plan.parts.iter().map(|part| &part.measure);
         let histogram = |part: &QuantilePart| Statement::histogram(query, &part.of, part.filter.as_ref(), target);
+        let of_mode = |part: &ModePart| Statement::histogram(query, &part.of, part.filter.as_ref(), target);
         QueryStatements {
             measures: (!plan.parts.is_empty()).then(|| Statement::measuring(query, measures, target)),
-            histograms: plan.quantiles.iter().map(histogram).collect(),
+            histograms: plan.quantiles.iter().map(histogram).chain(plan.modes.iter().map(of_mode)).collect(),
         }
     }
 

@@ -13,6 +13,7 @@
 mod canary;
 mod conditions;
 mod dialect;
+mod divided;
 mod grouping;
 mod per_unit;
 mod private;
@@ -279,6 +280,7 @@ impl<'a> Writer<'a> {
                 format!("({})", self.grammar().remainder(&value, &self.constant(*by)))
             }
             Node::Rounded(inner, by) => self.rounded(inner, *by),
+            Node::Quotient { one, other, nearest } => self.divided(one, other, *nearest),
             Node::Least(parts) => self.extreme(parts, Extreme::Least),
             Node::Greatest(parts) => self.extreme(parts, Extreme::Greatest),
             Node::Coalesce(parts) => format!("coalesce({})", self.list(parts)),
@@ -300,9 +302,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The answer of a sub-query, in steps; null where there is none, or none yet.
+    /// The answer of a sub-query, in steps; null where there is none. Before it is asked, the statement is only shown.
     fn asked(&self, at: usize, grid: &RBig, [low, high]: [i64; 2]) -> String {
-        let answer = self.target.asked.get(at).copied().flatten();
+        let Some(answer) = self.target.asked.get(at) else {
+            return format!("/* the answer of sub-query {} */ {}", at + 1, self.grammar().null(ColumnType::Integer));
+        };
         let steps = answer.map(|answer| (answer / grid.to_f64().value()).round());
         match steps.filter(|steps| steps.is_finite()) {
             Some(steps) => self.constant((steps as i64).clamp(low, high)),

@@ -138,17 +138,9 @@ fn group(cell: &Cell) -> String {
 fn details(answer: &AnswerDocument) -> KeyValues {
     let mut lines = KeyValues::default();
     lines.add("charged", show::costs(&[answer.cost]));
-    let mut noise: Vec<String> = Vec::new();
-    for part in answer.columns.iter().flat_map(|column| &column.parts) {
+    for part in answer.measured_parts() {
         let (scale, cost) = (show_scale(part.scale.0), show::costs(&[part.cost]));
-        let line = format!("{}: {} of scale {scale}, paid with {cost}", part.measure, part.noise);
-        // Columns may share a number, which is paid for once.
-        if !noise.contains(&line) {
-            noise.push(line);
-        }
-    }
-    for line in noise {
-        lines.add("noise", line);
+        lines.add("noise", format!("{}: {} of scale {scale}, paid with {cost}", part.measure, part.noise));
     }
     for step in &answer.post_processing {
         lines.add("afterwards", step);

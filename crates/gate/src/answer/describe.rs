@@ -7,6 +7,7 @@ use taximeter_ledger::Computed;
 
 use super::numbers::{nearest, of_steps};
 use crate::document::{AnswerColumn, ExpectedAverage, MeasuredPart};
+use crate::mode::ModePart;
 use crate::plan::{MISS, Made, Part, Plan, QuantilePart, QueryPlan};
 use crate::question::aggregate::Function;
 use crate::question::term::Term;
@@ -35,9 +36,17 @@ pub(crate) fn columns(question: &Question, plan: &Plan, schema: &Schema) -> Vec<
 pub(crate) fn measured_parts(plan: &Plan, schema: &Schema) -> Vec<MeasuredPart> {
     let of = |query: &QueryPlan| {
         let parts = query.parts.iter().map(|part| measured(part, schema));
-        parts.chain(query.quantiles.iter().map(|quantile| quantile.measured(schema))).collect::<Vec<_>>()
+        let quantiles = query.quantiles.iter().map(|quantile| quantile.measured(schema));
+        parts.chain(quantiles).chain(query.modes.iter().map(ModePart::measured)).collect::<Vec<_>>()
     };
     plan.queries.iter().flat_map(of).collect()
+}
+
+/// Numbers that are paid for and that no column shows.
+pub(crate) fn other_parts(question: &Question, plan: &Plan, schema: &Schema) -> Vec<MeasuredPart> {
+    let columns = columns(question, plan, schema);
+    let is_shown = |part: &MeasuredPart| columns.iter().any(|column| column.parts.contains(part));
+    measured_parts(plan, schema).into_iter().filter(|part| !is_shown(part)).collect()
 }
 
 /// The SELECTs whose rows are shown, with their plans.
@@ -52,6 +61,7 @@ fn parts_of(term: &Term, plan: &QueryPlan, schema: &Schema) -> Vec<MeasuredPart>
             match &plan.aggregates[*at] {
                 Made::Parts(places) => parts.extend(places.iter().map(|place| measured(&plan.parts[*place], schema))),
                 Made::Quantile(at) => parts.push(plan.quantiles[*at].measured(schema)),
+                Made::Mode(at) => parts.push(plan.modes[*at].measured()),
             }
         }
     });

@@ -1,19 +1,23 @@
 //! A row of the answer: numbers with their intervals.
 
 use dashu::rational::RBig;
+use serde_json::Number as Decimal;
 
 use super::known::{Parts, Subquery};
 use super::numbers::{meaningful, of_steps};
-use super::selection::{Selection, own_parts};
+use super::rows::WindowsOfRow;
+use super::selection::Selection;
+use super::uses::Uses;
 use crate::document::{Cell, DatedEstimate, Estimate};
 use crate::plan::{Made, QueryPlan};
 use crate::quantile::DrawnQuantile;
 use crate::question::Query;
-use crate::question::aggregate::{Function, PairFunction};
-use crate::question::scalar::{Kind, NumericExpr};
+use crate::question::aggregate::Function;
+use crate::question::scalar::Kind;
 use crate::question::term::{Condition, Term};
+use crate::question::window::WindowCall;
 use crate::schema::Value;
-use crate::statistics::{Formula, GroupDraws, OneColumn, Statistic, TwoColumns};
+use crate::statistics::{Estimated, Formula, GroupDraws, Statistic};
 
 /// One group of a noisy answer.
 pub(super) struct AnsweredGroup<'a> {
@@ -25,12 +29,15 @@ pub(super) struct AnsweredGroup<'a> {
     /// The same with those of the other groups and of sub-queries.
     pub(super) steps: &'a [f64],
     pub(super) quantiles: &'a [DrawnQuantile],
+    /// The numbers of most frequent values.
+    pub(super) modes: &'a [i64],
     pub(super) scalars: &'a [Subquery<'a>],
     pub(super) draws: &'a GroupDraws<'a>,
     pub(super) selection: &'a Selection<'a>,
     /// Its place among the groups.
     pub(super) at: usize,
     pub(super) clamp: bool,
+    pub(super) windows: WindowsOfRow<'a>,
 }
 
 impl AnsweredGroup<'_> {
@@ -50,15 +57,54 @@ impl AnsweredGroup<'_> {
             Term::Label(text) => Cell::Group(Value::Text(text.clone())),
             Term::Aggregate(at) => match (&self.plan.aggregates[*at], self.query.aggregates[*at].kind()) {
                 (Made::Quantile(at), Kind::Date | Kind::Timestamp) => Cell::Dated(self.dated(*at)),
+                (Made::Mode(at), _) => self.plan.modes[*at]
+                    .value(self.modes[*at])
+                    .map_or_else(|| Cell::Estimate(Estimate::default()), |value| Cell::Group(value.clone())),
                 _ => Cell::Estimate(self.aggregate(*at, term)),
             },
+            Term::Window(window) if window.is_rank() => Cell::Estimate(self.rank(term, window)),
             _ => Cell::Estimate(self.computed(term)),
         }
+    }
+
+    /// At which place the row is.
+    fn rank(&self, term: &Term, window: &WindowCall) -> Estimate {
+        let at = self.windows.all.windows.iter().position(|sorted| sorted.window == window);
+        let interval = at.and_then(|at| self.windows.places.get(at)?.get(self.at));
+        let value = term.value(&self.parts(self.steps, &[]));
+        let whole = |place: &usize| Decimal::from(*place as u64);
+        Estimate {
+            interval: interval.filter(|_| value.is_some()).map(|[low, high]| [whole(low), whole(high)]),
+            value: value.map(|value| whole(&(value as usize))),
+            ..Estimate::default()
+        }
+    }
+
+    /// Where the truth of a term lies, but for a given probability; nothing where nothing is known.
+    pub(super) fn bounds(&self, term: &Term, miss: f64) -> Option<[f64; 2]> {
+        if let Term::Aggregate(at) = term {
+            match &self.plan.aggregates[*at] {
+                // Their intervals hold for all groups together where they choose.
+                Made::Quantile(at) => {
+                    let grid = self.plan.quantiles[*at].of.grid.to_f64().value();
+                    return self.quantiles[*at].interval.map(|ends| ends.map(|end| end as f64 * grid));
+                }
+                Made::Parts(places) if places.len() == 1 => {
+                    let grid = super::known::grid(&self.plan.parts[places[0]]);
+                    let ends = self.selection.given_found(places[0], self.noisy[places[0]], miss);
+                    return Some(ends.map(|end| end as f64 * grid));
+                }
+                Made::Parts(_) | Made::Mode(_) => {}
+            }
+        }
+        let said = self.estimated(term, &self.uses(term), Some(miss))?;
+        Some([said.low, said.high])
     }
 
     fn aggregate(&self, at: usize, term: &Term) -> Estimate {
         let places = match &self.plan.aggregates[at] {
             Made::Quantile(at) => return self.quantile(*at),
+            Made::Mode(_) => return Estimate::default(),
             Made::Parts(places) => places.as_slice(),
         };
         match &self.query.aggregates[at].function {
@@ -116,15 +162,30 @@ impl AnsweredGroup<'_> {
 
     /// Anything that is computed from noisy numbers.
     fn computed(&self, term: &Term) -> Estimate {
-        let mut uses = Uses::of(term, self.query, self.plan);
+        let uses = self.uses(term);
+        if uses.quantile || uses.unknown {
+            return self.of_quantiles(term, &uses);
+        }
+        let Some(said) = self.estimated(term, &uses, None) else { return Estimate::default() };
+        let (value, interval) = meaningful(said.value, [said.low, said.high]);
+        Estimate { value: Some(value), interval: Some(interval), ..Estimate::default() }
+    }
+
+    fn uses<'t>(&self, term: &'t Term) -> Uses<'t> {
+        let mut uses = Uses::of(term, self);
         // How a quantile of a sub-query errs is not known either.
         term.walk(&mut |inner| {
             if let Term::Scalar(at) = inner {
                 uses.quantile |= !self.scalars[*at].plan.quantiles.is_empty();
             }
         });
-        if uses.quantile {
-            return self.of_quantiles(term, &uses);
+        uses
+    }
+
+    /// A number with an interval that misses the truth with a given probability, or that of this answer; nothing if it is too noisy to say.
+    fn estimated(&self, term: &Term, uses: &Uses, miss: Option<f64>) -> Option<Estimated> {
+        if uses.quantile || uses.unknown {
+            return None;
         }
         let values = self.quantile_values();
         let parts: Vec<usize> = (0..self.steps.len()).collect();
@@ -140,11 +201,7 @@ impl AnsweredGroup<'_> {
             divisors: &divisors,
             positive: uses.positive,
         };
-        let Some(said) = self.draws.estimate(&statistic, self.selection.miss(&uses.own)) else {
-            return Estimate::default();
-        };
-        let (value, interval) = meaningful(said.value, [said.low, said.high]);
-        Estimate { value: Some(value), interval: Some(interval), ..Estimate::default() }
+        self.draws.estimate(&statistic, miss.unwrap_or_else(|| self.selection.miss(&uses.own)))
     }
 
     /// What is computed from quantiles alone, and goes up or down with each of them, lies between what their ends give; together with
@@ -172,7 +229,12 @@ impl AnsweredGroup<'_> {
                 Made::Quantile(place) if !used.contains(&place) => used.push(place),
                 _ => {}
             },
-            Term::Absolute(_) | Term::NullIf(..) | Term::Case { .. } | Term::Coalesce(_) => is_monotone = false,
+            Term::Absolute(_)
+            | Term::NullIf(..)
+            | Term::Case { .. }
+            | Term::Coalesce(_)
+            | Term::Power(..)
+            | Term::Window(_) => is_monotone = false,
             Term::Quotient(_, divisor) if !matches!(**divisor, Term::Constant(_)) => {
                 is_monotone &= self.corners(divisor).is_some_and(|[low, high]| low > 0.0 || high < 0.0);
             }
@@ -199,9 +261,9 @@ impl AnsweredGroup<'_> {
         self.quantiles.iter().enumerate().map(|(at, quantile)| quantile.value as f64 * grid(at)).collect()
     }
 
-    fn parts<'p>(&'p self, steps: &'p [f64], quantiles: &'p [f64]) -> Parts<'p> {
-        let AnsweredGroup { query, plan, keys, scalars, .. } = *self;
-        Parts { query, plan, keys, steps, own: 0, others: Some(plan.parts.len()), quantiles, scalars }
+    pub(super) fn parts<'p>(&'p self, steps: &'p [f64], quantiles: &'p [f64]) -> Parts<'p> {
+        let AnsweredGroup { query, plan, keys, scalars, windows, .. } = *self;
+        Parts { query, plan, keys, steps, own: 0, quantiles, scalars, windows: Some(windows) }
     }
 }
 
@@ -209,104 +271,4 @@ impl AnsweredGroup<'_> {
 fn exact(steps: i128, interval: [i128; 2], grid: &RBig, lowest: Option<i128>) -> Estimate {
     let decimal = |steps: i128| of_steps(lowest.map_or(steps, |lowest| steps.max(lowest)), grid);
     Estimate { value: Some(decimal(steps)), interval: Some(interval.map(decimal)), ..Estimate::default() }
-}
-
-/// What a term is made of, and what it divides by.
-struct Uses<'t> {
-    /// Counts by which it divides, by their places among the parts.
-    counts: Vec<usize>,
-    divisors: Vec<Divided<'t>>,
-    range: [f64; 2],
-    positive: bool,
-    quantile: bool,
-    /// The group's own parts.
-    own: Vec<usize>,
-}
-
-/// Something other than a count that a term divides by.
-enum Divided<'t> {
-    Term(&'t Term),
-    /// The variance of x, and of y, of the moments at these places.
-    X(Vec<usize>),
-    Y(Vec<usize>),
-}
-
-impl Divided<'_> {
-    fn value(&self, group: &AnsweredGroup, steps: &[f64]) -> Option<f64> {
-        let moments = |places: &[usize]| TwoColumns::new(&places.iter().map(|place| steps[*place]).collect::<Vec<_>>());
-        let variance = |column: OneColumn| column.variance(crate::statistics::Divisor::Population);
-        match self {
-            Divided::Term(term) => term.value(&group.parts(steps, &[])),
-            Divided::X(places) => variance(moments(places)?.x()),
-            Divided::Y(places) => variance(moments(places)?.y()),
-        }
-    }
-}
-
-impl<'t> Uses<'t> {
-    fn of(term: &'t Term, query: &Query, plan: &QueryPlan) -> Uses<'t> {
-        let mut uses = Uses {
-            counts: Vec::new(),
-            divisors: Vec::new(),
-            range: [f64::NEG_INFINITY, f64::INFINITY],
-            positive: false,
-            quantile: false,
-            own: Vec::new(),
-        };
-        term.walk(&mut |inner| uses.own.extend(own_parts(inner, plan)));
-        term.walk(&mut |inner| match inner {
-            Term::Aggregate(at) => match &plan.aggregates[*at] {
-                Made::Quantile(_) => uses.quantile = true,
-                Made::Parts(places) => uses.aggregate(&query.aggregates[*at].function, places),
-            },
-            Term::Quotient(_, divisor) => uses.divisor(divisor, query, plan),
-            _ => {}
-        });
-        if let Term::Aggregate(at) = term {
-            uses.range = range(&query.aggregates[*at].function);
-            uses.positive = matches!(query.aggregates[*at].function, Function::Spread { .. });
-        }
-        uses
-    }
-
-    fn aggregate(&mut self, function: &Function, places: &[usize]) {
-        match function {
-            Function::Average(_) => self.counts.push(places[1]),
-            Function::Spread { .. } => self.counts.push(places[0]),
-            Function::Pair { function, .. } => {
-                self.counts.push(places[0]);
-                if matches!(function, PairFunction::Correlation | PairFunction::Slope | PairFunction::Intercept) {
-                    self.divisors.push(Divided::X(places.to_vec()));
-                }
-                if *function == PairFunction::Correlation {
-                    self.divisors.push(Divided::Y(places.to_vec()));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn divisor(&mut self, divisor: &'t Term, query: &Query, plan: &QueryPlan) {
-        if let Term::Aggregate(at) = divisor
-            && let (Made::Parts(places), false) =
-                (&plan.aggregates[*at], matches!(query.aggregates[*at].function, Function::Sum(_)))
-            && let [place] = places.as_slice()
-        {
-            self.counts.push(*place);
-        } else if !matches!(divisor, Term::Constant(_)) {
-            self.divisors.push(Divided::Term(divisor));
-        }
-    }
-}
-
-/// The least and the greatest that an aggregate can be.
-fn range(function: &Function) -> [f64; 2] {
-    let ends = |of: &NumericExpr| of.range().map(|end| end.to_f64().value());
-    match function {
-        Function::Average(of) => ends(of),
-        Function::Spread { root, .. } if *root => [0.0, f64::INFINITY],
-        Function::Spread { .. } => [0.0, f64::INFINITY],
-        Function::Pair { function: PairFunction::Correlation, .. } => [-1.0, 1.0],
-        _ => [f64::NEG_INFINITY, f64::INFINITY],
-    }
 }

@@ -2,11 +2,14 @@
 
 use dashu::rational::RBig;
 
+use super::rows::WindowsOfRow;
+use super::windows::{Atom, SortedWindow};
 use crate::measure::{Centred, Quantity};
 use crate::plan::{Made, Part, QueryPlan};
 use crate::question::Query;
 use crate::question::aggregate::{Function, PairFunction};
 use crate::question::term::{Known, Term};
+use crate::question::window::{WindowCall, WindowFunction};
 use crate::schema::Value;
 use crate::statistics::{Divisor, OneColumn, TwoColumns};
 
@@ -16,14 +19,15 @@ pub(super) struct Parts<'a> {
     pub(super) query: &'a Query,
     pub(super) plan: &'a QueryPlan,
     pub(super) keys: &'a [Value],
-    /// The parts of the group, then those of the other groups together, then those of sub-queries.
+    /// The parts of the group, then those of other groups that its windows are made of, then those of sub-queries.
     pub(super) steps: &'a [f64],
-    /// Where the own parts begin among them, and where those of the other groups. A sub-query has no other groups.
+    /// Where the own parts begin among them.
     pub(super) own: usize,
-    pub(super) others: Option<usize>,
     /// Quantiles, in the units of the answer.
     pub(super) quantiles: &'a [f64],
     pub(super) scalars: &'a [Subquery<'a>],
+    /// The windows over all groups; a sub-query has none.
+    pub(super) windows: Option<WindowsOfRow<'a>>,
 }
 
 /// A sub-query, whose parts begin at a place among those of a group.
@@ -47,6 +51,7 @@ impl Known for Parts<'_> {
     fn aggregate(&self, at: usize) -> Option<f64> {
         match &self.plan.aggregates[at] {
             Made::Quantile(at) => self.quantiles.get(*at).copied(),
+            Made::Mode(_) => None,
             Made::Parts(places) => {
                 let parts: Vec<&Part> = places.iter().map(|place| &self.plan.parts[*place]).collect();
                 let steps: Vec<f64> = places.iter().map(|place| self.steps[self.own + *place]).collect();
@@ -57,17 +62,44 @@ impl Known for Parts<'_> {
 
     fn scalar(&self, at: usize) -> Option<f64> {
         let Subquery { query, plan, first, quantiles } = self.scalars[at];
-        let parts = Parts { query, plan, keys: &[], own: first, others: None, quantiles, ..*self };
+        let parts = Parts { query, plan, keys: &[], own: first, quantiles, windows: None, ..*self };
         query.outputs[0].term.value(&parts)
     }
 
-    /// Of a count or a sum: the group's own and that of all others.
-    fn total(&self, term: &Term) -> Option<f64> {
-        let Term::Aggregate(at) = term else { return None };
-        let (Made::Parts(places), own) = (&self.plan.aggregates[*at], self.aggregate(*at)?) else { return None };
-        let [place] = places.as_slice() else { return None };
-        let others = self.others.map_or(0.0, |others| self.steps[others + place]);
-        Some(own + others * grid(&self.plan.parts[*place]))
+    fn window(&self, window: &WindowCall) -> Option<f64> {
+        let Some(windows) = self.windows else { return self.alone(window) };
+        let same = |sorted: &SortedWindow| std::ptr::eq(sorted.window, window) || sorted.window == window;
+        let at = windows.all.windows.iter().position(same)?;
+        let (sorted, atoms) = (&windows.all.windows[at], windows.own.frames[at].iter());
+        let value = |atom: &Atom, of: &Term| of.value(&self.of_others(windows, atom));
+        match (&window.function, window.argument()) {
+            (_, None) if window.is_rank() => sorted.ranks[windows.row],
+            (_, None) => Some(windows.own.counts[at] as f64),
+            (WindowFunction::First(_) | WindowFunction::Last(_) | WindowFunction::Offset(..), Some(of)) => {
+                atoms.clone().next().and_then(|atom| value(atom, of))
+            }
+            (_, Some(of)) => window.of_rows(atoms.map(|atom| (value(atom, of), atom.count))),
+        }
+    }
+}
+
+impl<'a> Parts<'a> {
+    /// A window over the only row of a sub-query.
+    fn alone(&self, window: &WindowCall) -> Option<f64> {
+        match (&window.function, window.argument()) {
+            (WindowFunction::Offset(_, rows), _) if *rows != 0 => None,
+            (_, Some(of)) => of.value(self),
+            (_, None) => Some(1.0),
+        }
+    }
+
+    /// The same of other rows, or of this one.
+    fn of_others(&self, windows: WindowsOfRow<'a>, atom: &Atom) -> Parts<'a> {
+        let (keys, quantiles) = match atom.row == windows.row {
+            true => (self.keys, self.quantiles),
+            false => (windows.maker.keys(atom.row), windows.maker.quantiles(atom.row)),
+        };
+        Parts { own: atom.first, keys, quantiles, windows: None, ..*self }
     }
 }
 
@@ -106,7 +138,7 @@ fn made_of(function: &Function, parts: &[&Part], steps: &[f64]) -> Option<f64> {
                 }
             }
         }
-        Function::Quantile { .. } => None,
+        Function::Quantile { .. } | Function::Mode { .. } => None,
     }
 }
 

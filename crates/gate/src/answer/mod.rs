@@ -4,36 +4,39 @@ mod describe;
 mod estimates;
 mod known;
 mod numbers;
+mod rows;
 mod selection;
+mod uses;
+mod windows;
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use taximeter_noise::Randomness;
 
-use self::estimates::AnsweredGroup;
-use self::known::Subquery;
 use self::numbers::nearest;
+use self::rows::RowMaker;
 use self::selection::Selection;
 use crate::document::Cell;
 use crate::engine::ExactRow;
 use crate::measure::Quantity;
 use crate::noise::Noise;
-use crate::plan::{Plan, QueryPlan};
+use crate::plan::{Plan, QuantilePart, QueryPlan};
 use crate::quantile::DrawnQuantile;
-use crate::question::group::GroupKey;
+use crate::question::group::{ALL, GroupKey};
 use crate::question::term::Term;
-use crate::question::{Query, Question};
+use crate::question::window::WindowCall;
+use crate::question::{Output, Query, Question};
 use crate::schema::Value;
-use crate::statistics::{NoiseDraws, NoiseLaw, SummedNoise, number_of_draws};
+use crate::statistics::NoiseLaw;
 
-pub(crate) use self::describe::{averages, columns, measured_parts};
+pub(crate) use self::describe::{averages, columns, measured_parts, other_parts};
 
 /// What an engine computed for a SELECT: what must not leave the gate without noise.
 pub(crate) struct ExactQuery {
     /// The measures of every group that has rows.
     pub(crate) groups: Vec<ExactRow>,
-    /// For every quantile, how many rows have which value: the last key.
+    /// For every quantile and then for every most frequent value, how many rows have which value: the last key.
     pub(crate) histograms: Vec<Vec<ExactRow>>,
 }
 
@@ -61,7 +64,7 @@ impl Noisy {
             if at < question.scalars.len() {
                 let queries = noisy.split_off(at);
                 let alone = Answering { question, scalars: &noisy, queries: &queries, clamp };
-                let rows = alone.rows(&queries[0], &Selection::none(queries[0].plan));
+                let rows = RowMaker::new(&alone, &queries[0], &Selection::none(queries[0].plan)).rows();
                 answers.push(rows.first().and_then(|row| row[0].nearest()));
                 noisy.extend(queries);
             }
@@ -82,6 +85,8 @@ struct NoisyGroup {
     keys: Vec<Value>,
     parts: Vec<i128>,
     quantiles: Vec<DrawnQuantile>,
+    /// The numbers of most frequent values.
+    modes: Vec<i64>,
 }
 
 impl<'a> NoisyQuery<'a> {
@@ -129,8 +134,15 @@ impl<'a> NoisyQuery<'a> {
                     quantiles.push(quantile.draw(&values, randomness)?);
                 }
             }
+            let mut modes = Vec::new();
+            for (mode, histogram) in plan.modes.iter().zip(histograms.iter_mut().skip(plan.quantiles.len())) {
+                let values = histogram.remove(&name(&keys)).unwrap_or_default();
+                if answered {
+                    modes.push(mode.draw(&values, randomness)?);
+                }
+            }
             if answered {
-                noisy.push(NoisyGroup { keys, parts, quantiles });
+                noisy.push(NoisyGroup { keys, parts, quantiles, modes });
             }
         }
         // The values of keys are in the statement as well, so another group means that the engine did something else.
@@ -140,23 +152,28 @@ impl<'a> NoisyQuery<'a> {
         }
     }
 
-    /// The noise on what a group's outputs are made of: its own parts, those of the other groups together, and those of sub-queries.
-    fn noise(&self, scalars: &[NoisyQuery]) -> Vec<SummedNoise> {
-        let of = |plan: &QueryPlan, addends: usize| -> Vec<SummedNoise> {
-            plan.parts.iter().map(|part| SummedNoise::new(part.noise.law(), addends)).collect()
+    /// How many quantiles of groups tell next to nothing: their intervals have nine tenths of what their bounds allow.
+    fn unknown_quantiles(&self) -> usize {
+        let tells_nothing = |(drawn, part): &(&DrawnQuantile, &QuantilePart)| {
+            drawn.interval.is_some_and(|[low, high]| {
+                part.of.low < part.of.high
+                    && 10 * u128::from(high.abs_diff(low)) >= 9 * u128::from(part.of.high.abs_diff(part.of.low))
+            })
         };
-        let others = if self.has_totals() { self.groups.len().saturating_sub(1) } else { 0 };
-        let scalars = scalars.iter().flat_map(|scalar| of(scalar.plan, 1));
-        of(self.plan, 1).into_iter().chain(of(self.plan, others)).chain(scalars).collect()
+        let of_group =
+            |group: &NoisyGroup| group.quantiles.iter().zip(&self.plan.quantiles).filter(tells_nothing).count();
+        self.groups.iter().map(of_group).sum()
     }
 
-    /// Whether something is computed of all groups.
-    fn has_totals(&self) -> bool {
-        let mut found = false;
-        let mut see = |term: &Term| found |= matches!(term, Term::Total(_));
-        self.query.outputs.iter().for_each(|output| output.term.walk(&mut see));
-        self.query.having.iter().for_each(|having| having.walk(&mut see));
-        found
+    /// Whether something is computed of several groups.
+    fn has_windows(&self) -> bool {
+        !self.query.windows().is_empty()
+    }
+
+    /// The quantiles of a group, in the units of the answer.
+    fn quantile_values(&self, group: usize) -> Vec<f64> {
+        let quantiles = self.groups[group].quantiles.iter().zip(&self.plan.quantiles);
+        quantiles.map(|(drawn, part)| drawn.value as f64 * part.of.grid.to_f64().value()).collect()
     }
 }
 
@@ -173,7 +190,7 @@ impl Answering<'_> {
         let (mut rows, mut said, mut of_intervals) = (Vec::new(), Vec::new(), Vec::new());
         for query in self.queries {
             let selection = Selection::new(self.question, self.queries, query, self.clamp);
-            rows.extend(self.rows(query, &selection));
+            rows.extend(RowMaker::new(self, query, &selection).rows());
             of_intervals.extend(selection.describe().filter(|text| !of_intervals.contains(text)));
         }
         if self.clamp {
@@ -192,12 +209,37 @@ impl Answering<'_> {
                 ));
             }
         }
+        let unknown: usize = self.queries.iter().map(NoisyQuery::unknown_quantiles).sum();
+        if unknown > 0 {
+            said.push(format!(
+                "{unknown} of the quantiles have intervals nearly as wide as their bounds: their groups have few rows, or none"
+            ));
+        }
+        for mode in self.queries.iter().flat_map(|query| &query.plan.modes) {
+            said.push(format!(
+                "a value that is called the most frequent one has at most {} rows fewer than it, in 95 of 100 answers",
+                mode.reach()
+            ));
+        }
+        let is_total = |output: &Output| output.term == Term::Label(ALL.to_string());
+        if self.question.queries.iter().any(|query| query.outputs.iter().any(is_total)) {
+            said.push("totals are measured by themselves: the noisy groups need not add up to them".to_string());
+        }
         if self.question.queries.iter().any(|query| query.having.is_some()) {
             said.push("rows are chosen by the noisy numbers".to_string());
         }
         // SQL takes HAVING first, but not the WHERE of a question around this one, which is read as HAVING.
-        if self.queries.iter().any(|noisy| noisy.query.having.is_some() && noisy.has_totals()) {
-            said.push("a total over all groups includes those that are not shown".to_string());
+        if self.queries.iter().any(|noisy| noisy.query.having.is_some() && noisy.has_windows()) {
+            said.push("what is computed over all groups includes those that are not shown".to_string());
+        }
+        let windows: Vec<&WindowCall> = self.queries.iter().flat_map(|noisy| noisy.query.windows()).collect();
+        if windows.iter().any(|window| window.is_rank() && window.is_sorted_by_noise()) {
+            said.push(
+                "ranks are those of the noisy numbers, and the intervals of all of them hold together".to_string(),
+            );
+        }
+        if windows.iter().any(|window| !window.is_rank() && window.is_sorted_by_noise()) {
+            said.push("what is computed in the order of noisy numbers has no interval".to_string());
         }
         if !self.question.order.is_empty() {
             // Stable: what is equal stays in the order of the groups.
@@ -223,56 +265,6 @@ impl Answering<'_> {
         rows.iter_mut().for_each(|row: &mut Vec<Cell>| row.truncate(self.question.shown()));
         said.extend(of_intervals);
         Noisy { rows, post_processing: said }
-    }
-
-    /// The rows of a SELECT.
-    fn rows(&self, noisy: &NoisyQuery, selection: &Selection) -> Vec<Vec<Cell>> {
-        let own = noisy.plan.parts.len();
-        let totals: Vec<f64> =
-            (0..own).map(|part| noisy.groups.iter().map(|group| group.parts[part] as f64).sum()).collect();
-        let scalar_steps: Vec<f64> =
-            self.scalars.iter().flat_map(|scalar| &scalar.groups[0].parts).map(|steps| *steps as f64).collect();
-        let scalar_quantiles: Vec<Vec<f64>> = self.scalars.iter().map(NoisyQuery::first_quantiles).collect();
-        let mut first = 2 * own;
-        let scalars = self.scalars.iter().zip(&scalar_quantiles).map(|(scalar, quantiles)| {
-            let begins = first;
-            first += scalar.plan.parts.len();
-            Subquery { query: scalar.query, plan: scalar.plan, first: begins, quantiles }
-        });
-        let scalars: Vec<Subquery> = scalars.collect();
-        let seed =
-            blake3::hash(format!("{:?}", noisy.groups.iter().map(|group| &group.parts).collect::<Vec<_>>()).as_bytes());
-        let count = number_of_draws(noisy.groups.len(), noisy.query.outputs.len());
-        let draws = NoiseDraws::new(&noisy.noise(self.scalars), count, seed.as_bytes());
-        let row = |(at, group): (usize, &NoisyGroup)| {
-            let own = group.parts.iter().map(|steps| *steps as f64);
-            let others = group.parts.iter().zip(&totals).map(|(steps, total)| total - *steps as f64);
-            let steps: Vec<f64> = own.chain(others).chain(scalar_steps.iter().copied()).collect();
-            let group = AnsweredGroup {
-                query: noisy.query,
-                plan: noisy.plan,
-                keys: &group.keys,
-                noisy: &group.parts,
-                steps: &steps,
-                quantiles: &group.quantiles,
-                scalars: &scalars,
-                draws: &draws.group(&steps, selection.found()),
-                selection,
-                at,
-                clamp: self.clamp,
-            };
-            let shown = noisy.query.having.as_ref().is_none_or(|having| group.holds(having));
-            shown.then(|| group.cells())
-        };
-        noisy.groups.iter().enumerate().filter_map(row).collect()
-    }
-}
-
-impl NoisyQuery<'_> {
-    /// The quantiles of the only group, in the units of the answer.
-    fn first_quantiles(&self) -> Vec<f64> {
-        let quantiles = self.groups[0].quantiles.iter().zip(&self.plan.quantiles);
-        quantiles.map(|(drawn, part)| drawn.value as f64 * part.of.grid.to_f64().value()).collect()
     }
 }
 
@@ -326,6 +318,10 @@ impl Cell {
     /// What is not known comes last, whichever way the others are sorted.
     fn compare(&self, other: &Cell, descending: bool) -> Ordering {
         let ordering = match (self, other) {
+            // The rows of a total have text where the others have the value of a key.
+            (Cell::Group(one), Cell::Group(other)) if one.is_total() != other.is_total() => {
+                return one.is_total().cmp(&other.is_total());
+            }
             (Cell::Group(one), Cell::Group(other)) => one.compare(other),
             (Cell::Estimate(one), Cell::Estimate(other)) => match (&one.value, &other.value) {
                 (Some(one), Some(other)) => nearest(one).total_cmp(&nearest(other)),
@@ -336,6 +332,13 @@ impl Cell {
             _ => Ordering::Equal,
         };
         if descending { ordering.reverse() } else { ordering }
+    }
+}
+
+impl Value {
+    /// Whether it stands for all values of a key.
+    fn is_total(&self) -> bool {
+        matches!(self, Value::Text(text) if text == ALL)
     }
 }
 

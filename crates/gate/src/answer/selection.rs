@@ -113,7 +113,7 @@ impl<'a> Selection<'a> {
     }
 
     /// The interval of a part whose row is shown anyway; of the part by which groups are found, given that this one was.
-    fn given_found(&self, place: usize, noisy: i128, miss: f64) -> [i128; 2] {
+    pub(super) fn given_found(&self, place: usize, noisy: i128, miss: f64) -> [i128; 2] {
         let noise = &self.plan.parts[place].noise;
         let reach = noise.half_width(miss);
         match self.plan.threshold {
@@ -247,7 +247,7 @@ pub(super) fn own_parts(term: &Term, plan: &QueryPlan) -> Vec<usize> {
     match term {
         Term::Aggregate(at) => match &plan.aggregates[*at] {
             Made::Parts(places) => places.clone(),
-            Made::Quantile(_) => Vec::new(),
+            Made::Quantile(_) | Made::Mode(_) => Vec::new(),
         },
         _ => Vec::new(),
     }

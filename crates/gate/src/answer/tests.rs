@@ -1,5 +1,7 @@
 //! What is made of noisy numbers. A test whose outcome depends on noise fails by chance with a probability of at most 10⁻⁹.
 
+mod windows;
+
 use taximeter_accounting::Amount;
 
 use super::numbers::{of_steps, rounded};
@@ -80,7 +82,7 @@ impl Paid {
         let mut exact = exact.into_iter();
         Noisy::new(&self.question, &self.plan, clamp, |_, plan, _| {
             let groups = exact.next().expect("rows for every SELECT");
-            Ok(ExactQuery { groups, histograms: plan.quantiles.iter().map(|_| Vec::new()).collect() })
+            Ok(ExactQuery { groups, histograms: vec![Vec::new(); plan.quantiles.len() + plan.modes.len()] })
         })
     }
 

@@ -21,12 +21,16 @@ pub(crate) enum Made {
     Parts(Vec<usize>),
     /// A quantile by its place.
     Quantile(usize),
+    /// A most frequent value by its place.
+    Mode(usize),
 }
 
 /// Everything that a SELECT asks for, with its weight in the price.
 pub(super) struct WantedParts {
     pub(super) measures: Vec<(Measure, RBig)>,
     pub(super) quantiles: Vec<(NumericExpr, Option<Predicate>, Number, RBig)>,
+    /// Most frequent values: the place of each among the aggregates.
+    pub(super) modes: Vec<(usize, RBig)>,
     pub(super) aggregates: Vec<Made>,
     /// The number of rows by which groups are found, where they are not declared.
     pub(super) threshold: Option<usize>,
@@ -35,14 +39,19 @@ pub(super) struct WantedParts {
 impl WantedParts {
     /// Every aggregate has the weight of the column that shows it, 1 unless it is given, shared equally by what it is made of.
     pub(super) fn new(query: &Query, weights: &Weights) -> WantedParts {
+        let (quantiles, modes) = (Vec::new(), Vec::new());
         let mut wanted =
-            WantedParts { measures: Vec::new(), quantiles: Vec::new(), aggregates: Vec::new(), threshold: None };
+            WantedParts { measures: Vec::new(), quantiles, modes, aggregates: Vec::new(), threshold: None };
         for (at, aggregate) in query.aggregates.iter().enumerate() {
             let weight = weights.of(query, at);
             let made = match &aggregate.function {
                 Function::Clamped => continue,
                 Function::Quantile { of, fraction } => {
                     wanted.quantile(of, aggregate.filter.as_ref(), *fraction, weight)
+                }
+                Function::Mode { .. } => {
+                    wanted.modes.push((at, weight));
+                    Made::Mode(wanted.modes.len() - 1)
                 }
                 function => wanted.parts(quantities(function, query, aggregate), filter(aggregate), &weight),
             };
@@ -70,7 +79,8 @@ impl WantedParts {
     pub(super) fn weight(&self) -> RBig {
         let measures = self.measures.iter().map(|(_, weight)| weight);
         let quantiles = self.quantiles.iter().map(|(_, _, _, weight)| weight);
-        measures.chain(quantiles).fold(RBig::ZERO, |sum, weight| sum + weight.clone())
+        let modes = self.modes.iter().map(|(_, weight)| weight);
+        measures.chain(quantiles).chain(modes).fold(RBig::ZERO, |sum, weight| sum + weight.clone())
     }
 
     fn parts(&mut self, quantities: Vec<Quantity>, filter: Option<Predicate>, weight: &RBig) -> Made {
@@ -193,7 +203,7 @@ fn quantities(function: &Function, query: &Query, aggregate: &Aggregate) -> Vec<
                 Quantity::Products(one, other),
             ]
         }
-        Function::Quantile { .. } => unreachable!("quantiles are no integers"),
+        Function::Quantile { .. } | Function::Mode { .. } => unreachable!("these are no integers"),
     }
 }
 

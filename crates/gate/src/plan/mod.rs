@@ -12,9 +12,10 @@ use taximeter_accounting::{Amount, Cost};
 
 use crate::error::Error;
 use crate::measure::{Measure, Quantity};
+use crate::mode::ModePart;
 use crate::noise::Noise;
 use crate::number::Number;
-use crate::question::aggregate::Function;
+use crate::question::aggregate::{Aggregate, Function};
 use crate::question::predicate::Predicate;
 use crate::question::scalar::{NumericExpr, rational};
 use crate::question::term::Term;
@@ -48,6 +49,8 @@ pub(crate) struct QueryPlan {
     /// The integers that get noise, each once.
     pub(crate) parts: Vec<Part>,
     pub(crate) quantiles: Vec<QuantilePart>,
+    /// Most frequent values.
+    pub(crate) modes: Vec<ModePart>,
     /// What every aggregate is made of.
     pub(crate) aggregates: Vec<Made>,
     /// From which noisy number of rows on a group is answered, where the groups are not declared: its part, and the number.
@@ -188,7 +191,8 @@ impl Plan {
     pub(crate) fn costs(&self) -> Vec<Cost> {
         let costs = self.queries.iter().flat_map(|query| {
             let quantiles = query.quantiles.iter().flat_map(QuantilePart::costs);
-            query.parts.iter().map(|part| part.cost).chain(quantiles)
+            let modes = query.modes.iter().map(|mode| mode.cost);
+            query.parts.iter().map(|part| part.cost).chain(quantiles).chain(modes)
         });
         costs.collect()
     }
@@ -240,7 +244,15 @@ impl QueryPlan {
             let score_sensitivity = QuantilePart::score_sensitivity(fraction, schema, groups);
             quantiles.push(QuantilePart { of, filter, fraction, cost, end_cost, miss, score_sensitivity });
         }
-        Ok(QueryPlan { parts, quantiles, aggregates: wanted.aggregates, threshold, groups_per_unit })
+        let mut modes = Vec::new();
+        for (at, weight) in wanted.modes {
+            let (cost, moved_rows) = (offer.exponential(&weight)?, ModePart::moved_rows(schema));
+            let Aggregate { function: Function::Mode { of, values }, filter } = query.aggregates[at].clone() else {
+                unreachable!("it is a most frequent value")
+            };
+            modes.push(ModePart { of, filter, values, cost, moved_rows });
+        }
+        Ok(QueryPlan { parts, quantiles, modes, aggregates: wanted.aggregates, threshold, groups_per_unit })
     }
 }
 
@@ -270,8 +282,7 @@ impl Offer<'_> {
             }
             Cost::Pure { epsilon } => Ok(Cost::Exponential { epsilon }),
             other => {
-                let needs =
-                    "quantiles are drawn by the exponential mechanism, which is paid with an epsilon; offer one";
+                let needs = "quantiles and modes are drawn by the exponential mechanism, which is paid with an epsilon; offer one";
                 Err(Error::value("price", other, needs))
             }
         }
@@ -295,6 +306,9 @@ fn quantile_miss(question: &Question, query: &Query) -> f64 {
     let is_shortened = question.limit.is_some() || question.offset > 0;
     let mut chosen = is_shortened && question.order.iter().any(|key| quantiles(&query.outputs[key.output].term) > 0);
     query.having.iter().for_each(|having| having.walk(&mut |term| chosen |= quantiles(term) > 0));
+    // Ranks follow from intervals of all groups together.
+    let mut order = query.windows().into_iter().flat_map(|window| &window.order);
+    chosen |= order.any(|(term, _)| quantiles(term) > 0);
     let groups: usize = question.queries.iter().map(|query| query.group_count().unwrap_or(MOST_GROUPS)).sum();
     simultaneous_miss(MISS, if chosen { groups } else { 1 }) / together as f64
 }

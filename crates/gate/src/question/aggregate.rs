@@ -3,6 +3,7 @@
 use super::predicate::Predicate;
 use super::scalar::{Kind, NumericExpr};
 use crate::number::Number;
+use crate::schema::Value;
 
 /// An aggregate of the rows for which its own condition holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +44,8 @@ pub(crate) enum Function {
     Spread { of: NumericExpr, sample: bool, root: bool },
     /// A number about two expressions, of the rows where neither is null.
     Pair { function: PairFunction, y: NumericExpr, x: NumericExpr },
+    /// The most frequent value, by its number, of all values with their numbers in ascending order.
+    Mode { of: NumericExpr, values: Vec<(i64, Value)> },
     /// The value below which a part of the rows lies; of 0 and 1 the least and the greatest value.
     Quantile { of: NumericExpr, fraction: Number },
 }

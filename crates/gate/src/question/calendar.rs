@@ -162,9 +162,40 @@ pub(crate) fn days(date: Date) -> i64 {
     since.get_days().into()
 }
 
+/// The day that many months after another one, or before it: the last of its month where that has no such day. Nothing beyond the
+/// calendar.
+pub(super) fn months_later(days: i64, months: i64) -> Option<i64> {
+    let span = jiff::Span::new().try_months(months).ok()?;
+    date(days).checked_add(span).ok().filter(|date| date.year() >= 1).map(self::days)
+}
+
+/// Days that lead from the first of a month into the month that many months later, whichever month it is.
+///
+/// Months have 30.436875 days on average, over the 4,800 of which the calendar is made again and again, and the first of none is more
+/// than 4.4 days away from where that puts it. So the day is one of the 10th to the 19th.
+pub(super) fn days_in_the_month_after(months: i64) -> i64 {
+    (30_436_875 * months + 500_000).div_euclid(1_000_000) + 14
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_month_after_is_found_from_every_month_of_the_calendar() {
+        let mut last = None;
+        for month in 0..4_800i64 {
+            let first = first(2000 + (month / 12) as i16, (month % 12 + 1) as i8);
+            for months in [-4_800, -1_201, -13, -12, -1, 0, 1, 2, 11, 12, 37, 1_200, 4_799] {
+                let found = date(days(first) + days_in_the_month_after(months));
+                let expected = first.checked_add(jiff::Span::new().months(months)).unwrap();
+                assert_eq!((found.year(), found.month()), (expected.year(), expected.month()), "{first} {months}");
+                assert!((10..=20).contains(&found.day()), "{found}");
+            }
+            last = Some(first);
+        }
+        assert_eq!(last, Some(Date::constant(2399, 12, 1)));
+    }
 
     #[test]
     fn parts_of_dates_are_those_of_the_calendar() {

@@ -57,9 +57,12 @@ impl Query {
                 Function::Sum(of) | Function::Average(of) => vec![of],
                 Function::Spread { of, .. } | Function::Quantile { of, .. } => vec![of],
                 Function::Pair { y, x, .. } => vec![y, x],
-                Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) | Function::Clamped => {
-                    Vec::new()
-                }
+                Function::Rows
+                | Function::NonNull(_)
+                | Function::Units
+                | Function::Distinct(_)
+                | Function::Clamped
+                | Function::Mode { .. } => Vec::new(),
             };
             scalars.into_iter().for_each(|scalar| scalar.columns(&mut columns));
             let own = columns.into_iter().filter(|at| !self.joins.iter().any(|join| join.has(*at)));
@@ -98,7 +101,10 @@ impl NumericExpr {
             }
             Node::Constant(_) | Node::Null | Node::Asked(..) => {}
             Node::Truth(predicate) => predicate.columns(found),
-            Node::Sum(one, other) | Node::Product(one, other) | Node::NullIf(one, other) => {
+            Node::Sum(one, other)
+            | Node::Product(one, other)
+            | Node::NullIf(one, other)
+            | Node::Quotient { one, other, .. } => {
                 one.columns(found);
                 other.columns(found);
             }

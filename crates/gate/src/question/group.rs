@@ -5,6 +5,9 @@ use super::predicate::Predicate;
 use super::scalar::NumericExpr;
 use crate::schema::{ColumnType, Schema, Value};
 
+/// What stands for a key in the rows of a total over all its values.
+pub(crate) const ALL: &str = "(all)";
+
 /// A key of the groups.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Group {
@@ -44,8 +47,14 @@ impl Group {
 
     /// Leaves out the values for which a condition on all rows cannot hold, whatever the data are.
     pub(crate) fn leave_out_what_cannot_be(&mut self, filter: &Predicate) {
-        if let GroupKey::Column { column, values } = &mut self.key {
-            values.retain(|value| filter.decided(*column, value) != Some(false));
+        match &mut self.key {
+            GroupKey::Column { column, values } => {
+                values.retain(|value| filter.decided(*column, value) != Some(false));
+            }
+            GroupKey::Steps { scalar, values } => {
+                values.retain(|(steps, _)| filter.decided_steps(scalar, *steps) != Some(false));
+            }
+            GroupKey::Open { .. } => {}
         }
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod predicate;
 pub(crate) mod private;
 pub(crate) mod scalar;
 pub(crate) mod term;
+pub(crate) mod window;
 
 use std::fmt::{Display, Write as _};
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use self::group::{Group, GroupLimit};
 use self::predicate::Predicate;
 use self::private::{PrivateJoin, PrivateTable};
 use self::term::{Condition, Term};
+use self::window::WindowCall;
 use crate::public::PublicTable;
 use crate::schema::Schema;
 use crate::sql::Dialect;
@@ -183,6 +185,20 @@ impl Query {
 
     pub(crate) fn is_open(&self) -> bool {
         self.groups.iter().any(Group::is_open)
+    }
+}
+
+impl Query {
+    /// The window functions of its columns and of the condition on them, each once.
+    pub(crate) fn windows<'q>(&'q self) -> Vec<&'q WindowCall> {
+        let mut windows: Vec<&WindowCall> = Vec::new();
+        let mut see = |term: &'q Term| match term {
+            Term::Window(window) if !windows.contains(&window.as_ref()) => windows.push(window.as_ref()),
+            _ => {}
+        };
+        self.outputs.iter().for_each(|output| output.term.walk(&mut see));
+        self.having.iter().for_each(|having| having.walk(&mut see));
+        windows
     }
 }
 

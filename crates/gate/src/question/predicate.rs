@@ -1,6 +1,8 @@
 //! Conditions on a row, with the three-valued logic of SQL. No part of one can fail on any row.
 
-use super::scalar::NumericExpr;
+use dashu::rational::RBig;
+
+use super::scalar::{Node, NumericExpr};
 use crate::schema::Value;
 
 /// Which rows count.
@@ -130,29 +132,51 @@ impl Predicate {
     /// Whether it holds for all rows with this value in a column, or for none; nothing if that depends on other columns.
     pub(crate) fn decided(&self, column: usize, value: &Value) -> Option<bool> {
         let own = |operand: &Operand| *operand == Operand::plain(column);
-        match self {
-            Predicate::Constant(constant) => *constant,
+        self.decided_by(&|part| match part {
             Predicate::Compare { operand, comparison, value: other } if own(operand) => {
                 Some(comparison.holds(value.compare(other)))
             }
             Predicate::In { operand, values, negated } if own(operand) => Some(values.contains(value) != *negated),
             Predicate::IsNull { column: other, negated } if *other == column => Some(*negated),
+            _ => None,
+        })
+    }
+
+    /// The same of an expression with a number of steps: only comparisons of that expression itself tell.
+    pub(crate) fn decided_steps(&self, scalar: &NumericExpr, steps: i64) -> Option<bool> {
+        // On a finer grid it is the same.
+        let value = |side: &NumericExpr| match &side.node {
+            _ if side == scalar => Some(scalar.grid.clone() * RBig::from(steps)),
+            Node::Times(inner, _) if **inner == *scalar => Some(scalar.grid.clone() * RBig::from(steps)),
+            _ => side.as_constant(),
+        };
+        self.decided_by(&|part| match part {
+            Predicate::Steps { left, comparison, right } => Some(comparison.holds(value(left)?.cmp(&value(right)?))),
+            Predicate::NullSteps { scalar: other, negated } if other == scalar => Some(*negated),
+            _ => None,
+        })
+    }
+
+    /// Whether it holds, by what is known of its parts.
+    fn decided_by(&self, known: &dyn Fn(&Predicate) -> Option<bool>) -> Option<bool> {
+        match self {
+            Predicate::Constant(constant) => *constant,
             Predicate::And(parts) => {
-                let mut decided = parts.iter().map(|part| part.decided(column, value));
+                let mut decided = parts.iter().map(|part| part.decided_by(known));
                 if decided.clone().any(|part| part == Some(false)) {
                     return Some(false);
                 }
                 decided.all(|part| part == Some(true)).then_some(true)
             }
             Predicate::Or(parts) => {
-                let mut decided = parts.iter().map(|part| part.decided(column, value));
+                let mut decided = parts.iter().map(|part| part.decided_by(known));
                 if decided.clone().any(|part| part == Some(true)) {
                     return Some(true);
                 }
                 decided.all(|part| part == Some(false)).then_some(false)
             }
-            Predicate::Not(inner) => inner.decided(column, value).map(|holds| !holds),
-            _ => None,
+            Predicate::Not(inner) => inner.decided_by(known).map(|holds| !holds),
+            part => known(part),
         }
     }
 

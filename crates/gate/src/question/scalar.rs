@@ -5,6 +5,8 @@
 //! divisor changes the grid and leaves the steps as they are.
 
 mod grid;
+mod quotient;
+mod shifted;
 mod summed;
 mod values;
 
@@ -72,6 +74,13 @@ pub(crate) enum Node {
     Truncated(Box<NumericExpr>, i64),
     /// The same, rounded to the nearest, halves away from 0.
     Rounded(Box<NumericExpr>, i64),
+    /// The steps of the first divided by those of the second, which are positive or null: rounded towards 0, or to the nearest with halves
+    /// away from 0.
+    Quotient {
+        one: Box<NumericExpr>,
+        other: Box<NumericExpr>,
+        nearest: bool,
+    },
     /// What is left of the steps by a positive number, with the sign of the steps.
     Remainder(Box<NumericExpr>, i64),
     /// The least of those that are not null.
@@ -155,7 +164,15 @@ impl NumericExpr {
 
     fn new(node: Node, kind: Kind, grid: RBig, low: i128, high: i128) -> Result<NumericExpr, TooLarge> {
         // The calendar of all engines: from year 1 to year 9999.
-        let in_calendar = kind != Kind::Date || (low >= -719_162 && high <= 2_932_896);
+        let (first, last) = (-719_162, 2_932_896);
+        let seconds = |steps: i128| grid.clone() * RBig::from(steps);
+        let in_calendar = match kind {
+            Kind::Date => low >= first && high <= last,
+            Kind::Timestamp => {
+                seconds(low) >= RBig::from(first * 86_400) && seconds(high) < RBig::from((last + 1) * 86_400)
+            }
+            _ => true,
+        };
         if low < -LARGEST || high > LARGEST || !in_calendar {
             return Err(TooLarge::Range);
         }
@@ -175,6 +192,9 @@ impl NumericExpr {
         let [one, other] = on_one_grid([self, other])?;
         let (low, high) = (wide(one.low) + wide(other.low), wide(one.high) + wide(other.high));
         let grid = one.grid.clone();
+        if let (Node::Constant(_), Node::Constant(_), Ok(steps)) = (&one.node, &other.node, i64::try_from(low)) {
+            return NumericExpr::new(Node::Constant(steps), kind, grid, low, high);
+        }
         NumericExpr::new(Node::Sum(Box::new(one), Box::new(other)), kind, grid, low, high)
     }
 

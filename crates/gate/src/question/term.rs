@@ -1,6 +1,7 @@
 //! What is computed from the noisy numbers of an answer. It is free: nothing here touches the data.
 
 use super::predicate::Comparison;
+use super::window::WindowCall;
 
 /// A number made of noisy ones.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,8 +37,22 @@ pub(crate) enum Term {
         branches: Vec<(Condition, Term)>,
         otherwise: Option<Box<Term>>,
     },
-    /// The sum over all rows of the answer.
-    Total(Box<Term>),
+    /// A power, null where it is none.
+    Power(Box<Term>, Box<Term>),
+    /// e to the power of a number.
+    Exponential(Box<Term>),
+    /// The logarithm of a positive number; null of any other.
+    Logarithm(Box<Term>, LogarithmBase),
+    /// Something of several rows of the answer.
+    Window(Box<WindowCall>),
+}
+
+/// Of which number a logarithm is the power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogarithmBase {
+    E,
+    Two,
+    Ten,
 }
 
 /// A condition on noisy numbers: unknown where one is null.
@@ -55,8 +70,8 @@ pub(crate) trait Known {
     fn group(&self, at: usize) -> Option<f64>;
     fn aggregate(&self, at: usize) -> Option<f64>;
     fn scalar(&self, at: usize) -> Option<f64>;
-    /// The sum of a term over all rows.
-    fn total(&self, term: &Term) -> Option<f64>;
+    /// The value of a window function.
+    fn window(&self, window: &WindowCall) -> Option<f64>;
 }
 
 impl Term {
@@ -96,7 +111,17 @@ impl Term {
                 let held = branches.iter().find(|(condition, _)| condition.holds(known) == Some(true));
                 held.map(|(_, term)| term).or(otherwise.as_deref())?.value(known)?
             }
-            Term::Total(inner) => known.total(inner)?,
+            Term::Power(one, other) => both(one, other).map(|(one, other)| core_math::pow(one, other))?,
+            Term::Exponential(inner) => core_math::exp(inner.value(known)?),
+            Term::Logarithm(inner, base) => {
+                let value = inner.value(known).filter(|value| *value > 0.0)?;
+                match base {
+                    LogarithmBase::E => core_math::log(value),
+                    LogarithmBase::Two => core_math::log2(value),
+                    LogarithmBase::Ten => core_math::log10(value),
+                }
+            }
+            Term::Window(window) => known.window(window)?,
         };
         value.is_finite().then_some(value)
     }
@@ -118,6 +143,7 @@ impl Term {
             | Term::Difference(one, other)
             | Term::Product(one, other)
             | Term::Quotient(one, other)
+            | Term::Power(one, other)
             | Term::NullIf(one, other) => {
                 one.walk(see);
                 other.walk(see);
@@ -128,7 +154,9 @@ impl Term {
             | Term::Ceil(inner)
             | Term::Absolute(inner)
             | Term::SquareRoot(inner)
-            | Term::Total(inner) => inner.walk(see),
+            | Term::Exponential(inner)
+            | Term::Logarithm(inner, _) => inner.walk(see),
+            Term::Window(window) => window.terms().for_each(|term| term.walk(see)),
             Term::Coalesce(parts) | Term::Least(parts) | Term::Greatest(parts) => {
                 parts.iter().for_each(|part| part.walk(see));
             }

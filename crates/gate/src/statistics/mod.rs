@@ -26,7 +26,7 @@ mod ranks;
 mod tests;
 
 pub(crate) use chosen::ShownValues;
-pub(crate) use draws::{Formula, GroupDraws, NoiseDraws, Statistic, number_of_draws};
+pub(crate) use draws::{Estimated, Formula, GroupDraws, NoiseDraws, Statistic, number_of_draws};
 pub(crate) use law::{NoiseLaw, SummedNoise};
 pub(crate) use moments::{Divisor, OneColumn, TwoColumns};
 pub(crate) use published::threshold;

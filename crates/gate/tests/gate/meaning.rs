@@ -96,6 +96,74 @@ fn a_numeric_has_the_digits_that_are_asked_for() {
     assert!((tenths - tenths.round()).abs() < 1e-6, "{rows:?}");
 }
 
+/// A column divides where it is never 0: where NULLIF makes that null, and where its bounds leave 0 out.
+#[test]
+fn a_column_that_is_never_0_divides() {
+    let house = house();
+    let quotients = |of: fn(f64, f64) -> Option<f64>| {
+        let all: Vec<f64> = (0..1000).filter_map(|row| of(f64::from(row), f64::from(row % 100))).collect();
+        all.iter().sum::<f64>() / all.len() as f64
+    };
+    let by_age = quotients(|wage, age| (age != 0.0).then(|| wage / age));
+    let limited = quotients(|wage, age| Some((wage / (age + 1.0)).min(20.0)));
+    for (question, expected) in [
+        ("SELECT 1000 * AVG(wage / NULLIF(age, 0)) FROM people", 1000.0 * by_age),
+        ("SELECT 1000 * AVG(LEAST(wage / (age + 1), 20)) FROM people", 1000.0 * limited),
+        ("SELECT COUNT(wage / NULLIF(age, 0)) FROM people", 990.0),
+        ("SELECT SUM(age / NULLIF(age, 0)) FROM people", 990.0),
+        ("SELECT SUM(7 / (age - 200)) FROM people", 0.0),
+        ("SELECT COUNT(*) FROM people WHERE age / NULLIF(50 - age, 0) >= 1", 250.0),
+    ] {
+        check(&house, question, expected);
+    }
+}
+
+#[test]
+fn groupings_windows_and_texts_are_those_of_sql() {
+    let house = house();
+    for (question, expected) in [
+        ("SELECT region, COUNT(*) FROM people GROUP BY ROLLUP (region) ORDER BY COUNT(*) DESC", 1000.0),
+        ("SELECT GROUPING(region) AS g, COUNT(*) FROM people GROUP BY CUBE (region) ORDER BY 2", 250.0),
+        (
+            "SELECT COALESCE(region, 'everyone') AS r, age >= 50 AS old, COUNT(*) FROM people
+             GROUP BY GROUPING SETS ((region), (age >= 50), ()) HAVING COUNT(*) BETWEEN 400 AND 600",
+            500.0,
+        ),
+        ("SELECT UPPER(LEFT(region, 1)) || '.' AS r, COUNT(*) FROM people GROUP BY r ORDER BY 2 DESC", 750.0),
+        ("SELECT COUNT(*) FROM people WHERE CONCAT(region, '!') = 'north!' OR LENGTH(region) > 5", 250.0),
+        ("SELECT AVG(LENGTH(region) + age) FROM people", 54.5),
+        ("SELECT region, RANK() OVER (ORDER BY COUNT(*) DESC) FROM people GROUP BY region", 2.0),
+        (
+            "SELECT region, 100.0 * SUM(COUNT(*)) OVER (ORDER BY region) / SUM(COUNT(*)) OVER () FROM people GROUP BY region",
+            25.0,
+        ),
+        (
+            "SELECT region, COUNT(*) - LAG(COUNT(*)) OVER (ORDER BY region DESC) FROM people GROUP BY region",
+            -500.0,
+        ),
+        (
+            "SELECT r, n FROM (SELECT region AS r, COUNT(*) AS n, ROW_NUMBER() OVER (ORDER BY COUNT(*)) AS place FROM people
+             GROUP BY region) t WHERE place = 2",
+            750.0,
+        ),
+        (
+            "SELECT region, SUM(n) OVER () AS people FROM (SELECT region, COUNT(*) AS n FROM people GROUP BY region) t",
+            1000.0,
+        ),
+        ("SELECT 1000 * LN(AVG(wage)) FROM people", 1000.0 * 499.5f64.ln()),
+        ("SELECT SQRT(EXP(LOG(10, 100)) * POWER(COUNT(*), 2)) FROM people", 1000.0 * std::f64::consts::E),
+    ] {
+        check(&house, question, expected);
+    }
+    let mode = "SELECT region, MODE() WITHIN GROUP (ORDER BY CASE WHEN age < 30 THEN 'young' ELSE 'old' END) AS m
+                FROM people GROUP BY region";
+    let answer = crate::common::answered(house.ask(&request("people", mode, "3000")));
+    let document = AnswerDocument::read(&answer.document).unwrap();
+    let old = Cell::Group(taximeter_gate::Value::Text("old".to_string()));
+    assert!(document.rows.iter().all(|row| row[1] == old), "{document:?}");
+    assert!(document.post_processing.iter().any(|said| said.contains("rows fewer")), "{document:?}");
+}
+
 /// SQL applies HAVING before a total. The total here is of all groups, and the answer says so.
 #[test]
 fn a_total_is_of_all_groups_also_beside_having() {
@@ -116,6 +184,10 @@ fn a_total_is_of_all_groups_also_beside_having() {
 fn words_of_other_databases_mean_the_same() {
     let house = house();
     for (question, expected) in [
+        ("SELECT TOP 1 region, COUNT(*) AS n FROM people GROUP BY region ORDER BY n DESC", 750.0),
+        ("SELECT COUNT(*) AS `n` FROM [people] WHERE [wage] > 899", 100.0),
+        ("SELECT SUM(ISNULL(age, 7)) FROM people", 49_500.0),
+        ("SELECT COUNT(*) FROM people WHERE IF(wage > 899, 'a', 'b') = 'a'", 100.0),
         ("SELECT COUNTIF(wage > 899) FROM people", 100.0),
         ("SELECT 100 * SAFE_DIVIDE(COUNTIF(wage > 899), COUNT(*)) FROM people", 10.0),
         ("SELECT APPROX_PERCENTILE(wage, 0.25) FROM people", 250.0),

@@ -3,7 +3,7 @@
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use taximeter_gate::{AnswerDocument, MeasuredPart, PayingAccount};
+use taximeter_gate::{AnswerDocument, PayingAccount};
 use taximeter_service::words::{show_cost, show_scale};
 use taximeter_service::{Code, OwnAnswer, Problem};
 
@@ -91,21 +91,10 @@ fn content(asked: &OwnAnswer, answer: &AnswerDocument) -> Markup {
         section.panel aria-labelledby="paid-heading" { (paid(asked, answer)) }
         section.panel aria-labelledby="noise-heading" {
             h2 #noise-heading { "The noise" }
-            (noise("Within ±", measured(answer)))
+            (noise("Within ±", answer.measured_parts()))
         }
         p { a.button href=(display::path_with("/ask", "dataset", answer.dataset.as_str())) { "Ask another question" } }
     }
-}
-
-/// The numbers with noise, each once: columns may share them.
-fn measured(answer: &AnswerDocument) -> Vec<&MeasuredPart> {
-    let parts = answer.columns.iter().flat_map(|column| &column.parts);
-    parts.fold(Vec::new(), |mut shown, part| {
-        if !shown.contains(&part) {
-            shown.push(part);
-        }
-        shown
-    })
 }
 
 /// One column of the answer: a single number, or groups as bars, and a table.

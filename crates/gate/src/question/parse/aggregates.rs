@@ -9,6 +9,7 @@ use super::super::aggregate::{Aggregate, Argument, Function, PairFunction};
 use super::super::predicate::{Operand, Predicate};
 use super::super::scalar::{Kind, NumericExpr};
 use super::functions::number_of_arguments;
+use super::labels::Labelled;
 use super::reader::{Reader, plain, shown};
 use super::scalar::{Typed, without_bounds};
 use crate::error::Error;
@@ -16,7 +17,7 @@ use crate::number::Number;
 use crate::schema::ColumnType;
 
 /// The names of all aggregates.
-pub(super) const NAMES: [&str; 30] = [
+pub(super) const NAMES: [&str; 31] = [
     "COUNT",
     "SUM",
     "AVG",
@@ -24,6 +25,7 @@ pub(super) const NAMES: [&str; 30] = [
     "MIN",
     "MAX",
     "MEDIAN",
+    "MODE",
     "QUANTILE",
     "QUANTILE_CONT",
     "QUANTILE_DISC",
@@ -82,6 +84,12 @@ impl Reader<'_> {
                 self.different(argument)?
             }
             ("COUNT", [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))], []) => (self.counted(argument)?, None),
+            ("MODE", [FunctionArg::Unnamed(FunctionArgExpr::Expr(of))], []) if !distinct => {
+                (self.most_frequent(of)?, None)
+            }
+            ("MODE", [], [OrderByExpr { expr: of, options: _, with_fill: None }]) if !distinct => {
+                (self.most_frequent(of)?, None)
+            }
             (_, _, []) if !distinct => {
                 (self.of_numbers(expression, &name.value, &self.expressions(expression, args)?)?, None)
             }
@@ -91,7 +99,7 @@ impl Reader<'_> {
                 [order],
             ) if !distinct => (self.percentile(expression, fraction, order)?, None),
             _ => {
-                let message = "DISTINCT is only for COUNT, and WITHIN GROUP for PERCENTILE_CONT: leave it out";
+                let message = "DISTINCT is only for COUNT, and WITHIN GROUP for PERCENTILE_CONT and MODE: leave it out";
                 return Err(self.refusal(expression, message));
             }
         };
@@ -181,7 +189,7 @@ impl Reader<'_> {
     fn counted(&self, argument: &Expr) -> Result<Function, Error> {
         Ok(match self.typed(argument)? {
             Typed::Column(operand) => Function::NonNull(Argument::Column(operand.column)),
-            Typed::Steps(scalar) => Function::NonNull(Argument::Steps(scalar)),
+            Typed::Steps(scalar) | Typed::Text(Labelled { scalar, .. }) => Function::NonNull(Argument::Steps(scalar)),
             Typed::Truth(predicate) => Function::NonNull(Argument::Steps(NumericExpr::truth(predicate))),
             Typed::Literal(_) => Function::Rows,
             Typed::Null => return Err(self.refusal(argument, "NULL is never counted: write COUNT(*) to count rows")),
@@ -201,7 +209,9 @@ impl Reader<'_> {
             Typed::Column(Operand { column, case: super::super::predicate::LetterCase::AsWritten }) => {
                 Ok((self.different_column(column), None))
             }
-            Typed::Steps(scalar) => Ok((Function::Distinct(Argument::Steps(scalar)), None)),
+            Typed::Steps(scalar) | Typed::Text(Labelled { scalar, .. }) => {
+                Ok((Function::Distinct(Argument::Steps(scalar)), None))
+            }
             _ => Err(self.refusal(argument, "different values are counted of a column or a number")),
         }
     }

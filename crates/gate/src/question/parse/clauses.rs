@@ -3,18 +3,18 @@
 use std::cell::RefCell;
 
 use sqlparser::ast::{
-    Distinct, Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort,
-    Query as Written, Select, SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, Value as WrittenValue,
+    Distinct, Expr, Fetch, Ident, LimitClause, OrderBy, Query as Written, Select, SelectFlavor, SelectItem, SetExpr,
+    SetOperator, SetQuantifier,
 };
 
 use super::super::group::Group;
 use super::super::predicate::Predicate;
-use super::super::term::Term;
+use super::super::term::{Condition, Term};
 use super::super::{OrderKey, Output, Query, Question, quoted};
 use super::groups::{WrittenGroup, name_of};
 use super::limits;
 use super::literal::Literal;
-use super::reader::{Reader, is_called, plain};
+use super::reader::{Reader, plain};
 use super::screen::ROWS;
 use super::terms::Terms;
 use crate::error::Error;
@@ -23,7 +23,8 @@ impl Reader<'_> {
     /// Takes a question apart.
     pub(super) fn question(&self, query: &Written) -> Result<Question, Error> {
         let (body, order_by, limit_clause, fetch) = self.parts(query)?;
-        let selects = self.united(body)?;
+        let written = self.united(body)?;
+        let selects = written.iter().map(|select| self.groupings(select)).collect::<Result<Vec<_>, Error>>()?.concat();
         let mut queries: Vec<Query> = Vec::new();
         let (mut order, mut hidden) = (Vec::new(), 0);
         for (at, select) in selects.iter().enumerate() {
@@ -59,6 +60,7 @@ impl Reader<'_> {
             return Err(self.item_refusal(selects[0].projection.first(), message));
         }
         let (offset, limit) = self.limit(limit_clause, fetch)?;
+        let limit = self.top(&written, limit)?;
         let schema = self.schema.clone();
         Ok(Question { queries, scalars, order, hidden, offset, limit, schema, canonical: String::new() })
     }
@@ -136,7 +138,7 @@ impl Reader<'_> {
             optimizer_hints,
             distinct: None | Some(Distinct::All),
             select_modifiers: None,
-            top: None,
+            top: _,
             top_before_distinct: false,
             projection,
             exclude: None,
@@ -152,7 +154,7 @@ impl Reader<'_> {
             sort_by,
             having,
             named_window,
-            qualify: None,
+            qualify,
             window_before_qualify: false,
             value_table_mode: None,
             flavor: SelectFlavor::Standard,
@@ -185,7 +187,10 @@ impl Reader<'_> {
         let aliases = aliases.collect();
         let terms = Terms { reader: self, groups: &groups, aggregates: RefCell::default(), aliases };
         let outputs = self.outputs(projection, &terms)?;
-        let having = having.as_ref().map(|condition| terms.condition(condition)).transpose()?;
+        // Both choose rows of the noisy answer.
+        let conditions = having.iter().chain(qualify).map(|condition| terms.condition(condition));
+        let mut conditions = conditions.collect::<Result<Vec<_>, Error>>()?;
+        let having = if conditions.len() > 1 { Some(Condition::And(conditions)) } else { conditions.pop() };
         let (order, hidden) = self.order(order_by, &terms, &outputs)?;
         let aggregates = terms.aggregates.into_inner();
         let only_scalars = from.is_empty() && outputs.iter().any(|output| output.term.has_scalar());
@@ -260,118 +265,7 @@ impl Reader<'_> {
         Ok(value.clone())
     }
 
-    /// How the rows are sorted, and by what that is not shown.
-    fn order(
-        &self,
-        order_by: Option<&OrderBy>,
-        terms: &Terms,
-        outputs: &[Output],
-    ) -> Result<(Vec<OrderKey>, Vec<Output>), Error> {
-        let hidden: RefCell<Vec<Output>> = RefCell::default();
-        let find = |expression: &Expr| {
-            let by_name = self.by_name(expression, outputs);
-            if by_name.is_some() {
-                return Ok(by_name);
-            }
-            let term = terms.output(expression)?;
-            if matches!(term, Term::Constant(_) | Term::Negative(_) | Term::Null) {
-                return Ok(None);
-            }
-            let shown = outputs.iter().position(|output| output.term == term);
-            let mut hidden = hidden.borrow_mut();
-            Ok(Some(shown.unwrap_or_else(|| {
-                let text = plain(expression).to_string();
-                hidden.push(Output { name: text.clone(), text, term });
-                outputs.len() + hidden.len() - 1
-            })))
-        };
-        let order = self.order_keys(order_by, find, outputs.len())?;
-        Ok((order, hidden.into_inner()))
-    }
-
-    fn order_by_names(&self, order_by: Option<&OrderBy>, outputs: &[Output]) -> Result<Vec<OrderKey>, Error> {
-        self.order_keys(order_by, |expression| Ok(self.by_name(expression, outputs)), outputs.len())
-    }
-
-    /// The output of a name, or at a place.
-    fn by_name(&self, expression: &Expr, outputs: &[Output]) -> Option<usize> {
-        match plain(expression) {
-            Expr::Value(value) => match &value.value {
-                WrittenValue::Number(digits, false) => {
-                    digits.parse::<usize>().ok().and_then(|place| place.checked_sub(1)).filter(|at| *at < outputs.len())
-                }
-                _ => None,
-            },
-            Expr::Identifier(name) => outputs.iter().position(|output| is_called(name, &output.name)),
-            _ => None,
-        }
-    }
-
-    fn order_keys(
-        &self,
-        order_by: Option<&OrderBy>,
-        find: impl Fn(&Expr) -> Result<Option<usize>, Error>,
-        count: usize,
-    ) -> Result<Vec<OrderKey>, Error> {
-        let Some(OrderBy { kind, interpolate }) = order_by else { return Ok(Vec::new()) };
-        let (OrderByKind::Expressions(keys), None) = (kind, interpolate) else { return Err(self.beyond()) };
-        let key = |key: &OrderByExpr| {
-            // What is not known comes last in any case.
-            let OrderByExpr { expr, options: OrderByOptions { sort, nulls_first: _ }, with_fill: None } = key else {
-                return Err(self.beyond());
-            };
-            let descending = match sort {
-                None | Some(OrderBySort::Asc) => false,
-                Some(OrderBySort::Desc) => true,
-                Some(OrderBySort::Using(_)) => return Err(self.beyond()),
-            };
-            let output = find(expr)?.ok_or_else(|| {
-                let message = format!(
-                    "an answer is sorted by what it shows: write something that is behind SELECT, or its place from 1 to {count}"
-                );
-                self.refusal(expr, message)
-            })?;
-            Ok(OrderKey { output, descending })
-        };
-        keys.iter().map(key).collect()
-    }
-
-    /// How many rows are left out at the beginning, and how many are shown.
-    fn limit(&self, clause: Option<&LimitClause>, fetch: Option<&Fetch>) -> Result<(u64, Option<u64>), Error> {
-        let whole = |expression: &Expr, least: u64, what: &str| {
-            let written = match plain(expression) {
-                Expr::Value(value) => match &value.value {
-                    WrittenValue::Number(digits, false) => digits.parse().ok().filter(|rows| *rows >= least),
-                    _ => None,
-                },
-                _ => None,
-            };
-            written.ok_or_else(|| {
-                self.refusal(expression, format!("{what} is followed by a whole number from {least} on"))
-            })
-        };
-        let (mut offset, mut limit) = (0, None);
-        match clause {
-            None => {}
-            Some(LimitClause::LimitOffset { limit: rows, offset: skipped, limit_by }) if limit_by.is_empty() => {
-                limit = rows.as_ref().map(|rows| whole(rows, 1, "LIMIT")).transpose()?;
-                if let Some(Offset { value, rows: _ }) = skipped {
-                    offset = whole(value, 0, "OFFSET")?;
-                }
-            }
-            Some(_) => return Err(self.beyond()),
-        }
-        match fetch {
-            None => {}
-            Some(Fetch { with_ties: false, percent: false, quantity }) if limit.is_none() => {
-                limit = Some(quantity.as_ref().map_or(Ok(1), |rows| whole(rows, 1, "FETCH FIRST"))?);
-            }
-            Some(_) => return Err(self.beyond()),
-        }
-        Ok((offset, limit))
-    }
-
-    fn item_refusal(&self, item: Option<&SelectItem>, message: impl Into<String>) -> Error {
+    pub(super) fn item_refusal(&self, item: Option<&SelectItem>, message: impl Into<String>) -> Error {
         match item {
             Some(SelectItem::UnnamedExpr(first) | SelectItem::ExprWithAlias { expr: first, alias: _ }) => {
                 self.refusal(first, message)

@@ -30,7 +30,10 @@ pub(super) fn has_aggregate(item: &SelectItem) -> bool {
             self.sub_queries -= 1;
         }
         fn enter_expr(&mut self, expression: &mut Expr) {
-            if let Expr::Function(function) = expression {
+            // A window function is of what is aggregated already.
+            if let Expr::Function(function) = expression
+                && function.over.is_none()
+            {
                 let name = function.name.to_string().to_ascii_uppercase();
                 self.found |= self.sub_queries == 0 && aggregates::NAMES.contains(&name.as_str());
             }

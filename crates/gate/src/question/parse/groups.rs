@@ -3,15 +3,16 @@
 use dashu::rational::RBig;
 use sqlparser::ast::{Expr, GroupByExpr, SelectItem, Value as Written};
 
+use super::super::aggregate::Function;
 use super::super::group::{Group, GroupKey};
-use super::super::predicate::Predicate;
+use super::super::predicate::{Comparison, Operand, Predicate};
 use super::super::scalar::{Kind, NumericExpr};
 use super::contents::has_aggregate;
+use super::labels::Labelled;
 use super::limits;
 use super::literal::Literal;
 use super::reader::{Reader, is_called, plain};
 use super::scalar::Typed;
-use super::text::Choices;
 use crate::error::Error;
 use crate::schema::{ColumnType, Value};
 
@@ -95,10 +96,17 @@ impl Reader<'_> {
         if let Some(column) = self.as_column(expression) {
             return self.column_key(expression, column?, filter);
         }
-        if let Some(choices) = self.choices(expression)? {
-            return self.text_key(expression, choices);
+        let text = |Labelled { scalar, labels }: Labelled| GroupKey::Steps {
+            scalar,
+            values: labels.into_iter().map(|(number, text)| (number, Value::Text(text))).collect(),
+        };
+        if !self.is_textual(expression)
+            && let Some(choices) = self.choices(expression)?
+        {
+            return self.numbered(expression, choices).map(text);
         }
         match self.typed(expression)? {
+            Typed::Text(labelled) => Ok(text(labelled)),
             Typed::Literal(_) | Typed::Null => {
                 Err(self.refusal(expression, "a literal is the same for every row: group by a column"))
             }
@@ -144,6 +152,28 @@ impl Reader<'_> {
         }
     }
 
+    /// `MODE(…)`: of all values that it may have.
+    pub(super) fn most_frequent(&self, expression: &Expr) -> Result<Function, Error> {
+        match self.key(plain(expression), None)? {
+            GroupKey::Steps { scalar, values } => Ok(Function::Mode { of: scalar, values }),
+            GroupKey::Column { column, values } => {
+                let number = |at: usize| NumericExpr::steps(at as i64, Kind::Integer, RBig::ONE);
+                let branch = |(at, value): (usize, &Value)| {
+                    let (operand, comparison) = (Operand::plain(column), Comparison::Equal);
+                    (Predicate::Compare { operand, comparison, value: value.clone() }, number(at))
+                };
+                let branches = values.iter().enumerate().map(branch).collect();
+                let of = self.fitting(expression, NumericExpr::case(branches, None))?;
+                Ok(Function::Mode { of, values: (0..).zip(values).collect() })
+            }
+            GroupKey::Open { .. } => {
+                let message = "the most frequent value is one of those that are known: ask the owner to declare the categories of this \
+                               column, or count its values with GROUP BY, ORDER BY COUNT(*) DESC and LIMIT";
+                Err(self.refusal(expression, message))
+            }
+        }
+    }
+
     /// Whether a column tells units apart: the declared one, or a key that equals it.
     fn is_unit(&self, at: usize) -> bool {
         let Some(unit) = self.schema.unit_column() else { return false };
@@ -151,23 +181,6 @@ impl Reader<'_> {
         let Some(tables) = tables.last() else { return at == unit };
         let is_unit = |at: usize| at == unit || tables.private.as_ref().is_some_and(|join| join.unit == at);
         is_unit(at) || tables.joins.iter().any(|join| is_unit(join.on) && join.first + join.key == at)
-    }
-
-    /// Text by its place among the values that it may have.
-    fn text_key(&self, expression: &Expr, choices: Choices) -> Result<GroupKey, Error> {
-        let mut labels: Vec<String> = Vec::new();
-        let mut place = |text: String| {
-            let place = labels.iter().position(|label| *label == text).unwrap_or(labels.len());
-            if place == labels.len() {
-                labels.push(text);
-            }
-            NumericExpr::steps(place as i64, Kind::Integer, RBig::ONE)
-        };
-        let branches = choices.branches.into_iter();
-        let branches = branches.map(|(condition, text)| (condition, text.map_or_else(NumericExpr::null, &mut place)));
-        let scalar = self.fitting(expression, NumericExpr::case(branches.collect(), None))?;
-        let values = labels.into_iter().enumerate().map(|(place, text)| (place as i64, Value::Text(text))).collect();
-        Ok(GroupKey::Steps { scalar, values })
     }
 
     fn steps_key(&self, expression: &Expr, scalar: NumericExpr) -> Result<GroupKey, Error> {

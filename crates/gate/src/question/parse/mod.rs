@@ -7,23 +7,32 @@
 mod aggregates;
 mod clauses;
 mod contents;
+mod division;
+mod formats;
 mod functions;
+mod groupings;
 mod groups;
 mod inline;
 mod joins;
 mod keywords;
+mod labels;
 mod limits;
 mod literal;
 mod names;
+mod patterns;
+mod places;
 mod predicate;
 mod reader;
 mod scalar;
 mod scope;
 mod screen;
+mod sorting;
+mod spans;
 mod terms;
 mod text;
 mod tokens;
 mod walk;
+mod windows;
 mod written;
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
 //! Conditions: which rows count.
 
+use dashu::rational::RBig;
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 
 use super::super::predicate::{Comparison, LetterCase, Operand, Predicate};
+use super::super::scalar::{Kind, NumericExpr};
+use super::labels::Labelled;
 use super::limits;
 use super::literal::Literal;
 use super::reader::{Reader, lower_end, plain};
 use super::scalar::{Typed, is_true};
 use crate::error::Error;
-use crate::schema::ColumnType;
+use crate::schema::{ColumnType, Value};
 
 impl Reader<'_> {
     /// Reads a condition. It calls itself as often as parentheses and NOTs are nested: chains of AND and OR, which the
@@ -84,6 +87,16 @@ impl Reader<'_> {
             BinaryOperator::GtEq => Comparison::GreaterOrEqual,
             _ => return Err(self.refusal(left, "conditions compare with =, <>, <, <=, > or >= only")),
         };
+        if let Some(literal) = Literal::of(self, plain(right))
+            && let Some(predicate) = self.compared_part(left, comparison, &literal)?
+        {
+            return Ok(predicate);
+        }
+        if let Some(literal) = Literal::of(self, plain(left))
+            && let Some(predicate) = self.compared_part(right, comparison.flipped(), &literal)?
+        {
+            return Ok(predicate);
+        }
         match (self.typed(left)?, self.typed(right)?) {
             (Typed::Null, _) | (_, Typed::Null) => {
                 Err(self.refusal(right, "nothing equals NULL, not even NULL: write IS NULL or IS NOT NULL"))
@@ -92,6 +105,14 @@ impl Reader<'_> {
             (Typed::Literal(literal), Typed::Column(operand)) => self.compared(operand, comparison.flipped(), &literal),
             (Typed::Column(left), Typed::Column(right)) if self.is_text(left) && self.is_text(right) => {
                 Ok(Predicate::Columns { left, comparison, right })
+            }
+            (Typed::Text(text), Typed::Literal(literal)) => self.compared_text(&text, comparison, &literal),
+            (Typed::Literal(literal), Typed::Text(text)) => self.compared_text(&text, comparison.flipped(), &literal),
+            (Typed::Column(operand), Typed::Steps(scalar)) if self.dated_value(operand, &scalar).is_some() => {
+                self.compared_date(operand, comparison, &scalar)
+            }
+            (Typed::Steps(scalar), Typed::Column(operand)) if self.dated_value(operand, &scalar).is_some() => {
+                self.compared_date(operand, comparison.flipped(), &scalar)
             }
             (Typed::Truth(predicate), Typed::Literal(literal)) | (Typed::Literal(literal), Typed::Truth(predicate))
                 if literal.boolean().is_some() =>
@@ -122,13 +143,44 @@ impl Reader<'_> {
         Ok(Predicate::Compare { operand, comparison, value })
     }
 
+    /// Text whose values are known, beside a literal.
+    fn compared_text(&self, text: &Labelled, comparison: Comparison, literal: &Literal) -> Result<Predicate, Error> {
+        match literal.text() {
+            Some(other) => Ok(text.is(|text| comparison.holds(text.cmp(other)))),
+            None => Err(literal.refusal("this is compared with text, in single quotes")),
+        }
+    }
+
+    /// A date that is the same for every row as a value of a column: the column is compared with it as it is.
+    fn dated_value(&self, operand: Operand, scalar: &NumericExpr) -> Option<Value> {
+        let exact = scalar.as_constant()?;
+        let whole = |exact: RBig| exact.is_int().then(|| i64::try_from(exact.numerator().clone()).ok()).flatten();
+        match (self.declared(operand.column).kind, scalar.kind) {
+            (ColumnType::Date, Kind::Date) => i32::try_from(whole(exact)?).ok().map(Value::Date),
+            (ColumnType::Timestamp, Kind::Date) => whole(exact * RBig::from(86_400_000_000u64)).map(Value::Timestamp),
+            (ColumnType::Timestamp, Kind::Timestamp) => whole(exact * RBig::from(1_000_000)).map(Value::Timestamp),
+            _ => None,
+        }
+    }
+
+    fn compared_date(
+        &self,
+        operand: Operand,
+        comparison: Comparison,
+        scalar: &NumericExpr,
+    ) -> Result<Predicate, Error> {
+        let value =
+            self.dated_value(operand, scalar).filter(|value| value.check().is_ok()).ok_or_else(|| self.beyond())?;
+        Ok(Predicate::Compare { operand, comparison, value })
+    }
+
     fn null(&self, inner: &Expr, negated: bool) -> Result<Predicate, Error> {
         Ok(match self.typed(inner)? {
             Typed::Column(operand) => Predicate::IsNull { column: operand.column, negated },
             Typed::Truth(predicate) => predicate.is(None, negated),
             Typed::Null => Predicate::Constant(Some(!negated)),
             Typed::Literal(_) => Predicate::Constant(Some(negated)),
-            Typed::Steps(scalar) => Predicate::NullSteps { scalar, negated },
+            Typed::Steps(scalar) | Typed::Text(Labelled { scalar, .. }) => Predicate::NullSteps { scalar, negated },
         })
     }
 
@@ -203,6 +255,13 @@ impl Reader<'_> {
                 return Err(
                     self.refusal(pattern, format!("{name:?} holds no text, and LIKE is for text: compare it with ="))
                 );
+            }
+            Typed::Text(text) => {
+                let pattern = self.pattern(pattern)?;
+                return Ok(match case {
+                    LetterCase::AsWritten => text.fits(&pattern, negated),
+                    _ => text.in_small_letters().fits(&pattern.to_ascii_lowercase(), negated),
+                });
             }
             _ => return Err(self.refusal(inner, "LIKE is for a column of text: write its name here")),
         };

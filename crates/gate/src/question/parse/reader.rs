@@ -254,6 +254,15 @@ impl<'a> Reader<'a> {
                     before += 2;
                     nested
                 }
+                // POSITION ( text IN …, and INTERVAL text.
+                Expr::Position { expr: nested, .. } => {
+                    before += 2;
+                    nested
+                }
+                Expr::Interval(interval) => {
+                    before += 1;
+                    &interval.value
+                }
                 // EXTRACT ( field FROM.
                 Expr::Extract { expr: nested, .. } => {
                     before += 4;

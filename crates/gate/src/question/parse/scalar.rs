@@ -12,6 +12,7 @@ use super::super::predicate::{Operand, Predicate};
 use super::super::scalar::{Kind, NumericExpr};
 use super::super::term::Term;
 use super::functions::step_of;
+use super::labels::Labelled;
 use super::literal::Literal;
 use super::reader::{Reader, plain};
 use crate::error::Error;
@@ -27,6 +28,8 @@ pub(super) enum Typed<'e> {
     Steps(NumericExpr),
     /// True, false or unknown.
     Truth(Predicate),
+    /// Text whose values are known.
+    Text(Labelled),
     Null,
 }
 
@@ -44,6 +47,9 @@ impl Reader<'_> {
         }
         if let Some(column) = self.as_column(inner) {
             return Ok(Typed::Column(Operand::plain(column?)));
+        }
+        if self.is_textual(inner) {
+            return self.labelled(inner).map(Typed::Text);
         }
         match inner {
             Expr::Value(value) if value.value == Written::Null => Ok(Typed::Null),
@@ -75,6 +81,9 @@ impl Reader<'_> {
             Typed::Column(operand) => self.column_scalar(expression, operand),
             Typed::Literal(literal) => literal.scalar(),
             Typed::Truth(predicate) => Ok(NumericExpr::truth(predicate)),
+            Typed::Text(_) => {
+                Err(self.refusal(expression, "this is text, and a number is needed here: compare it, or use COUNT"))
+            }
             Typed::Null => Ok(NumericExpr::null()),
         }
     }
@@ -125,6 +134,10 @@ impl Reader<'_> {
             Expr::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
                 self.case(expression, operand.as_deref(), conditions, else_result.as_deref())
             }
+            Expr::Interval(_) => match self.span(expression)? {
+                Some(span) => self.seconds(expression, &span),
+                None => Err(self.beyond()),
+            },
             Expr::Subquery(query) => self.asked(expression, query),
             Expr::InSubquery { .. } => Err(self.refusal(
                 expression,
@@ -171,6 +184,9 @@ impl Reader<'_> {
         operator: &BinaryOperator,
         right: &Expr,
     ) -> Result<NumericExpr, Error> {
+        if let Some(moved) = self.moved_date(expression, left, operator, right)? {
+            return Ok(moved);
+        }
         let (one, other) = (self.scalar(left)?, self.scalar(right)?);
         let kind = match (one.kind, operator, other.kind) {
             (Kind::Integer, _, Kind::Integer) => Kind::Integer,
@@ -178,9 +194,13 @@ impl Reader<'_> {
             (Kind::Date, BinaryOperator::Minus, Kind::Date) => Kind::Integer,
             (Kind::Timestamp, BinaryOperator::Minus, Kind::Timestamp) => Kind::Duration,
             (Kind::Date, BinaryOperator::Plus | BinaryOperator::Minus, Kind::Integer) => Kind::Date,
+            (Kind::Timestamp, BinaryOperator::Plus | BinaryOperator::Minus, Kind::Duration) => Kind::Timestamp,
+            (Kind::Duration, BinaryOperator::Plus | BinaryOperator::Minus, Kind::Duration) => Kind::Duration,
+            (Kind::Duration, BinaryOperator::Multiply | BinaryOperator::Divide, Kind::Integer | Kind::Decimal)
+            | (Kind::Integer | Kind::Decimal, BinaryOperator::Multiply, Kind::Duration) => Kind::Duration,
             _ => {
-                let message = "subtract two dates to get days, or add days to a date; for the seconds between two timestamps write \
-                               EXTRACT(EPOCH FROM a - b)";
+                let message = "subtract two dates to get days, or add days or an INTERVAL to a date; for the seconds between two \
+                               timestamps write EXTRACT(EPOCH FROM a - b)";
                 return Err(self.refusal(expression, message));
             }
         };
@@ -193,42 +213,6 @@ impl Reader<'_> {
             _ => return Err(self.refusal(expression, "this operator is not answered: use + - * / and %")),
         };
         self.fitting(expression, made)
-    }
-
-    /// Division by a literal other than 0.
-    fn quotient(
-        &self,
-        expression: &Expr,
-        one: NumericExpr,
-        right: &Expr,
-        other: &NumericExpr,
-        kind: Kind,
-    ) -> Result<NumericExpr, Error> {
-        let Some(divisor) = other.as_constant().filter(|divisor| !divisor.is_zero()) else {
-            let message = "only a literal other than 0 divides, since a division by 0 fails on a row: write NULLIF and the ratio \
-                           of two sums, such as SUM(a) / SUM(b)";
-            return Err(self.refusal(right, message));
-        };
-        match (kind, i64::try_from(divisor.numerator().clone())) {
-            (Kind::Integer, Ok(whole)) if divisor.is_int() => self.fitting(expression, one.quotient(whole)),
-            _ => Ok(one.scaled(&(RBig::ONE / divisor), Kind::Decimal)),
-        }
-    }
-
-    pub(super) fn remainder(
-        &self,
-        expression: &Expr,
-        one: NumericExpr,
-        right: &Expr,
-        other: &NumericExpr,
-    ) -> Result<NumericExpr, Error> {
-        let divisor = other.as_constant().filter(|divisor| divisor.is_int() && !divisor.is_zero());
-        let divisor = divisor.and_then(|divisor| i64::try_from(divisor.numerator().clone()).ok());
-        match (one.kind, divisor) {
-            (Kind::Integer, Some(divisor)) => self.fitting(expression, one.remainder(divisor)),
-            _ => Err(self
-                .refusal(right, "a remainder is of whole numbers by a whole literal other than 0, such as age % 10")),
-        }
     }
 
     fn cast(&self, expression: &Expr, inner: &Expr, to: &DataType) -> Result<NumericExpr, Error> {

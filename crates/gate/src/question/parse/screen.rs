@@ -47,6 +47,7 @@ impl Tokens {
                 | Token::GtEq
                 | Token::Div
                 | Token::Mod
+                | Token::StringConcat
                 | Token::DoubleColon,
             ) => Ok(()),
             Some(Token::Word(word)) if word.keyword == Keyword::FROM => {
@@ -105,6 +106,11 @@ impl Tokens {
             return self.refuse(index, "FILTER is followed by its condition, as in COUNT(*) FILTER (WHERE age < 30)");
         }
         if self.begins_query(index) {
+            return Ok(());
+        }
+        // Some are functions as well: RIGHT(text, 1) and ISNULL(column, 0).
+        let is_function = called && (word.keyword == Keyword::RIGHT || word.value.eq_ignore_ascii_case("ISNULL"));
+        if is_function || self.is_in_place(index) == Some(true) {
             return Ok(());
         }
         let plain = word.quote_style.is_none();
@@ -195,7 +201,6 @@ fn reason(token: &Token) -> String {
             "there are no parameters: write the literals into the question"
         }
         Token::Caret | Token::Ampersand | Token::Pipe => "this operator is not answered: use + - * / and %",
-        Token::StringConcat => "text cannot be put together: compare the columns one by one",
         Token::DoubleEq => "this is written =",
         Token::Tilde
         | Token::TildeAsterisk

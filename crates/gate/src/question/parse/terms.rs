@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 
 use sqlparser::ast::{
-    BinaryOperator, CaseWhen, CastKind, CeilFloorKind, DataType, DateTimeField, Expr, Function as Call, FunctionArg,
-    FunctionArgExpr, FunctionArguments, UnaryOperator, Value as WrittenValue, WindowSpec, WindowType,
+    BinaryOperator, CaseWhen, CastKind, CeilFloorKind, DataType, DateTimeField, Expr, Function as Call, UnaryOperator,
+    Value as WrittenValue,
 };
 
 use super::super::aggregate::{Aggregate, Function};
 use super::super::predicate::Comparison;
 use super::super::scalar::Kind;
-use super::super::term::{Condition, Term};
+use super::super::term::{Condition, LogarithmBase, Term};
 use super::groups::WrittenGroup;
 use super::limits;
 use super::literal::Literal;
@@ -31,6 +31,13 @@ impl<'e> Terms<'_, '_, 'e> {
     /// Reads a number that is made of noisy ones.
     pub(super) fn term(&self, expression: &Expr) -> Result<Term, Error> {
         let term = self.shown(expression)?;
+        if let Term::Aggregate(at) = term
+            && matches!(self.aggregates.borrow()[at].function, Function::Mode { .. })
+        {
+            return Err(self
+                .reader
+                .refusal(expression, "the most frequent value is shown alone: nothing is computed with it"));
+        }
         match self.dated(&term) {
             None => Ok(term),
             Some(_) => {
@@ -86,7 +93,7 @@ impl<'e> Terms<'_, '_, 'e> {
         self.reader.count_operator(inner)?;
         match inner {
             Expr::Value(value) if value.value == WrittenValue::Null => Ok(Term::Null),
-            Expr::Function(call) if call.over.is_some() => self.total(inner, call),
+            Expr::Function(call) if call.over.is_some() => self.window(inner, call),
             Expr::Function(call) if Reader::is_aggregate(call) => self.aggregate(inner, call),
             Expr::Function(call) => self.function(inner, call),
             // A condition on noisy numbers is 1 where it holds, and 0 where it does not.
@@ -155,46 +162,6 @@ impl<'e> Terms<'_, '_, 'e> {
         Ok(Term::Aggregate(aggregates.len() - 1))
     }
 
-    /// `SUM(…) OVER ()`: the sum over all rows of the answer.
-    fn total(&self, expression: &Expr, call: &Call) -> Result<Term, Error> {
-        let only = "of window functions only SUM(…) OVER () of a count or a sum is answered, the sum over all groups";
-        let Call {
-            name,
-            uses_odbc_syntax: false,
-            parameters: FunctionArguments::None,
-            args: FunctionArguments::List(list),
-            within_group,
-            filter: None,
-            null_treatment: None,
-            over:
-                Some(WindowType::WindowSpec(WindowSpec { window_name: None, partition_by, order_by, window_frame: None })),
-        } = call
-        else {
-            return Err(self.reader.refusal(expression, only));
-        };
-        let plain = list.duplicate_treatment.is_none()
-            && list.clauses.is_empty()
-            && within_group.is_empty()
-            && partition_by.is_empty()
-            && order_by.is_empty();
-        match (name.to_string().as_str(), plain, list.args.as_slice()) {
-            ("SUM", true, [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))]) => match self.term(argument)? {
-                term if self.adds_up(&term) => Ok(Term::Total(Box::new(term))),
-                _ => Err(self.reader.refusal(argument, only)),
-            },
-            _ => Err(self.reader.refusal(expression, only)),
-        }
-    }
-
-    /// Whether the sum over all groups is that of all rows: of counts and sums.
-    fn adds_up(&self, term: &Term) -> bool {
-        let Term::Aggregate(at) = term else { return false };
-        matches!(
-            self.aggregates.borrow()[*at].function,
-            Function::Rows | Function::NonNull(_) | Function::Units | Function::Distinct(_) | Function::Sum(_)
-        )
-    }
-
     fn function(&self, expression: &Expr, call: &Call) -> Result<Term, Error> {
         let name = call.name.to_string();
         let arguments = self.reader.arguments(expression, call)?;
@@ -208,12 +175,27 @@ impl<'e> Terms<'_, '_, 'e> {
             ("CEILING", [inner]) => Ok(Term::Ceil(boxed(inner)?)),
             ("ABS", [inner]) => Ok(Term::Absolute(boxed(inner)?)),
             ("POWER" | "POW", [inner, exponent]) => {
-                let (base, exponent) = (self.term(inner)?, self.reader.whole_literal(exponent, 1..=4)?);
-                let power = |power: Term, _| Term::Product(Box::new(power), Box::new(base.clone()));
-                Ok((1..exponent).fold(base.clone(), power))
+                let (base, exponent) = (self.term(inner)?, self.term(exponent)?);
+                match exponent {
+                    Term::Constant(times) if [1.0, 2.0, 3.0, 4.0].contains(&times) => {
+                        let power = |power: Term, _| Term::Product(Box::new(power), Box::new(base.clone()));
+                        Ok((1..times as usize).fold(base.clone(), power))
+                    }
+                    exponent => Ok(Term::Power(Box::new(base), Box::new(exponent))),
+                }
+            }
+            ("EXP", [inner]) => Ok(Term::Exponential(boxed(inner)?)),
+            ("LN", [inner]) => Ok(Term::Logarithm(boxed(inner)?, LogarithmBase::E)),
+            // As in PostgreSQL, LOG is to the base of ten, and of two numbers to that of the first.
+            ("LOG" | "LOG10", [inner]) => Ok(Term::Logarithm(boxed(inner)?, LogarithmBase::Ten)),
+            ("LOG2", [inner]) => Ok(Term::Logarithm(boxed(inner)?, LogarithmBase::Two)),
+            ("LOG", [base, inner]) => {
+                let [base, inner] =
+                    [boxed(base)?, boxed(inner)?].map(|one| Box::new(Term::Logarithm(one, LogarithmBase::E)));
+                Ok(Term::Quotient(inner, base))
             }
             ("SQRT", [inner]) => Ok(Term::SquareRoot(boxed(inner)?)),
-            ("COALESCE" | "IFNULL" | "NVL", [_, _, ..]) => Ok(Term::Coalesce(several()?)),
+            ("COALESCE" | "IFNULL" | "NVL" | "ISNULL", [_, _, ..]) => Ok(Term::Coalesce(several()?)),
             ("LEAST", [_, _, ..]) => Ok(Term::Least(several()?)),
             ("GREATEST", [_, _, ..]) => Ok(Term::Greatest(several()?)),
             ("NULLIF", [one, other]) => Ok(Term::NullIf(boxed(one)?, boxed(other)?)),
@@ -221,8 +203,8 @@ impl<'e> Terms<'_, '_, 'e> {
             _ => {
                 let shown: String = name.chars().take(40).collect();
                 let message = format!(
-                    "{shown}(…) is not answered here: it is neither an aggregate nor one of ROUND, FLOOR, CEIL, ABS, SQRT, COALESCE, \
-                     NULLIF, LEAST and GREATEST of aggregates, nor in GROUP BY"
+                    "{shown}(…) is not answered here: it is neither an aggregate nor one of ROUND, FLOOR, CEIL, ABS, SQRT, LN, LOG, \
+                     EXP, POWER, COALESCE, NULLIF, LEAST and GREATEST of aggregates, nor in GROUP BY"
                 );
                 Err(self.reader.refusal(expression, message))
             }

@@ -1,8 +1,10 @@
 //! Text with finitely many values, to group by: literals chosen by CASE, declared categories, and what stands for null.
 
-use sqlparser::ast::{CaseWhen, Expr};
+use sqlparser::ast::{CaseWhen, Expr, Value as Written};
 
 use super::super::predicate::{Comparison, LetterCase, Operand, Predicate};
+use super::super::scalar::NumericExpr;
+use super::labels::Labelled;
 use super::reader::{Reader, plain};
 use super::scalar::Typed;
 use crate::error::Error;
@@ -20,10 +22,31 @@ impl Reader<'_> {
     pub(super) fn choices(&self, expression: &Expr) -> Result<Option<Choices>, Error> {
         match plain(expression) {
             Expr::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
-                self.chosen(operand.as_deref(), conditions, else_result.as_deref())
+                let branches = conditions.iter().map(|CaseWhen { condition, result }| (condition, result));
+                self.chosen(operand.as_deref(), branches.collect(), else_result.as_deref())
             }
-            Expr::Function(function) if matches!(function.name.to_string().as_str(), "COALESCE" | "IFNULL" | "NVL") => {
-                self.first_known(&self.arguments(expression, function)?)
+            Expr::Function(function) => match function.name.to_string().as_str() {
+                "COALESCE" | "IFNULL" | "NVL" | "ISNULL" => self.first_known(&self.arguments(expression, function)?),
+                "IF" | "IIF" | "IFF" => match self.arguments(expression, function)?.as_slice() {
+                    [condition, then, otherwise] => self.chosen(None, vec![(condition, then)], Some(otherwise)),
+                    _ => Ok(None),
+                },
+                _ => self.choices_of(expression),
+            },
+            _ => self.choices_of(expression),
+        }
+    }
+
+    /// A literal, or a column with categories; and text that is computed from such.
+    fn choices_of(&self, expression: &Expr) -> Result<Option<Choices>, Error> {
+        match plain(expression) {
+            other if self.is_computed_text(other) => {
+                let Labelled { scalar, labels } = self.labelled(other)?;
+                let branch = |(number, text): (i64, String)| {
+                    let right = NumericExpr::steps(number, scalar.kind, scalar.grid.clone());
+                    (Predicate::Steps { left: scalar.clone(), comparison: Comparison::Equal, right }, Some(text))
+                };
+                Ok(Some(Choices { branches: labels.into_iter().map(branch).collect(), total: false }))
             }
             other => match self.typed(other) {
                 Ok(Typed::Literal(literal)) => Ok(literal.text().map(|text| Choices {
@@ -64,16 +87,16 @@ impl Reader<'_> {
     fn chosen(
         &self,
         operand: Option<&Expr>,
-        conditions: &[CaseWhen],
+        branches: Vec<(&Expr, &Expr)>,
         otherwise: Option<&Expr>,
     ) -> Result<Option<Choices>, Error> {
         let mut all = Choices { branches: Vec::new(), total: false };
         let always = || Ok(Predicate::Constant(Some(true)));
-        let results = conditions.iter().map(|CaseWhen { condition, result }| (Some(condition), result));
+        let results = branches.into_iter().map(|(condition, result)| (Some(condition), result));
         for (condition, result) in results.chain(otherwise.map(|otherwise| (None, otherwise))) {
-            let inner = match self.typed(result) {
-                Ok(Typed::Null) => Choices { branches: Vec::new(), total: false },
-                _ => match self.choices(result)? {
+            let inner = match plain(result) {
+                Expr::Value(value) if value.value == Written::Null => Choices { branches: Vec::new(), total: false },
+                result => match self.deeper(result, || self.choices(result))? {
                     Some(inner) => inner,
                     None => return Ok(None),
                 },
@@ -96,7 +119,8 @@ impl Reader<'_> {
         let mut all = Choices { branches: Vec::new(), total: false };
         for argument in arguments {
             // A value that is not among the categories is not null: what comes after must not stand for it.
-            if let Ok(Typed::Column(operand)) = self.typed(argument)
+            if !self.is_textual(argument)
+                && let Ok(Typed::Column(operand)) = self.typed(argument)
                 && self.declared(operand.column).kind == ColumnType::Text
             {
                 let known = self.categories(argument, operand)?;

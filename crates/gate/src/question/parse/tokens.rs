@@ -40,6 +40,7 @@ impl Tokens {
         }
         read.refuse_odd_spaces(text, &tokens)?;
         tokens.retain(|token| !is_space(&token.token));
+        tokens.iter_mut().for_each(|token| in_double_quotes(&mut token.token));
         read.tokens = tokens;
         read.refuse_too_many()?;
         Ok(read)
@@ -86,21 +87,11 @@ impl Tokens {
         self.is(index, Keyword::WITH) && matches!(before, None | Some(Token::LParen))
     }
 
-    /// The same tokens, in which only words that `keeps` are still keywords; FILTER, OVER and WITHIN where something follows that they
-    /// belong to: the parser would drop a name such as `filter` without a word.
+    /// The same tokens, in which only words that `keeps` are still keywords, some of them only in their place: the parser would drop a
+    /// name such as `filter` without a word.
     pub(super) fn with_keywords(mut self, keeps: impl Fn(Keyword) -> bool) -> Tokens {
         let is_name = |index: usize| match self.get(index) {
-            Some(Token::Word(word)) => match word.keyword {
-                Keyword::FILTER => self.get(index + 1) != Some(&Token::LParen),
-                // It is followed by a window, or by the name of one.
-                Keyword::OVER => {
-                    let next = self.get(index + 1);
-                    matches!(next, None | Some(Token::Comma | Token::RParen)) || self.is(index + 1, Keyword::FROM)
-                }
-                Keyword::WITHIN => !self.is(index + 1, Keyword::GROUP),
-                Keyword::WITH => !self.begins_query(index),
-                keyword => !keeps(keyword),
-            },
+            Some(Token::Word(word)) => !self.is_in_place(index).unwrap_or_else(|| keeps(word.keyword)),
             _ => false,
         };
         let names: Vec<usize> = (0..self.len()).filter(|index| is_name(*index)).collect();
@@ -222,18 +213,26 @@ fn located(told: &str) -> (&str, Option<Location>) {
     told.rsplit_once(" at Line: ").map_or((told, None), |(what, place)| (what, parse(place)))
 }
 
+/// Names in the quotes of other databases are names.
+fn in_double_quotes(token: &mut Token) {
+    if let Token::Word(Word { quote_style: Some(quotes @ ('`' | '[')), .. }) = token {
+        *quotes = '"';
+    }
+}
+
 /// Space and comments.
 fn is_space(token: &Token) -> bool {
     matches!(token, Token::Whitespace(_))
 }
 
-/// The smallest dialect: words of letters and digits, names in double quotes, and of the parser's extensions only FILTER and WITHIN GROUP.
+/// The smallest dialect: words of letters and digits, names in quotes, and of the parser's extensions only FILTER, WITHIN GROUP, and
+/// ROLLUP and the like behind GROUP BY.
 #[derive(Debug)]
 struct Language;
 
 impl Dialect for Language {
     fn is_delimited_identifier_start(&self, letter: char) -> bool {
-        letter == '"'
+        matches!(letter, '"' | '`' | '[')
     }
 
     fn is_identifier_start(&self, letter: char) -> bool {
@@ -245,6 +244,14 @@ impl Dialect for Language {
     }
 
     fn supports_filter_during_aggregation(&self) -> bool {
+        true
+    }
+
+    fn supports_group_by_expr(&self) -> bool {
+        true
+    }
+
+    fn supports_group_by_with_modifier(&self) -> bool {
         true
     }
 

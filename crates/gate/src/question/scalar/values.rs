@@ -31,6 +31,8 @@ impl NumericExpr {
             Node::Sum(one, other) | Node::Product(one, other) | Node::NullIf(one, other) => {
                 one.weight().saturating_add(other.weight())
             }
+            // The divisor is written twice, and what is divided to see whether it is negative.
+            Node::Quotient { one, other, .. } => one.weight().saturating_add(other.weight()).saturating_mul(2),
             Node::Negative(one)
             | Node::Absolute(one)
             | Node::Times(one, _)

@@ -6,7 +6,7 @@ use crate::question::Question;
 use taximeter_accounting::Amount;
 
 /// Expressions, and whether some row reaches the end of the derived bounds that is further from 0.
-const EXPRESSIONS: [(&str, bool); 34] = [
+const EXPRESSIONS: [(&str, bool); 38] = [
     ("value", true),
     ("-value", true),
     ("value + 3", true),
@@ -42,6 +42,11 @@ const EXPRESSIONS: [(&str, bool); 34] = [
     ("second IN (1, 3)", true),
     ("\"group\" LIKE '_' AND second < 3", true),
     ("WIDTH_BUCKET(value, -1, 2, 3)", true),
+    // The divisor is one step from 0 at least.
+    ("value / NULLIF(other, 0)", true),
+    ("1.0 * value / NULLIF(other, 0)", true),
+    ("1.0 * value / (other + 2)", true),
+    ("LENGTH(\"group\")", true),
     // One row is not at both ends.
     ("value - value", false),
     ("value * (3 - value)", false),
@@ -76,6 +81,7 @@ fn family(schema: &Schema) -> Family {
             rows.push(row(9, "a", 1, value.clone(), other));
         }
     }
+    rows.push(row(9, "a", 1, integer(5), integer(1)));
     if schema.rows_per_unit() > 1 {
         rows.retain(|row| !matches!(row[VALUE], Cell::Integer(-1 | 1 | 3)));
     }

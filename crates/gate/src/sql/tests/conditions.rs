@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use dashu::rational::RBig;
 
-use super::meaning::{Expression, Of, Row, Type, beside};
+use super::meaning::{Expression, Of, Row, Type, beside, beside_day};
 use crate::question::predicate::Comparison;
 
 #[derive(Clone)]
@@ -28,6 +28,13 @@ impl Expression {
                 Rc::new(move |row| Some(beside(row[at].as_ref()?, &literal).reverse()))
             }
             _ => Rc::new(move |row| {
+                let as_it_is = |column: &Expression, day: &Expression| {
+                    column.column.and_then(|at| beside_day(row[at].as_ref()?, day))
+                };
+                if let Some(order) = as_it_is(&self, &other).or_else(|| as_it_is(&other, &self).map(Ordering::reverse))
+                {
+                    return Some(order);
+                }
                 let scale = |kind| RBig::from(if kind == Type::Date { 86_400 } else { 1 });
                 let mixed = self.kind != other.kind && [self.kind, other.kind].contains(&Type::Time);
                 let of = |side: &Expression| Some(side.value(row)? * if mixed { scale(side.kind) } else { RBig::ONE });

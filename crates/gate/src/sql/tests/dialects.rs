@@ -93,3 +93,27 @@ fn nothing_in_a_value_or_a_name_is_taken_for_sql() {
     }
     assert_eq!(Dialect::BigQuery.grammar().name("a`b\\"), "`a\\`b\\\\`");
 }
+
+/// What divides is never 0; and if it were, the quotient would be null, and not fail.
+#[test]
+fn what_divides_is_null_instead_of_0_in_every_dialect() {
+    use crate::question::scalar::{Kind, NumericExpr};
+
+    let schema = schema();
+    let debt = NumericExpr::column(1, &schema.columns[1]).unwrap();
+    let zero = NumericExpr::steps(0, Kind::Integer, dashu::rational::RBig::ONE);
+    let quotient = debt.clone().divided_by(debt.null_if(zero).unwrap(), Kind::Integer).unwrap();
+    let measure = Measure { quantity: Quantity::Sum(crate::measure::Centred::plain(quotient)), filter: None };
+    for (dialect, words) in [
+        (Dialect::Sqlite, " / nullif(abs(nullif("),
+        (Dialect::Postgres, " / nullif(abs(nullif("),
+        (Dialect::DuckDb, " // nullif(abs(nullif("),
+        (Dialect::Spark, " div nullif(abs(nullif("),
+        (Dialect::Snowflake, " % nullif(abs(nullif("),
+        (Dialect::BigQuery, ", nullif(abs(nullif("),
+    ] {
+        let target = Target { schema: &schema, dialect, table: "t", asked: &[] };
+        let sql = Statement::measuring(&query(&schema, None, &[]), [&measure], target).sql;
+        assert!(sql.contains(words), "{dialect:?}: {sql}");
+    }
+}

@@ -41,12 +41,14 @@ pub(crate) struct Expression {
     pub(crate) column: Option<usize>,
     /// The literal that it is, without quotes.
     pub(super) literal: Option<String>,
+    /// The date or the time that it is for every row: a column beside it counts as it is.
+    pub(super) day: Option<RBig>,
     value: Of<RBig>,
 }
 
 impl Expression {
     pub(super) fn new(kind: Type, text: String, value: impl Fn(&Row) -> Option<RBig> + 'static) -> Expression {
-        Expression { kind, text, column: None, literal: None, value: Rc::new(value) }
+        Expression { kind, text, column: None, literal: None, day: None, value: Rc::new(value) }
     }
 
     pub(crate) fn value(&self, row: &Row) -> Option<RBig> {
@@ -85,11 +87,46 @@ impl Expression {
         Expression { literal, ..Expression::new(kind, shown, move |_| Some(value.clone())) }
     }
 
-    /// A literal date or time with its type before it: no column is compared with it as it is.
+    /// A literal date or time with its type before it.
     pub(crate) fn dated(kind: Type, text: &str) -> Expression {
         let value = parsed(kind, text);
         let name = if kind == Type::Date { "DATE" } else { "TIMESTAMP" };
-        Expression::new(kind, format!("{name} '{text}'"), move |_| Some(value.clone()))
+        let day = Some(value.clone());
+        Expression { day, ..Expression::new(kind, format!("{name} '{text}'"), move |_| Some(value.clone())) }
+    }
+
+    /// A date or a time and a span of time: months first, and then days and seconds. A date stays one if these are whole days.
+    pub(crate) fn moved(self, span: &'static str, months: i32, seconds: i64, sign: i32) -> Expression {
+        let days = self.kind == Type::Date && seconds % 86_400 == 0;
+        let to = if days { Type::Date } else { Type::Time };
+        let from = self.kind;
+        let operator = if sign < 0 { "-" } else { "+" };
+        let text = format!("({} {operator} INTERVAL '{span}')", self.text);
+        let unit = |kind: Type| RBig::from(if kind == Type::Date { 86_400 } else { 1 });
+        let moved = move |value: RBig| {
+            let whole = civil(from, &value);
+            // What is left of a second stays.
+            let rest = value.clone() * unit(from) - self::seconds(whole);
+            let later = whole.checked_add((months * sign).months()).unwrap();
+            (self::seconds(later) + rest + RBig::from(seconds * i64::from(sign))) / unit(to)
+        };
+        let day = self.day.clone().map(&moved);
+        Expression { day, ..self.unary(to, text, moved) }
+    }
+
+    /// The quotient by an expression that is null where it is 0: of whole numbers a whole one, and of others to two places, which are fewer
+    /// than those of the grid that it is on.
+    pub(crate) fn divided_by(self, by: Expression) -> Expression {
+        let whole = self.kind == Type::Whole && by.kind == Type::Whole;
+        let kind = if whole { Type::Whole } else { Type::Decimal };
+        let quotient = format!("{} / NULLIF({}, 0)", self.text, by.text);
+        let text = if whole { format!("({quotient})") } else { format!("ROUND({quotient}, 2)") };
+        Expression::new(kind, text, move |row| {
+            let by = by.value(row)?;
+            let quotient = (by != RBig::ZERO).then(|| self.value(row)).flatten()? / by;
+            let hundred = RBig::from(100);
+            Some(if whole { towards_0(&quotient) } else { nearest(&(quotient * hundred.clone())) / hundred })
+        })
     }
 
     /// A literal date or time in quotes alone.
@@ -116,14 +153,15 @@ impl Expression {
             _ => Type::Decimal,
         };
         let text = format!("({} {operator} {})", self.text, other.text);
-        Expression::new(kind, text, move |row| {
-            let (one, other) = (self.value(row)?, other.value(row)?);
-            Some(match operator {
-                "+" => one + other,
-                "-" => one - other,
-                _ => one * other,
-            })
-        })
+        let of = move |one: RBig, other: RBig| match operator {
+            "+" => one + other,
+            "-" => one - other,
+            _ => one * other,
+        };
+        let days = other.literal.as_ref().map(|days| rational(days.parse().unwrap()));
+        let day = self.day.clone().zip(days).map(|(day, days)| of(day, days)).filter(|_| kind == Type::Date);
+        let value = move |row: &Row| Some(of(self.value(row)?, other.value(row)?));
+        Expression { day, ..Expression::new(kind, text, value) }
     }
 
     /// The quotient by a literal: of whole numbers a whole one, towards 0.
@@ -188,10 +226,18 @@ impl Expression {
                 let day = move |value: RBig| {
                     if is_date { value } else { RBig::from((value / RBig::from(86_400)).floor()) }
                 };
-                self.unary(Type::Date, text, day)
+                let same = self.day.clone().filter(|_| is_date);
+                Expression { day: same, ..self.unary(Type::Date, text, day) }
             }
             _ => self.unary(Type::Decimal, text, |value| value),
         }
+    }
+
+    /// A date as the time at which it begins.
+    pub(crate) fn cast_to_time(self) -> Expression {
+        let text = format!("CAST({} AS TIMESTAMP)", self.text);
+        let day = self.day.clone().map(|day| day * RBig::from(86_400));
+        Expression { day, ..self.unary(Type::Time, text, |value| value * RBig::from(86_400)) }
     }
 
     /// LEAST, GREATEST or COALESCE.
@@ -287,7 +333,8 @@ impl Expression {
 
     pub(crate) fn cut_off(self, unit: &'static str) -> Expression {
         let (kind, text) = (self.kind, format!("DATE_TRUNC('{unit}', {})", self.text));
-        self.unary(kind, text, move |value| {
+        let day = self.day.clone().filter(|_| kind == Type::Date && unit == "day");
+        let cut_off = self.unary(kind, text, move |value| {
             let time = civil(kind, &value);
             let date = time.date();
             let start = match unit {
@@ -300,7 +347,8 @@ impl Expression {
                 _ => date.at(time.hour(), time.minute(), 0, 0),
             };
             seconds(start) / RBig::from(if kind == Type::Date { 86_400 } else { 1 })
-        })
+        });
+        Expression { day, ..cut_off }
     }
 }
 
@@ -339,6 +387,16 @@ pub(super) fn beside(value: &Value, literal: &str) -> Ordering {
         Value::Date(_) => raw(value).cmp(&parsed(Type::Date, literal)),
         Value::Timestamp(_) => raw(value).cmp(&parsed(Type::Time, literal)),
         _ => raw(value).cmp(&rational(literal.parse().unwrap())),
+    }
+}
+
+/// The order of a column's value and a date or a time, if the value is compared as it is: a date beside a time is not.
+pub(super) fn beside_day(value: &Value, day: &Expression) -> Option<Ordering> {
+    let known = day.day.clone()?;
+    match (value, day.kind) {
+        (Value::Date(_), Type::Date) | (Value::Timestamp(_), Type::Time) => Some(raw(value).cmp(&known)),
+        (Value::Timestamp(_), Type::Date) => Some(raw(value).cmp(&(known * RBig::from(86_400)))),
+        _ => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Expressions and rows that are made up from a seed.
 
 use super::conditions::{Condition, fits};
-use super::dataset::{AMOUNT, BORN, FLAG, LABEL, PRICE, SEEN, TENS, WHOLE, WORD, values};
+use super::dataset::{AMOUNT, BORN, FLAG, LABEL, PRICE, SEEN, TENS, WHOLE, WORD, WORDS, values};
 use super::meaning::{Expression, Row, Type};
 use crate::question::predicate::Comparison;
 use crate::schema::{Schema, Value};
@@ -71,7 +71,11 @@ impl Dice {
         }
         let depth = depth - 1;
         let inner = self.number(depth);
-        match self.below(22) {
+        match self.below(24) {
+            22 | 23 => {
+                let (one, by) = (self.number(0), self.number(0));
+                one.divided_by(if self.coin() { self.whole(by) } else { by })
+            }
             0..=2 => inner.binary(self.of(&["+", "-", "*"]), self.number(depth)),
             3 | 4 => inner.divided(self.divisor()),
             5 => self.whole(inner).remainder(Expression::number(self.of(&["2", "3", "-4", "10", "7"]))),
@@ -137,7 +141,18 @@ impl Dice {
             };
         }
         let inner = self.date(depth - 1);
-        match self.below(5) {
+        match self.below(6) {
+            5 => {
+                let (span, months, days) = self.of(&[
+                    ("1 month", 1, 0),
+                    ("3 mons", 3, 0),
+                    ("1 year 2 months", 14, 0),
+                    ("-13 months 5 days", -13, 5),
+                    ("30 days", 0, 30),
+                    ("2 weeks", 0, 14),
+                ]);
+                inner.moved(span, months, days * 86_400, self.of(&[1, -1]))
+            }
             0 => inner.cut_off(self.of(&["year", "quarter", "month", "week", "day"])),
             1 => self.time(depth - 1).cast("DATE"),
             2 => inner.binary(self.of(&["+", "-"]), Expression::number(self.of(&["1", "30", "366"]))),
@@ -154,7 +169,18 @@ impl Dice {
             };
         }
         let inner = self.time(depth - 1);
-        match self.below(4) {
+        match self.below(5) {
+            4 => {
+                let (span, months, seconds) = self.of(&[
+                    ("1 month", 1, 0),
+                    ("1 month -36 hours", 1, -129_600),
+                    ("90 minutes", 0, 5_400),
+                    ("1 day 01:30:15", 0, 91_815),
+                    ("1 year", 12, 0),
+                ]);
+                let from = if self.coin() { inner } else { self.date(0).cast_to_time() };
+                from.moved(span, months, seconds, self.of(&[1, -1]))
+            }
             0 | 1 => inner.cut_off(self.of(&["year", "quarter", "month", "week", "day", "hour", "minute"])),
             2 => Expression::several(self.of(&["LEAST", "GREATEST", "COALESCE"]), vec![inner, self.time(0)]),
             _ => Expression::case(vec![(self.condition(depth - 1), inner)], None),
@@ -246,7 +272,54 @@ impl Dice {
         let plain = literal.replace("''", "'");
         let negated = self.coin();
         let not = if negated { "NOT " } else { "" };
-        match self.below(7) {
+        match self.below(11) {
+            7 => {
+                let (count, sign) = (1 + self.below(2), self.of(&["=", "<>"]));
+                let (function, from_end) = self.of(&[("LEFT", false), ("RIGHT", true), ("SUBSTR", false)]);
+                let start = if function == "SUBSTR" { ", 1" } else { "" };
+                let condition = format!("{function}({operand}{start}, {count}) {sign} '{literal}'");
+                Condition::new(condition, move |row| {
+                    let text: Vec<char> = text(row, at)?.chars().collect();
+                    let count = count.min(text.len());
+                    let part = if from_end { &text[text.len() - count..] } else { &text[..count] };
+                    Some((part.iter().collect::<String>() == plain) == (sign == "="))
+                })
+            }
+            8 => {
+                let (comparison, length) = (self.comparison(), self.below(4));
+                Condition::new(format!("LENGTH({operand}) {} {length}", comparison.symbol()), move |row| {
+                    Some(comparison.holds(text(row, at)?.chars().count().cmp(&length)))
+                })
+            }
+            9 => {
+                let plain = if plain.is_empty() { "b".to_string() } else { plain };
+                let found = format!("POSITION('{}' IN {operand})", plain.replace('\'', "''"));
+                let comparison = if negated { "= 0" } else { "> 0" };
+                Condition::new(format!("{found} {comparison}"), move |row| {
+                    Some(text(row, at)?.contains(&plain) != negated)
+                })
+            }
+            // Text that is computed is of the declared words alone.
+            10 => {
+                let comparison = self.comparison();
+                let (of, changed): (String, fn(&str) -> String) = match self.below(4) {
+                    0 => ("word || '-'".to_string(), |word| format!("{word}-")),
+                    1 => ("LEFT(word || 'x', 1)".to_string(), |word| format!("{word}x").chars().take(1).collect()),
+                    2 => ("REPLACE(UPPER(TRIM(word)), 'A', 'b')".to_string(), |word| {
+                        word.to_ascii_uppercase().replace('A', "b")
+                    }),
+                    _ => ("CASE WHEN word = 'a' THEN 'c' ELSE CONCAT(word, word) END".to_string(), |word| {
+                        if word == "a" { "c".to_string() } else { format!("{word}{word}") }
+                    }),
+                };
+                let known = move |row: &Row| match &row[WORD] {
+                    Some(Value::Text(word)) if WORDS.contains(&word.as_str()) => Some(changed(word)),
+                    _ => None,
+                };
+                Condition::new(format!("{of} {} '{literal}'", comparison.symbol()), move |row| {
+                    Some(comparison.holds(known(row)?.cmp(&plain)))
+                })
+            }
             0 => Condition::new(format!("{name} IS {not}NULL"), move |row| Some(row[at].is_none() != negated)),
             1 => Condition::new(format!("{operand} {not}IN ('{literal}', 'b')"), move |row| {
                 let text = text(row, at)?;

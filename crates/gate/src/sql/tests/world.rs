@@ -8,7 +8,7 @@ use taximeter_accounting::Amount;
 
 use super::conditions::Condition;
 use super::dataset::{AMOUNT, BORN, FLAG, SEEN, WHOLE, WORD, WORDS, schema};
-use super::meaning::{Expression, Row, nearest};
+use super::meaning::{Expression, Row, Type, nearest};
 use super::random::Dice;
 use crate::engine::{Engine, ExactRow};
 use crate::measure::{Centred, Quantity};
@@ -260,7 +260,36 @@ impl WantedKey {
         let schema = schema();
         let column = |at| Expression::column(&schema, at);
         let number = Expression::number;
-        match dice.below(10) {
+        let text_of = |text: &str, value: fn(&str) -> String| WantedKey {
+            text: text.to_string(),
+            value: Box::new(move |row| match &row[WORD] {
+                Some(Value::Text(word)) if WORDS.contains(&word.as_str()) => Some(value(word)),
+                _ => None,
+            }),
+        };
+        let formatted = |format: &'static str, of: Expression, shown: fn(jiff::civil::DateTime) -> String| {
+            let text = format!("TO_CHAR({}, '{format}')", of.text);
+            let unit = if of.kind == Type::Date { 86_400 } else { 1 };
+            WantedKey {
+                text,
+                value: Box::new(move |row| {
+                    let seconds = i64::try_from(of.value(row)?.floor()).unwrap() * unit;
+                    let epoch = jiff::civil::DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
+                    Some(shown(epoch.checked_add(jiff::SignedDuration::from_secs(seconds)).unwrap()))
+                }),
+            }
+        };
+        match dice.below(17) {
+            10 => text_of("LEFT(word, 1)", |word| word.chars().take(1).collect()),
+            11 => text_of("word || '/' || UPPER(word)", |word| format!("{word}/{}", word.to_ascii_uppercase())),
+            12 => formatted("YYYY-MM", column(BORN), |time| time.strftime("%Y-%m").to_string()),
+            13 => formatted("Dy DD Mon", column(BORN), |time| time.strftime("%a %d %b").to_string()),
+            14 => formatted("HH24:MI", column(SEEN), |time| time.strftime("%H:%M").to_string()),
+            15 => formatted("YYYY-\"Q\"Q IW", column(BORN), |time| {
+                let quarter = (time.month() + 2) / 3;
+                format!("{}-Q{quarter} {:02}", time.year(), time.date().iso_week_date().week())
+            }),
+            16 => of(column(BORN).moved("1 month", 1, 0, 1).cut_off("month")),
             0 => WantedKey {
                 text: "word".to_string(),
                 value: Box::new(|row| match &row[WORD] {

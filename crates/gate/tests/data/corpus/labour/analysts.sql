@@ -28,12 +28,6 @@ SELECT AVG(weekly_wage / NULLIF(hours, 0)) AS implied_hourly
 FROM labour
 WHERE status = 'employed';
 
--- [log] the log wage gap, Mincer style
-SELECT sex, AVG(LN(hourly_wage)) AS log_wage
-FROM labour
-WHERE hourly_wage >= 1
-GROUP BY sex;
-
 -- [log] the gap of the averages in log points
 SELECT LN(AVG(hourly_wage) FILTER (WHERE sex = 'male')) - LN(AVG(hourly_wage) FILTER (WHERE sex = 'female')) AS gap
 FROM labour;

@@ -16,3 +16,9 @@ SELECT occupation, AVG(hourly_wage) AS w, RANK() OVER (ORDER BY AVG(hourly_wage)
 
 -- [derived] a sub-query in FROM that only names an expression
 SELECT band, COUNT(*) FROM (SELECT CASE WHEN age < 40 THEN 'young' ELSE 'old' END AS band FROM labour) t GROUP BY band;
+
+-- [log] the log wage gap, Mincer style
+SELECT sex, AVG(LN(hourly_wage)) AS log_wage
+FROM labour
+WHERE hourly_wage >= 1
+GROUP BY sex;
