@@ -50,7 +50,7 @@ impl JournalTree {
 
     /// A subtree: within a block, or from the beginning of one.
     fn part(&mut self, store: &mut dyn Store, leaves: Range<u64>) -> Result<Frontier, Error> {
-        if leaves.start % BLOCK != 0 {
+        if !leaves.start.is_multiple_of(BLOCK) {
             return Ok(Frontier::of(&read(store, leaves)?));
         }
         let (first, end) = (leaves.start / BLOCK, leaves.end / BLOCK);

@@ -69,13 +69,6 @@ fn written(sql: &str, parameters: &[Value], keys: &[ColumnType], measures: usize
 
 #[cfg(any(feature = "server-tests", feature = "driver-tests"))]
 impl Embedded {
-    /// An engine with nothing in it, for tests that compare others with it.
-    pub(crate) fn in_memory() -> Embedded {
-        let connection = Connection::open_in_memory().unwrap();
-        add_functions(&connection).unwrap();
-        Embedded { connection, path: PathBuf::new() }
-    }
-
     /// What it reads from.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection

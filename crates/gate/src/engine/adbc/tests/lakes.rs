@@ -188,7 +188,7 @@ fn a_file_that_anything_was_changed_about_is_clamped() {
 #[test]
 fn a_file_that_is_wrong_about_its_values_is_refused() {
     let mut shore = Shore::new();
-    let greatest = 1234.567_89_f64;
+    let greatest = 1_234.567_89_f64;
     let path = shore.write("a.parquet", &format!("SELECT 1::BIGINT AS x, unnest([0.5, {greatest}])::DOUBLE AS y"));
     let mut bytes = fs::read(&path).unwrap();
     let said = bytes.len() - 8;
