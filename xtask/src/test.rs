@@ -100,19 +100,15 @@ fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
         println!(
             "the examples in documentation and the Python package are left out, since there are arguments for cargo-nextest"
         );
-        let tests = nextest(&provided, wish, &[]);
+        let tests = nextest(&provided, wish);
         return run_and_count(tests, Printed::Nextest, &variables, &mut std::io::stdout(), tally);
     }
     std::thread::scope(|scope| {
         // Most of what this takes is waiting for a network, while the tests are built.
         let environments = scope.spawn(|| python_environments(wish));
-        run_and_count(
-            nextest(&provided, wish, &["--no-run"]),
-            Printed::Nextest,
-            &variables,
-            &mut std::io::stdout(),
-            &mut Tally::default(),
-        )?;
+        let mut build = with_features(plain_cargo("test"), &provided);
+        build.arg("--no-run");
+        run_and_count(build, Printed::CargoTest, &variables, &mut std::io::stdout(), &mut Tally::default())?;
         // The wheel is built while tests run, which also wait: for a disk, a server or a timeout. Before, it would keep cargo from building
         // them.
         let wheel = scope.spawn(|| {
@@ -120,7 +116,7 @@ fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
             let wheel = build_wheel(&environments)?;
             Ok::<_, String>((environments, wheel))
         });
-        let tests = nextest(&provided, wish, &[]);
+        let tests = nextest(&provided, wish);
         let tests = run_and_count(tests, Printed::Nextest, &variables, &mut std::io::stdout(), tally);
         // cargo-nextest does not know the examples in documentation.
         let mut examples = with_features(plain_cargo("test"), &provided);
@@ -175,7 +171,7 @@ fn run_python(
 }
 
 /// Runs the tests with what `.config/nextest.toml` says about them.
-fn nextest(provided: &Provided, wish: &Wish, more: &[&str]) -> Command {
+fn nextest(provided: &Provided, wish: &Wish) -> Command {
     let mut nextest = outside_of_this_package(Command::new(&provided.nextest));
     nextest.args(["nextest", "run", "--workspace", "--no-fail-fast"]).current_dir(workspace_root());
     if wish.is_quick {
@@ -187,7 +183,7 @@ fn nextest(provided: &Provided, wish: &Wish, more: &[&str]) -> Command {
         nextest.args(["--test-threads", &(processors.get() + 1).to_string()]);
     }
     let mut nextest = with_features(nextest, provided);
-    nextest.args(more).args(&wish.rest);
+    nextest.args(&wish.rest);
     nextest
 }
 
