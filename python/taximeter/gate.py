@@ -93,7 +93,9 @@ class Answer(Document, Drawable):
         names = [columns[at]["name"] for at in noisy]
         labels = [", ".join(str(row[at]) for at in groups) or names[0] for row in rows]
         cells = [row[noisy[0]] for row in rows]
-        return Bars("".join(names), labels, [_value(cell) for cell in cells], [_interval(cell) for cell in cells])
+        # A value that is not a number, such as a date or the most frequent text, has no bar.
+        drawn = [cell if isinstance(_value(cell), (int, float)) else None for cell in cells]
+        return Bars("".join(names), labels, [_value(cell) for cell in drawn], [_interval(cell) for cell in drawn])
 
     def to_arrow(self) -> pyarrow.Table:
         """The answer as a table of pyarrow."""

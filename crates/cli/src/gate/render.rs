@@ -79,12 +79,15 @@ fn table(answer_columns: &[AnswerColumn], rows: &[Vec<Cell>]) -> TextTable {
             columns.push(cells.map(group).collect());
             continue;
         }
-        headings.extend([format!(">{}", column.name), ">95% interval".to_string()]);
-        let dated: Vec<_> = cells.clone().filter_map(dated).collect();
-        match dated.is_empty() {
-            true => columns.extend(estimate_columns(&cells.filter_map(Cell::estimate).collect::<Vec<_>>())),
-            false => columns.extend(<[Vec<String>; 2]>::from(dated.into_iter().unzip())),
+        let cells: Vec<&Cell> = cells.collect();
+        // A value that is chosen, such as the most frequent one, has no interval.
+        if cells.iter().all(|cell| matches!(cell, Cell::Group(_))) && !cells.is_empty() {
+            headings.push(column.name.clone());
+            columns.push(cells.into_iter().map(group).collect());
+            continue;
         }
+        headings.extend([format!(">{}", column.name), ">95% interval".to_string()]);
+        columns.extend(<[Vec<String>; 2]>::from(noisy_columns(&cells)));
     }
     let mut table = TextTable::new(&headings);
     for at in 0..rows.len() {
@@ -93,28 +96,26 @@ fn table(answer_columns: &[AnswerColumn], rows: &[Vec<Cell>]) -> TextTable {
     table
 }
 
-/// A noisy date and its interval.
-fn dated(cell: &Cell) -> Option<(String, String)> {
-    match cell {
-        Cell::Dated(DatedEstimate { interval, value }) => {
-            let interval = interval.as_ref().map(|[low, high]| format!("{low} to {high}"));
-            Some((value.clone(), interval.unwrap_or("not known".to_string())))
-        }
-        Cell::Group(_) | Cell::Estimate(_) => None,
-    }
-}
-
-/// The numbers of a column and their intervals, with the decimal points aligned.
-fn estimate_columns(estimates: &[&Estimate]) -> [Vec<String>; 2] {
-    let numbers = estimates.iter().flat_map(|estimate| estimate.value.iter().chain(estimate.interval.iter().flatten()));
+/// The noisy values of a column and their intervals, with the decimal points of numbers aligned.
+fn noisy_columns(cells: &[&Cell]) -> (Vec<String>, Vec<String>) {
+    let estimates = cells.iter().filter_map(|cell| cell.estimate());
+    let numbers = estimates.flat_map(|estimate| estimate.value.iter().chain(estimate.interval.iter().flatten()));
     let most = numbers.map(places).max().unwrap_or(0);
-    let value = |estimate: &&Estimate| estimate.value.as_ref().map_or("–".to_string(), |value| padded(value, most));
-    let interval = |estimate: &&Estimate| match (&estimate.interval, &estimate.value) {
+    let value = |estimate: &Estimate| estimate.value.as_ref().map_or("–".to_string(), |value| padded(value, most));
+    let interval = |estimate: &Estimate| match (&estimate.interval, &estimate.value) {
         (Some([low, high]), _) => format!("{} to {}", padded(low, most), padded(high, most)),
         (None, Some(_)) => "not known".to_string(),
         (None, None) => too_few(estimate),
     };
-    [estimates.iter().map(value).collect(), estimates.iter().map(interval).collect()]
+    let noisy = |cell: &&Cell| match cell {
+        Cell::Group(_) => (group(cell), "not known".to_string()),
+        Cell::Estimate(estimate) => (value(estimate), interval(estimate)),
+        Cell::Dated(DatedEstimate { interval, value }) => {
+            let interval = interval.as_ref().map(|[low, high]| format!("{low} to {high}"));
+            (value.clone(), interval.unwrap_or("not known".to_string()))
+        }
+    };
+    cells.iter().map(noisy).unzip()
 }
 
 /// That there is no value: too few rows, for this noise. Of an average, the sum and the count are known.

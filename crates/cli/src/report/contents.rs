@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use taximeter_accounting::Cost;
 use taximeter_gate::question_in_note;
 use taximeter_ledger::AccountName;
-use taximeter_service::{AccountDocument, DatasetDocument, RecordDocument};
+use taximeter_service::{AccountDocument, CheckpointDocument, DatasetDocument, RecordDocument};
 
 use crate::backend::Backend;
 use crate::output::Failure;
@@ -26,6 +26,8 @@ pub struct PublicReport {
     pub paid: PaidCharges,
     /// The newest record, whose hash stands for the whole journal.
     pub newest: String,
+    /// The newest signed checkpoint, if there is one.
+    pub checkpoint: Option<CheckpointDocument>,
     pub ledger: String,
 }
 
@@ -60,9 +62,15 @@ impl PublicReport {
         let is_paid = |dataset: &DatasetDocument| dataset.dataset == *name || is_below(&dataset.dataset);
         let datasets = backend.datasets()?.0.into_iter().filter(is_paid).collect();
         let paid = PaidCharges::read(backend, &account)?;
+        let checkpoint = match backend.checkpoint() {
+            Ok(checkpoint) => Some(checkpoint),
+            // None was signed yet.
+            Err(Failure::Usage(_)) => None,
+            Err(failure) => return Err(failure),
+        };
         let ledger = backend.ledger()?;
         let newest = format!("record {}, hash {}", ledger.newest.sequence, ledger.newest.hash);
-        Ok(PublicReport { account, below, datasets, paid, newest, ledger: ledger.ledger.to_string() })
+        Ok(PublicReport { account, below, datasets, paid, newest, checkpoint, ledger: ledger.ledger.to_string() })
     }
 }
 

@@ -17,7 +17,7 @@ h1 { font-size: 1.7rem; line-height: 1.2 } h2 { font-size: 1.15rem; margin-top: 
 table { border-collapse: collapse; width: 100% } th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0 }
 tr + tr { border-top: 1px solid var(--line) } th { font-weight: 600; width: 34% } td.n { text-align: right; padding-right: 0 }
 figure { margin: 1.5rem 0 } figcaption, footer { color: var(--quiet); font-size: .9rem } svg { width: 100%; height: auto; display: block }
-code { overflow-wrap: anywhere }";
+code { overflow-wrap: anywhere } pre { white-space: pre-wrap; font-size: .85rem }";
 
 /// The page.
 pub fn render(report: &PublicReport, told: &ToldArgs) -> String {
@@ -205,6 +205,10 @@ fn proof(report: &PublicReport) -> Markup {
             tr { th { "Ledger" } td { code { (report.ledger) } } }
             tr { th { "Newest" } td { code { (report.newest) } } }
             tr { th { "Opened" } td { (to_the_second(&report.paid.opened)) " UTC" } }
+        }
+        @if let Some(checkpoint) = &report.checkpoint {
+            p { "The newest signed checkpoint is of " (counted(checkpoint.size, "record", "records")) ":" }
+            pre { code { (checkpoint.checkpoint) } }
         }
         p {
             "The hash of the newest record stands for all records before it. Anyone who kept an older receipt can check that it is \

@@ -17,6 +17,7 @@ here_and_at_a_server! {
     an_average_tells_what_was_paid_for,
     groups_that_nobody_declared_are_paid_with_a_delta,
     quantiles_and_expressions_are_shown_with_their_intervals,
+    a_chosen_value_is_shown_without_an_interval,
     the_noise_that_costs_less_is_taken,
 }
 
@@ -220,6 +221,13 @@ fn quantiles_and_expressions_are_shown_with_their_intervals(sandbox: &Sandbox) {
     let shown =
         sandbox.done(&["ask", "trips", "SELECT STDDEV(price) FROM trips WHERE town = '7 unique'", "--epsilon", "0.1"]);
     assert!(shown.contains("too few to say") && !shown.contains("sum –"), "{shown}");
+}
+
+fn a_chosen_value_is_shown_without_an_interval(sandbox: &Sandbox) {
+    sandbox.add_people();
+    let sql = "SELECT MODE() WITHIN GROUP (ORDER BY region) AS most FROM people WHERE region = 'north'";
+    let shown = sandbox.done(&["ask", "people", sql, "--epsilon", "0.5"]);
+    assert!(shown.starts_with("most\n─────\nnorth\n\n"), "{shown}");
 }
 
 fn the_noise_that_costs_less_is_taken(sandbox: &Sandbox) {

@@ -24,6 +24,8 @@ fn in_use() -> Sandbox {
 #[test]
 fn a_page_says_what_is_protected_and_names_no_one() {
     let sandbox = in_use();
+    sandbox.done(&["checkpoint", "key", "create", "owner.key"]);
+    sandbox.done(&["checkpoint", "create", "--checkpoint-key", "owner.key"]);
     sandbox.done(&["report", "people", "--out", "report.html", "--title", "Our <people>", "--curator", "Town & Co"]);
     let page = fs::read_to_string(sandbox.path("report.html")).unwrap();
     check_contains(
@@ -42,6 +44,8 @@ fn a_page_says_what_is_protected_and_names_no_one() {
             "after 3 charges",
             "1 account has a budget of their own",
             "every decision",
+            "The newest signed checkpoint is of 6 records",
+            "— taximeter/",
         ],
     );
     assert!(!page.contains("alice") && !page.contains("<th>SUM</th>") && !page.contains("<script"));

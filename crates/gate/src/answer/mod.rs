@@ -222,8 +222,9 @@ impl Answering<'_> {
         }
         let unknown: usize = self.queries.iter().map(NoisyQuery::unknown_quantiles).sum();
         if unknown > 0 {
+            let which = if unknown == 1 { "1 quantile tells".to_string() } else { format!("{unknown} quantiles tell") };
             said.push(format!(
-                "{unknown} of the quantiles have intervals nearly as wide as their bounds: their groups have few rows, or none"
+                "{which} next to nothing, with an interval nearly as wide as the bounds: there are too few rows, or none, for this noise"
             ));
         }
         for mode in self.queries.iter().flat_map(|query| &query.plan.modes) {

@@ -326,7 +326,7 @@ pub(super) struct EmbeddedTable(RefCell<Embedded>);
 
 impl EmbeddedTable {
     pub(super) fn new() -> EmbeddedTable {
-        let embedded = Embedded::in_memory().unwrap();
+        let embedded = Embedded::that_takes_writes();
         embedded.connection().execute_batch(SQLITE_TABLE).unwrap();
         EmbeddedTable(RefCell::new(embedded))
     }

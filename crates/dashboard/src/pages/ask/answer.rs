@@ -111,7 +111,7 @@ pub(super) fn numbers(series: &Series<'_>, groups: &[&str]) -> Markup {
             }
             _ => {}
         }
-        @if !series.is_dated { (bars(name, &series.points)) }
+        @if !series.has_no_bars { (bars(name, &series.points)) }
         (numbers_table(series, groups))
     }
 }

@@ -8,8 +8,8 @@ use taximeter_service::words::{grouped, without_zeros};
 pub(super) struct Series<'a> {
     pub(super) column: &'a AnswerColumn,
     pub(super) points: Vec<AnswerPoint>,
-    /// Whether they are dates or times, which have no bars.
-    pub(super) is_dated: bool,
+    /// Whether they are dates, times or values that were chosen, which have no bars.
+    pub(super) has_no_bars: bool,
 }
 
 /// A number with its interval; an average of too few rows has only its sum and count.
@@ -50,15 +50,17 @@ pub(super) fn groups(columns: &[AnswerColumn]) -> Vec<&str> {
 /// The numbers, column by column.
 pub(super) fn series<'a>(columns: &'a [AnswerColumn], rows: &[Vec<Cell>]) -> Vec<Series<'a>> {
     let numbers = columns.iter().enumerate().filter(|(_, column)| column.aggregate.is_some());
-    let is_dated = |at: usize| rows.iter().any(|row| matches!(row.get(at), Some(Cell::Dated(_))));
-    numbers.map(|(at, column)| Series { column, points: points(rows, at), is_dated: is_dated(at) }).collect()
+    let has_no_bars = |at: usize| rows.iter().any(|row| matches!(row.get(at), Some(Cell::Dated(_) | Cell::Group(_))));
+    let series = |(at, column)| Series { column, points: points(columns, rows, at), has_no_bars: has_no_bars(at) };
+    numbers.map(series).collect()
 }
 
-fn points(rows: &[Vec<Cell>], at: usize) -> Vec<AnswerPoint> {
+fn points(columns: &[AnswerColumn], rows: &[Vec<Cell>], at: usize) -> Vec<AnswerPoint> {
+    // A value that is chosen, such as the most frequent one, is in a column of its own, and no group.
     let group = |row: &[Cell]| {
-        let groups = row.iter().filter_map(|cell| match cell {
-            Cell::Group(value) => Some(value.plain()),
-            Cell::Estimate(_) | Cell::Dated(_) => None,
+        let groups = row.iter().zip(columns).filter_map(|(cell, column)| match cell {
+            Cell::Group(value) if column.aggregate.is_none() => Some(value.plain()),
+            Cell::Group(_) | Cell::Estimate(_) | Cell::Dated(_) => None,
         });
         groups.collect()
     };
@@ -66,6 +68,7 @@ fn points(rows: &[Vec<Cell>], at: usize) -> Vec<AnswerPoint> {
         let cell = row.get(at).and_then(Cell::estimate);
         let estimate = match row.get(at) {
             Some(Cell::Dated(dated)) => ShownEstimate::dated(dated),
+            Some(Cell::Group(value)) => Some(ShownEstimate::chosen(value.plain())),
             _ => cell.and_then(ShownEstimate::new),
         };
         let part = |part: &Option<Box<Estimate>>| part.as_deref().and_then(ShownEstimate::new);
@@ -84,6 +87,11 @@ impl ShownEstimate {
             Some(ShownInterval { within: within(&value, &ends), ends })
         });
         Some(ShownEstimate { value, interval })
+    }
+
+    /// A value that was chosen with noise. It has no interval.
+    fn chosen(text: String) -> ShownEstimate {
+        ShownEstimate { value: ShownNumber { text, nearest: 0.0 }, interval: None }
     }
 
     /// A date or a time.

@@ -69,6 +69,13 @@ fn written(sql: &str, parameters: &[Value], keys: &[ColumnType], measures: usize
 
 #[cfg(any(feature = "server-tests", feature = "driver-tests"))]
 impl Embedded {
+    /// An engine whose tables can be made and changed, for tests that compare others with it.
+    pub(crate) fn that_takes_writes() -> Embedded {
+        let connection = Connection::open_in_memory().unwrap();
+        add_functions(&connection).unwrap();
+        Embedded { connection, path: PathBuf::new() }
+    }
+
     /// What it reads from.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection

@@ -55,6 +55,10 @@ async fn a_question_is_tried_on_made_up_rows_at_no_cost() {
     {
         assert!(read.contains(part), "{part}: {read}");
     }
+    // A value that is chosen is shown too.
+    let mode = "SELECT MODE() WITHIN GROUP (ORDER BY region) AS most FROM census";
+    let read = visit.post("/ask/dummy", &question(mode, "0.5", "k"), 200).await.read("explanation");
+    assert!(read.contains("Value north") || read.contains("Value south"), "{read}");
     // More than the budget can be tried, and what is wrong is marked.
     visit.post("/ask/dummy", &question(COUNT, "9", "k"), 200).await;
     let wrong = visit.post("/ask/dummy", &question("SELECT x FROM census", "0.1", "k"), 400).await.read("explanation");
