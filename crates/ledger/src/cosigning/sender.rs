@@ -13,6 +13,10 @@ use crate::writer::Shared;
 /// How long a witness may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How often a witness is asked about one checkpoint. It answers with another size if other processes that write to the same ledger had
+/// theirs cosigned in between; each time the size is larger, and only a few of theirs can be smaller than this one.
+const ATTEMPTS: usize = 16;
+
 /// How long to wait before the same is sent again.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -57,10 +61,10 @@ impl CheckpointSender {
         &self.signing.cosigners[self.at]
     }
 
-    /// Asks the witness: once, or once more if it turns out to remember another size than it was thought to.
+    /// Asks the witness: once, and again if it turns out to remember another size than it was thought to.
     fn cosigned(&mut self, job: &CheckpointJob) -> Result<Vec<NoteSignature>, Trouble> {
         let away = |error: Error| Trouble::Away(error.to_string());
-        for _ in 0..2 {
+        for _ in 0..ATTEMPTS {
             let path = self.proof(job).map_err(away)?;
             let request = CosignRequest { old: self.known, path, checkpoint: (*job.checkpoint).clone() };
             let (checkpoint, url) = (job.checkpoint.checkpoint(), format!("{}/add-checkpoint", self.cosigner().url));
