@@ -65,6 +65,10 @@ impl CheckpointSender {
     fn cosigned(&mut self, job: &CheckpointJob) -> Result<Vec<NoteSignature>, Trouble> {
         let away = |error: Error| Trouble::Away(error.to_string());
         for _ in 0..ATTEMPTS {
+            // It told so before: other processes wrote more in between. A checkpoint of what they wrote takes the place of this one.
+            if self.known > job.checkpoint.checkpoint().size {
+                return Err(Trouble::Ahead(self.known));
+            }
             let path = self.proof(job).map_err(away)?;
             let request = CosignRequest { old: self.known, path, checkpoint: (*job.checkpoint).clone() };
             let (checkpoint, url) = (job.checkpoint.checkpoint(), format!("{}/add-checkpoint", self.cosigner().url));
