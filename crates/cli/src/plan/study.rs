@@ -77,7 +77,7 @@ fn once() -> u32 {
 struct StudyDocument {
     dataset: AccountName,
     questions: Vec<PlannedQuestion>,
-    /// Σε over all questions; null if one has none.
+    /// Σε over all questions; null if a question has no ε.
     added_up: Option<Amount>,
     /// The order of the charges for which the budget is smallest: as-listed, small-first or large-first; any if it does not matter.
     order: &'static str,

@@ -26,7 +26,7 @@ pub(super) struct Parts<'a> {
     /// Quantiles, in the units of the answer.
     pub(super) quantiles: &'a [f64],
     pub(super) scalars: &'a [Subquery<'a>],
-    /// The windows over all groups; a sub-query has none.
+    /// The windows over all groups; empty for a sub-query.
     pub(super) windows: Option<WindowsOfRow<'a>>,
 }
 

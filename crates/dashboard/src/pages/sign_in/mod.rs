@@ -30,7 +30,7 @@ async fn show(State(state): State<Dashboard>, headers: HeaderMap, uri: Uri) -> R
     ask_for_token(&state, &headers, StatusCode::OK, own_path(query.get("to")), None).map_err(ProblemPage)
 }
 
-/// The form, with a sign-in cookie for a browser that has none.
+/// The form, with a sign-in cookie for a browser without one.
 fn ask_for_token(
     state: &Dashboard,
     headers: &HeaderMap,

@@ -1,7 +1,7 @@
 //! Text with finitely many values: a whole number for each row, and the text that each number stands for.
 //!
 //! Text is put together, cut and compared here, on the values that follow from the declaration; an engine sees numbers alone, so all
-//! engines give the same. A row without one of these values has none: neither a value that is not declared nor null is any of them.
+//! engines give the same. Where a row has null or a value that is not declared, the text is null.
 
 use std::collections::BTreeMap;
 
