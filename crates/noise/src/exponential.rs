@@ -13,6 +13,10 @@
 //! Otherwise P is doubled, and U gets more bits. U and the aᵢ stay what they are, whatever P decides; so the result is exactly
 //! the index for U. It ends unless U·Sₙ is one of the Sᵢ, which has probability 0. Candidates whose e^{−…} is below 2^−P count with
 //! the lower bound 0 and an upper bound above it: none is left out.
+//!
+//! With the first P, neighbours whose e^{−…} is below 2^−P have the same bounds one by one and together, as one candidate that weighs as
+//! much as they do. It is never chosen: if i is such a candidate, Lᵢ = Lᵢ₋₁ ≤ Hᵢ₋₁ ≤ u·Lₙ/2^P, so that (u + 1)·Hₙ/2^P ≤ Lᵢ does not hold.
+//! So the sums at all others, and what they decide, are the same with and without it. Where it might be one of them, all are needed.
 
 use dashu::base::BitTest;
 use dashu::integer::UBig;
@@ -37,31 +41,70 @@ pub struct Candidate {
 
 /// The index of a candidate i, with probability ∝ weightᵢ·e^{−rate·scoreᵢ}.
 pub fn choose(candidates: &[Candidate], rate: &RBig, randomness: &mut Randomness) -> Result<usize, NoiseError> {
-    choose_from(FIRST_BITS, candidates, rate, randomness)
+    Choice::begin(rate, randomness)?.among_all(candidates)
 }
 
-/// The same with another first P, which makes no difference to the choice.
-pub(crate) fn choose_from(
-    first: usize,
-    candidates: &[Candidate],
-    rate: &RBig,
-    randomness: &mut Randomness,
-) -> Result<usize, NoiseError> {
-    if *rate <= RBig::ZERO {
-        return Err(NoiseError::Rate { rate: rate.clone() });
+/// A choice that is made: U, of which as many bits are drawn as are needed.
+pub struct Choice<'a> {
+    rate: &'a RBig,
+    randomness: &'a mut Randomness,
+    uniform: UBig,
+    bits: usize,
+}
+
+impl<'a> Choice<'a> {
+    /// Draws the first bits, for a rate above 0.
+    pub fn begin(rate: &'a RBig, randomness: &'a mut Randomness) -> Result<Choice<'a>, NoiseError> {
+        Choice::with_bits(FIRST_BITS, rate, randomness)
     }
-    let likely = candidates.iter().filter(|candidate| candidate.weight > 0);
-    let best = likely.map(|candidate| candidate.score).min().ok_or(NoiseError::NoCandidate)?;
-    let random = randomness.ready()?;
-    let mut bits = first;
-    let mut uniform = random.bits(bits);
-    loop {
-        if let Some(index) = Shares::new(candidates, best, rate, bits).find(&uniform) {
-            return Ok(index);
+
+    /// The same with another first P, which makes no difference to the choice.
+    pub(crate) fn with_bits(
+        bits: usize,
+        rate: &'a RBig,
+        randomness: &'a mut Randomness,
+    ) -> Result<Choice<'a>, NoiseError> {
+        if *rate <= RBig::ZERO {
+            return Err(NoiseError::Rate { rate: rate.clone() });
         }
-        uniform = (uniform << bits) + random.bits(bits);
-        bits *= 2;
+        let uniform = randomness.bits(bits)?;
+        Ok(Choice { rate, randomness, uniform, bits })
     }
+
+    /// How far above the best a score is from which on neighbours may stand together in [`Choice::among_near`]; nothing if that is beyond
+    /// 64 bits.
+    pub fn far(&self) -> Option<u64> {
+        u64::try_from(negligible(self.rate, self.bits)).ok()
+    }
+
+    /// The index of the candidate, if the first bits decide it. Neighbours that are all [`Choice::far`] above the best may stand together,
+    /// as one candidate with all their weight and any score that is that far: it is never the one.
+    pub fn among_near(&self, candidates: &[Candidate]) -> Result<Option<usize>, NoiseError> {
+        Ok(Shares::new(candidates, best(candidates)?, self.rate, self.bits).find(&self.uniform))
+    }
+
+    /// The index of the candidate, with as many bits as it takes. Each candidate stands for itself.
+    pub fn among_all(mut self, candidates: &[Candidate]) -> Result<usize, NoiseError> {
+        let best = best(candidates)?;
+        loop {
+            if let Some(index) = Shares::new(candidates, best, self.rate, self.bits).find(&self.uniform) {
+                return Ok(index);
+            }
+            self.uniform = (self.uniform << self.bits) + self.randomness.bits(self.bits)?;
+            self.bits *= 2;
+        }
+    }
+}
+
+/// The least score of those that have a weight.
+fn best(candidates: &[Candidate]) -> Result<u64, NoiseError> {
+    let likely = candidates.iter().filter(|candidate| candidate.weight > 0);
+    likely.map(|candidate| candidate.score).min().ok_or(NoiseError::NoCandidate)
+}
+
+/// From this n on e^{−rate·n} is at most e^{−bits}, and 0 is as good a lower bound.
+fn negligible(rate: &RBig, bits: usize) -> UBig {
+    (RBig::from(bits) / rate).ceil().into_parts().1
 }
 
 /// The candidates with bounds on their e^{−…}: 2^bits of it is between `low` and `low` + `slack`.
@@ -148,7 +191,6 @@ impl Shares<'_> {
 /// at most 63·m·(s + 1) + m ≤ 64·m·(s + 1). That is the slack, for all n.
 struct Powers {
     tables: Vec<Vec<UBig>>,
-    /// From here on e^{−rate·n} is at most e^{−bits}, and 0 is as good a bound.
     negligible: UBig,
     slack: UBig,
     bits: usize,
@@ -194,7 +236,7 @@ impl NarrowPowers {
 impl Powers {
     /// For all n up to the largest.
     fn new(rate: &RBig, largest: u64, bits: usize) -> Powers {
-        let negligible = (RBig::from(bits) / rate).ceil().into_parts().1;
+        let negligible = negligible(rate, bits);
         let digits = UBig::from(largest).min(negligible.clone()).bit_len().div_ceil(DIGIT_BITS).max(1);
         let first = |digit: usize| exp_minus(&(rate * RBig::from(UBig::ONE << (DIGIT_BITS * digit))), bits);
         let bounds: Vec<_> = (0..digits).map(first).collect();

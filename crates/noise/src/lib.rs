@@ -32,7 +32,7 @@ mod randomness;
 mod tests;
 
 pub use error::NoiseError;
-pub use exponential::{Candidate, choose};
+pub use exponential::{Candidate, Choice, choose};
 pub use gaussian::RoundedGaussian;
 pub use laplace::DiscreteLaplace;
 pub use randomness::Randomness;

@@ -1,7 +1,5 @@
 //! What the aggregates of a group are, given its parts: noisy ones, or a draw of what they may have been.
 
-use dashu::rational::RBig;
-
 use super::rows::WindowsOfRow;
 use super::windows::{Atom, SortedWindow};
 use crate::measure::{Centred, Quantity};
@@ -12,6 +10,9 @@ use crate::question::term::{Known, Term};
 use crate::question::window::{WindowCall, WindowFunction};
 use crate::schema::Value;
 use crate::statistics::{Divisor, OneColumn, TwoColumns};
+
+/// No aggregate is made of more parts: a pair of columns has a count, two sums, two squares and a product.
+const MOST_PARTS: usize = 6;
 
 /// The parts of one group, in steps, and everything else that its outputs are made of.
 #[derive(Clone, Copy)]
@@ -53,9 +54,11 @@ impl Known for Parts<'_> {
             Made::Quantile(at) => self.quantiles.get(*at).copied(),
             Made::Mode(_) => None,
             Made::Parts(places) => {
-                let parts: Vec<&Part> = places.iter().map(|place| &self.plan.parts[*place]).collect();
-                let steps: Vec<f64> = places.iter().map(|place| self.steps[self.own + *place]).collect();
-                made_of(&self.query.aggregates[at].function, &parts, &steps)
+                // It is computed for every draw of the noise, and nothing is allocated for it.
+                let mut steps = [0.0; MOST_PARTS];
+                steps.iter_mut().zip(places).for_each(|(step, place)| *step = self.steps[self.own + *place]);
+                let part = |at: usize| &self.plan.parts[places[at]];
+                made_of(&self.query.aggregates[at].function, part, &steps[..places.len()])
             }
         }
     }
@@ -104,7 +107,7 @@ impl<'a> Parts<'a> {
 }
 
 /// An aggregate from its parts.
-fn made_of(function: &Function, parts: &[&Part], steps: &[f64]) -> Option<f64> {
+fn made_of<'p>(function: &Function, part: impl Fn(usize) -> &'p Part, steps: &[f64]) -> Option<f64> {
     let divisor = |sample: bool| if sample { Divisor::Sample } else { Divisor::Population };
     match function {
         Function::Rows
@@ -112,13 +115,13 @@ fn made_of(function: &Function, parts: &[&Part], steps: &[f64]) -> Option<f64> {
         | Function::Units
         | Function::Distinct(_)
         | Function::Clamped
-        | Function::Sum(_) => Some(steps[0] * grid(parts[0])),
+        | Function::Sum(_) => Some(steps[0] * part(0).step),
         Function::Average(_) => {
-            let Centred { centre, .. } = centred(parts[0])?;
-            (steps[1] > 0.0).then(|| (*centre as f64 + steps[0] / steps[1]) * grid(parts[0]))
+            let Centred { centre, .. } = centred(part(0))?;
+            (steps[1] > 0.0).then(|| (*centre as f64 + steps[0] / steps[1]) * part(0).step)
         }
         Function::Spread { of: _, sample, root } => {
-            let (column, step) = (OneColumn::new(steps)?, grid(parts[1]));
+            let (column, step) = (OneColumn::new(steps)?, part(1).step);
             match root {
                 true => Some(column.deviation(divisor(*sample))? * step),
                 false => Some(column.variance(divisor(*sample))? * step * step),
@@ -126,14 +129,14 @@ fn made_of(function: &Function, parts: &[&Part], steps: &[f64]) -> Option<f64> {
         }
         Function::Pair { function, .. } => {
             let columns = TwoColumns::new(steps)?;
-            let (x, y) = (grid(parts[1]), grid(parts[3]));
+            let (x, y) = (part(1).step, part(3).step);
             match function {
                 PairFunction::PopulationCovariance => Some(columns.covariance(Divisor::Population)? * x * y),
                 PairFunction::SampleCovariance => Some(columns.covariance(Divisor::Sample)? * x * y),
                 PairFunction::Correlation => columns.correlation(),
                 PairFunction::Slope => Some(columns.slope()? * y / x),
                 PairFunction::Intercept => {
-                    let (at, above) = (centred(parts[1])?.centre as f64, centred(parts[3])?.centre as f64);
+                    let (at, above) = (centred(part(1))?.centre as f64, centred(part(3))?.centre as f64);
                     Some((above + columns.height(-at)?) * y)
                 }
             }
@@ -147,10 +150,4 @@ fn centred(part: &Part) -> Option<&Centred> {
         Quantity::Sum(centred) => Some(centred),
         _ => None,
     }
-}
-
-/// What a step of a part is worth.
-pub(super) fn grid(part: &Part) -> f64 {
-    let grid: RBig = part.grid();
-    grid.to_f64().value()
 }

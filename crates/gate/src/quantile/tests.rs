@@ -33,8 +33,9 @@ fn counted(values: impl IntoIterator<Item = i64>) -> Vec<(i64, u64)> {
 
 /// The score of every point of the grid, in steps.
 fn scores(part: &QuantilePart, values: &[i64], rank: Rank) -> Vec<u64> {
-    let (_, candidates) = part.candidates(&counted(values.iter().copied()), rank).unwrap();
-    candidates.iter().flat_map(|candidate| vec![candidate.score; candidate.weight as usize]).collect()
+    let counted = counted(values.iter().copied());
+    let all = part.candidates(&RankedValues::new(&counted, &part.of).unwrap(), rank, 0..counted.len());
+    all.iter().flat_map(|(_, candidate)| vec![candidate.score; candidate.weight as usize]).collect()
 }
 
 #[test]
@@ -255,6 +256,49 @@ fn draws_have_exactly_the_probabilities_of_the_exponential_mechanism() {
             assert!(!agrees(&drawn(&part, &values)[1], &shifted), "{fraction}, {epsilon}");
         }
     }
+}
+
+/// Data of every kind: many rows at few values and few at many, all at one end, wide gaps, and ranks beyond the rows.
+#[test]
+fn the_near_candidates_decide_what_all_of_them_decide() {
+    let mut data = Randomness::repeatable(3);
+    let mut number = |most: u64| u64::try_from(data.below(&most.into()).unwrap()).unwrap();
+    let (mut decided, mut left_out) = (0, 0);
+    let cases = random_inputs(1_000);
+    for case in 0..u64::from(cases) {
+        let width = [1, 5, 100, 100_000][number(4) as usize];
+        let (distinct, most) = (number(300), [2, 100, 1_000_000][number(3) as usize]);
+        let values: BTreeMap<i64, u64> = (0..distinct).map(|_| (number(width) as i64, 1 + number(most))).collect();
+        let values: Vec<(i64, u64)> = values.into_iter().collect();
+        let part = part(FRACTIONS[number(7) as usize], (0, width as i64 - 1), "1", 1);
+        let ranked = RankedValues::new(&values, &part.of).unwrap();
+        let offset = [0, number(1_000) as i128, -i128::from(number(1_000)), 1 << 40][number(4) as usize];
+        let rank = Rank { offset, is_end: number(2) == 0 };
+        let rate = RBig::from_parts(1.into(), [1u64, 7, 300, 50_000][number(4) as usize].into());
+        let all = part.candidates(&ranked, rank, 0..values.len());
+        let candidates: Vec<Candidate> = all.iter().map(|(_, candidate)| *candidate).collect();
+        let best = candidates.iter().map(|candidate| candidate.score).min().unwrap();
+        let draws = &mut Randomness::repeatable(case);
+        let far = Choice::begin(&rate, draws).unwrap().far().unwrap();
+        if let Some(near) = part.near(&ranked, rank, far) {
+            let points = |of: &[(i64, Candidate)]| of.iter().map(|(_, candidate)| candidate.weight).sum::<u64>();
+            assert_eq!(points(&near), width, "{values:?}");
+            // What stands together is far from the best, and the others are where they are among all.
+            let own = &near[1..near.len() - 1];
+            assert!(all.windows(own.len()).any(|part| part == own), "{own:?}");
+            let missing = all.iter().filter(|one| !own.contains(one));
+            assert!(missing.clone().all(|(_, candidate)| candidate.score - best >= far), "{near:?}");
+            left_out += missing.count();
+        }
+        for seed in 0..10 {
+            let again = || Randomness::repeatable(1_000 * case + seed);
+            let index = Choice::begin(&rate, &mut again()).unwrap().among_all(&candidates).unwrap();
+            let expected = (all[index].0, all[index].1.weight);
+            assert_eq!(part.chosen(&ranked, rank, &rate, &mut again()), Ok(expected), "{values:?}");
+            decided += 1;
+        }
+    }
+    assert!(decided == 10 * cases && left_out > cases as usize, "{decided} draws, {left_out} left out");
 }
 
 #[test]

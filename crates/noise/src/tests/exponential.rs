@@ -7,8 +7,8 @@ use taximeter_testing::random_inputs;
 
 use super::fit::{SAMPLES, fits};
 use super::rational;
-use crate::exponential::{Shares, choose_from};
-use crate::{Candidate, NoiseError, Randomness, choose};
+use crate::exponential::Shares;
+use crate::{Candidate, Choice, NoiseError, Randomness, choose};
 
 /// Candidates as (weight, score), with a rate.
 type Case = (&'static [(u64, u64)], &'static str);
@@ -49,7 +49,7 @@ fn probabilities(candidates: &[Candidate], rate: &str) -> Vec<f64> {
 fn counts(first: usize, candidates: &[Candidate], rate: &str, count: u32) -> Vec<u64> {
     let (rate, mut random, mut counted) = (rational(rate), Randomness::repeatable(41), vec![0; candidates.len()]);
     for _ in 0..count {
-        counted[choose_from(first, candidates, &rate, &mut random).unwrap()] += 1;
+        counted[Choice::with_bits(first, &rate, &mut random).unwrap().among_all(candidates).unwrap()] += 1;
     }
     counted
 }
@@ -151,5 +151,62 @@ proptest! {
         if let Some(index) = decided {
             prop_assert!(candidates[index].weight > 0);
         }
+    }
+}
+
+/// Candidates as those of a quantile, with all that are at least so far above the best as two: those before it and those after it.
+fn bundled(candidates: &[Candidate], far: u64) -> (usize, Vec<Candidate>) {
+    let best = candidates.iter().map(|one| one.score).min().unwrap();
+    let is_near = |one: &Candidate| one.score - best < far;
+    let first = candidates.iter().position(is_near).unwrap();
+    let end = candidates.iter().rposition(is_near).unwrap() + 1;
+    let together =
+        |part: &[Candidate]| Candidate { weight: part.iter().map(|one| one.weight).sum(), score: best + far };
+    let before = together(&candidates[..first]);
+    (first, [&[before][..], &candidates[first..end], &[together(&candidates[end..])]].concat())
+}
+
+/// How often which candidate is chosen, if those that are so far above the best stand together.
+fn counts_of_bundled(candidates: &[Candidate], rate: &RBig, far: impl Fn(&Choice) -> u64) -> Vec<u64> {
+    let (mut random, mut counted) = (Randomness::repeatable(43), vec![0; candidates.len()]);
+    for _ in 0..SAMPLES / 10 {
+        // With so few bits that what is far weighs enough to be seen, and some draws need all candidates.
+        let choice = Choice::with_bits(8, rate, &mut random).unwrap();
+        let (first, near) = bundled(candidates, far(&choice));
+        let chosen = match choice.among_near(&near).unwrap() {
+            Some(index) => (first + index).saturating_sub(1).min(candidates.len() - 1),
+            None => choice.among_all(candidates).unwrap(),
+        };
+        counted[chosen] += 1;
+    }
+    counted
+}
+
+#[test]
+fn candidates_that_stand_together_change_no_probability() {
+    let candidates: Vec<_> =
+        (0..400u64).map(|at| Candidate { weight: 1 + at % 3 * 50, score: at.abs_diff(150) }).collect();
+    let rate = rational("1/10");
+    let declared = || probabilities(&candidates, "1/10");
+    let right = counts_of_bundled(&candidates, &rate, |choice| choice.far().unwrap());
+    fits(right.into_iter().zip(declared())).unwrap();
+    // Too near to the best for that: what stands together is taken for its first or last neighbour.
+    let wrong = counts_of_bundled(&candidates, &rate, |choice| choice.far().unwrap() / 8);
+    assert!(fits(wrong.into_iter().zip(declared())).is_err());
+}
+
+#[test]
+fn what_stands_together_is_never_chosen_and_changes_no_choice() {
+    let candidates: Vec<_> =
+        (0..3_000u64).map(|at| Candidate { weight: 1 + at % 7, score: 3 * at.abs_diff(1_000) }).collect();
+    let rate = rational("1/4");
+    for seed in 0..2_000 {
+        let mut random = Randomness::repeatable(seed);
+        let choice = Choice::begin(&rate, &mut random).unwrap();
+        let (first, near) = bundled(&candidates, choice.far().unwrap());
+        assert!(near.len() < 200, "{}", near.len());
+        let index = choice.among_near(&near).unwrap().expect("sixty bits decide");
+        assert!(0 < index && index < near.len() - 1);
+        assert_eq!(choose(&candidates, &rate, &mut Randomness::repeatable(seed)), Ok(first + index - 1));
     }
 }
