@@ -1,5 +1,7 @@
 //! What an engine computes for every group: integers, and how many rows have which value.
 
+use dashu::rational::RBig;
+
 use crate::question::aggregate::Argument;
 use crate::question::predicate::Predicate;
 use crate::question::scalar::{NumericExpr, products};
@@ -70,6 +72,17 @@ impl Quantity {
                 let low = if one == other { low.max(0) } else { low };
                 let narrow = |product| i64::try_from(product).expect("products of moments fit into 32 bits");
                 (narrow(low), narrow(high))
+            }
+        }
+    }
+
+    /// What one step is in the units of the answer.
+    pub(crate) fn grid(&self) -> RBig {
+        match self {
+            Quantity::Sum(centred) => centred.scalar.grid.clone(),
+            Quantity::Products(one, other) => one.scalar.grid.clone() * other.scalar.grid.clone(),
+            Quantity::Rows | Quantity::NonNull(_) | Quantity::Units | Quantity::Distinct(_) | Quantity::Clamped => {
+                RBig::ONE
             }
         }
     }

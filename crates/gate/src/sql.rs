@@ -112,13 +112,17 @@ struct Writer<'a> {
     /// Columns of public tables that are used, and how.
     used: BTreeSet<(usize, Form)>,
     parameters: Vec<Value>,
+    /// Whether public tables may be functions. Where the groups of a unit are chosen first, they are not.
+    may_look_up: bool,
     /// What the engine makes of the columns that it reads, where it groups the rows.
     aggregates: Option<Vec<SqlAggregate>>,
 }
 
 impl<'a> Writer<'a> {
     fn new(query: &'a Query, target: Target<'a>) -> Writer<'a> {
-        Writer { target, joins: &query.joins, used: BTreeSet::new(), parameters: Vec::new(), aggregates: None }
+        let may_look_up = query.group_limit.is_none();
+        let (used, parameters) = (BTreeSet::new(), Vec::new());
+        Writer { target, joins: &query.joins, used, parameters, may_look_up, aggregates: None }
     }
 
     fn grammar(&self) -> &'static dyn Grammar {
@@ -136,6 +140,7 @@ impl<'a> Writer<'a> {
         // Rows outside the values of a key are left out by the engine, not by the reader of the answer.
         let groups = if self.aggregates.is_some() { &[] } else { query.groups.as_slice() };
         let mut conditions: Vec<String> = groups.iter().map(|group| self.is_in_a_group(&group.key)).collect();
+        conditions.extend(self.counterparts());
         conditions.extend(query.filter.iter().map(|filter| self.predicate(filter)));
         let mut table = self.target.table.to_string();
         if let Some(limit) = &query.group_limit {

@@ -1,10 +1,9 @@
 //! A row of the answer: numbers with their intervals.
 
 use dashu::rational::RBig;
-use serde_json::Number as Decimal;
 
 use super::known::{Parts, Subquery};
-use super::numbers::{meaningful, of_steps};
+use super::numbers::{meaningful, of_steps, rounded};
 use super::rows::WindowsOfRow;
 use super::selection::Selection;
 use super::uses::Uses;
@@ -72,10 +71,13 @@ impl AnsweredGroup<'_> {
         let at = self.windows.all.windows.iter().position(|sorted| sorted.window == window);
         let interval = at.and_then(|at| self.windows.places.get(at)?.get(self.at));
         let value = term.value(&self.parts(self.steps, &[]));
-        let whole = |place: &usize| Decimal::from(*place as u64);
+        // Shares of the rows are no whole numbers.
+        const PLACES: u32 = 9;
         Estimate {
-            interval: interval.filter(|_| value.is_some()).map(|[low, high]| [whole(low), whole(high)]),
-            value: value.map(|value| whole(&(value as usize))),
+            interval: interval
+                .filter(|_| value.is_some())
+                .map(|[low, high]| [rounded(*low, PLACES, -1.0), rounded(*high, PLACES, 1.0)]),
+            value: value.map(|value| rounded(value, PLACES, 0.0)),
             ..Estimate::default()
         }
     }
@@ -90,7 +92,7 @@ impl AnsweredGroup<'_> {
                     return self.quantiles[*at].interval.map(|ends| ends.map(|end| end as f64 * grid));
                 }
                 Made::Parts(places) if places.len() == 1 => {
-                    let grid = super::known::grid(&self.plan.parts[places[0]]);
+                    let grid = self.plan.parts[places[0]].step;
                     let ends = self.selection.given_found(places[0], self.noisy[places[0]], miss);
                     return Some(ends.map(|end| end as f64 * grid));
                 }

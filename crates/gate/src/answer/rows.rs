@@ -75,7 +75,7 @@ impl<'a> RowMaker<'a> {
     }
 
     /// For every window that says at which place a row is, the least and the greatest place of every row.
-    fn places(&self) -> Vec<Vec<[usize; 2]>> {
+    fn places(&self) -> Vec<Vec<[f64; 2]>> {
         let groups = &self.noisy.groups;
         let miss = simultaneous_miss(MISS, groups.len());
         let of_window = |sorted: &super::windows::SortedWindow| {
@@ -93,7 +93,7 @@ impl<'a> RowMaker<'a> {
     }
 
     /// Calls a function with a row and everything that it is made of.
-    fn with<T>(&self, at: usize, places: &[Vec<[usize; 2]>], see: impl FnOnce(&AnsweredGroup) -> T) -> T {
+    fn with<T>(&self, at: usize, places: &[Vec<[f64; 2]>], see: impl FnOnce(&AnsweredGroup) -> T) -> T {
         let NoisyQuery { query, plan, groups } = self.noisy;
         let windows = self.windows.of_row(at);
         let steps = own_steps(self.noisy, at);
@@ -164,7 +164,7 @@ pub(super) struct WindowsOfRow<'a> {
     pub(super) row: usize,
     pub(super) own: &'a RowWindows,
     pub(super) all: &'a Windows<'a>,
-    pub(super) places: &'a [Vec<[usize; 2]>],
+    pub(super) places: &'a [Vec<[f64; 2]>],
     pub(super) maker: &'a RowMaker<'a>,
 }
 

@@ -222,7 +222,7 @@ fn single(term: &Term, plan: &QueryPlan) -> Option<usize> {
 fn compared(condition: &Condition, plan: &QueryPlan) -> Option<(usize, ShownValues)> {
     let Condition::Compare(one, comparison, Term::Constant(constant)) = condition else { return None };
     let part = single(one, plan)?;
-    let grid = super::known::grid(&plan.parts[part]);
+    let grid = plan.parts[part].step;
     let near = (constant / grid).round();
     if near.abs() > 1e15 {
         return None;

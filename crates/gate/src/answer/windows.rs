@@ -180,14 +180,16 @@ impl<'a> SortedWindow<'a> {
         for (at, row) in sorted.iter().enumerate() {
             places[*row] = WindowPlace { at, partition: partitions[at], peers: peers[at] };
             different = if partitions[at].0 == at { 1 } else { different + usize::from(peers[at].0 == at) };
-            let rank = match window.function {
-                WindowFunction::RowNumber => at - partitions[at].0 + 1,
-                WindowFunction::Rank => peers[at].0 - partitions[at].0 + 1,
+            let (first, last) = partitions[at];
+            let place = match window.function {
+                WindowFunction::RowNumber | WindowFunction::Tile(_) => at - first + 1,
+                WindowFunction::Rank | WindowFunction::PercentRank => peers[at].0 - first + 1,
+                WindowFunction::CumulativeShare => peers[at].1 - first,
                 WindowFunction::DenseRank => different,
                 _ => continue,
             };
             let is_known = values.iter().all(|values| values.is_empty() || values[*row].is_some());
-            ranks[*row] = is_known.then_some(rank as f64);
+            ranks[*row] = is_known.then(|| window.of_place(place, last - first));
         }
         SortedWindow { window, sorted, places, ranks }
     }
@@ -219,16 +221,22 @@ impl<'a> SortedWindow<'a> {
         }
     }
 
-    /// The least and the greatest place that a row may have, by intervals of what it is sorted by: for each of them one for every row,
-    /// nothing where nothing is known.
-    pub(super) fn interval(&self, row: usize, groups: &[NoisyGroup], bounds: &[Vec<Option<[f64; 2]>>]) -> [usize; 2] {
+    /// What is said of the least and of the greatest place that a row may have, by intervals of what it is sorted by: for each of them
+    /// one for every row, nothing where nothing is known.
+    pub(super) fn interval(&self, row: usize, groups: &[NoisyGroup], bounds: &[Vec<Option<[f64; 2]>>]) -> [f64; 2] {
         let WindowPlace { partition, .. } = self.places[row];
         let (mut before, mut perhaps) = (0, 0);
+        // Rows that are sorted as this one is: which of them come first is not known, or all of them count.
+        let with_peers = matches!(
+            self.window.function,
+            WindowFunction::RowNumber | WindowFunction::Tile(_) | WindowFunction::CumulativeShare
+        );
         for other in self.sorted[partition.0..partition.1].iter().filter(|other| **other != row) {
             match self.surely(*other, row, groups, bounds) {
                 Some(Ordering::Less) => before += 1,
                 Some(Ordering::Greater) => {}
-                Some(Ordering::Equal) if self.window.function != WindowFunction::RowNumber => {}
+                Some(Ordering::Equal) if !with_peers => {}
+                Some(Ordering::Equal) if self.window.function == WindowFunction::CumulativeShare => before += 1,
                 _ => perhaps += 1,
             }
         }
@@ -237,7 +245,7 @@ impl<'a> SortedWindow<'a> {
             WindowFunction::DenseRank if self.window.is_sorted_by_noise() => before.min(1),
             _ => before,
         };
-        [least + 1, before + perhaps + 1]
+        [least + 1, before + perhaps + 1].map(|place| self.window.of_place(place, partition.1 - partition.0))
     }
 
     /// The order of two rows, if it is known.

@@ -7,7 +7,7 @@ use dashu::rational::RBig;
 use crate::error::Error;
 use crate::measure::{Centred, Measure, Quantity};
 use crate::number::Number;
-use crate::question::aggregate::{Aggregate, Argument, Function};
+use crate::question::aggregate::{Aggregate, Argument, Function, both_known, in_order};
 use crate::question::predicate::Predicate;
 use crate::question::scalar::{Node, NumericExpr, rational};
 use crate::question::term::Term;
@@ -166,8 +166,7 @@ impl Weights {
 /// Which rows an aggregate is of: one of two expressions, of those where neither is null.
 fn filter(aggregate: &Aggregate) -> Option<Predicate> {
     let Function::Pair { y, x, .. } = &aggregate.function else { return aggregate.filter.clone() };
-    let known = in_order([y, x]).map(|scalar| Predicate::NullSteps { scalar: scalar.clone(), negated: true });
-    Some(Predicate::all(known.into_iter().chain(aggregate.filter.clone()).collect()))
+    Some(Predicate::all(both_known([y, x]).into_iter().chain(aggregate.filter.clone()).collect()))
 }
 
 fn quantities(function: &Function, query: &Query, aggregate: &Aggregate) -> Vec<Quantity> {
@@ -205,12 +204,6 @@ fn quantities(function: &Function, query: &Query, aggregate: &Aggregate) -> Vec<
         }
         Function::Quantile { .. } | Function::Mode { .. } => unreachable!("these are no integers"),
     }
-}
-
-/// Two expressions in an order that does not depend on which is written first, so that CORR(x, y) and REGR_SLOPE(y, x) share moments.
-fn in_order<T: std::fmt::Debug>(mut pair: [T; 2]) -> [T; 2] {
-    pair.sort_by_cached_key(|expression| format!("{expression:?}"));
-    pair
 }
 
 /// How many values there are.

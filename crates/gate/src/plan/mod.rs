@@ -66,6 +66,8 @@ pub(crate) struct Part {
     pub(crate) sensitivity: Sensitivity,
     pub(crate) cost: Cost,
     pub(crate) noise: Noise,
+    /// The binary number that is nearest to its grid, for what is computed of it thousands of times.
+    pub(crate) step: f64,
 }
 
 /// A quantile with the ends of its interval, and what they are paid with.
@@ -221,7 +223,8 @@ impl QueryPlan {
             };
             let cost = offer.share(&weight);
             let noise = Noise::new(&cost, sensitivity)?;
-            parts.push(Part { measure, sensitivity, cost, noise });
+            let step = measure.quantity.grid().to_f64().value();
+            parts.push(Part { measure, sensitivity, cost, noise, step });
         }
         let threshold = match (query.is_open(), wanted.threshold) {
             (true, Some(at)) => {
@@ -303,7 +306,9 @@ fn quantile_miss(question: &Question, query: &Query) -> f64 {
         found.len()
     };
     let together = query.outputs.iter().map(|output| quantiles(&output.term)).max().unwrap_or(0).max(1);
-    let is_shortened = question.limit.is_some() || question.offset > 0;
+    // Sub-queries are one row each, which is not sorted, and have other columns.
+    let is_sorted = question.queries.iter().any(|shown| std::ptr::eq(shown, query));
+    let is_shortened = is_sorted && (question.limit.is_some() || question.offset > 0);
     let mut chosen = is_shortened && question.order.iter().any(|key| quantiles(&query.outputs[key.output].term) > 0);
     query.having.iter().for_each(|having| having.walk(&mut |term| chosen |= quantiles(term) > 0));
     // Ranks follow from intervals of all groups together.
@@ -348,13 +353,7 @@ impl Threshold<'_> {
 impl Part {
     /// What one step of the measure is in the units of the answer.
     pub(crate) fn grid(&self) -> RBig {
-        match &self.measure.quantity {
-            Quantity::Sum(centred) => centred.scalar.grid.clone(),
-            Quantity::Products(one, other) => one.scalar.grid.clone() * other.scalar.grid.clone(),
-            Quantity::Rows | Quantity::NonNull(_) | Quantity::Units | Quantity::Distinct(_) | Quantity::Clamped => {
-                RBig::ONE
-            }
-        }
+        self.measure.quantity.grid()
     }
 }
 

@@ -229,3 +229,13 @@ fn moments_are_of_few_enough_steps_for_their_products() {
         }
     }
 }
+
+/// A sub-query has one column, and was looked at once for the column that the answer is sorted by.
+#[test]
+fn the_order_of_an_answer_is_not_that_of_its_sub_queries() {
+    let schema = schema(Neighbours::AddRemove);
+    let question = "SELECT ward, COUNT(*) AS n, MEDIAN(age) / (SELECT MEDIAN(age) FROM people) AS share FROM people GROUP BY ward \
+                    ORDER BY n DESC, share LIMIT 2";
+    let plan = plan(question, &schema, Price::Epsilon(amount("1"))).unwrap();
+    assert_eq!(plan.queries.len(), 2);
+}

@@ -50,6 +50,19 @@ pub(crate) enum Function {
     Quantile { of: NumericExpr, fraction: Number },
 }
 
+/// The conditions that neither of two expressions is null, in an order that does not depend on which is written first: so what is asked of
+/// CORR(x, y) and of REGR_SLOPE(y, x) is the same.
+pub(crate) fn both_known(pair: [&NumericExpr; 2]) -> Vec<Predicate> {
+    let known = in_order(pair).map(|scalar| Predicate::NullSteps { scalar: scalar.clone(), negated: true });
+    known.into()
+}
+
+/// Two expressions in an order that does not depend on which is written first.
+pub(crate) fn in_order<T: std::fmt::Debug>(mut pair: [T; 2]) -> [T; 2] {
+    pair.sort_by_cached_key(|expression| format!("{expression:?}"));
+    pair
+}
+
 /// What is counted.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Argument {

@@ -38,24 +38,7 @@ pub(crate) struct GroupLimit {
 impl Group {
     /// The values that are answered, whether a row has them or not; nothing if they are not known beforehand.
     pub(crate) fn values(&self) -> Option<Vec<&Value>> {
-        match &self.key {
-            GroupKey::Column { values, .. } => Some(values.iter().collect()),
-            GroupKey::Steps { values, .. } => Some(values.iter().map(|(_, value)| value).collect()),
-            GroupKey::Open { .. } => None,
-        }
-    }
-
-    /// Leaves out the values for which a condition on all rows cannot hold, whatever the data are.
-    pub(crate) fn leave_out_what_cannot_be(&mut self, filter: &Predicate) {
-        match &mut self.key {
-            GroupKey::Column { column, values } => {
-                values.retain(|value| filter.decided(*column, value) != Some(false));
-            }
-            GroupKey::Steps { scalar, values } => {
-                values.retain(|(steps, _)| filter.decided_steps(scalar, *steps) != Some(false));
-            }
-            GroupKey::Open { .. } => {}
-        }
+        self.key.values()
     }
 
     /// Whether its values are those that WHERE names: nothing is declared about its column.
@@ -67,5 +50,37 @@ impl Group {
 
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.key, GroupKey::Open { .. })
+    }
+}
+
+impl GroupKey {
+    pub(crate) fn values(&self) -> Option<Vec<&Value>> {
+        match self {
+            GroupKey::Column { values, .. } => Some(values.iter().collect()),
+            GroupKey::Steps { values, .. } => Some(values.iter().map(|(_, value)| value).collect()),
+            GroupKey::Open { .. } => None,
+        }
+    }
+
+    /// Leaves out the values for which a condition on all rows cannot hold, whatever the data are.
+    pub(crate) fn leave_out_what_cannot_be(&mut self, filter: &Predicate) {
+        match self {
+            GroupKey::Column { column, values } => {
+                values.retain(|value| filter.decided(*column, value) != Some(false));
+            }
+            GroupKey::Steps { scalar, values } => {
+                values.retain(|(steps, _)| filter.decided_steps(scalar, *steps) != Some(false));
+            }
+            GroupKey::Open { .. } => {}
+        }
+    }
+
+    /// Leaves out the values for which something does not hold.
+    pub(crate) fn retain(&mut self, mut holds: impl FnMut(&Value) -> bool) {
+        match self {
+            GroupKey::Column { values, .. } => values.retain(&mut holds),
+            GroupKey::Steps { values, .. } => values.retain(|(_, value)| holds(value)),
+            GroupKey::Open { .. } => {}
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Conditions on a row, with the three-valued logic of SQL. No part of one can fail on any row.
 
+mod range;
+
 use dashu::rational::RBig;
 
 use super::scalar::{Node, NumericExpr};

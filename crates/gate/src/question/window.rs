@@ -21,6 +21,12 @@ pub(crate) enum WindowFunction {
     Rank,
     /// One more than how many different ones come before.
     DenseRank,
+    /// The part of the rows that a row is in, of this many that are as large as each other, or one row larger.
+    Tile(usize),
+    /// How many rows come before, as a share of all others.
+    PercentRank,
+    /// How many rows come before or are sorted as this one is, as a share of all.
+    CumulativeShare,
     /// How many rows there are.
     Rows,
     /// The sum of those that are not null.
@@ -48,13 +54,19 @@ pub(crate) enum Frame {
 impl WindowCall {
     /// Whether it only says at which place a row is.
     pub(crate) fn is_rank(&self) -> bool {
-        matches!(self.function, WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank)
+        self.argument().is_none() && self.function != WindowFunction::Rows
     }
 
     /// What is computed of each row.
     pub(crate) fn argument(&self) -> Option<&Term> {
         match &self.function {
-            WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank | WindowFunction::Rows => None,
+            WindowFunction::RowNumber
+            | WindowFunction::Rank
+            | WindowFunction::DenseRank
+            | WindowFunction::Tile(_)
+            | WindowFunction::PercentRank
+            | WindowFunction::CumulativeShare
+            | WindowFunction::Rows => None,
             WindowFunction::Sum(of)
             | WindowFunction::Average(of)
             | WindowFunction::Least(of)
@@ -62,6 +74,25 @@ impl WindowCall {
             | WindowFunction::First(of)
             | WindowFunction::Last(of)
             | WindowFunction::Offset(of, _) => Some(of),
+        }
+    }
+
+    /// What is said of a place from 1 on, of this number of rows. A place among all rows, or one behind those that come before: as the
+    /// function counts them.
+    pub(crate) fn of_place(&self, place: usize, rows: usize) -> f64 {
+        match self.function {
+            WindowFunction::Tile(tiles) => {
+                // The first of them have one row more.
+                let (size, larger) = (rows / tiles, rows % tiles);
+                let tile = match (place - 1).checked_sub(larger * (size + 1)) {
+                    None => (place - 1) / (size + 1),
+                    Some(behind) => larger + behind / size,
+                };
+                tile as f64 + 1.0
+            }
+            WindowFunction::PercentRank => (place - 1) as f64 / rows.saturating_sub(1).max(1) as f64,
+            WindowFunction::CumulativeShare => place as f64 / rows as f64,
+            _ => place as f64,
         }
     }
 

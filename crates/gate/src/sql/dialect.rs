@@ -289,6 +289,11 @@ pub(crate) trait Grammar: Sync {
         Supply::Values
     }
 
+    /// Whether `map([keys], [values])[key]` is the value beside a key, null where the key is not there, and faster than a join.
+    fn looks_up(&self) -> bool {
+        false
+    }
+
     /// A public table for a statement: its columns, and its rows, of which there is at least one.
     fn table(&self, name: &str, columns: &[(String, ColumnType)], rows: &[String]) -> String {
         let names = columns.iter().map(|(name, _)| name);

@@ -3,6 +3,9 @@
 //! Engines limit how many parameters a statement has, so SQLite and PostgreSQL get each table as one, a list of rows in JSON. PostgreSQL
 //! joins the rows as they come; SQLite needs a table with a key to look them up, and is given a temporary one. Other engines get
 //! the rows as literals.
+//!
+//! DuckDB joins row by row. It computes a function of a text column once for every entry of the column's dictionary, so a table of few
+//! rows with a key of text is a function there, in place of a join.
 
 use serde_json::Value as Json;
 
@@ -33,6 +36,9 @@ pub(super) enum Form {
     Text,
 }
 
+/// The most rows of a table that is a function: a key is compared with one after the other.
+const MOST_LOOKED_UP: usize = 16;
+
 impl Writer<'_> {
     pub(super) fn is_public(&self, at: usize) -> bool {
         self.joins.iter().any(|join| join.has(at))
@@ -48,8 +54,11 @@ impl Writer<'_> {
 
     /// A column of a public table.
     pub(super) fn public(&mut self, at: usize, form: Form) -> String {
-        self.used.insert((at, form));
         let place = self.joins.iter().position(|join| join.has(at)).expect("only columns of joined tables are named");
+        if let Some(lookup) = self.lookup(place, (at, form)) {
+            return lookup;
+        }
+        self.used.insert((at, form));
         let column = format!("{}.{}", self.table(place), self.field(at, form));
         if self.joins[place].keeps_all { self.grammar().perhaps(column) } else { column }
     }
@@ -59,6 +68,9 @@ impl Writer<'_> {
         let named = !self.joins.is_empty() || rows.starts_with('(');
         let mut from = if named { format!("{rows} AS {}", self.grammar().name(ROWS)) } else { rows.to_string() };
         for (place, join) in self.joins.iter().enumerate() {
+            if self.is_looked_up(place) {
+                continue;
+            }
             let on = self.compared(Operand::plain(join.on));
             let (key, form) = join.key_field();
             self.used.insert((key, form));
@@ -69,12 +81,45 @@ impl Writer<'_> {
         from
     }
 
+    /// Whether a table is a function of the column that its key equals.
+    fn is_looked_up(&self, place: usize) -> bool {
+        let join = &self.joins[place];
+        let is_text = !self.is_public(join.on) && self.kind(join.on) == ColumnType::Text;
+        let rows = self.keyed(place).take(MOST_LOOKED_UP + 1).count();
+        self.may_look_up && self.grammar().looks_up() && is_text && (1..=MOST_LOOKED_UP).contains(&rows)
+    }
+
+    /// A column of a table that is a function.
+    fn lookup(&mut self, place: usize, used: (usize, Form)) -> Option<String> {
+        if !self.is_looked_up(place) {
+            return None;
+        }
+        let join = &self.joins[place];
+        let key = self.compared(Operand::plain(join.on));
+        let column = |used| commas(self.keyed(place).map(|row| self.literal_cell(join, row, used)));
+        Some(format!("map([{}], [{}])[{key}]", column(join.key_field()), column(used)))
+    }
+
+    /// The conditions that rows have their counterparts in tables that are functions.
+    pub(super) fn counterparts(&mut self) -> Vec<String> {
+        let mut conditions = Vec::new();
+        for (place, join) in self.joins.iter().enumerate() {
+            if self.is_looked_up(place) && !join.keeps_all {
+                let on = self.compared(Operand::plain(join.on));
+                let keys = commas(self.keyed(place).map(|row| self.literal_cell(join, row, join.key_field())));
+                conditions.push(self.grammar().is_in_a_group(format!("{on} IN ({keys})")));
+            }
+        }
+        conditions
+    }
+
     /// The tables that are needed, and what comes before SELECT. Call it when everything else is written.
     pub(super) fn public_tables(&mut self) -> (Vec<TemporaryTable>, String) {
-        let places = 0..self.joins.len();
-        if self.joins.is_empty() {
+        let places: Vec<usize> = (0..self.joins.len()).filter(|place| !self.is_looked_up(*place)).collect();
+        if places.is_empty() {
             return (Vec::new(), String::new());
         }
+        let places = places.into_iter();
         let tables: Vec<_> = match self.grammar().supply() {
             Supply::Temporary => return (places.map(|place| self.temporary(place)).collect(), String::new()),
             Supply::Json => places.map(|place| self.with_json(place)).collect(),
@@ -158,23 +203,25 @@ impl Writer<'_> {
         let (join, used) = (&self.joins[place], self.columns(place));
         let columns: Vec<(String, ColumnType)> =
             used.iter().map(|used| (self.field(used.0, used.1), self.held(join, *used))).collect();
-        let null = |used: &(usize, Form)| self.grammar().null(self.held(join, *used));
-        let cell = |row: usize, used: &(usize, Form)| {
-            let value = match used.1 {
-                Form::Plain => join.table.rows()[row][used.0 - join.first].clone(),
-                Form::Steps => join.table.steps(row, used.0 - join.first).map(Value::Integer),
-                Form::Text => {
-                    join.table.rows()[row][used.0 - join.first].as_ref().map(|value| Value::Text(value.plain()))
-                }
-            };
-            value.map_or_else(|| null(used), |value| self.grammar().literal(&value, &mut Vec::new()))
-        };
-        let mut rows: Vec<String> =
-            self.keyed(place).map(|row| format!("({})", commas(used.iter().map(|used| cell(row, used))))).collect();
+        let cells = |row: usize| commas(used.iter().map(|used| self.literal_cell(join, row, *used)));
+        let mut rows: Vec<String> = self.keyed(place).map(|row| format!("({})", cells(row))).collect();
         if rows.is_empty() {
-            rows.push(format!("({})", commas(used.iter().map(null))));
+            let nulls = used.iter().map(|used| self.grammar().null(self.held(join, *used)));
+            rows.push(format!("({})", commas(nulls)));
         }
         self.grammar().table(&self.table(place), &columns, &rows)
+    }
+
+    /// A field in the text of a statement.
+    fn literal_cell(&self, join: &Join, row: usize, (at, form): (usize, Form)) -> String {
+        let stored = || join.table.rows()[row][at - join.first].as_ref();
+        let value = match form {
+            Form::Plain => stored().cloned(),
+            Form::Steps => join.table.steps(row, at - join.first).map(Value::Integer),
+            Form::Text => stored().map(|value| Value::Text(value.plain())),
+        };
+        let null = || self.grammar().null(self.held(join, (at, form)));
+        value.map_or_else(null, |value| self.grammar().literal(&value, &mut Vec::new()))
     }
 
     /// A field as the engine gets it: as it stores it, or as text that it converts exactly.

@@ -10,15 +10,63 @@ use taximeter_gate::{
 
 /// A dataset of the corpus, with so large a budget that every question is answered.
 pub fn house(name: &str, engine: CsvEngine) -> House {
+    house_with(name, &text(name, "schema.toml"), engine)
+}
+
+/// The same with another declaration.
+pub fn house_with(name: &str, schema: &str, engine: CsvEngine) -> House {
+    let (path, form, bad_rows) = (folder(name).join(format!("{name}.csv")), CsvForm::default(), BadRows::default());
+    house_of(name, schema, Data::Csv { path, form, bad_rows, engine })
+}
+
+/// The same dataset in a table of PostgreSQL.
+#[cfg(feature = "server-tests")]
+pub fn house_on_postgres(name: &str, schema: &str) -> House {
+    use taximeter_gate::ColumnType;
+    use taximeter_testing::{PrivatePostgres, query};
+    let url = PrivatePostgres::shared().new_database().unwrap();
+    let csv = text(name, &format!("{name}.csv"));
+    let mut lines = csv.lines();
+    let declaration = Declaration::parse(schema).unwrap();
+    let columns: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let type_of = |column: &str| match declaration
+        .columns()
+        .iter()
+        .find(|declared| declared.name == column)
+        .and_then(|column| column.kind)
+    {
+        Some(ColumnType::Integer) => "bigint",
+        Some(ColumnType::Real) => "double precision",
+        Some(ColumnType::Decimal) => "numeric(12, 2)",
+        Some(ColumnType::Boolean) => "boolean",
+        Some(ColumnType::Date) => "date",
+        Some(ColumnType::Timestamp) => "timestamp",
+        Some(ColumnType::Text) | None => "text",
+    };
+    let types: Vec<String> = columns.iter().map(|column| format!("\"{column}\" {}", type_of(column))).collect();
+    // No field has a comma in it.
+    let row = |line: &str| {
+        let fields = line.split(',').map(|field| match field {
+            "" => "NULL".to_string(),
+            field => format!("'{}'", field.replace('\'', "''")),
+        });
+        format!("({})", fields.collect::<Vec<_>>().join(", "))
+    };
+    query(&url, &format!("CREATE TABLE {name} ({})", types.join(", "))).unwrap();
+    for rows in lines.map(row).collect::<Vec<_>>().chunks(300) {
+        query(&url, &format!("INSERT INTO {name} VALUES {}", rows.join(", "))).unwrap();
+    }
+    house_of(name, schema, Data::Postgres { url, table: name.to_string() })
+}
+
+fn house_of(name: &str, schema: &str, data: Data) -> House {
     let house = House::new();
-    let declaration = Declaration::parse(&text(name, "schema.toml")).unwrap();
-    let budget = Budget::parse("100000,0.5").unwrap().with_mechanism_delta(amount("0.4")).unwrap();
+    let declaration = Declaration::parse(schema).unwrap();
+    let budget = Budget::parse("300000000,0.5").unwrap().with_mechanism_delta(amount("0.4")).unwrap();
     let rules = Rules {
         filter: Some(FilterSpec::new(FilterRule::Basic, budget)),
         odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
     };
-    let (path, form, bad_rows) = (folder(name).join(format!("{name}.csv")), CsvForm::default(), BadRows::default());
-    let data = Data::Csv { path, form, bad_rows, engine };
     let registration = Registration { rules: Some(rules), ..Registration::new(account(name), declaration, data) };
     house.register(registration).unwrap();
     for public in ["airlines", "airports"] {
@@ -34,7 +82,7 @@ fn folder(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/corpus").join(name)
 }
 
-fn text(name: &str, file: &str) -> String {
+pub fn text(name: &str, file: &str) -> String {
     std::fs::read_to_string(folder(name).join(file)).unwrap()
 }
 

@@ -9,6 +9,7 @@ mod documents;
 #[cfg(feature = "driver-tests")]
 mod duckdb;
 mod dummy;
+mod exact;
 mod hostile;
 mod joined;
 mod meaning;

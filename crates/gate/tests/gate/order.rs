@@ -461,7 +461,7 @@ fn a_key_is_its_principals_own() {
         assert!(is_key_taken(&error) && error.to_string().contains("\"k\""), "{error}");
     }
     assert_eq!(house.charges("people"), 4);
-    // Somebody else's key cannot be spelled out.
+    // Another person's key cannot be spelled out.
     assert_eq!(answered(house.ask(&asked_by(Some("bob"), "alice:k"))).origin, Origin::Fresh);
     let error = house.gate.ask(&asked_by(Some("alice:k"), "k")).unwrap_err();
     assert!(error.is_input() && error.to_string().contains("no colon"), "{error}");
@@ -490,7 +490,7 @@ fn a_principal_uses_only_its_own_earlier_answers_again() {
     }
     check(Some("alice"), "3", Some(&alices));
     check(Some("bob"), "2", Some(&bobs));
-    // Whoever is at the machine has the newest answer of the account.
+    // A person at the machine gets the newest answer of the account.
     assert_eq!(ask(None, "1").origin, Origin::Reused);
 }
 

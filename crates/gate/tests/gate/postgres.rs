@@ -161,7 +161,7 @@ fn two_datasets_of_one_table_keep_rows_of_their_own_and_the_same_ones_when_they_
     }
 }
 
-/// Whoever was killed between keeping the rows and writing the version down left a table, and no refresh went past it.
+/// A process that was killed between keeping the rows and writing the version down left a table, and no refresh went past it.
 #[test]
 fn what_a_refresh_left_that_was_killed_is_not_in_the_way() {
     let (house, url) = house();
@@ -191,7 +191,8 @@ fn a_question_that_takes_too_long_is_charged_and_leaves_nothing_running() {
     assert!(matches!(outcome, GateOutcome::NoAnswer(_)), "{outcome:?}");
     changing.join().unwrap();
     // Other tests use other databases of the same server.
-    let running = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()";
+    let running = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()";
     wait_until("nothing runs", || query(&url, running).unwrap() == "0");
     assert!(matches!(house.ask(&request), GateOutcome::NoAnswer(_)));
     assert_eq!(house.charges("people"), 1);

@@ -4,10 +4,13 @@
 //! secret key, of an encoding that differs wherever two rows differ in a column of the schema. Rows that are equal there are
 //! interchangeable, since nothing else is copied.
 //!
-//! To find them, DuckDB has the rows of all units in memory that it is asked about together, and cannot do with less. So the units are
-//! divided into parts by a hash, of as many rows as there is memory for, and the files are read once for each part. What DuckDB writes to
-//! disk all the same, such as rows that it sorts, goes to the private folder in which the new file is made, and which is removed with
-//! everything in it.
+//! Nothing is chosen of a unit that has no more rows than count: all of them are copied, without a hash, in one pass over the files. The
+//! hashes of the others take most of the time.
+//!
+//! To choose rows, DuckDB has those of all units in memory that it is asked about together, and cannot do with less. So the units with
+//! too many rows are divided into parts by a hash, of as many rows as there is memory for, and the files are read once for each part. What
+//! DuckDB writes to disk all the same, such as rows that it sorts, goes to the private folder in which the new file is made, and which is
+//! removed with everything in it.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -39,6 +42,9 @@ const ROW_BYTES: u64 = 128;
 /// What a value takes beside its text.
 const VALUE_BYTES: u64 = 32;
 
+/// The units with more rows than count, in a table of the session.
+const LARGE: &str = "\"units with more rows\"";
+
 /// Writes the rows that are kept of every unit into a new file of the gate's own.
 pub(super) fn keep(
     choice: &DriverChoice,
@@ -58,26 +64,36 @@ pub(super) fn keep(
     let select = lake.select(schema)?;
     let names = commas(schema.columns.iter().map(|column| quoted(&column.name)));
     let unit = quoted(&schema.columns[unit].name);
-    let mut count = |sql: String| duckdb::number(&mut lake.connection, &sql, until);
+    let most = schema.rows_per_unit();
+    let connection = &mut lake.connection;
+    let mut count = |sql: String| duckdb::number(connection, &sql, until);
     let rows = count(format!("SELECT count(*) FROM ({select})"))?;
     let without_unit = count(format!("SELECT count(*) FROM ({select}) WHERE {unit} IS NULL"))?;
-    let text = count(format!("SELECT {} FROM ({select})", text_bytes(schema)))?;
-    let parts = number_of_parts(rows, schema, text, room);
+    let found = format!("SELECT {unit} FROM ({select}) WHERE {unit} IS NOT NULL GROUP BY 1 HAVING count(*) > {most}");
+    duckdb::execute(connection, &format!("CREATE TEMP TABLE {LARGE} AS {found}"), until)?;
+    duckdb::execute(connection, &format!("CREATE TABLE {TABLE} AS {select} LIMIT 0"), until)?;
+    let others = format!("({select}) ANTI JOIN {LARGE} USING ({unit}) WHERE {unit} IS NOT NULL");
+    duckdb::execute(connection, &format!("INSERT INTO {TABLE} SELECT {names} FROM {others} ORDER BY {unit}"), until)?;
 
+    let large = format!("({select}) SEMI JOIN {LARGE} USING ({unit})");
+    let mut count = |sql: String| duckdb::number(connection, &sql, until);
+    let (to_choose, text) = (
+        count(format!("SELECT count(*) FROM {large}"))?,
+        count(format!("SELECT {} FROM {large}", text_bytes(schema)))?,
+    );
+    let parts = if to_choose == 0 { 0 } else { number_of_parts(to_choose, schema, text, room) };
     let key: String = key.iter().map(|byte| format!("\\x{byte:02X}")).collect();
     let contents = schema.columns.iter().map(encoded).collect::<Vec<_>>().join(" || ");
-    duckdb::execute(&mut lake.connection, &format!("CREATE TABLE {TABLE} AS {select} LIMIT 0"), until)?;
     for part in 0..parts {
         let insert = format!(
             "INSERT INTO {TABLE} SELECT {names} FROM (
                  SELECT {names}, row_number() OVER (
                      PARTITION BY {unit} ORDER BY unhex(sha256('{key}'::BLOB || encode({contents})))
                  ) AS \"place of row\"
-                 FROM ({select}) WHERE {unit} IS NOT NULL AND hash({unit}) % {parts} = {part}
-             ) WHERE \"place of row\" <= {} ORDER BY {unit}",
-            schema.rows_per_unit()
+                 FROM {large} WHERE hash({unit}) % {parts} = {part}
+             ) WHERE \"place of row\" <= {most} ORDER BY {unit}"
         );
-        duckdb::execute(&mut lake.connection, &insert, until)?;
+        duckdb::execute(connection, &insert, until)?;
     }
     let kept = duckdb::number(&mut lake.connection, &format!("SELECT count(*) FROM {TABLE}"), until)?;
     files.iter().try_for_each(LakeFile::check)?;

@@ -5,7 +5,7 @@ use sqlparser::ast::{
     FunctionArguments, ObjectNamePart, OrderByExpr, OrderByOptions, OrderBySort,
 };
 
-use super::super::aggregate::{Aggregate, Argument, Function, PairFunction};
+use super::super::aggregate::{Aggregate, Argument, Function, PairFunction, both_known};
 use super::super::predicate::{Operand, Predicate};
 use super::super::scalar::{Kind, NumericExpr};
 use super::functions::number_of_arguments;
@@ -17,7 +17,7 @@ use crate::number::Number;
 use crate::schema::ColumnType;
 
 /// The names of all aggregates.
-pub(super) const NAMES: [&str; 31] = [
+pub(super) const NAMES: [&str; 33] = [
     "COUNT",
     "SUM",
     "AVG",
@@ -47,6 +47,8 @@ pub(super) const NAMES: [&str; 31] = [
     "CORR",
     "REGR_SLOPE",
     "REGR_INTERCEPT",
+    "REGR_R2",
+    "REGR_COUNT",
     "COUNT_IF",
     "COUNTIF",
 ];
@@ -89,6 +91,11 @@ impl Reader<'_> {
             }
             ("MODE", [], [OrderByExpr { expr: of, options: _, with_fill: None }]) if !distinct => {
                 (self.most_frequent(of)?, None)
+            }
+            ("REGR_COUNT", [y, x], []) if !distinct => {
+                let [y, x] = [y, x].map(|one| self.expressions(expression, std::slice::from_ref(one)));
+                let (y, x) = (self.summed(y?[0])?, self.summed(x?[0])?);
+                (Function::Rows, Some(Predicate::all(both_known([&y, &x]))))
             }
             (_, _, []) if !distinct => {
                 (self.of_numbers(expression, &name.value, &self.expressions(expression, args)?)?, None)
@@ -134,7 +141,8 @@ impl Reader<'_> {
             ("STDDEV_POP", [of]) => spread(of, false, true),
             ("COVAR_POP", [y, x]) => pair(PairFunction::PopulationCovariance, y, x),
             ("COVAR_SAMP", [y, x]) => pair(PairFunction::SampleCovariance, y, x),
-            ("CORR", [y, x]) => pair(PairFunction::Correlation, y, x),
+            // Its square is taken of the noisy correlation.
+            ("CORR" | "REGR_R2", [y, x]) => pair(PairFunction::Correlation, y, x),
             ("REGR_SLOPE", [y, x]) => pair(PairFunction::Slope, y, x),
             ("REGR_INTERCEPT", [y, x]) => pair(PairFunction::Intercept, y, x),
             ("MEDIAN", [of]) => quantile(of, number("0.5")),

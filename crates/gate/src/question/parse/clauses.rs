@@ -8,7 +8,6 @@ use sqlparser::ast::{
 };
 
 use super::super::group::Group;
-use super::super::predicate::Predicate;
 use super::super::term::{Condition, Term};
 use super::super::{OrderKey, Output, Query, Question, quoted};
 use super::groups::{WrittenGroup, name_of};
@@ -202,7 +201,7 @@ impl Reader<'_> {
             let message = "nothing is counted or summed: add COUNT(*), COUNT(column), SUM(column) or AVG(column)";
             return Err(self.item_refusal(projection.first(), message));
         }
-        let groups = groups.into_iter().map(|written| self.group_that_can_be(written, filter.as_ref()));
+        let groups = groups.into_iter().map(|written| self.group_that_can_be(written));
         let groups = groups.collect::<Result<_, Error>>()?;
         let tables = self.tables.borrow_mut().pop();
         let (joins, private) = tables.map_or((Vec::new(), None), |tables| (tables.joins, tables.private));
@@ -210,12 +209,8 @@ impl Reader<'_> {
         Ok((Query { outputs, aggregates, joins, private, filter, groups, group_limit, having }, order, hidden))
     }
 
-    /// A key without the values that the condition rules out; at least one is left.
-    fn group_that_can_be(&self, written: WrittenGroup, filter: Option<&Predicate>) -> Result<Group, Error> {
-        let WrittenGroup { expression, mut group } = written;
-        if let Some(filter) = filter {
-            group.leave_out_what_cannot_be(filter);
-        }
+    /// A key of which the condition on the rows leaves at least one value.
+    fn group_that_can_be(&self, WrittenGroup { expression, group }: WrittenGroup) -> Result<Group, Error> {
         match group.values() {
             Some(values) if values.is_empty() => Err(self.refusal(
                 expression,

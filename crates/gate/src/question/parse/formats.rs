@@ -7,10 +7,10 @@ use sqlparser::ast::Expr;
 
 use super::super::calendar::DatePart;
 use super::super::scalar::{Kind, NumericExpr, TooLarge};
-use super::functions::part_of_day;
 use super::labels::Labelled;
 use super::limits;
 use super::reader::Reader;
+use super::spans::part_of_day;
 use crate::error::Error;
 
 /// The most days between the bounds of a date that is shown as text: 400 years.

@@ -13,6 +13,7 @@ use super::literal::Literal;
 use super::patterns::TextPlace;
 use super::reader::{Reader, plain};
 use super::scalar::Typed;
+use super::spans::{julian_day, part_of_day};
 use crate::error::Error;
 use crate::schema::ColumnType;
 
@@ -62,7 +63,16 @@ impl Reader<'_> {
             }
             ("LOWER", [inner]) => self.in_case(inner, LetterCase::Lower),
             ("UPPER", [inner]) => self.in_case(inner, LetterCase::Upper),
-            ("DATE_TRUNC", [unit, inner]) => self.cut_off(expression, &self.unit(unit)?, inner).map(Typed::Steps),
+            // BigQuery has the unit last.
+            ("DATE_TRUNC" | "DATETIME_TRUNC" | "TIMESTAMP_TRUNC", [inner, unit])
+                if is_unit(unit) && !is_unit(inner) =>
+            {
+                self.cut_off(expression, &self.unit(unit)?, inner).map(Typed::Steps)
+            }
+            ("DATE_TRUNC" | "DATETRUNC" | "DATETIME_TRUNC" | "TIMESTAMP_TRUNC", [unit, inner]) => {
+                self.cut_off(expression, &self.unit(unit)?, inner).map(Typed::Steps)
+            }
+            ("JULIANDAY", [inner]) => steps(julian_day(self.dated(inner)?)),
             ("DATE_PART" | "DATEPART", [unit, inner]) => {
                 self.extract(expression, &self.unit(unit)?, inner).map(Typed::Steps)
             }
@@ -373,16 +383,6 @@ fn is_unit(expression: &Expr) -> bool {
 /// How many arguments there are, in words.
 pub(super) fn number_of_arguments(count: usize) -> String {
     if count == 1 { "1 argument".to_string() } else { format!("{count} arguments") }
-}
-
-/// The hour, minute or second of a time: the whole units of its size, without those of the next larger one.
-pub(super) fn part_of_day(scalar: NumericExpr, size: u32, most: u32) -> Result<NumericExpr, TooLarge> {
-    let unit = scalar.floor(&RBig::from(size), Kind::Timestamp)?;
-    let next = unit.clone().floor(&RBig::from(size * most), Kind::Timestamp)?;
-    let part = unit.plus(next.negative(), Kind::Timestamp)?;
-    let mut part = part.scaled(&(RBig::ONE / RBig::from(size)), Kind::Integer);
-    (part.low, part.high) = (0, i64::from(most) - 1);
-    Ok(part)
 }
 
 /// The step of numbers with this many digits behind the point; before it, if that is negative.

@@ -53,7 +53,7 @@ impl Reader<'_> {
             if groups.iter().any(|other| plain(other.expression) == expression) {
                 return Err(self.refusal(written, format!("{expression} is grouped by already: leave it out")));
             }
-            let group = Group { key: self.key(expression, filter)?, name: name_of(expression) };
+            let group = Group { key: self.key_within(expression, filter)?, name: name_of(expression) };
             cells = cells.saturating_mul(group.values().map_or(1, |values| values.len()));
             if cells > limits::GROUPS {
                 let message = format!(
@@ -92,6 +92,24 @@ impl Reader<'_> {
         }
     }
 
+    /// A key without the values that the condition on the rows rules out, whatever the data are: by the ranges of the columns that the key
+    /// is made of, and by conditions on the key itself.
+    fn key_within(&self, expression: &Expr, filter: Option<&Predicate>) -> Result<GroupKey, Error> {
+        let Some(condition) = filter else { return self.key(expression, None) };
+        *self.within.borrow_mut() = Some(condition.clone());
+        let narrow = self.key(expression, filter);
+        *self.within.borrow_mut() = None;
+        let mut narrow = narrow?;
+        // Conditions are about the key of all rows. Of a key that has too many values there, nothing more is known.
+        if let Ok(mut whole) = self.key(expression, filter) {
+            whole.leave_out_what_cannot_be(condition);
+            if let Some(values) = whole.values() {
+                narrow.retain(|value| values.contains(&value));
+            }
+        }
+        Ok(narrow)
+    }
+
     fn key(&self, expression: &Expr, filter: Option<&Predicate>) -> Result<GroupKey, Error> {
         if let Some(column) = self.as_column(expression) {
             return self.column_key(expression, column?, filter);
@@ -128,7 +146,7 @@ impl Reader<'_> {
             return Ok(GroupKey::Column { column: at, values: values.clone() });
         }
         let named = filter.and_then(|filter| filter.named(at, limits::GROUPS));
-        match (column.kind, NumericExpr::column(at, column), named) {
+        match (column.kind, self.bounded(at), named) {
             (ColumnType::Boolean, ..) => {
                 Ok(GroupKey::Column { column: at, values: [false, true].map(Value::Boolean).into() })
             }

@@ -26,7 +26,7 @@ pub(super) struct Labelled {
 }
 
 /// The functions whose value is text, of texts whose values are known.
-const TEXT: [&str; 21] = [
+const TEXT: [&str; 23] = [
     "LEFT",
     "RIGHT",
     "SUBSTR",
@@ -48,6 +48,8 @@ const TEXT: [&str; 21] = [
     "DATE_FORMAT",
     "FORMAT_DATE",
     "FORMAT",
+    "DAYNAME",
+    "MONTHNAME",
 ];
 
 impl Reader<'_> {
@@ -185,6 +187,8 @@ impl Reader<'_> {
             ("TO_CHAR", [date, format]) => {
                 self.formatted(expression, date, &text(format)?, FormatStyle::Template).map(Some)
             }
+            ("DAYNAME", [date]) => self.formatted(expression, date, "Day", FormatStyle::Template).map(Some),
+            ("MONTHNAME", [date]) => self.formatted(expression, date, "Month", FormatStyle::Template).map(Some),
             ("DATE_FORMAT" | "FORMAT", [date, format]) => {
                 self.formatted(expression, date, &text(format)?, FormatStyle::Letters).map(Some)
             }
@@ -326,6 +330,22 @@ impl Labelled {
             _ => Predicate::any(runs.into_iter().map(run).collect()),
         }
     }
+}
+
+/// Text of digits as the number that it says: null where there is no text. Nothing if one text is no number.
+pub(super) fn as_numbers(Labelled { scalar, labels }: &Labelled) -> Option<Result<NumericExpr, TooLarge>> {
+    // More digits than this would not fit the ranges of expressions.
+    let number = |text: &str| text.trim_matches(' ').parse::<i32>().ok().map(i64::from);
+    let new = labels.iter().map(|(old, text)| Some((*old, number(text)?))).collect::<Option<Vec<_>>>()?;
+    if scalar.grid == RBig::ONE && new.iter().all(|(old, new)| old == new) {
+        return Some(Ok(NumericExpr { kind: Kind::Integer, ..scalar.clone() }));
+    }
+    let whole = |steps: i64| NumericExpr::steps(steps, Kind::Integer, RBig::ONE);
+    let branches = new.into_iter().map(|(old, new)| {
+        let old = NumericExpr::steps(old, scalar.kind, scalar.grid.clone());
+        (Predicate::Steps { left: scalar.clone(), comparison: Comparison::Equal, right: old }, whole(new))
+    });
+    Some(NumericExpr::case(branches.collect(), None))
 }
 
 /// The same with other numbers: where the numbers are those of a CASE, it has the new ones.

@@ -197,6 +197,10 @@ impl<'a> Literal<'a> {
             (ColumnType::Text, _) => {
                 return Err(self.refusal(format!("{name:?} holds text: compare it with text in single quotes")));
             }
+            // As databases without booleans have them.
+            (ColumnType::Boolean, _) if [Some(Number::ZERO), Some(Number::ONE)].contains(&self.number()) => {
+                Value::Boolean(self.number() == Some(Number::ONE))
+            }
             (ColumnType::Boolean, _) => {
                 return Err(self.refusal(format!("{name:?} is true or false: compare it with TRUE or FALSE")));
             }

@@ -18,6 +18,7 @@ mod keywords;
 mod labels;
 mod limits;
 mod literal;
+mod named_windows;
 mod names;
 mod patterns;
 mod places;
@@ -60,7 +61,8 @@ pub(super) fn parse(
 ) -> Result<Question, Error> {
     let mut view = SchemaView::new(dataset, schema, public, private);
     let tokens = Tokens::read(text)?.screened(dataset, &|word| view.is_name(word))?;
-    let query = inline::inlined(tokens.query()?, &tokens, &|name| view.is_table(name))?;
+    let query = named_windows::written_out(tokens.query()?);
+    let query = inline::inlined(query, &tokens, &|name| view.is_table(name))?;
     let query = names::written_in_one_way(query, &mut view);
     let reader = Reader::new(&tokens, &view);
     let mut question = reader.question(&query)?;

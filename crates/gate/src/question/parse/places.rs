@@ -21,6 +21,8 @@ impl Tokens {
             Keyword::WITHIN => behind(&[Keyword::GROUP]),
             Keyword::WITH => self.begins_query(index) || behind(&[Keyword::ROLLUP, Keyword::CUBE]),
             Keyword::INTERVAL => is_number(next) || matches!(next, Some(Token::SingleQuotedString(_) | Token::Minus)),
+            // Its name and AS follow.
+            Keyword::WINDOW => matches!(next, Some(Token::Word(_))) && self.is(index + 2, Keyword::AS),
             Keyword::PARTITION => behind(&[Keyword::BY]),
             Keyword::RANGE => behind(&[Keyword::BETWEEN, Keyword::UNBOUNDED, Keyword::CURRENT]),
             Keyword::UNBOUNDED => behind(&[Keyword::PRECEDING, Keyword::FOLLOWING]),

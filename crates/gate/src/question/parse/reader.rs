@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use sqlparser::ast::{CastKind, Expr, Ident, Spanned, TypedString};
 use sqlparser::tokenizer::Location;
 
+use super::super::predicate::Predicate;
 use super::super::private::PrivateJoin;
 use super::super::scalar::{NumericExpr, TooLarge};
 use super::super::{Join, Query, quoted};
@@ -33,6 +34,8 @@ pub(super) struct Reader<'a> {
     reads: Cell<usize>,
     /// What is counted already, and by which counter.
     counted: RefCell<HashSet<(*const Cell<usize>, *const Expr)>>,
+    /// The condition on the rows that a key is read for: columns have no other values than those with which it can hold.
+    pub(super) within: RefCell<Option<Predicate>>,
     /// Sub-queries, in the order in which they are asked.
     pub(super) scalars: RefCell<Vec<Query>>,
 }
@@ -68,6 +71,7 @@ impl<'a> Reader<'a> {
             levels,
             reads: none(),
             counted: RefCell::default(),
+            within: RefCell::default(),
             scalars,
         }
     }
@@ -144,6 +148,14 @@ impl<'a> Reader<'a> {
     /// What is declared about a column.
     pub(super) fn declared(&self, column: usize) -> &Column {
         &self.schema.columns[column]
+    }
+
+    /// A column with bounds, with the steps that it may have.
+    pub(super) fn bounded(&self, column: usize) -> Option<NumericExpr> {
+        let scalar = NumericExpr::column(column, self.declared(column))?;
+        let range = self.within.borrow().as_ref().and_then(|filter| filter.range(column, &scalar));
+        let [low, high] = range.unwrap_or([scalar.low, scalar.high]);
+        Some(NumericExpr { low, high, ..scalar })
     }
 
     /// The first columns, for messages.

@@ -12,7 +12,7 @@ use super::super::predicate::{Operand, Predicate};
 use super::super::scalar::{Kind, NumericExpr};
 use super::super::term::Term;
 use super::functions::step_of;
-use super::labels::Labelled;
+use super::labels::{Labelled, as_numbers};
 use super::literal::Literal;
 use super::reader::{Reader, plain};
 use crate::error::Error;
@@ -111,8 +111,7 @@ impl Reader<'_> {
         if column.kind == ColumnType::Boolean {
             return Ok(NumericExpr::truth(is_true(operand)));
         }
-        NumericExpr::column(operand.column, column)
-            .ok_or_else(|| self.refusal(expression, without_bounds(column, "calculated with")))
+        self.bounded(operand.column).ok_or_else(|| self.refusal(expression, without_bounds(column, "calculated with")))
     }
 
     /// Everything that is computed.
@@ -220,7 +219,13 @@ impl Reader<'_> {
             self.count_literal(inner)?;
             return literal.dated_as(to)?.scalar();
         }
-        let scalar = self.scalar(inner)?;
+        let scalar = match self.typed(inner)? {
+            Typed::Text(labelled) => match as_numbers(&labelled) {
+                Some(numbers) => self.fitting(expression, numbers)?,
+                None => return Err(self.refusal(expression, "text is converted to a number where all of it is digits")),
+            },
+            _ => self.scalar(inner)?,
+        };
         let number = matches!(scalar.kind, Kind::Integer | Kind::Decimal);
         match to {
             DataType::Int(None)

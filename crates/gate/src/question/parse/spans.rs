@@ -1,4 +1,4 @@
-//! Spans of time: INTERVAL, and what adds one to a date.
+//! Spans of time: INTERVAL, what adds one to a date, and the time since a beginning.
 
 use dashu::rational::RBig;
 use sqlparser::ast::{BinaryOperator, Expr, Interval};
@@ -325,4 +325,24 @@ impl SpanUnit {
             _ => return None,
         })
     }
+}
+
+/// The hour, minute or second of a time: the whole units of its size, without those of the next larger one.
+pub(super) fn part_of_day(scalar: NumericExpr, size: u32, most: u32) -> Result<NumericExpr, TooLarge> {
+    let unit = scalar.floor(&RBig::from(size), Kind::Timestamp)?;
+    let next = unit.clone().floor(&RBig::from(size * most), Kind::Timestamp)?;
+    let part = unit.plus(next.negative(), Kind::Timestamp)?;
+    let mut part = part.scaled(&(RBig::ONE / RBig::from(size)), Kind::Integer);
+    (part.low, part.high) = (0, i64::from(most) - 1);
+    Ok(part)
+}
+
+/// Days since noon of the first day of the Julian calendar, as SQLite has them.
+pub(super) fn julian_day(scalar: NumericExpr) -> Result<NumericExpr, TooLarge> {
+    let days = match scalar.kind {
+        Kind::Timestamp => scalar.scaled(&(RBig::ONE / RBig::from(DAY)), Kind::Decimal),
+        _ => NumericExpr { kind: Kind::Decimal, ..scalar },
+    };
+    let half_days = NumericExpr::steps(4_881_175, Kind::Decimal, RBig::ONE / RBig::from(2));
+    days.plus(half_days, Kind::Decimal)
 }

@@ -148,6 +148,14 @@ impl<'e> Terms<'_, '_, 'e> {
     }
 
     fn aggregate(&self, expression: &Expr, call: &Call) -> Result<Term, Error> {
+        let term = self.aggregate_alone(expression, call)?;
+        match call.name.to_string().as_str() {
+            "REGR_R2" => Ok(Term::Product(Box::new(term.clone()), Box::new(term))),
+            _ => Ok(term),
+        }
+    }
+
+    fn aggregate_alone(&self, expression: &Expr, call: &Call) -> Result<Term, Error> {
         let aggregate = self.reader.aggregate(expression, call)?;
         let mut aggregates = self.aggregates.borrow_mut();
         if let Some(at) = aggregates.iter().position(|other| *other == aggregate) {

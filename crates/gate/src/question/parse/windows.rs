@@ -7,18 +7,29 @@ use sqlparser::ast::{
 
 use super::super::term::Term;
 use super::super::window::{Frame, WindowCall, WindowFunction};
+use super::reader::shown;
 use super::terms::Terms;
 use crate::error::Error;
 
 /// What is said of other window functions.
-const ONLY: &str = "of window functions, RANK, DENSE_RANK, ROW_NUMBER, LAG, LEAD, FIRST_VALUE and LAST_VALUE are answered, and SUM, AVG, \
-                    MIN, MAX and COUNT, of aggregates: as in RANK() OVER (ORDER BY COUNT(*) DESC) or SUM(COUNT(*)) OVER (PARTITION BY \
-                    key ORDER BY key)";
+const ONLY: &str = "of window functions, RANK, DENSE_RANK, ROW_NUMBER, NTILE, PERCENT_RANK, CUME_DIST, LAG, LEAD, FIRST_VALUE and \
+                    LAST_VALUE are answered, and SUM, AVG, MIN, MAX and COUNT, of aggregates: as in RANK() OVER (ORDER BY COUNT(*) \
+                    DESC) or SUM(COUNT(*)) OVER (PARTITION BY key ORDER BY key)";
 
 impl Terms<'_, '_, '_> {
     /// A window over the rows of the answer.
     pub(super) fn window(&self, expression: &Expr, call: &Call) -> Result<Term, Error> {
         let refused = || self.reader.refusal(expression, ONLY);
+        if let Some(
+            WindowType::NamedWindow(name) | WindowType::WindowSpec(WindowSpec { window_name: Some(name), .. }),
+        ) = &call.over
+        {
+            let message = format!(
+                "there is no window {} that this can begin with: name it behind GROUP BY, as in WINDOW w AS (ORDER BY COUNT(*) DESC)",
+                shown(name)
+            );
+            return Err(self.reader.refusal_at(name.span.start, message));
+        }
         let Call {
             name,
             uses_odbc_syntax: false,
@@ -46,7 +57,8 @@ impl Terms<'_, '_, '_> {
         let arguments = list.args.as_slice();
         let of_all_rows = matches!(
             (name.as_str(), arguments),
-            ("COUNT", [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]) | ("RANK" | "DENSE_RANK" | "ROW_NUMBER", [])
+            ("COUNT", [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)])
+                | ("RANK" | "DENSE_RANK" | "ROW_NUMBER" | "PERCENT_RANK" | "CUME_DIST", [])
         );
         let terms = if of_all_rows { Vec::new() } else { self.window_arguments(expression, arguments)? };
         let offset = |sign: i64| match terms.get(1) {
@@ -64,6 +76,14 @@ impl Terms<'_, '_, '_> {
             ("RANK", []) => (WindowFunction::Rank, Frame::All),
             ("DENSE_RANK", []) => (WindowFunction::DenseRank, Frame::All),
             ("ROW_NUMBER", []) => (WindowFunction::RowNumber, Frame::All),
+            ("PERCENT_RANK", []) => (WindowFunction::PercentRank, Frame::All),
+            ("CUME_DIST", []) => (WindowFunction::CumulativeShare, Frame::All),
+            ("NTILE", [Term::Constant(tiles)]) if tiles.fract() == 0.0 && (1.0..=10_000.0).contains(tiles) => {
+                (WindowFunction::Tile(*tiles as usize), Frame::All)
+            }
+            ("NTILE", _) => {
+                return Err(self.reader.refusal(expression, "NTILE is of a whole number of parts, as in NTILE(4)"));
+            }
             ("COUNT", []) => (WindowFunction::Rows, frame),
             ("SUM", [of]) => (WindowFunction::Sum(of.clone()), frame),
             ("AVG", [of]) => (WindowFunction::Average(of.clone()), frame),

@@ -15,8 +15,8 @@ use crate::sql::{Dialect, Statement, Target};
 /// A table without one unit, and all that this unit may be.
 pub(super) struct Family {
     pub(super) rest: Vec<Row>,
-    /// The rows of each possible unit, at least one, none of them in the rest; also rows without a unit, which are
-    /// somebody's.
+    /// The rows of each possible unit, at least one, none of them in the rest; also rows without a unit, each of
+    /// which belongs to some person.
     pub(super) units: Vec<Vec<Row>>,
 }
 

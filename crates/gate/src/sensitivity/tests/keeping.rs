@@ -17,7 +17,7 @@ pub(super) fn by_contents(schema: &Schema, table: &[Row]) -> Vec<Row> {
     smallest(schema, units.map(|row| (format!("{:?}", row[unit]), hash(&format!("{row:?}")), row)))
 }
 
-/// By a hash of the row's number, which changes when somebody before it leaves.
+/// By a hash of the row's number, which changes when a person before it leaves.
 pub(super) fn by_row_number(schema: &Schema, table: &[Row]) -> Vec<Row> {
     let Some(unit) = schema.unit_column() else { return table.to_vec() };
     let units = table.iter().enumerate().filter(|(_, row)| row[unit] != Cell::Null);
@@ -36,7 +36,7 @@ pub(super) fn all(_: &Schema, table: &[Row]) -> Vec<Row> {
     table.to_vec()
 }
 
-/// Rows without a unit are kept, all of them: each is somebody's, and nobody knows whose.
+/// Rows without a unit are kept, all of them: each belongs to a person who is not known.
 pub(super) fn without_unit_too(schema: &Schema, table: &[Row]) -> Vec<Row> {
     let mut kept = by_contents(schema, table);
     let unit = schema.unit_column();
@@ -48,7 +48,7 @@ fn hash(contents: &str) -> [u8; 32] {
     *blake3::keyed_hash(&KEY, contents.as_bytes()).as_bytes()
 }
 
-/// The rows with the smallest hashes under each name, so many as may count.
+/// The rows with the smallest hashes under each name, as many as may count.
 fn smallest<'a>(schema: &Schema, rows: impl Iterator<Item = (String, [u8; 32], &'a Row)>) -> Vec<Row> {
     let mut units: HashMap<String, Vec<([u8; 32], &Row)>> = HashMap::new();
     for (name, hash, row) in rows {

@@ -338,7 +338,7 @@ const WRONG_KEEPINGS: [(&str, Keep); 4] = [
 fn wrong_sensitivities_are_found() {
     for (wrong, claim) in WRONG_CLAIMS {
         let found = enumerate(keeping::by_contents, claim);
-        assert!(found.is_err(), "{wrong}: nobody noticed");
+        assert!(found.is_err(), "{wrong}: not noticed");
     }
 }
 
@@ -371,16 +371,16 @@ fn no_invented_neighbours_lie_further_apart_than_the_sensitivity() {
 fn no_neighbours_lie_further_apart_after_an_import() {
     invent(0..random_inputs(150).into(), crate::import::kept, Sensitivity::new).unwrap_or_else(|why| panic!("{why}"));
     for (wrong, claim) in WRONG_CLAIMS {
-        assert!(invent(0..700, crate::import::kept, claim).is_err(), "{wrong}: nobody noticed");
+        assert!(invent(0..700, crate::import::kept, claim).is_err(), "{wrong}: not noticed");
     }
 }
 
 #[test]
 fn wrong_sensitivities_and_keepings_are_found_among_invented_neighbours() {
     for (wrong, claim) in WRONG_CLAIMS {
-        assert!(invent(0..700, keeping::by_contents, claim).is_err(), "{wrong}: nobody noticed");
+        assert!(invent(0..700, keeping::by_contents, claim).is_err(), "{wrong}: not noticed");
     }
     for (wrong, keep) in WRONG_KEEPINGS {
-        assert!(invent(0..700, keep, Sensitivity::new).is_err(), "keeping {wrong}: nobody noticed");
+        assert!(invent(0..700, keep, Sensitivity::new).is_err(), "keeping {wrong}: not noticed");
     }
 }

@@ -113,6 +113,11 @@ impl Grammar for DuckDbSql {
         microseconds_steps(&format!("epoch_us({column})"), bounds, self)
     }
 
+    /// Computed once for every entry of a dictionary.
+    fn looks_up(&self) -> bool {
+        true
+    }
+
     fn table(&self, name: &str, columns: &[(String, ColumnType)], rows: &[String]) -> String {
         let names = columns.iter().map(|(name, _)| name);
         format!("{name} ({}) AS MATERIALIZED (VALUES {})", commas(names), commas(rows))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{AIRLINES, Airline, Flight, add_tables, flights, house, prepare};
+use super::{AIRLINES, Airline, Flight, flights, house, prepare};
 use crate::common::{House, answered, request};
 use taximeter_gate::{AnswerDocument, Cell};
 
@@ -233,6 +233,30 @@ fn joins_are_answered_from_postgres() {
     let data = Data::Postgres { url, table: "flights".to_string() };
     let rules = Some(rules(FilterRule::Basic, "100000000,1e-6"));
     house.register(Registration { rules, ..Registration::new(account("flights"), declaration(SCHEMA), data) }).unwrap();
-    add_tables(&house);
+    super::add_tables(&house);
     check_answers(&house);
+}
+
+/// Tables of few rows with a key of text are functions there, and the others are joined.
+#[cfg(feature = "driver-tests")]
+#[test]
+fn joins_are_answered_from_duckdb() {
+    use super::{SCHEMA, flights_csv};
+    use crate::common::{account, declaration, rules};
+    use taximeter_accounting::FilterRule;
+    use taximeter_gate::{CsvEngine, CsvForm, Data, DriverChoice, Registration};
+
+    let house = House::new();
+    let (path, form) = (house.csv(&flights_csv()), CsvForm::default());
+    let engine = CsvEngine::Duckdb(DriverChoice::default());
+    let data = Data::Csv { path, form, bad_rows: Default::default(), engine };
+    let rules = Some(rules(FilterRule::Basic, "100000000,1e-6"));
+    house.register(Registration { rules, ..Registration::new(account("flights"), declaration(SCHEMA), data) }).unwrap();
+    super::add_tables(&house);
+    check_answers(&house);
+    for (join, is_function) in [("airlines ON carrier = airlines.code", true), ("calendar USING (day)", false)] {
+        let prepared = prepare(&house, &format!("SELECT COUNT(*) FROM flights JOIN {join}")).unwrap();
+        let (sql, _) = prepared.sql().pop().unwrap();
+        assert_eq!((sql.contains(" IN ("), sql.contains(" JOIN ")), (is_function, !is_function), "{sql}");
+    }
 }

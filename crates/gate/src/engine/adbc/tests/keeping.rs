@@ -133,6 +133,19 @@ fn the_same_rows_are_kept_in_however_many_parts() {
     }
 }
 
+/// Units with fewer rows than count, as many, and more, side by side.
+#[test]
+fn all_rows_are_kept_of_units_that_have_no_more_than_count() {
+    let mut shore = Shore::new();
+    let unit = "CASE WHEN range < 50 THEN range WHEN range < 150 THEN 100 + range // 2 WHEN range % 13 > 0 THEN 1000 + range % 40 END";
+    shore.write("a.parquet", &format!("SELECT {unit} AS person, (range % 50)::INTEGER AS age FROM range(1000)"));
+    let expected = kept_by_one_statement(&mut shore, "a.parquet", &["person", "age"]);
+    assert_eq!(expected.len(), 50 + 100 + 2 * 40);
+    for part in [u64::MAX, 20_000] {
+        assert_eq!(kept_within(&shore, "a.parquet", &Room { part, ..ROOM }).unwrap(), expected, "{part}");
+    }
+}
+
 /// With memory for a fraction of the rows, and with one unit that has nearly all of them.
 #[test]
 fn more_rows_than_fit_into_memory_are_kept_in_parts() {
@@ -144,14 +157,17 @@ fn more_rows_than_fit_into_memory_are_kept_in_parts() {
              FROM range(200000)"
         )
     };
-    shore.write("a.parquet", &table("range // 2"));
+    shore.write("a.parquet", &table("range // 4"));
     let memory = "96MB";
     let Err(error) = kept_within(&shore, "a.parquet", &Room { memory, part: u64::MAX }) else {
         panic!("all rows fit into {memory}; the test needs more of them")
     };
     assert!(error.to_string().contains("Out of Memory"), "{error}");
     let room = Room { memory, part: 12_000_000 };
-    assert_eq!(kept_within(&shore, "a.parquet", &room).unwrap().len(), 200_000);
+    assert_eq!(kept_within(&shore, "a.parquet", &room).unwrap().len(), 100_000);
+    // Where nothing is chosen, all rows together need no more.
+    shore.write("a.parquet", &table("range // 2"));
+    assert_eq!(kept_within(&shore, "a.parquet", &Room { memory, part: u64::MAX }).unwrap().len(), 200_000);
     shore.write("b.parquet", &table("CASE WHEN range < 100 THEN range ELSE -1 END"));
     assert_eq!(kept_within(&shore, "b.parquet", &room).unwrap().len(), 102);
     // Nothing is left of the rows that do not count.

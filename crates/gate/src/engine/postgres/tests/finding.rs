@@ -160,13 +160,13 @@ fn as_visitor(url: &str, password: &str) -> String {
 fn a_place_that_cannot_be_reached_is_told_without_the_password() {
     let url = new_database();
     let password = url.split(':').nth(2).unwrap().split('@').next().unwrap();
-    let (no_server, no_database) = ("postgres://somebody:hush@127.0.0.1:1/books", format!("{url}_missing"));
+    let (no_server, no_database) = ("postgres://ann:hush@127.0.0.1:1/books", format!("{url}_missing"));
     for (url, secret, why) in [
         (url.replace(password, "hush"), "hush", "password authentication failed"),
         (no_server.to_string(), "hush", "error connecting to server"),
         (no_database, password, "does not exist"),
         (format!("{url}?sslmode=require"), password, "does not offer TLS"),
-        ("postgres://somebody:hush".to_string(), "hush", "the form is postgres://"),
+        ("postgres://ann:hush".to_string(), "hush", "the form is postgres://"),
     ] {
         let error = find_table(&url, "plain").unwrap_err().to_string();
         assert!(error.contains(why) && !error.contains(secret), "{error}");

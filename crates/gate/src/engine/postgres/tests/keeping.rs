@@ -6,7 +6,7 @@ use crate::register::ImportedRows;
 
 const KEY: [u8; 32] = [7; 32];
 
-/// Orders of forty people, up to eight each, in an order that depends on the seed, and some of nobody.
+/// Orders of forty people, up to eight each, in an order that depends on the seed, and some without a person.
 fn orders(seed: f64, people: &str) -> String {
     format!(
         "CREATE TABLE orders (person text, amount float8, item varchar, paid bool, count int2, noise float8);
@@ -69,7 +69,7 @@ fn what_is_kept_depends_on_the_rows_of_the_unit_and_the_key_alone() {
     let (_, others) = kept_orders(&orders(0.3, "person <> 7"), 3, &KEY);
     let without: Vec<String> = rows.iter().filter(|row| !row.starts_with("p7|")).cloned().collect();
     assert_eq!(others, without, "other units must not matter");
-    assert_ne!(kept_orders(&orders(0.1, "true"), 3, &[8; 32]).1, rows, "nobody knows which without the key");
+    assert_ne!(kept_orders(&orders(0.1, "true"), 3, &[8; 32]).1, rows, "which ones depends on the key");
     assert_eq!(kept_orders(&orders(0.1, "true"), 8, &KEY).0.kept, 180, "those with fewer rows keep all");
 }
 
@@ -180,7 +180,7 @@ fn the_copy_is_for_nobody_else_and_can_be_dropped() {
 }
 
 #[test]
-fn the_server_stops_when_whoever_keeps_rows_is_gone() {
+fn the_server_stops_when_the_process_that_keeps_rows_is_gone() {
     let url = new_database();
     let mut connection = open(&url, KEEP, ANSWER).unwrap();
     let left = connection.once(ANSWER, async |client| {
@@ -209,9 +209,9 @@ fn what_cannot_be_kept_is_refused_and_leaves_nothing() {
     }
     assert_eq!(query(&url, "SELECT count(*) FROM pg_namespace WHERE nspname = 'taximeter_gate'").unwrap(), "0");
 
-    query(&url, "CREATE ROLE somebody; CREATE SCHEMA taximeter_gate AUTHORIZATION somebody").unwrap();
+    query(&url, "CREATE ROLE another_owner; CREATE SCHEMA taximeter_gate AUTHORIZATION another_owner").unwrap();
     query(&url, "CREATE ROLE keeper LOGIN PASSWORD 'keeper'; GRANT SELECT ON orders TO keeper").unwrap();
     let keeper = format!("postgres://keeper:keeper@{}", url.split_once('@').unwrap().1);
     let error = keep_rows(&keeper, &source, &good, &KEY, "kept").unwrap_err();
-    assert!(error.to_string().contains("belongs to somebody"), "{error}");
+    assert!(error.to_string().contains("belongs to another_owner"), "{error}");
 }

@@ -362,6 +362,7 @@ fn aggregates_of_every_form_are_read() {
         ("CORR", PairFunction::Correlation),
         ("REGR_SLOPE", PairFunction::Slope),
         ("REGR_INTERCEPT", PairFunction::Intercept),
+        ("REGR_R2", PairFunction::Correlation),
     ] {
         let pair = Function::Pair { function, y: column("wage"), x: column("age") };
         assert_eq!(aggregates(&format!("{name}(wage, age)"))[0].function, pair, "{name}");
@@ -474,8 +475,19 @@ fn groups_that_the_condition_rules_out_are_not_answered() {
         ("TO_CHAR(born, 'YYYY')", "TO_CHAR(born, 'YYYY') >= '2010' AND age > 5", 11),
         ("LEFT(region, 1)", "LEFT(region, 1) IN ('n', 's') OR age > 5", 3),
         ("FLOOR(age / 10) * 10", "FLOOR(age / 10) * 10 <> 20", 12),
-        // A value beyond the bounds is in the group at the end, and no condition on it alone rules that out.
-        ("age", "age < 0", 121),
+        // A value beyond the bounds is in the group at the end.
+        ("age", "age < 0", 1),
+        ("age", "age > 500 OR age >= 119", 2),
+        ("age", "age >= 60 AND name = 'x'", 61),
+        ("FLOOR(age / 10) * 10", "age >= 45 AND age < 70", 3),
+        ("FLOOR(age / 10) * 10", "70 > age * 1", 7),
+        ("CASE WHEN age < 18 THEN 'minor' ELSE 'adult' END", "age >= 18", 2),
+        ("TO_CHAR(born, 'YYYY-MM')", "born >= '2020-11-01'", 2),
+        ("strftime('%Y', born)", "born BETWEEN '2012-05-01' AND '2014-02-01'", 3),
+        ("DATE_TRUNC('month', born)", "born < DATE '1950-01-01' + INTERVAL '2 months'", 2),
+        ("EXTRACT(YEAR FROM born)", "born IN ('1960-01-01', '1962-05-05')", 3),
+        ("EXTRACT(YEAR FROM born)", "born < '1960-01-01' OR name = 'x'", 71),
+        ("EXTRACT(YEAR FROM born)", "NOT born < '2019-01-01'", 71),
     ] {
         let question = understood(&format!("SELECT {key}, COUNT(*) FROM census WHERE {condition} GROUP BY {key}"));
         assert_eq!(question.queries[0].group_count(), Some(count), "{key}, {condition}");

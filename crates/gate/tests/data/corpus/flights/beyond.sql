@@ -18,3 +18,12 @@ SELECT name, COUNT(*) FROM flights JOIN (SELECT code AS carrier, name FROM airli
 
 -- [text] two columns as one text
 SELECT origin || '-' || carrier AS pair, COUNT(*) FROM flights GROUP BY 1;
+
+-- [sqrt] a root of a column
+SELECT AVG(SQRT(distance)) AS root FROM flights;
+
+-- [in] destinations by a sub-query of a public table
+SELECT COUNT(*) FROM flights WHERE dest IN (SELECT code FROM airports WHERE region = 'west');
+
+-- [exists] low-cost carriers by EXISTS
+SELECT COUNT(*) FROM flights f WHERE EXISTS (SELECT 1 FROM airlines a WHERE a.code = f.carrier AND a.low_cost);

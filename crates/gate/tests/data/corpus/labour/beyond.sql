@@ -22,3 +22,11 @@ SELECT sex, AVG(LN(hourly_wage)) AS log_wage
 FROM labour
 WHERE hourly_wage >= 1
 GROUP BY sex;
+
+-- [log] log wage by sex, geometric mean
+SELECT sex, EXP(AVG(LN(hourly_wage))) AS geometric_mean FROM labour WHERE hourly_wage > 0 GROUP BY sex;
+
+-- [cte] gap between men and women by a self join of named aggregates
+WITH w AS (SELECT sex, AVG(hourly_wage) AS wage FROM labour GROUP BY sex)
+SELECT m.wage - f.wage AS gap, 1 - f.wage / m.wage AS relative_gap
+FROM w m CROSS JOIN w f WHERE m.sex = 'male' AND f.sex = 'female';

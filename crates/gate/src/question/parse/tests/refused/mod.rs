@@ -131,7 +131,7 @@ fn clauses_are_followed_by_what_belongs_to_them() {
 #[test]
 fn sub_queries_are_single_numbers_and_windows_are_over_groups() {
     check_all(&[
-        ("SELECT COUNT(*) FROM census ¦WINDOW w AS (ORDER BY age)", "windows have no names here"),
+        ("SELECT COUNT(*) FROM census ¦WINDOW w", "a window is named behind GROUP BY and HAVING"),
         ("SELECT COUNT(*) FROM ¦LATERAL (SELECT 1)", "a dataset is joined to a public table by JOIN or LEFT JOIN"),
         ("SELECT ¦COUNT(*) OVER () FROM census", "nothing is counted or summed"),
         ("SELECT COUNT(*) FROM census ORDER BY (SELECT 1)¦", "say what it is about"),
@@ -165,12 +165,21 @@ fn sub_queries_are_single_numbers_and_windows_are_over_groups() {
         ("SELECT (SELECT 1) FROM census¦", "say what it is about"),
         ("SELECT ¦(SELECT COUNT(*) FROM census) FROM census", "nothing is counted or summed"),
         (
-            "SELECT ¦SUM(COUNT(*)) OVER w FROM census GROUP BY region",
-            "of window functions, RANK, DENSE_RANK, ROW_NUMBER, LAG",
+            "SELECT SUM(COUNT(*)) OVER ¦w FROM census GROUP BY region WINDOW v AS (ORDER BY COUNT(*))",
+            "there is no window \"w\" that this can begin with",
+        ),
+        (
+            "SELECT SUM(COUNT(*)) OVER (¦w PARTITION BY region) FROM census GROUP BY region WINDOW w AS (ORDER BY region)",
+            "there is no window \"w\" that this can begin with",
+        ),
+        (
+            "SELECT ¦VARIANCE(COUNT(*)) OVER (ORDER BY region) FROM census GROUP BY region",
+            "of window functions, RANK, DENSE_RANK, ROW_NUMBER, NTILE",
         ),
         ("SELECT ¦ROW_NUMBER() OVER () FROM census", "ROW_NUMBER needs an order"),
         ("SELECT ¦LAG(COUNT(*)) OVER () FROM census", "LAG needs an order"),
-        ("SELECT ¦NTILE(4) OVER (ORDER BY COUNT(*)) FROM census", "of window functions, RANK, DENSE_RANK"),
+        ("SELECT ¦NTILE(0) OVER (ORDER BY COUNT(*)) FROM census", "NTILE is of a whole number of parts"),
+        ("SELECT ¦NTILE(4) OVER () FROM census", "NTILE needs an order"),
         ("SELECT RANK() OVER (ORDER BY ¦age) FROM census", "must be in GROUP BY"),
         ("SELECT RANK() OVER (PARTITION BY ¦COUNT(*) ORDER BY COUNT(*)) FROM census", "PARTITION BY names keys"),
         ("SELECT RANK() OVER (ORDER BY ¦1), COUNT(*) FROM census", "rows are sorted by a key or an aggregate"),

@@ -204,7 +204,7 @@ fn literals_are_of_the_type_of_their_column() {
         ("income IN (1, ¦-1e400)", "a number must be finite"),
         ("name = ¦18", "holds text"),
         ("name IN ('a', ¦TRUE)", "holds text"),
-        ("employed = ¦1", "is true or false"),
+        ("employed = ¦2", "is true or false"),
         ("employed = ¦'true'", "is true or false"),
         ("employed < ¦TRUE", "is true or false"),
         ("¦TRUE >= employed", "is true or false"),

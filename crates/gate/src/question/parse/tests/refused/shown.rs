@@ -228,7 +228,7 @@ fn only_aggregates_and_groups_are_shown() {
         ("SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY ¦name) FROM census", "holds text"),
         ("SELECT QUANTILE(age, ¦'0.5') FROM census", "a literal from 0 to 1 with at most 6 decimal places"),
         ("SELECT REGR_SLOPE(age, ¦name) FROM census", "holds text"),
-        ("SELECT ¦REGR_R2(age, wage) FROM census", "REGR_R2(…) is not answered here"),
+        ("SELECT ¦REGR_SXX(age, wage) FROM census", "REGR_SXX(…) is not answered here"),
         ("SELECT ¦GROUP_CONCAT(name) FROM census", "GROUP_CONCAT(…) is not answered here"),
         ("SELECT ¦ANY_VALUE(name) FROM census", "ANY_VALUE(…) is not answered here"),
         ("SELECT COUNT(*) FROM ¦sqlite_schema", "dataset \"sqlite_schema\" not found here"),
