@@ -11,11 +11,14 @@ use std::fmt;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use taximeter_transparency::{Frontier, NodeHash, NoteSignature, PublicKey, SecretKey, SignedCheckpoint};
 
-use self::sender::CheckpointSender;
+pub(crate) use self::sender::CheckpointSender;
+#[cfg(test)]
+pub(crate) use self::sender::PAUSE;
+use crate::clock::instant;
 use crate::error::{Error, ErrorKind};
 use crate::journal::{LedgerId, Position};
 use crate::tree::{checkpoint_of, leaf, read};
@@ -97,12 +100,12 @@ struct WitnessProgress {
     /// The newest size that it cosigned for this process.
     cosigned: u64,
     /// What is wrong with the newest request.
-    trouble: Option<Trouble>,
+    trouble: Option<CosigningFailure>,
 }
 
 /// Why a witness did not cosign.
 #[derive(Clone, Debug)]
-enum Trouble {
+pub(crate) enum CosigningFailure {
     /// It cannot be reached, or its answer cannot be used.
     Away(String),
     /// It cosigned more records than were sent.
@@ -136,8 +139,19 @@ impl Cosignatures {
         self.state().is_late
     }
 
+    /// Waits for an answer of a witness, at most so long.
+    fn wait<'a>(&'a self, state: MutexGuard<'a, CosignedState>, most: Duration) -> MutexGuard<'a, CosignedState> {
+        #[cfg(test)]
+        if crate::simulation::is_running() {
+            drop(state);
+            crate::simulation::wait_for_witnesses(most);
+            return self.state();
+        }
+        self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
+    }
+
     /// What came of a request.
-    fn note(&self, at: usize, key: &PublicKey, size: u64, result: Result<Vec<NoteSignature>, Trouble>) {
+    fn note(&self, at: usize, key: &PublicKey, size: u64, result: Result<Vec<NoteSignature>, CosigningFailure>) {
         let mut state = self.state();
         let newest = state.sent.as_ref().map_or(0, |sent| sent.checkpoint().size);
         match result {
@@ -181,7 +195,7 @@ pub(crate) struct Cosigners {
 
 /// What is sent, with what a proof needs.
 #[derive(Clone)]
-struct CheckpointJob {
+pub(crate) struct CheckpointJob {
     before: Arc<Frontier>,
     added: Arc<[NodeHash]>,
     checkpoint: Arc<SignedCheckpoint>,
@@ -208,9 +222,14 @@ impl Cosigners {
         for at in 0..signing.cosigners.len() {
             let (sender, jobs) = channel();
             let witness = CheckpointSender::new(at, Arc::clone(signing), Arc::clone(cosignatures), Arc::clone(ledger));
+            senders.push(sender);
+            #[cfg(test)]
+            if crate::simulation::is_running() {
+                crate::simulation::attend(witness, jobs);
+                continue;
+            }
             let thread = thread::Builder::new().name("cosigner".to_string()).spawn(move || witness.run(&jobs));
             threads.push(thread.map_err(|error| Error::storage(format!("no thread for a witness: {error}")))?);
-            senders.push(sender);
         }
         let (signing, shared, ledger) = (Arc::clone(signing), Arc::clone(cosignatures), ledger.books().id());
         Ok(Cosigners { signing, shared, ledger, frontier, senders, threads })
@@ -256,20 +275,20 @@ impl Cosigners {
     }
 
     fn wait_for(&self, wanted: usize, patience: Duration) -> Result<(), Uncovered> {
-        let (size, until) = (self.size(), Instant::now() + patience);
+        let (size, until) = (self.size(), instant() + patience);
         let mut state = self.shared.state();
         loop {
             for (cosigner, witness) in state.witnesses.iter().enumerate().filter(|(_, witness)| witness.cosigned < size)
             {
                 let name = || self.signing.cosigners[cosigner].key.name().to_string();
                 match witness.trouble {
-                    Some(Trouble::Ahead(size)) => return Err(Uncovered::Ahead { cosigner, size }),
-                    Some(Trouble::Forked) => {
+                    Some(CosigningFailure::Ahead(size)) => return Err(Uncovered::Ahead { cosigner, size }),
+                    Some(CosigningFailure::Forked) => {
                         return Err(Uncovered::Forked(
                             ErrorKind::CosignedOther { cosigner: name(), newest: size - 1 }.into(),
                         ));
                     }
-                    Some(Trouble::Away(_)) | None => {}
+                    Some(CosigningFailure::Away(_)) | None => {}
                 }
             }
             if state.count(size) >= wanted {
@@ -277,12 +296,12 @@ impl Cosigners {
                 return Ok(());
             }
             let undecided = |witness: &&WitnessProgress| witness.cosigned >= size || witness.trouble.is_none();
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.saturating_duration_since(instant());
             if left.is_zero() || state.witnesses.iter().filter(undecided).count() < wanted {
                 state.is_late = true;
                 return Err(Uncovered::Few(self.too_few(&state, size, wanted)));
             }
-            state = self.shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.shared.wait(state, left);
         }
     }
 
@@ -291,7 +310,7 @@ impl Cosigners {
             state.witnesses.iter().zip(&self.signing.cosigners).filter(|(witness, _)| witness.cosigned < size);
         let why: Vec<String> = missing
             .map(|(witness, cosigner)| match &witness.trouble {
-                Some(Trouble::Away(why)) => format!("{}: {why}", cosigner.key.name()),
+                Some(CosigningFailure::Away(why)) => format!("{}: {why}", cosigner.key.name()),
                 _ => format!("{} has not answered", cosigner.key.name()),
             })
             .collect();

@@ -1,7 +1,7 @@
 //! Files: where they are, who may read them, and when they are on disk.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -46,6 +46,67 @@ pub fn make_private_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
+/// A file that is written in place, synced, and locked meanwhile: on disk, or on the disk of a simulation.
+pub(crate) trait PlacedFile: Send {
+    /// Its first bytes.
+    fn read_start(&mut self, most: usize) -> io::Result<Vec<u8>>;
+    /// Writes bytes from a place on.
+    fn write_at(&mut self, at: usize, bytes: &[u8]) -> io::Result<()>;
+    /// Returns when all that was written is on disk.
+    fn sync(&self) -> io::Result<()>;
+    /// Waits so long for its lock, and says whether it was to be had.
+    fn lock_within(&self, wait: Duration) -> io::Result<bool>;
+    /// Lets go of its lock.
+    fn unlock(&self) -> io::Result<()>;
+    /// Whether a path still leads to it.
+    fn is_at(&self, path: &Path) -> io::Result<bool>;
+}
+
+impl PlacedFile for File {
+    fn read_start(&mut self, most: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(most);
+        self.seek(SeekFrom::Start(0))?;
+        self.take(most as u64).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn write_at(&mut self, at: usize, bytes: &[u8]) -> io::Result<()> {
+        self.seek(SeekFrom::Start(at as u64))?;
+        self.write_all(bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    fn lock_within(&self, wait: Duration) -> io::Result<bool> {
+        lock_within(self, wait, Duration::from_millis(1))
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        File::unlock(self)
+    }
+
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        is_same_file(self, path)
+    }
+}
+
+/// Makes a file with these bytes, on disk, where there is none. One that another process made meanwhile stays.
+pub(crate) fn create_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = beside(path, &format!(".new-{}", std::process::id()));
+    let mut file = private().create(true).truncate(true).open(&new)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    // A link, not a new name: it does not take the place of a file that another process holds open.
+    let linked = std::fs::hard_link(&new, path);
+    std::fs::remove_file(&new)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => sync_folder(path),
+    }
+}
+
 /// Waits so long for the lock of a file, and says whether it was to be had. Others may hold it for good, by a mistake or on purpose.
 pub fn lock_within(file: &File, wait: Duration, pause: Duration) -> io::Result<bool> {
     let until = Instant::now() + wait;
@@ -61,7 +122,7 @@ pub fn lock_within(file: &File, wait: Duration, pause: Duration) -> io::Result<b
 
 /// Whether a path still leads to an open file.
 #[cfg(unix)]
-pub(crate) fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
+fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let (open, there) = (file.metadata()?, std::fs::metadata(path)?);
     Ok((open.dev(), open.ino()) == (there.dev(), there.ino()))
@@ -69,7 +130,7 @@ pub(crate) fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
 
 /// Elsewhere an open file cannot be replaced.
 #[cfg(not(unix))]
-pub(crate) fn is_same_file(_: &File, _: &Path) -> io::Result<bool> {
+fn is_same_file(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 

@@ -8,12 +8,16 @@
 mod account;
 mod books;
 mod charge;
+mod clock;
 mod commit_times;
 mod connections;
 mod cosigning;
 mod error;
 #[doc(hidden)]
 pub mod files;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod hash;
 mod history;
 mod journal;
@@ -27,6 +31,8 @@ mod reader;
 mod refusals;
 mod restore;
 mod sight;
+#[cfg(test)]
+mod simulation;
 mod store;
 mod transfer;
 mod tree;

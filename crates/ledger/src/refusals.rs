@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::charge::{PreparedCharge, Refusal};
+use crate::clock::now;
 use crate::name::{AccountName, Who};
-use crate::writer::now;
 
 /// How many refusals are remembered.
 const REFUSALS: usize = 100;

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::books::Draft;
+use crate::clock::now;
 use crate::error::{Error, ErrorKind};
 use crate::journal::{Position, Record};
 use crate::ledger::Options;
@@ -14,7 +15,6 @@ use crate::reader::{Loaded, check_witness, load};
 use crate::store::{self, Access, Location, Store};
 use crate::verify::Replay;
 use crate::witness::{Testimony, Witness};
-use crate::writer::now;
 
 /// How a ledger is restored.
 pub enum Restore {

@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use taximeter_transparency::{Checkpoint, Frontier, NodeHash, consistency_path, inclusion_path};
 
+use crate::clock::now;
 use crate::error::Error;
 use crate::journal::{LedgerId, Position};
 use crate::store::Store;
-use crate::writer::now;
 
 /// The leaves of a block: 8 KiB of the store, and an eighth of a byte in memory for each record.
 const BLOCK: u64 = 256;

@@ -224,6 +224,14 @@ fn check_accounts(store: &mut dyn Store, books: &Books) -> Result<(), Error> {
     }
 }
 
+/// Makes the lines of a journal again from its first record on, and says how many there are.
+#[cfg(feature = "fuzzing")]
+pub fn replay(lines: &str) -> Result<u64, Error> {
+    let mut replay = Replay::new();
+    lines.lines().try_for_each(|line| replay.take(line, &mut |_| Ok(())))?;
+    Ok(replay.next())
+}
+
 /// The journal made again, record by record.
 pub(crate) struct Replay {
     state: Option<(Books, StateTree)>,

@@ -9,14 +9,14 @@
 //! committed first. A ledger that ends at the line before was set back, and the damage is there to hide it.
 
 use std::cmp::Ordering;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::OpenOptions;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
+use crate::clock::pause;
 use crate::error::{Error, ErrorKind};
-use crate::files::{beside, folder, is_same_file, lock_within, make_private_folder, private, sync_folder};
+use crate::files::{PlacedFile, create_synced, folder, make_private_folder};
 use crate::hash::Hash;
 use crate::journal::{LedgerId, Position};
 
@@ -38,7 +38,7 @@ pub(crate) struct Remembered {
 /// A witness file that is open for writing.
 pub(crate) struct Witness {
     path: PathBuf,
-    file: File,
+    file: Box<dyn PlacedFile>,
     sharing: Sharing,
 }
 
@@ -69,19 +69,9 @@ impl Witness {
         if state_folder().is_some_and(|state| state == folder(path)) {
             make_private_folder(folder(path)).map_err(failed)?;
         }
-        let new = beside(path, &format!(".new-{}", std::process::id()));
-        let mut file = private().create(true).truncate(true).open(&new).map_err(failed)?;
         let mut bytes = place(&testimony);
         bytes.resize(PLACE, b' ');
-        file.write_all(&bytes.repeat(2)).map_err(failed)?;
-        file.sync_all().map_err(failed)?;
-        // A link, not a new name: it does not take the place of a file that another process holds open.
-        let linked = std::fs::hard_link(&new, path);
-        std::fs::remove_file(&new).map_err(failed)?;
-        match linked {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
-            _ => sync_folder(path).map_err(failed)?,
-        }
+        create_file(path, &bytes.repeat(2)).map_err(failed)?;
         let mut witness = Witness::open(path, sharing)?;
         witness.advance(testimony)?;
         Ok(witness)
@@ -89,8 +79,7 @@ impl Witness {
 
     /// Opens a witness that is there.
     pub(crate) fn open(path: &Path, sharing: Sharing) -> Result<Witness, Error> {
-        require_file(path)?;
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| Error::witness(path, error))?;
+        let file = open_file(path, OpenOptions::new().read(true).write(true))?;
         Ok(Witness { path: path.to_path_buf(), file, sharing })
     }
 
@@ -102,9 +91,8 @@ impl Witness {
         let mut witness = Witness::open(path, Sharing::Alone)?;
         let written = witness.locked(|file| {
             for at in [0, 1] {
-                file.seek(SeekFrom::Start((at * PLACE) as u64))?;
-                file.write_all(&place(&testimony))?;
-                file.sync_all()?;
+                file.write_at(at * PLACE, &place(&testimony))?;
+                file.sync()?;
             }
             Ok(())
         });
@@ -118,20 +106,19 @@ impl Witness {
 
     /// What a witness file says; nothing if there is none.
     pub(crate) fn read(path: &Path) -> Result<Option<Remembered>, Error> {
-        match std::fs::metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            _ => require_file(path)?,
+        if is_missing(path) {
+            return Ok(None);
         }
         let failed = |error: io::Error| Error::witness(path, error);
-        let mut file = File::open(path).map_err(failed)?;
-        let mut bytes = read_places(&mut file).map_err(failed)?;
+        let mut file = open_file(path, OpenOptions::new().read(true))?;
+        let mut bytes = file.read_start(2 * PLACE).map_err(failed)?;
         // A line that another process is just writing is soon whole.
         for _ in 0..TRIES {
             if newest(&bytes).is_some_and(|(_, remembered)| remembered.is_whole) {
                 break;
             }
-            thread::sleep(Duration::from_millis(5));
-            bytes = read_places(&mut file).map_err(failed)?;
+            pause(Duration::from_millis(5));
+            bytes = file.read_start(2 * PLACE).map_err(failed)?;
         }
         match newest(&bytes) {
             Some((_, remembered)) => Ok(Some(remembered)),
@@ -149,7 +136,7 @@ impl Witness {
     }
 
     fn try_advance(&mut self, testimony: Testimony) -> io::Result<()> {
-        if !is_same_file(&self.file, &self.path)? {
+        if !self.file.is_at(&self.path)? {
             return Err(invalid("it was replaced by another file while the ledger was open"));
         }
         let sharing = self.sharing;
@@ -157,22 +144,22 @@ impl Witness {
     }
 
     /// Does something while no other process writes to the file.
-    fn locked(&mut self, action: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-        if !lock_within(&self.file, LOCK, Duration::from_millis(1))? {
+    fn locked(&mut self, action: impl FnOnce(&mut dyn PlacedFile) -> io::Result<()>) -> io::Result<()> {
+        if !self.file.lock_within(LOCK)? {
             let seconds = LOCK.as_secs();
             return Err(io::Error::other(format!(
                 "another program has held the lock of the file for {seconds} s; end it"
             )));
         }
-        let done = action(&mut self.file);
+        let done = action(&mut *self.file);
         // The next process that gets the lock finds what is written on disk, and may rely on it.
         self.file.unlock()?;
         done
     }
 }
 
-fn write(file: &mut File, sharing: Sharing, testimony: Testimony) -> io::Result<()> {
-    let Some((at, Remembered { testimony: newest, .. })) = newest(&read_places(file)?) else {
+fn write(file: &mut dyn PlacedFile, sharing: Sharing, testimony: Testimony) -> io::Result<()> {
+    let Some((at, Remembered { testimony: newest, .. })) = newest(&file.read_start(2 * PLACE)?) else {
         return Err(invalid("it was damaged while the ledger was open"));
     };
     if newest.ledger != testimony.ledger {
@@ -185,18 +172,41 @@ fn write(file: &mut File, sharing: Sharing, testimony: Testimony) -> io::Result<
         Ordering::Greater if sharing == Sharing::Alone => {
             return Err(invalid("it remembers more than this ledger: another copy of it goes on"));
         }
-        // It may be what a process wrote that was killed before it could sync.
-        Ordering::Equal | Ordering::Greater => return file.sync_data(),
-        Ordering::Less => {}
+        // A process may have written it that was killed before its sync, or whose sync failed. After a failed sync the system need not
+        // write those bytes in the next one, although it still shows them: they are written again.
+        Ordering::Equal | Ordering::Greater => file.write_at(at * PLACE, &place(&newest))?,
+        Ordering::Less => file.write_at((1 - at) * PLACE, &place(&testimony))?,
     }
-    let at = 1 - at;
-    file.seek(SeekFrom::Start((at * PLACE) as u64))?;
-    file.write_all(&place(&testimony))?;
-    file.sync_data()
+    file.sync()
 }
 
 fn invalid(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+fn create_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    #[cfg(test)]
+    if crate::simulation::is_running() {
+        return crate::simulation::create_file(path, bytes);
+    }
+    create_synced(path, bytes)
+}
+
+fn open_file(path: &Path, options: &OpenOptions) -> Result<Box<dyn PlacedFile>, Error> {
+    #[cfg(test)]
+    if crate::simulation::is_running() {
+        return crate::simulation::open_file(path).map_err(|error| Error::witness(path, error));
+    }
+    require_file(path)?;
+    Ok(Box::new(options.open(path).map_err(|error| Error::witness(path, error))?))
+}
+
+fn is_missing(path: &Path) -> bool {
+    #[cfg(test)]
+    if crate::simulation::is_running() {
+        return crate::simulation::open_file(path).is_err();
+    }
+    matches!(std::fs::metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Opening anything other than a file may block.
@@ -215,15 +225,8 @@ pub(crate) fn state_folder() -> Option<PathBuf> {
     Some(state.join("taximeter"))
 }
 
-fn read_places(file: &mut File) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(2 * PLACE);
-    file.seek(SeekFrom::Start(0))?;
-    file.take(2 * PLACE as u64).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 /// The newest line that can be read, and its place.
-fn newest(bytes: &[u8]) -> Option<(usize, Remembered)> {
+pub(crate) fn newest(bytes: &[u8]) -> Option<(usize, Remembered)> {
     let read = [0, 1].map(|at| parse(bytes.get(at * PLACE..(at + 1) * PLACE)?));
     let is_whole = read.iter().all(Option::is_some);
     let places = read.into_iter().enumerate().filter_map(|(at, testimony)| Some((at, testimony?)));
@@ -248,7 +251,21 @@ fn parse(place: &[u8]) -> Option<Testimony> {
     }
     let [mark, ledger, sequence, hash] = text.split(' ').collect::<Vec<_>>().try_into().ok()?;
     let position = Position { sequence: sequence.parse().ok()?, hash: Hash::parse(hash)? };
-    (mark == MARK).then_some(Testimony { ledger: LedgerId::parse(ledger)?, position })
+    // A number has one form: without a sign, and without zeros before it.
+    let is_plain = position.sequence.to_string() == sequence;
+    (mark == MARK && is_plain).then_some(Testimony { ledger: LedgerId::parse(ledger)?, position })
+}
+
+/// The number of the newest record that the bytes of a witness file name, and whether both places can be read.
+#[cfg(feature = "fuzzing")]
+pub fn read_witness(bytes: &[u8]) -> Option<(u64, bool)> {
+    newest(bytes).map(|(_, remembered)| (remembered.testimony.position.sequence, remembered.is_whole))
+}
+
+/// A line of a witness file as it would be written, if it can be read.
+#[cfg(feature = "fuzzing")]
+pub fn read_witness_line(line: &[u8]) -> Option<Vec<u8>> {
+    parse(line).map(|testimony| place(&testimony))
 }
 
 #[cfg(test)]
@@ -294,6 +311,19 @@ mod tests {
         std::fs::rename(&path, folder.path().join("moved")).unwrap();
         Witness::create(&path, testimony(5), Sharing::Alone).unwrap();
         assert!(one.advance(testimony(6)).unwrap_err().to_string().contains("replaced"));
+    }
+
+    /// `+4` and `004` were read as 4, so that one position had many lines. Found by fuzzing.
+    #[test]
+    fn a_number_has_one_form() {
+        let line = |number: &str| {
+            let text = format!("{MARK} {} {number} {}", "a".repeat(32), Hash::of(&4u64.to_le_bytes()));
+            format!("{text} {}\n", Hash::of(text.as_bytes()))
+        };
+        assert_eq!(parse(line("4").as_bytes()), Some(testimony(4)));
+        for number in ["+4", "004", "-4", "4.0", "18446744073709551616", ""] {
+            assert_eq!(parse(line(number).as_bytes()), None, "{number:?}");
+        }
     }
 
     #[test]

@@ -34,7 +34,8 @@ impl CosignRequest {
         if path.len() > LONGEST_PROOF {
             return Err(wrong("the proof is too long"));
         }
-        Ok(CosignRequest { old, path, checkpoint: SignedCheckpoint::parse(note)? })
+        let request = CosignRequest { old, path, checkpoint: SignedCheckpoint::parse(note)? };
+        if request.to_text() == text { Ok(request) } else { Err(wrong("it is not in the one form that it has")) }
     }
 }
 

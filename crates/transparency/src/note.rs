@@ -95,7 +95,10 @@ impl NoteSignature {
             let is_whole = !name.is_empty() && !bytes.is_empty();
             is_whole.then(|| NoteSignature { name: name.to_string(), key_id: *key_id, bytes: bytes.to_vec() })
         };
-        text.lines().map(|line| parse(line).ok_or_else(wrong)).collect()
+        let lines = text.lines().map(|line| parse(line).ok_or_else(wrong)).collect::<Result<Vec<_>, _>>()?;
+        // A line that ends with a carriage return too would be another way to write the same.
+        let is_plain = lines.iter().map(NoteSignature::to_string).collect::<String>() == text;
+        if is_plain { Ok(lines) } else { Err(wrong()) }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -148,6 +151,8 @@ mod tests {
             "text\n\n— name\n",
             "text\n\n— name AAAA\n",
             "text\n\n— name AAAAAAA=",
+            // Once read as the same note as without the carriage return, so that one signature had two texts.
+            "text\n\n— name AAAAAAA=\r\n",
             &"x".repeat(LONGEST + 1),
         ] {
             assert!(SignedNote::parse(note).is_err(), "{note:.40}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use taximeter_transparency::{CosignRequest, NodeHash, NoteSignature};
 
-use super::{CheckpointJob, Cosignatures, Cosigner, Signing, Trouble};
+use super::{CheckpointJob, Cosignatures, Cosigner, CosigningFailure, Signing};
 use crate::error::Error;
 use crate::writer::Shared;
 
@@ -18,9 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const ATTEMPTS: usize = 16;
 
 /// How long to wait before the same is sent again.
-const PAUSE: Duration = Duration::from_secs(1);
+pub(crate) const PAUSE: Duration = Duration::from_secs(1);
 
-pub(super) struct CheckpointSender {
+pub(crate) struct CheckpointSender {
     /// The place of the witness among all.
     at: usize,
     signing: Arc<Signing>,
@@ -49,12 +49,21 @@ impl CheckpointSender {
                 (Err(RecvTimeoutError::Timeout), Some(job)) => job,
                 (Err(_), _) => return,
             };
-            let result = self.cosigned(&job);
-            let is_done = !matches!(result, Err(Trouble::Away(_)));
-            let size = job.checkpoint.checkpoint().size;
-            self.cosignatures.note(self.at, &self.cosigner().key, size, result);
-            unsent = (!is_done).then_some(job);
+            let answer = self.ask(&job);
+            unsent = self.note(job, answer);
         }
+    }
+
+    /// Tells the writer what came of a checkpoint. Returns it if it is to be sent again.
+    pub(crate) fn note(
+        &self,
+        job: CheckpointJob,
+        answer: Result<Vec<NoteSignature>, CosigningFailure>,
+    ) -> Option<CheckpointJob> {
+        let is_done = !matches!(answer, Err(CosigningFailure::Away(_)));
+        let size = job.checkpoint.checkpoint().size;
+        self.cosignatures.note(self.at, &self.cosigner().key, size, answer);
+        (!is_done).then_some(job)
     }
 
     fn cosigner(&self) -> &Cosigner {
@@ -62,43 +71,51 @@ impl CheckpointSender {
     }
 
     /// Asks the witness: once, and again if it turns out to remember another size than it was thought to.
-    fn cosigned(&mut self, job: &CheckpointJob) -> Result<Vec<NoteSignature>, Trouble> {
-        let away = |error: Error| Trouble::Away(error.to_string());
+    pub(crate) fn ask(&mut self, job: &CheckpointJob) -> Result<Vec<NoteSignature>, CosigningFailure> {
+        let away = |error: Error| CosigningFailure::Away(error.to_string());
         for _ in 0..ATTEMPTS {
             // It told so before: other processes wrote more in between. A checkpoint of what they wrote takes the place of this one.
             if self.known > job.checkpoint.checkpoint().size {
-                return Err(Trouble::Ahead(self.known));
+                return Err(CosigningFailure::Ahead(self.known));
             }
             let path = self.proof(job).map_err(away)?;
             let request = CosignRequest { old: self.known, path, checkpoint: (*job.checkpoint).clone() };
             let (checkpoint, url) = (job.checkpoint.checkpoint(), format!("{}/add-checkpoint", self.cosigner().url));
-            let (status, body) = (self.signing.send)(&url, &request.to_text(), PATIENCE).map_err(Trouble::Away)?;
+            let (status, body) =
+                (self.signing.send)(&url, &request.to_text(), PATIENCE).map_err(CosigningFailure::Away)?;
             match status {
                 200 => {
-                    let lines = NoteSignature::parse_lines(&body).map_err(|error| Trouble::Away(error.to_string()))?;
+                    let lines =
+                        NoteSignature::parse_lines(&body).map_err(|error| CosigningFailure::Away(error.to_string()))?;
                     let mut alone = (*job.checkpoint).clone();
                     alone
                         .add_cosignature(&self.cosigner().key, &lines)
-                        .map_err(|error| Trouble::Away(error.to_string()))?;
+                        .map_err(|error| CosigningFailure::Away(error.to_string()))?;
                     self.known = checkpoint.size;
                     return Ok(lines);
                 }
                 409 => match body.trim().parse::<u64>() {
                     Ok(cosigned) if cosigned > checkpoint.size => {
                         self.known = cosigned;
-                        return Err(Trouble::Ahead(cosigned));
+                        return Err(CosigningFailure::Ahead(cosigned));
                     }
-                    Ok(cosigned) if cosigned == self.known => return Err(Trouble::Forked),
+                    Ok(cosigned) if cosigned == self.known => return Err(CosigningFailure::Forked),
                     Ok(cosigned) => self.known = cosigned,
-                    Err(_) => return Err(Trouble::Away("its answer cannot be read".to_string())),
+                    Err(_) => return Err(CosigningFailure::Away("its answer cannot be read".to_string())),
                 },
-                422 => return Err(Trouble::Forked),
-                403 => return Err(Trouble::Away("it does not know the key of a signer of this ledger".to_string())),
-                404 => return Err(Trouble::Away("it does not know this ledger, or is not a witness".to_string())),
-                _ => return Err(Trouble::Away(format!("it answered with status {status}"))),
+                422 => return Err(CosigningFailure::Forked),
+                403 => {
+                    return Err(CosigningFailure::Away(
+                        "it does not know the key of a signer of this ledger".to_string(),
+                    ));
+                }
+                404 => {
+                    return Err(CosigningFailure::Away("it does not know this ledger, or is not a witness".to_string()));
+                }
+                _ => return Err(CosigningFailure::Away(format!("it answered with status {status}"))),
             }
         }
-        Err(Trouble::Away("it remembers another size each time that it is asked".to_string()))
+        Err(CosigningFailure::Away("it remembers another size each time that it is asked".to_string()))
     }
 
     /// The proof that the checkpoint extends the one that the witness cosigned last.

@@ -14,6 +14,7 @@ use async_channel::{Receiver, TrySendError};
 use crate::account::AccountSpec;
 use crate::books::Books;
 use crate::charge::{Charge, Outcome, PreparedCharge, Receipt};
+use crate::clock::now;
 use crate::commit_times::CommitClock;
 use crate::connections::Connections;
 use crate::cosigning::{Cosignatures, Cosigners, Signing, Uncovered};
@@ -26,7 +27,7 @@ use crate::reader::{self, Loaded};
 use crate::refusals::Refusals;
 use crate::store::{self, Access, Location, Store};
 use crate::witness::{Sharing, Testimony, Witness};
-use crate::writer::{Command, ReplyTo, Shared, Writer, cover, now, waiting};
+use crate::writer::{Command, ReplyTo, Shared, Writer, cover, waiting};
 
 /// How a ledger is opened.
 #[derive(Clone, Debug)]
@@ -126,61 +127,13 @@ impl Ledger {
     /// Opens a ledger for writing, and checks it against its witness. Blocks: within an asynchronous runtime, call it on a thread for
     /// blocking work.
     pub fn open(location: &Location, options: Options) -> Result<Ledger, Error> {
-        let access = Access::Write { create: options.create, wait: options.wait };
-        let mut store = store::open(location, access)?;
-        let Opened { books, tree, witness, was_witness_whole } =
-            match reader::load(&mut *store, location, options.witness.as_deref())? {
-                Some(loaded) => {
-                    if let Some(why) = store.alarm()? {
-                        return Err(ErrorKind::Alarm(why).into());
-                    }
-                    trusted(&mut *store, loaded, location.sharing())?
-                }
-                None if options.create => create(&mut *store, location, &options)?,
-                None => return Err(ErrorKind::NoLedger(location.clone()).into()),
-            };
-        if let Some(signing) = &options.signing {
-            signing.check(books.id())?;
-        }
-        let path = witness.path().to_path_buf();
-        let (queue, waiting) = async_channel::bounded(options.queue.max(1));
-        let shared = Arc::new(Shared {
-            queue,
-            connections: Connections::new(location, books.id()),
-            books: RwLock::new(books),
-            refusals: Mutex::new(Refusals::default()),
-            charges: AtomicU64::new(0),
-            commit_clock: CommitClock::default(),
-            tree: Mutex::default(),
-            cosignatures: options
-                .signing
-                .as_deref()
-                .filter(|signing| !signing.cosigners.is_empty())
-                .map(Cosignatures::new),
-            signing: options.signing,
-            cause: OnceLock::new(),
-            busy_since: Mutex::new(None),
-        });
+        let (writer, was_witness_whole) = open_writer(location, options)?;
+        let (shared, path) = (Arc::clone(&writer.shared), writer.witness.path().to_path_buf());
         let pulse = match location.sharing() {
             Sharing::Alone => None,
             Sharing::Shared => Some(Pulse::start(location)?),
         };
-        let ending = Ending(waiting.clone());
-        let cosigners = cosigners(&shared, location.sharing())?;
-        let writer = Writer {
-            shared: Arc::clone(&shared),
-            waiting,
-            store,
-            witness,
-            tree,
-            cosigners,
-            sharing: location.sharing(),
-            overlap: options.overlap,
-            meets_repeats: false,
-            undisturbed: 0,
-            is_lost: false,
-            in_doubt: None,
-        };
+        let ending = Ending(writer.waiting.clone());
         let writer = thread::Builder::new()
             .name("ledger writer".to_string())
             .spawn(move || {
@@ -278,6 +231,58 @@ impl Ledger {
 /// The writer ended without an answer.
 fn gone<T>(_: oneshot::RecvError) -> Result<T, Error> {
     Err(ErrorKind::UnknownOutcome(None).into())
+}
+
+/// Opens the store and checks it against its witnesses. Says besides whether both places of the witness file could be read.
+pub(crate) fn open_writer(location: &Location, options: Options) -> Result<(Writer, bool), Error> {
+    let access = Access::Write { create: options.create, wait: options.wait };
+    let mut store = store::open(location, access)?;
+    let Opened { books, tree, witness, was_witness_whole } =
+        match reader::load(&mut *store, location, options.witness.as_deref())? {
+            Some(loaded) => {
+                if let Some(why) = store.alarm()? {
+                    return Err(ErrorKind::Alarm(why).into());
+                }
+                trusted(&mut *store, loaded, location.sharing())?
+            }
+            None if options.create => create(&mut *store, location, &options)?,
+            None => return Err(ErrorKind::NoLedger(location.clone()).into()),
+        };
+    if let Some(signing) = &options.signing {
+        signing.check(books.id())?;
+    }
+    let (queue, waiting) = async_channel::bounded(options.queue.max(1));
+    let shared = Arc::new(Shared {
+        queue,
+        connections: Connections::new(location, books.id()),
+        books: RwLock::new(books),
+        refusals: Mutex::new(Refusals::default()),
+        charges: AtomicU64::new(0),
+        commit_clock: CommitClock::default(),
+        tree: Mutex::default(),
+        cosignatures: options.signing.as_deref().filter(|signing| !signing.cosigners.is_empty()).map(Cosignatures::new),
+        signing: options.signing,
+        cause: OnceLock::new(),
+        busy_since: Mutex::new(None),
+    });
+    let (sharing, overlap) = (location.sharing(), options.overlap);
+    let cosigners = cosigners(&shared, sharing)?;
+    let writer = Writer {
+        shared,
+        waiting,
+        store,
+        witness,
+        tree,
+        cosigners,
+        sharing,
+        overlap,
+        expected: 0,
+        meets_repeats: false,
+        undisturbed: 0,
+        is_lost: false,
+        in_doubt: None,
+    };
+    Ok((writer, was_witness_whole))
 }
 
 /// What a writer begins with.

@@ -240,6 +240,10 @@ impl Access {
 
 /// Opens a store.
 pub(crate) fn open(location: &Location, access: Access) -> Result<Box<dyn Store>, Error> {
+    #[cfg(test)]
+    if crate::simulation::is_running() {
+        return crate::simulation::open_store(location, access);
+    }
     Ok(match location {
         Location::File(path) => Box::new(sqlite::Sqlite::open(path, access)?),
         Location::Postgres(url) => Box::new(postgres::PostgresStore::open(url, access)?),

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_channel::Receiver;
 
-use super::{Command, now};
+use super::Command;
 use crate::books::{Books, Changes, Draft, Entry};
 use crate::charge::{Outcome, Receipt};
+use crate::clock::{instant, now};
 use crate::error::Error;
 use crate::hash::StateTree;
 use crate::name::Key;
@@ -60,7 +61,7 @@ impl<'a> Batch<'a> {
         const WORK: usize = 50_000;
         let Batch { draft, replies, work } = self;
         replies.reserve(commands.len() - replies.len());
-        let mut newest = Instant::now();
+        let mut newest = instant();
         while *work <= WORK && replies.len() < until {
             if let Some(command) = commands.get(replies.len()) {
                 replies.push(decide(draft, command, known));
@@ -69,8 +70,8 @@ impl<'a> Batch<'a> {
                 break;
             } else if let Ok(command) = waiting.try_recv() {
                 commands.push(command);
-                newest = Instant::now();
-            } else if newest.elapsed() > PAUSE {
+                newest = instant();
+            } else if instant().saturating_duration_since(newest) > PAUSE {
                 break;
             } else {
                 thread::yield_now();

@@ -7,6 +7,7 @@ use super::batch::Reply;
 use super::{Shared, Undone, Writer};
 use crate::books::Changes;
 use crate::charge::Outcome;
+use crate::clock::instant;
 use crate::cosigning::{Cosigners, Uncovered};
 use crate::error::{Error, ErrorKind};
 use crate::journal::Position;
@@ -37,7 +38,7 @@ impl Writer {
             Err(Uncovered::Few(why)) => Err(why),
             other => other.map_err(|uncovered| self.apart(uncovered)).map(Ok)?,
         };
-        self.shared.commit_clock.note(started.elapsed());
+        self.shared.commit_clock.note(instant().saturating_duration_since(started));
         self.shared.charges.fetch_add(changes.charges(), Ordering::Relaxed);
         self.shared.books_mut().adopt(changes);
         // The charges are on the ledger and count, but others could not be sure of it: their keys tell once the witnesses are back.
@@ -111,9 +112,9 @@ fn cover_within(
     wait: fn(&Cosigners, Duration) -> Result<(), Uncovered>,
     patience: Duration,
 ) -> Result<(), Uncovered> {
-    let until = Instant::now() + patience;
+    let until = instant() + patience;
     loop {
-        let uncovered = match wait(cosigners, until.saturating_duration_since(Instant::now())) {
+        let uncovered = match wait(cosigners, until.saturating_duration_since(instant())) {
             Err(Uncovered::Ahead { cosigner, size }) if sharing == Sharing::Shared => (cosigner, size),
             other => return other,
         };

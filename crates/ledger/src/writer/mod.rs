@@ -10,12 +10,11 @@ mod recovery;
 mod shared;
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::{Arc, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use async_channel::Receiver;
-use jiff::Timestamp;
 
 use self::batch::{Batch, Decided, Reply};
 pub(crate) use self::command::{Command, ReplyTo, waiting};
@@ -23,6 +22,7 @@ pub(crate) use self::covering::cover;
 pub(crate) use self::shared::Shared;
 use crate::books::Changes;
 use crate::charge::Outcome;
+use crate::clock::{instant, pause};
 use crate::cosigning::Cosigners;
 use crate::error::{Error, ErrorKind};
 use crate::hash::StateTree;
@@ -55,6 +55,8 @@ pub(crate) struct Writer {
     pub(crate) sharing: Sharing,
     /// Whether the store writes while a batch is decided.
     pub(crate) overlap: bool,
+    /// How many commands are likely to arrive with the next ones.
+    pub(crate) expected: usize,
     /// Whether the newest batch had keys that were used before.
     pub(crate) meets_repeats: bool,
     /// How many transactions in a row found the ledger as this process had left it.
@@ -94,28 +96,37 @@ enum Undone {
 impl Writer {
     /// Works until the queue is closed and empty, or until something fails that must not be passed over.
     pub(crate) fn run(mut self) {
-        let mut expected = 0;
         while let Ok(first) = self.waiting.recv_blocking() {
-            let mut commands = vec![first];
-            commands.extend(waiting(&self.waiting));
-            while !commands.is_empty() {
-                match self.serve(&mut commands, expected) {
-                    Ok(replies) => {
-                        // Most callers who get a reply now will ask again at once.
-                        expected = replies.len() + self.shared.queue.len();
-                        self.answer(commands.drain(..replies.len()), replies);
-                    }
-                    Err(Undone::Stop(error)) => return self.stop(commands, &error),
-                    Err(Undone::Lost(error)) => {
-                        let why = format!(
-                            "the ledger cannot be reached: {error}. Nothing was charged; try again in a moment"
-                        );
-                        self.fail(commands.drain(..), &error, &Error::busy(why));
-                    }
-                    Err(Undone::Again(error) | Undone::Failed(error)) => self.fail(commands.drain(..), &error, &error),
-                }
+            if self.take(first).is_break() {
+                return;
             }
         }
+    }
+
+    /// Serves a command, and all that wait behind it. Breaks when the ledger must stop.
+    pub(crate) fn take(&mut self, first: Command) -> ControlFlow<()> {
+        let mut commands = vec![first];
+        commands.extend(waiting(&self.waiting));
+        while !commands.is_empty() {
+            match self.serve(&mut commands, self.expected) {
+                Ok(replies) => {
+                    // Most callers who get a reply now will ask again at once.
+                    self.expected = replies.len() + self.shared.queue.len();
+                    self.answer(commands.drain(..replies.len()), replies);
+                }
+                Err(Undone::Stop(error)) => {
+                    self.stop(commands, &error);
+                    return ControlFlow::Break(());
+                }
+                Err(Undone::Lost(error)) => {
+                    let why =
+                        format!("the ledger cannot be reached: {error}. Nothing was charged; try again in a moment");
+                    self.fail(commands.drain(..), &error, &Error::busy(why));
+                }
+                Err(Undone::Again(error) | Undone::Failed(error)) => self.fail(commands.drain(..), &error, &error),
+            }
+        }
+        ControlFlow::Continue(())
     }
 
     /// Replies with why nothing was done. The outcome of what was to be committed is unknown; a charge's key tells it later.
@@ -129,7 +140,7 @@ impl Writer {
     }
 
     /// Ends for good: the outcome of the commands in the batch is unknown, and those that still wait were not charged.
-    fn stop(self, commands: Vec<Command>, error: &Error) {
+    fn stop(&self, commands: Vec<Command>, error: &Error) {
         // The first cause is the one that is told.
         let _ = self.shared.cause.set(error.clone());
         self.shared.queue.close();
@@ -165,7 +176,7 @@ impl Writer {
     /// Where the connection is lost it is made again, and what was decided is decided anew; a commit that got no answer is looked for
     /// first. What cannot be reached in time is an error for those who wait, and is tried again for the next.
     fn serve(&mut self, commands: &mut Vec<Command>, expected: usize) -> Result<Vec<Reply>, Undone> {
-        let started = Instant::now();
+        let started = instant();
         let deadline = started + if self.is_lost { PATIENCE_WHEN_LOST } else { PATIENCE };
         self.store.set_deadline(deadline);
         self.shared.set_busy_since(Some(started));
@@ -176,8 +187,8 @@ impl Writer {
                     Ok(()) => continue,
                     Err(undone) => undone,
                 },
-                Err(Undone::Again(_)) if Instant::now() < deadline => {
-                    thread::sleep(Duration::from_millis(5));
+                Err(Undone::Again(_)) if instant() < deadline => {
+                    pause(Duration::from_millis(5));
                     expected = 0;
                     continue;
                 }
@@ -345,9 +356,4 @@ impl From<StoreError> for Undone {
             StoreFailure::Broken | StoreFailure::OtherFormat(_) | StoreFailure::Fatal => Undone::Stop(error.into()),
         }
     }
-}
-
-/// The time, to the millisecond.
-pub(crate) fn now() -> Timestamp {
-    Timestamp::from_millisecond(Timestamp::now().as_millisecond()).unwrap_or_default()
 }

@@ -96,3 +96,13 @@ fn a_witness_signs_for_the_ledgers_and_keys_that_it_knows() {
     let long = format!("old 1\n{}\n{}", format!("{}\n", ledger.leaves[0]).repeat(64), ledger.request(0, 5).checkpoint);
     assert!(CosignRequest::parse(&long).is_err());
 }
+
+/// `old +3`, `old 03` and lines that end with a carriage return were read too, as the same request. Found by fuzzing.
+#[test]
+fn a_request_has_one_form() {
+    let text = Ledger::new(5).request(3, 5).to_text();
+    assert!(CosignRequest::parse(&text).is_ok());
+    for other in [text.replace("old 3", "old +3"), text.replace("old 3", "old 03"), text.replacen("=\n", "=\r\n", 1)] {
+        assert!(CosignRequest::parse(&other).is_err(), "{other}");
+    }
+}

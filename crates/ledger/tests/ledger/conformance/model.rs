@@ -331,7 +331,8 @@ fn costs() -> impl Strategy<Value = Cost> {
     let sizes = prop::sample::select(vec!["0", "1e-30", "0.001", "0.01", "0.01", "0.1", "0.1", "0.3", "1", "1000"]);
     prop_oneof![
         20 => sizes.clone().prop_map(epsilon),
-        6 => (prop::sample::select(CostKind::ALL.to_vec()), sizes).prop_map(|(kind, size)| kind.example().with_size(Amount::parse_exact(size).unwrap())),
+        6 => (prop::sample::select(CostKind::ALL.to_vec()), sizes)
+            .prop_map(|(kind, size)| kind.example().with_size(Amount::parse_exact(size).unwrap())),
         1 => prop::sample::select(CostKind::ALL.to_vec()).prop_map(|kind| kind.example().with_size(Amount::MAX)),
         3 => Just(Cost::approximate(epsilon("0.001").size(), Amount::parse_exact("2e-10").unwrap()).unwrap()),
     ]
