@@ -18,6 +18,8 @@ mod lab;
 mod ledger;
 mod meter;
 mod oidc;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod output;
 mod plan;
 mod progress;

@@ -14,6 +14,8 @@ use taximeter_service::{Code, Log, LogForm, Problem, Service, Settings, TokenPla
 use crate::config::Setting;
 use crate::gate::GateArgs;
 use crate::oidc::OidcArgs;
+#[cfg(feature = "otlp")]
+use crate::otlp::OtlpArgs;
 use crate::output::{Failure, tell, usage};
 use crate::signing::SigningArgs;
 
@@ -65,6 +67,9 @@ pub struct ServeCommand {
     /// Keep a signed checkpoint at this interval, in minutes, if there is a key to sign with; 0 for never
     #[arg(long, value_name = "MINUTES", default_value_t = 10)]
     checkpoint_every: u32,
+    #[cfg(feature = "otlp")]
+    #[command(flatten)]
+    otlp: OtlpArgs,
     #[command(flatten)]
     signing: SigningArgs,
     #[command(flatten)]
@@ -108,7 +113,14 @@ impl ServeCommand {
         let place = TokenPlace::of(gate.ledger().location());
         let tokens = Tokens::open(&place, gate.ledger().id())?;
         let is_without_tokens = tokens.list()?.is_empty();
-        serve(gate, tokens, log, settings, (address, tls), |listener| {
+        #[cfg(feature = "otlp")]
+        let with_otlp = {
+            let otlp = self.otlp.settings()?;
+            move |app: App| otlp.map_or(Ok(app.clone()), |otlp| app.with_otlp(&otlp))
+        };
+        #[cfg(not(feature = "otlp"))]
+        let with_otlp = Ok;
+        serve(gate, tokens, log, settings, (address, tls), with_otlp, |listener| {
             tell(&format!("listening on {}://{}", listener.scheme(), listener.address()));
             if is_without_tokens {
                 tell("there are no tokens yet; `taximeter token create NAME --role owner` makes the first");
@@ -188,6 +200,7 @@ pub(crate) fn serve<T>(
     log: Log,
     settings: Settings,
     (address, tls): (SocketAddr, Option<Tls>),
+    equip: impl FnOnce(App) -> Result<App, Problem>,
     ready: impl FnOnce(&Listener) -> Result<T, Failure>,
 ) -> Result<(), Failure> {
     let runtime = runtime().map_err(|error| Failure::Other(format!("the server cannot start its threads: {error}")))?;
@@ -196,8 +209,9 @@ pub(crate) fn serve<T>(
     let signals = Signals::new()?;
     let service = Service::new(gate, tokens, log, settings)?;
     drop(inside);
+    let app = equip(App::new(&service)?)?;
     let kept = ready(&listener)?;
-    let result = runtime.block_on(listener.serve(App::new(&service)?, signals.first()));
+    let result = runtime.block_on(listener.serve(app, signals.first()));
     drop(kept);
     // Tasks that still run are not waited for: their callers are gone.
     runtime.shutdown_timeout(Duration::from_secs(1));

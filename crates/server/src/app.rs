@@ -7,12 +7,14 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
+#[cfg(feature = "otlp")]
+use std::time::SystemTime;
 
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequestParts, MatchedPath, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method, StatusCode, Version, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use hyper::body::Incoming;
@@ -24,6 +26,8 @@ use tower::Service as _;
 use crate::failure::FailedResponse;
 use crate::listen::UnauthenticatedConnection;
 use crate::metrics::Metrics;
+#[cfg(feature = "otlp")]
+use crate::otlp::{OtlpSettings, RequestSpan, Telemetry, TraceContext, new_id};
 use crate::routes;
 
 /// The state of the API. Cheap to clone.
@@ -41,6 +45,9 @@ pub struct App {
     /// The peer of the connection, and the connection until it is authenticated.
     peer: Option<IpAddr>,
     connection: Option<Arc<UnauthenticatedConnection>>,
+    /// The way to a collector, if there is one.
+    #[cfg(feature = "otlp")]
+    telemetry: Option<Arc<Telemetry>>,
 }
 
 impl App {
@@ -48,7 +55,21 @@ impl App {
     pub fn new(service: &Arc<Service>) -> Result<App, Problem> {
         let state = AppState { service: Arc::clone(service), metrics: Arc::default() };
         let router = routes::router(state.clone(), Dashboard::new(service)?);
-        Ok(App { router, state, peer: None, connection: None })
+        Ok(App {
+            router,
+            state,
+            peer: None,
+            connection: None,
+            #[cfg(feature = "otlp")]
+            telemetry: None,
+        })
+    }
+
+    /// The application, which also sends spans and metrics to a collector.
+    #[cfg(feature = "otlp")]
+    pub fn with_otlp(self, settings: &OtlpSettings) -> Result<App, Problem> {
+        let telemetry = Some(Arc::new(Telemetry::start(settings, &self.state)?));
+        Ok(App { telemetry, ..self })
     }
 
     /// The service.
@@ -63,17 +84,26 @@ impl App {
 
     /// Answers a request.
     pub async fn answer(&self, request: Request) -> Response {
-        let (start, method) = (Instant::now(), known_method(request.method()));
+        let (begun, method) = (self.begin(request.headers()), known_method(request.method()));
         let (trace, route) = (self.trace(), RouteTemplate::default());
         let response = self.route(request, &trace, &route).await;
-        self.finish(response, start, method, &trace, &route)
+        self.finish(response, &begun, method, &trace, &route)
+    }
+
+    /// When a request began, and the trace that it belongs to.
+    fn begin(&self, _headers: &HeaderMap) -> BegunRequest {
+        BegunRequest {
+            start: Instant::now(),
+            #[cfg(feature = "otlp")]
+            traced: self.telemetry.as_ref().and_then(|_| TraceContext::of(_headers)).map(|of| (of, SystemTime::now())),
+        }
     }
 
     /// Rejects a request without exactly one host.
     fn refuse_host(&self, request: &hyper::Request<Incoming>) -> Response {
-        let (start, method) = (Instant::now(), known_method(request.method()));
+        let (begun, method) = (self.begin(request.headers()), known_method(request.method()));
         let failure = FailedResponse::new(Code::BadRequest, "a request must have one Host header; send it once");
-        self.finish(failure.into_response(), start, method, &self.trace(), &RouteTemplate::default())
+        self.finish(failure.into_response(), &begun, method, &self.trace(), &RouteTemplate::default())
     }
 
     /// A connection that shows a valid token is not closed to make room for others.
@@ -98,7 +128,7 @@ impl App {
     fn finish(
         &self,
         mut response: Response,
-        start: Instant,
+        begun: &BegunRequest,
         method: &'static str,
         trace: &Trace,
         route: &RouteTemplate,
@@ -114,8 +144,16 @@ impl App {
             // The rest of the body is not read.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        let took = start.elapsed();
+        let took = begun.start.elapsed();
         metrics.request(route.template().unwrap_or_default(), status.as_u16(), took);
+        #[cfg(feature = "otlp")]
+        if let (Some(telemetry), Some((context, start))) = (&self.telemetry, begun.traced)
+            && context.is_sampled
+            && let Some(id) = new_id()
+        {
+            let (route, code) = (route.template().map(str::to_string), response.extensions().get().copied());
+            telemetry.send(RequestSpan { context, id, method, route, status: status.as_u16(), code, start, took });
+        }
         if service.log.is_on() {
             service.log.write(LogEvent::Request(AnsweredRequest {
                 method,
@@ -130,6 +168,13 @@ impl App {
         }
         response
     }
+}
+
+/// A request that is not answered yet.
+struct BegunRequest {
+    start: Instant,
+    #[cfg(feature = "otlp")]
+    traced: Option<(TraceContext, SystemTime)>,
 }
 
 /// The template of a request's path, for the log: the request itself is gone when it is answered.
@@ -234,7 +279,7 @@ mod tests {
         }
         let router = Router::new().route("/panics", get(panics)).route("/fine", get(async || "fine"));
         let state = AppState { service, metrics: Arc::default() };
-        let app = App { router, state, peer: None, connection: None };
+        let app = App { router, ..App::new(&state.service).unwrap() };
         let ask = |path: &str| {
             let request = Request::get(path).body(Body::empty()).unwrap();
             runtime.block_on(async {

@@ -8,6 +8,8 @@ mod failure;
 mod listen;
 mod metrics;
 mod openapi;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod responses;
 mod routes;
 mod runtime;
@@ -15,5 +17,7 @@ mod witness;
 
 pub use app::App;
 pub use listen::{Listener, Tls};
+#[cfg(feature = "otlp")]
+pub use otlp::OtlpSettings;
 pub use runtime::runtime;
 pub use witness::WitnessListener;

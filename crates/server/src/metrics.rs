@@ -1,8 +1,9 @@
-//! Metrics for Prometheus.
+//! What is counted, once: for the page of Prometheus, and for a collector of OpenTelemetry.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use taximeter_ledger::{Account, CommitTimes, Standing};
@@ -13,6 +14,39 @@ use crate::app::AppState;
 #[derive(Default)]
 pub(crate) struct Metrics {
     routes: Mutex<BTreeMap<String, RouteCounts>>,
+    /// Spans that no collector got; nothing where none is sent any.
+    pub(crate) dropped_spans: OnceLock<Arc<AtomicU64>>,
+}
+
+/// A metric, with a point for each of its labels. The names are written here; a label has a route, a status or a root account.
+pub(crate) struct MetricFamily {
+    pub(crate) name: &'static str,
+    pub(crate) kind: MetricKind,
+    pub(crate) help: &'static str,
+    pub(crate) points: Vec<MetricPoint>,
+}
+
+/// Whether a metric only grows, goes up and down, or has buckets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MetricKind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+pub(crate) struct MetricPoint {
+    pub(crate) labels: Vec<(&'static str, String)>,
+    pub(crate) value: MetricValue,
+}
+
+pub(crate) enum MetricValue {
+    Number(f64),
+    Buckets {
+        /// The upper bounds, the last one infinite, each with the number of all that are not above it.
+        buckets: Vec<(f64, u64)>,
+        count: u64,
+        sum: f64,
+    },
 }
 
 /// The upper bounds of the histogram of durations, in seconds.
@@ -33,6 +67,17 @@ impl RouteCounts {
         self.times[BOUNDS.partition_point(|bound| *bound < took.as_secs_f64())] += 1;
         self.seconds += took.as_secs_f64();
     }
+
+    fn times(&self) -> MetricValue {
+        let mut count = 0;
+        let bounds = BOUNDS.into_iter().chain([f64::INFINITY]);
+        let cumulated = bounds.zip(self.times).map(|(bound, more)| {
+            count += more;
+            (bound, count)
+        });
+        let buckets = cumulated.collect();
+        MetricValue::Buckets { buckets, count, sum: self.seconds }
+    }
 }
 
 impl Metrics {
@@ -45,72 +90,93 @@ impl Metrics {
         }
     }
 
-    fn write(&self, page: &mut MetricsPage) {
+    fn families(&self) -> [MetricFamily; 2] {
         let routes = self.routes.lock().unwrap_or_else(PoisonError::into_inner);
-        page.metric("taximeter_http_requests_total", "counter", "Requests by path and status.");
-        for (route, counted) in routes.iter() {
-            for (status, count) in &counted.statuses {
-                let labels = format!("route=\"{route}\",status=\"{status}\"");
-                page.line("taximeter_http_requests_total", &labels, *count as f64);
-            }
-        }
-        page.metric("taximeter_http_request_seconds", "histogram", "How long requests took, by path.");
-        for (route, counted) in routes.iter() {
-            let mut count = 0;
-            let bounds = BOUNDS.into_iter().chain([f64::INFINITY]);
-            let cumulated = bounds.zip(counted.times).map(|(bound, more)| {
-                count += more;
-                (bound, count)
-            });
-            let buckets = cumulated.collect::<Vec<_>>();
-            let labels = format!("route=\"{route}\"");
-            page.histogram("taximeter_http_request_seconds", &labels, &buckets, count, counted.seconds);
-        }
+        let label = |route: &String| ("route", route.clone());
+        let requests = routes.iter().flat_map(|(route, counted)| {
+            let point = move |(status, count): (&u16, &u64)| MetricPoint {
+                labels: vec![label(route), ("status", status.to_string())],
+                value: MetricValue::Number(*count as f64),
+            };
+            counted.statuses.iter().map(point)
+        });
+        let times =
+            routes.iter().map(|(route, counted)| MetricPoint { labels: vec![label(route)], value: counted.times() });
+        [
+            MetricFamily {
+                name: "taximeter_http_requests_total",
+                kind: MetricKind::Counter,
+                help: "Requests by path and status.",
+                points: requests.collect(),
+            },
+            MetricFamily {
+                name: "taximeter_http_request_seconds",
+                kind: MetricKind::Histogram,
+                help: "How long requests took, by path.",
+                points: times.collect(),
+            },
+        ]
     }
 }
 
-/// All metrics, in the text format of Prometheus.
-pub(crate) fn page(AppState { service, metrics }: &AppState) -> String {
-    let mut page = MetricsPage::default();
+/// All metrics.
+pub(crate) fn collect(AppState { service, metrics, .. }: &AppState) -> Vec<MetricFamily> {
     let ledger = service.ledger();
-    let single = |page: &mut MetricsPage, name: &str, kind: &str, help: &str, value: f64| {
-        page.metric(name, kind, help);
-        page.line(name, "", value);
+    let single = |name, kind, help, value: f64| {
+        let point = MetricPoint { labels: Vec::new(), value: MetricValue::Number(value) };
+        MetricFamily { name, kind, help, points: vec![point] }
     };
-    let charges = "Charges that this server committed since it started.";
-    single(&mut page, "taximeter_charges_total", "counter", charges, ledger.charges() as f64);
-    let refusals = "Charges that were refused since it started.";
-    single(&mut page, "taximeter_refusals_total", "counter", refusals, ledger.refusals().0 as f64);
-    single(&mut page, "taximeter_queue_length", "gauge", "Charges that wait for the writer.", ledger.waiting() as f64);
-    let records = "Records of the journal.";
-    single(&mut page, "taximeter_journal_records", "gauge", records, ledger.position().sequence as f64 + 1.0);
-    let checkpointed = "Records that the newest signed checkpoint covers; 0 if there is none.";
-    single(&mut page, "taximeter_checkpoint_records", "gauge", checkpointed, service.checkpointed() as f64);
-    let running = "1 while the ledger takes charges, 0 after it stopped.";
-    single(&mut page, "taximeter_ledger_running", "gauge", running, f64::from(u8::from(ledger.is_running())));
-    let alarm = "1 while the ledger is not what was written and takes no charges, until its owner clears the alarm.";
-    let is_alarmed = f64::from(u8::from(service.readiness.is_alarmed()));
-    single(&mut page, "taximeter_ledger_alarm", "gauge", alarm, is_alarmed);
+    let counter = |name, help, value: u64| single(name, MetricKind::Counter, help, value as f64);
+    let gauge = |name, help, value: f64| single(name, MetricKind::Gauge, help, value);
+    let flag = |name, help, value: bool| gauge(name, help, f64::from(u8::from(value)));
     let CommitTimes { buckets, count, sum_seconds } = ledger.commit_times();
-    let help = "How long transactions took, until the witness was synced.";
-    page.metric("taximeter_commit_seconds", "histogram", help);
-    page.histogram("taximeter_commit_seconds", "", &buckets, count, sum_seconds);
-    let streams = "Open event streams.";
-    single(&mut page, "taximeter_event_streams", "gauge", streams, service.events.streams() as f64);
-    if let Some(bytes) = resident_bytes() {
-        single(&mut page, "process_resident_memory_bytes", "gauge", "Memory in use.", bytes);
-    }
-    metrics.write(&mut page);
-    let roots: Vec<Account> =
-        ledger.accounts().into_iter().filter(|account| account.name().parent().is_none()).collect();
-    write_accounts(&mut page, &roots);
+    let commits = MetricValue::Buckets { buckets: buckets.to_vec(), count, sum: sum_seconds };
+    let mut families = vec![
+        counter("taximeter_charges_total", "Charges that this server committed since it started.", ledger.charges()),
+        counter("taximeter_refusals_total", "Charges that were refused since it started.", ledger.refusals().0),
+        gauge("taximeter_queue_length", "Charges that wait for the writer.", ledger.waiting() as f64),
+        gauge("taximeter_journal_records", "Records of the journal.", ledger.position().sequence as f64 + 1.0),
+        gauge(
+            "taximeter_checkpoint_records",
+            "Records that the newest signed checkpoint covers; 0 if there is none.",
+            service.checkpointed() as f64,
+        ),
+        flag("taximeter_ledger_running", "1 while the ledger takes charges, 0 after it stopped.", ledger.is_running()),
+        flag(
+            "taximeter_ledger_alarm",
+            "1 while the ledger is not what was written and takes no charges, until its owner clears the alarm.",
+            service.readiness.is_alarmed(),
+        ),
+        MetricFamily {
+            name: "taximeter_commit_seconds",
+            kind: MetricKind::Histogram,
+            help: "How long transactions took, until the witness was synced.",
+            points: vec![MetricPoint { labels: Vec::new(), value: commits }],
+        },
+        gauge("taximeter_event_streams", "Open event streams.", service.events.streams() as f64),
+    ];
+    families.extend(resident_bytes().map(|bytes| gauge("process_resident_memory_bytes", "Memory in use.", bytes)));
+    families.extend(metrics.dropped_spans.get().map(|dropped| {
+        let help = "Spans that the collector of OpenTelemetry did not get since the server started.";
+        counter("taximeter_spans_dropped_total", help, dropped.load(Ordering::Relaxed))
+    }));
+    families.extend(metrics.families());
+    families.extend(of_accounts(ledger.accounts().into_iter().filter(|account| account.name().parent().is_none())));
+    families
+}
+
+/// All metrics, in the text format of Prometheus.
+pub(crate) fn page(state: &AppState) -> String {
+    let mut page = MetricsPage::default();
+    collect(state).iter().for_each(|family| page.family(family));
     page.0
 }
 
 /// The balances of the root accounts.
-fn write_accounts(page: &mut MetricsPage, roots: &[Account]) {
+fn of_accounts(roots: impl Iterator<Item = Account>) -> Vec<MetricFamily> {
     type Read = fn(&Account) -> Option<f64>;
-    let gauges: [(&str, &str, Read); 5] =
+    let roots: Vec<Account> = roots.collect();
+    let gauges: [(&'static str, &'static str, Read); 5] =
         [
             (
                 "taximeter_account_spent_epsilon",
@@ -130,15 +196,14 @@ fn write_accounts(page: &mut MetricsPage, roots: &[Account]) {
                 Some(f64::from(u8::from(account.standing() == Standing::Open)))
             }),
         ];
-    for (name, help, read) in gauges {
-        page.metric(name, "gauge", help);
-        for account in roots {
-            if let Some(value) = read(account) {
-                // Names need no escapes.
-                page.line(name, &format!("account=\"{}\"", account.name()), value);
-            }
-        }
-    }
+    let family = |(name, help, read): (_, _, Read)| {
+        let point = |account: &Account| {
+            let value = MetricValue::Number(read(account)?);
+            Some(MetricPoint { labels: vec![("account", account.name().to_string())], value })
+        };
+        MetricFamily { name, kind: MetricKind::Gauge, help, points: roots.iter().filter_map(point).collect() }
+    };
+    gauges.into_iter().map(family).collect()
 }
 
 /// The resident memory of the process, if the system reports it.
@@ -154,9 +219,24 @@ fn resident_bytes() -> Option<f64> {
 struct MetricsPage(String);
 
 impl MetricsPage {
-    fn metric(&mut self, name: &str, kind: &str, help: &str) {
+    fn family(&mut self, MetricFamily { name, kind, help, points }: &MetricFamily) {
+        let kind = match kind {
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
+        };
         // Writing to a string cannot fail.
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        for MetricPoint { labels, value } in points {
+            // No label needs escapes.
+            let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
+            match value {
+                MetricValue::Number(value) => self.line(name, &labels.join(","), *value),
+                MetricValue::Buckets { buckets, count, sum } => {
+                    self.histogram(name, &labels.join(","), buckets, *count, *sum);
+                }
+            }
+        }
     }
 
     fn line(&mut self, name: &str, labels: &str, value: f64) {
@@ -188,7 +268,7 @@ mod tests {
             metrics.request("/v1/charges", status, Duration::from_millis(milliseconds));
         }
         let mut page = MetricsPage::default();
-        metrics.write(&mut page);
+        metrics.families().iter().for_each(|family| page.family(family));
         for line in [
             "taximeter_http_requests_total{route=\"/v1/charges\",status=\"201\"} 3",
             "taximeter_http_requests_total{route=\"/v1/charges\",status=\"409\"} 1",

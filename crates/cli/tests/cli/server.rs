@@ -172,6 +172,40 @@ fn no_secret_and_no_value_is_in_the_log() {
     }
 }
 
+/// The last spans are sent before the server ends, which also shows that it sends them at all: the first would wait for a minute.
+#[cfg(feature = "otlp")]
+#[test]
+fn no_secret_and_no_value_is_in_what_a_collector_gets() {
+    let collector = taximeter_testing::Responder::new(|_: &_, _| Some((200, "", String::new())));
+    let sandbox = Sandbox::with_accounts();
+    let olga = sandbox.token("olga", "owner", &[]);
+    let mut server = Serving::start(&sandbox, &["--otlp", &collector.url]);
+    let body = r#"{"accounts":["census/alice"],"costs":[{"epsilon":"0.0123"}],"note":"a secret note"}"#;
+    let mut connection = server.connect(&olga);
+    let parent =
+        "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\nidempotency-key: secret-key\r\n";
+    assert_eq!(connection.request("POST", "/v1/charges", parent, Some(body)).unwrap().status, 201);
+    drop(connection);
+    assert_eq!(server.signal("-TERM"), Some(0));
+    let sent = collector.requests();
+    let to = |path: &str| sent.iter().filter(|request| request.line == format!("POST {path}")).count();
+    assert!(to("/v1/traces") == 1 && to("/v1/metrics") >= 1, "{sent:?}");
+    assert!(sent.iter().any(|request| request.body.contains("POST /v1/charges")), "{sent:?}");
+    let secret = olga.rsplit('_').next().unwrap();
+    for word in [secret, &secret[..16], "0.0123", "secret", "alice", "olga"] {
+        assert!(sent.iter().all(|request| !request.body.contains(word)), "{word} is in {sent:?}");
+    }
+}
+
+#[cfg(feature = "otlp")]
+#[test]
+fn what_is_no_address_of_a_collector_is_refused() {
+    let sandbox = Sandbox::with_accounts();
+    assert!(sandbox.fails(2, &["serve", "--otlp", "127.0.0.1:4318"]).contains("http://127.0.0.1:4318"));
+    let output = sandbox.command(&["serve"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://x").output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("ftp://x"), "{output:?}");
+}
+
 #[test]
 fn a_server_whose_ledger_stops_for_good_ends_with_code_1_and_names_no_account() {
     let sandbox = Sandbox::with_accounts();

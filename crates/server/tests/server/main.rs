@@ -6,6 +6,8 @@ mod connections;
 mod fixture;
 mod input;
 mod oidc;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod owner_pages;
 mod pages;
 mod question_pages;
