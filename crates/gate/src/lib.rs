@@ -14,6 +14,9 @@ mod dummy;
 mod engine;
 mod error;
 mod forecast;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod gate;
 mod import;
 mod joined;

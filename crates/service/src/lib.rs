@@ -16,6 +16,9 @@ mod databases;
 pub mod datasets;
 mod documents;
 mod events;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod identity;
 pub mod journal;
 mod limits;
