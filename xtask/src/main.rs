@@ -3,13 +3,17 @@
 #![forbid(unsafe_code)]
 
 mod dist;
+mod docs;
 mod downloads;
 mod engines;
+mod fuzz;
 mod lint;
 mod needs;
+mod package;
 mod postgres;
 mod python;
 mod screenshots;
+mod simulate;
 mod tally;
 mod test;
 mod tidy;
@@ -23,17 +27,23 @@ struct Task {
     run: fn(&[String]) -> ExitCode,
 }
 
-const TASKS: [Task; 6] = [
+const TASKS: [Task; 10] = [
     Task {
         name: "test",
         help: "run every test of the workspace and end with one line `N passed, N failed`;\n              \
-               installs cargo-nextest, PostgreSQL, Python, Chromium, schemathesis and axe-core if they\n              \
-               are missing, and says so before; [--no-install] installs nothing and, if anything is\n              \
+               installs cargo-nextest, a C++ compiler, PostgreSQL, Python, Chromium, schemathesis and axe-core\n              \
+               if they are missing, and says so before; [--no-install] installs nothing and, if anything is\n              \
                missing, leaves out all tests that need a server or a browser; [--quick] leaves out crash\n              \
-               loops and browsers, and tries fewer random inputs; [--python] runs the tests of the Python\n              \
+               loops, browsers and the fuzzer, and tries fewer random inputs; [--python] runs the tests of the Python\n              \
                package alone; [--with-torch] adds those that need PyTorch, about 6 GB; further arguments\n              \
                go to `cargo nextest run`",
         run: test::run,
+    },
+    Task {
+        name: "fuzz",
+        help: "run the fuzzer on everything that parses; [TARGET...] on some of it; [--seconds N] for so\n              \
+               long each, 60 unless it is said",
+        run: fuzz::run,
     },
     Task {
         name: "lint",
@@ -45,6 +55,12 @@ const TASKS: [Task; 6] = [
         help: "check widths, lengths, names, words, READMEs and links, against the list xtask/tidy.txt;\n              \
                [--lower] lowers the list where fewer faults are left",
         run: tidy::run,
+    },
+    Task {
+        name: "simulate",
+        help: "run the ledger on simulated disks, networks and clocks, with everything that goes wrong, by\n              \
+               seed; [--seed N] is the first seed, [--steps N] how many steps, a million by default",
+        run: simulate::run,
     },
     Task {
         name: "postgres",
@@ -63,6 +79,18 @@ const TASKS: [Task; 6] = [
         help: "make a release in target/dist: the program, manual pages, completions, a Debian package, the\n              \
                list of what is in it (CycloneDX), and checksums",
         run: dist::run,
+    },
+    Task {
+        name: "docs",
+        help: "make a site with a search from the documents, in target/site, and check its links; installs mdBook if\n              \
+               it is missing",
+        run: docs::run,
+    },
+    Task {
+        name: "package",
+        help: "check that every crate but those of tests and tasks can be packed by `cargo package`; [--verify] also\n              \
+               builds accounting, noise and transparency from their packages",
+        run: package::run,
     },
 ];
 

@@ -35,6 +35,8 @@ const BROWSER: Need = Need {
     packages: &["chromium", "chromium-driver"],
 };
 
+const CPP: Need = Need { what: "a C++ compiler (c++)", why: "the fuzzer is written in C++", packages: &["g++"] };
+
 /// The packages of all these, as a command has them.
 fn packages(needs: &[&Need]) -> String {
     needs.iter().flat_map(|need| need.packages).copied().collect::<Vec<_>>().join(" ")
@@ -98,6 +100,7 @@ pub fn provide(built: &Path, may_install: bool) -> Result<Provided, String> {
 /// What this machine has.
 struct Here {
     compiler: bool,
+    cpp: bool,
     nextest: bool,
     server: bool,
     python: bool,
@@ -120,9 +123,11 @@ impl Here {
         // It is needed to fetch these alone.
         let npm = axe && engines || succeeds("npm", &["--version"]);
         // How something could be installed matters only if something is missing; a machine may log that sudo was tried.
-        let missing = !server || !python || !browser || !npm;
+        let cpp = succeeds("c++", &["--version"]);
+        let missing = !server || !python || !browser || !npm || !cpp;
         Here {
             compiler: succeeds("cc", &["--version"]),
+            cpp,
             nextest: downloads::has_nextest(built),
             server,
             python,
@@ -165,6 +170,7 @@ fn plan(here: &Here, may_install: bool) -> Result<InstallPlan, String> {
         (here.python, &PYTHON),
         (here.browser, &BROWSER),
         (here.npm, &NPM),
+        (here.cpp, &CPP),
         (here.schemathesis, &SCHEMATHESIS),
         (here.axe, &AXE),
         (here.engines, &ENGINES),
@@ -199,7 +205,7 @@ fn plan(here: &Here, may_install: bool) -> Result<InstallPlan, String> {
         };
         return Err(format!(
             "the tests need {names}, and {how}; or run `cargo xtask test --no-install`, which leaves out all tests that need a \
-             server or a browser"
+             server or a browser, and the fuzzer"
         ));
     };
     Ok(InstallPlan::Install { prefix, needs })
@@ -225,7 +231,7 @@ fn announcement(needs: &[&Need], built: &Path) -> String {
 fn without(needs: &[&Need]) -> String {
     let names = needs.iter().map(|need| need.what).collect::<Vec<_>>().join(", and ");
     format!(
-        "without {names}: the tests that need a PostgreSQL server, DuckDB, a cluster, a browser or schemathesis are left out"
+        "without {names}: the fuzzer and the tests that need a PostgreSQL server, DuckDB, a cluster, a browser or schemathesis are left out"
     )
 }
 
@@ -267,7 +273,7 @@ fn apt_get(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
         "`{}` failed ({}); install what the tests need by hand, with `apt-get install {}`, and then run this again\n{}",
         line.join(" "),
         output.status,
-        packages(&[&POSTGRESQL, &PYTHON, &BROWSER, &NPM]),
+        packages(&[&POSTGRESQL, &PYTHON, &BROWSER, &NPM, &CPP]),
         String::from_utf8_lossy(&output.stderr).trim_end()
     ))
 }
@@ -310,6 +316,7 @@ mod tests {
             schemathesis: has("schemathesis") || has("fetched"),
             axe: has("axe") || has("fetched"),
             npm: has("npm") || has("fetched"),
+            cpp: has("cpp") || has("fetched"),
             engines: has("engines") || has("fetched"),
             apt: words.contains(&"apt"),
             root: words.contains(&"root"),
@@ -325,15 +332,16 @@ mod tests {
         check("compiler fetched python browser apt root", install(&[], &[&POSTGRESQL]));
         check("compiler fetched server browser apt root", install(&[], &[&PYTHON]));
         check("compiler fetched server python apt root", install(&[], &[&BROWSER]));
-        let all: [&'static Need; 8] = [&NEXTEST, &POSTGRESQL, &PYTHON, &BROWSER, &NPM, &SCHEMATHESIS, &AXE, &ENGINES];
+        let all: [&'static Need; 9] =
+            [&NEXTEST, &POSTGRESQL, &PYTHON, &BROWSER, &NPM, &CPP, &SCHEMATHESIS, &AXE, &ENGINES];
         check("compiler apt root sudo", install(&[], &all));
-        check("compiler server python browser npm schemathesis axe engines", install(&[], &[&NEXTEST]));
-        check("compiler nextest server python browser npm schemathesis axe", install(&[], &[&ENGINES]));
+        check("compiler server python browser npm cpp schemathesis axe engines", install(&[], &[&NEXTEST]));
+        check("compiler nextest server python browser npm cpp schemathesis axe", install(&[], &[&ENGINES]));
         check("compiler fetched python browser apt sudo", install(&["sudo", "-n"], &[&POSTGRESQL]));
-        check("compiler nextest server python browser npm schemathesis engines", install(&[], &[&AXE]));
-        check("compiler nextest server python browser npm axe engines", install(&[], &[&SCHEMATHESIS]));
+        check("compiler nextest server python browser npm cpp schemathesis engines", install(&[], &[&AXE]));
+        check("compiler nextest server python browser npm cpp axe engines", install(&[], &[&SCHEMATHESIS]));
         check("compiler fetched python browser apt", Err("sudo apt-get install postgresql`"));
-        check("compiler apt", Err("sudo apt-get install postgresql python3-venv chromium chromium-driver npm"));
+        check("compiler apt", Err("sudo apt-get install postgresql python3-venv chromium chromium-driver npm g++"));
         check("compiler fetched server browser apt", Err("Python 3 with its modules"));
         check("compiler fetched server python apt", Err("the browser Chromium with its chromedriver"));
         check("compiler fetched python browser root", Err("there is no `apt-get`"));
@@ -347,11 +355,12 @@ mod tests {
         assert_eq!(plan(&here("all"), false), Ok(InstallPlan::Nothing));
         let needs = vec![&BROWSER, &AXE];
         assert_eq!(
-            plan(&here("compiler nextest server python npm schemathesis engines apt root"), false),
+            plan(&here("compiler nextest server python npm cpp schemathesis engines apt root"), false),
             Ok(InstallPlan::Without { needs })
         );
         assert!(without(&[&BROWSER, &AXE]).contains("Chromium"));
-        let message = plan(&here("compiler server python browser npm schemathesis axe engines"), false).unwrap_err();
+        let message =
+            plan(&here("compiler server python browser npm cpp schemathesis axe engines"), false).unwrap_err();
         assert!(message.contains("cargo install --locked cargo-nextest"), "{message}");
     }
 
@@ -376,7 +385,7 @@ mod tests {
         // In place of sudo, a program that only fails.
         let message = apt_get(&["false"], &["install", "postgresql"]).unwrap_err();
         assert!(message.contains("`false env DEBIAN_FRONTEND=noninteractive apt-get -y"), "{message}");
-        let by_hand = "`apt-get install postgresql python3-venv chromium chromium-driver npm`";
+        let by_hand = "`apt-get install postgresql python3-venv chromium chromium-driver npm g++`";
         assert!(message.contains(by_hand), "{message}");
         assert!(apt_get(&["/nowhere/sudo"], &["update"]).unwrap_err().contains("/nowhere/sudo could not be started"));
     }

@@ -7,20 +7,23 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use taximeter_testing::{POSTGRES_VARIABLE, PrivatePostgres, QUICK_VARIABLE};
 
+use crate::fuzz::{self, Fuzzer};
 use crate::needs::{self, Provided};
 use crate::python::{self, PythonTests};
 use crate::tally::{Printed, Tally};
 
 /// The tests that need a server, a driver or a browser. They are behind features, so that `cargo test --workspace` needs none.
-const TEST_FEATURES: [&str; 10] = [
+const TEST_FEATURES: [&str; 12] = [
     "taximeter-engine-adbc/driver-tests",
     "taximeter-gate/driver-tests",
     "taximeter-gate/server-tests",
     "taximeter-ledger/server-tests",
     "taximeter-postgres/server-tests",
+    "taximeter-server/otlp",
     "taximeter-server/server-tests",
     "taximeter-testing/server-tests",
     "taximeter/driver-tests",
+    "taximeter/otlp",
     "taximeter/server-tests",
     "xtask/server-tests",
 ];
@@ -72,7 +75,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
 /// What a quick run does not do. With arguments for cargo-nextest, its number of tests left out is also about those.
 fn left_out(wish: &Wish, tally: Tally) -> String {
     let number = if wish.rest.is_empty() { format!("{} ", tally.left_out) } else { String::new() };
-    format!("quick: fewer random inputs; left out: {number}crash loops and tests in a browser")
+    format!("quick: fewer random inputs; left out: {number}crash loops and tests in a browser, and the fuzzer")
 }
 
 fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
@@ -94,7 +97,7 @@ fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
         if !build.is_ok_and(|status| status.success()) {
             return Err("the program could not be built; see above".to_string());
         }
-        return run_python(wish, &environments, wheel.as_deref(), variables, tally);
+        return run_python(wish, &environments, wheel.as_deref(), variables, &mut std::io::stdout(), tally);
     }
     if !wish.rest.is_empty() {
         println!(
@@ -109,31 +112,42 @@ fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
         let mut build = with_features(plain_cargo("test"), &provided);
         build.arg("--no-run");
         run_and_count(build, Printed::CargoTest, &variables, &mut std::io::stdout(), &mut Tally::default())?;
-        // The wheel is built while tests run, which also wait: for a disk, a server or a timeout. Before, it would keep cargo from building
-        // them.
-        let wheel = scope.spawn(|| {
+        // All that is not for cargo-nextest runs beside its tests, which also wait: for a disk, a server or a timeout. It begins when they
+        // are built, since it would keep cargo from building them, and is shown after them.
+        let others = scope.spawn(|| {
             let environments = joined(environments)?;
             let wheel = build_wheel(&environments)?;
-            Ok::<_, String>((environments, wheel))
+            let (mut shown, mut tally) = (Vec::new(), Tally::default());
+            // cargo-nextest does not know the examples in documentation.
+            let mut examples = with_features(plain_cargo("test"), &provided);
+            examples.args(["--doc", "--no-fail-fast"]);
+            let examples = run_and_count(examples, Printed::CargoTest, &variables, &mut shown, &mut tally);
+            let package = run_python(wish, &environments, wheel.as_deref(), variables.clone(), &mut shown, &mut tally);
+            Ok((shown, tally, examples.and(package)))
+        });
+        // So is the fuzzer, which then runs beside the tests.
+        let fuzzed = scope.spawn(|| match wish.is_quick || provided.programs.is_none() {
+            true => Ok(Tally::default()),
+            false => Ok(Fuzzer::build()?.run(&fuzz::targets()?, fuzz::SECONDS, &variables)),
         });
         let tests = nextest(&provided, wish);
         let tests = run_and_count(tests, Printed::Nextest, &variables, &mut std::io::stdout(), tally);
-        // cargo-nextest does not know the examples in documentation.
-        let mut examples = with_features(plain_cargo("test"), &provided);
-        examples.args(["--doc", "--no-fail-fast"]);
-        let examples = run_and_count(examples, Printed::CargoTest, &variables, &mut std::io::stdout(), tally);
-        let package = joined(wheel).and_then(|(environments, wheel)| {
-            run_python(wish, &environments, wheel.as_deref(), variables.clone(), tally)
-        });
-        tests.and(examples).and(package)
+        let (shown, counted, others) = joined(others)?;
+        std::io::stdout().write_all(&shown).map_err(|error| format!("the results cannot be shown: {error}"))?;
+        tally.add(counted);
+        let fuzzed = joined(fuzzed)?;
+        tally.add(fuzzed);
+        let fuzzed = match fuzzed.failed {
+            0 => Ok(()),
+            failed => Err(format!("failed targets of the fuzzer: {failed}; see above")),
+        };
+        tests.and(others).and(fuzzed)
     })
 }
 
 /// What a thread returned.
 fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T, String>>) -> Result<T, String> {
-    thread
-        .join()
-        .unwrap_or_else(|_| Err("the tests of the Python package could not be prepared; see above".to_string()))
+    thread.join().unwrap_or_else(|_| Err("what runs beside the tests could not be prepared; see above".to_string()))
 }
 
 /// The environments of the Python package's tests, made where they are missing. Without the first one, which builds the wheel, none.
@@ -155,17 +169,22 @@ fn run_python(
     environments: &[PythonTests],
     wheel: Option<&Path>,
     mut variables: Vec<(&str, OsString)>,
+    shown: &mut impl Write,
     tally: &mut Tally,
 ) -> Result<(), String> {
     variables.push(("TAXIMETER_PROGRAM", built().join("debug/taximeter").into()));
     let mut result = Ok(());
     for tests in environments {
         tests.install_wheel(wheel.ok_or("there is no wheel")?)?;
-        let tested = run_and_count(tests.pytest(), Printed::Pytest, &variables, &mut std::io::stdout(), tally);
+        let tested = run_and_count(tests.pytest(), Printed::Pytest, &variables, shown, tally);
         result = result.and(tested);
     }
     if !wish.with_torch {
-        println!("the tests that need PyTorch or JAX are left out: run `cargo xtask test --with-torch` for them");
+        writeln!(
+            shown,
+            "the tests that need PyTorch or JAX are left out: run `cargo xtask test --with-torch` for them"
+        )
+        .map_err(|error| format!("the results cannot be shown: {error}"))?;
     }
     result
 }

@@ -2,14 +2,17 @@
 
 use super::Fault;
 use super::sources::TextFile;
+use crate::docs::SUMMARY;
 
 /// Integration binaries beside the one of their crate, since their test needs a process of its own also under `cargo test`.
 const ALONE: [&str; 1] = ["crates/server/tests/panics.rs"];
 
-/// Crates without a README.md, documents without a link to them, and integration binaries that should be modules.
+/// Crates without a README.md, documents without a link to them or outside of the table of contents, and integration binaries that should
+/// be modules.
 pub fn faults(sources: &[TextFile]) -> Vec<Fault> {
     let mut faults = readmes(sources);
     faults.extend(links(sources));
+    faults.extend(contents(sources));
     faults.extend(binaries(sources));
     faults
 }
@@ -26,7 +29,7 @@ fn readmes(sources: &[TextFile]) -> Vec<Fault> {
 }
 
 fn links(sources: &[TextFile]) -> Vec<Fault> {
-    let is_document = |path: &str| path.starts_with("docs/") && path.ends_with(".md");
+    let is_document = |path: &str| path.starts_with("docs/") && path.ends_with(".md") && path != SUMMARY;
     let documents = sources.iter().filter(|source| is_document(&source.path));
     let is_linked = |document: &&TextFile| {
         let links = |source: &TextFile| {
@@ -38,6 +41,15 @@ fn links(sources: &[TextFile]) -> Vec<Fault> {
     };
     let say = "neither README.md nor another document links to it";
     documents.filter(|document| !is_linked(document)).map(|document| fault("link", &document.path, say)).collect()
+}
+
+/// Every document is a page of the site, if there is a table of contents.
+fn contents(sources: &[TextFile]) -> Vec<Fault> {
+    let Some(summary) = sources.iter().find(|source| source.path == SUMMARY) else { return Vec::new() };
+    let is_document = |path: &str| path.ends_with(".md") && path != SUMMARY && !path.contains("/tests/");
+    let is_listed = |path: &str| summary.text.contains(&format!("]({})", path_from(SUMMARY, path)));
+    let left_out = sources.iter().filter(|source| is_document(&source.path) && !is_listed(&source.path));
+    left_out.map(|source| fault("contents", &source.path, "docs/SUMMARY.md does not list it")).collect()
 }
 
 /// The path of one file as a link in another writes it.
@@ -96,6 +108,15 @@ mod tests {
         check(&[documents[0], documents[1], page], &["link docs/guide/c.md"]);
         check(&[documents[0], documents[1], page, ("docs/guide/d.md", "[c](c.md)")], &["link docs/guide/d.md"]);
         check(&[documents[0], page, ("docs/b.md", "[c](guide/c.md)")], &[]);
+    }
+
+    #[test]
+    fn a_document_that_is_no_page_is_found() {
+        let page = ("docs/a.md", "");
+        let others = [("README.md", "[a](docs/a.md)"), ("crates/a/tests/data/README.md", ""), page];
+        check(&[others[0], others[1], page, (SUMMARY, "[x](../README.md) [a](a.md)")], &[]);
+        check(&[others[0], others[1], page, (SUMMARY, "[a](a.md)")], &["contents README.md"]);
+        check(&[others[0], page, (SUMMARY, "[x](../README.md)")], &["contents docs/a.md"]);
     }
 
     #[test]

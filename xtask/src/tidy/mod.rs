@@ -5,6 +5,7 @@
 
 mod documents;
 mod lines;
+mod manifests;
 mod names;
 mod sources;
 mod speech;
@@ -69,6 +70,7 @@ fn faults() -> Result<Vec<Fault>, String> {
     faults.extend(speech::faults(&sources));
     faults.extend(names::faults(&sources));
     faults.extend(documents::faults(&sources));
+    faults.extend(manifests::faults(&workspace_root(), &sources));
     Ok(faults)
 }
 
