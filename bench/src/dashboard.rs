@@ -97,8 +97,8 @@ impl DashboardBench {
             )
         };
         let text = format!(
-            "an account's page in Chromium, on loopback\n{}{}  ratio {:.2}; first paint is wanted within 300 ms\n  the journal was read {:.0} ms \
-             after signing in\n",
+            "an account's page in Chromium, on loopback\n{}{}  ratio {:.2}; first paint is wanted within 300 ms\n  \
+             the journal was read {:.0} ms after signing in\n",
             line(&report.few),
             line(&report.many),
             report.many_to_few,

@@ -125,7 +125,8 @@ impl BareStore for BareSqliteStore {
     fn prepare(&mut self, sample: &Sample) -> Done<()> {
         self.connection.execute_batch(
             "CREATE TABLE journal (sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, key TEXT UNIQUE, line TEXT NOT NULL) STRICT;
-             CREATE TABLE accounts (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, sequence INTEGER NOT NULL, state BLOB NOT NULL) STRICT;",
+             CREATE TABLE accounts (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, sequence INTEGER NOT NULL,
+                                    state BLOB NOT NULL) STRICT;",
         )?;
         let transaction = self.connection.transaction()?;
         for number in 0..sample.accounts {

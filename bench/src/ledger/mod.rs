@@ -277,7 +277,8 @@ impl LedgerBench {
         let shown: Vec<String> = parts.iter().map(|rate| format!("{rate:.0}")).collect();
         self.print(&format!(
             "a ledger of {} charges, by 64 tasks on 100 accounts\n  charges/s in each tenth: {}\n  last tenth ÷ first: {:.2}\n  \
-             random keys ÷ rising keys, after that: {:.2}\n  opened in {:.0} ms, verified in {:.1} s\n\na ledger of {} accounts\n  opened in {:.0} ms, {:.0} bytes an account",
+             random keys ÷ rising keys, after that: {:.2}\n  opened in {:.0} ms, verified in {:.1} s\n\n\
+             a ledger of {} accounts\n  opened in {:.0} ms, {:.0} bytes an account",
             long.charges,
             shown.join(" "),
             long.last_per_second / long.first_per_second,

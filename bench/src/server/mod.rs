@@ -2,21 +2,23 @@
 //! PostgreSQL.
 
 mod child;
+mod comparison;
+mod scene;
 mod streams;
 
-use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_ledger::{AccountName, Key, Ledger, Location, Options, verify};
+use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use taximeter_testing::{LoadCaller, LoadResult, PrivatePostgres, ServerLoad};
 
-use self::child::analyst_of;
 pub use self::child::{Serve, Server, owner};
+use self::comparison::compare;
+use self::scene::Scene;
 use self::streams::Streams;
-use crate::ledger::load::{Asked, Callers, Keys, account, accounts, charge_for, open_accounts, team};
+use crate::ledger::load::{Callers, account, accounts, charge_for, open_accounts};
 
 /// The arguments of the benchmark.
 #[derive(Args)]
@@ -47,58 +49,6 @@ struct Report {
     streams: StreamRates,
     kills: Kills,
     pair: Option<Pair>,
-}
-
-/// Who charges what in a measurement.
-#[derive(Clone, Copy, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Scene {
-    /// Every connection is an analyst's and charges her own account, below one that all spend from.
-    Team,
-    /// All connections charge one account with the owner's token.
-    OneAccount,
-}
-
-impl Scene {
-    const ALL: [Scene; 2] = [Scene::Team, Scene::OneAccount];
-
-    fn text(self, connections: usize) -> String {
-        match self {
-            Scene::Team => format!("{connections} analysts, each with an account below one budget"),
-            Scene::OneAccount => format!("{connections} connections on one account"),
-        }
-    }
-
-    fn names(self, connections: usize) -> Result<Vec<AccountName>, Failed> {
-        Ok(match self {
-            Scene::Team => team(connections)?,
-            Scene::OneAccount => accounts(1)?,
-        })
-    }
-
-    fn asked(self, names: &[AccountName]) -> Asked<'_> {
-        match self {
-            Scene::Team => Asked::Team(names),
-            Scene::OneAccount => Asked::Spread(names, Keys::Rising),
-        }
-    }
-
-    /// A token for each of the accounts, and what it charges.
-    fn callers(
-        self,
-        names: &[AccountName],
-        location: &Location,
-        ledger: &Ledger,
-    ) -> Result<Vec<(String, String)>, Failed> {
-        let caller = |name: &AccountName| -> Result<(String, String), Failed> {
-            let token = match self {
-                Scene::Team => analyst_of(name, location, ledger)?,
-                Scene::OneAccount => owner(location, ledger)?,
-            };
-            Ok((token, charge_of(name, "0.00001")))
-        };
-        names.iter().map(caller).collect()
-    }
 }
 
 /// Charges by a server and by the ledger in this process.
@@ -248,8 +198,8 @@ impl ServerBench {
         };
         self.print(&format!(
             "{store}: {}, for {:.0} s\n  in the process  {:.0} charges/s\n  over HTTP       {:.0} \
-             charges/s, {:.2} of it (at least 0.5), {:.0} a commit\n  answers         p50 {:.2} ms, p99 {:.2} ms\n  memory          {:.1} MiB \
-             after {:.0} charges, {:.1} MiB after {}\n",
+             charges/s, {:.2} of it (at least 0.5), {:.0} a commit\n  answers         p50 {:.2} ms, p99 {:.2} ms\n  \
+             memory          {:.1} MiB after {:.0} charges, {:.1} MiB after {}\n",
             scene.text(self.connections),
             self.seconds,
             rates.in_process_per_second,
@@ -423,48 +373,4 @@ fn charge_of(name: &AccountName, epsilon: &str) -> String {
 
 fn ledger_charges(location: &Location, folder: &Path) -> Result<u64, Failed> {
     Ok(make(location, folder, &[])?.account(&account(0)?)?.charges())
-}
-
-/// How many acknowledged charges are not in the ledger as they were acknowledged, and how many keys are in it more than once. The
-/// ledger must verify, and what is in it beside what was acknowledged must have been asked.
-fn compare(location: &Location, folder: &Path, done: &LoadResult) -> Result<(usize, usize), Failed> {
-    verify(location, Some(&folder.join("witness")), &mut |_, _| {})?;
-    let ledger = make(location, folder, &[])?;
-    let mut found: HashMap<String, (u64, Option<String>)> = HashMap::new();
-    let (mut doubled, mut from) = (0, None);
-    loop {
-        let part = ledger.history(&account(0)?, from, 1000)?;
-        for receipt in &part.records {
-            let Some(key) = key_of(receipt)? else { continue };
-            let place = (receipt.sequence(), Some(receipt.hash().to_string()));
-            doubled += usize::from(found.insert(key, place).is_some());
-        }
-        from = part.next;
-        if from.is_none() {
-            break;
-        }
-    }
-    let mut lost = 0;
-    for acknowledged in &done.acknowledged {
-        let key = Key::belonging_to("bench", &acknowledged.key)?.to_string();
-        let as_it_was =
-            found.remove(&key).is_some_and(|place| place == (acknowledged.sequence, acknowledged.hash.clone()));
-        lost += usize::from(!as_it_was);
-    }
-    let asked: HashSet<String> = done
-        .unknown
-        .iter()
-        .map(|key| Ok(Key::belonging_to("bench", key)?.to_string()))
-        .collect::<Result<_, Failed>>()?;
-    match found.into_keys().find(|key| !asked.contains(key)) {
-        Some(key) => Err(format!("the ledger has a charge that nobody asked for: {key}").into()),
-        None => Ok((lost, doubled)),
-    }
-}
-
-fn key_of(receipt: &taximeter_ledger::Receipt) -> Result<Option<String>, Failed> {
-    Ok(match receipt.record()?.event {
-        taximeter_ledger::Event::Charge(charge) => Some(charge.key().to_string()),
-        _ => None,
-    })
 }
