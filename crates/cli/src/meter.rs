@@ -12,7 +12,9 @@ use taximeter_service::{BalanceDocument, Computed};
 use crate::advice;
 use crate::args::{BudgetArgs, FilterAndOdometerArgs};
 use crate::cost_examples::cost_examples;
-use crate::output::{Failure, REFUSED, print, print_line, show_cost, show_count, show_number, show_share, tell};
+use crate::output::{
+    Failure, REFUSED, print, print_line, show_cost, show_count, show_number, show_share, show_spent, tell,
+};
 
 /// Read costs from standard input and print a decision and a reading for each
 ///
@@ -229,8 +231,7 @@ impl Round {
     fn text(&self) -> String {
         let mark = if self.rounded_up { " (rounded up)" } else { "" };
         let cost = format!("{}{mark}", show_cost(&self.cost));
-        // At most eight significant digits; the JSON has all.
-        let sum = self.spent.epsilon.map_or("∞".to_string(), |sum| sum.significant(8).to_string());
+        let sum = show_spent(self.spent.epsilon);
         let mut text = format!(
             "{:>6}  {cost:<34}  {:<8}  {:>10}  {sum:>12}  {:>10}",
             self.round,

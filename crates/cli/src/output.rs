@@ -9,7 +9,7 @@ use taximeter_service::{Code, Problem};
 
 use crate::advice;
 
-pub use taximeter_service::words::{show_cost, show_count, show_number, show_share, thousands};
+pub use taximeter_service::words::{show_cost, show_count, show_number, show_share, show_spent, thousands};
 
 /// The exit code for wrong usage or input.
 const WRONG_USAGE: u8 = 2;

@@ -58,7 +58,7 @@ pub struct BackupPlace {
     pub data: PathBuf,
 }
 
-/// Makes a backup in a new folder. `progress` is told the share of the journal that is done. If it fails, nothing is left behind.
+/// Makes a backup in a new folder. `progress` receives the share of the journal that is done. If it fails, it leaves nothing behind.
 pub fn create(folder: &Path, place: &BackupPlace, progress: &dyn Fn(f64)) -> Result<BackupDocument, Problem> {
     if folder.exists() {
         return Err(Problem::bad_request(format!("{} is there already; name a new folder", folder.display())));
@@ -66,7 +66,7 @@ pub fn create(folder: &Path, place: &BackupPlace, progress: &dyn Fn(f64)) -> Res
     make_private_folder(folder).map_err(|error| cannot("made", folder, &error))?;
     let made = fill(folder, place, progress);
     if made.is_err() {
-        // The reason is what counts; what is left has no description, and so is no backup.
+        // Only the first error is reported. A leftover folder has no description, so it does not count as a backup.
         let _ = fs::remove_dir_all(folder);
     }
     made
@@ -113,10 +113,9 @@ pub fn check(folder: &Path, progress: &dyn Fn(f64)) -> Result<BackupDocument, Pr
     Ok(document)
 }
 
-/// Makes a ledger, its gate and its tokens from a backup that was read, where there are none. If it fails, nothing is left behind.
-///
-/// If there is a witness and it remembers more than the backup has, this is an error. If there is none, it is made, and charges that
-/// are not in the backup go unnoticed: the caller decides whether that may be.
+/// Makes a ledger, its gate and its tokens from a backup that was read. The target must be empty. If it fails, it leaves nothing behind. An
+/// existing witness that remembers more than the backup has is an error. Without a witness, a new one is made, and charges missing from the
+/// backup go unnoticed: the caller decides whether to accept that.
 pub fn restore(
     folder: &Path,
     document: &BackupDocument,

@@ -1,4 +1,4 @@
-//! Callers and what they may do: the one place that decides it.
+//! Who the caller is and what they may do: the only place that decides it.
 
 use std::sync::Arc;
 

@@ -59,12 +59,12 @@ impl Caller {
         Ok(ReceiptDocument::new(&self.seen_receipt(sequence).await?, self.sight()))
     }
 
-    /// The record of one of the caller's own charges, by its key.
+    /// The record of one of the caller's charges, by its key.
     pub async fn receipt_of(&self, key: &Key) -> Result<ReceiptDocument, Problem> {
         Ok(ReceiptDocument::new(&self.own_receipt(key).await?, self.sight()))
     }
 
-    /// A record that is about accounts of the caller.
+    /// A record about accounts of the caller.
     pub(crate) async fn seen_receipt(&self, sequence: u64) -> Result<Receipt, Problem> {
         self.require(Action::SeeAccounts)?;
         self.refresh().await?;
@@ -78,7 +78,7 @@ impl Caller {
         })
     }
 
-    /// The record of one of the caller's own charges.
+    /// The record of one of the caller's charges.
     pub(crate) async fn own_receipt(&self, key: &Key) -> Result<Receipt, Problem> {
         self.require(Action::SeeAccounts)?;
         let key = self.key(key)?;

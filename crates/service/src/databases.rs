@@ -11,7 +11,7 @@ use crate::log::LogEvent;
 use crate::service::Service;
 use crate::{Code, Problem};
 
-/// A URL must name servers of the list, or the ledger's own.
+/// A URL may only name servers on the list, or the ledger's own server.
 pub(crate) fn require_listed(service: &Service, url: &str) -> Result<(), Problem> {
     let listed = &service.settings.postgres_hosts;
     let own = match service.ledger().location() {
@@ -36,7 +36,7 @@ pub(crate) fn require_listed(service: &Service, url: &str) -> Result<(), Problem
     }
 }
 
-/// An error of a database. Its details go to the server's log alone.
+/// An error of a database. Only the server's log gets its details.
 pub(crate) fn unreached(service: &Service, error: Error) -> Problem {
     match error.kind() {
         ErrorKind::Storage(why) => {

@@ -48,7 +48,7 @@ impl Caller {
         Ok(self.service.verification.status())
     }
 
-    /// The journal as lines of JSON. The last line says where it ends, so that truncation is noticed; an error breaks the stream off.
+    /// The journal as lines of JSON. The last line says where it ends, so that truncation is noticed; an error aborts the stream.
     pub async fn export(&self) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + use<>, Problem> {
         self.require(Action::Audit)?;
         let permit = self.export_permit()?;
@@ -74,7 +74,7 @@ impl Caller {
     }
 }
 
-/// Sends what is written in chunks. Fails when the client hangs up, stops reading, or its token ends.
+/// Sends what is written in chunks. Fails if the client hangs up or stops reading, or if its token expires.
 struct Chunks {
     caller: Caller,
     sender: mpsc::Sender<io::Result<Bytes>>,

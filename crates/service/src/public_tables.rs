@@ -27,13 +27,13 @@ pub fn put(
 }
 
 impl Caller {
-    /// All public tables. Everyone may know them, and joins them by their columns.
+    /// All public tables. Everyone may see them, and questions join them by their columns.
     pub async fn public_tables(&self) -> Result<PublicTableList, Problem> {
         self.require(Action::SeeDatasets)?;
         self.blocking(|caller| Ok(list(caller.gate().catalog())?)).await
     }
 
-    /// Registers a public table, or puts it in the place of another one.
+    /// Registers a public table, or replaces one.
     pub async fn put_public_table(&self, new: NewPublicTable) -> Result<PublicTableDocument, Problem> {
         self.require(Action::ChangeDatasets)?;
         let put = move |caller: &Caller| {

@@ -118,7 +118,7 @@ impl Caller {
         Ok(Request { joinable, ..request })
     }
 
-    /// The datasets that a question of the caller may join: those that the caller may ask, paid for by an account of the caller's own.
+    /// The datasets that a question of the caller may join: those that the caller may ask about, paid for by one of the caller's accounts.
     fn joinable(&self, request: &QuestionRequest) -> JoinableDatasets {
         let TokenDocument { role, datasets, accounts, .. } = &**self.token();
         if *role != Role::Analyst {

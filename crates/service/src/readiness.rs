@@ -20,7 +20,7 @@ pub struct Readiness {
     is_alarmed: AtomicBool,
 }
 
-/// Why a ledger takes no charges for now. It recovers by itself.
+/// Why a ledger takes no charges for now. It recovers without a restart.
 enum Unready {
     /// Its store does not answer.
     Lost(Trouble),
@@ -34,7 +34,7 @@ impl Readiness {
         self.is_lost.load(Ordering::Relaxed)
     }
 
-    /// Whether a verification raised the alarm, by the last answer of the store.
+    /// Whether a verification raised the alarm, according to the store's last answer.
     pub fn is_alarmed(&self) -> bool {
         self.is_alarmed.load(Ordering::Relaxed)
     }

@@ -24,9 +24,9 @@ use crate::verification::Verification;
 pub struct Service {
     /// The gate, and with it the ledger.
     pub(crate) gate: Gate,
-    /// The tokens by which callers are known.
+    /// The tokens that identify callers.
     pub tokens: Tokens,
-    /// The issuer whose tokens are accepted beside them.
+    /// The issuer whose tokens are accepted in addition.
     pub issuer: Option<Arc<Issuer>>,
     pub(crate) rates: Rates,
     /// Requests that are under way, by the ids of their tokens.
@@ -99,7 +99,7 @@ pub struct Settings {
     pub postgres_hosts: Vec<String>,
     /// Whether a reverse proxy names the client's address in `X-Forwarded-For`.
     pub is_behind_proxy: bool,
-    /// The OpenID Connect issuer whose tokens are accepted beside this server's own.
+    /// The OpenID Connect issuer whose tokens are accepted in addition to this server's own.
     pub oidc: Option<OidcSettings>,
 }
 
@@ -163,7 +163,7 @@ impl Service {
         self.gate.ledger()
     }
 
-    /// How many records the newest signed checkpoint is of; 0 if there is none.
+    /// How many records the newest signed checkpoint covers; 0 if there is none.
     pub fn checkpointed(&self) -> u64 {
         self.checkpoints.size(self.ledger())
     }

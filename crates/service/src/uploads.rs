@@ -34,7 +34,7 @@ pub(crate) struct Uploads {
 /// The folder of one server's uploads.
 struct UploadFolder {
     path: PathBuf,
-    /// A file beside the folder, locked as long as the server runs.
+    /// A file next to the folder, locked as long as the server runs.
     lock: PathBuf,
     _held: File,
     /// By id; `None` while a registration reads the file.

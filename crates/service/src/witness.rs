@@ -1,8 +1,8 @@
-//! A witness: what it remembers of ledgers on other machines, on disk before it cosigns.
+//! A witness: what it remembers about ledgers on other machines. It is on disk before the witness cosigns.
 //!
-//! The file has a place of 4096 bytes for the witness itself, and two for each ledger, used in turn. A line in each has a check, so that
-//! a file that was cut off or damaged is noticed. Such a witness does not start: it could cosign what it once refused. It then needs
-//! a new key, which the ledgers and those who check must be told.
+//! The file has a place of 4096 bytes for the witness itself, and two for each ledger, used in turn. Each place holds a line with a
+//! checksum, so that a truncated or damaged file is noticed. Such a witness does not start: it could cosign what it once refused. It then
+//! needs a new key, which must be given to the ledgers and to everyone who checks signatures.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -64,8 +64,8 @@ impl CosigningWitness {
         Ok(CosigningWitness { key, signers, memory })
     }
 
-    /// Answers a request for a cosignature, at a time in seconds since 1970. What it says is on disk. After an error of the disk it
-    /// must not go on.
+    /// Answers a request for a cosignature, at a time in seconds since 1970. The answer is on disk before it is returned. After a disk
+    /// error the witness must stop.
     pub fn answer(&self, body: &str, time: u64) -> Result<WitnessAnswer, Problem> {
         let plain =
             |status, body: String| WitnessAnswer { status, content_type: "text/plain", body, is_evidence: false };
@@ -92,27 +92,27 @@ impl CosigningWitness {
                 status: 409,
                 content_type: "text/x.tlog.size",
                 body: format!("{cosigned}\n"),
-                // A ledger that does not know asks with 0.
+                // A ledger that does not know the size asks with 0.
                 is_evidence: request.old != 0,
             },
         })
     }
 }
 
-/// What a witness remembers of each ledger.
+/// What a witness remembers about each ledger.
 struct WitnessMemory {
     path: PathBuf,
     file: File,
     key: PublicKey,
     ledgers: Vec<RememberedLedger>,
-    /// Whether a write failed, so that what is on disk is not known.
+    /// Whether a write failed, so that the content of the disk is unknown.
     is_broken: bool,
 }
 
 struct RememberedLedger {
     origin: String,
     cosigned: Cosigned,
-    /// Which of its two places has it.
+    /// Which of its two places is current.
     at: usize,
 }
 
@@ -139,7 +139,7 @@ impl WitnessMemory {
         self.ledgers.iter().find(|ledger| ledger.origin == origin).map(|ledger| ledger.cosigned)
     }
 
-    /// Returns when it is on disk.
+    /// Returns once it is on disk.
     fn remember(&mut self, origin: &str, cosigned: Cosigned) -> Result<(), Problem> {
         let written = match self.is_broken {
             true => Err(io::Error::other("a write to it failed before")),
@@ -163,7 +163,7 @@ impl WitnessMemory {
             write_at(&mut self.file, 1 + 2 * count + at, &line)?;
         }
         self.file.sync_all()?;
-        // Only now does it count.
+        // It counts only after the sync.
         write_at(&mut self.file, 0, &header(&self.key, count + 1))?;
         self.file.sync_all()?;
         self.ledgers.push(RememberedLedger { origin: origin.to_string(), cosigned, at: 0 });
@@ -184,7 +184,7 @@ fn place(origin: &str, cosigned: &Cosigned) -> String {
     format!("{origin} {} {}", cosigned.size, cosigned.root)
 }
 
-/// A line with its check, at the beginning of a place.
+/// A line with its checksum, at the beginning of a place.
 fn padded(line: &str) -> Vec<u8> {
     let mut bytes = format!("{line} {}\n", Hash::of(line.as_bytes())).into_bytes();
     bytes.resize(PLACE, b' ');

@@ -12,7 +12,7 @@ pub struct ReceivedRequest {
     pub line: String,
     /// The headers, with their names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The body; bytes that are not text are replaced.
     pub body: String,
 }
 
@@ -100,7 +100,7 @@ fn read(stream: &TcpStream) -> ReceivedRequest {
         (Some(length), _) => {
             let mut body = vec![0; length.parse().unwrap()];
             reader.read_exact(&mut body).unwrap();
-            asked.body = String::from_utf8(body).unwrap();
+            asked.body = String::from_utf8_lossy(&body).into_owned();
         }
         (None, Some("chunked")) => asked.body = chunks(&mut reader),
         _ => {}

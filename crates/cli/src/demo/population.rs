@@ -9,7 +9,7 @@ use crate::output::Failure;
 
 pub const PEOPLE: usize = 100_000;
 pub const DISTRICTS: usize = 40;
-pub const OCCUPATIONS: [&str; 5] = ["care", "factory", "farm", "backend", "school"];
+pub const OCCUPATIONS: [&str; 5] = ["care", "factory", "farm", "office", "school"];
 
 /// Three percent are sick; in a few districts six times more.
 const USUAL: f64 = 0.03;
@@ -33,7 +33,7 @@ type = "integer"
 bounds = [0, 100]
 
 [columns.occupation]
-categories = ["care", "factory", "farm", "backend", "school"]
+categories = ["care", "factory", "farm", "office", "school"]
 
 [columns.income]
 type = "integer"

@@ -67,7 +67,7 @@ pub fn run(gate: Gate, address: SocketAddr, folder: &Path, json: bool) -> Result
     let tokens = Tokens::open(&TokenPlace::of(ledger.location()), ledger.id())?;
     let holders = issue(&tokens)?;
     let folder = folder.display().to_string();
-    serve(gate, tokens, Log::new(LogForm::Off), Settings::default(), (address, None), |listener| {
+    serve(gate, tokens, Log::new(LogForm::Off), Settings::default(), (address, None), Ok, |listener| {
         let address = format!("{}://{}/", listener.scheme(), listener.address());
         let served = Served { address, folder, tokens: holders };
         print(json, &served, || served.text())?;

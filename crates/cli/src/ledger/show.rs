@@ -10,7 +10,7 @@ pub use taximeter_service::words::show_costs as costs;
 
 use crate::advice;
 use crate::key_values::KeyValues;
-use crate::output::{show_number, show_share, thousands};
+use crate::output::{show_number, show_share, show_spent, thousands};
 
 /// Whether the charges of an account are unknown.
 pub fn is_unknown(account: &AccountDocument) -> bool {
@@ -53,7 +53,7 @@ pub fn account_lines(account: &AccountDocument) -> KeyValues {
     lines.add("standing", standing(account));
     if let Some(filter) = &account.filter {
         let known = if is_unknown(account) { "at least " } else { "" };
-        let sum = filter.spent.epsilon.map_or("∞".to_string(), |sum| sum.significant(8).to_string());
+        let sum = show_spent(filter.spent.epsilon);
         lines.add("spent", format!("{known}Σε = {sum}, Σδ = {}", filter.spent.delta));
         lines.add("left", left(account.standing, filter));
     }

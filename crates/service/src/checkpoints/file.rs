@@ -1,4 +1,4 @@
-//! The file with the checkpoints of a ledger that were kept.
+//! The file that stores a ledger's checkpoints.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use taximeter_transparency::{PublicKey, SignedCheckpoint, TrustedKey};
 
 use crate::{Code, Problem};
 
-/// The checkpoints of a ledger that were kept, oldest first: a line of JSON each.
+/// The stored checkpoints of a ledger, oldest first, one line of JSON each.
 #[derive(Clone, Debug)]
 pub struct CheckpointFile {
     path: PathBuf,
@@ -27,11 +27,11 @@ struct KeptCheckpoint {
     checkpoint: String,
 }
 
-/// How long another process may hold the lock of the file.
+/// How long to wait while another process holds the lock of the file.
 const LOCK: Duration = Duration::from_secs(5);
 
 impl CheckpointFile {
-    /// The file of a ledger: where its witness is by default, under another name.
+    /// The file of a ledger: next to the witness's default location, under another name.
     pub fn of(location: &Location, ledger: LedgerId) -> Result<CheckpointFile, Error> {
         Ok(CheckpointFile { path: witness_path(location, None, ledger)?.with_extension("checkpoints") })
     }
@@ -48,7 +48,7 @@ impl CheckpointFile {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
-        // A line that a crash cut off is not there.
+        // A line cut off by a crash does not count.
         let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at as u64 + 1);
         file.set_len(end)?;
         file.seek(SeekFrom::Start(end))?;
@@ -58,7 +58,7 @@ impl CheckpointFile {
         file.sync_all()
     }
 
-    /// All checkpoints, each with a signature of the keys beside it.
+    /// All checkpoints, each with one signature by the given keys.
     pub fn read(&self) -> Result<Vec<SignedCheckpoint>, Problem> {
         let mut text = String::new();
         match File::open(&self.path).and_then(|mut file| file.read_to_string(&mut text)) {

@@ -1,7 +1,7 @@
-//! Checkpoints: signed on request and at intervals, kept in a file next to the ledger, and the proofs that lead to them.
+//! Checkpoints: signed on request and at intervals, stored in a file next to the ledger, and proofs against them.
 //!
-//! A [`Caller`] asks a server for them. The functions here do the same for an owner at the machine, and [`check_export`] is for those who
-//! have nothing but an export.
+//! A [`Caller`] requests them from a server. The functions here do the same for an owner at the machine. [`check_export`] needs only an
+//! export.
 
 mod file;
 
@@ -18,14 +18,14 @@ use self::file::CheckpointFile;
 use crate::caller::{Action, Caller};
 use crate::{CheckpointDocument, Code, ConsistencyProof, Problem, ReceiptDocument, ReceiptProof};
 
-/// Signs a checkpoint of all records of a ledger on this machine, and keeps it.
+/// Signs a checkpoint of all records of a ledger on this machine, and stores it.
 pub fn make(reader: &mut Reader, location: &Location, signers: &[SecretKey]) -> Result<SignedCheckpoint, Problem> {
     let signed = reader.checkpoint()?.sign(signers);
     keep(location, reader.id(), &signed, signers)?;
     Ok(signed)
 }
 
-/// Keeps a checkpoint that these keys signed.
+/// Stores a checkpoint that these keys signed.
 pub fn keep(
     location: &Location,
     ledger: LedgerId,
@@ -36,13 +36,13 @@ pub fn keep(
     CheckpointFile::of(location, ledger)?.keep(signed, &signers)
 }
 
-/// The newest checkpoint that was kept of a ledger on this machine.
+/// The newest stored checkpoint of a ledger on this machine.
 pub fn newest(reader: &Reader, location: &Location) -> Result<SignedCheckpoint, Problem> {
     let newest = CheckpointFile::of(location, reader.id())?.read()?.pop();
     newest.ok_or_else(|| none("none was signed yet"))
 }
 
-/// The newest checkpoint that was kept, if it is of at least this many records.
+/// The newest stored checkpoint, if it covers at least this many records.
 fn kept(reader: &Reader, location: &Location, size: u64) -> Result<SignedCheckpoint, Problem> {
     let signed = newest(reader, location)?;
     let newest = signed.checkpoint().size;
@@ -52,14 +52,14 @@ fn kept(reader: &Reader, location: &Location, size: u64) -> Result<SignedCheckpo
     }
 }
 
-/// The proof that the newest checkpoint that was kept extends the journal's first records.
+/// The proof that the newest stored checkpoint extends the journal's first records.
 pub fn consistency(reader: &mut Reader, location: &Location, from: u64) -> Result<ConsistencyProof, Problem> {
     let signed = kept(reader, location, from)?;
     let consistency = reader.consistency(from, signed.checkpoint().size)?;
     Ok(ConsistencyProof { from, consistency, checkpoint: signed.to_string() })
 }
 
-/// A record with the proof that it is in the journal of the newest checkpoint that was kept.
+/// A record with the proof that it is in the journal of the newest stored checkpoint.
 pub fn receipt_proof(reader: &mut Reader, location: &Location, receipt: &Receipt) -> Result<ReceiptProof, Problem> {
     let signed = kept(reader, location, receipt.sequence() + 1)?;
     let inclusion = reader.inclusion(receipt.sequence(), signed.checkpoint().size)?;
@@ -71,7 +71,7 @@ fn proof(receipt: &Receipt, sight: &Sight, inclusion: Vec<NodeHash>, signed: &Si
     ReceiptProof { receipt, record_hash, inclusion, checkpoint: signed.to_string() }
 }
 
-/// Checks that an export begins with the journal that a checkpoint is of. Nothing else is needed: the leaves are the hashes of its lines.
+/// Checks that an export begins with the journal of a checkpoint. The export is enough: the leaves are the hashes of its lines.
 pub fn check_export(checkpoint: &Checkpoint, export: &mut dyn BufRead) -> Result<(), Problem> {
     const LONGEST_LINE: u64 = 1 << 30;
     let (mut frontier, mut line, mut newest) = (Frontier::default(), String::new(), Hash::NONE);
@@ -100,7 +100,7 @@ pub fn check_export(checkpoint: &Checkpoint, export: &mut dyn BufRead) -> Result
     }
 }
 
-/// Verifies a ledger as [`taximeter_ledger::verify`] does; besides, the journal must be what the checkpoints that were kept say.
+/// Verifies a ledger as [`taximeter_ledger::verify`] does, and compares the journal with the stored checkpoints.
 pub fn verify(
     location: &Location,
     witness: Option<&Path>,
@@ -118,7 +118,7 @@ pub fn verify(
     verify_with(location, witness, &kept, progress)
 }
 
-/// The checkpoints of a server: the newest in memory, and those that were kept.
+/// The checkpoints of a server: the newest in memory, and the stored ones.
 pub(crate) struct Checkpoints {
     file: CheckpointFile,
     newest: Mutex<Option<SignedCheckpoint>>,
@@ -135,14 +135,14 @@ impl Checkpoints {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many records the newest one is of; 0 if there is none.
+    /// How many records the newest one covers; 0 if there is none.
     pub(crate) fn size(&self, ledger: &Ledger) -> u64 {
         let size = |signed: &SignedCheckpoint| signed.checkpoint().size;
         let cosigned = ledger.cosigned_checkpoint().as_ref().map_or(0, size);
         self.newest().as_ref().map_or(0, size).max(cosigned)
     }
 
-    /// A checkpoint of at least this many records, if there is one or it can be signed now.
+    /// A checkpoint of at least this many records, if one exists or can be signed now.
     fn covering(&self, ledger: &Ledger, size: u64) -> Result<Option<SignedCheckpoint>, Problem> {
         let covers = |signed: &SignedCheckpoint| signed.checkpoint().size >= size.max(1);
         if let Some(newest) = self.newest().clone().filter(covers) {
@@ -156,7 +156,7 @@ impl Checkpoints {
         Ok(Some(signed).filter(covers))
     }
 
-    /// Signs a checkpoint of all records, and keeps it.
+    /// Signs a checkpoint of all records, and stores it.
     pub(crate) fn make(&self, ledger: &Ledger) -> Result<SignedCheckpoint, Problem> {
         let signed = ledger.checkpoint()?.ok_or_else(|| none("this server has no key to sign with"))?;
         self.file.keep(&signed, &ledger.signers())?;
@@ -164,7 +164,7 @@ impl Checkpoints {
         Ok(signed)
     }
 
-    /// Keeps a checkpoint if there are records that the one that was kept last does not cover. Says how many it is of.
+    /// Stores a checkpoint if there are records that the last stored one does not cover. Returns how many it covers.
     pub(crate) fn keep_newer(&self, ledger: &Ledger, kept: u64) -> Result<u64, Problem> {
         match ledger.signers().is_empty() || kept > ledger.position().sequence {
             true => Ok(kept),
@@ -189,7 +189,7 @@ impl Caller {
         Ok(CheckpointDocument::new(&newest.await?))
     }
 
-    /// Signs a checkpoint of all records, and keeps it.
+    /// Signs a checkpoint of all records, and stores it.
     pub async fn make_checkpoint(&self) -> Result<CheckpointDocument, Problem> {
         self.require(Action::Audit)?;
         self.refresh().await?;
@@ -215,7 +215,7 @@ impl Caller {
         self.proof_of(receipt).await
     }
 
-    /// The record of one of the caller's own charges, by its key, with its proof.
+    /// The record of one of the caller's charges, by its key, with its proof.
     pub async fn receipt_proof_of(&self, key: &Key) -> Result<ReceiptProof, Problem> {
         let receipt = self.own_receipt(key).await?;
         self.proof_of(receipt).await

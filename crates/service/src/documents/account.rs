@@ -21,7 +21,7 @@ pub struct AccountDocument {
     pub account: AccountName,
     /// Whether it takes charges: open, halted, closed or exhausted.
     pub standing: Standing,
-    /// The first account from the root that takes no charges, and so keeps this one from taking any.
+    /// The first account from the root that takes no charges and so blocks this one.
     pub blocked_by: Option<AccountName>,
     /// The standing of that account.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -49,7 +49,7 @@ impl ChargeRequest {
     }
 }
 
-/// What came of a charge, as far as it may be seen.
+/// The outcome of a charge, without what the caller may not see.
 #[derive(Clone, Debug)]
 pub enum ChargeOutcome {
     /// It is on the ledger, now or since before.
@@ -59,7 +59,7 @@ pub enum ChargeOutcome {
 }
 
 impl ChargeOutcome {
-    /// What came of a charge under a key, which the caller knows by this name.
+    /// The outcome of a charge. `key` is the caller's name for its key.
     pub fn new(outcome: &Outcome, key: &str, ledger: &Ledger, sight: &Sight) -> Result<ChargeOutcome, Error> {
         let charged = |when, receipt| Charged::new(when, key, receipt, ledger, sight).map(ChargeOutcome::Charged);
         match outcome {
@@ -90,13 +90,13 @@ pub struct Charged {
     pub ledger: LedgerId,
     /// The place of the record in the journal.
     pub sequence: u64,
-    /// The hash of the record; null with the record, without which there is nothing to check it against.
+    /// The hash of the record; null if the record is null, because there is nothing to check it against.
     pub hash: Option<Hash>,
     /// The idempotency key, as it was given.
     pub key: String,
-    /// The record as it stands in the journal; null if it is about accounts that may not be seen.
+    /// The record as it is in the journal; null if it is about accounts that the caller may not see.
     pub record: Option<RawRecord>,
-    /// The accounts that paid, from the root down, as far as they may be seen.
+    /// The accounts that paid, from the root down, without those that the caller may not see.
     pub accounts: Vec<Paid>,
 }
 
@@ -165,12 +165,12 @@ pub struct Refused {
     pub refused: Vec<RefusedAccount>,
     /// What was asked.
     pub asked: Vec<Cost>,
-    /// The largest costs of the same kinds and proportions that would fit on the accounts that may be seen; null if none.
+    /// The largest costs of the same kinds and proportions that would fit on the accounts that the caller may see; null if none.
     pub fits: Option<Vec<Cost>>,
-    /// Whether an account that may be seen takes no charges any more.
+    /// Whether an account that the caller may see takes no more charges.
     #[serde(default)]
     pub not_open: bool,
-    /// The ledger, where accounts that are set to stop were closed by a record: that is its receipt.
+    /// The ledger, if a record closed accounts that are set to stop. This and the following fields are the receipt of that record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerId>,
     /// The place of that record in the journal.
@@ -179,10 +179,10 @@ pub struct Refused {
     /// Its hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<Hash>,
-    /// The record as it stands in the journal; left out if it is about accounts that may not be seen.
+    /// The record as it is in the journal; omitted if it is about accounts that the caller may not see.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<RawRecord>,
-    /// The accounts that were closed by it.
+    /// The accounts that it closed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub halted: Vec<AccountName>,
 }
@@ -190,7 +190,7 @@ pub struct Refused {
 /// An account that refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RefusedAccount {
-    /// The account; null for one above that may not be seen.
+    /// The account; null for an account above that the caller may not see.
     pub account: Option<AccountName>,
     /// Why.
     pub reason: String,
@@ -200,7 +200,7 @@ pub struct RefusedAccount {
 }
 
 impl Refused {
-    /// A refusal, as far as it may be seen: of accounts that may not be seen only that one of them refused.
+    /// A refusal for a sight: of hidden accounts it says only that one of them refused.
     pub fn new(refusal: &Refusal, sight: &Sight) -> Refused {
         let (seen, hidden): (Vec<_>, Vec<_>) = refusal.refused().iter().partition(|(name, _)| sight.sees(name));
         let above =

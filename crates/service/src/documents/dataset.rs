@@ -1,4 +1,4 @@
-//! Datasets: what is declared, what came of a registration, and the owner's log.
+//! Datasets: the declaration, the result of a registration, and the owner's log.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::documents::account::AccountDocument;
 use crate::documents::problem::Problem;
 use crate::documents::rules::{FilterRequest, OdometerRequest, specs};
 
-/// A dataset, as far as it may be seen.
+/// A dataset, without what the caller may not see.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetDocument {
     /// Its name, and that of its account.
@@ -24,7 +24,7 @@ pub struct DatasetDocument {
     pub version: u32,
     /// When the version was registered, in UTC.
     pub registered: String,
-    /// The rows that count, as far as they were counted; for the owner alone.
+    /// The number of rows that count, if it is known; for the owner alone.
     pub rows: Option<u64>,
     /// Whether an analyst's own earlier answer may be given again at no cost.
     pub reuse: bool,
@@ -40,9 +40,9 @@ pub struct DatasetDocument {
     pub in_postgres: Option<bool>,
     /// What the owner declared.
     pub schema: SchemaDocument,
-    /// Its account, if it may be seen.
+    /// Its account, if the caller may see it.
     pub account: Option<AccountDocument>,
-    /// The accounts of its analysts that may be seen.
+    /// The accounts of its analysts that the caller may see.
     pub analysts: Vec<AccountName>,
 }
 
@@ -51,7 +51,7 @@ pub struct DatasetDocument {
 #[serde(transparent)]
 pub struct DatasetList(pub Vec<DatasetDocument>);
 
-/// A dataset that is as it was registered.
+/// A dataset whose data are unchanged since it was registered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
 pub struct CheckedDataset(pub DatasetDocument);
@@ -74,12 +74,12 @@ pub struct SchemaDocument {
 }
 
 impl SchemaDocument {
-    /// What is declared about data that are there, with all types.
+    /// The declaration of registered data, with all types.
     pub fn new(schema: &Schema) -> SchemaDocument {
         SchemaDocument::with_unit(schema.unit(), &Declaration::of(schema))
     }
 
-    /// What is declared before the data are seen.
+    /// The declaration before the data are seen.
     pub fn of(declaration: &Declaration) -> Result<SchemaDocument, Problem> {
         let unit = declaration.unit.as_ref().ok_or_else(unit_missing)?;
         Ok(SchemaDocument::with_unit(unit, declaration))
@@ -110,7 +110,7 @@ impl SchemaDocument {
         }
     }
 
-    /// The declaration, if it is one.
+    /// The declaration, if it is valid.
     pub fn declaration(&self) -> Result<Declaration, Problem> {
         let mut declaration = Declaration::default();
         declaration.unit = Some(self.privacy_unit()?);
@@ -129,7 +129,7 @@ fn unit_missing() -> Problem {
     Problem { parameter: Some("unit".to_string()), ..Problem::bad_request(detail) }
 }
 
-/// The accounts right below a dataset's, but for those of other datasets.
+/// The accounts directly below a dataset's, without those of other datasets.
 pub fn analysts<'a>(
     datasets: &[Dataset],
     dataset: &AccountName,
@@ -140,7 +140,7 @@ pub fn analysts<'a>(
 }
 
 impl DatasetDocument {
-    /// A dataset among all, with its account if there is one. What follows from the data is told to owners only.
+    /// A dataset from the list of all, with its account if it has one. Only owners see what follows from the data.
     pub fn new(
         dataset: &Dataset,
         datasets: &[Dataset],
@@ -187,13 +187,13 @@ pub struct NewDataset {
     pub dataset: AccountName,
     /// Where the data are.
     pub data: NewData,
-    /// What is declared; left out for newer data, it is what was declared before.
+    /// The declaration; if omitted for newer data, the earlier declaration.
     pub schema: Option<SchemaDocument>,
-    /// The filter of its account with the budget; left out if the account is there already, or only reads.
+    /// The filter of its account with the budget; omitted if the account exists already, or only reads.
     pub filter: Option<FilterRequest>,
-    /// The odometer of its account; left out with the filter if the account is there already.
+    /// The odometer of its account; omitted with the filter if the account exists already.
     pub odometer: Option<OdometerRequest>,
-    /// Whether these are newer data of a dataset that is there already.
+    /// Whether these are newer data of an existing dataset.
     #[serde(default)]
     pub new_version: bool,
     /// Whether an analyst's own earlier answer may be given again at no cost [default: no, or as before].
@@ -205,7 +205,7 @@ pub struct NewDataset {
 }
 
 impl NewDataset {
-    /// The rules of its account; nothing if none are given, since the account is there already.
+    /// The rules of its account; `None` if none are given because the account exists already.
     pub fn rules(&self) -> Result<Option<Rules>, Problem> {
         if self.filter.is_none() && self.odometer.is_none() {
             return Ok(None);
@@ -214,7 +214,7 @@ impl NewDataset {
         Ok(Some(Rules { filter, odometer }))
     }
 
-    /// What is declared: what is said, or else what was declared about the version before.
+    /// The given declaration, or that of the version before.
     pub fn declaration(&self, before: Option<&Dataset>) -> Result<Declaration, Problem> {
         match &self.schema {
             Some(schema) => schema.declaration(),
@@ -222,7 +222,7 @@ impl NewDataset {
         }
     }
 
-    /// How long a question may take, if it is said.
+    /// The given time limit of a question.
     pub fn timeout(&self) -> Result<Option<Duration>, Problem> {
         let duration = |seconds: f64| {
             Duration::try_from_secs_f64(seconds).map_err(|error| {
@@ -241,7 +241,7 @@ pub enum NewData {
     Upload {
         /// What the upload returned.
         id: String,
-        /// Whether rows that cannot be read are left out; otherwise they refuse the file.
+        /// Whether to skip rows that cannot be read; otherwise such a row makes the whole file an error.
         #[serde(default)]
         skip_bad_rows: bool,
         /// How the file is written [default: found in its first line, in UTF-8].
@@ -270,13 +270,13 @@ impl std::fmt::Debug for NewData {
 /// A file that was uploaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Upload {
-    /// What names it in a registration; it is gone after an hour.
+    /// The name to use in a registration; it expires after an hour.
     pub upload: String,
     /// How many bytes it has.
     pub bytes: u64,
 }
 
-/// What came of a registration.
+/// The result of a registration.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RegisteredDocument {
@@ -286,18 +286,18 @@ pub struct RegisteredDocument {
     pub version: u32,
     /// What is declared, with all types.
     pub schema: SchemaDocument,
-    /// What came of the rows; left out for a table that is asked as it is.
+    /// How many rows were kept, clamped and skipped; omitted for a table that is queried in place.
     pub imported: Option<ImportedRows>,
-    /// Columns of a table that cannot be asked about, and their types.
+    /// Columns of a table that questions cannot use, with their types.
     pub left_out: Vec<[String; 2]>,
-    /// Other datasets that were made from the same data: what is learned through both adds up.
+    /// Other datasets made from the same data: what is learned through both adds up.
     pub same_data: Vec<String>,
     /// Whether the version before has the same data.
     #[serde(default)]
     pub unchanged: bool,
     /// Why the gate's table of the version before is still in PostgreSQL, if it is.
     pub not_dropped: Option<String>,
-    /// Why SQLite has the rows and not DuckDB, if there are many, DuckDB is there and failed.
+    /// Why the rows are in SQLite and not in DuckDB, if there are many, and DuckDB is available but failed.
     pub not_in_duckdb: Option<String>,
     /// The account that pays.
     pub account: AccountDocument,
@@ -307,7 +307,7 @@ pub struct RegisteredDocument {
 }
 
 impl RegisteredDocument {
-    /// What came of a registration, with the account that pays.
+    /// The result of a registration, with the account that pays.
     pub fn new(registered: &Registered, account: &Account, warnings: Vec<String>) -> RegisteredDocument {
         let Registered { dataset, imported, left_out, same_data, unchanged, not_dropped, not_in_duckdb } = registered;
         RegisteredDocument {
@@ -342,8 +342,8 @@ pub struct NewAnalyst {
 }
 
 impl NewAnalyst {
-    /// The rules of the analyst's account. A filter that says no rule has that of the dataset's account, so that the analyst may ask
-    /// whatever the dataset takes.
+    /// The rules of the analyst's account. A filter without a rule gets that of the dataset's account, so that the analyst may ask every
+    /// question that the dataset takes.
     pub fn rules(&self, dataset: &Account) -> Result<Rules, Problem> {
         if self.filter.is_none() && self.odometer.is_none() {
             return Err(Problem::bad_request(format!(

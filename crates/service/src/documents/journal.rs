@@ -1,10 +1,10 @@
-//! The ledger and its journal: where it is, and whether it is whole.
+//! The ledger and its journal: its location, and whether it is intact.
 
 use serde::{Deserialize, Serialize};
 use taximeter_ledger::{LedgerId, Position, Verified};
 use utoipa::ToSchema;
 
-/// Which ledger it is and how far it got.
+/// Which ledger it is, and its newest record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LedgerDocument {
     /// Its identity.
@@ -21,7 +21,7 @@ pub struct LedgerDocument {
     pub witness: WitnessDocument,
 }
 
-/// The file that remembers how far a ledger got.
+/// The file that remembers the newest record of a ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WitnessDocument {
     /// Where it is.
@@ -30,32 +30,32 @@ pub struct WitnessDocument {
     pub remembers: Position,
 }
 
-/// How far a verification is.
+/// The state of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerifyState {
-    /// None was asked for yet.
+    /// No verification was requested yet.
     None,
-    /// It is under way.
+    /// It is running.
     Running,
-    /// The journal is whole.
+    /// The journal is intact.
     Whole,
-    /// A record, a state or the witness does not hold.
+    /// A record, a state or the witness is wrong.
     Broken,
-    /// It could not be done.
+    /// It could not be completed.
     Failed,
 }
 
 /// A verification of the whole journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct VerifyDocument {
-    /// How far it is.
+    /// Its state.
     pub state: VerifyState,
-    /// Whether the journal is whole; null until that is known.
+    /// Whether the journal is intact; null until that is known.
     pub whole: Option<bool>,
-    /// How many records are done.
+    /// How many records are checked so far.
     pub done: u64,
-    /// Of how many.
+    /// How many records there are to check.
     pub of: u64,
     /// How many records there are.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,24 +72,24 @@ pub struct VerifyDocument {
     /// What is wrong, with the first bad record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What should be seen to although the journal is whole.
+    /// What the owner should look at although the journal is intact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
-/// The warning about a witness of which one place cannot be read.
+/// The warning if one of the witness's places cannot be read.
 pub const DAMAGED_WITNESS: &str = "one of the two places of the witness cannot be read, after a crash or because the file was damaged. \
                                    The ledger agrees with the other place, and the next charge writes the damaged one anew";
 
 impl VerifyDocument {
-    /// A verification that is so far.
+    /// A verification in progress.
     pub fn at(state: VerifyState, done: u64, of: u64) -> VerifyDocument {
         let (whole, records, accounts, newest) = (None, None, None, None);
         let (witness, reason, warning) = (None, None, None);
         VerifyDocument { state, whole, done, of, records, accounts, newest, witness, reason, warning }
     }
 
-    /// What came of a verification.
+    /// The result of a verification.
     pub fn of(result: &Result<Verified, taximeter_ledger::Error>) -> VerifyDocument {
         match result {
             Ok(Verified { records, accounts, head, witness, is_witness_whole }) => VerifyDocument {

@@ -1,4 +1,4 @@
-//! Checkpoints and proofs, and their check by anyone, without the ledger.
+//! Checkpoints and proofs, and how anyone checks them without the ledger.
 
 use serde::{Deserialize, Serialize};
 use taximeter_ledger::{Hash, LedgerId, ReceiptDocument, Record};
@@ -24,9 +24,9 @@ pub struct CheckpointDocument {
 /// A record, with the proof that it is in the journal that a signed checkpoint is of. Anyone can check it without the ledger.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ReceiptProof {
-    /// The record, as far as the caller may see it.
+    /// The record, without what the caller may not see.
     pub receipt: ReceiptDocument,
-    /// The hash of the record, also where the record is not shown: without the ledger's secret it reveals nothing.
+    /// The hash of the record, also if the record is not shown: without the ledger's secret it reveals nothing.
     pub record_hash: Hash,
     /// The proof of RFC 9162, from the record up, in base64.
     #[schema(value_type = Vec<String>)]
@@ -57,8 +57,8 @@ impl CheckpointDocument {
 }
 
 impl ReceiptProof {
-    /// Checks that the record is in the journal of the checkpoint, and that the checkpoint has the signatures that are needed. Says
-    /// which witnesses cosigned it.
+    /// Checks that the record is in the journal of the checkpoint, and that the checkpoint has the required signatures. Returns the
+    /// witnesses that cosigned it.
     pub fn check<'a>(&self, trust: &'a Trust) -> Result<(SignedCheckpoint, Vec<&'a PublicKey>), ProofError> {
         let ReceiptDocument { ledger, sequence, hash, record } = &self.receipt;
         let signed = SignedCheckpoint::parse(&self.checkpoint)?;
@@ -83,7 +83,7 @@ impl ReceiptProof {
         Ok((signed, cosigners))
     }
 
-    /// Checks that the record is what its hash says. One that a program has only written in another form was not changed.
+    /// Checks the record against its hash. A record that a program only formatted differently counts as unchanged.
     fn check_record(&self, text: &str) -> Result<(), ProofError> {
         let is_of = |text: &str| Hash::of(text.as_bytes()) == self.record_hash;
         if is_of(text) {
@@ -103,7 +103,7 @@ impl ReceiptProof {
 }
 
 impl ConsistencyProof {
-    /// Checks that the checkpoint is signed as needed, and extends an older one. Says which witnesses cosigned it.
+    /// Checks that the checkpoint has the required signatures and extends an older one. Returns the witnesses that cosigned it.
     pub fn check<'a>(
         &self,
         old: &SignedCheckpoint,

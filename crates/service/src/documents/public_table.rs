@@ -1,4 +1,4 @@
-//! Public tables: what everyone may know, and questions join to a dataset.
+//! Public tables: data that everyone may know, which questions join to a dataset.
 
 use serde::{Deserialize, Serialize};
 use taximeter_gate::{Column, ColumnType, CsvForm, PublicTable};
@@ -14,7 +14,7 @@ pub struct PublicTableDocument {
     pub rows: u64,
     /// Its columns.
     pub columns: Vec<PublicColumnDocument>,
-    /// The hash of its content: another one has other columns or rows.
+    /// The hash of its content: tables with other columns or rows have another hash.
     pub hash: String,
 }
 
@@ -42,19 +42,19 @@ pub struct PublicTableList(pub Vec<PublicTableDocument>);
 #[serde(deny_unknown_fields)]
 #[schema(examples(json!({"public_table": "airlines", "upload": "0123456789abcdef0123456789abcdef"})))]
 pub struct NewPublicTable {
-    /// Its name, which no dataset has.
+    /// Its name; no dataset may have it.
     pub public_table: AccountName,
     /// What the upload returned.
     pub upload: String,
-    /// How the file is written [default: found in its first line, in UTF-8].
+    /// The format of the file [default: detected from its first line, in UTF-8].
     #[serde(default)]
     pub form: CsvForm,
-    /// Whether it takes the place of the table of this name.
+    /// Whether it replaces the table of this name.
     #[serde(default)]
     pub replace: bool,
 }
 
-/// A public table that is gone.
+/// A public table that was removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RemovedPublicTable {
     /// Its name.

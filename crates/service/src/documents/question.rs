@@ -1,4 +1,4 @@
-//! Questions, what is offered for them, and what would come of one.
+//! Questions, the cost offered for them, and what they would cost.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::documents::charge::Refused;
 use crate::documents::problem::Problem;
 use crate::documents::words::counted;
 
-/// A question with what is offered for it.
+/// A question with the cost offered for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(examples(
@@ -31,20 +31,19 @@ pub struct QuestionRequest {
     /// The question, in SQL.
     #[schema(min_length = 1)]
     pub question: String,
-    /// What is offered.
+    /// The cost offered.
     pub price: Price,
-    /// How much of the price columns of the answer get, by their names: 1 for those that are not named; `intervals` for the intervals of
-    /// quantiles.
+    /// How to divide the price among columns of the answer: a weight by name, 1 for the others; `intervals` for the intervals of quantiles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub weights: BTreeMap<String, Number>,
     /// Whether counts are clamped at 0 afterwards.
     #[serde(default)]
     pub clamp: bool,
-    /// In how many groups a unit counts at most, for groups of which nothing is declared: fewer lower the noise and the threshold.
+    /// In how many groups a unit counts at most, for groups that are not declared: fewer groups lower the noise and the threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub max_groups_per_unit: Option<u32>,
-    /// Whether rows with values outside of their declared bounds are counted as well, for a tenth of the price.
+    /// Whether to also count the rows with values outside their declared bounds, for a tenth of the price.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub count_clamped: bool,
     /// The account that pays: the dataset's or one below it [default: the token's own, or the dataset's].
@@ -54,13 +53,13 @@ pub struct QuestionRequest {
     /// the dataset's].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joined_account: Option<AccountName>,
-    /// Whether one's own earlier answer to the same question will do.
+    /// Whether the caller's own earlier answer to the same question may be returned.
     #[serde(default)]
     pub reuse: bool,
 }
 
 impl QuestionRequest {
-    /// The question as the gate takes it, under a key and in the name of who asks.
+    /// The request to the gate, under a key and with the name of the caller.
     pub fn for_gate(self, key: Key, by: Option<Who>, principal: Option<String>) -> Request {
         let QuestionRequest {
             dataset,
@@ -92,14 +91,14 @@ impl QuestionRequest {
     }
 }
 
-/// The outcome of a question, as far as it may be seen.
+/// The outcome of a question, without what the caller may not see.
 #[derive(Clone, Debug)]
 pub enum QuestionOutcome {
     /// It was answered.
     Answered {
-        /// The stored [`AnswerDocument`], byte for byte if all accounts may be seen.
+        /// The stored [`AnswerDocument`], byte for byte if the caller may see all accounts.
         document: String,
-        /// Where it is from.
+        /// Whether it is new or was stored before.
         origin: Origin,
     },
     /// It was refused; nothing was charged.
@@ -112,7 +111,7 @@ pub enum QuestionOutcome {
 }
 
 impl QuestionOutcome {
-    /// The outcome of a question at the gate, for what may be seen.
+    /// The outcome of a question at the gate, for a sight.
     pub fn new(outcome: GateOutcome, sight: &Sight) -> Result<QuestionOutcome, Problem> {
         Ok(match outcome {
             GateOutcome::Answered(Answer { document, origin }) => {
@@ -136,16 +135,16 @@ pub struct Explanation {
     pub joined: Option<JoinedVersion>,
     /// The account that would pay, together with all above it.
     pub account: AccountName,
-    /// The accounts that would pay and may be seen, from the root down.
+    /// The accounts that would pay, from the root down, without those that the caller may not see.
     pub pays: Vec<AccountName>,
-    /// The question in one way of writing.
+    /// The question in its normal form.
     pub question: String,
     /// The statements that would run, in this order.
     pub statements: Vec<ExplainedStatement>,
-    /// How many groups the answer would have; left out if that depends on the data: those above a threshold are answered.
+    /// How many groups the answer would have; omitted if that depends on the data, because only groups above a threshold are answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<u64>,
-    /// The keys whose groups are the values that WHERE names, since nothing is declared about them.
+    /// The undeclared keys whose groups are the values named in WHERE.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named_groups: Vec<String>,
     /// The numbers that would be computed.
@@ -155,13 +154,13 @@ pub struct Explanation {
     pub averages: Vec<ExpectedAverage>,
     /// What it would cost.
     pub cost: Cost,
-    /// What would be charged for it, one by one.
+    /// The costs that would be charged.
     pub charges: Vec<Cost>,
-    /// Whether the accounts that may be seen would take it.
+    /// Whether the accounts that the caller may see would take it.
     pub admitted: bool,
-    /// The largest costs of the same kinds and proportions that would fit on those; null if none.
+    /// The largest costs of the same kinds and proportions that would fit on those accounts; null if none.
     pub fits: Option<Vec<Cost>>,
-    /// Whether one of those takes no charges any more.
+    /// Whether one of those accounts takes no more charges.
     #[serde(default)]
     pub not_open: bool,
 }
@@ -175,7 +174,7 @@ pub struct ExplainedStatement {
     pub parameters: Vec<String>,
 }
 
-/// How many rows an average needs, and what to do where there are fewer.
+/// How many rows an average needs, and what to do if there are fewer.
 pub fn about_average(average: &ExpectedAverage) -> String {
     let ExpectedAverage { column, bounds: [low, high], needed_rows, expected_rows } = average;
     let needed = format!(
@@ -192,7 +191,7 @@ pub fn about_average(average: &ExpectedAverage) -> String {
 }
 
 impl Explanation {
-    /// What would come of a question, as far as it may be seen.
+    /// The explanation of a question, without what the caller may not see.
     pub fn new(prepared: &Prepared, quote: Quote, sight: &Sight) -> Explanation {
         let statement = |(sql, parameters)| ExplainedStatement { sql, parameters };
         let quote = quote.seen_by(|name| sight.sees(name));

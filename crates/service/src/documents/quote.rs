@@ -1,4 +1,4 @@
-//! Quotes: what would come of a charge.
+//! Quotes: the effect that a charge would have.
 
 use serde::{Deserialize, Serialize};
 use taximeter_accounting::{Cost, Count};
@@ -7,25 +7,25 @@ use utoipa::ToSchema;
 
 use crate::documents::account::unbounded;
 
-/// What would come of a charge on the accounts that may be seen. Charges nothing.
+/// The effect that a charge would have on the accounts that the caller may see. Charges nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct QuoteDocument {
     /// `admitted` or `refused`.
     pub verdict: String,
-    /// What was asked about.
+    /// The costs of the quote.
     pub asked: Vec<Cost>,
     /// The largest costs of the same kinds and proportions that would fit; null if none.
     pub fits: Option<Vec<Cost>>,
     /// How often the same could be charged; null without a budget, or for a list of different costs.
     pub count: Option<u64>,
-    /// Whether it may be more often.
+    /// Whether that count is only a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
     /// Account by account, from the root down.
     pub accounts: Vec<QuotedAccountDocument>,
 }
 
-/// What would come of a charge on one account.
+/// The effect that a charge would have on one account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct QuotedAccountDocument {
     /// The account.
@@ -42,7 +42,7 @@ pub struct QuotedAccountDocument {
     pub standing: Standing,
     /// How often the same could be charged.
     pub count: Option<u64>,
-    /// Whether it may be more often.
+    /// Whether that count is only a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
     /// The odometer's bound now.
@@ -61,7 +61,7 @@ pub struct QuotedAccountDocument {
 }
 
 impl QuoteDocument {
-    /// A quote, as far as it may be seen.
+    /// A quote, without what the caller may not see.
     pub fn new(quote: Quote, sight: &Sight) -> QuoteDocument {
         let quote = quote.seen_by(|name| sight.sees(name));
         let document = |quoted: &QuotedAccount| {
@@ -93,7 +93,7 @@ impl QuoteDocument {
         }
     }
 
-    /// Whether all accounts that may be seen would take it.
+    /// Whether all accounts that the caller may see would take it.
     pub fn is_admitted(&self) -> bool {
         self.verdict == "admitted"
     }

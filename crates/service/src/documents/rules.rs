@@ -1,4 +1,4 @@
-//! The rules of a new account, as they are asked for: the same shape in which an account shows them.
+//! The rules requested for a new account, in the same shape in which an account shows them.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use crate::documents::account::{BudgetDocument, zero};
 use crate::documents::cost::DeclaredCost;
 use crate::documents::problem::Problem;
 
-/// A filter to decide with.
+/// A filter to create.
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FilterRequest {
-    /// The rule that decides; left out, the default rule, or for an analyst of a dataset that of the dataset's account.
+    /// The rule that decides [default: the default rule; for an analyst of a dataset, the rule of the dataset's account].
     pub rule: Option<FilterRule>,
     /// The budget.
     pub budget: BudgetDocument,
@@ -27,7 +27,7 @@ pub struct FilterRequest {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(schema_with = FilterParameters::schema)]
     pub parameters: BTreeMap<String, String>,
-    /// A cost that is expected: parameters that are left out are chosen for it.
+    /// An expected cost: omitted parameters are chosen for it.
     #[serde(rename = "for")]
     pub expected: Option<DeclaredCost>,
     /// The largest single cost.
@@ -37,16 +37,16 @@ pub struct FilterRequest {
     pub on_halt: OnHalt,
 }
 
-/// An odometer to read with.
+/// An odometer to create.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OdometerRequest {
-    /// The rule that reads; left out, the default rule, or basic where there is no δ to read at.
+    /// The rule that reads [default: the default rule, or basic if there is no δ to read at].
     pub rule: Option<OdometerRule>,
     /// The δ at which the reading holds [default: the budget's].
     pub at_delta: Option<Amount>,
-    /// The part of it that is set aside for the mechanisms' own deltas, where there is no budget to say it.
+    /// The part of it that is set aside for the mechanisms' own deltas, if there is no budget that says so.
     #[serde(default = "zero")]
     pub mechanism_delta: Amount,
     /// The rule's own parameters, by name.
@@ -66,7 +66,7 @@ impl FilterRequest {
         FilterRequest { rule, budget, parameters, expected: None, max_cost: None, on_halt: OnHalt::Refuse }
     }
 
-    /// The specification, with all defaults in their places.
+    /// The specification, with all defaults filled in.
     fn spec(&self, default: FilterRule) -> Result<FilterSpec, Problem> {
         let rule = self.rule.unwrap_or(default);
         let mut spec = FilterSpec {
@@ -83,7 +83,7 @@ impl FilterRequest {
 }
 
 impl From<&FilterSpec> for FilterRequest {
-    /// A filter with everything said.
+    /// A filter with every field given.
     fn from(spec: &FilterSpec) -> FilterRequest {
         FilterRequest {
             parameters: named(spec.parameters.named()),
@@ -95,7 +95,7 @@ impl From<&FilterSpec> for FilterRequest {
 }
 
 impl From<&OdometerSpec> for OdometerRequest {
-    /// An odometer with everything said.
+    /// An odometer with every field given.
     fn from(spec: &OdometerSpec) -> OdometerRequest {
         OdometerRequest {
             rule: Some(spec.rule()),
@@ -106,8 +106,7 @@ impl From<&OdometerSpec> for OdometerRequest {
     }
 }
 
-/// The filter, if there is a budget, and the odometer, with all defaults in their places; `default` is the rule of a filter that says
-/// none.
+/// The filter, if there is a budget, and the odometer, with all defaults filled in; `default` is the rule of a filter that names none.
 pub fn specs(
     filter: Option<&FilterRequest>,
     odometer: Option<&OdometerRequest>,
@@ -141,7 +140,7 @@ pub fn specs(
     Ok((filter, Odometer::new(spec)?.spec().clone()))
 }
 
-/// Parameters that are fixed, by name.
+/// Fixed parameters, by name.
 pub(crate) fn named(parameters: Vec<(&'static str, String)>) -> BTreeMap<String, String> {
     parameters.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }

@@ -1,6 +1,6 @@
 //! Numbers and costs as text for people. Rounding never makes a budget look better than it is.
 
-use taximeter_accounting::{Cost, Count};
+use taximeter_accounting::{Amount, Cost, Count};
 
 /// A count as text.
 pub fn show_count(count: Count) -> String {
@@ -82,6 +82,11 @@ pub fn show_share(share: f64) -> String {
     }
 }
 
+/// The sum of what was spent to eight significant digits, rounded up; without one, it is infinite. The JSON has all digits.
+pub fn show_spent(sum: Option<Amount>) -> String {
+    sum.map_or("∞".to_string(), |sum| sum.significant_up(8).unwrap_or(sum).to_string())
+}
+
 /// A cost with at most eight significant digits; the JSON has all.
 pub fn show_cost(cost: &Cost) -> String {
     let size = cost.size();
@@ -153,6 +158,16 @@ mod tests {
         ] {
             assert_eq!(show_share(share), shown);
         }
+    }
+
+    #[test]
+    fn what_was_spent_is_rounded_up() {
+        for (spent, shown) in
+            [("0.3", "0.3"), ("0.299999999999999999999999999998", "0.3"), ("1.234567812", "1.2345679")]
+        {
+            assert_eq!(show_spent(Amount::parse_exact(spent).ok()), shown);
+        }
+        assert_eq!(show_spent(None), "∞");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Requests to an issuer: encrypted or on this machine, to the addresses that it publishes, short, and small.
+//! Requests to an issuer: over TLS or loopback, only to addresses that it publishes, with limits on time and size.
 
 use std::path::Path;
 use std::time::Duration;
@@ -54,7 +54,7 @@ impl IssuerUrl {
         format!("{}{path}", self.url.trim_end_matches('/'))
     }
 
-    /// Whether an address that the issuer publishes is as well protected as the issuer itself.
+    /// Whether an address that the issuer publishes is at least as well protected as the issuer itself.
     fn protects(&self, address: &str) -> bool {
         let is_allowed = |(is_encrypted, is_here)| is_encrypted || (is_here && !self.is_encrypted);
         // An address may have a query, which an issuer's own URL may not.
@@ -97,7 +97,7 @@ impl IssuerMetadata {
             .is_some_and(|methods| has(methods, "client_secret_post") && !has(methods, "client_secret_basic"))
     }
 
-    /// The addresses must be as well protected as the issuer, whose name must be its own.
+    /// The addresses must be as well protected as the issuer, and the document must name this issuer.
     fn check(&self, issuer: &IssuerUrl) -> Result<(), IssuerTrouble> {
         if self.issuer != issuer.as_str() {
             return Err(IssuerTrouble::OtherName);
@@ -110,7 +110,7 @@ impl IssuerMetadata {
     }
 }
 
-/// What is read from an issuer at a time.
+/// The documents read from an issuer together.
 pub(super) struct IssuerDocument {
     pub(super) metadata: IssuerMetadata,
     pub(super) keys: KeySet,

@@ -128,12 +128,12 @@ impl<'a> SignedToken<'a> {
         (&self.kid, self.algorithm)
     }
 
-    /// Whether it says that it is of an issuer. Only a reason to look no further if it does not: the signature is not verified.
+    /// Whether it claims to come from an issuer. The signature is not verified yet, so this may only be used to reject it early.
     pub(super) fn names_issuer(&self, issuer: &str) -> bool {
         self.claims.get("iss").is_some_and(|name| name == issuer)
     }
 
-    /// Its claims, if the key made its signature.
+    /// Its claims, if the key verifies its signature.
     pub(super) fn verify(self, key: &IssuerKey) -> Result<Claims, TokenFault> {
         match key.verifies(self.algorithm, self.message.as_bytes(), &self.signature) {
             true => Ok(Claims(self.claims)),
@@ -159,7 +159,7 @@ pub(super) struct ExpectedClaims<'a> {
     pub(super) nonce: Option<&'a str>,
 }
 
-/// From when to when claims hold.
+/// The time range in which claims are valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Validity {
     pub(super) issued: Timestamp,
@@ -167,7 +167,7 @@ pub(super) struct Validity {
 }
 
 impl Claims {
-    /// Checks them, and says when they were issued and when they end.
+    /// Checks them, and returns when they were issued and when they expire.
     pub(super) fn check(&self, expected: &ExpectedClaims<'_>, now: Timestamp) -> Result<Validity, TokenFault> {
         if self.text("iss") != Some(expected.issuer) {
             return Err(TokenFault::Issuer);
@@ -190,7 +190,7 @@ impl Claims {
         Ok(Validity { issued, expires })
     }
 
-    /// What only an id token has: the nonce of the sign-in, and the client that it was made for, if it is for several audiences.
+    /// The checks of an id token alone: the nonce of the sign-in, and the client that it was made for, if it has several audiences.
     fn check_sign_in(&self, nonce: &str, client: &str) -> Result<(), TokenFault> {
         if self.text("nonce") != Some(nonce) {
             return Err(TokenFault::Nonce);
@@ -211,12 +211,12 @@ impl Claims {
         }
     }
 
-    /// A claim that is a text.
+    /// A claim whose value is a text.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str()
     }
 
-    /// Whether a claim, by its path, is a value or a list that contains it.
+    /// Whether a claim, by its path, equals a value or is a list that contains it.
     pub(super) fn has(&self, path: &[String], value: &str) -> bool {
         let Some((first, rest)) = path.split_first() else { return false };
         let found = rest.iter().try_fold(self.0.get(first), |at, name| Some(at?.get(name)));

@@ -1,4 +1,4 @@
-//! The public keys of an issuer (RFC 7517), and how long they are known.
+//! The public keys of an issuer (RFC 7517), and how long they are cached.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ const MOST: usize = 64;
 #[derive(Debug, PartialEq)]
 pub(super) struct IssuerKey {
     material: KeyMaterial,
-    /// The only algorithm that the issuer says it is for.
+    /// The only algorithm that the issuer allows for it.
     only: Option<Algorithm>,
 }
 
@@ -90,7 +90,7 @@ struct PublishedKey {
 }
 
 impl KeySet {
-    /// Reads the keys that can be used; others, such as those to encrypt with, are left out. `None` if the document is no set of keys.
+    /// Reads the keys that can be used, and skips others, such as encryption keys. `None` if the document is not a set of keys.
     pub(super) fn parse(document: &Value) -> Option<KeySet> {
         let keys = document.get("keys")?.as_array()?;
         let read = |key: &Value| PublishedKey::deserialize(key).ok()?.read();
@@ -108,7 +108,7 @@ impl PublishedKey {
     fn read(self) -> Option<(String, Arc<IssuerKey>)> {
         let signs = self.purpose.as_deref().is_none_or(|purpose| purpose == "sig")
             && self.key_ops.as_ref().is_none_or(|all| all.iter().any(|one| one == "verify"));
-        // A key for an algorithm that is not supported is of no use.
+        // A key for an unsupported algorithm cannot be used.
         let only = self.alg.map(|name| Algorithm::deserialize(Value::from(name))).transpose().ok()?;
         let bytes = |text: &Option<String>| BASE64_URL_SAFE_NO_PAD.decode(text.as_ref()?).ok();
         let material = match (self.kty.as_str(), self.crv.as_deref()) {
@@ -131,7 +131,7 @@ fn number(bytes: Vec<u8>) -> Vec<u8> {
     bytes[first..].to_vec()
 }
 
-/// How often the issuer is asked, and how long its keys are known without it.
+/// How often the issuer is asked, and how long its keys are kept without an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyTimes {
     /// How long keys are used after they were last read.
@@ -155,12 +155,12 @@ pub(super) enum KeyLookup<K> {
     Known(K),
     /// The issuer does not publish it.
     Unknown,
-    /// The issuer did not answer when it was last asked, or was not asked.
+    /// The issuer did not answer the last request, or was not asked.
     Unavailable,
 }
 
 impl<T> KeyCache<T> {
-    /// Knows nothing.
+    /// An empty cache.
     pub(super) fn new(times: KeyTimes) -> KeyCache<T> {
         KeyCache { times, known: None, asked: None, answered: false }
     }
@@ -181,7 +181,7 @@ impl<T> KeyCache<T> {
         }
     }
 
-    /// Whether the issuer may be asked; if so, it counts as asked, and as silent until it answers.
+    /// Whether the issuer may be asked now; if so, the request is recorded, and the issuer counts as silent until it answers.
     pub(super) fn ask(&mut self, now: Instant) -> bool {
         let is_soon = |asked: Instant| now.saturating_duration_since(asked) < self.times.pause;
         if self.asked.is_some_and(is_soon) {

@@ -1,9 +1,11 @@
-//! Identities that an OpenID Connect issuer vouches for, beside this server's own tokens.
+//! Identities that an OpenID Connect issuer vouches for, in addition to this server's tokens.
 //!
 //! A token of the issuer is a JWT. It is read ([`jwt`]), verified with a key that the issuer publishes ([`keys`], fetched by [`http`]),
 //! and its claims are turned into a role, accounts and datasets ([`rules`]). The result is the same document as that of a token, and
 //! [`Caller`](crate::Caller) decides by it alone. A browser signs in by the authorization code flow ([`sign_in`]).
 
+#[cfg(feature = "fuzzing")]
+mod fuzzing;
 mod http;
 mod jwt;
 mod keys;
@@ -16,6 +18,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+#[cfg(feature = "fuzzing")]
+pub use self::fuzzing::admit;
 use self::http::{IssuerClient, IssuerDocument, IssuerUrl};
 use self::jwt::{ExpectedClaims, SignedToken, TokenFault};
 use self::keys::{KeyCache, KeyLookup, KeyTimes};
@@ -24,7 +28,7 @@ pub use self::sign_in::{ClientSecret, SignInRequest, SignInSettings};
 use crate::log::{Log, LogEvent};
 use crate::{Code, Problem, TokenDocument};
 
-/// How often the keys are read without a reason, so that a key that the issuer withdrew is not used for long.
+/// How often the keys are refreshed, so that a key that the issuer withdrew is not used for long.
 const REFRESH: Duration = Duration::from_secs(300);
 
 /// How long keys are used if the issuer does not answer, and how often it is asked at most.
@@ -39,13 +43,13 @@ pub struct OidcSettings {
     pub audience: String,
     /// The file that says which claims grant what.
     pub claims: PathBuf,
-    /// The certificates of the authorities that the issuer is trusted by, in PEM; `None` for the public ones.
+    /// The certificates of the authorities that vouch for the issuer, in PEM; `None` for the public ones.
     pub authorities: Option<PathBuf>,
     /// How people sign in to the dashboard; `None` if they do not.
     pub sign_in: Option<SignInSettings>,
 }
 
-/// An issuer, with its keys as far as they are known.
+/// An issuer, with its cached keys.
 pub struct Issuer {
     url: IssuerUrl,
     audience: String,
@@ -96,7 +100,7 @@ impl Issuer {
         self.url.as_str()
     }
 
-    /// Whether a text may be a token of an issuer: three parts with points between them.
+    /// Whether a text may be a token of an issuer: three parts separated by points.
     pub fn may_be_token(text: &str) -> bool {
         text.bytes().filter(|byte| *byte == b'.').count() == 2
     }
@@ -114,7 +118,7 @@ impl Issuer {
         now: Timestamp,
     ) -> Result<Arc<TokenDocument>, Problem> {
         let token = SignedToken::parse(text)?;
-        // The issuer is not asked for keys of others.
+        // Tokens of other issuers cause no request for keys.
         if !token.names_issuer(expected.issuer) {
             return Err(TokenFault::Issuer.into());
         }
@@ -145,7 +149,7 @@ impl Issuer {
         current().ok_or_else(|| self.unavailable())
     }
 
-    /// Reads the issuer's addresses and keys, unless that was tried a moment ago. The answer is kept also if the caller hangs up.
+    /// Reads the issuer's addresses and keys, unless that was tried a moment ago. Keeps the answer even if the caller hangs up.
     async fn refresh(self: &Arc<Issuer>) {
         let issuer = Arc::clone(self);
         let reading = tokio::spawn(async move {
@@ -165,7 +169,7 @@ impl Issuer {
         let _ = reading.await;
     }
 
-    /// Reads the keys again and again. Never ends.
+    /// Refreshes the keys at intervals. Never ends.
     pub async fn keep_fresh(self: Arc<Issuer>) {
         loop {
             self.refresh().await;

@@ -19,7 +19,7 @@ const LONGEST_NAME: usize = 24;
 /// What separates a name from the issuer's. No principal of this server's own tokens has it.
 const SEPARATOR: char = '@';
 
-/// What stands for the name in a list of accounts or datasets.
+/// The placeholder for the name in a list of accounts or datasets.
 const NAME: &str = "{name}";
 
 /// Who may do what, by their claims. The first rule that matches decides.
@@ -86,7 +86,7 @@ impl ClaimRules {
             .map_err(|why| Problem::bad_request(format!("the claims file {}: {why}", file.display())))
     }
 
-    fn parse(text: &str) -> Result<ClaimRules, String> {
+    pub(super) fn parse(text: &str) -> Result<ClaimRules, String> {
         let table: Table = text.parse().map_err(|error: toml::de::Error| error.to_string().trim_end().to_string())?;
         check_keys(&table, "", &["name", "principal", "scopes", "grant"])?;
         let grants = table.get("grant").and_then(Value::as_array).into_iter().flatten();
@@ -112,7 +112,7 @@ impl ClaimRules {
             if rule.claim.names().is_empty() || rule.value.is_empty() {
                 return Err(wrong("claim and value must not be empty".to_string()));
             }
-            // Every name that a claim can give has the form of this one.
+            // Every name from a claim has the same form as this one.
             rule.for_name("alice", &self.name).map_err(|problem| wrong(problem.detail))?;
         }
         Ok(())
@@ -129,7 +129,7 @@ impl ClaimRules {
         ["openid"].into_iter().chain(more).collect::<Vec<_>>().join(" ")
     }
 
-    /// What the claims grant, as if it were a token of this server: in the journal, in the limits and on pages it is the same.
+    /// What the claims grant, as a token of this server would: the journal, the limits and the pages make no difference.
     pub(super) fn grant(&self, claims: &Claims, validity: Validity, issuer: &str) -> Result<TokenDocument, Problem> {
         let forbidden = |detail: String| Problem::new(Code::Forbidden, detail);
         let Some(name) = claims.text(&self.principal) else {
@@ -181,14 +181,14 @@ impl GrantRule {
     }
 }
 
-/// The id of an identity: the same for all its tokens, so that a new token is not a new rate limit.
+/// The id of an identity: the same for all its tokens, so that a new token does not bring a new rate limit.
 fn identity_id(issuer: &str, name: &str) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("taximeter 2026-11-18 identity of an issuer");
     hasher.update(&(issuer.len() as u64).to_le_bytes()).update(issuer.as_bytes()).update(name.as_bytes());
     format!("oidc-{}", &hasher.finalize().to_hex()[..32])
 }
 
-/// Rejects a key that is not known, and names the nearest that is.
+/// Rejects an unknown key, and suggests the nearest known one.
 fn check_keys(table: &Table, place: &str, known: &[&str]) -> Result<(), String> {
     let Some(other) = table.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
     let near = known.iter().max_by(|a, b| strsim::jaro(a, other).total_cmp(&strsim::jaro(b, other)));

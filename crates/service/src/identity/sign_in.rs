@@ -30,7 +30,7 @@ pub struct SignInSettings {
     pub public_url: String,
     /// The name of this server at the issuer.
     pub client: String,
-    /// The secret that proves it; `None` for a public client, which PKCE protects alone.
+    /// The secret that proves it; `None` for a public client, which only PKCE protects.
     pub secret: Option<ClientSecret>,
 }
 
@@ -71,13 +71,13 @@ impl SignInSettings {
     }
 }
 
-/// What one sign-in is recognised by. All of it belongs to one browser.
+/// The values that identify one sign-in. They are bound to one browser.
 pub struct SignInRequest {
     /// Sent to the issuer, which sends it back.
     pub state: String,
     /// Repeated in the id token.
     pub nonce: String,
-    /// Kept here; the issuer gets its hash first, and itself with the code.
+    /// Kept here; the issuer first gets its hash, and gets the value itself with the code.
     pub verifier: String,
 }
 
@@ -161,7 +161,7 @@ impl Issuer {
         });
         match sent.await {
             Ok(Ok((200, bytes))) => serde_json::from_slice(&bytes).map_err(|_| refused()),
-            // The answer's own words may repeat what was sent.
+            // The answer's text may repeat what was sent.
             Ok(Ok((400..=499, _))) => Err(refused()),
             Ok(Ok(_) | Err(_)) | Err(_) => Err(self.unavailable()),
         }

@@ -1,4 +1,4 @@
-//! An issuer's keys over HTTP: read, rotated, and away.
+//! An issuer's keys over HTTP: read, rotated, and unavailable.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ struct IssuerFixture {
 }
 
 impl IssuerFixture {
-    /// With a time in which keys are known, and a shortest time between two requests for them.
+    /// With the lifetime of keys, and the shortest time between two requests for them.
     fn new(lifetime: Duration, pause: Duration) -> IssuerFixture {
         let (issuer, folder, log) = (TestIssuer::default(), tempfile::tempdir().unwrap(), Captured::default());
         let claims = folder.path().join("claims.toml");
@@ -89,7 +89,7 @@ async fn tokens_with_unknown_keys_do_not_make_the_server_ask_again_and_again() {
         assert_eq!(fixture.code(&key).await, Some(Code::Unauthorized));
     }
     assert_eq!(fixture.issuer.count("/keys"), 1);
-    // Tokens of others and texts that are no tokens cause no request at all.
+    // Tokens of other issuers, and texts that are not tokens, cause no request at all.
     let fixture = IssuerFixture::new(LONG, Duration::ZERO);
     let foreign = fixture.issuer.token(json!({ "iss": "https://elsewhere.example" }));
     for token in [foreign.as_str(), "a.b.c", &"a".repeat(100_000)] {
@@ -119,7 +119,7 @@ async fn known_keys_go_on_while_the_issuer_is_away_and_others_have_to_wait() {
 #[tokio::test]
 async fn keys_end_with_their_lifetime_if_the_issuer_stays_away() {
     let fixture = IssuerFixture::new(Duration::ZERO, Duration::ZERO);
-    // Nothing is known for longer than no time, so every token asks the issuer.
+    // The lifetime is zero, so every token asks the issuer.
     assert_eq!(fixture.code(&fixture.issuer.key()).await, Some(Code::Busy));
     fixture.issuer.behave(IssuerBehaviour::Away);
     let problem = fixture.identify(&fixture.issuer.token(json!({}))).await.unwrap_err();

@@ -63,7 +63,7 @@ impl FairQueue {
         let (start, started) = oneshot::channel();
         let position = lock(&self.0).wait(Waiting { whose: whose.to_string(), work, start });
         let permit = Permit { queue: Arc::clone(&self.0), position, whose: whose.to_string(), work };
-        // A piece that waits is admitted, or dropped with its permit; here the permit lives on.
+        // A waiting piece is admitted, or dropped with its permit; this permit still exists.
         let _ = started.await;
         permit
     }

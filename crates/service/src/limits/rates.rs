@@ -74,7 +74,7 @@ impl Bucket {
     fn take(&mut self, rate: u32, now: Instant) -> bool {
         let level = self.level_at(rate, now);
         let is_enough = level >= REQUEST;
-        // A slower thread may bring a time before `since`: it fills nothing and takes nothing back.
+        // A slower thread may bring a time before `since`: it adds nothing and takes nothing away.
         *self = Bucket { level: level - if is_enough { REQUEST } else { 0 }, since: self.since.max(now) };
         is_enough
     }
@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    /// How many of `requests` at one moment are taken.
+    /// How many of `requests` at one moment are accepted.
     fn taken(rates: &Rates, token: &str, now: Instant, requests: usize) -> usize {
         (0..requests).filter(|_| rates.take_at(token, now)).count()
     }

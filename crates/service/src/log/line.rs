@@ -170,7 +170,7 @@ pub enum IssuerTrouble {
     Untrusted,
     /// Its answer is an error, is too long, or cannot be read.
     BadAnswer,
-    /// It calls itself something else than it is called here.
+    /// It names itself differently from the configured issuer.
     OtherName,
     /// It publishes an address that is not encrypted.
     Unprotected,

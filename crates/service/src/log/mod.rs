@@ -31,7 +31,7 @@ pub enum LogForm {
     Json,
     /// Text for people.
     Text,
-    /// Nothing.
+    /// No log.
     Off,
 }
 

@@ -27,7 +27,7 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// A ledger with an account that was charged so often.
+/// A ledger with an account that was charged the given number of times.
 fn charged(place: &Place, charges: usize) -> Ledger {
     let ledger = place.open();
     ledger.open_account(spec("census", Some((FilterRule::Basic, "1")))).unwrap();
@@ -79,7 +79,7 @@ fn it_stops_without_pages_and_goes_on_with_the_next_page() {
         wait_until("all is read", || charges(&timelines) == 10 + round * 5);
         wait_until("no follower is left", || !is_followed(&timelines));
         charge_more(&ledger, 5);
-        // As long as it would have taken several times over.
+        // Several times as long as following would have taken.
         thread::sleep(SHORT);
         assert_eq!(charges(&timelines), 10 + round * 5, "no page was loaded");
     }
@@ -160,7 +160,7 @@ fn what_is_read_does_not_depend_on_who_reads_and_how() {
     for batch in [1, 2, 7, 23, 24, 25] {
         check(&read(&ledger, batch), &format!("{batch} at a time"));
     }
-    // Two who were told to stop may still read beside a third.
+    // Two tasks that were told to stop may still read next to a third.
     let timelines = quick(LONG);
     let start = Barrier::new(3);
     thread::scope(|scope| {
@@ -183,7 +183,7 @@ fn service(place: &Place, ledger: Ledger, runtime: &Runtime) -> Arc<Service> {
     Service::new(gate, tokens, Log::new(LogForm::Off), Settings::default()).unwrap()
 }
 
-/// Has a server followed, ends it in some way, and sees that nothing of it is left.
+/// Makes a server follow the journal, ends it in the given way, and checks that nothing of it is left.
 fn check_end(end: impl FnOnce(Arc<Service>)) {
     let (place, runtime) = (Place::new(), runtime());
     let service = service(&place, charged(&place, 10), &runtime);

@@ -1,4 +1,4 @@
-//! Tokens in a private SQLite file beside the ledger, so that they can be created and revoked while a server runs.
+//! Tokens in a private SQLite file next to the ledger, so that they can be created and revoked while a server runs.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! Tokens: created, found, listed and revoked.
 //!
-//! A token's text is shown once. Its hash is stored in a file beside the ledger or in the ledger's own database, and cached in memory.
-//! Changes by this process take effect at once. Changes by others, such as `taximeter token revoke` beside a server, or another server
-//! on the same database, take effect at the next [reload](Tokens::reload): a server reloads every second, so a token that was revoked
-//! elsewhere is refused within about two seconds.
+//! A token's text is shown once. Its hash is stored in a file next to the ledger or in the ledger's own database, and cached in memory.
+//! Changes by this process take effect at once. Changes by other processes, such as `taximeter token revoke` while a server runs, or
+//! another server on the same database, take effect at the next [reload](Tokens::reload): a server reloads every second, so a token that
+//! was revoked elsewhere is refused within about two seconds.
 
 mod file;
 mod grant;
@@ -28,7 +28,7 @@ use crate::caller::{Action, Caller};
 use crate::documents::warning;
 use crate::{Code, CreatedToken, NewToken, Problem, TokenDocument, TokenList, WhoAmI};
 
-/// Where tokens are stored: a file beside the ledger, or a table in its database.
+/// Where tokens are stored: a file next to the ledger, or a table in its database.
 #[derive(Clone)]
 pub enum TokenPlace {
     /// A file.
@@ -42,7 +42,7 @@ impl TokenPlace {
     pub fn of(location: &Location) -> TokenPlace {
         match location {
             Location::File(path) => {
-                // Beside the file itself, also if the path is a link.
+                // Next to the file itself, also if the path is a link.
                 let path = path.canonicalize().unwrap_or_else(|_| path.clone());
                 let mut name = path.into_os_string();
                 name.push(".tokens");
@@ -68,7 +68,7 @@ pub struct Tokens {
     storage: Mutex<Storage>,
     /// The tokens that have not ended, by the last read.
     valid: RwLock<HashMap<TokenId, ValidToken>>,
-    /// A hash of no token, which a secret with an unknown id is compared with.
+    /// A hash that belongs to no token; a secret with an unknown id is compared with it.
     unknown: blake3::Hash,
     clock: Clock,
 }
@@ -224,7 +224,7 @@ impl Tokens {
         Ok(())
     }
 
-    /// The time by which tokens end. It does not go back.
+    /// The time at which tokens expire is measured by this clock. It never goes back.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }

@@ -1,4 +1,4 @@
-//! A witness's memory survives its process, and a damaged one is not used.
+//! What a witness remembers survives its process, and a damaged file is not used.
 
 use taximeter_transparency::{Checkpoint, Frontier};
 
@@ -54,7 +54,7 @@ fn what_was_cosigned_is_remembered_after_a_restart() {
         }
     }
     let witness = fixture.open().unwrap();
-    // It goes back for no one, and signs no other history.
+    // It never goes back and never signs another history.
     let back = witness.answer(&fixture.request(1, 0, 9, 0), 7).unwrap();
     assert_eq!((back.status, back.body.as_str(), back.is_evidence), (409, "9\n", false));
     let fork = witness.answer(&fixture.request(1, 9, 12, 100), 7).unwrap();
@@ -91,7 +91,7 @@ fn a_memory_that_was_cut_off_or_damaged_is_not_used() {
     }
     std::fs::write(fixture.state(), &whole).unwrap();
     fixture.open().unwrap();
-    // Nor is that of another witness, and a missing one is not made again.
+    // The file of another witness is not used, and a missing file is not created again.
     let other = Fixture::new();
     std::fs::copy(fixture.state(), other.state()).unwrap();
     assert_eq!(other.open().err().unwrap().code, Code::Integrity);

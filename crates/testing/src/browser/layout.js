@@ -101,7 +101,8 @@ for (const shown of shownTexts()) {
 
 // Labels of a drawing are placed by computation, and nothing keeps them apart.
 for (const drawing of document.querySelectorAll("svg")) {
-  const labels = [...drawing.querySelectorAll("text")].filter((label) => label.checkVisibility({ visibilityProperty: true, opacityProperty: true }));
+  const visible = { visibilityProperty: true, opacityProperty: true };
+  const labels = [...drawing.querySelectorAll("text")].filter((label) => label.checkVisibility(visible));
   const boxes = labels.map((label) => label.getBoundingClientRect());
   for (let one = 0; one < labels.length; one += 1) {
     for (let other = one + 1; other < labels.length; other += 1) {

@@ -13,7 +13,7 @@ fn now() -> Timestamp {
     Timestamp::from_second(NOW).unwrap()
 }
 
-/// Good claims, with these in addition or instead; a null takes one away.
+/// Valid claims, with the given ones added or replaced; a null removes one.
 fn claims(more: Value) -> Value {
     let mut claims = json!({
         "iss": ISSUER, "aud": "taximeter", "sub": "alice", "iat": NOW - 10, "exp": NOW + 300, "nonce": "n",
@@ -32,7 +32,7 @@ fn expected(nonce: Option<&str>) -> ExpectedClaims<'_> {
     ExpectedClaims { issuer: ISSUER, audience: "taximeter", nonce }
 }
 
-/// What the server does with a token, but for the fetching of keys and the rules.
+/// Checks a token as the server does, without fetching keys and applying rules.
 fn check(keys: &KeySet, token: &str, expected: &ExpectedClaims<'_>) -> Result<Validity, TokenFault> {
     let token = SignedToken::parse(token)?;
     let key: Arc<IssuerKey> = keys.find(token.key()).ok_or(TokenFault::UnknownKey)?;
@@ -60,7 +60,7 @@ fn tokens_of_every_algorithm_are_verified_and_those_of_another_key_are_not() {
     }
 }
 
-/// The examples of RFC 7515 (A.2, A.3) and RFC 8037 (A.4), made by others.
+/// The examples of RFC 7515 (A.2, A.3) and RFC 8037 (A.4), made by other implementations.
 #[test]
 fn the_examples_of_the_standards_are_verified() {
     let rsa = json!({ "kty": "RSA", "kid": "k", "e": "AQAB", "n":
@@ -172,7 +172,7 @@ fn only_signed_tokens_of_the_right_kind_are_read() {
         (with(json!({ "alg": "RS256" })), TokenFault::NoKey),
         (with(json!({ "alg": "RS256", "kid": "a".repeat(257) })), TokenFault::NoKey),
         (with(json!({ "alg": "RS256", "kid": "other" })), TokenFault::UnknownKey),
-        // The key is not of this kind.
+        // The key has another kind.
         (with(json!({ "alg": "ES256", "kid": "k" })), TokenFault::UnknownKey),
         (with(json!({ "alg": "EdDSA", "kid": "k" })), TokenFault::UnknownKey),
         (with(json!({ "alg": "RS256", "kid": "k", "typ": "logout+jwt" })), TokenFault::Kind),
@@ -192,7 +192,7 @@ fn only_signed_tokens_of_the_right_kind_are_read() {
     check(&keys, &with(json!({ "alg": "RS256", "kid": "k", "typ": "at+jwt" })), &expected(None)).unwrap();
 }
 
-/// Attacks on a server that checks something too little: each is refused, and each would succeed if its check were missing.
+/// Attacks on a server with a missing check: each is refused, and each would succeed without its check.
 #[test]
 fn broken_versions_would_be_caught() {
     let key = TestKey::rsa("k");

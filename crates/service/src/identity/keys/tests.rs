@@ -63,7 +63,7 @@ fn keys_are_known_for_an_hour_after_they_were_read() {
     cache.keep("k", start);
     assert_eq!(find(&cache, start, "k"), KeyLookup::Known(()));
     assert_eq!(find(&cache, start, "other"), KeyLookup::Unknown);
-    // The issuer goes away: what is known stays known, and about others nothing can be said.
+    // The issuer goes away: cached keys stay valid, and the cache cannot say anything about others.
     assert!(cache.ask(second(start, 20)));
     assert_eq!(find(&cache, second(start, 3599), "k"), KeyLookup::Known(()));
     assert_eq!(find(&cache, second(start, 3599), "other"), KeyLookup::Unavailable);

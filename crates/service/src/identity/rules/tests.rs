@@ -68,7 +68,7 @@ fn the_first_rule_that_matches_decides() {
     let token = grant(FILE, json!({ "sub": "alice", "groups": "analysts" })).unwrap();
     assert_eq!((token.created.as_str(), token.expires.as_str()), ("2027-01-15T08:00:00Z", "2027-01-15T08:05:00Z"));
     assert_eq!(token.issuer.as_deref(), Some("https://login.example.org"));
-    // A new token is no new rate limit, and another person's is.
+    // A new token of the same person does not bring a new rate limit; another person has their own.
     assert_eq!(token.id, grant(FILE, json!({ "sub": "alice", "groups": "privacy-owners" })).unwrap().id);
     assert_ne!(token.id, grant(FILE, json!({ "sub": "alicia", "groups": "analysts" })).unwrap().id);
 }
@@ -83,7 +83,7 @@ fn claims_that_no_rule_matches_grant_nothing_and_the_reason_is_told() {
         (json!({ "sub": "alice", "groups": [["analysts"]] }), "no rule"),
         (json!({ "groups": ["privacy-owners"] }), "no claim sub"),
         (json!({ "sub": 7, "groups": ["privacy-owners"] }), "no claim sub"),
-        // Names are checked like those of tokens: none leads to the account of another, nor to the name of a token.
+        // Names are checked like those of tokens: none can lead to another principal's account, or be the name of a token.
         (json!({ "sub": "", "groups": ["analysts"] }), "is empty"),
         (json!({ "sub": "alice/x", "groups": ["analysts"] }), "contains '/'"),
         (json!({ "sub": "alice@example", "groups": ["analysts"] }), "contains '@'"),

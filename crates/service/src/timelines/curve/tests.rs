@@ -2,10 +2,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The most points that a curve comes to.
+/// The largest number of points of a curve.
 const MOST: usize = THINNED + 2 * (2 * STEPS) + 1;
 
-/// A series of readings and of what is left, one charge for each point but the first.
+/// A series of readings and of what is left, with one charge per point except the first.
 fn series(values: impl IntoIterator<Item = (Option<f64>, Option<f64>)>) -> Vec<Point> {
     let point = |(at, (reading, left)): (usize, _)| Point {
         charges: at as u64,
@@ -31,7 +31,7 @@ fn left(point: &Point) -> Option<f64> {
     point.left
 }
 
-/// Where the points that are kept stand in the truth: in order, each once, the first and the newest among them, and not too many.
+/// The positions of the kept points in the full series: in order, each once, including the first and the newest, and not too many.
 fn places(truth: &[Point], kept: &[Point]) -> Result<Vec<usize>, String> {
     let place = |point: &Point| {
         let at = truth.binary_search_by_key(&point.sequence, |point| point.sequence).ok()?;
@@ -51,14 +51,14 @@ fn places(truth: &[Point], kept: &[Point]) -> Result<Vec<usize>, String> {
     }
 }
 
-/// The largest steps of the truth must be there with both ends, and nothing between these.
+/// The largest steps of the full series must be kept with both ends, with no point between them.
 fn check_jumps(truth: &[Point], kept: &[Point]) -> Result<(), String> {
     let places = places(truth, kept)?;
     for value in [reading, left] {
         let step = |at: usize| size(value(&truth[at]), value(&truth[at + 1]));
         let mut sizes: Vec<f64> = (0..truth.len().saturating_sub(1)).map(step).collect();
         sizes.sort_by(|one, other| other.total_cmp(one));
-        // Of those that are as large as the first that need not be kept, any may be.
+        // Of steps as large as the first that need not be kept, any may be kept.
         let enough = sizes.get(STEPS).copied().unwrap_or(0.0);
         let shown: Vec<usize> = places.windows(2).filter(|ends| ends[0] + 1 == ends[1]).map(|ends| ends[0]).collect();
         if let Some(hidden) =
@@ -74,7 +74,7 @@ fn check_jumps(truth: &[Point], kept: &[Point]) -> Result<(), String> {
     Ok(())
 }
 
-/// Neighbours that are kept must be close to each other, and the truth between them must lie between their values.
+/// Consecutive kept points must be close to each other, and the full series between them must lie between their values.
 fn check_steps_drawn(truth: &[Point], kept: &[Point]) -> Result<(), String> {
     let places = places(truth, kept)?;
     for ends in places.windows(2) {
@@ -102,7 +102,7 @@ fn value() -> impl Strategy<Value = Option<f64>> {
     ]
 }
 
-/// A series that only rises in its reading and only falls in what is left: steps of many sizes, most of them small, and its ends.
+/// A series whose reading only rises and whose remaining budget only falls: steps of many sizes, most of them small, and the extremes.
 fn monotone() -> impl Strategy<Value = Vec<Point>> {
     let step = || prop_oneof![20 => 0.0..1e-6f64, 5 => Just(0.0), 1 => 0.0..1.0f64];
     (proptest::collection::vec((step(), step()), 1..6000), any::<bool>()).prop_map(|(steps, ends_unbounded)| {
@@ -174,7 +174,7 @@ fn every_kth_point_hides_a_jump() {
 
 #[test]
 fn the_bound_that_is_lost_is_larger_than_any_step() {
-    // A thousand large steps, and between them one small one by which the bound goes, and one by which it comes back.
+    // A thousand large steps, and between them a small one that loses the bound and a small one that regains it.
     let value = |at: usize| (!(1500..1600).contains(&at)).then_some((at % 2) as f64 * 1e6);
     let truth = series((0..3000).map(|at| (value(at), None)));
     let kept = thinned(&truth);

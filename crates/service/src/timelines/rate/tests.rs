@@ -82,7 +82,7 @@ fn an_old_account_is_counted_from_seven_days_ago() {
     ];
     let expected = ("2026-01-13T00:00:00Z", 0.125, Some("2026-02-03T00:00:00Z"));
     check("seven days", &charges, "2026-01-20T00:00:00Z", Some(expected));
-    // Up to an hour more is counted, with what was spent in it.
+    // Up to an hour more is counted, together with the spending in it.
     let expected = ("2026-01-13T00:00:00Z", 0.125, Some("2026-02-03T02:59:57Z"));
     check("almost an hour later", &charges, "2026-01-20T00:59:59Z", Some(expected));
     let expected = ("2026-01-13T01:00:00Z", 0.0625, Some("2026-02-17T01:00:00Z"));
@@ -105,7 +105,7 @@ fn what_does_not_go_on_does_not_run_out() {
     check("it lasts for twenty years", [1.0, 1.0 - 1.0 / 4096.0], None, 1.0 / 4096.0);
     check("more is left than before the first", [1.5, 1.25], None, -0.25);
     for event in ["close", "halt", "restore"] {
-        // What was given up was not spent.
+        // A budget that was given up was not spent.
         check(event, [0.5, 0.25], Some(event), 0.75);
     }
 }

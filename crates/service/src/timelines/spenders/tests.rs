@@ -76,7 +76,7 @@ fn check_sums(ledger: &Ledger, paid: &Paid) -> Result<(), TestCaseError> {
         prop_assert!(account.standing() != taximeter_ledger::Standing::Open || timeline.spenders().given_up() == 0.0);
         let added: Option<f64> = all.iter().map(|(_, spent)| spent.reading).sum();
         let points = timeline.curve().points();
-        // What was restored reads nothing any more, but what was added before stays added.
+        // A restored account has no reading any more, but earlier additions stay.
         let reading = points.iter().rev().find_map(|point| point.reading).unwrap() - points[0].reading.unwrap();
         prop_assert!((added.unwrap() - reading).abs() < 1e-9, "{}: {:?} and {}", account.name(), added, reading);
     }

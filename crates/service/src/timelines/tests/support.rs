@@ -1,4 +1,4 @@
-//! A ledger in a folder of its own, and short ways to say what happens to it.
+//! A ledger in a temporary folder, and short functions that change it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ pub(in crate::timelines) fn read(ledger: &Ledger, batch: usize) -> Timelines {
     timelines
 }
 
-/// Adds a record to a timeline that is made up: its event, when it was, what the odometer reads and what is left.
+/// Adds a record to a made-up timeline: its event and time, the odometer's reading and what is left.
 pub(in crate::timelines) fn push(
     timeline: &mut Timeline,
     sequence: u64,

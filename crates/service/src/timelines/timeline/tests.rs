@@ -4,7 +4,7 @@ use taximeter_ledger::{Ledger, Outcome};
 use super::super::tests::support::*;
 use super::*;
 
-/// Two trees, an account that came later, charges on several accounts, a halt, a closing, a restoring, and an account after it.
+/// Two trees, an account opened later, charges on several accounts, a halt, a closed account, a restore, and an account opened after it.
 fn lived_through() -> (Place, Ledger) {
     let place = Place::new();
     let ledger = place.open();
