@@ -6,7 +6,7 @@ use taximeter_gate::{Estimate, Price};
 use super::survey::{GroupOf, SurveyRow, SurveyStatistic, statistics as of};
 
 /// A question whose last column is looked at.
-pub struct AskedForm {
+pub struct CoverageForm {
     pub name: &'static str,
     pub sql: String,
     pub offer: PaidWith,
@@ -104,9 +104,15 @@ fn young_or_old(row: &SurveyRow) -> String {
     if row.age < 30 { "young" } else { "old" }.to_string()
 }
 
-impl AskedForm {
-    fn new(name: &'static str, select: &str, offer: PaidWith, group: GroupOf, statistic: SurveyStatistic) -> AskedForm {
-        AskedForm {
+impl CoverageForm {
+    fn new(
+        name: &'static str,
+        select: &str,
+        offer: PaidWith,
+        group: GroupOf,
+        statistic: SurveyStatistic,
+    ) -> CoverageForm {
+        CoverageForm {
             name,
             sql: format!("SELECT {select}"),
             offer,
@@ -118,43 +124,49 @@ impl AskedForm {
         }
     }
 
-    fn wanting(self, wanted: WantedCoverage) -> AskedForm {
-        AskedForm { wanted, ..self }
+    fn wanting(self, wanted: WantedCoverage) -> CoverageForm {
+        CoverageForm { wanted, ..self }
     }
 
     /// Its intervals share noise, or which of them are shown depends on all of it.
-    fn dependent(self) -> AskedForm {
-        AskedForm { independent: false, ..self }
+    fn dependent(self) -> CoverageForm {
+        CoverageForm { independent: false, ..self }
     }
 }
 
 /// All forms.
-pub fn forms() -> Vec<AskedForm> {
+pub fn forms() -> Vec<CoverageForm> {
     use PaidWith::{Gaussian, Laplace, Threshold};
     let mut forms = Vec::new();
-    let mut add = |form: AskedForm| forms.push(form);
+    let mut add = |form: CoverageForm| forms.push(form);
     for offer in [Laplace("0.05"), Gaussian("0.05")] {
-        add(AskedForm::new("COUNT(*)", "COUNT(*) FROM survey", offer, all, of::count));
-        add(AskedForm::new("COUNT(x)", "COUNT(wage) FROM survey", offer, all, of::known_wages));
-        add(AskedForm::new("COUNT(DISTINCT unit)", "COUNT(DISTINCT person) FROM survey", offer, all, of::people));
-        add(AskedForm::new("COUNT(DISTINCT x)", "COUNT(DISTINCT age) FROM survey", offer, all, of::ages));
-        add(AskedForm::new("SUM", "SUM(wage) FROM survey", offer, all, of::sum));
-        add(AskedForm::new("COUNT by group", "region, COUNT(*) FROM survey GROUP BY region", offer, region, of::count));
-        add(AskedForm::new("SUM by group", "region, SUM(wage) FROM survey GROUP BY region", offer, region, of::sum));
+        add(CoverageForm::new("COUNT(*)", "COUNT(*) FROM survey", offer, all, of::count));
+        add(CoverageForm::new("COUNT(x)", "COUNT(wage) FROM survey", offer, all, of::known_wages));
+        add(CoverageForm::new("COUNT(DISTINCT unit)", "COUNT(DISTINCT person) FROM survey", offer, all, of::people));
+        add(CoverageForm::new("COUNT(DISTINCT x)", "COUNT(DISTINCT age) FROM survey", offer, all, of::ages));
+        add(CoverageForm::new("SUM", "SUM(wage) FROM survey", offer, all, of::sum));
+        add(CoverageForm::new(
+            "COUNT by group",
+            "region, COUNT(*) FROM survey GROUP BY region",
+            offer,
+            region,
+            of::count,
+        ));
+        add(CoverageForm::new("SUM by group", "region, SUM(wage) FROM survey GROUP BY region", offer, region, of::sum));
         let sql = "region, COUNT(DISTINCT person) FROM survey GROUP BY region";
-        add(AskedForm::new("COUNT(DISTINCT unit) by group", sql, offer, region, of::people));
+        add(CoverageForm::new("COUNT(DISTINCT unit) by group", sql, offer, region, of::people));
         let sql = "FLOOR(age / 10) * 10 AS bin, COUNT(*) FROM survey GROUP BY bin";
-        add(AskedForm::new("histogram", sql, offer, decade, of::count));
+        add(CoverageForm::new("histogram", sql, offer, decade, of::count));
         let sql = "COUNT(*) FILTER (WHERE age < 30) FROM survey";
-        add(AskedForm::new("FILTER", sql, offer, all, of::young));
+        add(CoverageForm::new("FILTER", sql, offer, all, of::young));
     }
     let sql = "COUNT(*) FROM survey";
-    add(AskedForm::new("COUNT(*), little noise", sql, Laplace("3"), all, of::count).wanting(INTEGERS));
+    add(CoverageForm::new("COUNT(*), little noise", sql, Laplace("3"), all, of::count).wanting(INTEGERS));
     for offer in [Laplace("1"), Gaussian("0.5")] {
-        add(AskedForm::new("AVG", "AVG(wage) FROM survey", offer, all, of::average));
-        let sum = AskedForm::new("sum of an AVG", "AVG(wage) FROM survey", offer, all, of::sum);
-        add(AskedForm { looked_at: LookedAt::Sum, ..sum });
-        add(AskedForm::new(
+        add(CoverageForm::new("AVG", "AVG(wage) FROM survey", offer, all, of::average));
+        let sum = CoverageForm::new("sum of an AVG", "AVG(wage) FROM survey", offer, all, of::sum);
+        add(CoverageForm { looked_at: LookedAt::Sum, ..sum });
+        add(CoverageForm::new(
             "AVG by group",
             "region, AVG(wage) FROM survey GROUP BY region",
             offer,
@@ -162,40 +174,40 @@ pub fn forms() -> Vec<AskedForm> {
             of::average,
         ));
         let sql = "AVG(wage > 2000) FROM survey";
-        add(AskedForm::new("AVG of a condition", sql, offer, all, of::share_of_high_wages));
-        add(AskedForm::new("ratio of sums", "SUM(wage) / SUM(hours) FROM survey", offer, all, of::wage_per_hour));
+        add(CoverageForm::new("AVG of a condition", sql, offer, all, of::share_of_high_wages));
+        add(CoverageForm::new("ratio of sums", "SUM(wage) / SUM(hours) FROM survey", offer, all, of::wage_per_hour));
         let sql = "COUNT(*) * 1.0 / COUNT(DISTINCT person) FROM survey";
-        add(AskedForm::new("ratio of counts", sql, offer, all, of::rows_per_person));
+        add(CoverageForm::new("ratio of counts", sql, offer, all, of::rows_per_person));
         let sql = "region, AVG(wage) / (SELECT AVG(hours) FROM survey) AS r FROM survey GROUP BY region";
-        add(AskedForm::new("sub-query", sql, offer, region, |rows| of::average(rows) / mean_hours()).dependent());
+        add(CoverageForm::new("sub-query", sql, offer, region, |rows| of::average(rows) / mean_hours()).dependent());
         let sql = "half, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM survey GROUP BY half";
-        add(AskedForm::new("share of 2 groups", sql, offer, half, share).dependent());
+        add(CoverageForm::new("share of 2 groups", sql, offer, half, share).dependent());
         let sql = "region, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM survey GROUP BY region";
-        add(AskedForm::new("share of 4 groups", sql, offer, region, share).dependent());
+        add(CoverageForm::new("share of 4 groups", sql, offer, region, share).dependent());
         let sql = "town, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM survey GROUP BY town";
-        add(AskedForm::new("share of 40 groups", sql, offer, town, share).dependent());
+        add(CoverageForm::new("share of 40 groups", sql, offer, town, share).dependent());
         let sql = "'young' AS who, COUNT(*) AS n FROM survey WHERE age < 30 \
                    UNION ALL SELECT 'old', COUNT(*) FROM survey WHERE age >= 30";
         let noise = if matches!(offer, Laplace(_)) { Laplace("0.1") } else { Gaussian("0.1") };
-        add(AskedForm::new("UNION ALL", sql, noise, young_or_old, of::count));
+        add(CoverageForm::new("UNION ALL", sql, noise, young_or_old, of::count));
     }
     for offer in [Laplace("2"), Gaussian("1")] {
         let group = "FROM survey GROUP BY region";
         let one = |name, function: &str, statistic| {
             let sql = format!("{function}(wage) FROM survey");
-            AskedForm::new(name, &sql, offer, all, statistic)
+            CoverageForm::new(name, &sql, offer, all, statistic)
         };
         add(one("VARIANCE", "VARIANCE", of::variance));
         add(one("VAR_POP", "VAR_POP", of::population_variance));
         add(one("STDDEV", "STDDEV", of::deviation));
         add(one("STDDEV_POP", "STDDEV_POP", of::population_deviation));
         let sql = format!("region, VARIANCE(wage) {group}");
-        add(AskedForm::new("VARIANCE by group", &sql, offer, region, of::variance));
+        add(CoverageForm::new("VARIANCE by group", &sql, offer, region, of::variance));
     }
     for offer in [Laplace("8"), Gaussian("3")] {
         let two = |name, function: &str, statistic| {
             let sql = format!("{function}(wage, hours) FROM survey");
-            AskedForm::new(name, &sql, offer, all, statistic)
+            CoverageForm::new(name, &sql, offer, all, statistic)
         };
         add(two("COVAR_SAMP", "COVAR_SAMP", of::covariance));
         add(two("COVAR_POP", "COVAR_POP", of::population_covariance));
@@ -212,13 +224,13 @@ pub fn forms() -> Vec<AskedForm> {
     ];
     for (name, function, statistic) in quantiles {
         let sql = format!("{function} FROM survey");
-        add(AskedForm::new(name, &sql, Laplace("0.5"), all, statistic).wanting(RANKS));
+        add(CoverageForm::new(name, &sql, Laplace("0.5"), all, statistic).wanting(RANKS));
     }
     let sql = "region, MEDIAN(wage) FROM survey GROUP BY region";
-    add(AskedForm::new("MEDIAN by group", sql, Laplace("2"), region, of::median).wanting(RANKS));
+    add(CoverageForm::new("MEDIAN by group", sql, Laplace("2"), region, of::median).wanting(RANKS));
     for (offer, averages) in [(Laplace("0.2"), Laplace("4")), (Gaussian("0.1"), Gaussian("2"))] {
         let counts = "town, COUNT(*) AS n FROM survey GROUP BY town";
-        let chosen = |name, sql: &str| AskedForm::new(name, sql, offer, town, of::count).dependent();
+        let chosen = |name, sql: &str| CoverageForm::new(name, sql, offer, town, of::count).dependent();
         add(chosen("ORDER BY a count LIMIT 5, largest", &format!("{counts} ORDER BY n DESC LIMIT 5")));
         add(chosen("ORDER BY a count LIMIT 5, smallest", &format!("{counts} ORDER BY n LIMIT 5")));
         add(chosen("ORDER BY a count LIMIT 35", &format!("{counts} ORDER BY n DESC LIMIT 35")));
@@ -227,22 +239,22 @@ pub fn forms() -> Vec<AskedForm> {
         let both = format!("{counts} HAVING COUNT(*) >= 60 ORDER BY n DESC LIMIT 5");
         add(chosen("HAVING and ORDER BY a count", &both));
         let sql = "town, COUNT(*) AS n, SUM(wage) AS w FROM survey GROUP BY town ORDER BY n DESC LIMIT 5";
-        add(AskedForm { statistic: of::sum, ..chosen("beside what ORDER BY and LIMIT choose by", sql) });
+        add(CoverageForm { statistic: of::sum, ..chosen("beside what ORDER BY and LIMIT choose by", sql) });
         let middle = chosen("OFFSET", &format!("{counts} ORDER BY n DESC LIMIT 5 OFFSET 5"));
         add(middle.wanting(TOGETHER));
-        let average = |name, sql: &str| AskedForm { offer: averages, statistic: of::average, ..chosen(name, sql) };
+        let average = |name, sql: &str| CoverageForm { offer: averages, statistic: of::average, ..chosen(name, sql) };
         let sql = "town, AVG(wage) AS w FROM survey GROUP BY town ORDER BY w";
         add(average("ORDER BY an AVG LIMIT 5, largest", &format!("{sql} DESC LIMIT 5")).wanting(TOGETHER));
         add(average("ORDER BY an AVG LIMIT 5, smallest", &format!("{sql} LIMIT 5")).wanting(TOGETHER));
     }
-    let found = |name, sql: &str, statistic| AskedForm::new(name, sql, Threshold("0.2"), job, statistic);
+    let found = |name, sql: &str, statistic| CoverageForm::new(name, sql, Threshold("0.2"), job, statistic);
     add(found("COUNT of groups found", "job, COUNT(*) AS n FROM survey GROUP BY job", of::count));
     let sql = "job, COUNT(*) AS n, SUM(wage) FROM survey GROUP BY job";
     add(found("SUM of groups found", sql, of::sum));
     let sql = "job, COUNT(*) AS n FROM survey GROUP BY job ORDER BY n DESC LIMIT 4";
     add(found("groups found, ORDER BY a count LIMIT 4", sql, of::count).dependent());
     let sql = "job, AVG(wage) FROM survey GROUP BY job";
-    add(AskedForm { offer: Threshold("2"), ..found("AVG of groups found", sql, of::average) });
+    add(CoverageForm { offer: Threshold("2"), ..found("AVG of groups found", sql, of::average) });
     forms
 }
 

@@ -12,7 +12,7 @@ use taximeter_gate::{
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 
 use super::binomial::{at_least, at_most, clopper_pearson};
-use super::forms::{AskedForm, WantedCoverage};
+use super::forms::{CoverageForm, WantedCoverage};
 use super::survey;
 
 pub type Fallible<T> = Result<T, Box<dyn Error>>;
@@ -45,7 +45,7 @@ struct Tally {
 }
 
 /// Asks every form on fresh ledgers.
-pub fn measure(forms: &[AskedForm], ledgers: u32, asks: u32) -> Fallible<Vec<MeasuredForm>> {
+pub fn measure(forms: &[CoverageForm], ledgers: u32, asks: u32) -> Fallible<Vec<MeasuredForm>> {
     let rows = survey::rows();
     let truths: Vec<_> = forms.iter().map(|form| survey::exact(&rows, form.group, form.statistic)).collect();
     let (csv, schema) = (survey::csv(&rows), survey::schema());
@@ -93,7 +93,7 @@ impl Tally {
     /// Counts the intervals of an answer that hold: all, or one of them in turn.
     fn look(
         &mut self,
-        form: &AskedForm,
+        form: &CoverageForm,
         truth: &BTreeMap<String, f64>,
         answer: &AnswerDocument,
         turn: usize,
@@ -122,7 +122,7 @@ impl Tally {
         Ok(())
     }
 
-    fn measured(self, form: &AskedForm, forms: usize) -> MeasuredForm {
+    fn measured(self, form: &CoverageForm, forms: usize) -> MeasuredForm {
         let Tally { intervals, held, withheld } = self;
         MeasuredForm {
             form: form.name,

@@ -9,7 +9,7 @@ mod survey;
 
 use clap::Args;
 
-use self::forms::{AskedForm, forms};
+use self::forms::{CoverageForm, forms};
 use self::measure::{MeasuredForm, measure};
 use self::small::Published;
 use crate::table::{PrintedTable, TableColumn};
@@ -34,7 +34,7 @@ pub struct Coverage {
 impl Coverage {
     /// Measures, and reports.
     pub fn run(&self) -> Result<(), String> {
-        let forms: Vec<AskedForm> = forms().into_iter().filter(|form| form.name.contains(&self.only)).collect();
+        let forms: Vec<CoverageForm> = forms().into_iter().filter(|form| form.name.contains(&self.only)).collect();
         let measured = measure(&forms, self.ledgers, self.asks).map_err(|error| error.to_string())?;
         let mut table = PrintedTable::new([
             TableColumn::Text("form"),

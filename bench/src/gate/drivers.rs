@@ -7,7 +7,7 @@ use taximeter_gate::{Data, DriverChoice, Gate, PrivacyUnit};
 use super::duckdb::BareDuckdb;
 use super::forms::FORMS;
 use super::sail::BareSail;
-use super::{AskedDatasets, BenchEngine, Done, GateBench, Measured, unit};
+use super::{BenchEngine, Done, GateBench, Measured, MeasuredDatasets, unit};
 
 impl GateBench {
     /// DuckDB and Sail, as far as they are installed. DuckDB writes the file for both.
@@ -33,7 +33,7 @@ impl GateBench {
                 units = false;
             }
             let units = units.then_some("units-parquet");
-            let asked = AskedDatasets { engine: BenchEngine::Duckdb, rows: "rows-parquet", units };
+            let asked = MeasuredDatasets { engine: BenchEngine::Duckdb, rows: "rows-parquet", units };
             self.ask(gate, &asked, &mut duckdb, measured)?;
         }
         // Its memory is for the server.
@@ -45,7 +45,7 @@ impl GateBench {
             };
             self.register(gate, "rows-sail", sail.data(), PrivacyUnit::Row)?;
             // Which rows of a person count cannot be written down on a cluster.
-            let asked = AskedDatasets { engine: BenchEngine::Sail, rows: "rows-sail", units: None };
+            let asked = MeasuredDatasets { engine: BenchEngine::Sail, rows: "rows-sail", units: None };
             self.ask(gate, &asked, &mut sail, measured)?;
         }
         Ok(())

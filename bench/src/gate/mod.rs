@@ -97,7 +97,7 @@ impl BenchEngine {
 }
 
 /// The datasets of an engine. The first protects rows, the second people, where the engine can.
-struct AskedDatasets {
+struct MeasuredDatasets {
     engine: BenchEngine,
     rows: &'static str,
     units: Option<&'static str>,
@@ -179,7 +179,7 @@ impl GateBench {
             let bare_file = folder.path().join("bare.db");
             measured.push(self.import(&gate, &csv, &bare_file)?);
             self.register(&gate, "units", csv_file(&csv), unit())?;
-            let asked = AskedDatasets { engine: BenchEngine::Sqlite, rows: "rows", units: Some("units") };
+            let asked = MeasuredDatasets { engine: BenchEngine::Sqlite, rows: "rows", units: Some("units") };
             self.ask(&gate, &asked, &mut BareSqlite::open(&bare_file)?, &mut measured)?;
         }
         if self.asks(BenchEngine::Postgres) {
@@ -191,7 +191,7 @@ impl GateBench {
             let data = || Data::Postgres { url: url.clone(), table: "people".to_string() };
             self.register(&gate, "rows-pg", data(), PrivacyUnit::Row)?;
             self.register(&gate, "units-pg", data(), unit())?;
-            let asked = AskedDatasets { engine: BenchEngine::Postgres, rows: "rows-pg", units: Some("units-pg") };
+            let asked = MeasuredDatasets { engine: BenchEngine::Postgres, rows: "rows-pg", units: Some("units-pg") };
             self.ask(&gate, &asked, &mut bare, &mut measured)?;
         }
         if csv.exists() {
@@ -265,7 +265,7 @@ impl GateBench {
     fn ask(
         &self,
         gate: &Gate,
-        asked: &AskedDatasets,
+        asked: &MeasuredDatasets,
         bare: &mut dyn BareEngine,
         measured: &mut Vec<Measured>,
     ) -> Done<()> {

@@ -15,7 +15,7 @@ use taximeter_transparency::{Checkpoint, KeyUse, PublicKey, SecretKey, TrustedKe
 use tokio::runtime::Runtime;
 use ureq::Agent;
 
-use super::load::{Asked, Callers, Keys, accounts, charge_for, open_accounts};
+use super::load::{Callers, ChargePattern, Keys, accounts, charge_for, open_accounts};
 use crate::table::{PrintedTable, TableColumn};
 
 /// Charges a second without, with checkpoints, and with a witness besides.
@@ -79,7 +79,7 @@ pub fn measure(seconds: f64) -> Result<Vec<CosignedRate>, Box<dyn std::error::Er
             for _ in 0..turns {
                 for (callers, rates) in &mut rates {
                     for (ledger, rate) in ledgers.iter().zip(rates) {
-                        let asked = Asked::Spread(&names, Keys::Rising);
+                        let asked = ChargePattern::Spread(&names, Keys::Rising);
                         *rate += charge_for(ledger, *callers, asked, turn)?.per_second / f64::from(turns);
                     }
                 }

@@ -20,10 +20,10 @@ use tokio::sync::oneshot;
 use super::bare::{BareStore, Sample, Updates, testify};
 
 /// What the callers ask: to be told whether to ask again.
-type Asked = oneshot::Sender<bool>;
+type Waiter = oneshot::Sender<bool>;
 
 struct Queue {
-    waiting: Mutex<Vec<Asked>>,
+    waiting: Mutex<Vec<Waiter>>,
     full: Condvar,
     callers: usize,
 }
@@ -44,7 +44,7 @@ impl Queue {
     }
 
     /// Waits for all callers, which a ledger could not: it does not know who is still to come.
-    fn take(&self) -> Vec<Asked> {
+    fn take(&self) -> Vec<Waiter> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = self.full.wait_while(waiting, |waiting| waiting.len() < self.callers);
         std::mem::take(all.as_mut().unwrap_or_else(PoisonError::get_mut))

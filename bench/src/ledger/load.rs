@@ -101,7 +101,7 @@ impl Keys {
 
 /// What is asked for: one small charge after the other.
 #[derive(Clone, Copy)]
-pub enum Asked<'a> {
+pub enum ChargePattern<'a> {
     /// Everybody charges all accounts, in an order that no cache foresees.
     Spread(&'a [AccountName], Keys),
     /// Everybody is an analyst and charges her own account, with keys of her own, as through a server.
@@ -109,20 +109,25 @@ pub enum Asked<'a> {
 }
 
 /// Charges for a time.
-pub fn charge_for(ledger: &Ledger, callers: Callers, asked: Asked<'_>, time: Duration) -> Result<ChargeRate, Error> {
+pub fn charge_for(
+    ledger: &Ledger,
+    callers: Callers,
+    asked: ChargePattern<'_>,
+    time: Duration,
+) -> Result<ChargeRate, Error> {
     let until = Instant::now() + time;
     run(ledger, callers, asked, &|_| Instant::now() < until)
 }
 
 /// Charges accounts so often in all; the charges a second.
 pub fn charge_so_many(ledger: &Ledger, callers: Callers, names: &[AccountName], charges: u64) -> Result<f64, Error> {
-    Ok(run(ledger, callers, Asked::Spread(names, Keys::Rising), &|done| done < charges)?.per_second)
+    Ok(run(ledger, callers, ChargePattern::Spread(names, Keys::Rising), &|done| done < charges)?.per_second)
 }
 
 fn run(
     ledger: &Ledger,
     callers: Callers,
-    asked: Asked<'_>,
+    asked: ChargePattern<'_>,
     goes_on: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<ChargeRate, Error> {
     let (done, commits, started) = (AtomicU64::new(0), ledger.commits(), Instant::now());
@@ -160,17 +165,20 @@ fn run(
 }
 
 /// The charges of one of the callers.
-fn charges<'a>(asked: Asked<'a>, caller: usize) -> Result<Box<dyn FnMut() -> Result<Charge, Error> + 'a>, Error> {
+fn charges<'a>(
+    asked: ChargePattern<'a>,
+    caller: usize,
+) -> Result<Box<dyn FnMut() -> Result<Charge, Error> + 'a>, Error> {
     let cost = Cost::parse_epsilon("0.00001")?.cost;
     Ok(match asked {
-        Asked::Spread(names, keys) => {
+        ChargePattern::Spread(names, keys) => {
             let mut number = caller;
             Box::new(move || {
                 number = number.wrapping_add(7919);
                 Charge::new(keys.key()?, vec![names[number % names.len()].clone()], vec![cost])
             })
         }
-        Asked::Team(names) => {
+        ChargePattern::Team(names) => {
             let name = &names[caller % names.len()];
             let analyst = analyst(name);
             let who = Who::parse("by", analyst)?;

@@ -16,7 +16,7 @@ use taximeter_testing::PrivatePostgres;
 
 use self::bare::{BarePostgresStore, BareSqliteStore, BareStore, Sample};
 use self::cosigned::CosignedRate;
-use self::load::{Asked, Callers, Keys, accounts, charge_for, charge_so_many, open_accounts};
+use self::load::{Callers, ChargePattern, Keys, accounts, charge_for, charge_so_many, open_accounts};
 use crate::memory::resident_bytes;
 use crate::table::{PrintedTable, TableColumn};
 
@@ -150,7 +150,7 @@ impl LedgerBench {
         let ledger = Ledger::open(location, options)?;
         let names = accounts(count)?;
         open_accounts(&ledger, &names)?;
-        let asked = Asked::Spread(&names, Keys::Rising);
+        let asked = ChargePattern::Spread(&names, Keys::Rising);
         // The bytes that the bare loops write are those of real charges.
         charge_for(&ledger, Callers::Threads(64), asked, Duration::from_millis(200))?;
         let sample = Sample::of(&ledger, count)?;
@@ -242,7 +242,7 @@ impl LedgerBench {
             parts.push(charge_so_many(&ledger, Callers::Tasks(64), &names, part)?);
         }
         let turn = Duration::from_secs_f64(self.seconds);
-        let rate = |keys| charge_for(&ledger, Callers::Tasks(64), Asked::Spread(&names, keys), turn);
+        let rate = |keys| charge_for(&ledger, Callers::Tasks(64), ChargePattern::Spread(&names, keys), turn);
         let (rising, random) = (rate(Keys::Rising)?.per_second, rate(Keys::Random)?.per_second);
         drop(ledger);
         let started = Instant::now();

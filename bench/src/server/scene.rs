@@ -5,7 +5,7 @@ use taximeter_ledger::{AccountName, Ledger, Location};
 
 use super::child::{analyst_of, owner};
 use super::{Failed, charge_of};
-use crate::ledger::load::{Asked, Keys, accounts, team};
+use crate::ledger::load::{ChargePattern, Keys, accounts, team};
 
 /// The callers of a measurement.
 #[derive(Clone, Copy, Serialize)]
@@ -34,10 +34,10 @@ impl Scene {
         })
     }
 
-    pub fn asked(self, names: &[AccountName]) -> Asked<'_> {
+    pub fn asked(self, names: &[AccountName]) -> ChargePattern<'_> {
         match self {
-            Scene::Team => Asked::Team(names),
-            Scene::OneAccount => Asked::Spread(names, Keys::Rising),
+            Scene::Team => ChargePattern::Team(names),
+            Scene::OneAccount => ChargePattern::Spread(names, Keys::Rising),
         }
     }
 

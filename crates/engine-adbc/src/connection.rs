@@ -211,20 +211,20 @@ fn within<T: Send + 'static>(
 }
 
 enum Stop {
-    /// The driver was told.
-    Told,
-    /// There is nothing yet that can be stopped.
+    /// The driver accepted the request.
+    Cancelled,
+    /// Nothing is running yet.
     TooEarly,
     Impossible,
     Failed(String),
 }
 
-/// Tells the driver to stop: the statement, or else the whole session.
+/// Cancels the statement, or else the whole session.
 fn stop(cancel: &Cancel) -> Stop {
     let mut outcome = Stop::TooEarly;
     for handle in cancel.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         match handle.try_cancel() {
-            Ok(()) => return Stop::Told,
+            Ok(()) => return Stop::Cancelled,
             Err(error) if error.status == Status::NotImplemented => outcome = Stop::Impossible,
             Err(error) => outcome = Stop::Failed(error.message),
         }

@@ -278,7 +278,7 @@ impl<'a> Writer<'a> {
                 self.grammar().wide(&steps_of(&self.target.schema.columns[*at], column, self.target.dialect))
             }
             Node::Constant(steps) => self.constant(*steps),
-            Node::Asked(at, grid) => self.asked(*at, grid, [scalar.low, scalar.high]),
+            Node::Subquery(at, grid) => self.subquery(*at, grid, [scalar.low, scalar.high]),
             Node::Null => self.grammar().null(ColumnType::Integer),
             Node::Truth(predicate) => {
                 let truth = self.predicate(predicate);
@@ -344,7 +344,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The answer of a sub-query, in steps; null where there is none. Before it is asked, the statement is only shown.
-    fn asked(&self, at: usize, grid: &RBig, [low, high]: [i64; 2]) -> String {
+    fn subquery(&self, at: usize, grid: &RBig, [low, high]: [i64; 2]) -> String {
         let Some(answer) = self.target.asked.get(at) else {
             return format!("/* the answer of sub-query {} */ {}", at + 1, self.grammar().null(ColumnType::Integer));
         };

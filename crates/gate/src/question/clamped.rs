@@ -99,7 +99,7 @@ impl NumericExpr {
             Node::Column(at) => {
                 found.insert(*at);
             }
-            Node::Constant(_) | Node::Null | Node::Asked(..) => {}
+            Node::Constant(_) | Node::Null | Node::Subquery(..) => {}
             Node::Truth(predicate) => predicate.columns(found),
             Node::Sum(one, other)
             | Node::Product(one, other)

@@ -58,7 +58,7 @@ pub(crate) enum Node {
     Null,
     /// The answer of a sub-query, by its place, in steps of a grid of its own: known once that is asked. A factor changes the grid of the
     /// expression, and not this one.
-    Asked(usize, RBig),
+    Subquery(usize, RBig),
     /// 1 where a condition holds, 0 where it does not.
     Truth(Box<Predicate>),
     /// The sum of parts on one grid.
@@ -149,8 +149,8 @@ impl NumericExpr {
     }
 
     /// The answer of a sub-query, put on a grid within a range.
-    pub(crate) fn asked(at: usize, grid: RBig, [low, high]: [i64; 2]) -> NumericExpr {
-        NumericExpr { node: Node::Asked(at, grid.clone()), kind: Kind::Decimal, grid, low, high }
+    pub(crate) fn subquery(at: usize, grid: RBig, [low, high]: [i64; 2]) -> NumericExpr {
+        NumericExpr { node: Node::Subquery(at, grid.clone()), kind: Kind::Decimal, grid, low, high }
     }
 
     /// Null, whatever the row.

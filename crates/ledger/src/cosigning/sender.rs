@@ -110,7 +110,9 @@ impl CheckpointSender {
                     ));
                 }
                 404 => {
-                    return Err(CosigningFailure::Away("it does not know this ledger, or is not a witness".to_string()));
+                    return Err(CosigningFailure::Away(
+                        "it does not know this ledger, or is not a witness".to_string(),
+                    ));
                 }
                 _ => return Err(CosigningFailure::Away(format!("it answered with status {status}"))),
             }

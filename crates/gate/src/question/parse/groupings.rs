@@ -219,13 +219,13 @@ fn called<'e>(expression: &'e Expr, name: &str) -> Option<Vec<&'e Expr>> {
 }
 
 fn has_window(item: &SelectItem) -> bool {
-    struct Found(bool);
-    impl Walker for Found {
+    struct WindowSearch(bool);
+    impl Walker for WindowSearch {
         fn enter_expr(&mut self, expression: &mut Expr) {
             self.0 |= matches!(expression, Expr::Function(function) if function.over.is_some());
         }
     }
-    let mut found = Found(false);
+    let mut found = WindowSearch(false);
     let _ = walk(&mut item.clone(), &mut found);
     found.0
 }

@@ -137,7 +137,7 @@ impl Reader<'_> {
                 Some(span) => self.seconds(expression, &span),
                 None => Err(self.beyond()),
             },
-            Expr::Subquery(query) => self.asked(expression, query),
+            Expr::Subquery(query) => self.subquery_value(expression, query),
             Expr::InSubquery { .. } => Err(self.refusal(
                 expression,
                 "a list is of literals, as in region IN ('north', 'south'): a sub-query is one number",
@@ -150,7 +150,7 @@ impl Reader<'_> {
     }
 
     /// The answer of a sub-query as a number beside those of a row: within the bounds of what it is about, on a finer grid.
-    fn asked(&self, expression: &Expr, query: &sqlparser::ast::Query) -> Result<NumericExpr, Error> {
+    fn subquery_value(&self, expression: &Expr, query: &sqlparser::ast::Query) -> Result<NumericExpr, Error> {
         let at = self.subquery(expression, query)?;
         let scalars = self.scalars.borrow();
         let Query { outputs, aggregates, .. } = &scalars[at];
@@ -166,13 +166,13 @@ impl Reader<'_> {
         Ok(match of {
             // A date is compared with dates, in days.
             Some(of) if matches!(of.kind, Kind::Date | Kind::Timestamp) => {
-                NumericExpr { kind: of.kind, ..NumericExpr::asked(at, of.grid.clone(), [of.low, of.high]) }
+                NumericExpr { kind: of.kind, ..NumericExpr::subquery(at, of.grid.clone(), [of.low, of.high]) }
             }
             Some(of) => {
                 let range = [of.low, of.high].map(|end| end * FINER);
-                NumericExpr::asked(at, of.grid.clone() / RBig::from(FINER), range)
+                NumericExpr::subquery(at, of.grid.clone() / RBig::from(FINER), range)
             }
-            None => NumericExpr::asked(at, RBig::from_parts(1.into(), 1000u32.into()), [-WIDEST, WIDEST]),
+            None => NumericExpr::subquery(at, RBig::from_parts(1.into(), 1000u32.into()), [-WIDEST, WIDEST]),
         })
     }
 

@@ -26,7 +26,7 @@ impl NumericExpr {
     pub(crate) fn weight(&self) -> u64 {
         let of = |parts: &[NumericExpr]| parts.iter().map(NumericExpr::weight).fold(0, u64::saturating_add);
         let inner = match &self.node {
-            Node::Column(_) | Node::Constant(_) | Node::Asked(..) | Node::Null => 0,
+            Node::Column(_) | Node::Constant(_) | Node::Subquery(..) | Node::Null => 0,
             Node::Truth(predicate) => predicate.weight(),
             Node::Sum(one, other) | Node::Product(one, other) | Node::NullIf(one, other) => {
                 one.weight().saturating_add(other.weight())

@@ -93,13 +93,13 @@ impl Tables {
 type Answers = BTreeMap<String, Vec<i64>>;
 
 /// What is asked, and what comes of it for everything that a person may be in the two tables: nothing first.
-struct Asked {
+struct JoinedQuery {
     parts: Vec<(Measure, Sensitivity)>,
     groups: Option<usize>,
     answers: Vec<Vec<Answers>>,
 }
 
-fn ask(tables: &Tables, text: &str) -> Asked {
+fn ask(tables: &Tables, text: &str) -> JoinedQuery {
     let question = tables.question(text);
     let (query, schema) = (&question.queries[0], &tables.own);
     let plan = Plan::new(&question, schema, Price::Epsilon(Amount::ONE), &Weights::default()).unwrap();
@@ -138,7 +138,7 @@ fn ask(tables: &Tables, text: &str) -> Asked {
         others.iter().map(with).collect()
     };
     let answers = units(schema, ["a", "b"]).iter().map(state).collect();
-    Asked { parts, groups: query.group_count(), answers }
+    JoinedQuery { parts, groups: query.group_count(), answers }
 }
 
 fn rows(rows: &[(Option<i64>, &str, i64)]) -> Vec<Row> {
@@ -152,7 +152,7 @@ fn units(schema: &Schema, categories: [&str; 2]) -> Vec<Vec<Row>> {
     std::iter::once(Vec::new()).chain(multisets(&all, schema.rows_per_unit() as usize)).collect()
 }
 
-impl Asked {
+impl JoinedQuery {
     /// How far neighbours lie apart at most, for every measure.
     fn furthest(&self, neighbours: Neighbours) -> Vec<Reach> {
         let mut furthest = vec![Reach::default(); self.parts.len()];

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::dataset::schema;
 use super::meaning::Row;
 use super::random::Dice;
-use super::world::Asked;
+use super::world::RandomQuestion;
 use crate::engine::{Embedded, Engine};
 use crate::question::commas;
 use crate::sql::{Dialect, Target};
@@ -44,7 +44,7 @@ fn compare(seeds: u64, change: impl Fn(&str) -> String) -> (usize, Vec<String>, 
         let mut engine = Embedded::open(&path).unwrap();
         engine.check(&schema, std::time::Duration::from_secs(60)).unwrap();
         for _ in 0..QUESTIONS {
-            let question = Asked::random(&mut dice);
+            let question = RandomQuestion::random(&mut dice);
             match question.difference(&rows, &mut engine, target, &change) {
                 Ok(None) => {}
                 Ok(difference) => return (QUESTIONS, refused, difference),

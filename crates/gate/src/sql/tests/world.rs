@@ -38,7 +38,7 @@ struct WantedKey {
 }
 
 /// A question, with what it means.
-pub(crate) struct Asked {
+pub(crate) struct RandomQuestion {
     pub(crate) text: String,
     wanted: Vec<Wanted>,
     filter: Option<Condition>,
@@ -48,8 +48,8 @@ pub(crate) struct Asked {
 /// The integers of every group, and the steps of quantiles with how many rows have them.
 type Integers = BTreeMap<Vec<String>, Vec<i64>>;
 
-impl Asked {
-    pub(crate) fn random(dice: &mut Dice) -> Asked {
+impl RandomQuestion {
+    pub(crate) fn random(dice: &mut Dice) -> RandomQuestion {
         let depth = dice.below(4);
         let functions = ["SUM", "AVG", "COUNT", "VAR_POP", "CORR", "MEDIAN", "DISTINCT", "*"];
         let wanted = (0..1 + dice.below(3)).map(|_| {
@@ -61,7 +61,7 @@ impl Asked {
         let wanted: Vec<Wanted> = wanted.collect();
         let filter = dice.coin().then(|| dice.condition(depth));
         let key = dice.coin().then(|| WantedKey::random(dice));
-        Asked { text: text(&wanted, filter.as_ref(), key.as_ref()), wanted, filter, key }
+        RandomQuestion { text: text(&wanted, filter.as_ref(), key.as_ref()), wanted, filter, key }
     }
 
     /// How the answers of an engine differ from what the question means, if they do; an error if the gate does not take the question.

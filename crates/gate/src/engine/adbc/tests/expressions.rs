@@ -8,7 +8,7 @@ use crate::question::commas;
 use crate::sql::tests::dataset::schema as world;
 use crate::sql::tests::meaning::Row;
 use crate::sql::tests::random::Dice;
-use crate::sql::tests::world::Asked;
+use crate::sql::tests::world::RandomQuestion;
 
 /// The columns of the dataset that all expressions are about.
 const COLUMNS: &str =
@@ -49,7 +49,7 @@ fn compare(
         engine.check(&schema, MOST).unwrap();
         let target = Target { schema: &schema, dialect, table: &table, asked: &[] };
         for _ in 0..questions {
-            match Asked::random(&mut dice).difference(&rows, &mut *engine, target, &change) {
+            match RandomQuestion::random(&mut dice).difference(&rows, &mut *engine, target, &change) {
                 Ok(None) => {}
                 Ok(difference) => return (questions, refused, difference),
                 Err(_) => refused += 1,

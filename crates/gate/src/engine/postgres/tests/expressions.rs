@@ -7,7 +7,7 @@ use crate::schema::Value;
 use crate::sql::tests::dataset::schema as world;
 use crate::sql::tests::meaning::Row;
 use crate::sql::tests::random::Dice;
-use crate::sql::tests::world::Asked;
+use crate::sql::tests::world::RandomQuestion;
 
 /// The columns of the dataset that all expressions are about.
 const TABLE: &str = "CREATE TABLE t (
@@ -46,7 +46,9 @@ fn postgres_computes_what_expressions_mean() {
         fill(&mut writer, &rows);
         for _ in 0..30 {
             asked += 1;
-            let Ok(difference) = Asked::random(&mut dice).difference(&rows, &mut engine, target, str::to_string) else {
+            let Ok(difference) =
+                RandomQuestion::random(&mut dice).difference(&rows, &mut engine, target, str::to_string)
+            else {
                 continue;
             };
             assert_eq!(difference, None, "{}", difference.as_deref().unwrap_or_default());
