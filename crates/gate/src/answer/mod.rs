@@ -23,7 +23,7 @@ use crate::measure::Quantity;
 use crate::noise::Noise;
 use crate::plan::{Plan, QuantilePart, QueryPlan};
 use crate::quantile::DrawnQuantile;
-use crate::question::group::{ALL, GroupKey};
+use crate::question::group::{ALL, Group, GroupKey};
 use crate::question::term::Term;
 use crate::question::window::WindowCall;
 use crate::question::{Output, Query, Question};
@@ -113,7 +113,7 @@ impl<'a> NoisyQuery<'a> {
             if numbers.len() != plan.parts.len() {
                 return Err(format!("{} measures came back for {} parts", numbers.len(), plan.parts.len()));
             }
-            let keys = shown(query, keys)?;
+            let Some(keys) = shown(query, keys)? else { continue };
             measures.insert(name(&keys), numbers);
             found.push(keys);
         }
@@ -285,20 +285,20 @@ fn name(keys: &[Value]) -> String {
     keys.iter().map(|key| format!("{key}\u{0}")).collect()
 }
 
-/// Keys as they are shown, from those that an engine gave.
-fn shown(query: &Query, keys: Vec<Value>) -> Result<Vec<Value>, String> {
+/// Keys as they are shown, from those that an engine gave; nothing for rows of a group that is not answered. Those count as rows without a
+/// group do, and never as a failure: whether there are any depends on the data.
+fn shown(query: &Query, keys: Vec<Value>) -> Result<Option<Vec<Value>>, String> {
     if keys.len() != query.groups.len() {
         return Err(format!("{} keys came back for {} groups", keys.len(), query.groups.len()));
     }
-    let show = |(key, group): (Value, &crate::question::group::Group)| match (&group.key, key) {
+    let show = |(key, group): (Value, &Group)| match (&group.key, key) {
         (GroupKey::Steps { values, .. }, Value::Integer(steps)) => {
             let found = values.binary_search_by_key(&steps, |(steps, _)| *steps);
-            found
-                .map(|at| values[at].1.clone())
-                .map_err(|_| format!("a key of {steps} steps came back, which is not declared"))
+            Ok(found.ok().map(|at| values[at].1.clone()))
         }
         (GroupKey::Steps { .. }, other) => Err(format!("the key {other} came back, which is not a whole number")),
-        (_, key) => Ok(key),
+        // The values of columns are in the statement as well.
+        (GroupKey::Column { .. } | GroupKey::Open { .. }, key) => Ok(Some(key)),
     };
     keys.into_iter().zip(&query.groups).map(show).collect()
 }
@@ -311,7 +311,8 @@ fn histogram(query: &Query, rows: Vec<ExactRow>) -> Result<HashMap<String, Vec<(
             return Err("a value came back without its number of rows".to_string());
         };
         let count = u64::try_from(*count).map_err(|_| "a negative number of rows came back".to_string())?;
-        groups.entry(name(&shown(query, keys)?)).or_default().push((steps, count));
+        let Some(keys) = shown(query, keys)? else { continue };
+        groups.entry(name(&keys)).or_default().push((steps, count));
     }
     groups.values_mut().for_each(|values| values.sort_unstable());
     Ok(groups)

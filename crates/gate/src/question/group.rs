@@ -2,7 +2,7 @@
 //! known.
 
 use super::predicate::Predicate;
-use super::scalar::NumericExpr;
+use super::scalar::{ColumnRanges, NumericExpr};
 use crate::schema::{ColumnType, Schema, Value};
 
 /// What stands for a key in the rows of a total over all its values.
@@ -62,24 +62,20 @@ impl GroupKey {
         }
     }
 
-    /// Leaves out the values for which a condition on all rows cannot hold, whatever the data are.
-    pub(crate) fn leave_out_what_cannot_be(&mut self, filter: &Predicate) {
+    /// Leaves out the values for which a condition on all rows cannot hold, whatever the data are; and, if there are no more than `most` of
+    /// them, the values that expressions do not have where columns have the ranges that the condition leaves.
+    pub(crate) fn leave_out_what_cannot_be(&mut self, filter: &Predicate, ranges: &ColumnRanges, most: usize) {
         match self {
             GroupKey::Column { column, values } => {
                 values.retain(|value| filter.decided(*column, value) != Some(false));
             }
             GroupKey::Steps { scalar, values } => {
-                values.retain(|(steps, _)| filter.decided_steps(scalar, *steps) != Some(false));
+                let attained = scalar.values_where(ranges, most);
+                values.retain(|(steps, _)| {
+                    filter.decided_steps(scalar, *steps) != Some(false)
+                        && attained.as_ref().is_none_or(|attained| attained.contains(steps))
+                });
             }
-            GroupKey::Open { .. } => {}
-        }
-    }
-
-    /// Leaves out the values for which something does not hold.
-    pub(crate) fn retain(&mut self, mut holds: impl FnMut(&Value) -> bool) {
-        match self {
-            GroupKey::Column { values, .. } => values.retain(&mut holds),
-            GroupKey::Steps { values, .. } => values.retain(|(_, value)| holds(value)),
             GroupKey::Open { .. } => {}
         }
     }

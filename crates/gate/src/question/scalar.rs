@@ -4,6 +4,7 @@
 //! ranges are known, so nothing overflows, nothing fails on any row, and every engine gives the same number. A literal factor or
 //! divisor changes the grid and leaves the steps as they are.
 
+mod attained;
 mod grid;
 mod quotient;
 mod shifted;
@@ -14,6 +15,7 @@ use dashu::base::{Abs, Signed};
 use dashu::integer::IBig;
 use dashu::rational::RBig;
 
+pub(crate) use self::attained::ColumnRanges;
 use self::grid::{all_on_one_grid, common, common_kind, hull, wide};
 pub(crate) use self::grid::{on_one_grid, products, rational};
 use super::calendar::DatePart;

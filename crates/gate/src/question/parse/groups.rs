@@ -92,22 +92,19 @@ impl Reader<'_> {
         }
     }
 
-    /// A key without the values that the condition on the rows rules out, whatever the data are: by the ranges of the columns that the key
-    /// is made of, and by conditions on the key itself.
+    /// A key without the values that the condition on the rows rules out, whatever the data are: by conditions on the key itself, and by
+    /// the ranges of the columns that it is made of.
     fn key_within(&self, expression: &Expr, filter: Option<&Predicate>) -> Result<GroupKey, Error> {
-        let Some(condition) = filter else { return self.key(expression, None) };
-        *self.within.borrow_mut() = Some(condition.clone());
-        let narrow = self.key(expression, filter);
-        *self.within.borrow_mut() = None;
-        let mut narrow = narrow?;
-        // Conditions are about the key of all rows. Of a key that has too many values there, nothing more is known.
-        if let Ok(mut whole) = self.key(expression, filter) {
-            whole.leave_out_what_cannot_be(condition);
-            if let Some(values) = whole.values() {
-                narrow.retain(|value| values.contains(&value));
-            }
+        let mut key = self.key(expression, filter)?;
+        if let Some(condition) = filter {
+            key.leave_out_what_cannot_be(condition, &self.ranges(filter), limits::GROUPS);
         }
-        Ok(narrow)
+        Ok(key)
+    }
+
+    /// The values that columns with bounds have in rows for which a condition holds.
+    fn ranges<'r>(&'r self, filter: Option<&'r Predicate>) -> impl Fn(usize) -> Option<[i64; 2]> + use<'r> {
+        move |column| filter?.range(column, &self.bounded(column)?)
     }
 
     fn key(&self, expression: &Expr, filter: Option<&Predicate>) -> Result<GroupKey, Error> {
@@ -129,7 +126,7 @@ impl Reader<'_> {
                 Err(self.refusal(expression, "a literal is the same for every row: group by a column"))
             }
             Typed::Truth(predicate) => Ok(truth_key(predicate)),
-            _ => self.steps_key(expression, self.scalar(expression)?),
+            _ => self.steps_key(expression, self.scalar(expression)?, filter),
         }
     }
 
@@ -152,9 +149,10 @@ impl Reader<'_> {
             }
             // Few enough values follow from the bounds. On a coarse grid they are bins, which named values are not.
             (ColumnType::Integer | ColumnType::Date, Some(scalar), named)
-                if (named.is_none() || scalar.grid > RBig::ONE) && scalar.values(limits::GROUPS).is_some() =>
+                if (named.is_none() || scalar.grid > RBig::ONE)
+                    && scalar.values_where(&self.ranges(filter), limits::GROUPS).is_some() =>
             {
-                self.steps_key(expression, scalar)
+                self.steps_key(expression, scalar, filter)
             }
             // WHERE leaves no other rows.
             (kind, _, Some(values)) if kind != ColumnType::Real => Ok(GroupKey::Column { column: at, values }),
@@ -201,8 +199,13 @@ impl Reader<'_> {
         is_unit(at) || tables.joins.iter().any(|join| is_unit(join.on) && join.first + join.key == at)
     }
 
-    fn steps_key(&self, expression: &Expr, scalar: NumericExpr) -> Result<GroupKey, Error> {
-        let Some(steps) = scalar.values(limits::GROUPS) else {
+    fn steps_key(
+        &self,
+        expression: &Expr,
+        scalar: NumericExpr,
+        filter: Option<&Predicate>,
+    ) -> Result<GroupKey, Error> {
+        let Some(steps) = scalar.values_where(&self.ranges(filter), limits::GROUPS) else {
             let message = format!(
                 "this has more than {} values by its bounds: put them into coarser bins, such as FLOOR(x / 100) * 100",
                 limits::GROUPS

@@ -20,7 +20,7 @@ use super::walk::{Walker, walk};
 use crate::error::Error;
 
 /// How much may be written in the place of names: a name that stands for names that stand for names grows fast.
-const MOST: usize = 2_000;
+pub(super) const MOST: usize = 2_000;
 
 /// The same query without WITH and without sub-queries behind FROM. `is_taken` says which names tables have already.
 pub(super) fn inlined(

@@ -61,7 +61,7 @@ pub(super) fn parse(
 ) -> Result<Question, Error> {
     let mut view = SchemaView::new(dataset, schema, public, private);
     let tokens = Tokens::read(text)?.screened(dataset, &|word| view.is_name(word))?;
-    let query = named_windows::written_out(tokens.query()?);
+    let query = named_windows::written_out(tokens.query()?, &tokens)?;
     let query = inline::inlined(query, &tokens, &|name| view.is_table(name))?;
     let query = names::written_in_one_way(query, &mut view);
     let reader = Reader::new(&tokens, &view);

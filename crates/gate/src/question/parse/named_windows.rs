@@ -1,4 +1,6 @@
 //! Windows that WINDOW gives a name, written behind each OVER that names them.
+//!
+//! On the way up, so that what has been written is not looked at again: a name inside of a named window stays, and is refused later.
 
 use std::ops::ControlFlow;
 
@@ -6,18 +8,33 @@ use sqlparser::ast::{
     Expr, Ident, NamedWindowDefinition, NamedWindowExpr, Query, Select, SetExpr, WindowSpec, WindowType,
 };
 
+use super::contents::size;
+use super::inline;
 use super::scope::same;
+use super::tokens::Tokens;
 use super::walk::{Walker, walk};
+use crate::error::Error;
 
 /// The same query without names of windows. Names that are unknown stay as they are, for the message about them.
-pub(super) fn written_out(mut query: Box<Query>) -> Box<Query> {
-    let _ = walk(&mut query, &mut NamedWindows { selects: Vec::new() });
-    query
+pub(super) fn written_out(mut query: Box<Query>, tokens: &Tokens) -> Result<Box<Query>, Error> {
+    let mut windows = NamedWindows { selects: Vec::new(), written: 0, too_long: None };
+    let _ = walk(&mut query, &mut windows);
+    match windows.too_long {
+        None => Ok(query),
+        Some(name) => Err(Error::question(
+            tokens.at(tokens.index(name.span.start)),
+            "this gets too long when its named windows are written out: ask something simpler",
+        )),
+    }
 }
 
 struct NamedWindows {
     /// The windows of the SELECTs that are being looked at.
     selects: Vec<Vec<(Ident, WindowSpec)>>,
+    /// How many expressions have been written in the place of names.
+    written: usize,
+    /// The name at which it was too much.
+    too_long: Option<Ident>,
 }
 
 impl Walker for NamedWindows {
@@ -45,17 +62,28 @@ impl Walker for NamedWindows {
         self.selects.pop();
     }
 
-    fn enter_expr(&mut self, expression: &mut Expr) {
+    fn leave_expr(&mut self, expression: &mut Expr) {
         let (Expr::Function(function), Some(windows)) = (expression, self.selects.last()) else { return };
-        let spec = match &function.over {
-            Some(WindowType::NamedWindow(name)) => find(windows, name),
-            Some(WindowType::WindowSpec(spec)) => extended(windows, spec),
-            None => None,
+        let (name, spec) = match &function.over {
+            Some(WindowType::NamedWindow(name)) => (name, find(windows, name)),
+            Some(WindowType::WindowSpec(spec @ WindowSpec { window_name: Some(name), .. })) => {
+                (name, extended(windows, spec))
+            }
+            Some(WindowType::WindowSpec(_)) | None => return,
         };
-        if let Some(spec) = spec {
-            function.over = Some(WindowType::WindowSpec(spec));
+        let Some(spec) = spec else { return };
+        self.written = self.written.saturating_add(expressions(&spec));
+        if self.written > inline::MOST {
+            self.too_long.get_or_insert_with(|| name.clone());
+            return;
         }
+        function.over = Some(WindowType::WindowSpec(spec));
     }
+}
+
+/// How many expressions a window is made of.
+fn expressions(WindowSpec { window_name: _, partition_by, order_by, window_frame: _ }: &WindowSpec) -> usize {
+    1 + partition_by.iter().chain(order_by.iter().map(|order| &order.expr)).map(size).sum::<usize>()
 }
 
 /// The windows that a SELECT names: each may begin with one that is named before it.

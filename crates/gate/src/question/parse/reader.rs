@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use sqlparser::ast::{CastKind, Expr, Ident, Spanned, TypedString};
 use sqlparser::tokenizer::Location;
 
-use super::super::predicate::Predicate;
 use super::super::private::PrivateJoin;
 use super::super::scalar::{NumericExpr, TooLarge};
 use super::super::{Join, Query, quoted};
@@ -34,8 +33,6 @@ pub(super) struct Reader<'a> {
     reads: Cell<usize>,
     /// What is counted already, and by which counter.
     counted: RefCell<HashSet<(*const Cell<usize>, *const Expr)>>,
-    /// The condition on the rows that a key is read for: columns have no other values than those with which it can hold.
-    pub(super) within: RefCell<Option<Predicate>>,
     /// Sub-queries, in the order in which they are asked.
     pub(super) scalars: RefCell<Vec<Query>>,
 }
@@ -71,7 +68,6 @@ impl<'a> Reader<'a> {
             levels,
             reads: none(),
             counted: RefCell::default(),
-            within: RefCell::default(),
             scalars,
         }
     }
@@ -150,12 +146,9 @@ impl<'a> Reader<'a> {
         &self.schema.columns[column]
     }
 
-    /// A column with bounds, with the steps that it may have.
+    /// A column with bounds.
     pub(super) fn bounded(&self, column: usize) -> Option<NumericExpr> {
-        let scalar = NumericExpr::column(column, self.declared(column))?;
-        let range = self.within.borrow().as_ref().and_then(|filter| filter.range(column, &scalar));
-        let [low, high] = range.unwrap_or([scalar.low, scalar.high]);
-        Some(NumericExpr { low, high, ..scalar })
+        NumericExpr::column(column, self.declared(column))
     }
 
     /// The first columns, for messages.

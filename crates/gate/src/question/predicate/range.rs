@@ -22,7 +22,7 @@ impl Predicate {
                 hull(values.iter().map(each))
             }
             // Here it is the steps that are compared.
-            Predicate::Steps { left, comparison, right } => match (is_column(left, column), is_column(right, column)) {
+            Predicate::Steps { left, comparison, right } => match (left.is(of), right.is(of)) {
                 (true, false) => compared(*comparison, &right.as_constant()?, of, true),
                 (false, true) => compared(comparison.flipped(), &left.as_constant()?, of, true),
                 _ => None,
@@ -48,12 +48,14 @@ fn hull(mut ranges: impl Iterator<Item = Option<[i64; 2]>>) -> Option<[i64; 2]> 
     ranges.try_fold(first, |[low, high], range| range.map(|[least, greatest]| [low.min(least), high.max(greatest)]))
 }
 
-/// Whether an expression is the column alone, on whichever grid.
-fn is_column(scalar: &NumericExpr, column: usize) -> bool {
-    match &scalar.node {
-        Node::Column(at) => *at == column,
-        Node::Times(inner, _) => is_column(inner, column),
-        _ => false,
+impl NumericExpr {
+    /// Whether this is a column, with its value: on its grid, or on a finer one. A factor changes the grid, and so the value.
+    fn is(&self, column: &NumericExpr) -> bool {
+        match &self.node {
+            Node::Column(_) => self.node == column.node && self.grid == column.grid,
+            Node::Times(inner, times) => self.grid.clone() * RBig::from(*times) == inner.grid && inner.is(column),
+            _ => false,
+        }
     }
 }
 

@@ -1,10 +1,7 @@
-//! Which values an expression may have, and how large it gets in an engine.
-
-use std::collections::BTreeSet;
+//! How a value is shown, and how large an expression gets in an engine.
 
 use dashu::rational::RBig;
 
-use super::grid::wide;
 use super::{Kind, Node, NumericExpr};
 use crate::schema::Value;
 
@@ -50,32 +47,5 @@ impl NumericExpr {
             }
         };
         inner.saturating_add(1)
-    }
-
-    /// All the values that it may have, in steps, if there are no more than this; null aside.
-    pub(crate) fn values(&self, most: usize) -> Option<BTreeSet<i64>> {
-        let union = |parts: &mut dyn Iterator<Item = &NumericExpr>| {
-            let mut all = BTreeSet::new();
-            for part in parts {
-                all.extend(part.values(most)?);
-            }
-            (all.len() <= most).then_some(all)
-        };
-        match &self.node {
-            Node::Constant(steps) => Some(BTreeSet::from([*steps])),
-            Node::Null => Some(BTreeSet::new()),
-            Node::Case { branches, otherwise } => {
-                union(&mut branches.iter().map(|(_, value)| value).chain(otherwise.as_deref()))
-            }
-            Node::Coalesce(parts) => union(&mut parts.iter()),
-            Node::NullIf(one, _) => one.values(most),
-            Node::Times(one, times) => Some(one.values(most)?.into_iter().map(|steps| steps * times).collect()),
-            Node::Negative(one) => Some(one.values(most)?.into_iter().map(|steps| -steps).collect()),
-            Node::Calendar(part, days) => part.values(days.low, days.high, most),
-            _ => {
-                let between = usize::try_from(wide(self.high) - wide(self.low)).ok()?;
-                (between < most).then(|| (self.low..=self.high).collect())
-            }
-        }
     }
 }

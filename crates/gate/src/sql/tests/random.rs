@@ -212,6 +212,43 @@ impl Dice {
         }
     }
 
+    /// Bounds of one or two columns, also multiplied, moved, or as another type.
+    pub(crate) fn bounds(&mut self) -> Condition {
+        let first = self.bound();
+        match self.below(4) {
+            0 => Condition::joined(vec![first, self.bound()], "AND"),
+            1 => Condition::joined(vec![first, self.bound()], "OR"),
+            _ => first,
+        }
+    }
+
+    fn bound(&mut self) -> Condition {
+        let comparison = self.comparison();
+        let (date, time) = (self.of(&DATES), self.of(&TIMES));
+        let column = |at| Expression::column(&self.schema, at);
+        let (one, other) = match self.below(8) {
+            0 => (column(BORN), Expression::quoted(Type::Date, date)),
+            1 => (column(BORN), Expression::dated(Type::Date, date)),
+            2 => (column(BORN), Expression::dated(Type::Time, time)),
+            3 => (column(SEEN), Expression::quoted(Type::Time, time)),
+            4 => (column(SEEN).cast("DATE"), Expression::dated(Type::Date, date)),
+            at => {
+                let column = column([WHOLE, TENS, AMOUNT][at - 5]);
+                let one = match self.below(4) {
+                    0 => column.binary("*", Expression::number("2")),
+                    1 => column.divided(Expression::number("2.5")),
+                    2 => column.negative(),
+                    _ => column,
+                };
+                (one, self.literal())
+            }
+        };
+        match one.may_equal(&other) {
+            true => one.compared(comparison, other),
+            false => one.compared(Comparison::GreaterOrEqual, other),
+        }
+    }
+
     fn of_numbers(&mut self, depth: usize) -> Condition {
         let (one, other) = (self.number(depth), if self.coin() { self.literal() } else { self.number(depth) });
         let negated = self.coin();

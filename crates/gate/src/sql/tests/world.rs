@@ -59,8 +59,12 @@ impl RandomQuestion {
             Wanted { function, of, filter: (dice.below(4) == 0).then(|| dice.condition(depth.min(1))) }
         });
         let wanted: Vec<Wanted> = wanted.collect();
-        let filter = dice.coin().then(|| dice.condition(depth));
         let key = dice.coin().then(|| WantedKey::random(dice));
+        // Bounds of a column leave groups of it out.
+        let filter = match key.is_some() && dice.coin() {
+            true => Some(dice.bounds()),
+            false => dice.coin().then(|| dice.condition(depth)),
+        };
         RandomQuestion { text: text(&wanted, filter.as_ref(), key.as_ref()), wanted, filter, key }
     }
 

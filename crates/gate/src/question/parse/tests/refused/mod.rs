@@ -172,6 +172,13 @@ fn sub_queries_are_single_numbers_and_windows_are_over_groups() {
             "SELECT SUM(COUNT(*)) OVER (¦w PARTITION BY region) FROM census GROUP BY region WINDOW w AS (ORDER BY region)",
             "there is no window \"w\" that this can begin with",
         ),
+        // A window that names itself, or one that is not named yet.
+        ("SELECT RANK() OVER w FROM census WINDOW w AS (ORDER BY RANK() OVER ¦w)", "there is no window \"w\""),
+        ("SELECT RANK() OVER w FROM census WINDOW w AS (ORDER BY RANK() OVER (¦w))", "there is no window \"w\""),
+        (
+            "SELECT RANK() OVER v FROM census WINDOW w AS (ORDER BY COUNT(*)), v AS (ORDER BY RANK() OVER ¦w)",
+            "there is no window \"w\"",
+        ),
         (
             "SELECT ¦VARIANCE(COUNT(*)) OVER (ORDER BY region) FROM census GROUP BY region",
             "of window functions, RANK, DENSE_RANK, ROW_NUMBER, NTILE",
