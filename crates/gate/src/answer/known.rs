@@ -92,6 +92,7 @@ impl<'a> Parts<'a> {
         match (&window.function, window.argument()) {
             (WindowFunction::Offset(_, rows), _) if *rows != 0 => None,
             (_, Some(of)) => of.value(self),
+            (WindowFunction::PercentRank, None) => Some(0.0),
             (_, None) => Some(1.0),
         }
     }

@@ -219,7 +219,8 @@ fn an_engine_that_does_something_else_gives_no_answer() {
     let bins = Paid::new("SELECT FLOOR(age / 50), COUNT(*) FROM people GROUP BY 1", "100");
     for (rows, wrong) in [
         (vec![counted(&[0], &[7]), counted(&[2], &[7])], false),
-        (vec![counted(&[3], &[7])], true),
+        // Values of expressions are not in the statement. Whether rows have one that is not listed says something about the data.
+        (vec![counted(&[0], &[7]), counted(&[3], &[7])], false),
         (vec![in_region("north", &[7])], true),
     ] {
         assert_eq!(bins.answer(vec![rows.clone()]).is_err(), wrong, "{rows:?}");

@@ -8,6 +8,7 @@ use taximeter_ledger::Neighbours;
 
 use super::Dialect;
 use super::dialect::{Extreme, Grammar, SqlAggregate};
+use super::public::lookup;
 use crate::question::calendar::DatePart;
 use crate::question::commas;
 use crate::question::predicate::LetterCase;
@@ -160,7 +161,15 @@ fn probes(dialect: Dialect) -> Vec<Probe> {
         |about, sql: String, known: [Option<i64>; 6]| Probe { about, sql, known: known.map(|it| it.map(i128::from)) };
     let all = |known: [i64; 5]| [Some(known[0]), Some(known[1]), None, Some(known[2]), Some(known[3]), Some(known[4])];
     let upper = grammar.letters(word.clone(), LetterCase::Upper);
-    vec![
+    let entry = || {
+        let (keys, values) = (["a", "B"].map(|key| grammar.text(key)), [7, 8].map(|value| grammar.integer(value)));
+        probe(
+            "entries of maps",
+            lookup(&commas(keys), &commas(values), &word),
+            [Some(7), Some(8), None, None, None, None],
+        )
+    };
+    let mut probes = vec![
         probe("whole numbers on a grid", on_grid("whole"), all([-4, 9, -2, -1, 1])),
         probe("binary numbers on a grid", on_grid("amount"), all([6, 6, -2, 0, 1])),
         probe("decimal numbers on a grid", on_grid("price"), all([-2, 6, -1, 0, 1])),
@@ -185,5 +194,7 @@ fn probes(dialect: Dialect) -> Vec<Probe> {
         probe("weeks", part(DatePart::Week), all([1, 52, 1, 9, 1])),
         probe("days of the week", part(DatePart::DayOfWeek), all([1, 5, 3, 2, 1])),
         probe("quarters", part(DatePart::StartOfQuarter), all([-25_567, 47_755, -92, 10_957, -25_567])),
-    ]
+    ];
+    probes.extend(grammar.looks_up().then(entry));
+    probes
 }

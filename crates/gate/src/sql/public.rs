@@ -97,7 +97,7 @@ impl Writer<'_> {
         let join = &self.joins[place];
         let key = self.compared(Operand::plain(join.on));
         let column = |used| commas(self.keyed(place).map(|row| self.literal_cell(join, row, used)));
-        Some(format!("map([{}], [{}])[{key}]", column(join.key_field()), column(used)))
+        Some(lookup(&column(join.key_field()), &column(used), &key))
     }
 
     /// The conditions that rows have their counterparts in tables that are functions.
@@ -252,4 +252,9 @@ impl Join {
 /// A column of a table by its place in the question.
 fn column(join: &Join, at: usize) -> &Column {
     &join.table.columns()[at - join.first]
+}
+
+/// The value beside a key; null where there is none.
+pub(super) fn lookup(keys: &str, values: &str, key: &str) -> String {
+    format!("map([{keys}], [{values}])[{key}]")
 }

@@ -95,8 +95,14 @@ pub(super) fn keep(
         );
         duckdb::execute(connection, &insert, until)?;
     }
-    let kept = duckdb::number(&mut lake.connection, &format!("SELECT count(*) FROM {TABLE}"), until)?;
+    let mut count = |sql: String| duckdb::number(&mut lake.connection, &sql, until);
+    let kept = count(format!("SELECT count(*) FROM {TABLE}"))?;
     files.iter().try_for_each(LakeFile::check)?;
+    // Sensitivity rests on it, and the files are read several times: whatever they did in between, no unit has more rows.
+    let found = format!("SELECT {unit} FROM {TABLE} GROUP BY 1 HAVING count(*) > {most}");
+    if count(format!("SELECT count(*) FROM ({found})"))? > 0 {
+        return Err(Error::input("files", "they changed while they were read: register them again"));
+    }
     new.finish(lake.connection, schema, kept, until)?;
     Ok(ImportedRows { rows, kept, without_unit, ..ImportedRows::default() })
 }

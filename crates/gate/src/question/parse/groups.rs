@@ -199,12 +199,7 @@ impl Reader<'_> {
         is_unit(at) || tables.joins.iter().any(|join| is_unit(join.on) && join.first + join.key == at)
     }
 
-    fn steps_key(
-        &self,
-        expression: &Expr,
-        scalar: NumericExpr,
-        filter: Option<&Predicate>,
-    ) -> Result<GroupKey, Error> {
+    fn steps_key(&self, expression: &Expr, scalar: NumericExpr, filter: Option<&Predicate>) -> Result<GroupKey, Error> {
         let Some(steps) = scalar.values_where(&self.ranges(filter), limits::GROUPS) else {
             let message = format!(
                 "this has more than {} values by its bounds: put them into coarser bins, such as FLOOR(x / 100) * 100",

@@ -91,7 +91,9 @@ impl NumericExpr {
                 let [low, high] = of(days);
                 <[i64; 2]>::from(part.range(low, high)).map(wide)
             }
-            Node::Coalesce(parts) | Node::Least(parts) | Node::Greatest(parts) => hull(&mut parts.iter()).unwrap_or(all),
+            Node::Coalesce(parts) | Node::Least(parts) | Node::Greatest(parts) => {
+                hull(&mut parts.iter()).unwrap_or(all)
+            }
             Node::NullIf(one, _) => of(one).map(wide),
             Node::Case { branches, otherwise } => {
                 let mut values = branches.iter().map(|(_, value)| value).chain(otherwise.as_deref());

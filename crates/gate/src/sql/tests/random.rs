@@ -225,7 +225,8 @@ impl Dice {
     fn bound(&mut self) -> Condition {
         let comparison = self.comparison();
         let (date, time) = (self.of(&DATES), self.of(&TIMES));
-        let column = |at| Expression::column(&self.schema, at);
+        let schema = self.schema.clone();
+        let column = |at| Expression::column(&schema, at);
         let (one, other) = match self.below(8) {
             0 => (column(BORN), Expression::quoted(Type::Date, date)),
             1 => (column(BORN), Expression::dated(Type::Date, date)),

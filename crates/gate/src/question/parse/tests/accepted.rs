@@ -456,6 +456,37 @@ fn a_column_of_which_nothing_is_declared_is_an_open_key() {
     }
 }
 
+/// A condition once narrowed the columns of a key while it was read. A sub-query there had a smaller sensitivity than its SQL, and a key
+/// that gets too large outside of WHERE was accepted.
+#[test]
+fn conditions_narrow_the_values_of_a_key_and_not_its_expressions() {
+    let scalar = |question: &Question| match &question.queries[0].groups[0].key {
+        GroupKey::Steps { scalar, .. } => scalar.clone(),
+        other => panic!("{other:?} is no expression"),
+    };
+    for key in [
+        "CASE WHEN (SELECT SUM(age) FROM census) > 5000 THEN 1 ELSE 0 END",
+        "CASE WHEN (SELECT MEDIAN(age) FROM census) > age THEN 1 ELSE 0 END",
+        "FLOOR(age / 10) * 10",
+        "age * 2 + 1",
+        "TO_CHAR(born, 'YYYY-MM')",
+        "EXTRACT(YEAR FROM born)",
+        "born",
+    ] {
+        let ask = |filter: &str| understood(&format!("SELECT COUNT(*) FROM census {filter} GROUP BY {key}"));
+        let few = ask("WHERE age <= 1 AND born >= '2020-12-01'");
+        let all = if key == "born" { ask("WHERE born >= '2000-01-01'") } else { ask("") };
+        assert_eq!((scalar(&few), &few.scalars), (scalar(&all), &all.scalars), "{key}");
+        assert!(few.queries[0].group_count() <= all.queries[0].group_count(), "{key}");
+    }
+    let large = "income * income * income * income";
+    let few = (0..9).map(|steps| format!("income = {steps}")).collect::<Vec<_>>().join(" OR ");
+    for filter in [String::new(), format!("WHERE {few}")] {
+        let error = read(&format!("SELECT COUNT(*) FROM census {filter} GROUP BY {large}")).unwrap_err();
+        assert!(error.to_string().contains("too large"), "{error}");
+    }
+}
+
 #[test]
 fn groups_that_the_condition_rules_out_are_not_answered() {
     for (condition, count) in [
