@@ -19,4 +19,5 @@ mod order;
 mod postgres;
 mod public;
 mod registering;
+mod seeded;
 mod statistics;

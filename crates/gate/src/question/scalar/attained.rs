@@ -12,12 +12,7 @@ use super::{Node, NumericExpr};
 pub(crate) type ColumnRanges<'a> = dyn Fn(usize) -> Option<[i64; 2]> + 'a;
 
 impl NumericExpr {
-    /// All values that it may have, in steps, if there are no more than this; null aside.
-    pub(crate) fn values(&self, most: usize) -> Option<BTreeSet<i64>> {
-        self.values_where(&|_| None, most)
-    }
-
-    /// The same of rows in which columns have these ranges.
+    /// All values, in steps, that it may have in rows in which columns have these ranges, if there are no more than this; null aside.
     pub(crate) fn values_where(&self, columns: &ColumnRanges, most: usize) -> Option<BTreeSet<i64>> {
         let of = |part: &NumericExpr| part.values_where(columns, most);
         let union = |parts: &mut dyn Iterator<Item = &NumericExpr>| {
