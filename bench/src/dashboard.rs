@@ -97,7 +97,7 @@ impl DashboardBench {
             )
         };
         let text = format!(
-            "an account's page in Chromium, on loopback\n{}{}  ratio {:.2}; first paint is wanted within 300 ms\n  \
+            "an account's page in Chromium, on loopback\n{}{}  ratio {:.2}; the target for first paint is 300 ms\n  \
              the journal was read {:.0} ms after signing in\n",
             line(&report.few),
             line(&report.many),

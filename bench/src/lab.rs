@@ -165,7 +165,7 @@ fn plain(graph: &StateGraph, step: f64, payoff: &dyn Fn(i64) -> f64, range: Rang
 
 fn text(report: &Report) -> String {
     let mut limits =
-        PrintedTable::new([TableColumn::Text("what"), TableColumn::Number("time"), TableColumn::Number("wanted")]);
+        PrintedTable::new([TableColumn::Text("what"), TableColumn::Number("time"), TableColumn::Number("target")]);
     for (what, figure) in [
         ("stopping-time adversary, 1000 rounds", &report.stopping_time),
         ("worst case of residue on (1,1e-6), costs 0.01 0.02 0.04 0.08", &report.worst),

@@ -30,9 +30,7 @@ pub fn table_rows(table: &Bound<'_, PyAny>) -> PyResult<TableRows> {
     let column = |field: &arrow_schema::FieldRef| {
         let column_type = column_type(field.data_type()).ok_or_else(|| {
             let (name, holds) = (field.name(), field.data_type());
-            refuse(format!(
-                "the column {name:?} holds {holds}, which cannot be asked about; convert it or leave it out"
-            ))
+            refuse(format!("the column {name:?} holds {holds}, which cannot be asked about; convert it or omit it"))
         })?;
         Ok((field.name().clone(), column_type))
     };

@@ -35,7 +35,7 @@ def approximate(epsilon: Number, delta: Number) -> Cost:
 
 
 def laplace(epsilon: Number | None = None, *, scale: Number | None = None, sensitivity: Number | None = None) -> Cost:
-    """Continuous Laplace noise, by its ε or by its scale and the sensitivity (1 if it is left out).
+    """Continuous Laplace noise, by its ε or by its scale and the sensitivity (1 by default).
 
     >>> print(laplace(scale=10, sensitivity=1))
     Laplace of ε = 0.1

@@ -1,4 +1,4 @@
-"""What comes back: the service's documents, with the parts that are used most by name."""
+"""Results: the service's documents, with their most used parts as properties."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def costs_of(documents: list[dict[str, Any]]) -> list[Cost]:
 
 
 class Quote(Document):
-    """What would come of a charge. Nothing is charged; a quote is true if the charge would be admitted."""
+    """The effect that a charge would have. Nothing is charged; a quote is true if the charge would be admitted."""
 
     @property
     def admitted(self) -> bool:
@@ -99,7 +99,7 @@ class Quote(Document):
 
     @property
     def count(self) -> int | None:
-        """How often the same could be charged, or at least so often; None without a budget, or for different costs."""
+        """How often the same could be charged, or a lower bound; None without a budget, or for different costs."""
         count: int | None = self.document["count"]
         return count
 
@@ -128,7 +128,7 @@ class Receipt(Document):
 
     @property
     def sequence(self) -> int:
-        """The place of the record in the journal."""
+        """The number of the record in the journal."""
         return int(self.document["sequence"])
 
     @property
@@ -168,11 +168,11 @@ class Receipt(Document):
 
 
 class Verification(Document):
-    """What came of recomputing the whole journal."""
+    """The result of recomputing the whole journal."""
 
     @property
     def holds(self) -> bool:
-        """Whether every record is what was written."""
+        """Whether every record is intact."""
         return bool(self.document["state"] == "whole")
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""How accounts, quotes, receipts and answers draw themselves in a notebook: HTML and SVG, in the page's own light or dark colours."""
+"""How a notebook shows accounts, quotes, receipts and answers: HTML and SVG, in the page's own light or dark colours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def line(name: str, value: object) -> str:
 
 
 def gauge(left: float | None, label: str) -> str:
-    """A bar that shows the share of a budget that is left, with the number in words for those who do not see it."""
+    """A bar that shows the share of a budget that is left, with the number in words for screen readers."""
     if left is None:
         return ""
     share = min(max(left, 0.0), 1.0)

@@ -33,7 +33,7 @@ class Error(Exception):
 
     @property
     def key(self) -> str | None:
-        """The idempotency key, where charging again with it tells what came of the first time."""
+        """The idempotency key, if charging again with it tells the outcome of the first time."""
         return self.document.get("key")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -41,7 +41,7 @@ class Error(Exception):
 
 
 class Refused(Error):
-    """A filter said halt. Nothing was charged."""
+    """A filter refused. Nothing was charged."""
 
     @property
     def refusal(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class BadInput(Error, ValueError):
 
 
 class NotFound(Error, LookupError):
-    """The account, the dataset or the record is not there."""
+    """There is no such account, dataset or record."""
 
 
 class KeyTaken(Error):
@@ -115,7 +115,7 @@ class UnknownOutcome(Error):
 
 
 class Integrity(Error):
-    """Stored records are not what was written."""
+    """The integrity check of stored records failed."""
 
 
 class Busy(Error):

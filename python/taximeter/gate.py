@@ -47,7 +47,7 @@ class Answer(Document, Drawable):
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:
-        """The rows: a group's value, or a noisy number; None where there are too few rows to say."""
+        """The rows: a group's value, or a noisy number; None if there are too few rows."""
         return [tuple(_value(cell) for cell in row) for row in self.document["rows"]]
 
     @property
@@ -117,7 +117,7 @@ class Answer(Document, Drawable):
 
 
 class Gate:
-    """The gate of a ledger on this machine. Its records and the imported data are in a folder beside the ledger, or in `folder`."""
+    """The gate of a ledger on this machine. Its records and the imported data are in a folder next to the ledger, or in `folder`."""
 
     def __init__(self, ledger: Ledger, folder: str | os.PathLike[str] | None = None) -> None:
         backend = ledger._backend
@@ -240,7 +240,7 @@ class Gate:
         request = _question(question, dataset, epsilon, delta, mu, error, noise, account, weights, clamp, reuse)
         if dummy:
             if key is not None or reuse:
-                raise bad_input("dummy", "a made-up answer is neither stored nor given again: leave key and reuse out")
+                raise bad_input("dummy", "a made-up answer is neither stored nor given again: omit key and reuse")
             if not 1 <= dummy_rows <= 100_000:
                 raise bad_input("dummy_rows", f"there are between 1 and 100000 made-up rows, not {dummy_rows}")
             return Answer(self._gate.ask_dummy(request, dummy_rows), "dummy")
@@ -290,7 +290,7 @@ def _schema(
     categories: Mapping[str, Sequence[str | int | bool]] | None,
 ) -> dict[str, Any]:
     if unit is None:
-        raise bad_input("unit", 'say whose privacy is protected: unit="row", or the column that tells whose rows they are')
+        raise bad_input("unit", 'say whose privacy is protected: unit="row", or name the column that identifies the person')
     columns: dict[str, dict[str, Any]] = {}
 
     def column(name: str) -> dict[str, Any]:

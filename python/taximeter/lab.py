@@ -21,7 +21,7 @@ from taximeter.rules import Budget, budget_request
 
 @dataclass(frozen=True)
 class Probability(Drawable):
-    """Two numbers with the true probability between them, beside the one that was claimed."""
+    """Two numbers with the true probability between them, and the claimed one."""
 
     lower: float
     upper: float
@@ -29,12 +29,12 @@ class Probability(Drawable):
 
     @property
     def broken(self) -> bool:
-        """Whether more than the claim is proven."""
+        """Whether the claim is proven to be exceeded."""
         return self.lower > self.claimed
 
     @property
     def figure(self) -> Bars:
-        """What was claimed, and what is delivered."""
+        """The claimed and the actual probability."""
         bounds = [(None, None), (self.lower, self.upper)]
         return Bars("probability", ["claimed", "delivered"], [self.claimed, self.lower], bounds)
 

@@ -63,7 +63,7 @@ class Ledger:
     """A ledger in a file or in PostgreSQL (`postgres://...`).
 
     A file has one process that writes to it; PostgreSQL takes several. With `create`, a ledger is made where there is none. `witness` is
-    the file that notices when an old copy of the ledger is put back: keep it on another disk. The interpreter is free while a call waits.
+    the file that detects a restored old copy of the ledger: keep it on another disk. The interpreter is free while a call waits.
     After a fork, open the ledger again in the new process.
     """
 
@@ -80,7 +80,7 @@ class Ledger:
         return self._backend.location()
 
     def account(self, name: str) -> Account:
-        """An account by its name; whether it is there is found out when it is used."""
+        """An account by its name; it is looked up when it is used."""
         return Account(self._backend, name)
 
     def accounts(self) -> list[Account]:
@@ -107,7 +107,7 @@ class Ledger:
         """Opens an account: with a budget it decides, without one it only reads, at the given `delta`.
 
         The arguments are those of `Filter` and `Odometer`. `unit` says whose privacy is protected, and `neighbours` is "add-remove" or
-        "substitute"; both are those of the account above if they are left out.
+        "substitute"; by default, both are those of the account above.
         """
         request: dict[str, Any] = {"account": name}
         if budget is not None:
@@ -159,7 +159,7 @@ class Ledger:
         return dict(json.loads(self._backend.ledger()))
 
     def close(self) -> None:
-        """Closes the ledger when all that waits is done."""
+        """Closes the ledger after all waiting charges are done."""
         self._backend.close()
 
     def __enter__(self) -> Ledger:
@@ -216,7 +216,7 @@ class Account(Drawable):
         return await asyncio.get_running_loop().run_in_executor(_waiting_room(), charge)
 
     def quote(self, costs: Cost | Sequence[Cost], *, unit: str | None = None, neighbours: str | None = None) -> Quote:
-        """What would come of a charge."""
+        """The effect that a charge would have."""
         return Quote(self._backend.quote((self.name,), _costs(costs), _details(unit=unit, neighbours=neighbours)))
 
     @property
@@ -249,7 +249,7 @@ class Account(Drawable):
         return list(json.loads(self._backend.history(self.name, start, limit))["records"])
 
     def close(self, *, by: str | None = None, note: str | None = None) -> None:
-        """Closes the account for good: it takes no more charges, nor does any account below it."""
+        """Closes the account permanently: it takes no more charges, nor does any account below it."""
         self._backend.close_account(self.name, by, note)
 
     def __repr__(self) -> str:

@@ -57,7 +57,7 @@ class Filter(_native.Filter):
         return super().__new__(cls, json.dumps(request))
 
     def quote(self, cost: Cost) -> Quote:
-        """What would come of charging a cost.
+        """The effect that charging a cost would have.
 
         >>> quote = Filter("1").quote(pure(2))
         >>> bool(quote), quote.reason
@@ -125,7 +125,7 @@ class Odometer(_native.Odometer):
     >>> odometer = Odometer(delta="1e-6")
     >>> odometer.charge(pure("0.01"), times=1000)
     >>> odometer.reading.value < 2, odometer.reading.guarantee
-    (True, 'loss ≤ reading (one-sided, in either order) at all times, but for a probability of 1e-6')
+    (True, 'loss ≤ reading (one-sided, in either order) at every moment, except with probability 1e-6')
     """
 
     def __new__(

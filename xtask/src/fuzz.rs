@@ -175,7 +175,7 @@ fn failure(log: &str, target: &str, path: &Path) -> String {
         log.lines().filter(|line| !line.starts_with('#') && !line.starts_with("\tNEW_FUNC")).collect();
     let last = lines[lines.len().saturating_sub(SHOWN)..].join("\n");
     format!(
-        "{last}\nthe whole output: {}\nwhen it is mended, copy the input that failed to fuzz/corpus/{target}, named after the fault",
+        "{last}\nthe whole output: {}\nwhen it is fixed, copy the failing input to fuzz/corpus/{target}, named after the fault",
         path.display()
     )
 }

@@ -32,17 +32,17 @@ const TASKS: [Task; 10] = [
         name: "test",
         help: "run every test of the workspace and end with one line `N passed, N failed`;\n              \
                installs cargo-nextest, a C++ compiler, PostgreSQL, Python, Chromium, schemathesis and axe-core\n              \
-               if they are missing, and says so before; [--no-install] installs nothing and, if anything is\n              \
-               missing, leaves out all tests that need a server or a browser; [--quick] leaves out crash\n              \
-               loops, browsers and the fuzzer, and tries fewer random inputs; [--python] runs the tests of the Python\n              \
-               package alone; [--with-torch] adds those that need PyTorch, about 6 GB; further arguments\n              \
+               if they are missing, and announces it first; [--no-install] installs nothing and, if anything is\n              \
+               missing, skips all tests that need a server or a browser; [--quick] skips crash loops, browsers\n              \
+               and the fuzzer, and tries fewer random inputs; [--python] runs only the tests of the Python\n              \
+               package; [--with-torch] adds those that need PyTorch, about 6 GB; further arguments\n              \
                go to `cargo nextest run`",
         run: test::run,
     },
     Task {
         name: "fuzz",
-        help: "run the fuzzer on everything that parses; [TARGET...] on some of it; [--seconds N] for so\n              \
-               long each, 60 unless it is said",
+        help: "run the fuzzer on everything that parses; [TARGET...] runs only these targets; [--seconds N] is\n              \
+               the time for each, 60 by default",
         run: fuzz::run,
     },
     Task {
@@ -53,13 +53,13 @@ const TASKS: [Task; 10] = [
     Task {
         name: "tidy",
         help: "check widths, lengths, names, words, READMEs and links, against the list xtask/tidy.txt;\n              \
-               [--lower] lowers the list where fewer faults are left",
+               [--lower] removes fixed faults from the list",
         run: tidy::run,
     },
     Task {
         name: "simulate",
-        help: "run the ledger on simulated disks, networks and clocks, with everything that goes wrong, by\n              \
-               seed; [--seed N] is the first seed, [--steps N] how many steps, a million by default",
+        help: "run the ledger on simulated disks, networks and clocks that fail at random;\n              \
+               [--seed N] is the first seed, [--steps N] the number of steps, a million by default",
         run: simulate::run,
     },
     Task {
@@ -70,8 +70,8 @@ const TASKS: [Task; 10] = [
     },
     Task {
         name: "screenshots",
-        help: "take the README's pictures of the dashboard into docs/images; [--all FOLDER] also\n              \
-               every page in both themes, wide and narrow; [--dev] builds the program as for tests",
+        help: "take the README's pictures of the dashboard into docs/images; [--all FOLDER] also takes\n              \
+               every page in both themes, wide and narrow; [--dev] uses a debug build",
         run: screenshots::run,
     },
     Task {
@@ -82,13 +82,13 @@ const TASKS: [Task; 10] = [
     },
     Task {
         name: "docs",
-        help: "make a site with a search from the documents, in target/site, and check its links; installs mdBook if\n              \
+        help: "make a searchable site from the documents, in target/site, and check its links; installs mdBook if\n              \
                it is missing",
         run: docs::run,
     },
     Task {
         name: "package",
-        help: "check that every crate but those of tests and tasks can be packed by `cargo package`; [--verify] also\n              \
+        help: "check that `cargo package` works for every crate except those of tests and tasks; [--verify] also\n              \
                builds accounting, noise and transparency from their packages",
         run: package::run,
     },

@@ -19,7 +19,7 @@ struct Need {
 
 const POSTGRESQL: Need = Need {
     what: "PostgreSQL's server programs (initdb, postgres, psql)",
-    why: "ledgers and data are tested on private servers. Debian's package also starts a server of its own, which is left alone",
+    why: "ledgers and data are tested on private servers. Debian's package also starts a server of its own, which the tests do not use",
     packages: &["postgresql"],
 };
 
@@ -51,11 +51,8 @@ const NEXTEST: Need = Need {
 const SCHEMATHESIS: Need =
     Need { what: "schemathesis, with pip", why: "it tests the API against its description", packages: &[] };
 
-const AXE: Need = Need {
-    what: "axe-core, with npm",
-    why: "it tests whether the pages of the dashboard can be read and heard",
-    packages: &[],
-};
+const AXE: Need =
+    Need { what: "axe-core, with npm", why: "it tests whether the dashboard is accessible", packages: &[] };
 
 const NPM: Need = Need { what: "npm", why: "it fetches DuckDB's library and axe-core", packages: &["npm"] };
 
@@ -160,8 +157,8 @@ enum InstallPlan {
 /// What to do, given what is here. An error says what is missing and how to install it.
 fn plan(here: &Here, may_install: bool) -> Result<InstallPlan, String> {
     if !here.compiler {
-        return Err("the tests need a C compiler, and there is no `cc`; install one with `apt-get install gcc libc6-dev`, or what \
-                    this system has in its place"
+        return Err("the tests need a C compiler, and there is no `cc`; install one with `apt-get install gcc libc6-dev`, or this system's \
+                    package of one"
             .to_string());
     }
     let all = [
@@ -180,8 +177,8 @@ fn plan(here: &Here, may_install: bool) -> Result<InstallPlan, String> {
         return Ok(InstallPlan::Nothing);
     }
     if !may_install && !here.nextest {
-        return Err("the tests are run by cargo-nextest, which is not here; install it with `cargo install --locked cargo-nextest`, or \
-                    run `cargo test --workspace`, which does without"
+        return Err("the tests are run by cargo-nextest, which is not installed; install it with `cargo install --locked cargo-nextest`, or \
+                    run `cargo test --workspace`, which does not need it"
             .to_string());
     }
     if !may_install {
@@ -196,16 +193,15 @@ fn plan(here: &Here, may_install: bool) -> Result<InstallPlan, String> {
     } else {
         let how = match here.apt {
             true => format!(
-                "only root can install them; run `sudo apt-get install {}` and then this again",
+                "only root can install them; run `sudo apt-get install {}` and run this again",
                 packages(&system)
             ),
-            false => "there is no `apt-get` to install them; install this system's packages of them, and put their programs into the \
-                      path"
+            false => "there is no `apt-get` to install them; install this system's packages, and put their programs into the path"
                 .to_string(),
         };
         return Err(format!(
-            "the tests need {names}, and {how}; or run `cargo xtask test --no-install`, which leaves out all tests that need a \
-             server or a browser, and the fuzzer"
+            "the tests need {names}, and {how}; or run `cargo xtask test --no-install`, which skips the fuzzer and all tests that need a \
+             server or a browser"
         ));
     };
     Ok(InstallPlan::Install { prefix, needs })
@@ -213,25 +209,26 @@ fn plan(here: &Here, may_install: bool) -> Result<InstallPlan, String> {
 
 /// What is about to be installed, and why.
 fn announcement(needs: &[&Need], built: &Path) -> String {
-    let mut text = String::from("the tests need what this machine does not have:\n");
+    let mut text = String::from("the tests need programs that are not installed:\n");
     for Need { what, why, .. } in needs {
         text += &format!("  {what}: {why}\n");
     }
     let packages = packages(needs);
     if !packages.is_empty() {
-        text += &format!("installing for good, with apt-get: {packages}\n");
+        text += &format!("installing on this system, with apt-get: {packages}\n");
     }
     if needs.iter().any(|need| need.packages.is_empty()) {
-        text += &format!("fetching into {}, which goes with `cargo clean`: the rest\n", built.display());
+        text += &format!("fetching into {}, which `cargo clean` removes: the rest\n", built.display());
     }
-    text + "`cargo xtask test --no-install` installs nothing, and leaves out all tests that need a server or a browser"
+    text + "`cargo xtask test --no-install` installs nothing, and skips all tests that need a server or a browser"
 }
 
 /// That some tests are left out, and why.
 fn without(needs: &[&Need]) -> String {
     let names = needs.iter().map(|need| need.what).collect::<Vec<_>>().join(", and ");
     format!(
-        "without {names}: the fuzzer and the tests that need a PostgreSQL server, DuckDB, a cluster, a browser or schemathesis are left out"
+        "not installed: {names}. Skipping the fuzzer and the tests that need a PostgreSQL server, DuckDB, a cluster, a browser or \
+         schemathesis"
     )
 }
 
@@ -270,7 +267,7 @@ fn apt_get(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`{}` failed ({}); install what the tests need by hand, with `apt-get install {}`, and then run this again\n{}",
+        "`{}` failed ({}); install the packages by hand, with `apt-get install {}`, and run this again\n{}",
         line.join(" "),
         output.status,
         packages(&[&POSTGRESQL, &PYTHON, &BROWSER, &NPM, &CPP]),
@@ -369,9 +366,9 @@ mod tests {
         let text = announcement(&[&POSTGRESQL, &AXE], Path::new("/built"));
         for part in [
             "ledgers and data are tested on private servers",
-            "it tests whether the pages of the dashboard can be read and heard",
-            "installing for good, with apt-get: postgresql\n",
-            "fetching into /built, which goes with `cargo clean`",
+            "it tests whether the dashboard is accessible",
+            "installing on this system, with apt-get: postgresql\n",
+            "fetching into /built, which `cargo clean` removes",
             "--no-install",
         ] {
             assert!(text.contains(part), "{part:?} is not in {text}");

@@ -16,7 +16,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
         [] => false,
         [verify] if verify == "--verify" => true,
         _ => {
-            eprintln!("error: `cargo xtask package` takes `--verify` or nothing, but there is {arguments:?}");
+            eprintln!("error: `cargo xtask package` takes `--verify` or nothing, not {arguments:?}");
             return ExitCode::from(crate::WRONG_USAGE);
         }
     };

@@ -7,7 +7,7 @@ use taximeter_testing::PrivatePostgres;
 /// Holds the server until the end of the input. At Ctrl-C this process just ends; the server sees that and goes as well.
 pub fn run(arguments: &[String]) -> ExitCode {
     if let [argument, ..] = arguments {
-        eprintln!("error: `cargo xtask postgres` takes no arguments, but there is {argument:?}");
+        eprintln!("error: `cargo xtask postgres` takes no arguments, not {argument:?}");
         return ExitCode::from(crate::WRONG_USAGE);
     }
     match hold() {

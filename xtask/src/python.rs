@@ -38,7 +38,7 @@ impl PythonTests {
             return Ok(Some(tests));
         }
         if !may_install {
-            println!("the tests in {} are left out: their libraries are not installed", tests.tests.display());
+            println!("the tests in {} are skipped: their libraries are not installed", tests.tests.display());
             return Ok(None);
         }
         println!(

@@ -130,7 +130,7 @@ fn take(wanted: &Wanted) -> Result<(), String> {
     }
     camera.sign_in("olga")?;
     let images = workspace_root().join("docs/images");
-    eprintln!("waiting for a minute, until the pages say how fast budgets are spent");
+    eprintln!("waiting for a minute, until the pages show how fast budgets are spent");
     std::thread::sleep(RATES);
     for (name, page, theme) in README {
         camera.open(page);
@@ -186,10 +186,10 @@ impl Demo {
         let mut line = String::new();
         if let Some(output) = demo.process.stdout.take() {
             let read = BufReader::new(output).read_line(&mut line);
-            read.map_err(|error| format!("the demo cannot be heard: {error}"))?;
+            read.map_err(|error| format!("the output of the demo cannot be read: {error}"))?;
         }
         demo.document = serde_json::from_str(&line)
-            .map_err(|_| "the demo did not say where it serves; `taximeter demo --serve` tells why".to_string())?;
+            .map_err(|_| "the demo printed no address; `taximeter demo --serve` shows why".to_string())?;
         Ok(demo)
     }
 

@@ -40,11 +40,11 @@ fn parse(arguments: &[String]) -> Result<(u64, u64), String> {
             "--seed" => &mut seed,
             "--steps" => &mut steps,
             other => {
-                return Err(format!("`cargo xtask simulate` takes --seed N and --steps N, but there is {other:?}"));
+                return Err(format!("`cargo xtask simulate` takes --seed N and --steps N, not {other:?}"));
             }
         };
         let value = rest.next().ok_or_else(|| format!("{name} needs a number"))?;
-        *place = value.parse().map_err(|_| format!("{name} needs a number, but there is {value:?}"))?;
+        *place = value.parse().map_err(|_| format!("{name} needs a number, not {value:?}"))?;
     }
     Ok((seed, steps))
 }

@@ -75,7 +75,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
 /// What a quick run does not do. With arguments for cargo-nextest, its number of tests left out is also about those.
 fn left_out(wish: &Wish, tally: Tally) -> String {
     let number = if wish.rest.is_empty() { format!("{} ", tally.left_out) } else { String::new() };
-    format!("quick: fewer random inputs; left out: {number}crash loops and tests in a browser, and the fuzzer")
+    format!("quick: fewer random inputs; skipped: {number}crash loops and tests in a browser, and the fuzzer")
 }
 
 fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
@@ -101,7 +101,7 @@ fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
     }
     if !wish.rest.is_empty() {
         println!(
-            "the examples in documentation and the Python package are left out, since there are arguments for cargo-nextest"
+            "the arguments are for cargo-nextest: the examples in documentation and the Python package are skipped"
         );
         let tests = nextest(&provided, wish);
         return run_and_count(tests, Printed::Nextest, &variables, &mut std::io::stdout(), tally);
@@ -147,7 +147,9 @@ fn run_tests(wish: &Wish, tally: &mut Tally) -> Result<(), String> {
 
 /// What a thread returned.
 fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T, String>>) -> Result<T, String> {
-    thread.join().unwrap_or_else(|_| Err("what runs beside the tests could not be prepared; see above".to_string()))
+    thread.join().unwrap_or_else(|_| {
+        Err("the doc tests, the fuzzer or the Python package could not be prepared; see above".to_string())
+    })
 }
 
 /// The environments of the Python package's tests, made where they are missing. Without the first one, which builds the wheel, none.
@@ -180,11 +182,8 @@ fn run_python(
         result = result.and(tested);
     }
     if !wish.with_torch {
-        writeln!(
-            shown,
-            "the tests that need PyTorch or JAX are left out: run `cargo xtask test --with-torch` for them"
-        )
-        .map_err(|error| format!("the results cannot be shown: {error}"))?;
+        writeln!(shown, "the tests that need PyTorch or JAX are skipped: run `cargo xtask test --with-torch` for them")
+            .map_err(|error| format!("the results cannot be shown: {error}"))?;
     }
     result
 }
@@ -236,7 +235,7 @@ impl Drop for TestFolder {
     fn drop(&mut self) {
         let left = self.left_behind();
         if !left.is_empty() {
-            eprintln!("the tests left temporary files behind, which are removed now: {}", left.join(", "));
+            eprintln!("the tests did not remove these temporary files, which are removed now: {}", left.join(", "));
         }
         if let Err(error) = std::fs::remove_dir_all(&self.0) {
             eprintln!("the folder {} could not be removed: {error}", self.0.display());

@@ -105,7 +105,7 @@ impl fmt::Display for OpendpComparison {
             Number("ratio"),
             Number("basic"),
             Number("ratio"),
-            Number("wanted"),
+            Number("target"),
         ]);
         for row in &self.rows {
             table.row([

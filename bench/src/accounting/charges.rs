@@ -153,11 +153,11 @@ impl fmt::Display for Charges {
             Text("rule"),
             Text("step"),
             Number("time"),
-            Number("wanted"),
+            Number("target"),
             Number("1000th"),
             Number("late"),
             Number("flatness"),
-            Number("wanted"),
+            Number("target"),
         ]);
         for row in &self.rows {
             table.row([

@@ -119,9 +119,9 @@ impl fmt::Display for Report {
         let Report { charges, verdicts, against_opendp, .. } = self;
         write!(f, "{charges}\n{verdicts}\n{against_opendp}\n")?;
         match self.missed() {
-            0 => write!(f, "Every figure is as wanted."),
-            1 => write!(f, "1 figure is not as wanted; it is marked with !"),
-            missed => write!(f, "{missed} figures are not as wanted; they are marked with !"),
+            0 => write!(f, "Every figure meets its target."),
+            1 => write!(f, "1 figure misses its target; it is marked with !"),
+            missed => write!(f, "{missed} figures miss their targets; they are marked with !"),
         }
     }
 }

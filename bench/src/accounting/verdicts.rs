@@ -140,7 +140,7 @@ impl fmt::Display for Verdicts {
             Text("rule"),
             Number("cases"),
             Number("slowest case"),
-            Number("wanted"),
+            Number("target"),
             Number("slowest answer"),
             Text("which case"),
         ]);

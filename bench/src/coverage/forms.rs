@@ -239,7 +239,7 @@ pub fn forms() -> Vec<CoverageForm> {
         let both = format!("{counts} HAVING COUNT(*) >= 60 ORDER BY n DESC LIMIT 5");
         add(chosen("HAVING and ORDER BY a count", &both));
         let sql = "town, COUNT(*) AS n, SUM(wage) AS w FROM survey GROUP BY town ORDER BY n DESC LIMIT 5";
-        add(CoverageForm { statistic: of::sum, ..chosen("beside what ORDER BY and LIMIT choose by", sql) });
+        add(CoverageForm { statistic: of::sum, ..chosen("not used by ORDER BY and LIMIT", sql) });
         let middle = chosen("OFFSET", &format!("{counts} ORDER BY n DESC LIMIT 5 OFFSET 5"));
         add(middle.wanting(TOGETHER));
         let average = |name, sql: &str| CoverageForm { offer: averages, statistic: of::average, ..chosen(name, sql) };

@@ -29,7 +29,7 @@ impl GateBench {
             // Choosing the rows of every person takes its time: it is done only for questions about it.
             let mut units = FORMS.iter().any(|form| form.of_units && form.question.contains(&self.only));
             if units && let Err(why) = self.register(gate, "units-parquet", data(), unit()) {
-                self.print(&format!("questions about people as units are left out: {why}"));
+                self.print(&format!("questions about people as units are skipped: {why}"));
                 units = false;
             }
             let units = units.then_some("units-parquet");

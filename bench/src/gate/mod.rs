@@ -160,10 +160,7 @@ impl GateBench {
     fn measure(&self) -> Done<Vec<Measured>> {
         let (folder, mut measured) = (tempfile::tempdir()?, Vec::new());
         if self.processor_time && self.engines.iter().any(|engine| !engine.is_in_this_process()) {
-            return Err(
-                "--processor-time is that of this process, which PostgreSQL and Sail are not part of; leave them out"
-                    .into(),
-            );
+            return Err("--processor-time measures this process, without PostgreSQL and Sail; omit them".into());
         }
         let ledger_file = folder.path().join("taximeter.db");
         let ledger =
@@ -219,7 +216,7 @@ impl GateBench {
         if !self.engines.is_empty() {
             return Err(format!("{engine} cannot be asked: {why}").into());
         }
-        self.print(&format!("{engine} is left out: {why}"));
+        self.print(&format!("{engine} is skipped: {why}"));
         Ok(())
     }
 

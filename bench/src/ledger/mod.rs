@@ -32,10 +32,10 @@ pub struct LedgerBench {
     /// How many charges the long ledger has
     #[arg(long, default_value_t = 1_000_000)]
     charges: u64,
-    /// Leave PostgreSQL out
+    /// Skip PostgreSQL
     #[arg(long)]
     no_postgres: bool,
-    /// Leave the long ledger out
+    /// Skip the long ledger
     #[arg(long)]
     no_long: bool,
     /// Only the rates with checkpoints and a cosigning witness

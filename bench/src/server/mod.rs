@@ -38,7 +38,7 @@ pub struct ServerBench {
     /// How often a server is killed under load
     #[arg(long, default_value_t = 10)]
     kills: u32,
-    /// Leave PostgreSQL out
+    /// Skip PostgreSQL
     #[arg(long)]
     no_postgres: bool,
 }

@@ -72,7 +72,7 @@ pub fn of_problem(problem: &Problem) -> String {
         (Code::Alarm, _) => {
             "; `verify` says what is wrong, `ledger clear-alarm` lets it take charges again".to_string()
         }
-        (_, Some("by")) => "; leave --by out, or use that person's token".to_string(),
+        (_, Some("by")) => "; omit --by, or use that person's token".to_string(),
         (_, Some("encoding")) => "; give the encoding of the file, for instance --encoding latin1".to_string(),
         (_, Some("threshold")) => {
             ": --epsilon 0.5 --delta 1e-9; `account create` and `dataset add` set it aside with --mechanism-delta"

@@ -93,7 +93,7 @@ enum Command {
 /// The commands as the help shows them.
 const GROUPS: [(&str, &[&str]); 8] = [
     ("Start here", &["demo"]),
-    ("Data behind a budget", &["dataset", "ask", "drivers"]),
+    ("Data protected by a budget", &["dataset", "ask", "drivers"]),
     ("Without a ledger", &["plan", "compare", "meter"]),
     ("Accounts and charges", &["account", "charge", "quote", "history", "receipt", "top"]),
     ("Ledger maintenance", &["verify", "checkpoint", "report", "backup", "export", "import", "ledger"]),

@@ -36,7 +36,7 @@ Examples:
   taximeter serve --ledger postgres://taximeter@db/taximeter --listen 10.0.0.5:7070 --behind-proxy --tick 250ms
   taximeter serve --oidc https://login.example.org --audience taximeter --oidc-claims claims.toml --public-url https://budgets.example")]
 pub struct ServeCommand {
-    /// Create the ledger if there is none, as on the first start of a container. A ledger that its witness knows is never created anew
+    /// Create the ledger if there is none, as on the first start of a container. No ledger is created if the witness remembers one
     #[arg(long)]
     create: bool,
     /// The address to listen on [default: listen in the configuration, or 127.0.0.1:7070]

@@ -19,7 +19,7 @@ use crate::output::{Failure, in_flag, usage};
 #[derive(Args, Default)]
 #[command(next_help_heading = "Checkpoints")]
 pub struct SigningArgs {
-    /// A key that signs checkpoints, of `checkpoint key create` (may be repeated) [default: $TAXIMETER_CHECKPOINT_KEY]
+    /// A key that signs checkpoints, from `checkpoint key create` (may be repeated) [default: $TAXIMETER_CHECKPOINT_KEY]
     #[arg(long = "checkpoint-key", value_name = "FILE")]
     keys: Vec<PathBuf>,
     /// A witness on another machine and its public key (may be repeated) [default: $TAXIMETER_COSIGNERS, separated by spaces]

@@ -14,32 +14,32 @@ use crate::output::{Failure, print_line, tell, usage};
 use crate::serve::first_signal;
 use crate::signing::{read_key, trusted_keys, write_key};
 
-/// Cosign the checkpoints of ledgers on other machines, so that none of them can go back
+/// Cosign the checkpoints of ledgers on other machines, so that old copies are detected
 #[derive(Subcommand)]
 pub enum WitnessCommand {
-    /// Make a witness's key and memory, or show its public key
+    /// Make a witness's key and state file, or show its public key
     #[command(subcommand)]
     Key(WitnessKeyCommand),
     Serve(WitnessServeArgs),
 }
 
-/// Make a witness's key and memory, or show its public key
+/// Make a witness's key and state file, or show its public key
 #[derive(Subcommand)]
 pub enum WitnessKeyCommand {
-    /// Make a key and an empty memory, and print the public key
+    /// Make a key and an empty state file, and print the public key
     ///
-    /// Both belong together for good: a witness that lost its memory needs a new key.
+    /// Both belong together permanently: a witness that lost its state file needs a new key.
     #[command(
         after_help = "Example: taximeter witness key create witness.key --name witness.example.org --state witness.state"
     )]
     Create {
-        /// The file of the key, which its owner alone may read
+        /// The file of the key, readable by its owner alone
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// The name of the witness
         #[arg(long, value_name = "NAME")]
         name: String,
-        /// The file of its memory
+        /// Its state file: the newest checkpoint of each ledger
         #[arg(long, value_name = "FILE")]
         state: PathBuf,
     },
@@ -54,9 +54,9 @@ pub enum WitnessKeyCommand {
 
 /// Cosign checkpoints over HTTP
 ///
-/// It cosigns only what extends the last checkpoint that it cosigned for a ledger, and remembers that on disk first. Run it on another
-/// machine than the ledger, under another owner. Nothing secret is sent and everything is signed, so HTTP is enough; put a proxy in
-/// front of it for HTTPS. Lines about ledgers that went back or forked go to standard error.
+/// It cosigns a checkpoint only if it extends the last one that it cosigned for the same ledger, and writes that to disk before it answers.
+/// Run it on another machine than the ledger, under another owner. Nothing secret is sent and everything is signed, so HTTP is enough; put
+/// a proxy in front of it for HTTPS. Ledgers that went back or forked are reported on standard error.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -68,7 +68,7 @@ pub struct WitnessServeArgs {
     /// The key of the witness
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
-    /// The memory of the witness
+    /// The state file of the witness
     #[arg(long, value_name = "FILE")]
     state: PathBuf,
     /// A public key that signs a ledger's checkpoints, or KEY@FROM..UNTIL for one that is valid for these records (may be repeated)
@@ -81,7 +81,7 @@ impl WitnessCommand {
         match self {
             WitnessCommand::Key(WitnessKeyCommand::Create { file, name, state }) => {
                 if state.exists() {
-                    return Err(usage(format!("{} is there already; name a new file for the memory", state.display())));
+                    return Err(usage(format!("{} is there already; name a new state file", state.display())));
                 }
                 let key = SecretKey::generate(name, KeyUse::Cosign)?;
                 write_key(file, &key)?;

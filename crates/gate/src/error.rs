@@ -54,7 +54,7 @@ pub enum ErrorKind {
     },
     /// A file whose header is in another encoding than it was read in.
     #[error(
-        "{path}: the header cannot be used: the name of column {column} is not UTF-8; write the file in UTF-8, or say its encoding"
+        "{path}: the header cannot be used: the name of column {column} is not UTF-8; write the file in UTF-8, or give its encoding"
     )]
     HeaderEncoding {
         /// The file.
@@ -64,8 +64,8 @@ pub enum ErrorKind {
     },
     /// Rows of a file that cannot be read.
     #[error(
-        "{bad_rows} of {rows} rows of {path} cannot be read; nothing was imported:{}\ncorrect the file or the declared types, or leave \
-         these rows out",
+        "{bad_rows} of {rows} rows of {path} cannot be read; nothing was imported:{}\ncorrect the file or the declared types, or skip \
+         these rows",
         listed(bad, *bad_rows)
     )]
     BadRows {
@@ -82,7 +82,7 @@ pub enum ErrorKind {
     #[error("dataset {0} not found")]
     NoDataset(AccountName),
     /// A dataset that exists already.
-    #[error("dataset {0} already exists; newer data can take its place as a new version, paid for by the same account")]
+    #[error("dataset {0} already exists; newer data can replace it as a new version, paid for by the same account")]
     DatasetExists(AccountName),
     /// A name that a dataset has, wanted for a public table, or the other way round.
     #[error("the name {0} is taken by {1}: choose another one")]
@@ -91,14 +91,14 @@ pub enum ErrorKind {
     #[error("public table {0} not found")]
     NoPublicTable(AccountName),
     /// A public table that exists already.
-    #[error("public table {0} already exists; remove it first, or let this one take its place")]
+    #[error("public table {0} already exists; remove it first, or replace it with this one")]
     PublicTableExists(AccountName),
     /// A new version of a dataset that does not exist yet.
     #[error("dataset {0} does not exist, so these data cannot be a new version of it")]
     NoEarlierVersion(AccountName),
     /// A dataset that was imported from a file has no table to read again.
     #[error(
-        "the data of {0} were imported from a file, which is not read again; newer data can take their place as a new version"
+        "the data of {0} were imported from a file, which is not read again; newer data can replace them as a new version"
     )]
     NoTable(AccountName),
     /// The owner of a dataset does not let earlier answers be used again.
@@ -108,7 +108,7 @@ pub enum ErrorKind {
     #[error("no account named {0} exists to pay for this dataset; give a budget to create it")]
     NoPayer(AccountName),
     /// There is a budget for a new account, but the account exists already.
-    #[error("account {0} already exists; leave the budget and the rules out to let it pay, or choose another name")]
+    #[error("account {0} already exists; omit the budget and the rules to let it pay, or choose another name")]
     PayerExists(AccountName),
     /// An account protects something else than the dataset that it pays for.
     #[error(
@@ -124,7 +124,7 @@ pub enum ErrorKind {
         declared: Privacy,
     },
     /// An idempotency key that was used for another request.
-    #[error("the key {key:?} belongs to {used_for}; leave it out to get a new one")]
+    #[error("the key {key:?} belongs to {used_for}; omit the key to get a new one")]
     KeyTaken {
         /// The key as its owner knows it.
         key: Key,
@@ -136,8 +136,8 @@ pub enum ErrorKind {
     NotAGate(PathBuf),
     /// The datasets in a folder are paid for on another ledger.
     #[error(
-        "the datasets in {folder} are paid for on the ledger {pays}, but this one is {ledger}: on another ledger their budgets would be \
-         spent again"
+        "the datasets in {folder} are paid for on the ledger {pays}, but this one is {ledger}: on another ledger their budgets could be \
+         spent twice"
     )]
     OtherLedger {
         /// The folder.
@@ -170,7 +170,7 @@ pub enum ErrorKind {
     #[error("the question under the key {0:?} is being answered by another process; ask again later with the same key")]
     UnderWay(Key),
     /// Data of a dataset are being registered already.
-    #[error("data of the dataset {0} are being registered already; wait until that has ended")]
+    #[error("data of the dataset {0} are being registered already; wait until that has finished")]
     Busy(AccountName),
     /// Records or data are not what was written.
     #[error("{0}")]

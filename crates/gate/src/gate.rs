@@ -99,7 +99,7 @@ impl Gate {
                 continue;
             }
             let why = match asker.as_str() {
-                "" => "it was not known at first whether it was charged; it is, and it was not executed",
+                "" => "the outcome of the charge was unknown at first; it was charged, but the question did not run",
                 _ => "the program ended after the charge and before the answer was stored",
             };
             self.catalog.lose(&StoredAnswer { stored: Timestamp::now(), ..question }, &asker, why)?;
@@ -183,8 +183,7 @@ impl Gate {
     fn replay(&self, prepared: &Prepared) -> Option<Answer> {
         let (key, asker) = (prepared.charge.key().as_str(), self.asking.name());
         let answer = self.stored(prepared).unwrap_or(None);
-        let why = "it was charged before, and the records have no answer to it: the program that had it charged ended too soon, or the \
-                   records are an older copy";
+        let why = "the program ended before the answer was stored, or the gate's records are an older copy";
         // What cannot be written now is found when this process has ended.
         let _ = match answer {
             Some(_) => self.catalog.forget(key, asker),

@@ -95,7 +95,7 @@ impl JoinedDataset {
             return match joinable.names_account() {
                 None => Ok(None),
                 Some(account) => {
-                    let needs = "it would pay for a joined dataset, and the question joins none; leave it out";
+                    let needs = "it would pay for a joined dataset, but the question joins none; omit it";
                     Err(Error::value("account", account, needs))
                 }
             };
@@ -104,8 +104,8 @@ impl JoinedDataset {
         let dataset = found.ok_or_else(|| Error::integrity(format!("the joined dataset {table} was not read")))?;
         if !own.source.is_beside(&dataset.source) {
             let needs = format!(
-                "it cannot be joined to {}: two datasets are joined where both are imported into SQLite, or both are in PostgreSQL under \
-                 one URL; ask about each by itself, or ask the owner to register both in one place",
+                "it cannot be joined to {}: two datasets can be joined only if both are imported into SQLite, or both are in PostgreSQL \
+                 under one URL; ask about each separately, or ask the owner to register both in one place",
                 own.name
             );
             return Err(Error::value("dataset", table, needs));

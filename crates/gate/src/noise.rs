@@ -36,13 +36,13 @@ impl Noise {
             Cost::Pure { epsilon } => DiscreteLaplace::new(RBig::from(l1) / exact(epsilon)).map(Noise::Laplace),
             Cost::Gaussian { mu } => RoundedGaussian::for_mu(l2_squared, &exact(mu)).map(Noise::Gaussian),
             _ => {
-                let needs = "there is no noise for it; spend an epsilon, which buys discrete Laplace noise, or a mu, which buys \
-                             Gaussian noise";
+                let needs =
+                    "no noise has this price; give an epsilon for discrete Laplace noise, or a mu for Gaussian noise";
                 return Err(Error::value("price", cost, needs));
             }
         };
         noise.map_err(|_| {
-            Error::value("price", cost, "it buys noise of more than 2^100 steps, which no answer survives; spend more")
+            Error::value("price", cost, "its noise is more than 2^100 steps, too much for any answer; spend more")
         })
     }
 
@@ -69,7 +69,7 @@ impl Noise {
                 noise.threshold(probability).map_err(|error| Error::input("price", error.to_string()))
             }
             Noise::Gaussian(_) => {
-                Err(Error::input("price", "thresholds are for discrete Laplace noise; offer an epsilon"))
+                Err(Error::input("price", "thresholds are for discrete Laplace noise; give an epsilon"))
             }
         }
     }

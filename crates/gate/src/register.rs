@@ -344,7 +344,7 @@ fn drop_kept(source: &Source) -> Option<String> {
 
 /// Why a table that is asked where it is has no new rows to choose.
 fn nothing_to_refresh(name: &AccountName) -> Error {
-    let needs = "it is asked as it is at every question, since a row is its unit: there is nothing to refresh";
+    let needs = "every question reads the current data, since a row is the unit: there is nothing to refresh";
     Error::value("table", format_args!("of {name}"), needs)
 }
 

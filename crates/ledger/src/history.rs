@@ -108,7 +108,7 @@ fn glimpsed(ledger: LedgerId, stored: StoredRecord) -> Result<Receipt, Error> {
     let StoredRecord { sequence, hash, line, .. } = stored;
     let broken = |why: &str| Error::record(sequence, why);
     if Hash::of(line.as_bytes()) != hash {
-        return Err(broken("its bytes are not those that its hash was made of"));
+        return Err(broken("its bytes do not match its hash"));
     }
     let glimpse: Glimpse =
         serde_json::from_str(&line).map_err(|error| broken(&format!("it is not a journal record: {error}")))?;

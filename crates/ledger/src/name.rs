@@ -102,7 +102,7 @@ impl<const LONGEST: usize> ShortText<LONGEST> {
     /// Reads a text; `what` names it in an error.
     pub fn parse(what: &'static str, text: &str) -> Result<ShortText<LONGEST>, Error> {
         if text.is_empty() {
-            return Err(Error::parameter(what, "", "is empty; leave it out or write something"));
+            return Err(Error::parameter(what, "", "is empty; omit it or write something"));
         }
         if text.len() > LONGEST {
             let needs = format!("it has {} bytes; at most {LONGEST} are kept", text.len());

@@ -117,8 +117,7 @@ fn import_all(
         let text = line.trim_end_matches(['\n', '\r']);
         if text.is_empty() {
             return Err(unreadable(
-                "the export ends without saying so; it was cut off, and what is missing would be handed out again"
-                    .to_string(),
+                "the export has no last line: it was cut off, and the missing budget could be spent twice".to_string(),
             ));
         }
         if let Ok(End { end }) = serde_json::from_str(text) {

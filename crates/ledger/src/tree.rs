@@ -123,7 +123,7 @@ impl<'a> CheckpointClaims<'a> {
                 || checkpoint.root != self.frontier.root()
             {
                 let why = format!(
-                    "the signed checkpoint of {} records is of another history: a record up to here was changed since it was signed",
+                    "the signed checkpoint of {} records has another history: a record up to here was changed since it was signed",
                     checkpoint.size
                 );
                 return Err(Error::record(position.sequence, why));

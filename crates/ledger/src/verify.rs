@@ -189,7 +189,7 @@ fn check_columns(stored: &StoredRecord, expected: u64, keys: &mut HashSet<Hash>)
         _ => None,
     };
     if stored.key.as_deref() != key {
-        return Err(Error::record(stored.sequence, "the key that it is found by is not the one in it"));
+        return Err(Error::record(stored.sequence, "it is stored under another key than its own"));
     }
     match key.is_none_or(|key| keys.insert(Hash::of(key.as_bytes()))) {
         true => Ok(()),
@@ -262,7 +262,7 @@ impl Replay {
         let expected = self.next();
         let record = Record::parse(line).map_err(|why| Error::record(expected, why))?;
         if record.sequence != expected {
-            return Err(Error::record(expected, format!("in its place stands record {}", record.sequence)));
+            return Err(Error::record(expected, format!("record {} is in its place", record.sequence)));
         }
         let Some((books, tree)) = &mut self.state else {
             let Event::Ledger { id, format, secret } = record.event else {

@@ -163,14 +163,14 @@ fn write(file: &mut dyn PlacedFile, sharing: Sharing, testimony: Testimony) -> i
         return Err(invalid("it was damaged while the ledger was open"));
     };
     if newest.ledger != testimony.ledger {
-        return Err(invalid("it is of another ledger"));
+        return Err(invalid("it belongs to another ledger"));
     }
     match newest.position.sequence.cmp(&testimony.position.sequence) {
         Ordering::Equal if newest.position.hash != testimony.position.hash => {
-            return Err(invalid("it remembers another record in the same place: two copies of the ledger go on"));
+            return Err(invalid("it remembers another record in the same place: two copies of the ledger are in use"));
         }
         Ordering::Greater if sharing == Sharing::Alone => {
-            return Err(invalid("it remembers more than this ledger: another copy of it goes on"));
+            return Err(invalid("it remembers more than this ledger: another copy of it is in use"));
         }
         // A process may have written it that was killed before its sync, or whose sync failed. After a failed sync the system need not
         // write those bytes in the next one, although it still shows them: they are written again.

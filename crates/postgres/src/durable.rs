@@ -8,7 +8,7 @@ use tokio_postgres::SimpleQueryRow;
 const DURABLE: [(&str, &[&str], &str); 4] = [
     ("synchronous_commit", &["on", "remote_apply"], "a commit would be acknowledged before it is on disk"),
     ("fsync", &["on"], "a commit would not be synced to the disk"),
-    ("full_page_writes", &["on"], "a page that a crash tears in two could not be mended"),
+    ("full_page_writes", &["on"], "a page that a crash tears in two could not be repaired"),
     ("data_sync_retry", &["off"], "the server would go on after a failed sync, over what it lost"),
 ];
 

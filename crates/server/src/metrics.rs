@@ -144,7 +144,7 @@ pub(crate) fn collect(AppState { service, metrics, .. }: &AppState) -> Vec<Metri
         flag("taximeter_ledger_running", "1 while the ledger takes charges, 0 after it stopped.", ledger.is_running()),
         flag(
             "taximeter_ledger_alarm",
-            "1 while the ledger is not what was written and takes no charges, until its owner clears the alarm.",
+            "1 after an integrity check failed, until the owner clears the alarm: the ledger takes no charges.",
             service.readiness.is_alarmed(),
         ),
         MetricFamily {

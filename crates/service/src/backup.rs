@@ -197,7 +197,10 @@ pub fn read(folder: &Path) -> Result<BackupDocument, Problem> {
             return Err(damaged(format!("{:?} is not the name of a file in it", expected.name)));
         }
         if describe(folder, expected.name.clone())? != *expected {
-            return Err(damaged(format!("{} is not as it was written; use another backup", expected.name.display())));
+            return Err(damaged(format!(
+                "integrity check failed: {} was changed; use another backup",
+                expected.name.display()
+            )));
         }
     }
     match document.files.iter().any(|file| file.name == Path::new(JOURNAL)) {

@@ -116,7 +116,7 @@ impl Uploads {
                 Ok(TakenUpload { folder: Arc::clone(&self.folder), id: id.to_string(), file: Some(file) })
             }
             Some(None) => {
-                Err(Problem::new(Code::Busy, "the upload is being registered already; wait until that has ended"))
+                Err(Problem::new(Code::Busy, "the upload is being registered already; wait until that has finished"))
             }
             None => Err(Problem::new(
                 Code::NotFound,

@@ -127,8 +127,8 @@ impl WitnessMemory {
         let ledgers = read(&bytes, key).map_err(|why| {
             let path = path.display();
             let detail = format!(
-                "the witness's memory {path} {why}. It could cosign what it once refused; give the witness a new key and a new file, and \
-                 tell those who use it"
+                "the witness's state {path} {why}. With it, the witness could cosign what it once refused; create a new key and a new \
+                 state file, and tell those who use the witness"
             );
             Problem::new(Code::Integrity, detail)
         })?;
@@ -201,7 +201,7 @@ fn read(bytes: &[u8], key: &PublicKey) -> Result<Vec<RememberedLedger>, &'static
     };
     let head = line(0).and_then(|line| line.strip_prefix(MARK)?.trim_start().split_once(' ')).ok_or(DAMAGED)?;
     if head.0 != key.to_string() {
-        return Err("is of another key");
+        return Err("belongs to another key");
     }
     let count: usize = head.1.parse().map_err(|_| DAMAGED)?;
     let parse = |at: usize| {
@@ -219,7 +219,7 @@ fn read(bytes: &[u8], key: &PublicKey) -> Result<Vec<RememberedLedger>, &'static
 }
 
 fn problem(path: &Path, error: &io::Error) -> Problem {
-    Problem::new(Code::Storage, format!("the witness's memory {}: {error}", path.display()))
+    Problem::new(Code::Storage, format!("the witness's state {}: {error}", path.display()))
 }
 
 #[cfg(test)]

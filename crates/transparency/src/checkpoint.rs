@@ -55,7 +55,7 @@ impl Checkpoint {
     fn parse(text: &str) -> Result<Checkpoint, ProofError> {
         let wrong = |why: &str| ProofError::Format(format!("this is not a checkpoint of a ledger: {why}"));
         let lines: Vec<&str> = text.lines().collect();
-        let [origin, size, root, record, time] = lines[..] else { return Err(wrong("it has not five lines")) };
+        let [origin, size, root, record, time] = lines[..] else { return Err(wrong("it does not have five lines")) };
         let size: u64 = size.parse().map_err(|_| wrong("its second line is not a number of records"))?;
         let record = record.rsplit(' ').next().unwrap_or_default();
         let mut bytes = [0; 32];
@@ -64,7 +64,7 @@ impl Checkpoint {
         let time = time.ok_or_else(|| wrong("its fifth line is not a time"))?;
         let origin = origin.to_string();
         if size == 0 || !origin.starts_with(NAME) {
-            return Err(wrong("it is not of a ledger, or of one without records"));
+            return Err(wrong("it does not belong to a ledger, or the ledger has no records"));
         }
         let checkpoint = Checkpoint { origin, size, root: NodeHash::parse(root)?, record: bytes, time };
         // The text that was signed has one form.
@@ -134,7 +134,7 @@ impl SignedCheckpoint {
         let mut own = own.peekable();
         if own.peek().is_none() {
             return Err(ProofError::Signature(format!(
-                "the checkpoint is of {origin}, and none of the signers' keys is of it"
+                "the checkpoint is from {origin}, but none of the signers' keys belongs to it"
             )));
         }
         match own.any(|signer| signer.records.contains(&newest) && signer.key.signed(&self.note)) {
@@ -158,7 +158,7 @@ impl SignedCheckpoint {
         match cosigners.len() >= trust.required {
             true => Ok(cosigners),
             false => Err(ProofError::Signature(format!(
-                "{} of the witnesses cosigned the checkpoint of {} records, and {} must have",
+                "{} of the witnesses cosigned the checkpoint of {} records, but {} are required",
                 cosigners.len(),
                 self.checkpoint.size,
                 trust.required

@@ -14,7 +14,8 @@ pub enum ProofError {
     Proof(String),
     /// A proof of consistency that does not hold.
     #[error(
-        "the tree of {size} records does not extend the one of {old} records: the history before record {old} is another, or the proof is"
+        "the tree of {size} records does not extend the one of {old} records: the history before record {old} differs, or the proof is \
+         wrong"
     )]
     Fork {
         /// The size of the older tree.

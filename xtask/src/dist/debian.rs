@@ -17,7 +17,7 @@ const COMPLETIONS: [(&str, &str); 3] = [
 /// Makes the package from a release, beside it. Where the tool is missing, there is none, and it is said.
 pub fn package(release: &Path) -> Result<(), String> {
     let Ok(architecture) = printed(Command::new("dpkg").arg("--print-architecture")) else {
-        println!("no Debian package is made: dpkg is not there");
+        println!("no Debian package is made: dpkg is not installed");
         return Ok(());
     };
     let architecture = String::from_utf8_lossy(&architecture).trim().to_string();
@@ -79,7 +79,7 @@ mod tests {
         package(release.path()).unwrap();
         let made = fs::read_dir(release.path()).unwrap().map(|file| file.unwrap().path());
         let Some(package) = made.into_iter().find(|path| path.extension().is_some_and(|end| end == "deb")) else {
-            assert!(Command::new("dpkg").arg("--version").output().is_err(), "dpkg is there, and made nothing");
+            assert!(Command::new("dpkg").arg("--version").output().is_err(), "dpkg made no package");
             return;
         };
         let contents = printed(Command::new("dpkg-deb").arg("--contents").arg(&package)).unwrap();

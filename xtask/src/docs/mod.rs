@@ -42,7 +42,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
 fn make() -> Result<(PathBuf, usize), String> {
     let program = built().join("tools").join("bin").join("mdbook");
     if !has_mdbook(&program) {
-        eprintln!("installing mdbook {MDBOOK} into {}, since the site is made by it", built().join("tools").display());
+        eprintln!("installing mdbook {MDBOOK} into {}: it makes the site", built().join("tools").display());
         fetch_mdbook(&built())?;
     }
     let (source, site) = (built().join("site-source"), built().join("site"));

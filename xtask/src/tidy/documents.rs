@@ -75,7 +75,7 @@ fn binaries(sources: &[TextFile]) -> Vec<Fault> {
         _ => false,
     };
     let beside = sources.iter().filter(|source| is_beside(&source.path));
-    let say = "a second integration binary of its crate; make it a module of tests/<crate>/main.rs";
+    let say = "this is a second integration test program of its crate; make it a module of tests/<crate>/main.rs";
     beside.map(|source| fault("binary", &source.path, say)).collect()
 }
 

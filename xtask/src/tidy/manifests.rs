@@ -32,8 +32,8 @@ fn faults_of(root: &Path, manifest: &TextFile) -> Vec<Fault> {
     let folder = root.join(path.strip_suffix("/Cargo.toml").unwrap_or(path));
     let keys = KEYS.into_iter().filter(|key| !has_line(&manifest.text, &format!("{key} = ")));
     let licences = LICENCES.into_iter().filter(|name| !folder.join(name).is_file());
-    let keys = keys.map(|key| fault(format!("it says no {key}, which a registry asks for")));
-    keys.chain(licences.map(|name| fault(format!("there is no {name} beside it; link to the one of the workspace"))))
+    let keys = keys.map(|key| fault(format!("it has no {key}, which a registry requires")));
+    keys.chain(licences.map(|name| fault(format!("there is no {name} next to it; link to the one of the workspace"))))
         .collect()
 }
 

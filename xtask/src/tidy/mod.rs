@@ -37,7 +37,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
         [] => check(),
         [lower] if lower == "--lower" => lower_list(),
         _ => {
-            eprintln!("error: `cargo xtask tidy` takes `--lower` or nothing, but there is {arguments:?}");
+            eprintln!("error: `cargo xtask tidy` takes `--lower` or nothing, not {arguments:?}");
             return ExitCode::from(crate::WRONG_USAGE);
         }
     };
@@ -103,7 +103,8 @@ fn differences(faults: &[Fault], listed: &Counts) -> Vec<String> {
         let found = counts.get(&(rule.clone(), subject.clone())).copied().unwrap_or_default();
         if found < *allowed {
             differences.push(format!(
-                "{rule} {subject}: {LIST} has {allowed}, and only {found} are left; `cargo xtask tidy --lower` lowers the list"
+                "{rule} {subject}: {LIST} has {allowed}, and only {found} are left; `cargo xtask tidy --lower` removes fixed faults from \
+                 the list"
             ));
         }
     }
@@ -119,7 +120,8 @@ fn lowered(counts: &Counts, listed: &Counts) -> Counts {
     listed.iter().filter_map(lower).collect()
 }
 
-const HEAD: &str = "# What is not in order yet, for `cargo xtask tidy`: a rule, what it is about, how many faults. It may only shrink.\n";
+const HEAD: &str =
+    "# Known faults, for `cargo xtask tidy`: a rule, its subject, how many faults. The list may only shrink.\n";
 
 fn show_list(list: &Counts) -> String {
     list.iter().fold(HEAD.to_string(), |text, ((rule, subject), count)| text + &format!("{rule} {subject} {count}\n"))

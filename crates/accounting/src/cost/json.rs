@@ -100,7 +100,7 @@ impl Entries {
         };
         let value = self.take(kind.name()).expect("the kind was found among the names");
         if let Some((other, _)) = self.0.first() {
-            return Err(Error::text(format!("{other:?} cannot stand beside {:?} in a cost", kind.name())));
+            return Err(Error::text(format!("{other:?} cannot be combined with {:?} in a cost", kind.name())));
         }
         if delta.is_some() && kind != CostKind::Epsilon {
             return Err(Error::text(format!("\"delta\" goes with \"epsilon\", not with {:?}", kind.name())));
@@ -208,7 +208,7 @@ mod tests {
         check("{}", Err("a cost needs one of"));
         check("[1]", Err("an object such as"));
         check(r#"{"epsilon":"0.1","epsilon":"0.0001"}"#, Err("appears twice"));
-        check(r#"{"epsilon":"0.1","gaussian":"1"}"#, Err("cannot stand beside"));
+        check(r#"{"epsilon":"0.1","gaussian":"1"}"#, Err("cannot be combined with"));
         check(r#"{"gaussian":"0.1","delta":"1e-9"}"#, Err("goes with"));
         check(r#"{"epsilon":"0.1","delta":"1"}"#, Err("below 1"));
         check(r#"{"epsilon":null}"#, Err("must be an amount"));

@@ -119,7 +119,7 @@ impl FilterRule {
             }
             FilterRule::Basic => format!("{budget}-DP, and {}-DP while every delta is 0", budget.epsilon()),
             FilterRule::Advanced => {
-                format!("{budget}-pointwise: |loss| ≤ {} but for a probability of {}", budget.epsilon(), budget.delta())
+                format!("{budget}-pointwise: |loss| ≤ {}, except with probability {}", budget.epsilon(), budget.delta())
             }
             _ => format!("{budget}-DP"),
         }

@@ -149,7 +149,7 @@ impl fmt::Display for Guarantee {
         let loss = if self.two_sided { "|loss| ≤ reading" } else { "loss ≤ reading (one-sided, in either order)" };
         match self.delta.is_zero() {
             true => write!(f, "{loss}, surely"),
-            false => write!(f, "{loss} at all times, but for a probability of {}", self.delta),
+            false => write!(f, "{loss} at every moment, except with probability {}", self.delta),
         }
     }
 }

@@ -64,7 +64,7 @@ fn parse(text: &str) -> Result<BTreeMap<&'static str, String>, String> {
         }
     }
     if values.contains_key(Setting::Server.key()) && values.contains_key(Setting::Ledger.key()) {
-        return Err("it names a server and a ledger; a command goes to one of them: leave the other out".to_string());
+        return Err("it names a server and a ledger; a command goes to one of them: omit the other".to_string());
     }
     Ok(values)
 }
@@ -79,7 +79,7 @@ fn add(values: &mut BTreeMap<&'static str, String>, key: &str, value: &Value) ->
         return Err(format!("unknown key {key}; {advice}"));
     };
     let text = match value {
-        Value::String(text) if text.is_empty() => return Err(format!("{key} is empty; leave it out instead")),
+        Value::String(text) if text.is_empty() => return Err(format!("{key} is empty; omit it instead")),
         Value::String(text) => text.clone(),
         // An amount is exact as it is written in quotes; a number of TOML is binary.
         Value::Integer(_) | Value::Float(_) => return Err(format!("{key} is {value}; write it in quotes")),
@@ -107,9 +107,9 @@ mod tests {
             ("[defaults]\nepsilom = \"a\"", "did you mean defaults.epsilon?"),
             ("colour = \"red\"", "the keys are ledger, witness"),
             ("ledger = 5", "ledger is 5; write it in quotes"),
-            ("ledger = \"\"", "leave it out"),
+            ("ledger = \"\"", "omit it"),
             ("server = true", "server is boolean; write text in quotes"),
-            ("server = \"https://a\"\nledger = \"b\"", "leave the other out"),
+            ("server = \"https://a\"\nledger = \"b\"", "omit the other"),
             ("ledger", "expected"),
         ] {
             let error = parse(text).unwrap_err();

@@ -45,14 +45,14 @@ pub struct AskCommand {
     dataset: String,
     /// The question, in SQL; without one, a prompt opens, or standard input is read: each question ends with ; or an empty line
     question: Option<String>,
-    /// How much of the price columns of the answer get, such as n=3,income=1 [default: 1 each]; intervals=0 leaves out the intervals of
-    /// quantiles, which cost as much as the quantiles
+    /// The shares of the price for the columns of the answer, such as n=3,income=1 [default: 1 each]; intervals=0 omits the intervals of
+    /// quantiles, which cost as much as the quantiles themselves
     #[arg(long, value_name = "COLUMN=WEIGHT", value_delimiter = ',', value_parser = weight)]
     weights: Vec<(String, Number)>,
     /// Clamp the noisy counts at 0
     #[arg(long)]
     clamp: bool,
-    /// In how many groups one unit counts at most, where groups are not declared: fewer lower the noise and the threshold
+    /// Maximum groups per unit (undeclared groups): a smaller number lowers the noise and the threshold
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     max_groups_per_unit: Option<u32>,
     /// Count the rows with values outside of their declared bounds as well, for a tenth of the price
@@ -174,14 +174,14 @@ fn analyst(backend: &dyn Backend, dataset: &AccountName, who: &Who) -> Result<Op
     match backend.own_token()? {
         // A token belongs to one person and shows only that person's accounts.
         Some(TokenDocument { principal, role: Role::Analyst, .. }) => Err(usage(match principal == who.as_str() {
-            true => format!("this token belongs to {principal} already; leave --by out"),
-            false => format!("this token belongs to {principal}; leave --by out, or use {who}'s token"),
+            true => format!("this token belongs to {principal} already; omit --by"),
+            false => format!("this token belongs to {principal}; omit --by, or use {who}'s token"),
         })),
         token if analysts.is_empty() => Ok(token.map(|_| AccountName::parse(&name)).transpose()?),
         _ => {
             let known: Vec<&str> = analysts.iter().map(AccountName::as_str).collect();
             Err(usage(format!(
-                "{who} is no analyst of {dataset}; its analysts' accounts are {}. Leave --by out to ask as the owner",
+                "{who} is no analyst of {dataset}; its analysts' accounts are {}. Omit --by to ask as the owner",
                 known.join(", ")
             )))
         }

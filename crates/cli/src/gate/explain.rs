@@ -27,7 +27,7 @@ pub fn text(explanation: &Explanation) -> String {
         }
         Some(1) => {}
         Some(groups) => lines.add("groups", grouped(&groups.to_string())),
-        None => lines.add("groups", "those with enough rows in the data, above a threshold that the answer says"),
+        None => lines.add("groups", "those with enough rows in the data, above a threshold that the answer states"),
     }
     lines.add("costs", show::costs(&[explanation.cost]));
     let payers: Vec<&str> = explanation.pays.iter().map(AccountName::as_str).collect();

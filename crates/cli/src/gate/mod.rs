@@ -1,4 +1,4 @@
-//! Data behind a budget: the commands of the gate.
+//! Data protected by a budget: the commands of the gate.
 
 pub mod ask;
 pub mod dataset;

@@ -82,7 +82,7 @@ impl Offer {
                     delta => Price::Approximate { epsilon, delta },
                 }))
             }
-            _ => Err(usage(format!("{name}: a delta goes with an epsilon; offer both"))),
+            _ => Err(usage(format!("{name}: a delta goes with an epsilon; give both"))),
         }
     }
 
@@ -129,7 +129,7 @@ impl Offer {
                 format!("the least μ whose 95% interval is within ± {width}")
             }
             Offer::CheapestNoise(width) => {
-                format!("what costs less of ε and μ for a 95% interval within ± {width}")
+                format!("the cheaper of ε and μ for a 95% interval within ± {width}")
             }
         }
     }

@@ -120,7 +120,7 @@ fn noisy_columns(cells: &[&Cell]) -> (Vec<String>, Vec<String>) {
 
 /// That there is no value: too few rows, for this noise. Of an average, the sum and the count are known.
 fn too_few(estimate: &Estimate) -> String {
-    let (Some(sum), Some(count)) = (&estimate.sum, &estimate.count) else { return "too few to say".to_string() };
+    let (Some(sum), Some(count)) = (&estimate.sum, &estimate.count) else { return "too few rows".to_string() };
     let shown = |number: &Decimal| grouped(number.as_str());
     let part = |part: &Estimate| match part {
         Estimate { value: Some(value), interval: Some([low, high]), .. } => {
@@ -128,7 +128,7 @@ fn too_few(estimate: &Estimate) -> String {
         }
         _ => "–".to_string(),
     };
-    format!("too few to say: sum {} of {} rows", part(sum), part(count))
+    format!("too few rows: sum {} of {} rows", part(sum), part(count))
 }
 
 /// How many decimal places a number is written with.

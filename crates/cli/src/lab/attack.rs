@@ -122,7 +122,7 @@ impl Document<'_> {
             "{} against up to {} rounds of ε = {}, stopped at the first violation:\n\n\
              loss above the reading   {}\n\
              loss below its negative  {}\n\
-             claimed                  {claim}, but for a probability of {}\n\
+             claimed                  {claim}, except with probability {}\n\
              ratio                    {}\n\n{verdict}.",
             self.odometer,
             thousands(self.rounds.into()),

@@ -25,7 +25,7 @@ pub enum BackupCommand {
 /// Copy the journal, the gate's folder and the tokens into a new folder, while others charge and ask
 ///
 /// The copy is consistent: a question that is asked meanwhile is either in it with its charge, or only its charge is. Not in it: the
-/// witness, which must not be put back together with the ledger; data that stay elsewhere (PostgreSQL tables, Parquet files, servers);
+/// witness, which must not be restored together with the ledger; data that stay elsewhere (PostgreSQL tables, Parquet files, servers);
 /// and the tokens of a ledger in PostgreSQL, which that database's own backup has.
 #[derive(Args)]
 #[command(after_help = "Example: taximeter backup create /mnt/backups/monday")]
@@ -53,8 +53,8 @@ pub struct CheckedBackupArgs {
 
 /// Make a ledger, its data and its tokens from a backup, where there are none
 ///
-/// Charges after the backup are not in it. A witness that remembers them keeps their budget from being spent again: the restore is
-/// refused. Then import the journal with another witness, and put back the missing records:
+/// Charges after the backup are not in it. If a witness remembers them, the restore is refused, so that their budget is not spent twice.
+/// Then import the journal with another witness, and restore the missing records:
 ///
 /// taximeter import FOLDER/journal.jsonl --ledger restored.db --witness unused.witness
 ///
@@ -119,8 +119,8 @@ impl RestoreBackupArgs {
         let witness = witness_path(&place.location, place.witness.as_deref(), document.ledger)?;
         if !witness.exists() && !self.new_witness {
             return Err(usage(format!(
-                "there is no witness {}, so charges that are not in the backup cannot be noticed, and their budget would be spent \
-                 again; name the ledger's witness with --witness, or, only if nothing was charged after the backup, add --new-witness",
+                "there is no witness {}, so charges after the backup cannot be detected, and their budget could be spent twice; name the \
+                 ledger's witness with --witness, or, only if nothing was charged after the backup, add --new-witness",
                 witness.display()
             )));
         }

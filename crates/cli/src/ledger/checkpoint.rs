@@ -36,7 +36,7 @@ pub enum SignerKeyCommand {
     /// Make a key that signs checkpoints of a ledger, and print its public key
     #[command(after_help = "Example: taximeter checkpoint key create signer.key")]
     Create {
-        /// The file to make, which its owner alone may read
+        /// The file to make, readable by its owner alone
         #[arg(value_name = "FILE")]
         file: PathBuf,
         #[command(flatten)]
@@ -70,14 +70,14 @@ pub struct NewCheckpointArgs {
 #[derive(Args)]
 #[command(after_help = "Example: taximeter checkpoint proof --from 1200 > proof.json")]
 pub struct CheckpointProofArgs {
-    /// How many records the older checkpoint is of: its second line
+    /// How many records the older checkpoint covers: its second line
     #[arg(long, value_name = "NUMBER")]
     from: u64,
     #[command(flatten)]
     ledger: LedgerArgs,
 }
 
-/// Check a checkpoint without the ledger: its signatures, that it extends an older one, or that an export is what was signed
+/// Check a checkpoint without the ledger: its signatures, that it extends an older one, or that an export has the signed records
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -87,10 +87,10 @@ Examples:
 
 Exits with 4 if a check fails: then the history is not the one that was signed.")]
 pub struct CheckpointCheckArgs {
-    /// A file with a checkpoint: of `checkpoint show`, `checkpoint proof` or `receipt proof`
+    /// A file with a checkpoint, from `checkpoint show`, `checkpoint proof` or `receipt proof`
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// A file with an older checkpoint, which the one of `checkpoint proof` must extend
+    /// A file with an older checkpoint, which the one from `checkpoint proof` must extend
     #[arg(long, value_name = "FILE")]
     since: Option<PathBuf>,
     /// An export, which must begin with the records that were signed

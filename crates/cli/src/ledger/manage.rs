@@ -67,15 +67,15 @@ fn text(shown: &LedgerDocument) -> String {
 /// First look for the newest copy of the ledger, or for the right witness (--witness). If there is none, there are two ways to continue:
 ///
 /// --receipts FILE: the file has the missing records, one JSON document per line and in any order: the output of `charge --json` and
-/// `account create --json`, or lines of an export. Exactly these records are put back, up to the record that the witness remembers.
+/// `account create --json`, or lines of an export. Exactly these records are restored, up to the record that the witness remembers.
 /// Nothing is lost, and the accounts continue as they were. If a record is missing or does not fit, nothing is changed.
 ///
 /// --accept-loss: the missing charges are unknown, so nothing may be left: a new record says so, every account is exhausted permanently,
 /// and its reading is unknown. The journal keeps all its records. To continue, create new accounts, and only if you can account for
 /// what the old ones may have spent.
 ///
-/// The witness detects a ledger that was put back alone, edited, or copied and continued twice. It cannot detect that the ledger and
-/// the witness were put back together, as happens if both are in the same backup or on the same disk. Keep the witness on another disk,
+/// The witness detects a ledger that was restored alone, edited, or copied and continued twice. It cannot detect that the ledger and
+/// the witness were restored together, as happens if both are in the same backup or on the same disk. Keep the witness on another disk,
 /// and out of the backup of the ledger.
 #[derive(Args)]
 #[command(group = ArgGroup::new("how").required(true).args(["receipts", "accept_loss"]), after_help = "\
@@ -83,7 +83,7 @@ Examples:
   taximeter ledger restore --receipts receipts.jsonl
   taximeter ledger restore --accept-loss --by owner --note \"disk failed on Monday\"")]
 pub struct RestoreArgs {
-    /// Put back the missing records from receipts or an export
+    /// Restore the missing records from receipts or an export
     #[arg(long, value_name = "FILE", conflicts_with_all = ["by", "note"])]
     receipts: Option<PathBuf>,
     /// Continue without the missing records: every account is exhausted
@@ -119,7 +119,9 @@ impl RestoreArgs {
         print(self.ledger.json, &RestoredJson { restored: true, newest, records, exhausted }, || {
             if self.receipts.is_some() {
                 let records = number(records, "record", "records");
-                return format!("put back {records}: the ledger ends at record {sequence}, as its witness remembers");
+                return format!(
+                    "restored {records}: the ledger ends at record {sequence}, the newest that its witness remembers"
+                );
             }
             let accounts = number(exhausted as u64, "account is", "accounts are");
             format!(

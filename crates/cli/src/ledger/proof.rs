@@ -19,9 +19,9 @@ pub enum ReceiptCommand {
     Check(ReceiptCheckArgs),
 }
 
-/// Print a receipt with the proof that it is in the journal of a signed checkpoint, as JSON
+/// Print a receipt with the proof that it is in the journal that a signed checkpoint covers, as JSON
 ///
-/// Keep it: it proves the charge also if the ledger is rewritten.
+/// Keep it: it proves the charge even if the ledger is rewritten.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -37,8 +37,8 @@ pub struct ReceiptProofArgs {
 
 /// Check a receipt with its proof, without the ledger
 ///
-/// The record must be what its hash says, be in the tree of the checkpoint, and the checkpoint must have the signatures. Exits with 4 if a
-/// check fails.
+/// The record must match its hash and be in the tree of the checkpoint, and the checkpoint must have the required signatures. Exits with 4
+/// if a check fails.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -84,8 +84,10 @@ impl ReceiptCheckArgs {
         let (signed, cosigners) = proof.check(&trust)?;
         let mut lines = describe(&signed, &cosigners);
         let (sequence, shown) = (proof.receipt.sequence, proof.receipt.record.is_some());
-        let what =
-            if shown { "is in it as it stands here" } else { "is in it; what it says is not shown to its holder" };
+        let what = match shown {
+            true => "is in the signed journal, as printed here",
+            false => "is in the signed journal; its content is not shown to its holder",
+        };
         lines.add("record", format!("{sequence} {what}"));
         if let Some(path) = &self.extended_by {
             let newer: ConsistencyProof = document(path, "checkpoint proof")?;

@@ -48,7 +48,7 @@ fn whole(verified: &VerifyDocument) -> String {
     }
     match verified.witness {
         Some(Position { sequence, .. }) => {
-            lines.add("witness", format!("remembers record {sequence}, and it is there"))
+            lines.add("witness", format!("remembers record {sequence}, which the ledger has"))
         }
         None => lines.add("witness", "not yet written: nothing was charged"),
     }

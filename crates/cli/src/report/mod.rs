@@ -73,7 +73,7 @@ impl ReportCommand {
                 print_json(&registry::entry(&report, &self.told))?;
                 let missing = registry::missing(&self.told);
                 if !missing.is_empty() {
-                    tell(&format!("The registry also wants: {}.", missing.join(", ")));
+                    tell(&format!("The registry also asks for: {}.", missing.join(", ")));
                 }
             }
             Some(path) => {

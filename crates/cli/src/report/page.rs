@@ -65,7 +65,7 @@ pub fn render(report: &PublicReport, told: &ToldArgs) -> String {
                     ul {
                         li { "What is true of everyone: that smoking causes cancer can be learned about a smoker who is not in the data." }
                         li { "A person who counts as several units, for instance under two identifiers." }
-                        li { "What the same people are in elsewhere: budgets of other data come on top." }
+                        li { "Other data about the same people: the losses under other budgets come on top." }
                         li { "Declared bounds, categories and limits, which are public, and the time that an answer takes." }
                     }
                 }
@@ -85,14 +85,14 @@ fn promise(report: &PublicReport) -> Markup {
     let but = match filter.budget.delta.is_zero() {
         true => String::new(),
         false => format!(
-            ", but for a probability of {} (1 in {})",
+            ", except with probability {} (1 in {})",
             filter.budget.delta,
             thousands((1.0 / filter.budget.delta.upper()).floor() as u64)
         ),
     };
     html! {
         p {
-            "In numbers: no conclusion that anyone draws from all answers together, also from all that the rest of the budget will ever \
+            "In numbers: no conclusion that anyone draws from all answers together, including all that the rest of the budget can still \
              pay for, becomes more than "
             strong { (show_number(factor)) " times" }
             " as likely because one " (unit) " is in the data" (but) "."
@@ -199,7 +199,7 @@ fn proof(report: &PublicReport) -> Markup {
         h2 { "Proof" }
         p {
             "The journal of all charges was recomputed from its first record when this page was made: every hash, every decision and every \
-             balance is as it was written."
+             balance matches the stored one."
         }
         table {
             tr { th { "Ledger" } td { code { (report.ledger) } } }
@@ -207,7 +207,7 @@ fn proof(report: &PublicReport) -> Markup {
             tr { th { "Opened" } td { (to_the_second(&report.paid.opened)) " UTC" } }
         }
         @if let Some(checkpoint) = &report.checkpoint {
-            p { "The newest signed checkpoint is of " (counted(checkpoint.size, "record", "records")) ":" }
+            p { "The newest signed checkpoint covers " (counted(checkpoint.size, "record", "records")) ":" }
             pre { code { (checkpoint.checkpoint) } }
         }
         p {

@@ -83,7 +83,7 @@ fn every_changed_or_missing_file_of_a_backup_is_noticed() {
         let mut changed = whole.clone();
         changed[whole.len() / 2] ^= 1;
         fs::write(&path, changed).unwrap();
-        check_contains(&sandbox.fails(4, &["backup", "check", "monday"]), &["is not as it was written"]);
+        check_contains(&sandbox.fails(4, &["backup", "check", "monday"]), &["was changed"]);
         sandbox.fails(4, &elsewhere(&["backup", "restore", "monday"]));
         fs::remove_file(&path).unwrap();
         sandbox.fails(1, &["backup", "check", "monday"]);

@@ -111,7 +111,7 @@ fn a_file_without_a_header_is_noticed() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.path("people.csv"), "30,north\n").unwrap();
     let output = sandbox.run(&["dataset", "add", "rows", "people.csv", "--unit", "row", "--budget", "1,1e-6"]);
-    for part in ["a column is called 30", "no row counts"] {
+    for part in ["a column is called 30", "no rows count"] {
         assert!(text(&output).contains(part), "{}", text(&output));
     }
 }

@@ -215,7 +215,7 @@ mod with_duckdb {
         assert_eq!(code, Some(0), "{told}");
         check_contains(
             &told,
-            &["note: DuckDB could not take these rows, so SQLite has them", "dataset move many --engine duckdb"],
+            &["note: DuckDB could not store these rows, so they are in SQLite", "dataset move many --engine duckdb"],
         );
         let data = sandbox.document(0, &["dataset", "show", "many"])["data"].clone();
         assert!(data.as_str().unwrap().ends_with("many.v1.db"), "{data}");

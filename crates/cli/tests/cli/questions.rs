@@ -141,7 +141,7 @@ fn an_average_tells_what_was_paid_for(sandbox: &Sandbox) {
     assert!(explained.contains("note: AVG(age) needs at least") && !explained.contains("warning"), "{explained}");
     // The noise on the count is a hundred times the count: there is no average to tell.
     let answer = sandbox.done(&["ask", "people", question, "--epsilon", "0.00002"]);
-    assert!(answer.contains("too few to say: sum "), "{answer}");
+    assert!(answer.contains("too few rows: sum "), "{answer}");
 }
 
 /// Adds the dataset `trips`, whose towns are not declared.
@@ -220,7 +220,7 @@ fn quantiles_and_expressions_are_shown_with_their_intervals(sandbox: &Sandbox) {
     // Of one row, nothing can be said.
     let shown =
         sandbox.done(&["ask", "trips", "SELECT STDDEV(price) FROM trips WHERE town = '7 unique'", "--epsilon", "0.1"]);
-    assert!(shown.contains("too few to say") && !shown.contains("sum –"), "{shown}");
+    assert!(shown.contains("too few rows") && !shown.contains("sum –"), "{shown}");
 }
 
 fn a_chosen_value_is_shown_without_an_interval(sandbox: &Sandbox) {
@@ -261,11 +261,11 @@ fn a_token_speaks_for_its_own_person_alone() {
     let asked = run(&["ask", "people", COUNT, "--epsilon", "0.1", "--by", "bob"]);
     let told = text(&asked);
     assert_eq!(asked.status.code(), Some(2), "{told}");
-    assert!(told.contains("this token belongs to alice; leave --by out, or use bob's token"), "{told}");
+    assert!(told.contains("this token belongs to alice; omit --by, or use bob's token"), "{told}");
     let charged = run(&["charge", "people/alice", "--epsilon", "0.1", "--by", "bob"]);
     let told = text(&charged);
     assert_eq!(charged.status.code(), Some(2), "{told}");
-    assert!(told.contains("this token belongs to alice") && told.contains("leave --by out"), "{told}");
+    assert!(told.contains("this token belongs to alice") && told.contains("omit --by"), "{told}");
     let other = run(&["charge", "people/bob", "--epsilon", "0.1"]);
     assert!(text(&other).contains("alice's token does not cover the account people/bob"), "{}", text(&other));
     for by in [&[][..], &["--by", "alice"]] {

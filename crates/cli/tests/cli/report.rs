@@ -44,7 +44,7 @@ fn a_page_says_what_is_protected_and_names_no_one() {
             "after 3 charges",
             "1 account has a budget of their own",
             "every decision",
-            "The newest signed checkpoint is of 6 records",
+            "The newest signed checkpoint covers 6 records",
             "— taximeter/",
         ],
     );

@@ -33,17 +33,14 @@ fn an_old_copy_that_is_put_back_does_not_open() {
         &["verify"],
     ] {
         let message = sandbox.fails(4, arguments);
-        check_contains(
-            &message,
-            &["ends at record 3", "remembers record 7", "handed out again", "ledger restore --help"],
-        );
+        check_contains(&message, &["ends at record 3", "remembers record 7", "spent twice", "ledger restore --help"]);
     }
     let broken = sandbox.document(4, &["verify"]);
     assert_eq!(broken["whole"], false);
     check_contains(broken["reason"].as_str().unwrap(), &["ends at record 3"]);
     // The help says what it means and what to do.
     let help = sandbox.done(&["ledger", "restore", "--help"]);
-    check_contains(&help, &["--receipts", "--accept-loss", "exhausted", "another disk", "put back together"]);
+    check_contains(&help, &["--receipts", "--accept-loss", "exhausted", "another disk", "restored together"]);
 }
 
 #[test]
@@ -136,7 +133,7 @@ fn a_damaged_place_of_the_witness_is_a_warning_until_the_next_charge() {
     assert!(line(newest).contains(" 4 "), "the place of the newest record: {}", line(newest));
     bytes[newest + 30] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
-    let warning = "one of the two places of the witness cannot be read";
+    let warning = "one of the two slots of the witness cannot be read";
     for arguments in [&["verify"][..], &["account", "list"], &["verify", "--json"]] {
         let output = sandbox.run(arguments);
         assert!(output.status.success(), "{}", text(&output));

@@ -45,7 +45,7 @@ fn an_interrupt_ends_it_too_and_the_log_may_be_words_or_nothing() {
     sandbox.done(&["token", "create", "olga", "--role", "owner"]);
     let (code, told) = end(Serving::start(&sandbox, &["--log", "text", "--tick", "250ms"]), "-INT");
     assert_eq!(code, Some(0), "{told}");
-    assert!(told.contains("serves at http://127.0.0.1:") && told.contains("everything was answered"), "{told}");
+    assert!(told.contains("serves at http://127.0.0.1:") && told.contains("all requests were answered"), "{told}");
     assert!(!told.contains("no tokens yet"), "{told}");
     let (code, told) = end(Serving::start(&sandbox, &["--log", "off"]), "-INT");
     assert_eq!((code, told.lines().count()), (Some(0), 2), "{told}");

@@ -34,7 +34,7 @@ fn a_receipt_is_checked_without_the_ledger() {
     let elsewhere = Sandbox::new();
     fs::copy(sandbox.path("proof.json"), elsewhere.path("proof.json")).unwrap();
     let check = ["receipt", "check", "proof.json", "--signer", &key];
-    check_contains(&elsewhere.done(&check), &["5 records", "4 is in it as it stands here"]);
+    check_contains(&elsewhere.done(&check), &["5 records", "4 is in the signed journal, as printed here"]);
 
     // A charge after the checkpoint is not covered by it.
     sandbox.done(&["charge", "census/bob", "--epsilon", "0.1", "--key", "tuesday"]);
@@ -47,7 +47,7 @@ fn a_receipt_is_checked_without_the_ledger() {
         |text: &str| text.split_once(",\"record_hash\"").map(|(receipt, rest)| (receipt.to_string(), rest.to_string()));
     let ((other_receipt, _), (_, rest)) = (parts(&other).unwrap(), parts(&whole).unwrap());
     for (text, why) in [
-        (format!("{other_receipt},\"record_hash\"{rest}"), "another hash"),
+        (format!("{other_receipt},\"record_hash\"{rest}"), "different hashes"),
         (whole.replace("\"sequence\":4,\"hash\"", "\"sequence\":3,\"hash\""), "not in the tree"),
         (whole.replacen("\"epsilon\":\"0.1\"", "\"epsilon\":\"0.01\"", 1), "was changed"),
     ] {
@@ -58,7 +58,7 @@ fn a_receipt_is_checked_without_the_ledger() {
     // One that was only formatted is not an accusation.
     let formatted = serde_json::from_str::<Value>(&whole).unwrap();
     fs::write(elsewhere.path("proof.json"), format!("{formatted:#}")).unwrap();
-    check_contains(&elsewhere.fails(2, &check), &["without formatting it"]);
+    check_contains(&elsewhere.fails(2, &check), &["exactly as it was printed"]);
     let (_other, foreign) = signing();
     fs::write(elsewhere.path("proof.json"), &whole).unwrap();
     check_contains(
@@ -150,7 +150,7 @@ fn a_server_signs_and_gives_analysts_proofs_of_their_own_receipts() {
     // She may not see what the account above has left: she gets hashes, and the proof holds.
     assert!(text.contains("\"record\":null"), "{text}");
     let checked = sandbox.done(&["receipt", "check", "alice.json", "--signer", &key]);
-    check_contains(&checked, &["is in it; what it says is not shown"]);
+    check_contains(&checked, &["is in the signed journal; its content is not shown"]);
     assert_eq!(run(&alice, &["receipt", "proof", "0"]).status.code(), Some(2));
     assert_eq!(run(&alice, &["checkpoint", "create"]).status.code(), Some(2));
     let made = run(&owner, &["checkpoint", "create"]);

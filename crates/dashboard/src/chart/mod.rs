@@ -134,8 +134,8 @@ impl Chart<'_> {
         html! {
             @if self.has_budget {
                 p.help {
-                    "What is left decides what may still be asked. The reading bounds the loss wherever the analyst stops; it is not \
-                     measured against the budget, and may be above the budget's ε while some of it is left."
+                    "What is left decides what may still be asked. The filter does not use the reading, which may exceed the budget's ε \
+                     while some budget is left."
                 }
             }
             @if (charges.len() as u64) < newest.charges {
@@ -252,7 +252,7 @@ mod tests {
         let points = points(&[(Some(0.0), Some(1.0)), (Some(1.2), Some(0.3))]);
         let page = chart(&points, true).markup().into_string();
         let [left, reading] = [r#"class="left""#, r#"class="reading""#].map(|class| page.find(class).unwrap());
-        assert!(left < reading && page.contains("it is not measured against the budget"), "{page}");
+        assert!(left < reading && page.contains("The filter does not use the reading"), "{page}");
         assert!(!page.contains("limit"), "{page}");
     }
 

@@ -222,20 +222,20 @@ impl Answering<'_> {
         }
         let unknown: usize = self.queries.iter().map(NoisyQuery::unknown_quantiles).sum();
         if unknown > 0 {
-            let which = if unknown == 1 { "1 quantile tells".to_string() } else { format!("{unknown} quantiles tell") };
+            let which = if unknown == 1 { "1 quantile says".to_string() } else { format!("{unknown} quantiles say") };
             said.push(format!(
-                "{which} next to nothing, with an interval nearly as wide as the bounds: there are too few rows, or none, for this noise"
+                "too few rows for this noise: {which} almost nothing, with an interval nearly as wide as the bounds"
             ));
         }
         for mode in self.queries.iter().flat_map(|query| &query.plan.modes) {
             said.push(format!(
-                "a value that is called the most frequent one has at most {} rows fewer than it, in 95 of 100 answers",
+                "in 95 of 100 answers, the value shown as most frequent has at most {} rows fewer than the true one",
                 mode.reach()
             ));
         }
         let is_total = |output: &Output| output.term == Term::Label(ALL.to_string());
         if self.question.queries.iter().any(|query| query.outputs.iter().any(is_total)) {
-            said.push("totals are measured by themselves: the noisy groups need not add up to them".to_string());
+            said.push("totals are measured separately: the noisy groups need not add up to them".to_string());
         }
         if self.question.queries.iter().any(|query| query.having.is_some()) {
             said.push("rows are chosen by the noisy numbers".to_string());

@@ -48,7 +48,7 @@ impl DeclaredColumn {
     /// A column of a file, which is named by its table. Text in a file is text, whatever the column holds.
     pub(super) fn of_file(self, name: String) -> Result<DeclaredColumn, Error> {
         if !self.name.is_empty() {
-            return Err(Error::column(&name, "the name of its table is its name; leave \"name\" out"));
+            return Err(Error::column(&name, "the name of its table is its name; omit \"name\""));
         }
         let typed = |category| match category {
             Category::Written(text) => Category::Typed(Value::Text(text)),
@@ -77,7 +77,7 @@ impl DeclaredColumn {
     pub(super) fn column(&self, kind: ColumnType) -> Result<Column, Error> {
         let bounds = match (self.bounds, self.grid) {
             (None, None) => None,
-            (None, Some(_)) => return Err(Error::schema("a grid needs bounds: declare both, or leave the grid out")),
+            (None, Some(_)) => return Err(Error::schema("a grid needs bounds: declare both, or omit the grid")),
             (Some([low, high]), Some(grid)) => Some(Bounds::new(low.number(kind)?, high.number(kind)?, grid)?),
             (Some([low, high]), None) => Some(Bounds::with_default_grid(low.number(kind)?, high.number(kind)?, kind)?),
         };

@@ -157,8 +157,8 @@ impl Declaration {
     fn unit(&self) -> Result<&PrivacyUnit, Error> {
         self.unit.as_ref().ok_or_else(|| {
             Error::schema(
-                "whose privacy is protected is not declared: the unit is a row if every row is about another person, or else the \
-                 column that tells whose rows they are",
+                "whose privacy is protected is not declared: the unit is a row if every row is about a different person, otherwise the \
+                 column that identifies the person",
             )
         })
     }

@@ -130,7 +130,7 @@ impl RemoteTable {
             .split_once("://")
             .is_some_and(|(_, rest)| rest.split('/').next().is_some_and(|host| host.contains('@')))
         {
-            let why = "it is written down and shown, so it must name no user and no password; put them into a file or the environment";
+            let why = "it is stored and shown, so it must not contain a user or a password; put them into a file or the environment";
             return Err(Error::input("uri", format!("the address of the server: {why}")));
         }
         let is_path = self.table.starts_with("parquet.") || self.table.starts_with("delta.");

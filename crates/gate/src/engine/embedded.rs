@@ -56,7 +56,7 @@ impl Embedded {
             Ok(_) => return Err(not_ours(path)),
             Err(error) => {
                 return Err(Error::storage(format!(
-                    "the data file {} cannot be opened: {error}; put it back from a backup, or register the dataset again",
+                    "the data file {} cannot be opened: {error}; restore it from a backup, or register the dataset again",
                     path.display()
                 )));
             }
@@ -227,7 +227,7 @@ impl Engine for Embedded {
         match found == [registered.as_str()] {
             true => Ok(()),
             false => Err(Error::integrity(format!(
-                "the data file {} is not what was registered: it has {}, and not {registered}; put it back from a backup, or register \
+                "the data file {} is not what was registered: it has {}, and not {registered}; restore it from a backup, or register \
                  the dataset again",
                 self.path.display(),
                 found.join("; ")
@@ -346,7 +346,7 @@ fn is(error: &rusqlite::Error, code: ErrorCode) -> bool {
 
 fn not_ours(path: &Path) -> Error {
     Error::integrity(format!(
-        "the file {} is not one that an import made; put the data file back from a backup, or register the dataset again",
+        "the file {} is not one that an import made; restore the data file from a backup, or register the dataset again",
         path.display()
     ))
 }

@@ -139,7 +139,7 @@ fn a_charge_of_which_it_is_not_known_whether_it_was_made_is_in_the_owners_log_if
     std::fs::rename(&aside, &witness).unwrap();
     let failures = open(folder.path()).catalog.failures(10).unwrap();
     assert_eq!(failures.len(), 1, "{failures:?}");
-    assert!(failures[0].why.contains("not known at first"), "{failures:?}");
+    assert!(failures[0].why.contains("unknown at first"), "{failures:?}");
 }
 
 #[test]

@@ -81,7 +81,10 @@ impl NewFile {
         connection.close().map_err(|(_, error)| cannot_write(&error))?;
         check(&path, schema, rows)?;
         let cannot = |error: io::Error| {
-            Error::storage(format!("{} cannot be put on disk: {error}; is the disk full or broken?", target.display()))
+            Error::storage(format!(
+                "{} cannot be written to disk: {error}; is the disk full or broken?",
+                target.display()
+            ))
         };
         OpenOptions::new().write(true).open(&path).and_then(|file| file.sync_all()).map_err(cannot)?;
         path.persist(&target).map_err(|error| cannot(error.error))?;

@@ -136,7 +136,7 @@ impl<'a> Load<'a> {
     }
 }
 
-const NOT_UTF8: &str = "is not UTF-8: write the file in UTF-8, or say its encoding";
+const NOT_UTF8: &str = "is not UTF-8: write the file in UTF-8, or give its encoding";
 
 /// Why a row cannot be read.
 enum Reason {
@@ -173,12 +173,12 @@ impl Reason {
                 }
             ),
             Misfit::TooFine => {
-                "has more than 12 digits before the point or 6 behind it: round it, or declare the column's type as \
+                "has more than 12 digits before the point or 6 after it: round it, or declare the column's type as \
                                 real"
                     .to_string()
             }
             Misfit::NotUtf8 => NOT_UTF8.to_string(),
-            Misfit::Nul => "has a NUL character: take it out".to_string(),
+            Misfit::Nul => "has a NUL character: remove it".to_string(),
             Misfit::TooLong => format!("is longer than {LONGEST_TEXT} bytes: is a quote not closed?"),
         };
         format!("{} in the column {name:?} {what}", Shown(field))

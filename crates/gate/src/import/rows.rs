@@ -50,7 +50,7 @@ impl Rows {
         }
         let delimiter = match form.delimiter {
             Some(delimiter) => u8::try_from(delimiter).ok().filter(|byte| is_delimiter(*byte)).ok_or_else(|| {
-                let needs = "it cannot stand between fields; give a sign of ASCII, such as ; or a tab";
+                let needs = "it cannot separate fields; give an ASCII character, such as ; or a tab";
                 Error::value("delimiter", format_args!("{delimiter:?}"), needs)
             })?,
             None => find_delimiter(&beginning),

@@ -54,7 +54,7 @@ impl Field {
                 Err(format!("is longer than {LONGEST_TEXT} bytes: shorten it"))
             }
             (Field::Text(text), ColumnType::Text) if text.contains('\0') => {
-                Err("has a NUL character: take it out".to_string())
+                Err("has a NUL character: remove it".to_string())
             }
             // An empty text is a missing value, as it is in a file.
             (Field::Text(text), ColumnType::Text) if text.is_empty() => Ok(Value::Null),

@@ -141,7 +141,7 @@ fn one_bad_row_is_enough_to_import_nothing_unless_bad_rows_are_skipped() {
     let error = place.import(declaration, BadRows::Refuse).unwrap_err();
     let message = error.to_string();
     assert!(error.is_input(), "{message}");
-    for part in ["25 of 27 rows", "line 3:", "line 22:", "and 5 more", "leave these rows out"] {
+    for part in ["25 of 27 rows", "line 3:", "line 22:", "and 5 more", "skip these rows"] {
         assert!(message.contains(part), "{message} does not say {part:?}");
     }
     assert!(!message.contains("line 23:"), "{message}");
@@ -372,7 +372,7 @@ fn fields_are_separated_by_what_the_first_line_has_most_often() {
     assert_eq!(place.rows(), [["'1,5'", "'x'"]]);
     for delimiter in ['"', '\n', '→'] {
         let error = place.import_form(&CsvForm { delimiter: Some(delimiter), ..CsvForm::default() }).unwrap_err();
-        assert!(error.is_input() && error.to_string().contains("cannot stand between fields"), "{error}");
+        assert!(error.is_input() && error.to_string().contains("cannot separate fields"), "{error}");
     }
 }
 

@@ -92,7 +92,7 @@ impl Plan {
         match price {
             Price::Epsilon(epsilon) => Plan::paid(question, schema, weights, Cost::Pure { epsilon }),
             Price::Approximate { epsilon: _, delta } if delta.is_zero() => {
-                Err(Error::value("delta", delta, "it must be above 0; leave it out where all groups are declared"))
+                Err(Error::value("delta", delta, "it must be above 0; omit it if all groups are declared"))
             }
             Price::Approximate { epsilon, delta } if question.all_queries().any(Query::is_open) => {
                 Plan::paid(question, schema, weights, Cost::approximate(epsilon, delta)?)
@@ -117,7 +117,8 @@ impl Plan {
             Price::Error { .. } => Plan::paid(question, schema, weights, self.total.with_size(least)),
             _ => {
                 let floor = self.total.with_size(least);
-                let needs = format!("the owner has set a floor: a question must cost at least {floor}; offer more");
+                let needs =
+                    format!("the owner has set a floor: a question must cost at least {floor}; use a higher price");
                 Err(Error::value("price", self.total, needs))
             }
         }
@@ -148,13 +149,13 @@ impl Plan {
         noise: NoiseKind,
     ) -> Result<Plan, Error> {
         if !width.is_positive() {
-            return Err(Error::value("error", width, "it cannot be had; ask for one above 0"));
+            return Err(Error::value("error", width, "no answer is this exact; ask for one above 0"));
         }
         if !question.queries.iter().all(is_of_counts_and_sums) {
             return Err(Error::input(
                 "price",
                 "only the intervals of counts and sums are known beforehand: those of AVG and of everything else that is computed \
-                 depend on the data; ask for a SUM and a COUNT, or offer an epsilon",
+                 depend on the data; ask for a SUM and a COUNT, or give an epsilon",
             ));
         }
         let cost = |size: Amount| match noise {
@@ -285,7 +286,7 @@ impl Offer<'_> {
             }
             Cost::Pure { epsilon } => Ok(Cost::Exponential { epsilon }),
             other => {
-                let needs = "quantiles and modes are drawn by the exponential mechanism, which is paid with an epsilon; offer one";
+                let needs = "quantiles and modes are drawn by the exponential mechanism, which is paid with an epsilon; give one";
                 Err(Error::value("price", other, needs))
             }
         }
@@ -338,8 +339,8 @@ impl Threshold<'_> {
         else {
             return Err(Error::input(
                 "threshold",
-                "groups of which nothing is declared are answered above a threshold, which is paid with an epsilon and a delta: offer \
-                 both, such as 0.5 and 1e-9; the account needs a part of its delta set aside for mechanisms",
+                "undeclared groups are answered above a threshold, which is paid with an epsilon and a delta: give both, such as 0.5 and \
+                 1e-9; the account needs a part of its delta set aside for mechanisms",
             ));
         };
         let likely = RBig::from_parts(delta.units().into(), Amount::ONE.units().into()) / RBig::from(self.groups);

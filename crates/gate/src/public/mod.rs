@@ -144,7 +144,7 @@ fn known_column(name: &str, kind: ColumnType, at: usize, rows: &[Vec<Option<Valu
     values.sort_by(Value::compare);
     values.dedup();
     if values.is_empty() {
-        return Err(Error::column(name, "it has no value in any row: leave it out"));
+        return Err(Error::column(name, "it has no value in any row: omit it"));
     }
     Column::new(name, kind, bounds(&values, kind), Some(values))
 }

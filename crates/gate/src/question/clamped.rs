@@ -28,7 +28,7 @@ impl Question {
         let conditions: Vec<Option<Predicate>> = self.queries.iter().map(|query| query.clamped(&self.schema)).collect();
         if conditions.iter().all(Option::is_none) {
             let message =
-                "nothing is summed, averaged or sorted, so no value is clamped: leave the count of clamped rows out";
+                "nothing is summed, averaged or sorted, so no value is clamped: omit the count of clamped rows";
             return Err(Error::input("question", message));
         }
         let shown = self.shown();

@@ -129,24 +129,24 @@ impl Question {
         dialect: Dialect,
         key: &str,
     ) -> Result<(), crate::Error> {
-        let wrong = |needs: &str| Err(crate::Error::value("most groups of a unit", most, needs));
+        let wrong = |needs: &str| Err(crate::Error::value("maximum of groups per unit", most, needs));
         if most == 0 {
-            return wrong("a unit counts in one group at least");
+            return wrong("a unit counts in at least one group");
         }
         if schema.unit_column().is_none() {
-            return wrong("a row is the unit of this dataset, and so in one group; leave it out");
+            return wrong("a row is the unit of this dataset, and so in one group; omit the limit on groups");
         }
         if dialect.grammar().hash("").is_none() {
-            return wrong("the engine of this dataset cannot choose groups; leave it out");
+            return wrong("the engine of this dataset cannot choose groups; omit the limit on groups");
         }
         if !self.queries.iter().any(Query::is_open) {
             return wrong(
-                "all groups of this question are declared or named, and their noise does not depend on it; leave it out",
+                "all groups of this question are declared or named, so their noise does not depend on the limit; omit the limit on groups",
             );
         }
         if self.queries.iter().any(|query| query.private.as_ref().is_some_and(|join| join.keeps_all)) {
             return wrong(
-                "a unit that finds a counterpart in a LEFT JOIN counts in other groups than before; leave it out, or write JOIN",
+                "a unit that gains a counterpart in a LEFT JOIN may change groups; omit the limit on groups, or write JOIN",
             );
         }
         let more = |query: &Query| query.is_open() && most < query.protected(schema).rows_per_unit();

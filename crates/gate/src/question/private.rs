@@ -42,15 +42,15 @@ impl PrivateJoin {
         let name = &other.name;
         let (Some(unit), Some(other_unit)) = (own.unit_column(), other.schema.unit_column()) else {
             return Err(format!(
-                "two private tables are joined where both protect the same unit with a limit on its rows, and a row is the unit of this \
-                 dataset or of {name}: a row would meet any number of others; ask about each table by itself"
+                "private tables can be joined only if both protect the same unit with a limit on its rows; the unit of this dataset or of \
+                 {name} is a row. Ask about each table separately"
             ));
         };
         let (unit, other_unit) = (&own.columns[unit], &other.schema.columns[other_unit]);
         if !unit.name.eq_ignore_ascii_case(&other_unit.name) || own.neighbours != other.schema.neighbours {
             return Err(format!(
-                "two private tables are joined where both protect the same: this dataset protects {:?} under {} neighbours, and {name} \
-                 {:?} under {} neighbours; ask about each table by itself",
+                "private tables can be joined only if both protect the same unit under the same neighbours; this dataset protects {:?} \
+                 under {} neighbours, and {name} {:?} under {} neighbours. Ask about each table separately",
                 unit.name,
                 own.neighbours.name(),
                 other_unit.name,
@@ -59,14 +59,13 @@ impl PrivateJoin {
         }
         if unit.kind != other_unit.kind {
             return Err(format!(
-                "the unit {:?} holds {} here and {} in {name}, so no two of them are equal for certain: ask the owner to register both \
-                 with one type",
+                "the unit {:?} holds {} here and {} in {name}, so equal units cannot be matched for certain: ask the owner to register \
+                 both with one type",
                 unit.name, unit.kind, other_unit.kind
             ));
         }
         if keeps_all && own.neighbours == Neighbours::Substitute {
-            return Err("under substitute neighbours, two units at once may lose or find their counterparts in a LEFT JOIN, which no \
-                        noise here covers: write JOIN"
+            return Err("LEFT JOIN requires add-remove neighbours: replacing one unit could change the joined rows of two; write JOIN"
                 .to_string());
         }
         let there = u64::from(other.schema.rows_per_unit()) + u64::from(keeps_all);

@@ -137,7 +137,7 @@ impl Gate {
         let _registering = self.catalog.registering(name)?;
         let before = self.catalog.dataset(name)?;
         let Source::Embedded { file } = &before.source else {
-            let needs = "only data that were imported into SQLite can be taken over; these are asked where they are";
+            let needs = "only data that were imported into SQLite can be moved; these stay where they are";
             return Err(Error::value("dataset", name, needs));
         };
         let version = before.version + 1;

@@ -95,8 +95,8 @@ impl Bounds {
             day(DAYS[0]) <= self.low && self.high <= day(DAYS[1] + 1)
         };
         let why = match kind {
-            ColumnType::Text | ColumnType::Boolean => "which has no bounds; leave them out".to_string(),
-            ColumnType::Date if grid != Number::ONE => format!("whose grid is one day, not {grid}; leave the grid out"),
+            ColumnType::Text | ColumnType::Boolean => "which has no bounds; omit them".to_string(),
+            ColumnType::Date if grid != Number::ONE => format!("whose grid is one day, not {grid}; omit the grid"),
             ColumnType::Integer if grid.to_integer().is_none() => {
                 format!("so its grid must be a whole number, not {grid}")
             }
@@ -108,7 +108,7 @@ impl Bounds {
                 "whose bounds are from 0001-01-01 to 9999-12-31".to_string()
             }
             ColumnType::Decimal if numbers.iter().any(|number| number.to_millionths().is_none()) => {
-                "so its bounds and its grid have at most 12 digits before the point and 6 behind it".to_string()
+                "so its bounds and its grid have at most 12 digits before the point and 6 after it".to_string()
             }
             _ => return Ok(()),
         };

@@ -60,7 +60,7 @@ impl Column {
                     )));
                 }
                 if !seen.insert(category.to_string()) {
-                    return Err(wrong(format!("the category {category} is there twice; leave one out")));
+                    return Err(wrong(format!("the category {category} is listed twice; omit one")));
                 }
                 category.check().map_err(|why| wrong(format!("the category {category}: {why}")))?;
             }

@@ -81,7 +81,7 @@ impl Schema {
                 // Two binary numbers that print alike may differ, 0 equals −0, and NaN nothing; a decimal one is a measurement, too.
                 Some(other) if matches!(other.kind, ColumnType::Real | ColumnType::Decimal) => {
                     return Err(Error::schema(format!(
-                        "the privacy unit is the column {column:?}, which holds {} numbers, and those do not tell units apart; declare \
+                        "the privacy unit is the column {column:?}, which holds {} numbers, which do not identify units; declare \
                          its type as text or integer, or name another column",
                         other.kind
                     )));

@@ -135,7 +135,7 @@ fn what_is_not_a_value_of_a_type_is_refused_with_the_form_it_has() {
         (ColumnType::Date, "2023-02-29", "write it as 2024-02-29, from 0001-01-01 to 9999-12-31"),
         (ColumnType::Date, "2024-02-29 00:00", "write it as 2024-02-29"),
         (ColumnType::Timestamp, "noon", "write it as 2024-02-29 13:05:00"),
-        (ColumnType::Decimal, "0.0000001", "at most 12 digits before the point and 6 behind it"),
+        (ColumnType::Decimal, "0.0000001", "at most 12 digits before the point and 6 after it"),
         (ColumnType::Decimal, "NaN", "write it as -12.5"),
         (ColumnType::Integer, "1.5", "declare another type"),
     ] {

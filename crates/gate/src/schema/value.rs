@@ -115,7 +115,7 @@ impl Value {
                 Err(format!("a timestamp is {CALENDAR}"))
             }
             Value::Decimal(number) if number.to_millionths().is_none() => {
-                Err("a decimal number has at most 12 digits before the point and 6 behind it".to_string())
+                Err("a decimal number has at most 12 digits before the point and 6 after it".to_string())
             }
             _ => Ok(()),
         }
@@ -128,7 +128,7 @@ impl Value {
                 ColumnType::Date => format!("write it as 2024-02-29, {CALENDAR}"),
                 ColumnType::Timestamp => format!("write it as 2024-02-29 13:05:00, {CALENDAR}"),
                 ColumnType::Decimal => {
-                    "write it as -12.5, with at most 12 digits before the point and 6 behind it".to_string()
+                    "write it as -12.5, with at most 12 digits before the point and 6 after it".to_string()
                 }
                 _ => "correct it, or declare another type for the column".to_string(),
             };

@@ -77,7 +77,7 @@ impl Canary {
             let (expected, found) = (of(&self.expected), of(answer));
             (expected != found).then(|| {
                 let (expected, found) = (shown(expected.as_ref()), shown(found.as_ref()));
-                format!("it computes {} otherwise: {found} where {expected} is right", self.about[at])
+                format!("for {}, it returned {found}, expected {expected}", self.about[at])
             })
         })
     }

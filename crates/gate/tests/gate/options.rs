@@ -161,7 +161,7 @@ fn options_that_change_nothing_are_refused_with_the_reason() {
     let house = house();
     let refused = |request: &Request| -> Error { house.gate.ask(request).unwrap_err() };
     for (request, reason) in [
-        (asked("SELECT town, COUNT(*) FROM visits GROUP BY town", "1", Some(0), false), "one group at least"),
+        (asked("SELECT town, COUNT(*) FROM visits GROUP BY town", "1", Some(0), false), "at least one group"),
         (asked("SELECT sex, COUNT(*) FROM visits GROUP BY sex", "1", Some(1), false), "declared"),
         (asked("SELECT COUNT(*) FROM visits", "1", Some(1), false), "declared"),
         (asked("SELECT COUNT(*) FROM visits", "1", None, true), "no value is clamped"),

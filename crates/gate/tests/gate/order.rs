@@ -539,7 +539,7 @@ fn the_gate_of_another_ledger_does_not_open() {
     let options = Options { create: true, ..Options::default() };
     let other = Ledger::open(&Location::File(house.path().join("other.db")), options).unwrap();
     let error = Gate::open(&house.path().join("gate"), other).unwrap_err();
-    assert!(error.to_string().contains("budgets would be spent again"), "{error}");
+    assert!(error.to_string().contains("budgets could be spent twice"), "{error}");
 }
 
 #[test]

@@ -178,8 +178,8 @@ pub enum ErrorKind {
     LedgerExists(Location),
     /// A restore from receipts, without a witness that says where they end.
     #[error(
-        "receipts can only be put back up to a record that the witness {} remembers, and it remembers none after record {newest} of \
-         this ledger",
+        "receipts can be restored only up to the newest record that the witness {} remembers, and it remembers none after record {newest} \
+         of this ledger",
         witness.display()
     )]
     NothingRemembered {
@@ -233,8 +233,8 @@ pub enum ErrorKind {
     },
     /// The ledger ends before the record that its witness remembers.
     #[error(
-        "this ledger ends at record {newest}, but its witness {} remembers record {remembered}: an old copy was put back, and its budget \
-         would be handed out again",
+        "this ledger ends at record {newest}, but its witness {} remembers record {remembered}: an old copy was restored, and its budget \
+         could be spent twice",
         witness.display()
     )]
     Behind {
@@ -247,7 +247,7 @@ pub enum ErrorKind {
     },
     /// The ledger has another record than the one that its witness remembers.
     #[error(
-        "record {record} of this ledger is not the one that its witness {} remembers: the ledger was changed, or it went on from an old \
+        "record {record} of this ledger is not the one that its witness {} remembers: the ledger was changed, or continued from an old \
          copy",
         witness.display()
     )]
@@ -259,8 +259,8 @@ pub enum ErrorKind {
     },
     /// A witness on another machine cosigned more records than the ledger has.
     #[error(
-        "this ledger ends at record {newest}, but the witness {cosigner} cosigned record {cosigned}: an old copy was put back, and its \
-         budget would be handed out again"
+        "this ledger ends at record {newest}, but the witness {cosigner} cosigned record {cosigned}: an old copy was restored, and its \
+         budget could be spent twice"
     )]
     CosignedFurther {
         /// The witness.
@@ -272,8 +272,8 @@ pub enum ErrorKind {
     },
     /// A witness on another machine cosigned another history.
     #[error(
-        "the {newest} records before the newest are not those that the witness {cosigner} cosigned: the ledger was rewritten, or it went \
-         on from an old copy"
+        "the {newest} records before the newest are not those that the witness {cosigner} cosigned: the ledger was rewritten, or continued \
+         from an old copy"
     )]
     CosignedOther {
         /// The witness.
@@ -282,10 +282,10 @@ pub enum ErrorKind {
         newest: u64,
     },
     /// The ledger no longer has a record that was acknowledged.
-    #[error("record {0} is no longer the one that was acknowledged: the ledger was set back")]
+    #[error("record {0} is no longer the one that was acknowledged: an old copy was restored")]
     SetBack(u64),
     /// The witness of a ledger is missing.
-    #[error("the witness {} is missing, so this ledger may be an old copy whose budget would be handed out again", .0.display())]
+    #[error("the witness {} is missing, so this ledger may be an old copy whose budget could be spent twice", .0.display())]
     NoWitness(PathBuf),
     /// The witness of a ledger cannot be read, or only where an old copy of the ledger would have been.
     #[error("the witness {} is damaged: {}", witness.display(), damage(remembered))]
@@ -299,7 +299,7 @@ pub enum ErrorKind {
     #[error("the file {} is not a witness", .0.display())]
     NotAWitness(PathBuf),
     /// The witness is of another ledger.
-    #[error("the witness {} is of another ledger, {of}; this one is {ledger}", witness.display())]
+    #[error("the witness {} belongs to the ledger {of}, but this one is {ledger}", witness.display())]
     OtherWitness {
         /// The witness.
         witness: PathBuf,
@@ -372,10 +372,10 @@ fn age(format: i64) -> &'static str {
 fn damage(remembered: &Option<u64>) -> String {
     match remembered {
         Some(record) => format!(
-            "one of its two places cannot be read, and the other remembers record {record}, where this ledger ends; it may be an old \
-             copy whose budget would be handed out again"
+            "one of its two slots cannot be read, and the other remembers record {record}, where this ledger ends; it may be an old \
+             copy whose budget could be spent twice"
         ),
-        None => "neither of its two places can be read".to_string(),
+        None => "neither of its two slots can be read".to_string(),
     }
 }
 

@@ -79,13 +79,13 @@ impl StoredRecord {
     /// Reads the record, if it is what its hash says.
     pub(crate) fn parse(&self) -> Result<Record, String> {
         if Hash::of(self.line.as_bytes()) != self.hash {
-            return Err("its bytes are not those that its hash was made of".to_string());
+            return Err("its bytes do not match its hash".to_string());
         }
         let record = Record::parse(&self.line)?;
         match record.sequence == self.sequence {
             true => Ok(record),
             false => {
-                Err(format!("it stands in place {}, but says that it is record {}", self.sequence, record.sequence))
+                Err(format!("it is at position {}, but says that it is record {}", self.sequence, record.sequence))
             }
         }
     }

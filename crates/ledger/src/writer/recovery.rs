@@ -42,7 +42,7 @@ impl Writer {
         }
         if head.sequence <= known.sequence {
             return Err(broken(&format!(
-                "the ledger was set back to record {} while this process knew record {}",
+                "an old copy was restored: the ledger ends at record {}, but this process knew record {}",
                 head.sequence, known.sequence
             )));
         }

@@ -274,10 +274,10 @@ fn a_ledger_that_stopped_says_so_and_reads_nothing() {
     .unwrap();
     for _ in 0..2 {
         let error = ledger.refresh().unwrap_err();
-        assert!(error.is_stopped() && error.to_string().contains("set back"), "{error}");
+        assert!(error.is_stopped() && error.to_string().contains("an old copy was restored"), "{error}");
     }
     assert!(!ledger.is_running());
-    assert!(ledger.cause().unwrap().to_string().contains("set back"));
+    assert!(ledger.cause().unwrap().to_string().contains("an old copy was restored"));
     assert!(ledger.charge(charge("k")).unwrap_err().is_stopped());
     // Looking keeps no connection any more, and still works.
     assert_eq!(ledger.history(&census(), None, 10).unwrap().records.len(), 1);

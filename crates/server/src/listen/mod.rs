@@ -229,10 +229,9 @@ impl Connections {
 /// Why the server stopped, for its operator. The text of integrity errors names accounts, so it is left to a verification.
 fn why_it_ends(cause: taximeter_ledger::Error) -> Problem {
     match Trouble::of(&cause) {
-        Trouble::NotAsWritten => Problem::new(
-            Code::Stopped,
-            "the ledger has stopped: it is not what was written. Verify it to find the fault",
-        ),
+        Trouble::NotAsWritten => {
+            Problem::new(Code::Stopped, "the ledger has stopped: integrity check failed. Verify it to find the fault")
+        }
         _ => cause.into(),
     }
 }

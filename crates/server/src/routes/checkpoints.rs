@@ -28,7 +28,7 @@ pub(crate) async fn make(caller: Caller) -> Result<(StatusCode, Json<CheckpointD
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct FromParameters {
-    /// How many records the older checkpoint is of.
+    /// How many records the older checkpoint covers.
     from: u64,
 }
 

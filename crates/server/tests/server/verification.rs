@@ -66,7 +66,7 @@ fn a_damaged_copy_of_the_witness_is_logged_and_repaired_by_the_next_write() {
     damage_witness(&server);
     server.wait_for_log("\"event\":\"witness-damaged\"");
     let verified = || server.get("/v1/verify");
-    wait_until("the warning is in the document", || verified().contains("one of the two places of the witness"));
+    wait_until("the warning is in the document", || verified().contains("one of the two slots of the witness"));
     assert!(server.open_account("wages").starts_with("HTTP/1.1 201"));
     wait_until("the witness is whole", || {
         let document = verified();

@@ -48,7 +48,7 @@ fn kept(reader: &Reader, location: &Location, size: u64) -> Result<SignedCheckpo
     let newest = signed.checkpoint().size;
     match newest >= size {
         true => Ok(signed),
-        false => Err(none(&format!("the newest is of {newest} records, which are too few for this; sign a new one"))),
+        false => Err(none(&format!("the newest checkpoint covers only {newest} records; sign a new one"))),
     }
 }
 
@@ -83,7 +83,7 @@ pub fn check_export(checkpoint: &Checkpoint, export: &mut dyn BufRead) -> Result
         if record.is_empty() || record.starts_with("{\"end\":") {
             let (size, records) = (checkpoint.size, frontier.size());
             let detail =
-                format!("the export has {records} records, and the checkpoint is of {size}: records are missing");
+                format!("the export has {records} records, but the checkpoint covers {size}: records are missing");
             return Err(Problem::new(Code::Integrity, detail));
         }
         newest = Hash::of(record.as_bytes());
@@ -93,8 +93,7 @@ pub fn check_export(checkpoint: &Checkpoint, export: &mut dyn BufRead) -> Result
         true => Ok(()),
         false => {
             let size = checkpoint.size;
-            let detail =
-                format!("the first {size} records of the export are not those that the checkpoint was signed for");
+            let detail = format!("the first {size} records of the export are not those that the checkpoint covers");
             Err(Problem::new(Code::Integrity, detail))
         }
     }

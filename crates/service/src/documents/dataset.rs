@@ -124,8 +124,8 @@ impl SchemaDocument {
 
 /// There is no default: for data in which a person has several rows, a row as the unit would protect no one.
 fn unit_missing() -> Problem {
-    let detail = "the schema's unit is missing: say whose privacy is protected, row if every row is about another person, or the \
-                  column that tells whose rows they are";
+    let detail = "the schema's unit is missing: say whose privacy is protected, row if every row is about a different person, otherwise \
+                  the column that identifies the person";
     Problem { parameter: Some("unit".to_string()), ..Problem::bad_request(detail) }
 }
 

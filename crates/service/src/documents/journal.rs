@@ -78,8 +78,8 @@ pub struct VerifyDocument {
 }
 
 /// The warning if one of the witness's places cannot be read.
-pub const DAMAGED_WITNESS: &str = "one of the two places of the witness cannot be read, after a crash or because the file was damaged. \
-                                   The ledger agrees with the other place, and the next charge writes the damaged one anew";
+pub const DAMAGED_WITNESS: &str = "one of the two slots of the witness cannot be read, after a crash or because the file was damaged. The \
+                                   ledger agrees with the other slot, and the next charge repairs the damaged slot";
 
 impl VerifyDocument {
     /// A verification in progress.

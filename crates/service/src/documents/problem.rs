@@ -144,9 +144,7 @@ impl Problem {
         }
         let detail = match self.code {
             Code::Integrity => "integrity check failed; tell the owner",
-            Code::Alarm => {
-                "a verification found that the ledger is not what was written; nothing is charged until its owner has cleared the alarm"
-            }
+            Code::Alarm => "integrity check failed; nothing is charged until the owner has cleared the alarm",
             Code::Busy => "the ledger cannot be reached right now; nothing was charged, try again in a moment",
             Code::Stopped => "the ledger has stopped and takes no charges; nothing was charged. Tell its owner",
             Code::UnknownOutcome => "it is not known whether the charge was made; ask again with the same key",

@@ -21,7 +21,7 @@ pub struct CheckpointDocument {
     pub checkpoint: String,
 }
 
-/// A record, with the proof that it is in the journal that a signed checkpoint is of. Anyone can check it without the ledger.
+/// A record, with the proof that it is in the journal that a signed checkpoint covers. Anyone can check it without the ledger.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ReceiptProof {
     /// The record, without what the caller may not see.
@@ -38,7 +38,7 @@ pub struct ReceiptProof {
 /// The proof that a signed checkpoint extends the journal's first records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ConsistencyProof {
-    /// How many records the older checkpoint is of.
+    /// How many records the older checkpoint covers.
     pub from: u64,
     /// The proof of RFC 9162, in base64.
     #[schema(value_type = Vec<String>)]
@@ -66,14 +66,12 @@ impl ReceiptProof {
         let checkpoint = signed.checkpoint();
         if LedgerId::parse(checkpoint.ledger()) != Some(*ledger) {
             return Err(ProofError::Proof(format!(
-                "the receipt is of ledger {ledger}, and the checkpoint of {}",
+                "the receipt is from the ledger {ledger}, but the checkpoint is from {}",
                 checkpoint.origin
             )));
         }
         if hash.is_some_and(|hash| hash != self.record_hash) {
-            return Err(ProofError::Proof(
-                "the receipt has another hash than the one that the proof is about".to_string(),
-            ));
+            return Err(ProofError::Proof("the receipt and the proof are about different hashes".to_string()));
         }
         if let Some(record) = record {
             self.check_record(record.as_str())?;
@@ -91,12 +89,12 @@ impl ReceiptProof {
         }
         Err(match serde_json::from_str::<Record>(text) {
             Ok(record) if is_of(&record.line()) => ProofError::Format(
-                "the record is not in the bytes that it was written in; use the file as it was printed, without formatting it"
+                "the record was reformatted, so its hash cannot be checked; use the file exactly as it was printed"
                     .to_string(),
             ),
             _ => {
                 let sequence = self.receipt.sequence;
-                ProofError::Proof(format!("record {sequence} was changed: its bytes are not those that its hash is of"))
+                ProofError::Proof(format!("record {sequence} was changed: it does not match its hash"))
             }
         })
     }
@@ -114,14 +112,14 @@ impl ConsistencyProof {
         let (before, now) = (old.checkpoint(), signed.checkpoint());
         if before.origin != now.origin {
             return Err(ProofError::Proof(format!(
-                "the checkpoints are of two ledgers, {} and {}",
+                "the checkpoints are from two ledgers, {} and {}",
                 before.origin, now.origin
             )));
         }
         if self.from != before.size {
             let (from, size) = (self.from, before.size);
             return Err(ProofError::Format(format!(
-                "the proof is from {from} records on, and the older checkpoint has {size}"
+                "the proof starts at {from} records, but the older checkpoint covers {size}"
             )));
         }
         check_consistency((before.size, before.root), (now.size, now.root), &self.consistency)?;

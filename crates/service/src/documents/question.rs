@@ -184,7 +184,7 @@ pub fn about_average(average: &ExpectedAverage) -> String {
     );
     match expected_rows {
         Some(rows) if average.has_too_few_rows() => {
-            format!("{needed}. Its groups have about {}, or fewer: offer more", counted(*rows, "row", "rows"))
+            format!("{needed}. Its groups have at most about {}: use a higher epsilon", counted(*rows, "row", "rows"))
         }
         _ => needed,
     }

@@ -135,7 +135,7 @@ impl ClaimRules {
         let Some(name) = claims.text(&self.principal) else {
             let claim = &self.principal;
             return Err(forbidden(format!(
-                "your token has no claim {claim}, by which this server names people; tell the owner"
+                "your token has no claim {claim}, from which this server takes your name; tell the owner"
             )));
         };
         check_principal("name", name).map_err(|problem| {
@@ -145,7 +145,7 @@ impl ClaimRules {
         let rule = self.grant.iter().find(|rule| claims.has(rule.claim.names(), &rule.value)).ok_or_else(|| {
             let issuer = &self.name;
             forbidden(format!(
-                "{issuer} knows you as {name}, but no rule of this server's claims file grants that anything; ask the owner for one"
+                "{issuer} knows you as {name}, but no rule in this server's claims file gives that name access; ask the owner to add one"
             ))
         })?;
         let new = rule.for_name(name, &self.name)?;

@@ -150,8 +150,8 @@ impl Trouble {
         match self {
             Trouble::NoAnswer => "it does not answer in time",
             Trouble::Unreachable => "it cannot be reached",
-            Trouble::NotAsWritten => "it is not what was written",
-            Trouble::SetBack => "it was set back, or its witness is missing",
+            Trouble::NotAsWritten => "integrity check failed",
+            Trouble::SetBack => "an old copy was restored, or its witness is missing",
             Trouble::Witness => "its witness cannot be read or written",
             Trouble::Storage => "the store, the disk or the system failed",
         }
@@ -185,7 +185,7 @@ impl IssuerTrouble {
             IssuerTrouble::NoAnswer => "it does not answer in time",
             IssuerTrouble::Untrusted => "its certificate is not trusted",
             IssuerTrouble::BadAnswer => "its answer is an error, is too long, or cannot be read",
-            IssuerTrouble::OtherName => "it calls itself something else; its URL must be written exactly as it does",
+            IssuerTrouble::OtherName => "it gives itself another URL; write the URL exactly as the issuer does",
             IssuerTrouble::Unprotected => "it publishes an address without https://",
             IssuerTrouble::Defect => "a defect in reading them",
         }
@@ -243,26 +243,29 @@ pub(super) fn line(form: LogForm, entry: &LogEntry, dropped: u64) -> String {
 fn text(event: &LogEvent) -> String {
     match event {
         LogEvent::Start { listens, version } => format!("taximeter {version} serves at {listens}"),
-        LogEvent::End { cut_off: 0 } => "the end: everything was answered".to_string(),
-        LogEvent::End { cut_off } => format!("the end: {cut_off} connections took too long and were cut off"),
+        LogEvent::End { cut_off: 0 } => "stopped: all requests were answered".to_string(),
+        LogEvent::End { cut_off } => format!("stopped: {cut_off} connections took too long and were cut off"),
         LogEvent::NotAccepted { why } => format!("connections cannot be accepted: {why}"),
         LogEvent::TokensNotRead { why } => format!("changes to tokens by other processes cannot be read: {why}"),
         LogEvent::TokensReadAgain => "changes to tokens by other processes are read again".to_string(),
         LogEvent::DatabaseFailed { why } => format!("a database cannot be used for a dataset: {why}"),
         LogEvent::StoreLost { why } => {
-            format!("the ledger's store is lost, and nothing is charged meanwhile: {}", why.text())
+            format!(
+                "the connection to the ledger's store is lost, and nothing is charged until it is back: {}",
+                why.text()
+            )
         }
-        LogEvent::StoreBack => "the ledger's store is back".to_string(),
+        LogEvent::StoreBack => "the connection to the ledger's store is back".to_string(),
         LogEvent::AlarmRaised => {
-            "the ledger is not what was written, and takes no charges until its owner clears the alarm".to_string()
+            "integrity check failed: the ledger takes no charges until its owner clears the alarm".to_string()
         }
         LogEvent::AlarmCleared => "the alarm is cleared, and the ledger takes charges again".to_string(),
         LogEvent::WitnessDamaged => DAMAGED_WITNESS.to_string(),
         LogEvent::Verified { state: VerifyState::Whole } => "a verification found the ledger whole".to_string(),
         LogEvent::Verified { state: VerifyState::Broken } => {
-            "a verification found that the ledger is not what was written".to_string()
+            "integrity check failed: a verification found damage".to_string()
         }
-        LogEvent::Verified { .. } => "a verification could not be done".to_string(),
+        LogEvent::Verified { .. } => "a verification could not be completed".to_string(),
         LogEvent::QuestionsNotSettled { code } => {
             format!("questions without an answer cannot be settled ({})", code.name())
         }
@@ -274,11 +277,11 @@ fn text(event: &LogEvent) -> String {
         }
         LogEvent::CertificateRenewed => "a renewed certificate is in use".to_string(),
         LogEvent::CertificateNotRenewed { why } => {
-            format!("the changed certificate cannot be used, and the one before stays in use: {why}")
+            format!("the changed certificate cannot be used, and the previous one stays in use: {why}")
         }
         LogEvent::IssuerLost { why } => {
             format!(
-                "the issuer's keys cannot be read, and those from before are used for an hour at most: {}",
+                "the issuer's keys cannot be read, and the previous ones are used for at most an hour: {}",
                 why.text()
             )
         }

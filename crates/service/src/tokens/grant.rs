@@ -73,7 +73,7 @@ pub(crate) fn check_role(new: &NewToken) -> Result<(), Problem> {
             "an analyst's token with no account and no dataset would allow nothing; name at least one",
         )),
         Role::Owner | Role::Auditor if has_names || new.sees_above => Err(Problem::bad_request(format!(
-            "the role {} sees every account and dataset; leave accounts, datasets and sees_above out, or choose the role analyst",
+            "the role {} sees every account and dataset; omit accounts, datasets and sees_above, or choose the role analyst",
             new.role.name()
         ))),
         _ => Ok(()),

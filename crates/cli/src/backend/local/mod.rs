@@ -63,8 +63,8 @@ impl Local {
         tell(&format!("made the ledger {} with the witness {}", self.location, ledger.witness().display()));
         tell(match self.witness {
             None => {
-                "  The witness remembers how far the ledger got, so that an old copy put back is noticed. Beside the ledger it is put\n  \
-                 back with it and notices nothing: keep it on another disk (--witness PATH, or TAXIMETER_WITNESS).\n"
+                "  The witness remembers the newest record, so that a restored old copy is detected. Keep it on another disk\n  \
+                 (--witness PATH, or TAXIMETER_WITNESS): if both are restored together, nothing is detected.\n"
             }
             Some(_) => "  Name this witness with every command (--witness, or TAXIMETER_WITNESS).\n",
         });

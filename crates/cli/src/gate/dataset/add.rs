@@ -36,7 +36,7 @@ A schema:
   [columns.income]
   type = \"real\"                    # integer, real, decimal, text, boolean, date or timestamp
   bounds = [0, 200000]             # for SUM and AVG: values are clamped to them
-  grid = 0.5                       # and put on this grid
+  grid = 0.5                       # and rounded to this grid
 
   [columns.region]
   categories = [\"north\", \"south\"]  # for GROUP BY: every one is answered

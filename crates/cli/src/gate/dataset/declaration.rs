@@ -16,7 +16,7 @@ pub struct DeclarationArgs {
     /// A file with the declaration, in TOML
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// The unit whose privacy is protected: row if every row is about a different person, or the column that identifies the person
+    /// The unit whose privacy is protected: row if every row is about a different person, otherwise the column that identifies the person
     #[arg(long, value_name = "row|COLUMN")]
     unit: Option<String>,
     /// The largest number of rows of one unit that count

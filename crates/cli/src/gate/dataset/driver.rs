@@ -40,11 +40,11 @@ impl DriverArgs {
 pub enum EngineName {
     /// Part of this program
     Sqlite,
-    /// Faster on many rows; a library that is installed apart
+    /// Faster on many rows; a library that is installed separately
     Duckdb,
 }
 
-/// Let another engine have the data of a dataset, as a new version
+/// Move the data of a dataset to another engine, as a new version
 ///
 /// The rows and their values stay the same, and so does the account that pays. Only data that were imported into SQLite can move.
 #[derive(Args)]
@@ -52,7 +52,7 @@ pub enum EngineName {
 pub struct MoveCommand {
     /// The dataset
     name: String,
-    /// The engine that takes the data
+    /// The engine to move the data to
     #[arg(long, value_name = "NAME")]
     engine: EngineName,
     #[command(flatten)]

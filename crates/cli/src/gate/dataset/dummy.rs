@@ -16,7 +16,7 @@ use crate::output::{Failure, usage};
 pub struct DummyCommand {
     /// The dataset
     name: String,
-    /// How many rows; fewer where a unit has few values
+    /// How many rows; fewer if the unit has few values
     #[arg(long, default_value_t = DummyAnswer::ROWS,
           value_parser = clap::value_parser!(u32).range(1..=i64::from(DummyAnswer::MOST_ROWS)))]
     rows: u32,
@@ -27,7 +27,7 @@ pub struct DummyCommand {
 impl DummyCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         if self.gate.ledger.json {
-            return Err(usage("made-up rows are written as CSV; leave --json out"));
+            return Err(usage("made-up rows are written as CSV; omit --json"));
         }
         let dataset = self.gate.backend()?.dataset(&AccountName::parse(&self.name)?)?;
         let mut out = BufWriter::new(stdout().lock());

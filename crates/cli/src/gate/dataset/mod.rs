@@ -19,7 +19,7 @@ use crate::output::Failure;
 
 pub use show::column_table;
 
-/// Data behind a budget: add, list, show, check, refresh, move, suggest-bounds, dummy, log, public
+/// Data protected by a budget: add, list, show, check, refresh, move, suggest-bounds, dummy, log, public
 ///
 /// A dataset is a table with a declaration: the unit whose privacy is protected, the bounds of its numbers, and the categories for
 /// GROUP BY. Its account, of the same name, pays for every question about it.

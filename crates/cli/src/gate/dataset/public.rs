@@ -25,12 +25,12 @@ Examples:
   taximeter dataset public
   taximeter ask flights \"SELECT a.name, COUNT(*) FROM flights f JOIN airlines a ON f.carrier = a.code GROUP BY a.name\" --epsilon 0.1")]
 pub struct PublicCommand {
-    /// The name of the table, which no dataset has
+    /// The name of the table; no dataset may have it
     name: Option<String>,
     /// A CSV file with a header, of at most 10,000 rows
     #[arg(requires = "name")]
     file: Option<PathBuf>,
-    /// Take the place of the table of this name; questions that joined it are other questions from then on
+    /// Replace the table of this name; questions that join it count as new questions from then on
     #[arg(long, requires = "file")]
     replace: bool,
     /// Remove the table

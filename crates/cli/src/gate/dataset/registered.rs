@@ -37,8 +37,8 @@ pub fn tell_about(registered: &RegisteredDocument, is_from_a_file: bool) {
     }
     if let Some(why) = &registered.not_in_duckdb {
         tell(&format!(
-            "note: DuckDB could not take these rows, so SQLite has them: {why}; once that is mended, run `taximeter dataset move {} \
-             --engine duckdb`",
+            "note: DuckDB could not store these rows, so they are in SQLite: {why}; when the cause is fixed, run `taximeter dataset move \
+             {} --engine duckdb`",
             registered.dataset
         ));
     }
@@ -60,7 +60,7 @@ fn tell_about_rows(imported: &ImportedRows) {
         ));
     }
     if imported.kept == 0 {
-        tell("warning: no row counts, so every answer is only noise");
+        tell("warning: no rows count, so every answer is only noise");
     }
 }
 

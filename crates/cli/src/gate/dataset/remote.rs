@@ -32,9 +32,9 @@ pub struct RemoteArgs {
 pub enum ServiceName {
     /// A cluster that speaks the SQL of Spark, such as Sail
     Flightsql,
-    /// Snowflake; its SQL was not tried
+    /// Snowflake; its SQL is not tested
     Snowflake,
-    /// BigQuery; its SQL was not tried
+    /// BigQuery; its SQL is not tested
     Bigquery,
     /// Databricks; its SQL is that of Spark
     Databricks,

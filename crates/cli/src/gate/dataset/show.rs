@@ -59,7 +59,7 @@ pub fn check(DatasetArgs { name, gate }: &DatasetArgs) -> Result<ExitCode, Failu
     let protects = account.map_or(String::new(), |account| format!(", and its account protects {}", account.privacy()));
     let columns = dataset.schema.columns.len();
     print(gate.ledger.json, &dataset, || {
-        format!("{name} is as it was registered: version {}, {columns} columns{protects}", dataset.version)
+        format!("{name} is unchanged since it was registered: version {}, {columns} columns{protects}", dataset.version)
     })
 }
 

@@ -67,6 +67,6 @@ pub fn run(SuggestArgs { name, column, epsilon, gate }: &SuggestArgs) -> Result<
         Some(SuggestedBounds { low, high }) => format!(
             "{column}: nearly all values are from {low} to {high}; declare them with --bounds {column}={low}..{high} and --new-version"
         ),
-        None => format!("{column}: the noise is larger than every bucket; offer more than {epsilon}"),
+        None => format!("{column}: the noise is larger than every bucket; use an epsilon above {epsilon}"),
     })
 }

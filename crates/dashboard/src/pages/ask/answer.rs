@@ -120,7 +120,7 @@ fn numbers_table(series: &Series<'_>, groups: &[&str]) -> Markup {
     let name = series.column.name.as_str();
     let (label, caption) = (format!("Numbers of {name}"), format!("{name} with its interval"));
     let shown = |of: fn(&ShownEstimate) -> String| {
-        let text = move |point: &AnswerPoint| point.estimate.as_ref().map_or_else(|| "too few to say".to_string(), of);
+        let text = move |point: &AnswerPoint| point.estimate.as_ref().map_or_else(|| "too few rows".to_string(), of);
         move |point: &AnswerPoint| html! { (text(point)) }
     };
     let table = table_of_groups(&label, &caption, groups)
@@ -166,10 +166,10 @@ fn sums_and_counts(series: &Series<'_>, groups: &[&str]) -> Markup {
     html! {
         @if !unknown.is_empty() {
             @if groups.is_empty() {
-                p { "There are too few rows for this noise to say the average. Its noisy sum and count are below." }
+                p { "Too few rows to show the average with this noise. Its noisy sum and count are below." }
             } @else {
                 p {
-                    "Some groups have too few rows for this noise to say the average. Their noisy sums and counts are below."
+                    "Some groups have too few rows to show the average with this noise. Their noisy sums and counts are below."
                 }
             }
             (table.rows(unknown.into_iter().take(MOST)))

@@ -50,7 +50,7 @@ fn bar(axis: &BarAxis, point: &AnswerPoint, top: usize) -> Markup {
     html! {
         text.label x="6" y=(top + 16) { (label(point)) }
         @match &point.estimate {
-            None => text.value x="100%" y=(top + 16) text-anchor="end" { "too few to say" },
+            None => text.value x="100%" y=(top + 16) text-anchor="end" { "too few rows" },
             Some(ShownEstimate { value, interval }) => {
                 @let [zero, end] = [0.0, value.nearest].map(|value| axis.place(value));
                 text.value x="100%" y=(top + 16) text-anchor="end" { (value.text) }

@@ -36,7 +36,7 @@ pub(super) async fn explained(visitor: &Visitor, fields: &FormData) -> Result<Ma
                     p.help { "The groups are the values that WHERE names: " (explanation.named_groups.join(", ")) "." }
                 }
                 @if explanation.groups.is_none() {
-                    p.help { "The groups are those with enough rows in the data, above a threshold that the answer says." }
+                    p.help { "The groups are those with enough rows in the data, above a threshold that the answer states." }
                 }
                 details #statement {
                     summary {

@@ -51,8 +51,9 @@ pub(super) fn request(fields: &FormData) -> Result<QuestionRequest, Problem> {
 }
 
 fn most_groups(text: &str) -> Result<u32, Problem> {
-    let wrong =
-        |_| Problem::bad_request(format!("the most groups of a unit is {text:?}; write a whole number from 1 on"));
+    let wrong = |_| {
+        Problem::bad_request(format!("the maximum of groups per unit is {text:?}; write a whole number, at least 1"))
+    };
     text.parse().map_err(wrong)
 }
 
@@ -142,8 +143,8 @@ pub(super) fn form(visitor: &Visitor, page: &QuestionForm, fields: &FormData, ke
                         "Only to group by a column without declared categories: groups above a threshold are answered. It is paid from the \
                          δ that the account has set aside."
                     ))
-                    (TextField::amount("max_groups_per_unit", "Most open groups of a unit", fields).placeholder("3").help(
-                        "Only to group by a column without declared categories: fewer lower the noise and the threshold."
+                    (TextField::amount("max_groups_per_unit", "Maximum groups per unit (undeclared groups)", fields).placeholder("3").help(
+                        "Only to group by a column without declared categories: a smaller number lowers the noise and the threshold."
                     ))
                 }
                 (payer(&page.payers, fields, ""))

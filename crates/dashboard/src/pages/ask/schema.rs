@@ -34,8 +34,8 @@ fn protected(schema: &SchemaDocument) -> String {
         (column, most) => format!("one {column}, of which at most {} rows count", most.unwrap_or_default()),
     };
     match schema.neighbours {
-        Neighbours::AddRemove => format!("{unit}, there or not"),
-        Neighbours::Substitute => format!("{unit}, this or another"),
+        Neighbours::AddRemove => format!("{unit}, present or absent"),
+        Neighbours::Substitute => format!("{unit}, replaced by another"),
     }
 }
 

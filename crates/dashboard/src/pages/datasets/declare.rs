@@ -32,7 +32,8 @@ pub(super) fn declaration_fields(filled: &FormData) -> Markup {
         p.help { "The noise of an answer depends on the declaration alone, and never on the data." }
         div.row {
             (TextField::new("unit", "Privacy unit", filled).required(true).placeholder("row")
-                .help("Whose privacy is protected: row if every row is about another person, or the column that identifies the person."))
+                .help("Whose privacy is protected: row if every row is about a different person, otherwise the column that identifies the \
+                       person."))
             (TextField::new("max_rows", "Most rows per unit that count", filled).help("Only with a column."))
             (choice("neighbours", "Neighbours", relations, filled.get("neighbours"),
                 "Which data must look alike: with one unit more or less, or with one unit replaced by another."))

@@ -39,7 +39,8 @@ pub(super) fn notice(registered: &RegisteredDocument, is_from_a_file: bool) -> S
         }),
     );
     let not_in_duckdb = registered.not_in_duckdb.iter();
-    sentences.extend(not_in_duckdb.map(|why| format!("DuckDB could not take these rows, so SQLite has them: {why}.")));
+    sentences
+        .extend(not_in_duckdb.map(|why| format!("DuckDB could not store these rows, so they are in SQLite: {why}.")));
     if registered.unchanged {
         sentences.push("The data are the same as in the previous version.".to_string());
     }

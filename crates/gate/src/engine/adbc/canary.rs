@@ -18,12 +18,12 @@ pub(super) fn check(connection: &mut AdbcConnection, dialect: Dialect, until: In
 pub(super) fn ask(connection: &mut AdbcConnection, canary: &Canary, until: Instant) -> Result<(), Error> {
     let refused = |why: String| {
         Error::storage(format!(
-            "the engine cannot be used, because {why}; use a version and settings with which it answers right, or move the data to another \
-             engine"
+            "the engine cannot be used, because {why}; use a version and settings with which it answers correctly, or move the data to \
+             another engine"
         ))
     };
     let answer = duckdb::query(connection, &canary.sql, until)
-        .map_err(|error| refused(format!("it does not answer what every question needs ({error})")))?;
+        .map_err(|error| refused(format!("it does not support what every question needs ({error})")))?;
     let row = |row: &Vec<ArrowValue>| row.iter().map(number).collect::<Result<Vec<_>, _>>();
     let rows = answer.rows.iter().map(row).collect::<Result<Vec<_>, _>>().map_err(refused)?;
     canary.wrong(&rows).map_or(Ok(()), |why| Err(refused(why)))
@@ -34,6 +34,6 @@ fn number(value: &ArrowValue) -> Result<Option<i128>, String> {
         ArrowValue::Null => Ok(None),
         ArrowValue::Integer(value) | ArrowValue::Decimal(value, 0) => Ok(Some(*value)),
         ArrowValue::Boolean(value) => Ok(Some(i128::from(*value))),
-        other => Err(format!("it answers {other:?} where a whole number is right")),
+        other => Err(format!("it returned {other:?}, expected a whole number")),
     }
 }

@@ -12,7 +12,7 @@ impl LakeFile {
     pub(crate) fn look(path: &Path) -> Result<LakeFile, Error> {
         let metadata = path.metadata().map_err(|error| {
             Error::storage(format!(
-                "the file {} cannot be found: {error}; put it back, or register the data again",
+                "the file {} cannot be found: {error}; restore it, or register the data again",
                 path.display()
             ))
         })?;

@@ -29,13 +29,13 @@ pub(super) fn open(choice: &DriverChoice, path: &Path, folder: &Path, until: Ins
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => {
             return Err(Error::integrity(format!(
-                "the data file {} is no file; put it back from a backup",
+                "the data file {} is no file; restore it from a backup",
                 path.display()
             )));
         }
         Err(error) => {
             return Err(Error::storage(format!(
-                "the data file {} cannot be opened: {error}; put it back from a backup, or register the dataset again",
+                "the data file {} cannot be opened: {error}; restore it from a backup, or register the dataset again",
                 path.display()
             )));
         }

@@ -133,9 +133,8 @@ pub(crate) fn prepare_remote(source: AdbcSource, declaration: &Declaration) -> R
         found.iter().filter_map(|(name, held)| Some((name.clone(), *held.as_ref().ok()?))).collect();
     let schema = declaration.schema(&usable)?;
     if let PrivacyUnit::Column { column, .. } = schema.unit() {
-        let why = "which rows of a unit count is chosen once and written down, and nothing is written to this engine; take a row as \
-                   the unit, \
-                   or register Parquet files or a PostgreSQL table";
+        let why = "a column as the unit requires storing which rows count, and the gate writes nothing to this engine; take a row as the \
+                   unit, or register Parquet files or a PostgreSQL table";
         return Err(Error::value("unit", column, why));
     }
     let left_out = found.into_iter().filter_map(|(name, held)| Some((name, held.err()?))).collect();

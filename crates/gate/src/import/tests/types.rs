@@ -35,7 +35,7 @@ fn what_is_no_date_timestamp_or_decimal_is_a_bad_row() {
         ("infinity,,", "is not date"),
         (",2024-02-29 24:00,", r#"in the column "seen" is not timestamp"#),
         (",9999-12-31 23:59-01:00,", "is not timestamp"),
-        (",,1.2345678", r#""1.2345678" in the column "price" has more than 12 digits before the point or 6 behind it"#),
+        (",,1.2345678", r#""1.2345678" in the column "price" has more than 12 digits before the point or 6 after it"#),
         (",,1000000000000", "declare the column's type as real"),
         (",,\"1,5\"", "is not decimal"),
         (",,inf", "is not decimal"),

@@ -68,12 +68,12 @@ impl Reader<'_> {
         } = call
         else {
             return Err(
-                self.refusal(expression, "this aggregate is not answered in this form: write its arguments alone")
+                self.refusal(expression, "this form of the aggregate is not supported: write only its arguments")
             );
         };
         let [ObjectNamePart::Identifier(name)] = name.0.as_slice() else { return Err(self.beyond()) };
         if !clauses.is_empty() {
-            return Err(self.refusal(expression, "an aggregate has nothing behind its arguments: use FILTER or WHERE"));
+            return Err(self.refusal(expression, "an aggregate takes nothing after its arguments: use FILTER or WHERE"));
         }
         let distinct = match duplicate_treatment {
             None | Some(DuplicateTreatment::All) => false,
@@ -106,7 +106,7 @@ impl Reader<'_> {
                 [order],
             ) if !distinct => (self.percentile(expression, fraction, order)?, None),
             _ => {
-                let message = "DISTINCT is only for COUNT, and WITHIN GROUP for PERCENTILE_CONT and MODE: leave it out";
+                let message = "DISTINCT is only for COUNT, and WITHIN GROUP for PERCENTILE_CONT and MODE: omit it";
                 return Err(self.refusal(expression, message));
             }
         };
@@ -119,7 +119,7 @@ impl Reader<'_> {
         let argument = |argument: &'e FunctionArg| match argument {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Ok(argument),
             FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => {
-                Err(self.refusal(expression, "only COUNT is of *: write a column or an expression"))
+                Err(self.refusal(expression, "only COUNT takes *: write a column or an expression"))
             }
             _ => Err(self.refusal(expression, "arguments are expressions, without names")),
         };
@@ -155,8 +155,8 @@ impl Reader<'_> {
             ("COUNT_IF" | "COUNTIF", [condition]) => Ok(Function::Sum(NumericExpr::truth(self.predicate(condition)?))),
             _ => {
                 let message = format!(
-                    "{name} is not answered with {}: quantiles are of an expression and a fraction, CORR, COVAR and REGR of two \
-                     expressions, and the others of one",
+                    "{name} is not supported with {}: quantiles take an expression and a fraction, CORR, COVAR and REGR take two \
+                     expressions, and the others take one",
                     number_of_arguments(arguments.len())
                 );
                 Err(self.refusal(expression, message))
@@ -220,7 +220,7 @@ impl Reader<'_> {
             Typed::Steps(scalar) | Typed::Text(Labelled { scalar, .. }) => {
                 Ok((Function::Distinct(Argument::Steps(scalar)), None))
             }
-            _ => Err(self.refusal(argument, "different values are counted of a column or a number")),
+            _ => Err(self.refusal(argument, "COUNT(DISTINCT …) takes a column or a number")),
         }
     }
 

@@ -159,7 +159,7 @@ impl Reader<'_> {
             flavor: SelectFlavor::Standard,
         } = select
         else {
-            let message = "SELECT DISTINCT is not answered: every group is answered once anyway; leave DISTINCT out";
+            let message = "SELECT DISTINCT is not supported: every group is answered once anyway; omit DISTINCT";
             return Err(match select.distinct {
                 Some(_) => self.item_refusal(select.projection.first(), message),
                 None => self.beyond(),
@@ -212,10 +212,9 @@ impl Reader<'_> {
     /// A key of which the condition on the rows leaves at least one value.
     fn group_that_can_be(&self, WrittenGroup { expression, group }: WrittenGroup) -> Result<Group, Error> {
         match group.values() {
-            Some(values) if values.is_empty() => Err(self.refusal(
-                expression,
-                "no group is left by the declaration and WHERE alone: ask for values that can be there",
-            )),
+            Some(values) if values.is_empty() => {
+                Err(self.refusal(expression, "the declaration and WHERE leave no group: ask for values that can occur"))
+            }
             _ => Ok(group),
         }
     }
@@ -241,8 +240,7 @@ impl Reader<'_> {
                 None => name_of(expression),
             };
             if outputs.iter().any(|other| other.name.eq_ignore_ascii_case(&name)) {
-                let message =
-                    format!("two columns of the answer are called {name:?}: rename one with AS, or leave it out");
+                let message = format!("two columns of the answer are called {name:?}: rename one with AS, or omit it");
                 return Err(self.refusal(expression, message));
             }
             outputs.push(Output { name, text: plain(expression).to_string(), term });

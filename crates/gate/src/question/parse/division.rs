@@ -42,7 +42,7 @@ impl Reader<'_> {
         match (one.kind, divisor) {
             (Kind::Integer, Some(divisor)) => self.fitting(expression, one.remainder(divisor)),
             _ => Err(self
-                .refusal(right, "a remainder is of whole numbers by a whole literal other than 0, such as age % 10")),
+                .refusal(right, "a remainder needs a whole number and a whole literal other than 0, such as age % 10")),
         }
     }
 }

@@ -166,14 +166,14 @@ impl Reader<'_> {
     ) -> Result<Labelled, Error> {
         let pieces = if format.contains('%') { percent(format) } else { lettered(format, style) };
         let Some(pieces) = pieces else {
-            let message = "of a format, these are answered: years, quarters, months and their names, weeks of ISO, days and their names, \
+            let message = "a format may have years, quarters, months and their names, weeks of ISO, days and their names, \
                            hours, minutes and seconds, such as 'YYYY-MM', 'Mon', '%Y-%m' and '%H:%M'";
             return Err(self.refusal(expression, message));
         };
         let scalar = self.dated(date)?;
         let is_time = scalar.kind == Kind::Timestamp;
         if !is_time && pieces.iter().any(|piece| matches!(piece, Piece::Time { .. })) {
-            return Err(self.refusal(date, "this is a date, and has no hours: leave them out of the format"));
+            return Err(self.refusal(date, "this is a date, and has no hours: remove them from the format"));
         }
         let days = self.to_date(date, scalar.clone())?;
         let (mut code, mut texts) = self.day_code(expression, &days, &pieces)?;

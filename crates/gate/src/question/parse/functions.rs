@@ -108,7 +108,7 @@ impl Reader<'_> {
             ("DATE_SUB" | "TIMESTAMP_SUB", _) => self.date_add(expression, &arguments, -1).map(Typed::Steps),
             ("LN" | "LOG" | "LOG10" | "LOG2" | "EXP" | "SQRT", [_]) => {
                 let message = format!(
-                    "{name}(…) of a row is not answered, since engines round it differently: of an aggregate it is, as in \
+                    "{name}(…) of a row is not supported, since engines round it differently: of an aggregate it is, as in \
                      {name}(AVG(column)); or group the rows into bins"
                 );
                 Err(self.refusal(expression, message))
@@ -116,7 +116,7 @@ impl Reader<'_> {
             _ => {
                 let shown: String = name.chars().take(40).collect();
                 let message = format!(
-                    "{shown}(…) is not answered here, with {}: the functions of a row are ABS, FLOOR, CEIL, ROUND, TRUNC, MOD, POWER, \
+                    "{shown}(…) is not supported here, with {}: the functions of a row are ABS, FLOOR, CEIL, ROUND, TRUNC, MOD, POWER, \
                      LEAST, GREATEST, COALESCE, NULLIF, IF, WIDTH_BUCKET, LOWER, UPPER, LEFT, SUBSTR, LENGTH, CONCAT, DATE_TRUNC, EXTRACT, \
                      DATE_ADD, DATE_DIFF, TO_CHAR and CAST",
                     number_of_arguments(arguments.len())
@@ -140,18 +140,18 @@ impl Reader<'_> {
         } = function
         else {
             return Err(
-                self.refusal(expression, "this function is not answered in this form: write its arguments alone")
+                self.refusal(expression, "this form of the function is not supported: write only its arguments")
             );
         };
         let plain = matches!(name.0.as_slice(), [ObjectNamePart::Identifier(name)] if name.quote_style.is_none());
         if !plain || !clauses.is_empty() || !within_group.is_empty() {
             return Err(
-                self.refusal(expression, "this function is not answered in this form: write its arguments alone")
+                self.refusal(expression, "this form of the function is not supported: write only its arguments")
             );
         }
         let argument = |argument: &'e FunctionArg| match argument {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Ok(argument),
-            _ => Err(self.refusal(expression, "arguments are expressions, without names: only COUNT is of *")),
+            _ => Err(self.refusal(expression, "arguments are expressions, without names: only COUNT takes *")),
         };
         args.iter().map(argument).collect()
     }
@@ -188,7 +188,7 @@ impl Reader<'_> {
             CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) => {
                 self.fitting(expression, round(self.number(inner)?, &RBig::ONE, Kind::Decimal))
             }
-            _ => Err(self.refusal(expression, "FLOOR and CEIL are of one number: for others use ROUND or TRUNC")),
+            _ => Err(self.refusal(expression, "FLOOR and CEIL take one number: for others use ROUND or TRUNC")),
         }
     }
 
@@ -227,7 +227,7 @@ impl Reader<'_> {
             Typed::Column(operand) if self.declared(operand.column).kind == ColumnType::Text => {
                 Ok(Typed::Column(super::super::predicate::Operand { case, ..operand }))
             }
-            _ => Err(self.refusal(inner, "LOWER and UPPER are of a column of text")),
+            _ => Err(self.refusal(inner, "LOWER and UPPER take a column of text")),
         }
     }
 
@@ -269,7 +269,7 @@ impl Reader<'_> {
         };
         match scalar.as_constant() {
             Some(value) if scalar.kind == kind => Ok(Some(value.to_f64().value())),
-            _ => Err(self.refusal(expression, "this must be a date beside a date, and a time beside a time")),
+            _ => Err(self.refusal(expression, "these must be two dates, or two times")),
         }
     }
 
@@ -279,7 +279,7 @@ impl Reader<'_> {
         let part = match (part, scalar.kind) {
             ("EPOCH", Kind::Duration | Kind::Timestamp) => return Ok(NumericExpr { kind: Kind::Decimal, ..scalar }),
             (_, Kind::Duration) => {
-                return Err(self.refusal(expression, "of a time span only EPOCH is answered, its seconds"));
+                return Err(self.refusal(expression, "the only part of a time span is EPOCH, its seconds"));
             }
             ("HOUR", Kind::Timestamp) => return self.fitting(expression, part_of_day(scalar, 3600, 24)),
             ("MINUTE", Kind::Timestamp) => return self.fitting(expression, part_of_day(scalar, 60, 60)),

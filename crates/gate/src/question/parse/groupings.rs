@@ -53,7 +53,7 @@ impl Reader<'_> {
         }
         let windows = select.projection.iter().any(has_window);
         if windows {
-            let message = "window functions beside several groupings are not answered: ask for one grouping";
+            let message = "window functions do not work with several groupings: ask for one grouping";
             return Err(self.item_refusal(select.projection.first(), message));
         }
         Ok(all.into_iter().map(|set| one_grouping(select, set, &keys)).collect())

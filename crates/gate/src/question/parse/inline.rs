@@ -70,7 +70,9 @@ impl Inliner<'_> {
                 cte_tables
             {
                 if recursive || !columns.is_empty() || from.is_some() {
-                    return Err(self.refusal(&name, "WITH is answered without RECURSIVE and without a list of columns"));
+                    return Err(
+                        self.refusal(&name, "WITH is supported only without RECURSIVE and without a list of columns")
+                    );
                 }
                 if (self.is_taken)(&name) {
                     return Err(self.refusal(&name, "a table has this name already: call it something else"));
@@ -125,10 +127,10 @@ impl Inliner<'_> {
         for join in select.from.iter().flat_map(|table| &table.joins) {
             if let TableFactor::Derived { alias, .. } = &join.relation {
                 let names: Vec<Ident> = alias.iter().map(|alias| alias.name.clone()).collect();
-                return Err(self.refused(&names, "it is not joined: only registered tables are"));
+                return Err(self.refused(&names, "it cannot be joined: only registered tables can"));
             }
             if let Some(name) = self.named_table(&join.relation) {
-                return Err(self.refusal(&name, "it is not joined: only registered tables are"));
+                return Err(self.refusal(&name, "it cannot be joined: only registered tables can"));
             }
         }
         let [TableWithJoins { relation, joins }] = select.from.as_slice() else { return Ok(None) };
@@ -136,7 +138,7 @@ impl Inliner<'_> {
             TableFactor::Derived { lateral: false, subquery, alias, sample: None } => {
                 let names: Vec<Ident> = alias.iter().map(|alias| alias.name.clone()).collect();
                 if alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
-                    return Err(self.refused(&names, "its columns are named behind its own SELECT, with AS"));
+                    return Err(self.refused(&names, "its columns are named after its own SELECT, with AS"));
                 }
                 (self.inner((**subquery).clone())?, names)
             }
@@ -152,7 +154,7 @@ impl Inliner<'_> {
         };
         match joins.is_empty() {
             true => Ok(Some((inner, names))),
-            false => Err(self.refused(&names, "join public tables in it, and not to it")),
+            false => Err(self.refused(&names, "join public tables inside it, not to it")),
         }
     }
 
@@ -166,21 +168,21 @@ impl Inliner<'_> {
     /// Puts the query that a SELECT is about into it.
     fn merge(&mut self, query: &mut Query, inner: Query, names: &[Ident]) -> Result<(), Error> {
         let Query { with: None, body, order_by, limit_clause, fetch, .. } = inner else {
-            return Err(self.refused(names, "this kind of sub-query is not answered"));
+            return Err(self.refused(names, "this kind of sub-query is not supported"));
         };
         let SetExpr::Select(mut inner) = *body else {
-            return Err(self.refused(names, "a UNION is not asked about: write UNION ALL around whole questions"));
+            return Err(self.refused(names, "UNION is not supported here: write UNION ALL around whole questions"));
         };
         let SetExpr::Select(outer) = query.body.as_mut() else { return Ok(()) };
         if inner.distinct.is_some() {
-            return Err(self.refused(names, "SELECT DISTINCT is not answered: use GROUP BY"));
+            return Err(self.refused(names, "SELECT DISTINCT is not supported: use GROUP BY"));
         }
         let shortened = order_by.is_some() || limit_clause.is_some() || fetch.is_some();
         let mut writing =
             Writing { columns: columns(&inner.projection), names, most: MOST - self.written.min(MOST), size: 0 };
         if !is_aggregate(&inner) {
             if shortened {
-                return Err(self.refused(names, "rows are not sorted or shortened: leave ORDER BY and LIMIT out there"));
+                return Err(self.refused(names, "rows cannot be sorted or limited: omit ORDER BY and LIMIT there"));
             }
             outer.projection = self.expanded(outer.projection.drain(..), &inner.projection, &mut writing)?;
             writing.conditions(outer);
@@ -192,12 +194,12 @@ impl Inliner<'_> {
         } else {
             let grouped = !matches!(&outer.group_by, GroupByExpr::Expressions(keys, _) if keys.is_empty());
             if grouped || outer.having.is_some() || outer.distinct.is_some() || is_aggregate(outer) {
-                let why = "groups of groups are not answered: take the columns of the inner question, compute with them, sort them";
+                let why = "groups of groups are not supported: use the columns of the inner question, compute with them or sort by them";
                 return Err(self.refused(names, why));
             }
             if shortened && (query.order_by.is_some() || query.limit_clause.is_some() || outer.selection.is_some()) {
                 return Err(
-                    self.refused(names, "sort and shorten once: behind the inner question, or behind the outer one")
+                    self.refused(names, "sort and limit once: after the inner question, or after the outer one")
                 );
             }
             let projection = self.expanded(outer.projection.drain(..), &inner.projection, &mut writing)?;
@@ -237,7 +239,7 @@ impl Inliner<'_> {
                     projection.extend(inner.iter().cloned());
                 }
                 SelectItem::Wildcard(_) => {
-                    return Err(self.refused(writing.names, "* is all columns: name those that are wanted instead"));
+                    return Err(self.refused(writing.names, "* means all columns: name the columns that you need"));
                 }
                 _ => {
                     name_output(&mut item);

@@ -20,8 +20,7 @@ impl Reader<'_> {
             [] => return Ok(JoinedTables::new(Scope::dataset(self.view, Vec::new()))),
             [TableWithJoins { relation, joins }] => (relation, joins),
             [_, TableWithJoins { relation, .. }, ..] => {
-                let message =
-                    "tables are not listed: join a public table by JOIN … ON, as in JOIN airlines ON carrier = code";
+                let message = "FROM takes no list of tables: join a public table by JOIN … ON, as in JOIN airlines ON carrier = code";
                 return Err(self.refusal_at(self.table_name(relation)?.0.span.start, message));
             }
         };
@@ -75,7 +74,7 @@ impl Reader<'_> {
             JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (false, constraint),
             JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (true, constraint),
             _ => {
-                let message = "a table is joined by JOIN or LEFT JOIN … ON: other joins are not answered";
+                let message = "a table is joined by JOIN or LEFT JOIN … ON: other joins are not supported";
                 return Err(self.refusal_at(name.span.start, message));
             }
         };
@@ -120,14 +119,14 @@ impl Reader<'_> {
         tables: &JoinedTables,
     ) -> Result<PrivateJoin, String> {
         if tables.private.is_some() {
-            return Err("a SELECT joins at most one other dataset: ask about the others by themselves".to_string());
+            return Err("a SELECT joins at most one other dataset: ask about the others separately".to_string());
         }
         let rows_per_unit = PrivateJoin::rows_per_unit(self.schema, table, keeps_all)?;
         let unit = first + table.schema.unit_column().unwrap_or(0);
         if (self.schema.unit_column(), columns.1) != (Some(columns.0), unit) {
             return Err(format!(
-                "two private tables are joined on the unit of both, {:?}: on another column a row would meet rows of any number of \
-                 units, and no noise would cover what one of them changes",
+                "two private tables can be joined only on the unit of both, {:?}: in a join on another column, one unit could change any \
+                 number of joined rows, and no noise would cover that",
                 self.declared(unit).name()
             ));
         }
@@ -137,13 +136,13 @@ impl Reader<'_> {
     /// A table of a name that may be joined. Of a dataset that may not be asked nothing is said, not even that it is there.
     fn joinable(&self, name: &Ident) -> Result<JoinableTable, Error> {
         if is_called(name, self.dataset) {
-            let message = "a dataset is not joined to itself: ask for what its own columns say, or ask the owner to register the \
+            let message = "a dataset cannot be joined to itself: use its own columns, or ask the owner to register the \
                            joined rows as one dataset";
             return Err(self.refusal_at(name.span.start, message));
         }
         self.view.table(name).ok_or_else(|| {
             let message = format!(
-                "{} is neither a public table nor another dataset that you may ask, and only those are joined: is the name right?",
+                "{} is neither a public table nor another dataset that you may ask, and only those can be joined: is the name right?",
                 shown(name)
             );
             self.refusal_at(name.span.start, message)
@@ -153,8 +152,8 @@ impl Reader<'_> {
     /// The two columns of `ON column = key`, in any order: one of the tables before, and one of the table that is joined.
     fn keys(&self, condition: &Expr, tables: &JoinedTables, added: &ScopeTable) -> Result<(usize, usize), Error> {
         let refusal = || {
-            let message = "a table is joined on the equality of one column and its key, as in ON carrier = code: write other \
-                           conditions behind WHERE";
+            let message = "a table is joined on the equality of one column and its key, as in ON carrier = code: write other conditions \
+                           after WHERE";
             self.refusal(condition, message)
         };
         let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = plain(condition) else { return Err(refusal()) };

@@ -139,32 +139,32 @@ pub(super) fn refusal(word: &str) -> Option<&'static str> {
 }
 
 const REFUSED: &[(&[&str], &str)] = &[
-    (&["WITH", "RECURSIVE"], "WITH is not answered here: it stands before a SELECT, without RECURSIVE"),
+    (&["WITH", "RECURSIVE"], "WITH is not supported here: it stands before a SELECT, without RECURSIVE"),
     (&["EXCEPT", "INTERSECT", "MINUS"], "only UNION ALL joins questions: ask one question after the other"),
     (
         &["CROSS", "NATURAL", "LATERAL", "FULL", "RIGHT"],
-        "a dataset is joined to a public table by JOIN or LEFT JOIN … ON: other joins are not answered",
+        "a dataset is joined to a public table by JOIN or LEFT JOIN … ON: other joins are not supported",
     ),
     (
         &["EXISTS", "UNNEST", "VALUES", "TABLE"],
-        "lists of rows and sub-queries about rows are not answered: ask about the columns of the dataset",
+        "lists of rows and sub-queries about rows are not supported: ask about the columns of the dataset",
     ),
-    (&["WINDOW"], "a window is named behind GROUP BY and HAVING, as in WINDOW w AS (ORDER BY COUNT(*) DESC)"),
-    (&["TOP"], "an answer is shortened by LIMIT: write LIMIT and a number at the end"),
-    (&["FOR", "INTO", "TABLESAMPLE"], "a question only reads, all rows and without locks: leave this out"),
+    (&["WINDOW"], "a window is named after GROUP BY and HAVING, as in WINDOW w AS (ORDER BY COUNT(*) DESC)"),
+    (&["TOP"], "an answer is limited by LIMIT: write LIMIT and a number at the end"),
+    (&["FOR", "INTO", "TABLESAMPLE"], "a question only reads, all rows and without locks: omit this"),
     (&["TRY_CAST", "SAFE_CAST", "CONVERT"], "a conversion is written CAST(… AS …), and is of numbers and dates"),
     (&["TIMESTAMPTZ", "DATETIME"], "times have no zone here: write TIMESTAMP"),
     (
         &["SIMILAR", "REGEXP", "RLIKE", "GLOB", "MATCH"],
-        "regular expressions are not answered: write LIKE, where % stands for any text and _ for one character",
+        "regular expressions are not supported: write LIKE, where % stands for any text and _ for one character",
     ),
     (&["ESCAPE"], "LIKE has no escapes here: use _ for a character that cannot be written"),
-    (&["ANY", "SOME"], "ANY and SOME are not answered: write IN and a list of literals"),
-    (&["COLLATE"], "text is compared by its bytes: leave COLLATE out"),
+    (&["ANY", "SOME"], "ANY and SOME are not supported: write IN and a list of literals"),
+    (&["COLLATE"], "text is compared by its bytes: omit COLLATE"),
     (&["ISNULL", "NOTNULL"], "this is written IS NULL or IS NOT NULL"),
     (
         &["XOR", "DIV", "OVERLAPS", "OPERATOR"],
-        "this operator is not answered: use + - * / %, comparisons, AND, OR and NOT",
+        "this operator is not supported: use + - * / %, comparisons, AND, OR and NOT",
     ),
     (
         &["CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "NOW"],

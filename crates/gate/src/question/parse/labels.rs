@@ -124,8 +124,7 @@ impl Reader<'_> {
         match self.choices(inner)? {
             Some(choices) => self.numbered(expression, choices),
             None => {
-                let message = "this is no text whose values are known: text is put together from columns with declared categories, \
-                               dates and literals";
+                let message = "the values of this text are not known: build it from columns with declared categories, dates and literals";
                 Err(self.refusal(expression, message))
             }
         }
@@ -198,7 +197,7 @@ impl Reader<'_> {
                 let (format, date) = if is_format { (one, other) } else { (other, one) };
                 self.formatted(expression, date, &text(format)?, FormatStyle::Letters).map(Some)
             }
-            _ => Err(self.refusal(expression, format!("{name} is not answered with these arguments"))),
+            _ => Err(self.refusal(expression, format!("{name} is not supported with these arguments"))),
         }
     }
 

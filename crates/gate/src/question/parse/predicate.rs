@@ -288,7 +288,7 @@ impl Reader<'_> {
             return Err(literal.refusal(format!("the pattern is longer than {} bytes: shorten it", limits::PATTERN)));
         }
         if pattern.matches('%').count() > limits::WILDCARDS {
-            return Err(literal.refusal(format!("the pattern has more than {} %: leave some out", limits::WILDCARDS)));
+            return Err(literal.refusal(format!("the pattern has more than {} %: remove some", limits::WILDCARDS)));
         }
         if pattern.contains(['\\', '\0']) {
             let message =

@@ -176,7 +176,7 @@ impl<'a> Reader<'a> {
     /// A refusal of what the parser knows, the language does not, and the tokens did not show.
     pub(super) fn beyond(&self) -> Error {
         let example = format!("SELECT COUNT(*) FROM {} WHERE …", quoted(self.dataset));
-        Error::question(1, format!("this kind of SELECT is not answered: write it as {example}"))
+        Error::question(1, format!("this kind of SELECT is not supported: write it as {example}"))
     }
 
     /// An expression whose range is known and small enough.

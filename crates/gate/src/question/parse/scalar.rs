@@ -144,7 +144,7 @@ impl Reader<'_> {
             )),
             _ => Err(self.refusal(
                 expression,
-                "this expression is not answered: use columns, literals, + - * /, CASE and functions",
+                "this expression is not supported: use columns, literals, + - * /, CASE and functions",
             )),
         }
     }
@@ -209,7 +209,7 @@ impl Reader<'_> {
             BinaryOperator::Multiply => one.times(other, kind),
             BinaryOperator::Divide => return self.quotient(expression, one, right, &other, kind),
             BinaryOperator::Modulo => return self.remainder(expression, one, right, &other),
-            _ => return Err(self.refusal(expression, "this operator is not answered: use + - * / and %")),
+            _ => return Err(self.refusal(expression, "this operator is not supported: use + - * / and %")),
         };
         self.fitting(expression, made)
     }
@@ -256,8 +256,7 @@ impl Reader<'_> {
             DataType::Date => self.to_date(expression, scalar),
             DataType::Timestamp(..) => self.to_timestamp(expression, scalar),
             _ => {
-                let message =
-                    "numbers are converted to INTEGER, NUMERIC or REAL, and times to DATE: leave other casts out";
+                let message = "numbers are converted to INTEGER, NUMERIC or REAL, and times to DATE: omit other casts";
                 Err(self.refusal(expression, message))
             }
         }
@@ -272,7 +271,7 @@ impl Reader<'_> {
         };
         match (-15..=15).contains(&places) {
             true => Ok(Some(places)),
-            false => Err(self.refusal(expression, "NUMERIC has from -15 to 15 digits behind the point")),
+            false => Err(self.refusal(expression, "NUMERIC has from -15 to 15 digits after the point")),
         }
     }
 

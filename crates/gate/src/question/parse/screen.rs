@@ -138,7 +138,7 @@ impl Tokens {
             }
             Some(Token::Word(word)) if matches!(word.keyword, Keyword::DATE | Keyword::TIMESTAMP) => Ok(()),
             Some(Token::Word(word)) if !keywords::is_ours(word.keyword) => {
-                let why = "text is written in single quotes with nothing before them: leave the type or the prefix out";
+                let why = "text is written in single quotes with nothing before them: omit the type or the prefix";
                 self.refuse(before, why)
             }
             Some(Token::RParen | Token::SingleQuotedString(_) | Token::Number(..)) => {
@@ -161,7 +161,7 @@ impl Tokens {
             _ => false,
         };
         match !is_between && is_sign(index + 1) {
-            true => self.refuse(index, "a sign is written once: leave one out"),
+            true => self.refuse(index, "a sign is written once: omit one"),
             false => Ok(()),
         }
     }
@@ -200,7 +200,7 @@ fn reason(token: &Token) -> String {
         Token::Placeholder(_) | Token::Question | Token::Colon | Token::AtSign => {
             "there are no parameters: write the literals into the question"
         }
-        Token::Caret | Token::Ampersand | Token::Pipe => "this operator is not answered: use + - * / and %",
+        Token::Caret | Token::Ampersand | Token::Pipe => "this operator is not supported: use + - * / and %",
         Token::DoubleEq => "this is written =",
         Token::Tilde
         | Token::TildeAsterisk
@@ -210,7 +210,7 @@ fn reason(token: &Token) -> String {
         | Token::DoubleTildeAsterisk
         | Token::ExclamationMarkDoubleTilde
         | Token::ExclamationMarkDoubleTildeAsterisk => {
-            "regular expressions are not answered: write LIKE, where % stands for any text and _ for one character"
+            "regular expressions are not supported: write LIKE, where % stands for any text and _ for one character"
         }
         Token::Number(..) => "numbers have no suffix: write the digits alone",
         Token::HexStringLiteral(_)

@@ -90,7 +90,7 @@ impl Reader<'_> {
             };
             let output = find(expr)?.ok_or_else(|| {
                 let message = format!(
-                    "an answer is sorted by what it shows: write something that is behind SELECT, or its place from 1 to {count}"
+                    "an answer is sorted by what it shows: write something listed after SELECT, or its position from 1 to {count}"
                 );
                 self.refusal(expr, message)
             })?;
@@ -148,7 +148,7 @@ impl Reader<'_> {
                 Ok(Some(*rows))
             }
             _ => {
-                let message = "an answer is shortened once, by LIMIT and a number at the end";
+                let message = "an answer is limited once, by LIMIT and a number at the end";
                 Err(self.item_refusal(selects[0].projection.first(), message))
             }
         }

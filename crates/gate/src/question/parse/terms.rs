@@ -36,7 +36,7 @@ impl<'e> Terms<'_, '_, 'e> {
         {
             return Err(self
                 .reader
-                .refusal(expression, "the most frequent value is shown alone: nothing is computed with it"));
+                .refusal(expression, "the most frequent value cannot be computed with: show it alone"));
         }
         match self.dated(&term) {
             None => Ok(term),
@@ -87,7 +87,7 @@ impl<'e> Terms<'_, '_, 'e> {
         if let Some(literal) = Literal::of(self.reader, inner) {
             self.reader.count_literal(inner)?;
             return literal.number().map(|number| Term::Constant(number.to_f64())).ok_or_else(|| {
-                literal.refusal("this is not a number: only numbers are computed with, and groups are chosen by WHERE")
+                literal.refusal("this is not a number: compute only with numbers, and choose groups with WHERE")
             });
         }
         self.reader.count_operator(inner)?;
@@ -124,7 +124,7 @@ impl<'e> Terms<'_, '_, 'e> {
                 Expr::BinaryOp { left, op: BinaryOperator::Minus, right } => {
                     self.difference(inner, left, right, Kind::Timestamp)
                 }
-                _ => Err(self.reader.refusal(inner, "of an answer, EPOCH is the seconds between two times")),
+                _ => Err(self.reader.refusal(inner, "in an answer, EPOCH is the seconds between two times")),
             },
             Expr::Subquery(query) => Ok(Term::Scalar(self.reader.subquery(inner, query)?)),
             Expr::Identifier(name) => match self.alias(&name.value) {
@@ -211,7 +211,7 @@ impl<'e> Terms<'_, '_, 'e> {
             _ => {
                 let shown: String = name.chars().take(40).collect();
                 let message = format!(
-                    "{shown}(…) is not answered here: it is neither an aggregate nor one of ROUND, FLOOR, CEIL, ABS, SQRT, LN, LOG, \
+                    "{shown}(…) is not supported here: it is neither an aggregate nor one of ROUND, FLOOR, CEIL, ABS, SQRT, LN, LOG, \
                      EXP, POWER, COALESCE, NULLIF, LEAST and GREATEST of aggregates, nor in GROUP BY"
                 );
                 Err(self.reader.refusal(expression, message))
@@ -234,7 +234,7 @@ impl<'e> Terms<'_, '_, 'e> {
             _ => {
                 return Err(self.reader.refusal(
                     expression,
-                    "noisy numbers are combined with + - * and /: other operators are not answered here",
+                    "noisy numbers are combined with + - * and /: other operators are not supported here",
                 ));
             }
         };
@@ -288,7 +288,7 @@ impl<'e> Terms<'_, '_, 'e> {
                 Some(places) => Term::Round(Box::new(term), places as i32),
                 None => term,
             }),
-            _ => Err(self.reader.refusal(expression, "answers are numbers: leave the cast out")),
+            _ => Err(self.reader.refusal(expression, "answers are numbers: omit the cast")),
         }
     }
 

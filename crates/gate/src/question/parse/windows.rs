@@ -12,9 +12,9 @@ use super::terms::Terms;
 use crate::error::Error;
 
 /// What is said of other window functions.
-const ONLY: &str = "of window functions, RANK, DENSE_RANK, ROW_NUMBER, NTILE, PERCENT_RANK, CUME_DIST, LAG, LEAD, FIRST_VALUE and \
-                    LAST_VALUE are answered, and SUM, AVG, MIN, MAX and COUNT, of aggregates: as in RANK() OVER (ORDER BY COUNT(*) \
-                    DESC) or SUM(COUNT(*)) OVER (PARTITION BY key ORDER BY key)";
+const ONLY: &str = "the supported window functions are RANK, DENSE_RANK, ROW_NUMBER, NTILE, PERCENT_RANK, CUME_DIST, LAG, LEAD, \
+                    FIRST_VALUE and LAST_VALUE, and SUM, AVG, MIN, MAX and COUNT of aggregates, as in RANK() OVER (ORDER BY COUNT(*) DESC) \
+                    or SUM(COUNT(*)) OVER (PARTITION BY key ORDER BY key)";
 
 impl Terms<'_, '_, '_> {
     /// A window over the rows of the answer.
@@ -25,7 +25,7 @@ impl Terms<'_, '_, '_> {
         ) = &call.over
         {
             let message = format!(
-                "there is no window {} that this can begin with: name it behind GROUP BY, as in WINDOW w AS (ORDER BY COUNT(*) DESC)",
+                "there is no window {} that this can begin with: name it after GROUP BY, as in WINDOW w AS (ORDER BY COUNT(*) DESC)",
                 shown(name)
             );
             return Err(self.reader.refusal_at(name.span.start, message));
@@ -66,7 +66,7 @@ impl Terms<'_, '_, '_> {
             Some(Term::Constant(rows)) if rows.fract() == 0.0 && (0.0..=10_000.0).contains(rows) => {
                 Ok(sign * *rows as i64)
             }
-            Some(_) => Err(self.reader.refusal(expression, "LAG and LEAD are by a whole number of rows")),
+            Some(_) => Err(self.reader.refusal(expression, "LAG and LEAD take a whole number of rows")),
         };
         let needs_order = || match order.is_empty() {
             true => Err(self.reader.refusal(expression, format!("{name} needs an order: write OVER (ORDER BY …)"))),
@@ -82,7 +82,7 @@ impl Terms<'_, '_, '_> {
                 (WindowFunction::Tile(*tiles as usize), Frame::All)
             }
             ("NTILE", _) => {
-                return Err(self.reader.refusal(expression, "NTILE is of a whole number of parts, as in NTILE(4)"));
+                return Err(self.reader.refusal(expression, "NTILE takes a whole number of parts, as in NTILE(4)"));
             }
             ("COUNT", []) => (WindowFunction::Rows, frame),
             ("SUM", [of]) => (WindowFunction::Sum(of.clone()), frame),
@@ -109,7 +109,7 @@ impl Terms<'_, '_, '_> {
         if !window.is_flat() {
             return Err(self
                 .reader
-                .refusal(expression, "a window function is not of another one: compute the inner one first"));
+                .refusal(expression, "a window function cannot contain another one: compute the inner one first"));
         }
         let window = Term::Window(Box::new(window));
         // What stands for a row that is not there.
@@ -123,7 +123,7 @@ impl Terms<'_, '_, '_> {
         let argument = |argument: &FunctionArg| match argument {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => match self.term(argument)? {
                 Term::Group(_) => {
-                    Err(self.reader.refusal(argument, "a window function is of numbers: write an aggregate"))
+                    Err(self.reader.refusal(argument, "a window function takes numbers: write an aggregate"))
                 }
                 term => Ok(term),
             },
@@ -145,7 +145,7 @@ impl Terms<'_, '_, '_> {
         match self.term(expr)? {
             Term::Constant(_) | Term::Null => Err(self
                 .reader
-                .refusal(expr, "rows are sorted by a key or an aggregate: write it here, and not its place")),
+                .refusal(expr, "rows are sorted by a key or an aggregate: write it here, not its position")),
             term => Ok((term, descending)),
         }
     }

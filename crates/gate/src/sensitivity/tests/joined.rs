@@ -251,12 +251,12 @@ fn tables_whose_joined_rows_have_no_limit_are_refused() {
         ("SELECT COUNT(*) FROM t JOIN u ON town = kind", "on the unit of both"),
         ("SELECT COUNT(*) FROM t JOIN u ON t.person = cost", "on the unit of both"),
         ("SELECT COUNT(*) FROM t JOIN u ON value = u.person", "on the unit of both"),
-        ("SELECT COUNT(*) FROM t JOIN u ON t.person = u.person AND cost > 1", "behind WHERE"),
+        ("SELECT COUNT(*) FROM t JOIN u ON t.person = u.person AND cost > 1", "after WHERE"),
         ("SELECT COUNT(*) FROM t JOIN u USING (person) JOIN u v ON t.person = v.person", "at most one other dataset"),
         ("SELECT u.person, COUNT(*) FROM t JOIN u USING (person) GROUP BY u.person", "what is protected"),
-        ("SELECT COUNT(*) FROM t JOIN t v USING (person)", "not joined to itself"),
+        ("SELECT COUNT(*) FROM t JOIN t v USING (person)", "cannot be joined to itself"),
         ("SELECT COUNT(*) FROM t JOIN w USING (person)", "neither a public table nor another dataset"),
-        ("SELECT COUNT(*) FROM t RIGHT JOIN u USING (person)", "other joins are not answered"),
+        ("SELECT COUNT(*) FROM t RIGHT JOIN u USING (person)", "other joins are not supported"),
         ("SELECT COUNT(*) FROM t, u WHERE t.person = u.person", "JOIN … ON"),
     ] {
         refused(&tables(), text, part);

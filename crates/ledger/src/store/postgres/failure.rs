@@ -35,9 +35,7 @@ fn kind(code: &str, constraint: Option<&str>) -> StoreFailure {
 
 fn advice(code: &str) -> &'static str {
     match code {
-        "42501" => {
-            "; the tables are made and kept in the schema taximeter, which the user must own or be allowed to make"
-        }
+        "42501" => "; the tables are in the schema taximeter, which the user must own or be allowed to create",
         "55P03" => "; another process has been writing for long",
         _ => "",
     }

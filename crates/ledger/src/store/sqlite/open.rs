@@ -139,7 +139,7 @@ pub(super) fn hint(code: Option<i32>) -> &'static str {
         Some(ffi::SQLITE_FULL) => "; the disk is full: make room on it",
         Some(ffi::SQLITE_IOERR | ffi::SQLITE_CANTOPEN) => "; is the disk full, over a limit, read-only or broken?",
         Some(ffi::SQLITE_READONLY) => {
-            "; it was not closed as it should be, and nothing may be written beside it: copy it elsewhere, with its -wal file"
+            "; it was not closed properly, and no file can be written next to it: copy it elsewhere, with its -wal file"
         }
         Some(ffi::SQLITE_BUSY) => "; does another program hold the file?",
         _ => "",

@@ -69,7 +69,7 @@ pub fn receipts_may_come_in_any_order_and_form(place: &Place) {
     // A whole export is the receipts of everything.
     let (old, _) = set_back(&place.another());
     let export = place.export();
-    assert!(with_receipts(&old, &export).unwrap_err().is_integrity(), "it is of another ledger");
+    assert!(with_receipts(&old, &export).unwrap_err().is_integrity(), "it belongs to another ledger");
 }
 
 pub fn with_a_receipt_missing_nothing_is_restored(place: &Place) {

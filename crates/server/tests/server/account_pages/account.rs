@@ -17,7 +17,7 @@ async fn an_account_shows_its_meter_its_spenders_and_its_history() {
     let meter = part(&page, "meter", "</section>");
     check_says(
         meter,
-        &["Now: 3 charges, reading ε = 1.75, 30% left", "not measured against the budget", "charges paid"],
+        &["Now: 3 charges, reading ε = 1.75, 30% left", "The filter does not use the reading", "charges paid"],
     );
     assert!(meter.contains("data-x=\"0 33.33 66.67 100\""), "{meter}");
     assert_eq!(meter.matches("<tr>").count(), 1 + 4, "{meter}");

@@ -88,8 +88,8 @@ async fn forged_foreign_and_expired_tokens_are_refused_and_not_repeated() {
 async fn a_person_whom_no_rule_names_is_told_so() {
     let mut all = OidcServer::new();
     for (claims, part) in [
-        (person("zoe", "gardeners"), "no rule of this server's claims file"),
-        (json!({ "sub": "zoe" }), "no rule of this server's claims file"),
+        (person("zoe", "gardeners"), "no rule in this server's claims file"),
+        (json!({ "sub": "zoe" }), "no rule in this server's claims file"),
         (person("zoe/../alice", "owners"), "cannot name you here"),
         (json!({ "sub": null, "groups": ["owners"] }), "no claim sub"),
     ] {

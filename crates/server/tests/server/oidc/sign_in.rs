@@ -99,7 +99,7 @@ async fn every_role_signs_in() {
     all.issuer.sign_in_as(person("zoe", "gardeners"));
     let mut visit = all.server.visit();
     let reply = sign_in(&mut visit, "").await.expect(403);
-    assert!(reply.text().contains("no rule of this server") && visit.cookie(SESSION).is_none(), "{}", reply.text());
+    assert!(reply.text().contains("no rule in this server") && visit.cookie(SESSION).is_none(), "{}", reply.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -48,17 +48,17 @@ async fn an_average_of_too_few_rows_is_shown_with_its_sum_and_count() {
     let server = TestServer::new();
     let mut visit = sign_in(&server, "owner").await;
     for (sql, notice) in [
-        ("SELECT AVG(age) FROM census", "There are too few rows for this noise to say the average."),
+        ("SELECT AVG(age) FROM census", "Too few rows to show the average with this noise."),
         (
             "SELECT region, AVG(age) FROM census GROUP BY region",
-            "Some groups have too few rows for this noise to say the average.",
+            "Some groups have too few rows to show the average with this noise.",
         ),
     ] {
         // The noise is a thousand times the count.
         let fields = [("dataset", "census"), ("question", sql), ("offer", "epsilon"), ("amount", "0.001")];
         let explained = visit.post("/ask/explain", &fields, 200).await.read("explanation");
         assert!(explained.contains("Warning: AVG(age) needs at least"), "{explained}");
-        assert!(explained.contains("Its groups have about"), "{explained}");
+        assert!(explained.contains("Its groups have at most about"), "{explained}");
         let key = visit.get("/ask?dataset=census", 200).await.hidden("key").unwrap();
         visit.post("/ask", &[&fields[..], &[("key", &key)]].concat(), 303).await;
         let path = format!("/answers/{key}");
@@ -66,7 +66,7 @@ async fn an_average_of_too_few_rows_is_shown_with_its_sum_and_count() {
             serde_json::from_slice(&visit.get(&format!("{path}/answer.json"), 200).await.0.bytes).unwrap();
         let page = visit.get(&path, 200).await;
         let read = page.read("numbers-heading");
-        assert!(read.contains(notice) && read.contains("too few to say"), "{read}");
+        assert!(read.contains(notice) && read.contains("too few rows"), "{read}");
         let row = document["rows"][0].as_array().unwrap();
         let average = row.last().unwrap();
         assert!(average["value"].is_null(), "{average}");

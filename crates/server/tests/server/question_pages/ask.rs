@@ -9,7 +9,7 @@ async fn a_question_is_explained_with_its_noise_and_the_meter() {
     let page = visit.get("/ask", 200).await;
     // The schema, an example question for it, and its effect.
     let schema = page.read("schema-heading");
-    for part in ["one row, there or not", "age integer", "from 0 to 120, in steps of 1", "'north' , 'south'"] {
+    for part in ["one row, present or absent", "age integer", "from 0 to 120, in steps of 1", "'north' , 'south'"] {
         assert!(schema.contains(part), "{part}: {schema}");
     }
     page.has(&[">SELECT region, COUNT(*)\nFROM census\nGROUP BY region</textarea>"]).lacks(&["wages"]);

@@ -90,7 +90,7 @@ fn an_engine_that_computes_otherwise_is_refused_with_the_reason() {
     let mut shore = Shore::new();
     canary::check(&mut shore.writer, Dialect::DuckDb, until()).unwrap();
     let error = canary::check(&mut shore.writer, Dialect::Spark, until()).unwrap_err().to_string();
-    assert!(error.contains("does not answer what every question needs"), "{error}");
+    assert!(error.contains("does not support what every question needs"), "{error}");
     shore.execute("SET default_collation = 'nocase'");
     let error = canary::check(&mut shore.writer, Dialect::DuckDb, until()).unwrap_err().to_string();
     assert!(error.contains("it computes the order of text otherwise: 0 where 1 is right"), "{error}");

@@ -134,11 +134,14 @@ fn sub_queries_that_are_more_than_that_are_refused() {
     for (text, words) in [
         ("SELECT SUM(n) FROM (SELECT region, COUNT(*) AS n FROM census GROUP BY region) t", "groups of groups"),
         ("SELECT n, COUNT(*) FROM (SELECT COUNT(*) AS n FROM census GROUP BY region) t GROUP BY n", "groups of groups"),
-        ("SELECT COUNT(*) FROM (SELECT age FROM census LIMIT 5) t", "not sorted or shortened"),
+        ("SELECT COUNT(*) FROM (SELECT age FROM census LIMIT 5) t", "cannot be sorted or limited"),
         ("SELECT COUNT(*) FROM (SELECT DISTINCT age FROM census) t", "DISTINCT"),
         ("SELECT COUNT(*) FROM (SELECT age FROM census UNION ALL SELECT age FROM census) t", "UNION"),
-        ("SELECT COUNT(*) FROM census JOIN (SELECT age FROM census) t ON census.age = t.age", "not joined"),
-        ("WITH t AS (SELECT age FROM census) SELECT COUNT(*) FROM census JOIN t ON census.age = t.age", "not joined"),
+        ("SELECT COUNT(*) FROM census JOIN (SELECT age FROM census) t ON census.age = t.age", "cannot be joined"),
+        (
+            "WITH t AS (SELECT age FROM census) SELECT COUNT(*) FROM census JOIN t ON census.age = t.age",
+            "cannot be joined",
+        ),
         ("WITH census AS (SELECT age FROM census) SELECT COUNT(*) FROM census", "call it something else"),
         ("WITH t (a) AS (SELECT age FROM census) SELECT COUNT(a) FROM t", "without a list of columns"),
         ("WITH RECURSIVE t AS (SELECT age FROM census) SELECT COUNT(*) FROM t", "RECURSIVE"),
@@ -148,7 +151,7 @@ fn sub_queries_that_are_more_than_that_are_refused() {
         ("SELECT person, n FROM (SELECT person, COUNT(*) AS n FROM census GROUP BY person) t", "what is protected"),
         (
             "SELECT n FROM (SELECT region, COUNT(*) AS n FROM census GROUP BY region LIMIT 2) t ORDER BY n",
-            "sort and shorten once",
+            "sort and limit once",
         ),
     ] {
         let error = read(text).unwrap_err();
