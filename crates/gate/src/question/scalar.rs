@@ -109,8 +109,7 @@ pub(crate) enum TooLarge {
     Range,
 }
 
-/// The most steps from 0 that a part of an expression may have: sums and products of two such parts are checked before they are made,
-/// and the engines compute in 64 bits.
+/// The most steps from 0 that a part of an expression may have: sums and products are checked before they are made, in 64 bits.
 const LARGEST: i128 = 1 << 60;
 
 impl NumericExpr {
