@@ -73,7 +73,7 @@ impl Episode {
                 self.ask(&new);
             }
             4..=6 if !self.requests.is_empty() => {
-                let old = self.requests[self.below(self.requests.len())].clone();
+                let old = self.old_request();
                 self.ask(&old);
             }
             7 if !self.requests.is_empty() => self.ask_another_question(),
@@ -84,6 +84,11 @@ impl Episode {
         }
         let charged = self.asked.values().filter(|asked| asked.is_charged).count();
         assert_eq!(self.house().charges("people"), charged as u64);
+    }
+
+    fn old_request(&mut self) -> Request {
+        let at = self.below(self.requests.len());
+        self.requests[at].clone()
     }
 
     fn ask(&mut self, request: &Request) {
@@ -105,7 +110,7 @@ impl Episode {
     }
 
     fn ask_another_question(&mut self) {
-        let old = self.requests[self.below(self.requests.len())].clone();
+        let old = self.old_request();
         if self.asked.get(old.key.as_str()).is_some_and(|asked| asked.is_charged) {
             let other = Request { question: "SELECT COUNT(*) FROM people WHERE age < 20".to_string(), ..old };
             let error = self.house().gate.ask(&other).unwrap_err();
