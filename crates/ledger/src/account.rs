@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use taximeter_accounting::{Filter, FilterSpec, Odometer, OdometerSpec, PricedCost, Verdict};
+use taximeter_accounting::{Cost, Filter, FilterSpec, Odometer, OdometerSpec, PricedCost, Verdict};
 
 use crate::error::{Error, ErrorKind};
 use crate::name::{AccountName, check_part, excerpt};
@@ -257,25 +257,34 @@ impl Account {
 
     /// What it makes of a list of costs, all or nothing. Changes nothing. An error means that one of its rules has no theorem for a
     /// cost.
-    pub(crate) fn decide(&self, costs: &[Arc<PricedCost>]) -> Result<Decision, Error> {
-        let unsupported = |source| Error::from(ErrorKind::UnsupportedCost { account: self.name.clone(), source });
-        let mut filter = self.filter.clone();
-        for cost in costs {
-            self.odometer.spec().rule().require_takes(cost.cost()).map_err(unsupported)?;
-            if let Some(filter) = &filter {
-                filter.spec().rule().require_takes(cost.cost()).map_err(unsupported)?;
-            }
-        }
+    pub(crate) fn decide(&self, costs: &[Cost]) -> Result<Decision, Error> {
+        self.require_takes(costs)?;
         if self.standing != Standing::Open {
             return Ok(Decision::Refused { reason: Reason::NotOpen(self.standing), halts: false });
         }
+        let mut filter = self.filter.clone();
         let Some(after) = &mut filter else { return Ok(Decision::Admitted(None)) };
         for cost in costs {
-            if let Verdict::Halt(refusal) = after.charge(cost.cost()).map_err(unsupported)? {
+            if let Verdict::Halt(refusal) = after.charge(cost).map_err(|source| self.unsupported(source))? {
                 return Ok(Decision::Refused { reason: Reason::Filter(refusal), halts: after.is_closed() });
             }
         }
         Ok(Decision::Admitted(filter))
+    }
+
+    /// An error if one of its rules has no theorem for a cost.
+    pub(crate) fn require_takes(&self, costs: &[Cost]) -> Result<(), Error> {
+        for cost in costs {
+            self.odometer.spec().rule().require_takes(cost).map_err(|source| self.unsupported(source))?;
+            if let Some(filter) = &self.filter {
+                filter.spec().rule().require_takes(cost).map_err(|source| self.unsupported(source))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn unsupported(&self, source: taximeter_accounting::Error) -> Error {
+        ErrorKind::UnsupportedCost { account: self.name.clone(), source }.into()
     }
 
     /// Counts what was admitted.
@@ -286,6 +295,11 @@ impl Account {
         self.filter = filter;
         self.charges += 1;
         Ok(())
+    }
+
+    /// Takes over its filter after a charge that nothing else is counted of, for a quote.
+    pub(crate) fn set_filter(&mut self, filter: Option<Filter>) {
+        self.filter = filter;
     }
 
     pub(crate) fn set_standing(&mut self, standing: Standing) {

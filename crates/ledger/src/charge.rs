@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use taximeter_accounting::{Amount, Cost, Filter, FilterRule, OdometerRule, PricedCost, Verdict};
+use taximeter_accounting::{Amount, Cost, Filter, FilterRule, OdometerRule, PricedCost};
 
 use crate::account::{Neighbours, Reason, Unit};
 use crate::error::{Error, ErrorKind};
@@ -320,7 +320,7 @@ pub(crate) fn largest_on_all(filters: &[&Filter], costs: &[Cost]) -> Option<Vec<
     if filters.is_empty() {
         return None;
     }
-    let fits = |costs: &[Cost]| filters.iter().all(|filter| admits(filter, costs));
+    let fits = |costs: &[Cost]| filters.iter().all(|filter| filter.admits_all(costs));
     if let [cost] = costs {
         let sizes = filters.iter().map(|filter| Some(filter.largest(cost, 1).ok()??.size()));
         let smallest = sizes.collect::<Option<Vec<Amount>>>()?.into_iter().min().unwrap_or(Amount::MAX);
@@ -346,10 +346,4 @@ pub(crate) fn largest_on_all(filters: &[&Filter], costs: &[Cost]) -> Option<Vec<
     }
     let largest = scaled(fitting);
     (fitting > 0 && largest.iter().any(|cost| !cost.size().is_zero())).then_some(largest)
-}
-
-/// Whether a filter takes a list of costs.
-pub(crate) fn admits(filter: &Filter, costs: &[Cost]) -> bool {
-    let mut filter = filter.clone();
-    costs.iter().all(|cost| filter.charge(cost).is_ok_and(Verdict::continues))
 }

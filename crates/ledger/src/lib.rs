@@ -30,6 +30,7 @@ mod quote;
 mod reader;
 mod refusals;
 mod restore;
+mod sequence;
 mod sight;
 #[cfg(test)]
 mod simulation;
@@ -54,6 +55,7 @@ pub use quote::{Quote, QuotedAccount};
 pub use reader::{Reader, witness_path};
 pub use refusals::RefusedCharge;
 pub use restore::{Receipts, Restore, Restored, restore};
+pub use sequence::{RefusedInSequence, RepeatedCharge, SequenceQuote, SequencedAccount};
 pub use sight::{RawRecord, ReceiptDocument, Sight};
 pub use store::Location;
 pub use transfer::{ImportedJournal, import};

@@ -85,7 +85,7 @@ fn fits(accounts: &[QuotedAccount], costs: &[Cost]) -> Option<Vec<Cost>> {
 }
 
 fn quote(before: Account, costs: &[Cost], priced: &[Arc<PricedCost>]) -> Result<QuotedAccount, Error> {
-    let after = match before.decide(priced)? {
+    let after = match before.decide(costs)? {
         Decision::Admitted(filter) => {
             let mut after = before.clone();
             after.charge(priced, filter)?;

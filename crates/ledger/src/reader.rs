@@ -14,6 +14,7 @@ use crate::history::{History, Journal};
 use crate::journal::{Event, FORMAT, LedgerId, LedgerOrigin, Position};
 use crate::name::{AccountName, Key};
 use crate::quote::Quote;
+use crate::sequence::{RepeatedCharge, SequenceQuote, named};
 use crate::store::{self, Access, Location, Store};
 use crate::transfer;
 use crate::tree::{JournalTree, checkpoint_of};
@@ -78,6 +79,11 @@ impl Reader {
     /// What would come of a charge. Charges nothing.
     pub fn quote(&self, charge: &Charge) -> Result<Quote, Error> {
         Quote::new(self.books.payers(charge.accounts())?.into_iter().cloned().collect(), charge)
+    }
+
+    /// What would come of charges one after the other, however many. Charges nothing.
+    pub fn quote_sequence(&self, charges: &[RepeatedCharge]) -> Result<SequenceQuote, Error> {
+        SequenceQuote::new(self.books.payers(&named(charges))?.into_iter().cloned().collect(), charges)
     }
 
     /// What happened to an account, newest first, at most `most` records; `from` is where the previous part ended.

@@ -1,7 +1,7 @@
 //! The operations on a ledger and a gate, shared by commands, server and pages.
 //!
 //! A [`Caller`] is admitted to a [`Service`] with a token; its methods are the operations, with typed requests and results. The
-//! functions of [`accounts`], [`datasets`] and [`journal`] do the same for an owner at the machine, who needs no token.
+//! functions of [`accounts`], [`datasets`], [`plans`] and [`journal`] do the same for an owner at the machine, who needs no token.
 
 #![forbid(unsafe_code)]
 
@@ -24,6 +24,7 @@ pub mod journal;
 mod limits;
 pub mod log;
 mod overview;
+pub mod plans;
 pub mod public_tables;
 mod questions;
 mod random;

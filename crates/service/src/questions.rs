@@ -13,7 +13,7 @@ use crate::limits::QuestionPermit;
 use crate::{Code, Explanation, Problem, QuestionRequest, Role, TokenDocument};
 
 /// The work of an explanation: that of a quote with many costs.
-const EXPLANATION: u64 = 32;
+pub(crate) const EXPLANATION: u64 = 32;
 
 /// How long a question waits in the queue.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -106,7 +106,7 @@ impl Caller {
     }
 
     /// The request to the gate. The dataset and the account must be the caller's.
-    fn gate_request(&self, mut request: QuestionRequest, key: Key) -> Result<Request, Problem> {
+    pub(crate) fn gate_request(&self, mut request: QuestionRequest, key: Key) -> Result<Request, Problem> {
         self.require_dataset(&request.dataset)?;
         if request.account.is_none() {
             request.account = self.default_account(&request.dataset)?;

@@ -50,6 +50,8 @@ pub struct Service {
     pub(crate) quotes: Slots<String>,
     /// The queue of questions.
     pub(crate) questions: QuestionQueue,
+    /// The permit for a plan: one is made at a time.
+    pub(crate) plans: Arc<Semaphore>,
     /// Permits for exports: each holds a thread and a view of the journal.
     pub(crate) exports: Arc<Semaphore>,
     /// When the service started; ticks are counted from here.
@@ -150,6 +152,7 @@ impl Service {
             work: FairQueue::default(),
             quotes: Slots::new(settings.quotes_at_once),
             questions: QuestionQueue::new(settings.questions),
+            plans: Arc::new(Semaphore::new(1)),
             exports: Arc::new(Semaphore::new(EXPORTS)),
             started: tokio::time::Instant::now(),
             ending: watch::Sender::new(false),

@@ -57,6 +57,37 @@ fn the_numbers_of_queries_are_as_known() {
 }
 
 #[test]
+fn the_smallest_budget_of_a_list_of_costs_just_suffices() {
+    let list = [vec![pure("0.3")], vec![pure("0.05"); 20], vec![pure("0.002"); 300]].concat();
+    let reversed: Vec<Cost> = list.iter().rev().copied().collect();
+    for rule in FilterRule::ALL {
+        let spec = |epsilon: f64| {
+            let budget = Budget::new(Amount::at_most(epsilon), amount("1e-6")).unwrap();
+            // The order of renyi is fixed for a budget of about this size.
+            let parameters = filter(rule, "2,1e-6").spec().parameters;
+            FilterSpec { parameters, ..FilterSpec::new(rule, budget) }
+        };
+        for costs in [&list, &reversed] {
+            let needs = Filter::smallest_epsilon_of(&spec(1.0), costs).unwrap().unwrap();
+            let admits = |epsilon: f64| Filter::new(spec(epsilon)).unwrap().admits_all(costs);
+            assert!(admits(needs) && !admits(needs * 0.999_99), "{rule:?}: {needs}");
+        }
+        let equal = vec![pure("0.01"); 200];
+        let [one, other] = [
+            Filter::smallest_epsilon_of(&spec(1.0), &equal).unwrap().unwrap(),
+            Filter::smallest_epsilon(&spec(1.0), &equal[0], 200).unwrap().unwrap(),
+        ];
+        assert!((one / other - 1.0).abs() < 2e-6, "{rule:?}: {one} and {other}");
+        // More than one cost may be, or than any budget takes.
+        let limited = FilterSpec { max_cost: Some(amount("0.1")), ..spec(1.0) };
+        assert_eq!(Filter::smallest_epsilon_of(&limited, &list).unwrap(), None);
+    }
+    let gaussian = Cost::Gaussian { mu: amount("0.1") };
+    let spec = FilterSpec::new(FilterRule::Basic, Budget::parse("1,1e-6").unwrap());
+    assert!(Filter::smallest_epsilon_of(&spec, &[pure("0.1"), gaussian]).is_err());
+}
+
+#[test]
 fn after_a_halt_smaller_costs_pass_or_nothing_does() {
     for rule in FilterRule::ALL {
         let mut refusing = filter(rule, "1,1e-6");

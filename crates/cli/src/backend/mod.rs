@@ -14,7 +14,7 @@ use taximeter_service::{
     Closed, ConsistencyProof, CreatedToken, DatasetDocument, DatasetList, Explanation, FailedQuestionList,
     HistoryDocument, LedgerDocument, NewAccount, NewAnalystDocument, NewToken, Opened, PublicTableDocument,
     PublicTableList, QuestionOutcome, QuestionRequest, QuoteDocument, ReceiptProof, RegisteredDocument,
-    RemovedPublicTable, TokenDocument, TokenList, VerifyDocument,
+    RemovedPublicTable, StudyPlan, StudyRequest, TokenDocument, TokenList, VerifyDocument,
 };
 
 use crate::ledger::proof::RecordChoice;
@@ -119,6 +119,9 @@ pub trait DatasetBackend {
 
     /// What a question would run and cost.
     fn explain(&self, question: &QuestionRequest) -> Result<Explanation, Failure>;
+
+    /// What the questions of a study cost and need together.
+    fn plan(&self, study: &StudyRequest) -> Result<StudyPlan, Failure>;
 
     /// The answer to a question from made-up rows. Charges nothing and touches no data.
     fn ask_dummy(&self, question: &QuestionRequest, rows: u32) -> Result<DummyAnswer, Failure>;

@@ -5,8 +5,8 @@ use taximeter_gate::{
     AnswerColumn, AnswerDocument, Cell, DatedEstimate, DummyAnswer, Estimate, MeasuredPart, Origin, PayingAccount,
     Value,
 };
-use taximeter_service::Problem;
 use taximeter_service::words::{grouped, show_scale};
+use taximeter_service::{Problem, StudyRequest};
 
 use crate::key_values::KeyValues;
 use crate::ledger::show;
@@ -67,6 +67,15 @@ pub fn with_position(question: &str, problem: Problem) -> Failure {
     let visible: String = shown.chars().map(|c| if c.is_control() { '�' } else { c }).collect();
     let message = format!("{problem}\n\n  {visible}\n  {}^", " ".repeat(column.min(WIDTH / 2)));
     Failure::Question { message, line: before.matches('\n').count() as u64 }
+}
+
+/// A study that cannot be planned, with a mark where one of its questions goes wrong.
+pub fn in_study(study: &StudyRequest, problem: Problem) -> Failure {
+    let at = problem.question.and_then(|number| number.checked_sub(1));
+    match at.and_then(|at| study.questions.get(at)) {
+        Some(question) => with_position(&question.sql, problem),
+        None => problem.into(),
+    }
 }
 
 fn table(answer_columns: &[AnswerColumn], rows: &[Vec<Cell>]) -> TextTable {

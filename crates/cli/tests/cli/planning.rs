@@ -215,11 +215,24 @@ fn a_study_is_priced_and_needs_a_budget_that_just_suffices(sandbox: &Sandbox) {
     assert_eq!(sandbox.document(0, &["account", "show", "people"])["charges"], 0);
     std::fs::write(sandbox.path("large.toml"), STUDY.replace("\"0.1\"", "\"0.9\"")).unwrap();
     assert_eq!(sandbox.document(3, &["plan", "--questions", "large.toml"])["fits_now"], false);
+    // More charges than a charge has costs.
+    for (times, fits) in [(1000, true), (6000, false)] {
+        let often =
+            "dataset = \"people\"\n[[questions]]\nsql = \"SELECT COUNT(*) FROM people\"\nepsilon = 0.005\ntimes = ";
+        std::fs::write(sandbox.path("often.toml"), format!("{often}{times}")).unwrap();
+        let plan = sandbox.document(if fits { 0 } else { 3 }, &["plan", "--questions", "often.toml"]);
+        let account = &plan["accounts"][0];
+        assert_eq!((&plan["fits_now"], plan["largest_after"].is_null()), (&fits.into(), !fits), "{plan}");
+        assert_eq!((account["refused"].is_null(), account["left_after"].is_null()), (fits, !fits), "{plan}");
+    }
+    let text = sandbox.ends(3, &["plan", "--questions", "often.toml"]);
+    check_contains(&text, &["do not all fit now; nothing was charged", "stops at    question 1, after "]);
     let text = sandbox.done(&["plan", "--questions", "study.toml"]);
     check_contains(
         &text,
         &["by region", "adding up", "best order", "all questions fit now; nothing was charged", "then fit"],
     );
+    check_contains(&text, &["afterwards  one more of up to ε = "]);
     for (study, part) in [
         ("dataset = \"people\"\nquestions = []", "it has no questions"),
         ("dataset = \"people\"\n[[questions]]\nsql = \"SELECT 1\"", "question 1: give one of error"),
@@ -229,6 +242,10 @@ fn a_study_is_priced_and_needs_a_budget_that_just_suffices(sandbox: &Sandbox) {
         ),
         ("dataset = \"people\"\n[[questions]]\nsql = \"x\"\nepsilom = 1", "unknown field `epsilom`"),
         ("[[questions]]\nsql = \"x\"", "missing field `dataset`"),
+        (
+            "dataset = \"people\"\n[[questions]]\nsql = \"SELECT COUNT(*) FROM people\"\nepsilon = 1\ntimes = 20000",
+            "has 20000 costs",
+        ),
     ] {
         std::fs::write(sandbox.path("wrong.toml"), study).unwrap();
         check_contains(&sandbox.fails(2, &["plan", "--questions", "wrong.toml"]), &["wrong.toml", part]);

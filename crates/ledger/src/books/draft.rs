@@ -182,7 +182,7 @@ impl<'a> Draft<'a> {
         let (mut admitted, mut refused, mut halted) = (Vec::with_capacity(payers.len()), Vec::new(), Vec::new());
         for &number in &payers {
             let account = self.account(number);
-            match account.decide(costs)? {
+            match account.decide(charge.costs())? {
                 Decision::Admitted(filter) => admitted.push(filter),
                 Decision::Refused { reason, halts } => {
                     refused.push((account.name().clone(), reason));

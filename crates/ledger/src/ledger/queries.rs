@@ -19,6 +19,7 @@ use crate::name::{AccountName, Key};
 use crate::quote::Quote;
 use crate::reader::Reader;
 use crate::refusals::RefusedCharge;
+use crate::sequence::{RepeatedCharge, SequenceQuote, named};
 use crate::store::Location;
 
 /// The accounts, as this handle knows them. Where others write to the same ledger, [`refresh`](Ledger::refresh) first.
@@ -27,6 +28,13 @@ impl Ledger {
     pub fn quote(&self, charge: &Charge) -> Result<Quote, Error> {
         let payers = |books: &Books| Ok::<_, Error>(books.payers(charge.accounts())?.into_iter().cloned().collect());
         Quote::new(self.books(payers)?, charge)
+    }
+
+    /// What would come of charges one after the other, however many. Charges nothing.
+    pub fn quote_sequence(&self, charges: &[RepeatedCharge]) -> Result<SequenceQuote, Error> {
+        let names = named(charges);
+        let payers = |books: &Books| Ok::<_, Error>(books.payers(&names)?.into_iter().cloned().collect());
+        SequenceQuote::new(self.books(payers)?, charges)
     }
 
     /// An account as it is now.

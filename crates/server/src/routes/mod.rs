@@ -56,6 +56,7 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(questions::ask))
         .routes(routes!(questions::explain))
         .routes(routes!(questions::dummy))
+        .routes(routes!(questions::plan))
         .routes(routes!(journal::start_verification, journal::verification))
         .routes(routes!(journal::export))
         .routes(routes!(checkpoints::show, checkpoints::make))

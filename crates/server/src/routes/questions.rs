@@ -5,7 +5,7 @@ use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use taximeter_gate::{AnswerDocument, DummyAnswer, Origin};
-use taximeter_service::{Caller, Explanation, QuestionRequest};
+use taximeter_service::{Caller, Explanation, QuestionRequest, StudyPlan, StudyRequest};
 use utoipa::IntoParams;
 
 use crate::extract::{IdempotencyKey, JsonBody, Parameters};
@@ -71,4 +71,15 @@ pub(crate) async fn dummy(
     JsonBody(request): JsonBody<QuestionRequest>,
 ) -> Result<Json<DummyAnswer>, FailedResponse> {
     Ok(Json(caller.ask_dummy(request, rows).await?))
+}
+
+/// Plan a study: what each of its questions costs, which budget all of them need, and whether they fit now. Charges nothing.
+#[utoipa::path(post, path = "/v1/plans", tag = "questions", security(("token" = [])), request_body = StudyRequest,
+    responses((status = 200, description = "The plan, with what it needs of the accounts that the caller may see, and what it leaves",
+        body = StudyPlan), DatasetBodyProblems))]
+pub(crate) async fn plan(
+    caller: Caller,
+    JsonBody(study): JsonBody<StudyRequest>,
+) -> Result<Json<StudyPlan>, FailedResponse> {
+    Ok(Json(caller.plan(study).await?))
 }

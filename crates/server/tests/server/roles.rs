@@ -26,6 +26,15 @@ const ASK_OTHER: &str = r#"{"dataset":"census","question":"SELECT COUNT(*) FROM 
 const ASK_WAGES: &str = r#"{"dataset":"wages","question":"SELECT COUNT(*) FROM wages","price":{"epsilon":"0.001"}}"#;
 const ASK_NOTHING: &str =
     r#"{"dataset":"nothing","question":"SELECT COUNT(*) FROM nothing","price":{"epsilon":"0.001"}}"#;
+const STUDY: &str =
+    r#"{"dataset":"census","questions":[{"sql":"SELECT COUNT(*) FROM census","epsilon":"0.001","times":2}]}"#;
+const STUDY_ABOVE: &str = r#"{"dataset":"census","account":"census",
+    "questions":[{"sql":"SELECT COUNT(*) FROM census","epsilon":"0.001"}]}"#;
+const STUDY_OTHER: &str = r#"{"dataset":"census","account":"census/bob",
+    "questions":[{"sql":"SELECT COUNT(*) FROM census","epsilon":"0.001"}]}"#;
+const STUDY_WAGES: &str = r#"{"dataset":"wages","questions":[{"sql":"SELECT COUNT(*) FROM wages","epsilon":"0.001"}]}"#;
+const STUDY_NOTHING: &str =
+    r#"{"dataset":"nothing","questions":[{"sql":"SELECT COUNT(*) FROM nothing","epsilon":"0.001"}]}"#;
 const OPEN: &str = r#"{"account":"new{n}","filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
 const ANALYST: &str = r#"{"analyst":"new{n}","filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
 const REGISTER: &str = r#"{"dataset":"new{n}","data":{"upload":{"id":"nothing"}},"schema":{"unit":"row"},
@@ -117,6 +126,11 @@ const TABLE: &[Row] = &[
     ("POST", "/v1/questions/dummy", ASK_WAGES, [401, 401, 200, 403, 403, 403]),
     ("POST", "/v1/questions/dummy", ASK_NOTHING, [401, 401, 404, 403, 403, 403]),
     ("POST", "/v1/questions/dummy?rows=0", ASK, [401, 401, 400, 403, 400, 400]),
+    ("POST", "/v1/plans", STUDY, [401, 401, 200, 200, 200, 200]),
+    ("POST", "/v1/plans", STUDY_ABOVE, [401, 401, 200, 200, 403, 403]),
+    ("POST", "/v1/plans", STUDY_OTHER, [401, 401, 200, 200, 403, 403]),
+    ("POST", "/v1/plans", STUDY_WAGES, [401, 401, 200, 200, 403, 403]),
+    ("POST", "/v1/plans", STUDY_NOTHING, [401, 401, 404, 404, 403, 403]),
     // The ledger as a whole.
     ("POST", "/v1/verify", "", [401, 401, 202, 202, 403, 403]),
     ("GET", "/v1/verify", "", [401, 401, 200, 200, 403, 403]),
@@ -265,6 +279,8 @@ async fn look_around(server: &TestServer, who: &str, is_above: bool) -> Seen {
         seen.note("quote", 200, server.send(who, "POST", "/v1/quotes", &body).await);
         let body = json!({ "dataset": "census", "question": COUNT, "price": { "epsilon": epsilon } }).to_string();
         seen.note("explanation", 200, server.send(who, "POST", "/v1/questions/explain", &body).await);
+        let body = json!({ "dataset": "census", "questions": [{ "sql": COUNT, "epsilon": epsilon }] }).to_string();
+        seen.note("plan", 200, server.send(who, "POST", "/v1/plans", &body).await);
     }
     for path in ["/v1/accounts/census%2Falice/history?limit=1000", "/v1/accounts/census%2Falice%2Fstop/history"] {
         seen.note("history", 200, server.get(who, path).await);
@@ -417,11 +433,13 @@ async fn an_error_does_not_reveal_the_rule_of_a_hidden_account() {
     let server = TestServer::new();
     let charge = json!({ "accounts": ["census/alice"], "costs": [{ "gaussian": "0.1" }] }).to_string();
     let question = json!({ "dataset": "census", "question": COUNT, "price": { "gaussian": "0.1" } }).to_string();
+    let study = json!({ "dataset": "census", "questions": [{ "sql": COUNT, "gaussian": "0.1" }] }).to_string();
     for (path, body) in [
         ("/v1/charges", &charge),
         ("/v1/quotes", &charge),
         ("/v1/questions", &question),
         ("/v1/questions/explain", &question),
+        ("/v1/plans", &study),
     ] {
         let hidden = server.send("alice", "POST", path, body).await.expect(400).text();
         assert!(hidden.contains("an account above has no theorem") && !hidden.contains("basic"), "{path}: {hidden}");

@@ -15,6 +15,7 @@ pub(crate) mod public_table;
 pub(crate) mod question;
 pub(crate) mod quote;
 pub(crate) mod rules;
+pub(crate) mod study;
 pub(crate) mod token;
 pub mod warning;
 pub mod words;
@@ -40,6 +41,7 @@ pub use public_table::{
 pub use question::{ExplainedStatement, Explanation, QuestionOutcome, QuestionRequest, about_average};
 pub use quote::{QuoteDocument, QuotedAccountDocument};
 pub use rules::{FilterRequest, OdometerRequest, specs};
+pub use study::{PlannedAccount, PlannedQuestion, RefusedQuestion, StudyOrder, StudyPlan, StudyQuestion, StudyRequest};
 pub use token::{CreatedToken, NewToken, Role, TokenDocument, TokenList, WhoAmI};
 
 pub use taximeter_gate::AnswerDocument;

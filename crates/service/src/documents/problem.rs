@@ -25,6 +25,8 @@ pub struct Problem {
     pub parameter: Option<String>,
     /// The position of the error in a question, counted in characters from 1.
     pub position: Option<usize>,
+    /// The question of a study that is wrong, counted from 1.
+    pub question: Option<usize>,
     /// The idempotency key, if a retry with it tells the outcome of the request.
     pub key: Option<String>,
     /// The journal record of a charge that has no answer.
@@ -122,6 +124,7 @@ impl Problem {
             detail: detail.into(),
             parameter: None,
             position: None,
+            question: None,
             key: None,
             sequence: None,
             refusal: None,

@@ -7,13 +7,13 @@ use taximeter_ledger::{AccountName, Key, Who};
 use taximeter_service::{
     CheckedDataset, DatasetDocument, DatasetList, Explanation, FailedQuestionList, NewAnalystDocument,
     PublicTableDocument, PublicTableList, QuestionOutcome, QuestionRequest, RegisteredDocument, RemovedPublicTable,
-    Sight, TokenDocument, datasets, public_tables,
+    Sight, StudyPlan, StudyRequest, TokenDocument, datasets, plans, public_tables,
 };
 
 use super::Local;
 use super::accounts::share;
 use crate::backend::DatasetBackend;
-use crate::gate::render::with_position;
+use crate::gate::render::{in_study, with_position};
 use crate::output::{Failure, tell};
 use crate::progress::Progress;
 
@@ -107,6 +107,12 @@ impl DatasetBackend for Local {
             .map_err(|error| with_position(&question.question, error.into()))?;
         let quote = reader.quote(prepared.charge())?;
         Ok(Explanation::new(&prepared, quote, &Sight::All))
+    }
+
+    fn plan(&self, study: &StudyRequest) -> Result<StudyPlan, Failure> {
+        let (catalog, reader) = self.look()?;
+        plans::plan(&catalog, study, &|charges| reader.quote_sequence(charges))
+            .map_err(|problem| in_study(study, problem))
     }
 
     fn ask_dummy(&self, question: &QuestionRequest, rows: u32) -> Result<DummyAnswer, Failure> {

@@ -11,14 +11,14 @@ use taximeter_service::{
     CheckedDataset, Code, DatasetDocument, DatasetList, Explanation, FailedQuestionList, FilterRequest, NewAnalyst,
     NewAnalystDocument, NewData, NewDataset, NewPublicTable, OdometerRequest, Problem, PublicTableDocument,
     PublicTableList, QuestionOutcome, QuestionRequest, RegisteredDocument, RemovedPublicTable, Role, SchemaDocument,
-    TokenDocument, Upload, WhoAmI,
+    StudyPlan, StudyRequest, TokenDocument, Upload, WhoAmI,
 };
 
 use super::exchange::{Call, HttpAnswer};
 use super::{Remote, segment};
 use crate::backend::DatasetBackend;
 use crate::config::variable;
-use crate::gate::render::with_position;
+use crate::gate::render::{in_study, with_position};
 use crate::output::{Failure, usage};
 use crate::progress::{CountingReader, Progress};
 
@@ -144,6 +144,12 @@ impl DatasetBackend for Remote {
 
     fn explain(&self, question: &QuestionRequest) -> Result<Explanation, Failure> {
         self.about_question(question, &Call::post("/v1/questions/explain", question)?.repeatable())
+    }
+
+    fn plan(&self, study: &StudyRequest) -> Result<StudyPlan, Failure> {
+        let call = Call::post("/v1/plans", study)?.repeatable();
+        let answer = self.answered(&call)?.map_err(|problem| in_study(study, problem))?;
+        self.parse(&answer.into_text())
     }
 
     fn ask_dummy(&self, question: &QuestionRequest, rows: u32) -> Result<DummyAnswer, Failure> {

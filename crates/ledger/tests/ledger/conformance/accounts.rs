@@ -2,8 +2,8 @@
 
 use std::thread;
 
-use taximeter_accounting::FilterRule;
-use taximeter_ledger::{Event, Ledger, Options, Reason, Standing};
+use taximeter_accounting::{Cost, FilterRule};
+use taximeter_ledger::{Event, Ledger, Options, Reason, RefusedInSequence, RepeatedCharge, Standing};
 
 use super::place::*;
 
@@ -167,6 +167,62 @@ pub fn a_quote_says_what_the_charge_does_and_charges_nothing(place: &Place) {
             assert_eq!(quoted.left(), after.left.map(|left| left.0));
         }
     }
+}
+
+pub fn a_sequence_is_quoted_as_its_charges_would_be_decided_one_by_one(place: &Place) {
+    let ledger = place.create();
+    ledger.open_account(budgeted("census", "1,1e-6")).unwrap();
+    ledger.open_account(ruled("census/alice", FilterRule::Basic, "0.5")).unwrap();
+    ledger.open_account(reading("other")).unwrap();
+    charged(ledger.charge(charge("before", &["census/alice"], &[epsilon("0.05")])));
+    let repeated =
+        |accounts: &[&str], costs: &[Cost], times| RepeatedCharge { charge: charge("k", accounts, costs), times };
+    let charges = [
+        // More costs than one charge may have.
+        repeated(&["census/alice"], &[epsilon("0.001"), epsilon("0.001")], 100),
+        repeated(&["census"], &[epsilon("0.1")], 1),
+        repeated(&["census/alice"], &[epsilon("0.1")], 5),
+    ];
+    let position = ledger.position();
+    let quotes =
+        [ledger.quote_sequence(&charges), place.reader().unwrap().quote_sequence(&charges)].map(Result::unwrap);
+    assert_eq!((ledger.position(), ledger.account(&name("census/alice")).unwrap().charges()), (position, 1));
+    for quote in &quotes {
+        let accounts = quote.accounts();
+        assert_eq!(
+            accounts.iter().map(|one| one.before.name().as_str()).collect::<Vec<_>>(),
+            ["census", "census/alice"]
+        );
+        // Of 0.5, 0.05 was spent before and 0.2 by the first charge; two of five fit, and what census alone pays costs alice nothing.
+        let RefusedInSequence { at, taken, .. } = *accounts[1].after.as_ref().unwrap_err();
+        assert_eq!((at, taken, accounts[1].left.len()), (2, 2, 3));
+        assert!((accounts[1].left[0].unwrap() - 0.5).abs() < 1e-9 && accounts[1].left[0] == accounts[1].left[1]);
+        assert!((accounts[1].left[2].unwrap() - 0.1).abs() < 1e-9);
+        assert!(accounts[0].after.is_ok() && !quote.is_admitted());
+        assert_eq!((quote.largest_after(&epsilon("1")), accounts[1].costs(&charges).len()), (None, 205));
+        // Without her account, nothing of it is known.
+        let seen = quote.clone().seen_by(|name| name.as_str() == "census");
+        assert!(seen.is_admitted() && seen.largest_after(&epsilon("1")).is_some());
+    }
+    // The same charges, made: what is left is the same, and so is the refusal.
+    for at in 0..100 {
+        charged(ledger.charge(charge(&format!("a{at}"), &["census/alice"], &[epsilon("0.001"), epsilon("0.001")])));
+    }
+    charged(ledger.charge(charge("b", &["census"], &[epsilon("0.1")])));
+    let left = |account: &str| ledger.account(&name(account)).unwrap().left();
+    for (account, quoted) in ["census", "census/alice"].into_iter().zip(quotes[0].accounts()) {
+        assert_eq!(left(account), quoted.left[1], "{account}");
+    }
+    for at in 0..2 {
+        charged(ledger.charge(charge(&format!("c{at}"), &["census/alice"], &[epsilon("0.1")])));
+    }
+    refused(ledger.charge(charge("c2", &["census/alice"], &[epsilon("0.1")])));
+    // An account that only reads takes everything; one without a theorem is an error, also behind a refusal.
+    let all = ledger.quote_sequence(&[repeated(&["other"], &[epsilon("9")], 1000)]).unwrap();
+    assert!(all.is_admitted() && all.largest_after(&epsilon("1")).is_none());
+    let unknown = [repeated(&["census/alice"], &[epsilon("9")], 1), repeated(&["census/alice"], &[gaussian("0.1")], 1)];
+    check_input(ledger.quote_sequence(&unknown), &["census/alice", "no theorem"]);
+    check_input(ledger.quote_sequence(&[repeated(&["nobody"], &[epsilon("1")], 1)]), &["nobody"]);
 }
 
 pub fn a_ledger_is_made_only_where_it_is_wished(place: &Place) {

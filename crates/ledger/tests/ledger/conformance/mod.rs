@@ -43,6 +43,7 @@ on_every_store! {
         a_closed_account_takes_nothing_and_nothing_below_it_does,
         an_account_without_a_budget_never_refuses,
         a_quote_says_what_the_charge_does_and_charges_nothing,
+        a_sequence_is_quoted_as_its_charges_would_be_decided_one_by_one,
         a_ledger_is_made_only_where_it_is_wished,
         the_last_handle_to_go_answers_everybody_first,
     }

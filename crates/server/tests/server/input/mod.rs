@@ -84,6 +84,7 @@ async fn bad_bodies_are_problems() {
         "/v1/questions",
         "/v1/questions/explain",
         "/v1/questions/dummy",
+        "/v1/plans",
         "/v1/datasets",
         "/v1/tokens",
         "/v1/datasets/census/analysts",

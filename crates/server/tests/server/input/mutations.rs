@@ -65,7 +65,7 @@ fn mutated(dice: &mut Dice, original: &[u8]) -> Vec<u8> {
 async fn mutated_requests_break_nothing() {
     const CASES: usize = 4000;
     let server = TestServer::new();
-    let requests: [(&str, &str, &str); 16] = [
+    let requests: [(&str, &str, &str); 17] = [
         (
             "POST",
             "/v1/charges",
@@ -98,6 +98,12 @@ async fn mutated_requests_break_nothing() {
             "/v1/questions/explain",
             r#"{"dataset":"census","question":"SELECT SUM(age) FROM census WHERE region LIKE 'n%' OR age IN (1,2)",
                 "price":{"error":{"width":"50","noise":"laplace"}}}"#,
+        ),
+        (
+            "POST",
+            "/v1/plans",
+            r#"{"dataset":"census","questions":[{"sql":"SELECT region, AVG(age) FROM census GROUP BY region","epsilon":"0.1","times":9},
+                {"name":"x","sql":"SELECT COUNT(*) FROM census","error":20}]}"#,
         ),
         (
             "POST",
