@@ -38,7 +38,7 @@ impl Page {
 const OUTSIDE: [Page; 2] = [Page::at("sign-in", SIGN_IN), Page::pressed("sign-in-wrong", SIGN_IN, "main button")];
 
 /// All pages, with the forms on them filled in, and with what they say when something is refused or wrong.
-const PAGES: [Page; 21] = [
+const PAGES: [Page; 22] = [
     Page::at("overview", ""),
     Page::pressed("overview-open", "", "#open summary"),
     Page::at("account", "accounts/people"),
@@ -53,6 +53,7 @@ const PAGES: [Page; 21] = [
     Page::at("ask-wrong", "ask?question=SELECT+MAX(income)+FROM+people&amount=0.1"),
     Page::pressed("ask-refused", "ask?question=SELECT+COUNT(*)+FROM+people&amount=50", "button.charge"),
     Page::pressed("answer", ANSWERED, "button.charge"),
+    Page::pressed("plan", "plan", "main button"),
     Page::at("datasets", "datasets"),
     Page::at("dataset", "datasets/people"),
     Page::at("register", "register"),

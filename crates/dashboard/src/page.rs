@@ -15,14 +15,22 @@ pub(super) enum Section {
     Accounts,
     Cost,
     Ask,
+    Plan,
     Datasets,
     Audit,
     Tokens,
 }
 
 impl Section {
-    const ALL: [Section; 6] =
-        [Section::Accounts, Section::Cost, Section::Ask, Section::Datasets, Section::Audit, Section::Tokens];
+    const ALL: [Section; 7] = [
+        Section::Accounts,
+        Section::Cost,
+        Section::Ask,
+        Section::Plan,
+        Section::Datasets,
+        Section::Audit,
+        Section::Tokens,
+    ];
 
     /// Its path, its title, and the action that the user must be allowed.
     fn link(self) -> (&'static str, &'static str, Action) {
@@ -30,6 +38,7 @@ impl Section {
             Section::Accounts => ("/", "Accounts", Action::SeeAccounts),
             Section::Cost => ("/cost", "What would it cost?", Action::SeeAccounts),
             Section::Ask => ("/ask", "Ask", Action::Ask),
+            Section::Plan => ("/plan", "Plan", Action::SeeDatasets),
             Section::Datasets => ("/datasets", "Datasets", Action::SeeDatasets),
             Section::Audit => ("/audit", "Audit", Action::Audit),
             Section::Tokens => ("/tokens", "Tokens", Action::ChangeTokens),

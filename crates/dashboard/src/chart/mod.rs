@@ -3,6 +3,7 @@
 //! Widths are in percent of the page, so that text keeps its size at any width. Only the lines are stretched, and not their strokes.
 
 mod axis;
+mod waterfall;
 
 use std::fmt::Write;
 
@@ -12,6 +13,7 @@ use taximeter_service::timelines::Point;
 use taximeter_service::words::{counted, thousands, without_zeros};
 
 use self::axis::Axis;
+pub(super) use self::waterfall::{WaterfallStep, waterfall};
 use super::display::{percent, reading, time};
 
 /// The points to draw, and the meaning of their numbers.
@@ -211,6 +213,14 @@ impl Panel {
 /// A number with at most `places` decimal places.
 fn places(value: f64, places: usize) -> String {
     without_zeros(&format!("{value:.places$}")).to_string()
+}
+
+/// A text with at most this many characters, cut where it is longer.
+pub(super) fn cut(text: &str, longest: usize) -> String {
+    match text.chars().count() > longest {
+        true => text.chars().take(longest.saturating_sub(1)).chain(['…']).collect(),
+        false => text.to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod audit;
 mod cost;
 mod datasets;
 mod overview;
+mod plan;
 mod sign_in;
 mod tokens;
 
@@ -27,6 +28,7 @@ pub(super) fn routes() -> Router<Dashboard> {
         .merge(account::routes())
         .merge(cost::routes())
         .merge(ask::routes())
+        .merge(plan::routes())
         .merge(datasets::routes())
         .merge(audit::routes())
         .merge(tokens::routes())

@@ -32,6 +32,7 @@ const TABLE: &[Row] = &[
     ("/cost/quote", [303, 200, 200, 200, 200, 200]),
     ("/ask", [303, 200, 403, 200, 200, 200]),
     ("/ask?dataset=wages", [303, 200, 403, 403, 403, 403]),
+    ("/plan", [303, 200, 200, 200, 200, 200]),
     ("/answers/nothing", [303, 404, 403, 404, 404, 404]),
     ("/accounts/census%2Falice", [303, 200, 200, 200, 200, 403]),
     ("/accounts/census", [303, 200, 200, 403, 200, 403]),
@@ -44,6 +45,11 @@ const TABLE: &[Row] = &[
     ("/events", [303, 200, 200, 200, 200, 200]),
     ("/nothing", [404, 404, 404, 404, 404, 404]),
 ];
+
+const STUDY: &str =
+    "dataset = \"census\"\n[[questions]]\nsql = \"SELECT COUNT(*) FROM census\"\nepsilon = 0.4\ntimes = 6";
+const STUDY_OF_BOB: &str =
+    "dataset = \"census\"\naccount = \"census/bob\"\n[[questions]]\nsql = \"SELECT COUNT(*) FROM census\"\nerror = 50";
 
 /// A form, what is filled in, and the status for each visitor.
 type Form = (&'static str, &'static [(&'static str, &'static str)], [u16; 6]);
@@ -68,6 +74,9 @@ const FORMS: &[Form] = &[
         [401, 404, 403, 403, 403, 403],
     ),
     ("/register/postgres", &[("dataset", "x"), ("url", "nothing"), ("table", "x")], [401, 400, 403, 403, 403, 403]),
+    ("/plan", &[("study", STUDY)], [401, 200, 200, 200, 200, 200]),
+    ("/plan", &[("study", STUDY_OF_BOB)], [401, 200, 200, 403, 403, 200]),
+    ("/plan", &[("study", "dataset =")], [401, 400, 400, 400, 400, 400]),
     // Forms with a file, sent without one.
     ("/register", &[], [401, 415, 403, 403, 403, 403]),
     ("/datasets/census/data", &[], [401, 415, 403, 403, 403, 403]),

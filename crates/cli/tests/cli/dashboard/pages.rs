@@ -111,6 +111,9 @@ fn pages(answer: &str, token: &str) -> Vec<Page> {
             "say nothing about the data",
         )
         .sent("Try on made-up rows"),
+        Page::at("a study", "/plan", "Show the plan to see"),
+        Page::at("a plan", "/plan", "How the budget of people is used").sent("Show the plan"),
+        Page::at("a study that is none", "/plan?study=dataset+%3D", "cannot be read").sent("Show the plan"),
         Page::at("an answer", answer, "What was paid"),
         Page::at("the datasets", "/datasets", "Questions without an answer"),
         Page::at("a dataset", "/datasets/people", "Add an analyst"),

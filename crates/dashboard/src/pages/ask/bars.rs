@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use taximeter_service::words::{grouped, without_zeros};
 
 use super::stored::{AnswerPoint, ShownEstimate, ShownInterval};
+use crate::chart::cut;
 
 /// The most bars of a chart; the table has all numbers.
 pub(super) const MOST: usize = 40;
@@ -71,11 +72,7 @@ fn bar(axis: &BarAxis, point: &AnswerPoint, top: usize) -> Markup {
 fn label(point: &AnswerPoint) -> String {
     let whole = point.group.join(" · ");
     let value = point.estimate.as_ref().map_or(0, |estimate| estimate.value.text.len());
-    let longest = LINE.saturating_sub(value).max(LABEL);
-    match whole.chars().count() > longest {
-        true => whole.chars().take(longest - 1).chain(['…']).collect(),
-        false => whole,
-    }
+    cut(&whole, LINE.saturating_sub(value).max(LABEL))
 }
 
 /// The anchor of a text, so that none of it is cut off.

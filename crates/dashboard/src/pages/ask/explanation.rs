@@ -99,7 +99,7 @@ fn fill_in(fits: Option<&[Cost]>, fields: &FormData) -> Option<String> {
 }
 
 /// A question with the position of its error marked, counted in characters from 1.
-pub(super) fn marked(question: &str, position: usize) -> Markup {
+pub(in crate::pages) fn marked(question: &str, position: usize) -> Markup {
     const AROUND: usize = 200;
     let at = position.saturating_sub(1);
     let part = |from: usize, to: usize| question.chars().skip(from).take(to.saturating_sub(from)).collect::<String>();

@@ -4,10 +4,10 @@ mod answer;
 mod bars;
 mod dummy;
 mod earlier;
-mod explanation;
+pub(super) mod explanation;
 mod form;
 mod noise;
-mod schema;
+pub(super) mod schema;
 mod stored;
 
 use axum::Router;

@@ -101,7 +101,7 @@ fn language(schema: &SchemaDocument) -> Markup {
 }
 
 /// A question that can be asked of a dataset.
-pub(super) fn example(dataset: &DatasetDocument) -> String {
+pub(in crate::pages) fn example(dataset: &DatasetDocument) -> String {
     let columns = &dataset.schema.columns;
     let table = name(dataset.dataset.as_str());
     let grouped = columns.iter().find(|column| column.categories.is_some());

@@ -3,6 +3,7 @@
 mod answers;
 mod ask;
 mod cost;
+mod plan;
 
 use std::time::Duration;
 
