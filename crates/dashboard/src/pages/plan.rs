@@ -179,8 +179,8 @@ fn accounts(plan: &StudyPlan) -> Markup {
         h3 { "Accounts" }
         (table.rows(&plan.accounts))
         p.help {
-            "Needs: the smallest new budget with this rule and δ that takes all questions. Then fit: how many more questions of ε = "
-            (StudyPlan::SURPRISE) " the account takes after all of them."
+            "Needs: the smallest new budget with this rule and δ that takes all questions, and nothing else. Then fit: how many more "
+            "questions of ε = " (StudyPlan::SURPRISE) " the account takes after all of them."
         }
     }
 }
