@@ -3,18 +3,22 @@
 //! A checkpoint of the whole journal goes to all witnesses at once, one request each, after the commit. A thread for each witness sends it
 //! and keeps trying until it is cosigned or a newer one takes its place. A batch is acknowledged when enough of them have cosigned a
 //! checkpoint that covers it. A witness that remembers more than the journal has, or another history, stops the ledger: an old copy was
-//! put back, or it was rewritten.
+//! put back, or it was rewritten. It must prove that by a checkpoint that the ledger signed, which no one else can make. Without a proof
+//! it counts as one that did not cosign, and does not stop a ledger that enough others cosign.
 
+mod progress;
 mod sender;
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use taximeter_transparency::{Frontier, NodeHash, NoteSignature, PublicKey, SecretKey, SignedCheckpoint};
+use taximeter_transparency::{Checkpoint, Frontier, NodeHash, PublicKey, SecretKey, SignedCheckpoint};
 
+use self::progress::CosignedState;
+pub(crate) use self::progress::{Cosignatures, CosigningFailure, WitnessClaim};
 pub(crate) use self::sender::CheckpointSender;
 #[cfg(test)]
 pub(crate) use self::sender::PAUSE;
@@ -39,7 +43,7 @@ pub struct Signing {
 /// A witness on another machine.
 #[derive(Clone, Debug)]
 pub struct Cosigner {
-    /// Where it is asked: the URL that `/add-checkpoint` is appended to.
+    /// Where it is asked: the URL that `/add-checkpoint` and `/latest-checkpoint` are appended to.
     pub url: String,
     /// The key that it cosigns with.
     pub key: PublicKey,
@@ -58,7 +62,7 @@ impl fmt::Debug for Signing {
 impl Signing {
     /// Checks that the keys are of the ledger, and that enough witnesses are named.
     pub(crate) fn check(&self, ledger: LedgerId) -> Result<(), Error> {
-        let origin = taximeter_transparency::Checkpoint::origin_of(&ledger.to_string());
+        let origin = Checkpoint::origin_of(&ledger.to_string());
         if let Some(other) = self.signers.iter().find(|key| key.public().name() != origin) {
             let needs = format!("is not a key of this ledger, {ledger}; make one for it");
             return Err(Error::parameter("signing key", other.public().name(), needs));
@@ -75,111 +79,23 @@ impl Signing {
     pub(crate) fn sign(&self, ledger: LedgerId, head: Position, root: NodeHash) -> SignedCheckpoint {
         checkpoint_of(ledger, head, root).sign(&self.signers)
     }
-}
 
-/// What the threads of the witnesses, the writer and the handles share.
-pub(crate) struct Cosignatures {
-    state: Mutex<CosignedState>,
-    changed: Condvar,
-}
-
-struct CosignedState {
-    required: usize,
-    /// Of each witness, in order.
-    witnesses: Vec<WitnessProgress>,
-    /// The newest checkpoint that was sent, with the cosignatures so far.
-    sent: Option<SignedCheckpoint>,
-    /// The newest checkpoint with enough of them.
-    cosigned: Option<SignedCheckpoint>,
-    /// Whether the writer gave up waiting for the newest one.
-    is_late: bool,
-}
-
-#[derive(Default)]
-struct WitnessProgress {
-    /// The newest size that it cosigned for this process.
-    cosigned: u64,
-    /// What is wrong with the newest request.
-    trouble: Option<CosigningFailure>,
-}
-
-/// Why a witness did not cosign.
-#[derive(Clone, Debug)]
-pub(crate) enum CosigningFailure {
-    /// It cannot be reached, or its answer cannot be used.
-    Away(String),
-    /// It cosigned more records than were sent.
-    Ahead(u64),
-    /// What it cosigned is another history.
-    Forked,
+    /// Whether one of the keys signed a checkpoint of the ledger.
+    fn has_signed(&self, ledger: LedgerId, shown: &SignedCheckpoint) -> bool {
+        shown.checkpoint().origin == Checkpoint::origin_of(&ledger.to_string())
+            && self.signers.iter().any(|key| key.public().signed(shown.note()))
+    }
 }
 
 /// Why a batch is not covered.
 pub(crate) enum Uncovered {
     /// Too few witnesses answered. They may later.
     Few(Error),
-    /// A witness knows more records than were sent: of another process, or of a ledger that was set back.
-    Ahead { cosigner: usize, size: u64 },
+    /// A witness says that it cosigned more records than were sent: of another process, or of a ledger that was set back. With a doubt,
+    /// it shows no proof and the others may still be enough; then this error is what is to be told.
+    Ahead { cosigner: usize, size: u64, doubt: Option<Error> },
     /// The ledger is not what a witness cosigned.
     Forked(Error),
-}
-
-impl Cosignatures {
-    fn state(&self) -> MutexGuard<'_, CosignedState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The newest checkpoint with enough cosignatures.
-    pub(crate) fn newest(&self) -> Option<SignedCheckpoint> {
-        self.state().cosigned.clone()
-    }
-
-    /// Whether the writer waits in vain for cosignatures.
-    pub(crate) fn is_late(&self) -> bool {
-        self.state().is_late
-    }
-
-    /// Waits for an answer of a witness, at most so long.
-    fn wait<'a>(&'a self, state: MutexGuard<'a, CosignedState>, most: Duration) -> MutexGuard<'a, CosignedState> {
-        #[cfg(test)]
-        if crate::simulation::is_running() {
-            drop(state);
-            crate::simulation::wait_for_witnesses(most);
-            return self.state();
-        }
-        self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    /// What came of a request.
-    fn note(&self, at: usize, key: &PublicKey, size: u64, result: Result<Vec<NoteSignature>, CosigningFailure>) {
-        let mut state = self.state();
-        let newest = state.sent.as_ref().map_or(0, |sent| sent.checkpoint().size);
-        match result {
-            Ok(lines) => {
-                state.witnesses[at] = WitnessProgress { cosigned: size, trouble: None };
-                if let Some(sent) = state.sent.as_mut().filter(|_| size == newest) {
-                    // The thread that sent it has checked the cosignature.
-                    let _ = sent.add_cosignature(key, &lines);
-                }
-            }
-            // What came of an older request says nothing about the newest.
-            Err(trouble) if size == newest => state.witnesses[at].trouble = Some(trouble),
-            Err(_) => {}
-        }
-        if state.count(newest) >= state.required {
-            state.cosigned = state.sent.clone();
-            state.is_late = false;
-        }
-        drop(state);
-        self.changed.notify_all();
-    }
-}
-
-impl CosignedState {
-    /// How many have cosigned this many records.
-    fn count(&self, size: u64) -> usize {
-        self.witnesses.iter().filter(|witness| witness.cosigned >= size).count()
-    }
 }
 
 /// The witnesses, as the writer uses them.
@@ -201,12 +117,10 @@ pub(crate) struct CheckpointJob {
     checkpoint: Arc<SignedCheckpoint>,
 }
 
-impl Cosignatures {
-    pub(crate) fn new(signing: &Signing) -> Arc<Cosignatures> {
-        let witnesses = signing.cosigners.iter().map(|_| WitnessProgress::default()).collect();
-        let (required, sent, cosigned, is_late) = (signing.required, None, None, false);
-        let state = Mutex::new(CosignedState { required, witnesses, sent, cosigned, is_late });
-        Arc::new(Cosignatures { state, changed: Condvar::new() })
+impl CheckpointJob {
+    /// How many records the checkpoint is of.
+    fn size(&self) -> u64 {
+        self.checkpoint.checkpoint().size
     }
 }
 
@@ -246,10 +160,7 @@ impl Cosigners {
         };
         added.iter().for_each(|leaf| self.frontier.push(*leaf));
         let checkpoint = self.signing.sign(self.ledger, head, self.frontier.root());
-        let mut state = self.shared.state();
-        state.sent = Some(checkpoint.clone());
-        state.witnesses.iter_mut().for_each(|witness| witness.trouble = None);
-        drop(state);
+        self.shared.begin(checkpoint.clone());
         let job = CheckpointJob { before, added: added.into(), checkpoint: Arc::new(checkpoint) };
         for sender in &self.senders {
             // A thread that has ended, by a defect, counts as a witness that does not answer.
@@ -278,50 +189,57 @@ impl Cosigners {
         let (size, until) = (self.size(), instant() + patience);
         let mut state = self.shared.state();
         loop {
-            for (cosigner, witness) in state.witnesses.iter().enumerate().filter(|(_, witness)| witness.cosigned < size)
-            {
-                let name = || self.signing.cosigners[cosigner].key.name().to_string();
-                match witness.trouble {
-                    Some(CosigningFailure::Ahead(size)) => return Err(Uncovered::Ahead { cosigner, size }),
-                    Some(CosigningFailure::Forked) => {
-                        return Err(Uncovered::Forked(
-                            ErrorKind::CosignedOther { cosigner: name(), newest: size - 1 }.into(),
-                        ));
-                    }
-                    Some(CosigningFailure::Away(_)) | None => {}
-                }
+            if let Some((cosigner, claim)) = state.claim(size, true) {
+                return Err(self.contradicted(cosigner, claim, None));
             }
             if state.count(size) >= wanted {
                 state.is_late = false;
                 return Ok(());
             }
-            let undecided = |witness: &&WitnessProgress| witness.cosigned >= size || witness.trouble.is_none();
             let left = until.saturating_duration_since(instant());
-            if left.is_zero() || state.witnesses.iter().filter(undecided).count() < wanted {
+            if left.is_zero() || state.possible(size) < wanted {
                 state.is_late = true;
-                return Err(Uncovered::Few(self.too_few(&state, size, wanted)));
+                return Err(self.missing(&state, wanted));
             }
             state = self.shared.wait(state, left);
         }
     }
 
-    fn too_few(&self, state: &CosignedState, size: u64, wanted: usize) -> Error {
-        let missing =
-            state.witnesses.iter().zip(&self.signing.cosigners).filter(|(witness, _)| witness.cosigned < size);
-        let why: Vec<String> = missing
-            .map(|(witness, cosigner)| match &witness.trouble {
-                Some(CosigningFailure::Away(why)) => format!("{}: {why}", cosigner.key.name()),
-                _ => format!("{} has not answered", cosigner.key.name()),
-            })
-            .collect();
+    /// Why too few have cosigned. If it is for what they say and do not prove, they are believed: the ledger cannot go on anyway.
+    fn missing(&self, state: &CosignedState, wanted: usize) -> Uncovered {
+        let (size, few) = (self.size(), self.too_few(state, wanted));
+        let Some((cosigner, claim)) = state.claim(size, false) else { return Uncovered::Few(few) };
+        let may_be_enough = self.signing.cosigners.len() - state.unproven(size) >= wanted;
+        self.contradicted(cosigner, claim, may_be_enough.then_some(few))
+    }
+
+    fn contradicted(&self, cosigner: usize, claim: WitnessClaim, doubt: Option<Error>) -> Uncovered {
+        match (claim, doubt) {
+            (WitnessClaim::Ahead(size), doubt) => Uncovered::Ahead { cosigner, size, doubt },
+            (WitnessClaim::Forked, Some(few)) => Uncovered::Few(few),
+            (WitnessClaim::Forked, None) => {
+                let (cosigner, newest) = (self.name(cosigner), self.size() - 1);
+                Uncovered::Forked(ErrorKind::CosignedOther { cosigner, newest }.into())
+            }
+        }
+    }
+
+    fn too_few(&self, state: &CosignedState, wanted: usize) -> Error {
+        let size = self.size();
+        let missing = state.missing(size);
+        let why: Vec<String> = missing.map(|(at, why)| format!("{} {why}", self.name(at))).collect();
         let have = state.count(size);
         Error::busy(format!("{have} of the witnesses cosigned, and {wanted} must ({})", why.join("; ")))
     }
 
+    fn name(&self, cosigner: usize) -> String {
+        self.signing.cosigners[cosigner].key.name().to_string()
+    }
+
     /// The error for a ledger that is behind a witness.
     pub(crate) fn behind(&self, cosigner: usize, cosigned: u64) -> Error {
-        let cosigner = self.signing.cosigners[cosigner].key.name().to_string();
-        ErrorKind::CosignedFurther { cosigner, newest: self.size() - 1, cosigned: cosigned - 1 }.into()
+        let (cosigner, newest) = (self.name(cosigner), self.size() - 1);
+        ErrorKind::CosignedFurther { cosigner, newest, cosigned: cosigned - 1 }.into()
     }
 }
 

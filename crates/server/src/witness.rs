@@ -1,4 +1,4 @@
-//! A witness over HTTP: one path, for ledgers on other machines.
+//! A witness over HTTP: two paths, for ledgers on other machines.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use axum::routing::post;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use taximeter_service::witness::CosigningWitness;
+use taximeter_service::witness::{CosigningWitness, WitnessAnswer};
 use taximeter_service::{Code, Problem};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
@@ -74,6 +74,7 @@ impl WitnessListener {
         let state = WitnessState { witness: Arc::new(witness), news, now };
         let app = Router::new()
             .route("/add-checkpoint", post(add_checkpoint))
+            .route("/latest-checkpoint", post(latest_checkpoint))
             .layer(DefaultBodyLimit::max(LARGEST_BODY))
             .with_state(state);
         let permits = Arc::new(Semaphore::new(CONNECTIONS));
@@ -129,6 +130,19 @@ async fn add_checkpoint(State(state): State<WitnessState>, body: Bytes) -> Respo
         // Those who flood the witness with forks lose some lines.
         let _ = news.try_send(Ok(format!("refused with {}: {}", answer.status, answer.body.trim())));
     }
+    response(answer)
+}
+
+async fn latest_checkpoint(State(state): State<WitnessState>, body: Bytes) -> Response {
+    let Ok(text) = String::from_utf8(body.to_vec()) else {
+        return (StatusCode::BAD_REQUEST, "a request is text\n").into_response();
+    };
+    // It may wait for a file that is being synced.
+    let shown = tokio::task::spawn_blocking(move || state.witness.show(&text)).await;
+    shown.map_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response(), response)
+}
+
+fn response(answer: WitnessAnswer) -> Response {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, [(header::CONTENT_TYPE, answer.content_type)], answer.body).into_response()
 }

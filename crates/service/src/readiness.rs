@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use taximeter_ledger::{Error, Ledger};
@@ -18,6 +19,8 @@ const ANSWER: Duration = Duration::from_millis(900);
 pub struct Readiness {
     is_lost: AtomicBool,
     is_alarmed: AtomicBool,
+    /// The witnesses on other machines whose word is in doubt.
+    doubtful: Mutex<Vec<String>>,
 }
 
 /// Why a ledger takes no charges for now. It recovers without a restart.
@@ -39,10 +42,11 @@ impl Readiness {
         self.is_alarmed.load(Ordering::Relaxed)
     }
 
-    /// Checks a ledger until it has stopped for good; returns why. The log says when its store is lost and when the alarm is raised, and
-    /// when that is over.
+    /// Checks a ledger until it has stopped for good; returns why. The log says when its store is lost, when the alarm is raised and when a
+    /// witness's word is in doubt, and when that is over.
     pub async fn watch(&self, ledger: &Ledger, log: &Log) -> Error {
         let ask = || async {
+            self.note_doubts(ledger.doubtful_cosigners(), log);
             ledger.refresh_async().await?;
             ledger.health()
         };
@@ -79,6 +83,17 @@ impl Readiness {
             };
             self.update(answer.map_err(unready), log);
         }
+    }
+
+    fn note_doubts(&self, now: Vec<String>, log: &Log) {
+        let mut known = self.doubtful.lock().unwrap_or_else(PoisonError::into_inner);
+        for cosigner in now.iter().filter(|name| !known.contains(name)).cloned() {
+            log.write(LogEvent::CosignerInDoubt { cosigner });
+        }
+        for cosigner in known.iter().filter(|name| !now.contains(name)).cloned() {
+            log.write(LogEvent::CosignerBack { cosigner });
+        }
+        *known = now;
     }
 
     /// Sets the state, and logs changes.
@@ -121,6 +136,22 @@ mod tests {
 
     fn is_ready(readiness: &Readiness) -> bool {
         !readiness.is_lost() && !readiness.is_alarmed()
+    }
+
+    #[test]
+    fn a_doubt_about_a_witness_is_logged_once_and_when_it_is_over() {
+        let (page, readiness) = (Captured::default(), Readiness::default());
+        let log = Log::to(LogForm::Json, page.clone());
+        for doubtful in [&[][..], &["one"], &["one"], &["one", "two"], &["two"], &[]] {
+            readiness.note_doubts(doubtful.iter().map(|name| (*name).to_string()).collect(), &log);
+        }
+        drop(log);
+        let text = page.text();
+        let events: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let events: Vec<String> =
+            events.iter().map(|event| format!("{} {}", event["event"], event["cosigner"]).replace('"', "")).collect();
+        let expected = ["cosigner-in-doubt one", "cosigner-in-doubt two", "cosigner-back one", "cosigner-back two"];
+        assert_eq!(events, expected);
     }
 
     /// The store answers, hangs for a minute, is refused for a minute, is alarmed, answers again, and then the ledger stops.

@@ -3,6 +3,10 @@
 //! The file has a place of 4096 bytes for the witness itself, and two for each ledger, used in turn. Each place holds a line with a
 //! checksum, so that a truncated or damaged file is noticed. Such a witness does not start: it could cosign what it once refused. It then
 //! needs a new key, which must be given to the ledgers and to everyone who checks signatures.
+//!
+//! After the line comes the checkpoint as the ledger signed it, with a checksum of its own. It is the proof that the ledger once had what
+//! the witness says. Without it, as in files of earlier versions, the witness cosigns and refuses as ever; its word alone is then not
+//! enough to stop a ledger that other witnesses cosign.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,13 +16,17 @@ use std::sync::{Mutex, PoisonError};
 use taximeter_ledger::Hash;
 use taximeter_ledger::files::private;
 use taximeter_transparency::{
-    CosignRefusal, CosignRequest, Cosigned, KeyUse, NodeHash, PublicKey, SecretKey, TrustedKey, decide,
+    CosignRefusal, CosignRequest, Cosigned, KeyUse, NodeHash, PublicKey, SecretKey, SignedCheckpoint, TrustedKey,
+    decide,
 };
 
 use crate::{Code, Problem};
 
 /// Bytes from one place to the next. A line is shorter than a sector of a disk, which is written as a whole.
 const PLACE: usize = 4096;
+
+/// Where in a place the checkpoint begins, after the sector with the line.
+const SHOWN: usize = 512;
 
 const MARK: &str = "taximeter-cosigner-1";
 
@@ -67,8 +75,7 @@ impl CosigningWitness {
     /// Answers a request for a cosignature, at a time in seconds since 1970. The answer is on disk before it is returned. After a disk
     /// error the witness must stop.
     pub fn answer(&self, body: &str, time: u64) -> Result<WitnessAnswer, Problem> {
-        let plain =
-            |status, body: String| WitnessAnswer { status, content_type: "text/plain", body, is_evidence: false };
+        let plain = WitnessAnswer::plain;
         let request = match CosignRequest::parse(body) {
             Ok(request) => request,
             Err(error) => return Ok(plain(400, format!("{error}\n"))),
@@ -77,7 +84,7 @@ impl CosigningWitness {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let refusal = match decide(&request, &self.signers, memory.cosigned(origin)) {
             Ok(now) => {
-                memory.remember(origin, now)?;
+                memory.remember(origin, now, &request.checkpoint.signed_by(&self.signers).to_string())?;
                 return Ok(plain(200, request.cosign(&self.key, time).to_string()));
             }
             Err(refusal) => refusal,
@@ -97,6 +104,30 @@ impl CosigningWitness {
             },
         })
     }
+
+    /// Shows a ledger the newest checkpoint of its own that was cosigned. Who asks shows one, too: what others' ledgers have is not for
+    /// everybody.
+    pub fn show(&self, note: &str) -> WitnessAnswer {
+        let asks = match SignedCheckpoint::parse(note) {
+            Ok(asks) => asks,
+            Err(error) => return WitnessAnswer::plain(400, format!("{error}\n")),
+        };
+        let origin = &asks.checkpoint().origin;
+        if let Err(error) = asks.check_signer(&self.signers) {
+            return WitnessAnswer::plain(403, format!("{error}\n"));
+        }
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        match memory.ledgers.iter().find(|ledger| ledger.origin == *origin).map(|ledger| &ledger.shown) {
+            Some(shown) if !shown.is_empty() => WitnessAnswer::plain(200, shown.clone()),
+            _ => WitnessAnswer::plain(404, "this witness has no checkpoint of the ledger to show\n".to_string()),
+        }
+    }
+}
+
+impl WitnessAnswer {
+    fn plain(status: u16, body: String) -> WitnessAnswer {
+        WitnessAnswer { status, content_type: "text/plain", body, is_evidence: false }
+    }
 }
 
 /// What a witness remembers about each ledger.
@@ -112,6 +143,8 @@ struct WitnessMemory {
 struct RememberedLedger {
     origin: String,
     cosigned: Cosigned,
+    /// The newest checkpoint that is there to show; empty if none is.
+    shown: String,
     /// Which of its two places is current.
     at: usize,
 }
@@ -140,40 +173,43 @@ impl WitnessMemory {
     }
 
     /// Returns once it is on disk.
-    fn remember(&mut self, origin: &str, cosigned: Cosigned) -> Result<(), Problem> {
+    fn remember(&mut self, origin: &str, cosigned: Cosigned, shown: &str) -> Result<(), Problem> {
         let written = match self.is_broken {
             true => Err(io::Error::other("a write to it failed before")),
-            false => self.write(origin, cosigned),
+            false => self.write(origin, cosigned, shown),
         };
         self.is_broken |= written.is_err();
         written.map_err(|error| problem(&self.path, &error))
     }
 
-    fn write(&mut self, origin: &str, cosigned: Cosigned) -> io::Result<()> {
-        let line = place(origin, &cosigned);
+    fn write(&mut self, origin: &str, cosigned: Cosigned, shown: &str) -> io::Result<()> {
+        let (line, shown) = (place(origin, &cosigned), if shown.len() <= LONGEST_SHOWN { shown } else { "" });
+        let bytes = with_checkpoint(&line, shown);
         let count = self.ledgers.len();
         if let Some(number) = self.ledgers.iter().position(|ledger| ledger.origin == origin) {
             let ledger = &mut self.ledgers[number];
             let at = 1 - ledger.at;
-            write_at(&mut self.file, 1 + 2 * number + at, &line)?;
+            write_at(&mut self.file, 1 + 2 * number + at, &bytes)?;
             (ledger.at, ledger.cosigned) = (at, cosigned);
+            shown.clone_into(&mut ledger.shown);
             return self.file.sync_data();
         }
         for at in 0..2 {
-            write_at(&mut self.file, 1 + 2 * count + at, &line)?;
+            write_at(&mut self.file, 1 + 2 * count + at, &bytes)?;
         }
         self.file.sync_all()?;
         // It counts only after the sync.
-        write_at(&mut self.file, 0, &header(&self.key, count + 1))?;
+        write_at(&mut self.file, 0, &padded(&header(&self.key, count + 1)))?;
         self.file.sync_all()?;
-        self.ledgers.push(RememberedLedger { origin: origin.to_string(), cosigned, at: 0 });
+        let (origin, shown) = (origin.to_string(), shown.to_string());
+        self.ledgers.push(RememberedLedger { origin, cosigned, shown, at: 0 });
         Ok(())
     }
 }
 
-fn write_at(file: &mut File, place: usize, line: &str) -> io::Result<()> {
+fn write_at(file: &mut File, place: usize, bytes: &[u8]) -> io::Result<()> {
     file.seek(SeekFrom::Start((place * PLACE) as u64))?;
-    file.write_all(&padded(line))
+    file.write_all(bytes)
 }
 
 fn header(key: &PublicKey, count: usize) -> String {
@@ -189,6 +225,27 @@ fn padded(line: &str) -> Vec<u8> {
     let mut bytes = format!("{line} {}\n", Hash::of(line.as_bytes())).into_bytes();
     bytes.resize(PLACE, b' ');
     bytes
+}
+
+/// The longest checkpoint that fits into a place, with its checksum and a newline after each.
+const LONGEST_SHOWN: usize = PLACE - SHOWN - 64 - 2;
+
+/// A place with a line and a checkpoint.
+fn with_checkpoint(line: &str, shown: &str) -> Vec<u8> {
+    let mut bytes = padded(line);
+    if !shown.is_empty() {
+        let text = format!("{}\n{shown}\n", Hash::of(shown.as_bytes()));
+        bytes[SHOWN..SHOWN + text.len()].copy_from_slice(text.as_bytes());
+    }
+    bytes
+}
+
+/// The checkpoint in a place, if there is a whole one.
+fn shown(bytes: &[u8], at: usize) -> Option<&str> {
+    let place = bytes.get(at * PLACE + SHOWN..(at + 1) * PLACE)?;
+    let (check, rest) = std::str::from_utf8(place).ok()?.split_once('\n')?;
+    let text = rest.trim_end_matches(' ').strip_suffix('\n')?;
+    (Hash::parse(check)? == Hash::of(text.as_bytes())).then_some(text)
 }
 
 fn read(bytes: &[u8], key: &PublicKey) -> Result<Vec<RememberedLedger>, &'static str> {
@@ -213,7 +270,9 @@ fn read(bytes: &[u8], key: &PublicKey) -> Result<Vec<RememberedLedger>, &'static
         let ((origin, one), (other, two)) = one.zip(two).ok_or(DAMAGED)?;
         let (at, cosigned) = if two.size > one.size { (1, two) } else { (0, one) };
         let origin = (origin == other).then(|| origin.to_string()).ok_or(DAMAGED)?;
-        Ok(RememberedLedger { origin, cosigned, at })
+        // A crash in the middle of a write may have left the line alone; the checkpoint before it is a proof, too.
+        let shown = [at, 1 - at].into_iter().find_map(|at| shown(bytes, 1 + 2 * number + at)).unwrap_or_default();
+        Ok(RememberedLedger { origin, cosigned, shown: shown.to_string(), at })
     };
     (0..count).map(ledger).collect()
 }

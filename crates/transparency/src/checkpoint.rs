@@ -126,6 +126,23 @@ impl SignedCheckpoint {
         Err(ProofError::Signature(format!("the answer has no cosignature of {} for this checkpoint", witness.name())))
     }
 
+    /// Adds the signatures of another copy of the same checkpoint.
+    pub fn join(&mut self, other: SignedCheckpoint) {
+        if self.checkpoint == other.checkpoint {
+            other.note.into_signatures().into_iter().for_each(|signature| self.note.add(signature));
+        }
+    }
+
+    /// The checkpoint with those of its signatures that are under the names of these keys.
+    pub fn signed_by(&self, signers: &[TrustedKey]) -> SignedCheckpoint {
+        let is_theirs = |signature: &&NoteSignature| signers.iter().any(|signer| signer.key.has_made(signature));
+        let signatures = self.note.signatures().iter().filter(is_theirs).cloned().collect();
+        SignedCheckpoint {
+            checkpoint: self.checkpoint.clone(),
+            note: SignedNote::new(self.note.text().to_string(), signatures),
+        }
+    }
+
     /// Checks that one of the ledger's signers signed it.
     pub fn check_signer(&self, signers: &[TrustedKey]) -> Result<(), ProofError> {
         let Checkpoint { origin, size, .. } = &self.checkpoint;

@@ -76,8 +76,8 @@ impl PublicKey {
         id
     }
 
-    /// Whether a signature of a note is by this key.
-    fn has_made(&self, signature: &NoteSignature) -> bool {
+    /// Whether a signature of a note says that it is by this key.
+    pub(crate) fn has_made(&self, signature: &NoteSignature) -> bool {
         signature.name() == self.name && signature.key_id() == self.id()
     }
 

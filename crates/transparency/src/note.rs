@@ -62,6 +62,10 @@ impl SignedNote {
         &self.signatures
     }
 
+    pub(crate) fn into_signatures(self) -> Vec<NoteSignature> {
+        self.signatures
+    }
+
     /// Adds a signature, unless it has it.
     pub(crate) fn add(&mut self, signature: NoteSignature) {
         if !self.signatures.contains(&signature) {

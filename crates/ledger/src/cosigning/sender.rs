@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use taximeter_transparency::{CosignRequest, NodeHash, NoteSignature};
+use taximeter_transparency::{Checkpoint, CosignRequest, NodeHash, NoteSignature, SignedCheckpoint};
 
-use super::{CheckpointJob, Cosignatures, Cosigner, CosigningFailure, Signing};
+use super::{CheckpointJob, Cosignatures, Cosigner, CosigningFailure, Signing, WitnessClaim};
 use crate::error::Error;
 use crate::writer::Shared;
 
@@ -58,11 +58,14 @@ impl CheckpointSender {
     pub(crate) fn note(
         &self,
         job: CheckpointJob,
-        answer: Result<Vec<NoteSignature>, CosigningFailure>,
+        answer: Result<SignedCheckpoint, CosigningFailure>,
     ) -> Option<CheckpointJob> {
-        let is_done = !matches!(answer, Err(CosigningFailure::Away(_)));
-        let size = job.checkpoint.checkpoint().size;
-        self.cosignatures.note(self.at, &self.cosigner().key, size, answer);
+        let is_done = match &answer {
+            Ok(_) => true,
+            Err(CosigningFailure::Contradicted { is_proven, .. }) => *is_proven,
+            Err(CosigningFailure::Away(_)) => false,
+        };
+        self.cosignatures.note(self.at, job.size(), answer);
         (!is_done).then_some(job)
     }
 
@@ -70,54 +73,75 @@ impl CheckpointSender {
         &self.signing.cosigners[self.at]
     }
 
-    /// Asks the witness: once, and again if it turns out to remember another size than it was thought to.
-    pub(crate) fn ask(&mut self, job: &CheckpointJob) -> Result<Vec<NoteSignature>, CosigningFailure> {
-        let away = |error: Error| CosigningFailure::Away(error.to_string());
+    /// Asks the witness: once, and again if it turns out to remember another size than it was thought to. Returns the checkpoint with its
+    /// cosignature.
+    pub(crate) fn ask(&mut self, job: &CheckpointJob) -> Result<SignedCheckpoint, CosigningFailure> {
+        let away = |why: &str| CosigningFailure::Away(why.to_string());
+        let size = job.size();
         for _ in 0..ATTEMPTS {
-            // It told so before: other processes wrote more in between. A checkpoint of what they wrote takes the place of this one.
-            if self.known > job.checkpoint.checkpoint().size {
-                return Err(CosigningFailure::Ahead(self.known));
+            // It proved so before: other processes wrote more in between. A checkpoint of what they wrote takes the place of this one.
+            if self.known > size {
+                return Err(CosigningFailure::Contradicted { claim: WitnessClaim::Ahead(self.known), is_proven: true });
             }
-            let path = self.proof(job).map_err(away)?;
+            let path = self.proof(job).map_err(|error| away(&error.to_string()))?;
             let request = CosignRequest { old: self.known, path, checkpoint: (*job.checkpoint).clone() };
-            let (checkpoint, url) = (job.checkpoint.checkpoint(), format!("{}/add-checkpoint", self.cosigner().url));
-            let (status, body) =
-                (self.signing.send)(&url, &request.to_text(), PATIENCE).map_err(CosigningFailure::Away)?;
-            match status {
+            let (status, body) = self.send("add-checkpoint", &request.to_text())?;
+            return Err(match status {
                 200 => {
-                    let lines =
-                        NoteSignature::parse_lines(&body).map_err(|error| CosigningFailure::Away(error.to_string()))?;
-                    let mut alone = (*job.checkpoint).clone();
-                    alone
-                        .add_cosignature(&self.cosigner().key, &lines)
-                        .map_err(|error| CosigningFailure::Away(error.to_string()))?;
-                    self.known = checkpoint.size;
-                    return Ok(lines);
+                    let mut cosigned = request.checkpoint;
+                    let lines = NoteSignature::parse_lines(&body);
+                    lines
+                        .and_then(|lines| cosigned.add_cosignature(&self.cosigner().key, &lines))
+                        .map_err(|error| away(&error.to_string()))?;
+                    self.known = size;
+                    return Ok(cosigned);
                 }
                 409 => match body.trim().parse::<u64>() {
-                    Ok(cosigned) if cosigned > checkpoint.size => {
+                    Ok(cosigned) if cosigned > size => self.contradicted(job, WitnessClaim::Ahead(cosigned))?,
+                    Ok(cosigned) if cosigned == self.known => self.contradicted(job, WitnessClaim::Forked)?,
+                    Ok(cosigned) => {
                         self.known = cosigned;
-                        return Err(CosigningFailure::Ahead(cosigned));
+                        continue;
                     }
-                    Ok(cosigned) if cosigned == self.known => return Err(CosigningFailure::Forked),
-                    Ok(cosigned) => self.known = cosigned,
-                    Err(_) => return Err(CosigningFailure::Away("its answer cannot be read".to_string())),
+                    Err(_) => away("its answer cannot be read"),
                 },
-                422 => return Err(CosigningFailure::Forked),
-                403 => {
-                    return Err(CosigningFailure::Away(
-                        "it does not know the key of a signer of this ledger".to_string(),
-                    ));
-                }
-                404 => {
-                    return Err(CosigningFailure::Away(
-                        "it does not know this ledger, or is not a witness".to_string(),
-                    ));
-                }
-                _ => return Err(CosigningFailure::Away(format!("it answered with status {status}"))),
-            }
+                422 => self.contradicted(job, WitnessClaim::Forked)?,
+                403 => away("it does not know the key of a signer of this ledger"),
+                404 => away("it does not know this ledger, or is not a witness"),
+                _ => away(&format!("it answered with status {status}")),
+            });
         }
-        Err(CosigningFailure::Away("it remembers another size each time that it is asked".to_string()))
+        Err(away("it remembers another size each time that it is asked"))
+    }
+
+    fn send(&self, path: &str, body: &str) -> Result<(u16, String), CosigningFailure> {
+        let url = format!("{}/{path}", self.cosigner().url);
+        (self.signing.send)(&url, body, PATIENCE).map_err(CosigningFailure::Away)
+    }
+
+    /// The witness says that it cosigned something else. It is asked for a checkpoint that the ledger signed and that this one does not
+    /// extend. What it shows says what is proven, whatever it said before.
+    fn contradicted(&mut self, job: &CheckpointJob, said: WitnessClaim) -> Result<CosigningFailure, CosigningFailure> {
+        let (status, body) = self.send("latest-checkpoint", &job.checkpoint.to_string())?;
+        if status >= 500 {
+            return Err(CosigningFailure::Away(format!("it answered with status {status}")));
+        }
+        let unproven = CosigningFailure::Contradicted { claim: said, is_proven: false };
+        let shown = SignedCheckpoint::parse(&body).ok().filter(|_| status == 200);
+        let ledger = self.ledger.books().id();
+        let Some(shown) = shown.filter(|shown| self.signing.has_signed(ledger, shown)) else { return Ok(unproven) };
+        let Checkpoint { size, root, .. } = *shown.checkpoint();
+        if size > job.size() {
+            self.known = size;
+            return Ok(CosigningFailure::Contradicted { claim: WitnessClaim::Ahead(size), is_proven: true });
+        }
+        let own = self.ledger.with_tree(|tree, store| tree.frontier(store, size));
+        let own = own.map_err(|error| CosigningFailure::Away(error.to_string()))?.root();
+        Ok(match own == root {
+            // It shows what this ledger is, and so contradicts itself.
+            true => unproven,
+            false => CosigningFailure::Contradicted { claim: WitnessClaim::Forked, is_proven: true },
+        })
     }
 
     /// The proof that the checkpoint extends the one that the witness cosigned last.
@@ -125,6 +149,6 @@ impl CheckpointSender {
         if self.known == job.before.size() {
             return Ok(job.before.extension(&job.added));
         }
-        self.ledger.consistency(self.known, job.checkpoint.checkpoint().size)
+        self.ledger.consistency(self.known, job.size())
     }
 }

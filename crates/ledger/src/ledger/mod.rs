@@ -342,7 +342,7 @@ fn cosigners(shared: &Arc<Shared>, sharing: Sharing) -> Result<Option<Cosigners>
     cover(&mut cosigners, shared, sharing, Cosigners::wait_at_start).map_err(|uncovered| match uncovered {
         Uncovered::Few(why) => Error::busy(format!("the ledger cannot be opened, since it may be an old copy: {why}")),
         Uncovered::Forked(error) => error,
-        Uncovered::Ahead { cosigner, size } => cosigners.behind(cosigner, size),
+        Uncovered::Ahead { cosigner, size, .. } => cosigners.behind(cosigner, size),
     })?;
     Ok(Some(cosigners))
 }

@@ -132,6 +132,14 @@ impl Ledger {
         self.inner.shared.cosignatures.as_ref()?.newest()
     }
 
+    /// The names of the witnesses on other machines that say that they cosigned something else than this ledger, and do not prove it: they
+    /// lie, or are broken. One that cosigns again is no longer among them.
+    pub fn doubtful_cosigners(&self) -> Vec<String> {
+        let shared = &self.inner.shared;
+        let (Some(signing), Some(cosignatures)) = (&shared.signing, &shared.cosignatures) else { return Vec::new() };
+        cosignatures.doubtful().into_iter().map(|at| signing.cosigners[at].key.name().to_string()).collect()
+    }
+
     /// The public keys of those who sign checkpoints.
     pub fn signers(&self) -> Vec<PublicKey> {
         let signing = self.inner.shared.signing.iter();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::clients::Clients;
+use super::cosigner::SimulatedCosigner;
 use super::edges::with;
 use super::world::{SimulatedWorld, WITNESS};
 use crate::books::Books;
@@ -187,7 +188,7 @@ fn check_witnesses(world: &SimulatedWorld) -> Result<(), String> {
 /// No witness on another machine is ahead either, and enough of them have stored that they cosigned what was acknowledged.
 fn check_cosigned(world: &SimulatedWorld, clients: &Clients) -> Result<(), String> {
     let certain = world.tables.certain_records(&world.disks[0]) as u64;
-    let sizes = || world.cosigners.iter().filter_map(|cosigner| cosigner.stored).map(|cosigned| cosigned.size);
+    let sizes = || world.cosigners.iter().filter_map(SimulatedCosigner::stored);
     if let Some(ahead) = sizes().find(|size| *size > certain) {
         return Err(format!("a witness on another machine cosigned {ahead} records, and {certain} are on disk"));
     }

@@ -28,10 +28,12 @@ pub(super) enum Defect {
     StatesWrittenApart,
     /// A witness on another machine cosigns before it has stored what it cosigned.
     CosignedBeforeStored,
+    /// What a lying witness shows passes for signed by the ledger.
+    ForgeryTakenForSigned,
 }
 
 impl Defect {
-    pub(super) const ALL: [Defect; 12] = [
+    pub(super) const ALL: [Defect; 13] = [
         Defect::AcknowledgedBeforeSync,
         Defect::WitnessBeforeCommit,
         Defect::KeysForgottenOnRestart,
@@ -44,5 +46,6 @@ impl Defect {
         Defect::HeadNotLocked,
         Defect::StatesWrittenApart,
         Defect::CosignedBeforeStored,
+        Defect::ForgeryTakenForSigned,
     ];
 }

@@ -67,8 +67,10 @@ impl Episode {
             let origin = Checkpoint::origin_of(&id.ok_or("it stopped")?.to_string());
             let signer = SecretKey::generate(&origin, KeyUse::Sign).map_err(|error| error.to_string())?;
             let trusted = vec![TrustedKey::parse(&signer.public().to_string()).map_err(|error| error.to_string())?];
-            let cosigners = (0..setting.cosigners).map(|at| SimulatedCosigner::new(at, trusted.clone()));
-            with(|world| world.cosigners = cosigners.collect());
+            let forger = with(|world| world.has(Defect::ForgeryTakenForSigned)).then_some(&signer);
+            let cosigners = (0..setting.cosigners).map(|at| SimulatedCosigner::new(at, trusted.clone(), forger));
+            let cosigners = cosigners.collect();
+            with(|world| world.cosigners = cosigners);
             self.signer = Some(signer);
             stop(0);
             started(self.start(0))?;
@@ -101,7 +103,7 @@ impl Episode {
             450..850 => take_turn(process),
             850..920 => work_in_background(process),
             920..960 => self.start_if_down(process),
-            _ => self.disturb(process),
+            _ => self.disturb(process, setting),
         }
     }
 
@@ -117,12 +119,12 @@ impl Episode {
     }
 
     /// Something goes wrong, or ends to.
-    fn disturb(&mut self, process: usize) {
-        if self.random.u32(..with(|world| world.setting.rarity)) != 0 {
+    fn disturb(&mut self, process: usize, setting: &EpisodeSetting) {
+        if self.random.u32(..setting.rarity) != 0 {
             return;
         }
         let cosigners = with(|world| world.cosigners.len());
-        match self.random.u8(..10) {
+        match self.random.u8(..11) {
             0 => stop(process),
             1 => {
                 with(|world| world.cut_power(world.processes[process].machine));
@@ -138,11 +140,19 @@ impl Episode {
                 let at = self.random.usize(..cosigners);
                 with(|world| world.cosigners[at].is_hung ^= true);
             }
-            7 => {
+            7 if cosigners > 0 => {
+                let at = self.random.usize(..cosigners);
+                with(|world| {
+                    let liars = world.cosigners.iter().filter(|cosigner| cosigner.lies).count();
+                    let lies = !world.cosigners[at].lies && liars < setting.most_liars();
+                    world.cosigners[at].lies = lies;
+                });
+            }
+            8 => {
                 let skew = self.random.i64(-50_000_000..50_000_000);
                 with(|world| world.processes[process].skew = skew);
             }
-            8 => self.old_copy = Some(with(|world| world.disks[0].clone())),
+            9 => self.old_copy = Some(with(|world| world.disks[0].clone())),
             _ => self.put_an_old_copy_back(process),
         }
     }

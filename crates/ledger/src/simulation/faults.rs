@@ -26,9 +26,15 @@ pub(super) struct EpisodeSetting {
 }
 
 impl EpisodeSetting {
+    /// How many witnesses may lie at the same time, and the ledger still opens.
+    pub(super) fn most_liars(&self) -> usize {
+        let awaited = self.demanded.max(self.cosigners + 1 - self.demanded);
+        self.cosigners.saturating_sub(awaited)
+    }
+
     pub(super) fn draw(random: &mut Rng) -> EpisodeSetting {
         let is_shared = random.bool();
-        let cosigners = [0, 0, 1, 2, 3][random.usize(..5)];
+        let cosigners = [0, 0, 1, 2, 3, 3, 5][random.usize(..7)];
         EpisodeSetting {
             is_shared,
             processes: if is_shared { random.usize(1..=3) } else { 1 },

@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use fastrand::Rng;
-use taximeter_transparency::{NoteSignature, SecretKey};
+use taximeter_transparency::{SecretKey, SignedCheckpoint};
 
 use super::defects::Defect;
 use super::edges::{Crash, send, with};
@@ -44,7 +44,7 @@ pub(super) struct Lane {
     /// What is to be sent again, and when.
     pub(super) unsent: Option<(Duration, CheckpointJob)>,
     /// An answer that is under way, and when it is there.
-    pub(super) under_way: Option<(Duration, CheckpointJob, Result<Vec<NoteSignature>, CosigningFailure>)>,
+    pub(super) under_way: Option<(Duration, CheckpointJob, Result<SignedCheckpoint, CosigningFailure>)>,
 }
 
 impl SimulatedProcess {

@@ -227,7 +227,8 @@ impl SimulatedWorld {
     }
 
     pub(super) fn ask_cosigner(&mut self, url: &str, body: &str, patience: Duration) -> Result<(u16, String), String> {
-        let at: usize = url.strip_suffix("/add-checkpoint").and_then(|at| at.parse().ok()).expect("a witness");
+        let (at, path) = url.split_once('/').expect("a witness and a path");
+        let at: usize = at.parse().expect("a witness");
         let is_hung = self.cosigners[at].is_hung || self.chance(200);
         if !self.is_calm && (is_hung || self.cosigners[at].is_away) {
             self.counts.lost_requests += 1;
@@ -238,7 +239,7 @@ impl SimulatedWorld {
         self.pass(latency);
         let (is_lost, dies) = (self.chance(100), self.chance(300));
         let is_careless = self.has(Defect::CosignedBeforeStored);
-        let answer = self.cosigners[at].answer(body, is_careless);
+        let answer = self.cosigners[at].answer(path, body, is_careless, &mut self.random);
         if dies {
             self.cosigners[at].restart();
         }

@@ -87,7 +87,7 @@ impl Writer {
     /// The ledger is not what a witness cosigned, and must not go on.
     fn apart(&self, uncovered: Uncovered) -> Undone {
         Undone::Stop(match (uncovered, &self.cosigners) {
-            (Uncovered::Ahead { cosigner, size }, Some(cosigners)) => cosigners.behind(cosigner, size),
+            (Uncovered::Ahead { cosigner, size, .. }, Some(cosigners)) => cosigners.behind(cosigner, size),
             (Uncovered::Ahead { .. }, None) => Error::integrity("a witness is ahead of the ledger"),
             (Uncovered::Forked(error) | Uncovered::Few(error), _) => error,
         })
@@ -104,7 +104,8 @@ pub(crate) fn cover(
     cover_within(cosigners, shared, sharing, wait, PATIENCE)
 }
 
-/// Waits. Where other processes write to the same ledger, a witness may know what they wrote; then a newer checkpoint is sent.
+/// Waits. Where other processes write to the same ledger, a witness may know what they wrote; then a newer checkpoint is sent. It comes
+/// back as being ahead only if the ledger cannot go on.
 fn cover_within(
     cosigners: &mut Cosigners,
     shared: &Shared,
@@ -114,14 +115,18 @@ fn cover_within(
 ) -> Result<(), Uncovered> {
     let until = instant() + patience;
     loop {
-        let uncovered = match wait(cosigners, until.saturating_duration_since(instant())) {
-            Err(Uncovered::Ahead { cosigner, size }) if sharing == Sharing::Shared => (cosigner, size),
+        let (cosigner, size, doubt) = match wait(cosigners, until.saturating_duration_since(instant())) {
+            Err(Uncovered::Ahead { cosigner, size, doubt }) => (cosigner, size, doubt),
             other => return other,
         };
-        let head = shared.connections.look(|store| Ok(store.head()?)).map_err(Uncovered::Few)?;
-        match head.map(|head| head.position()).filter(|head| head.sequence + 1 >= uncovered.1) {
-            Some(head) => cosigners.send(head, &[], shared).map_err(Uncovered::Few)?,
-            None => return Err(Uncovered::Ahead { cosigner: uncovered.0, size: uncovered.1 }),
+        let head = match sharing {
+            Sharing::Shared => shared.connections.look(|store| Ok(store.head()?)).map_err(Uncovered::Few)?,
+            Sharing::Alone => None,
+        };
+        match (head.map(|head| head.position()).filter(|head| head.sequence + 1 >= size), doubt) {
+            (Some(head), _) => cosigners.send(head, &[], shared).map_err(Uncovered::Few)?,
+            (None, Some(few)) => return Err(Uncovered::Few(few)),
+            (None, None) => return Err(Uncovered::Ahead { cosigner, size, doubt: None }),
         }
     }
 }

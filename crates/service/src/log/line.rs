@@ -61,6 +61,13 @@ pub enum LogEvent {
     AlarmCleared,
     /// One of the two places of the witness cannot be read.
     WitnessDamaged,
+    /// A witness on another machine says that it cosigned something else than this ledger, and does not prove it.
+    CosignerInDoubt {
+        cosigner: String,
+    },
+    CosignerBack {
+        cosigner: String,
+    },
     /// A verification of the whole journal has ended.
     Verified {
         state: VerifyState,
@@ -100,7 +107,7 @@ impl LogEvent {
             LogEvent::Start { .. } | LogEvent::End { cut_off: 0 } => Level::Info,
             LogEvent::TokensReadAgain | LogEvent::CertificateRenewed | LogEvent::StoreBack => Level::Info,
             LogEvent::AlarmCleared | LogEvent::QuestionsSettledAgain | LogEvent::IssuerBack => Level::Info,
-            LogEvent::CheckpointsKeptAgain => Level::Info,
+            LogEvent::CheckpointsKeptAgain | LogEvent::CosignerBack { .. } => Level::Info,
             LogEvent::Verified { state: VerifyState::Whole } => Level::Info,
             LogEvent::Request(request) if request.status < 500 => Level::Info,
             LogEvent::End { .. } | LogEvent::DatabaseFailed { .. } | LogEvent::WitnessDamaged => Level::Warn,
@@ -110,7 +117,7 @@ impl LogEvent {
             LogEvent::CertificateNotRenewed { .. } | LogEvent::Panic { .. } | LogEvent::IssuerLost { .. } => {
                 Level::Error
             }
-            LogEvent::CheckpointsNotKept { .. } => Level::Error,
+            LogEvent::CheckpointsNotKept { .. } | LogEvent::CosignerInDoubt { .. } => Level::Error,
         }
     }
 }
@@ -261,6 +268,13 @@ fn text(event: &LogEvent) -> String {
         }
         LogEvent::AlarmCleared => "the alarm is cleared, and the ledger takes charges again".to_string(),
         LogEvent::WitnessDamaged => DAMAGED_WITNESS.to_string(),
+        LogEvent::CosignerInDoubt { cosigner } => {
+            format!(
+                "the witness {cosigner} says that it cosigned something else than this ledger, and shows nothing that the ledger signed: it \
+                 lies or is broken, and counts for nothing until it cosigns again"
+            )
+        }
+        LogEvent::CosignerBack { cosigner } => format!("the witness {cosigner} cosigns this ledger again"),
         LogEvent::Verified { state: VerifyState::Whole } => "a verification found the ledger whole".to_string(),
         LogEvent::Verified { state: VerifyState::Broken } => {
             "integrity check failed: a verification found damage".to_string()

@@ -66,6 +66,43 @@ fn what_was_cosigned_is_remembered_after_a_restart() {
     assert!(fixture.open().is_err(), "one process at a time");
 }
 
+/// What it cosigned last is its proof, also after a restart, and for those alone who have a checkpoint of the ledger.
+#[test]
+fn what_was_cosigned_is_shown_to_the_ledger_that_signed_it() {
+    let fixture = Fixture::new();
+    let note = |ledger, size, from| {
+        let request = CosignRequest::parse(&fixture.request(ledger, 0, size, from)).unwrap();
+        request.checkpoint.to_string()
+    };
+    assert_eq!(fixture.open().unwrap().show(&note(0, 2, 0)).status, 404, "it has cosigned nothing yet");
+    for (old, size) in [(0, 3), (3, 4), (4, 9)] {
+        assert_eq!(status(&fixture.open().unwrap(), &fixture.request(1, old, size, 0)), 200);
+    }
+    // Refused, and so not shown.
+    assert_eq!(status(&fixture.open().unwrap(), &fixture.request(1, 9, 12, 100)), 422);
+    let shown = fixture.open().unwrap().show(&note(1, 2, 50));
+    assert_eq!((shown.status, shown.body.as_str()), (200, note(1, 9, 0).as_str()));
+    let witness = fixture.open().unwrap();
+    assert_eq!(witness.show(&note(0, 2, 0)).status, 404);
+    assert_eq!(witness.show("nonsense").status, 400);
+    let stranger = SecretKey::generate(fixture.ledgers[1].public().name(), KeyUse::Sign).unwrap();
+    let asks = SignedCheckpoint::parse(&note(1, 2, 0)).unwrap().checkpoint().clone().sign([&stranger]);
+    assert_eq!(witness.show(&asks.to_string()).status, 403);
+    drop(witness);
+
+    // A crash in the middle of a write left the line of it, or the file is of an earlier version: it cosigns as ever.
+    let mut bytes = std::fs::read(fixture.state()).unwrap();
+    for (place, size) in [(1, 4), (2, 0)] {
+        bytes[place * PLACE + SHOWN..(place + 1) * PLACE].fill(b' ');
+        std::fs::write(fixture.state(), &bytes).unwrap();
+        let shown = fixture.open().unwrap().show(&note(1, 2, 0));
+        let expected = if size > 0 { (200, note(1, size, 0)) } else { (404, shown.body.clone()) };
+        assert_eq!((shown.status, shown.body), expected);
+    }
+    assert_eq!(status(&fixture.open().unwrap(), &fixture.request(1, 9, 12, 0)), 200);
+    assert_eq!(fixture.open().unwrap().show(&note(1, 2, 0)).body, note(1, 12, 0));
+}
+
 #[test]
 fn a_memory_that_was_cut_off_or_damaged_is_not_used() {
     let fixture = Fixture::new();

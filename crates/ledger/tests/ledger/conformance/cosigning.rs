@@ -17,22 +17,33 @@ use super::witness::with_an_account;
 struct OtherMachine {
     key: SecretKey,
     signers: Vec<TrustedKey>,
-    cosigned: Mutex<Option<Cosigned>>,
+    cosigned: Mutex<Option<(Cosigned, SignedCheckpoint)>>,
     is_up: AtomicBool,
+    /// Whether it shows what it cosigned.
+    shows: AtomicBool,
+    /// Whether it says that it cosigned more than it was sent.
+    lies: AtomicBool,
     requests: AtomicU64,
 }
 
 impl OtherMachine {
-    fn answer(&self, body: &str) -> Result<(u16, String), String> {
+    fn answer(&self, path: &str, body: &str) -> Result<(u16, String), String> {
         if !self.is_up.load(Ordering::SeqCst) {
             return Err("it is switched off".to_string());
         }
         self.requests.fetch_add(1, Ordering::SeqCst);
-        let request = CosignRequest::parse(body).unwrap();
         let mut cosigned = self.cosigned.lock().unwrap();
-        Ok(match decide(&request, &self.signers, *cosigned) {
+        if path == "latest-checkpoint" {
+            let shown = cosigned.as_ref().filter(|_| self.shows.load(Ordering::SeqCst));
+            return Ok(shown.map_or((404, String::new()), |(_, shown)| (200, shown.to_string())));
+        }
+        let request = CosignRequest::parse(body).unwrap();
+        if self.lies.load(Ordering::SeqCst) {
+            return Ok((409, "1000000\n".to_string()));
+        }
+        Ok(match decide(&request, &self.signers, cosigned.as_ref().map(|(cosigned, _)| *cosigned)) {
             Ok(now) => {
-                *cosigned = Some(now);
+                *cosigned = Some((now, request.checkpoint.clone()));
                 (200, request.cosign(&self.key, 1_700_000_000).to_string())
             }
             Err(CosignRefusal::Conflict { cosigned }) => (409, format!("{cosigned}\n")),
@@ -52,7 +63,7 @@ impl OtherMachine {
     }
 
     fn size(&self) -> u64 {
-        self.cosigned.lock().unwrap().map_or(0, |cosigned| cosigned.size)
+        self.cosigned.lock().unwrap().as_ref().map_or(0, |(cosigned, _)| cosigned.size)
     }
 }
 
@@ -73,6 +84,8 @@ impl World {
             signers: signers.clone(),
             cosigned: Mutex::new(None),
             is_up: AtomicBool::new(true),
+            shows: AtomicBool::new(true),
+            lies: AtomicBool::new(false),
             requests: AtomicU64::new(0),
         };
         World { machines: (0..count).map(|at| Arc::new(machine(at))).collect(), signer }
@@ -81,8 +94,8 @@ impl World {
     fn signing(&self, required: usize) -> Arc<Signing> {
         let machines = self.machines.clone();
         let send = move |url: &str, body: &str, _| {
-            let at: usize = url.strip_suffix("/add-checkpoint").unwrap().parse().unwrap();
-            machines[at].answer(body)
+            let (at, path) = url.split_once('/').unwrap();
+            machines[at.parse::<usize>().unwrap()].answer(path, body)
         };
         let cosigner = |(at, machine): (usize, &Arc<OtherMachine>)| Cosigner {
             url: at.to_string(),
@@ -281,6 +294,66 @@ pub fn a_copy_that_goes_on_is_a_fork_and_stops(place: &Place) {
     let error = world.closed(&copy, 1);
     assert!(matches!(error.kind(), ErrorKind::CosignedOther { .. }), "{error}");
     charged(pay(&ledger, "still here"));
+}
+
+/// One of three witnesses says that it cosigned more. No one but the ledger could have signed that.
+pub fn a_witness_that_lies_does_not_stop_a_ledger_that_others_cosign(place: &Place) {
+    let world = World::new(place, 3);
+    let ledger = world.open(place, 2).unwrap();
+    charged(pay(&ledger, "before"));
+    wait_until("all have cosigned", || world.machines.iter().all(|machine| machine.size() == 3));
+    let liar = &world.machines[1];
+    liar.lies.store(true, Ordering::SeqCst);
+    // What it shows is a checkpoint of this very history, or none.
+    for (key, shows) in [("it shows an old one", true), ("it shows none", false)] {
+        liar.shows.store(shows, Ordering::SeqCst);
+        charged(pay(&ledger, key));
+        wait_until("it is noticed", || ledger.doubtful_cosigners() == ["witness1.example"]);
+    }
+    drop(ledger);
+    let ledger = world.open(place, 2).unwrap();
+    charged(pay(&ledger, "after"));
+    wait_until("it is noticed again", || ledger.doubtful_cosigners() == ["witness1.example"]);
+    // It counts for nothing: with another one away, too few are left.
+    world.switch(&[true, true, false]);
+    let error = pay(&ledger, "one is away").unwrap_err();
+    assert!(error.is_unknown_outcome(), "{error}");
+    check_message(&error, &["witness1.example says that it cosigned 1000000 records", "switched off"]);
+    world.switch(&[true, true, true]);
+    wait_until("it is asked again", || ledger.health().is_ok());
+    liar.lies.store(false, Ordering::SeqCst);
+    charged(pay(&ledger, "it was mended"));
+    wait_until("it cosigns again", || ledger.doubtful_cosigners().is_empty());
+    drop(ledger);
+    // If too few are left in any case, the ledger stays closed, whether it is true or not.
+    liar.lies.store(true, Ordering::SeqCst);
+    for required in [1, 3] {
+        let error = world.closed(place, required);
+        assert!(matches!(error.kind(), ErrorKind::CosignedFurther { cosigned: 999_999, .. }), "{error}");
+    }
+}
+
+/// A charge was cosigned by one of three witnesses, and not acknowledged. Then an old copy is put back.
+pub fn one_witness_with_a_proof_is_enough_to_notice_an_old_copy(place: &Place) {
+    let world = World::new(place, 3);
+    drop(world.open(place, 2).unwrap());
+    wait_until("all have cosigned", || world.machines.iter().all(|machine| machine.size() == 2));
+    let copy = place.copy();
+    let ledger = world.open(place, 2).unwrap();
+    world.switch(&[true, false, false]);
+    assert!(pay(&ledger, "one cosigned it").unwrap_err().is_unknown_outcome());
+    drop(ledger);
+    world.machines[0].switch(true);
+    // The others agree with the copy, and are slower.
+    world.switch(&[true, true, false]);
+    let error = world.closed(&copy, 2);
+    assert!(error.is_rollback(), "{error}");
+    // What a witness cannot show does not count; what was acknowledged, two others would know.
+    world.machines[0].shows.store(false, Ordering::SeqCst);
+    assert!(world.closed(&copy, 2).is_busy());
+    world.switch(&[true, true, true]);
+    let ledger = world.open(&copy, 2).unwrap();
+    wait_until("it is noticed", || ledger.doubtful_cosigners() == ["witness0.example"]);
 }
 
 /// Several processes may write to a database, and share its witnesses.

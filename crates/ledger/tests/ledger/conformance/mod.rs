@@ -63,6 +63,8 @@ on_every_store! {
         without_enough_cosignatures_nothing_is_acknowledged_and_keys_tell_later,
         a_snapshot_of_ledger_and_witness_is_noticed_by_another_machine,
         a_copy_that_goes_on_is_a_fork_and_stops,
+        a_witness_that_lies_does_not_stop_a_ledger_that_others_cosign,
+        one_witness_with_a_proof_is_enough_to_notice_an_old_copy,
         writers_that_share_a_ledger_share_its_witnesses,
     }
     history {
