@@ -170,7 +170,14 @@ fn check_witnesses(world: &SimulatedWorld) -> Result<(), String> {
     let certain = world.tables.certain_records(&world.disks[0]);
     for process in &world.processes {
         let disk = &world.disks[process.machine];
-        let Some((_, Remembered { testimony, .. })) = newest(disk.read(WITNESS)) else { continue };
+        let Some((_, Remembered { testimony, .. })) = newest(disk.read(WITNESS)) else {
+            match process.acknowledged {
+                None => continue,
+                Some(acknowledged) => {
+                    return Err(format!("record {acknowledged} was acknowledged, and the witness knows none"));
+                }
+            }
+        };
         let position = testimony.position;
         let record = world.tables.records.get(position.sequence as usize);
         if position.sequence as usize >= certain || record.is_none_or(|record| record.hash != position.hash) {

@@ -1,5 +1,7 @@
-//! Defects that are planted at the simulated edges, to show that the simulation finds each. No other program has them: this module is
-//! compiled for the tests of this crate alone.
+//! Defects that are planted at the simulated edges and in the writer, to show that the simulation finds each. No other program has them:
+//! this module is compiled for the tests of this crate alone.
+
+use crate::writer::WriterStep;
 
 /// A defect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,10 +32,12 @@ pub(super) enum Defect {
     CosignedBeforeStored,
     /// What a lying witness shows passes for signed by the ledger.
     ForgeryTakenForSigned,
+    /// The writer omits one of its own steps.
+    Omitted(WriterStep),
 }
 
 impl Defect {
-    pub(super) const ALL: [Defect; 13] = [
+    pub(super) const ALL: [Defect; 17] = [
         Defect::AcknowledgedBeforeSync,
         Defect::WitnessBeforeCommit,
         Defect::KeysForgottenOnRestart,
@@ -47,5 +51,9 @@ impl Defect {
         Defect::StatesWrittenApart,
         Defect::CosignedBeforeStored,
         Defect::ForgeryTakenForSigned,
+        Defect::Omitted(WriterStep::AdvanceWitness),
+        Defect::Omitted(WriterStep::AwaitCosignatures),
+        Defect::Omitted(WriterStep::ResolveDoubt),
+        Defect::Omitted(WriterStep::CoverKnown),
     ];
 }

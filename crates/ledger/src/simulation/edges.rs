@@ -13,6 +13,7 @@ use super::processes::{run_lane, take_turn};
 use super::world::SimulatedWorld;
 use crate::cosigning::{CheckpointJob, CheckpointSender};
 use crate::files::PlacedFile;
+use crate::writer::WriterStep;
 
 thread_local! {
     static WORLD: RefCell<Option<SimulatedWorld>> = const { RefCell::new(None) };
@@ -40,6 +41,11 @@ pub(super) fn with<T>(action: impl FnOnce(&mut SimulatedWorld) -> T) -> T {
 /// Whether this thread is in a simulation.
 pub(crate) fn is_running() -> bool {
     WORLD.with_borrow(Option::is_some)
+}
+
+/// Whether the writer omits a step.
+pub(crate) fn is_omitted(step: WriterStep) -> bool {
+    is_running() && with(|world| world.has(Defect::Omitted(step)))
 }
 
 /// The process that does something may end here.

@@ -26,6 +26,6 @@ mod tests;
 mod world;
 
 pub(crate) use self::edges::{
-    attend, create_file, instant, is_running, milliseconds, open_file, pause, wait_for_witnesses,
+    attend, create_file, instant, is_omitted, is_running, milliseconds, open_file, pause, wait_for_witnesses,
 };
 pub(crate) use self::store::open_store;

@@ -8,6 +8,7 @@ mod command;
 mod covering;
 mod recovery;
 mod shared;
+mod step;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -20,6 +21,8 @@ use self::batch::{Batch, Decided, Reply};
 pub(crate) use self::command::{Command, ReplyTo, waiting};
 pub(crate) use self::covering::cover;
 pub(crate) use self::shared::Shared;
+#[cfg(test)]
+pub(crate) use self::step::WriterStep;
 use crate::books::Changes;
 use crate::charge::Outcome;
 use crate::clock::{instant, pause};

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::step::{WriterStep, is_omitted};
 use super::{InDoubt, Reply, Undone, Writer};
 use crate::error::{Error, ErrorKind};
 use crate::journal::Position;
@@ -15,7 +16,7 @@ impl Writer {
         let Some(position) = self.in_doubt.as_ref().map(|doubt| doubt.changes.head()) else { return Ok(None) };
         let is_there = self.store.record(position.sequence)?.is_some_and(|record| record.hash == position.hash);
         let Some(InDoubt { changes, replies }) = self.in_doubt.take() else { return Ok(None) };
-        if !is_there {
+        if !is_there || is_omitted(WriterStep::ResolveDoubt) {
             changes.undo(&mut self.tree);
             return Ok(None);
         }
@@ -28,6 +29,9 @@ impl Writer {
     /// What other processes committed is acknowledged again by a repeated key, so this one's witness must know it too. What is only
     /// read need not be known to it: the process that told a caller of a charge has a witness that knows it.
     pub(super) fn acknowledge_known(&mut self) -> Result<(), Undone> {
+        if is_omitted(WriterStep::CoverKnown) {
+            return Ok(());
+        }
         let known = self.shared.books().testimony();
         self.witness.advance(known).map_err(Undone::Stop)?;
         self.cover_known(known.position)
