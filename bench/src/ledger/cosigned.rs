@@ -1,19 +1,23 @@
 //! Rates with signed checkpoints, and with a witness over HTTP on this machine that cosigns every batch, beside those without.
+//!
+//! One witness has its memory on the ledger's disk, so that two syncs compete for it. Another has it in a folder that is kept in memory;
+//! it stands for a witness whose disk is its own. Both take their share of this machine's cores.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use taximeter_ledger::{Cosigner, Ledger, Location, Options, Signing};
-use taximeter_server::WitnessListener;
-use taximeter_service::witness::CosigningWitness;
+use taximeter_ledger::{Cosigner, Ledger, Location, Options, SendRequest, Signing};
+use taximeter_server::{WitnessListener, runtime};
+use taximeter_service::witness::{CosigningWitness, request_sender};
 use taximeter_transparency::{Checkpoint, KeyUse, PublicKey, SecretKey, TrustedKey};
 use tokio::runtime::Runtime;
 use ureq::Agent;
+use ureq::unversioned::transport::DefaultConnector;
 
 use super::load::{Callers, ChargePattern, Keys, accounts, charge_for, open_accounts};
 use crate::table::{PrintedTable, TableColumn};
@@ -25,7 +29,15 @@ pub struct CosignedRate {
     plain: f64,
     /// A checkpoint is signed every 100 ms.
     checkpoints: f64,
+    /// The witness's memory is on the ledger's disk.
     cosigned: f64,
+    /// It is in a folder of its own.
+    cosigned_apart: f64,
+    /// How long a request to the witness takes.
+    request_microseconds: f64,
+    request_apart_microseconds: f64,
+    /// Charges in a batch that is cosigned.
+    batch: f64,
 }
 
 const CALLERS: [Callers; 4] = [Callers::Threads(1), Callers::Threads(64), Callers::Tasks(64), Callers::Tasks(256)];
@@ -33,9 +45,33 @@ const CALLERS: [Callers; 4] = [Callers::Threads(1), Callers::Threads(64), Caller
 /// How often a checkpoint is signed.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Measures three ledgers of the same kind in turns, so that whatever else the machine does meets them all.
-pub fn measure(seconds: f64) -> Result<Vec<CosignedRate>, Box<dyn std::error::Error>> {
+/// Where the other witness has its memory unless another folder is named: in memory on Linux.
+const IN_MEMORY: &str = "/dev/shm";
+
+/// The requests to a witness, and how long they took.
+#[derive(Default)]
+struct RequestClock {
+    requests: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl RequestClock {
+    /// How many microseconds a request took since this was asked last.
+    fn take(&self) -> f64 {
+        let (count, sum) = (self.requests.swap(0, Ordering::Relaxed), self.nanoseconds.swap(0, Ordering::Relaxed));
+        sum as f64 / 1e3 / count.max(1) as f64
+    }
+}
+
+/// Measures four ledgers of the same kind in turns, so that whatever else the machine does meets them all.
+pub fn measure(seconds: f64, apart: Option<&Path>) -> Result<Vec<CosignedRate>, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
+    let in_memory = PathBuf::from(IN_MEMORY);
+    let elsewhere = match apart {
+        Some(path) => tempfile::tempdir_in(path)?,
+        None if in_memory.is_dir() => tempfile::tempdir_in(in_memory)?,
+        None => tempfile::tempdir()?,
+    };
     let names = accounts(100)?;
     let make = |name: &str| -> Result<(Location, SecretKey), Box<dyn std::error::Error>> {
         let location = Location::File(folder.path().join(name));
@@ -43,26 +79,25 @@ pub fn measure(seconds: f64) -> Result<Vec<CosignedRate>, Box<dyn std::error::Er
         open_accounts(&ledger, &names)?;
         Ok((location, SecretKey::generate(&Checkpoint::origin_of(&ledger.id().to_string()), KeyUse::Sign)?))
     };
-    let (plain, _) = make("plain.db")?;
-    let (signed, key) = make("signed.db")?;
-    let (cosigned, cosigned_key) = make("cosigned.db")?;
-    let runtime = Runtime::new()?;
-    let (url, witness) = start_witness(&runtime, folder.path(), cosigned_key.public())?;
-    let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
-    let send = move |url: &str, body: &str, patience: Duration| {
-        let request = agent.post(url).config().timeout_global(Some(patience)).build();
-        let mut response = request.send(body).map_err(|error| error.to_string())?;
-        let text = response.body_mut().read_to_string().map_err(|error| error.to_string())?;
-        Ok((response.status().as_u16(), text))
-    };
-    let nowhere = Box::new(|_: &str, _: &str, _: Duration| Err("there is no witness".to_string()));
-    let alone = Signing { signers: vec![key], cosigners: Vec::new(), required: 0, send: nowhere };
-    let cosigners = vec![Cosigner { url, key: witness }];
-    let both = Signing { signers: vec![cosigned_key], cosigners, required: 1, send: Box::new(send) };
     let open = |location: &Location, signing: Option<Signing>| {
         Ledger::open(location, Options { signing: signing.map(Arc::new), ..Options::default() })
     };
-    let ledgers = [open(&plain, None)?, open(&signed, Some(alone))?, open(&cosigned, Some(both))?];
+    let runtime = runtime()?;
+    let cosigned = |name: &str, folder: &Path| -> Result<(Ledger, Arc<RequestClock>), Box<dyn std::error::Error>> {
+        let (location, key) = make(name)?;
+        let (url, witness) = start_witness(&runtime, folder, key.public())?;
+        let clock = Arc::new(RequestClock::default());
+        let cosigners = vec![Cosigner { url, key: witness }];
+        let signing = Signing { signers: vec![key], cosigners, required: 1, send: timed(Arc::clone(&clock)) };
+        Ok((open(&location, Some(signing))?, clock))
+    };
+    let (plain, _) = make("plain.db")?;
+    let (signed, key) = make("signed.db")?;
+    let nowhere = Box::new(|_: &str, _: &str, _: Duration| Err("there is no witness".to_string()));
+    let alone = Signing { signers: vec![key], cosigners: Vec::new(), required: 0, send: nowhere };
+    let (beside, beside_clock) = cosigned("cosigned.db", folder.path())?;
+    let (distant, distant_clock) = cosigned("cosigned-apart.db", elsewhere.path())?;
+    let ledgers = [open(&plain, None)?, open(&signed, Some(alone))?, beside, distant];
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -74,13 +109,21 @@ pub fn measure(seconds: f64) -> Result<Vec<CosignedRate>, Box<dyn std::error::Er
         });
         let turns = 3;
         let turn = Duration::from_secs_f64(seconds / f64::from(turns));
-        let mut rates = CALLERS.map(|callers| (callers, [0.0; 3]));
+        // Charges a second of each ledger, the requests of the last two, and their batches.
+        let mut rates = CALLERS.map(|callers| (callers, [0.0; 4], [0.0; 2], 0.0));
         let measured = (|| {
             for _ in 0..turns {
-                for (callers, rates) in &mut rates {
+                for (callers, rates, requests, batch) in &mut rates {
                     for (ledger, rate) in ledgers.iter().zip(rates) {
                         let asked = ChargePattern::Spread(&names, Keys::Rising);
-                        *rate += charge_for(ledger, *callers, asked, turn)?.per_second / f64::from(turns);
+                        let done = charge_for(ledger, *callers, asked, turn)?;
+                        *rate += done.per_second / f64::from(turns);
+                        if ledger.cosigned_checkpoint().is_some() {
+                            *batch += done.per_commit / f64::from(2 * turns);
+                        }
+                    }
+                    for (time, clock) in requests.iter_mut().zip([&beside_clock, &distant_clock]) {
+                        *time += clock.take() / f64::from(turns);
                     }
                 }
             }
@@ -88,12 +131,35 @@ pub fn measure(seconds: f64) -> Result<Vec<CosignedRate>, Box<dyn std::error::Er
         })();
         is_over.store(true, Ordering::Relaxed);
         measured.map(|()| {
-            let rate = |(callers, rates): (Callers, [f64; 3])| {
-                let [plain, checkpoints, cosigned] = rates;
-                CosignedRate { callers, plain, checkpoints, cosigned }
+            let rate = |(callers, rates, requests, batch): (Callers, [f64; 4], [f64; 2], f64)| {
+                let [plain, checkpoints, cosigned, cosigned_apart] = rates;
+                let [request_microseconds, request_apart_microseconds] = requests;
+                CosignedRate {
+                    callers,
+                    plain,
+                    checkpoints,
+                    cosigned,
+                    cosigned_apart,
+                    request_microseconds,
+                    request_apart_microseconds,
+                    batch,
+                }
             };
             rates.into_iter().map(rate).collect()
         })
+    })
+}
+
+/// Sends requests over connections that stay open, as the command line does, and takes the time.
+fn timed(clock: Arc<RequestClock>) -> SendRequest {
+    let config = Agent::config_builder().http_status_as_error(false).build();
+    let send = request_sender(config, DefaultConnector::default());
+    Box::new(move |url: &str, body: &str, patience: Duration| {
+        let started = Instant::now();
+        let answer = send(url, body, patience)?;
+        clock.requests.fetch_add(1, Ordering::Relaxed);
+        clock.nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        Ok(answer)
     })
 }
 
@@ -123,12 +189,26 @@ pub fn table(rates: &[CosignedRate]) -> String {
         TableColumn::Number("plain/s"),
         TableColumn::Number("checkpoints ÷ plain"),
         TableColumn::Number("cosigned ÷ plain"),
+        TableColumn::Number("  apart"),
+        TableColumn::Number("a request, µs"),
+        TableColumn::Number("  apart"),
+        TableColumn::Number("a batch"),
     ]);
-    for CosignedRate { callers, plain, checkpoints, cosigned } in rates {
-        let ratio = |rate: f64| format!("{:.2}", rate / plain);
-        table.row([callers.to_string(), format!("{plain:.0}"), ratio(*checkpoints), ratio(*cosigned)]);
+    for rate in rates {
+        let ratio = |cosigned: f64| format!("{:.2}", cosigned / rate.plain);
+        table.row([
+            rate.callers.to_string(),
+            format!("{:.0}", rate.plain),
+            ratio(rate.checkpoints),
+            ratio(rate.cosigned),
+            ratio(rate.cosigned_apart),
+            format!("{:.0}", rate.request_microseconds),
+            format!("{:.0}", rate.request_apart_microseconds),
+            format!("{:.0}", rate.batch),
+        ]);
     }
     format!(
-        "SQLite, 100 accounts: a checkpoint every 100 ms, and a witness over HTTP that cosigns every batch\n{table}"
+        "SQLite, 100 accounts: a checkpoint every 100 ms, and a witness over HTTP on this machine that cosigns every batch.\n\
+         Its memory is on the ledger's disk, or apart from it\n{table}"
     )
 }

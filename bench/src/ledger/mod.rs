@@ -6,7 +6,7 @@ mod least;
 pub mod load;
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -41,6 +41,9 @@ pub struct LedgerBench {
     /// Only the rates with checkpoints and a cosigning witness
     #[arg(long)]
     only_cosigned: bool,
+    /// A folder on another disk, for the memory of a witness [default: /dev/shm, which is in memory, where it exists]
+    #[arg(long, value_name = "FOLDER")]
+    witness_folder: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -111,7 +114,7 @@ impl LedgerBench {
     }
 
     fn measure(&self) -> Result<Report, Box<dyn std::error::Error>> {
-        let cosigned = cosigned::measure(self.seconds)?;
+        let cosigned = cosigned::measure(self.seconds, self.witness_folder.as_deref())?;
         self.print(&cosigned::table(&cosigned));
         let mut rates = Vec::new();
         if self.only_cosigned {

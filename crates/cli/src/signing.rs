@@ -4,14 +4,13 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use taximeter_ledger::files::private;
-use taximeter_ledger::{Cosigner, SendRequest, Signing};
+use taximeter_ledger::{Cosigner, Signing};
 use taximeter_transparency::{KeyUse, PublicKey, SecretKey, Trust, TrustedKey};
 
-use crate::backend::witness_agent;
+use crate::backend::witness_requests;
 use crate::config::variable;
 use crate::output::{Failure, in_flag, usage};
 
@@ -61,7 +60,7 @@ impl SigningArgs {
                 cosigners.len()
             )));
         }
-        Ok(Some(Arc::new(Signing { signers, cosigners, required, send: sender()? })))
+        Ok(Some(Arc::new(Signing { signers, cosigners, required, send: witness_requests()? })))
     }
 }
 
@@ -84,20 +83,6 @@ fn witness_key(text: &str) -> Result<PublicKey, Failure> {
         KeyUse::Cosign => Ok(key),
         KeyUse::Sign => Err(usage(format!("--cosigner: {key} is the key of a ledger's signer, not of a witness"))),
     }
-}
-
-/// Sends requests to witnesses over connections that stay open.
-fn sender() -> Result<SendRequest, Failure> {
-    /// The longest answer that is read, in bytes.
-    const LONGEST_ANSWER: u64 = 64 * 1024;
-    let agent = witness_agent()?;
-    Ok(Box::new(move |url: &str, body: &str, patience: Duration| {
-        let request = agent.post(url).config().timeout_global(Some(patience)).build();
-        let mut response = request.content_type("text/plain").send(body).map_err(|error| error.to_string())?;
-        let status = response.status().as_u16();
-        let text = response.body_mut().with_config().limit(LONGEST_ANSWER).read_to_string();
-        Ok((status, text.map_err(|error| error.to_string())?))
-    }))
 }
 
 /// Reads a secret key, from a file that its owner alone may read.

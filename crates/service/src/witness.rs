@@ -8,6 +8,8 @@
 //! the witness says. Without it, as in files of earlier versions, the witness cosigns and refuses as ever; its word alone is then not
 //! enough to stop a ledger that other witnesses cosign.
 
+mod client;
+
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -20,6 +22,7 @@ use taximeter_transparency::{
     decide,
 };
 
+pub use self::client::request_sender;
 use crate::{Code, Problem};
 
 /// Bytes from one place to the next. A line is shorter than a sector of a disk, which is written as a whole.

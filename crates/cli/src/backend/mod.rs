@@ -21,7 +21,7 @@ use crate::ledger::proof::RecordChoice;
 use crate::output::Failure;
 
 pub use local::Local;
-pub use remote::{Remote, witness_agent};
+pub use remote::{Remote, witness_requests};
 
 /// A ledger and a gate.
 pub trait Backend: AccountBackend + DatasetBackend + TokenBackend {}

@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use taximeter_ledger::AccountName;
+use taximeter_ledger::{AccountName, SendRequest};
+use taximeter_service::witness::request_sender;
 use ureq::Agent;
 use ureq::unversioned::resolver::DefaultResolver;
-use ureq::unversioned::transport::Connector;
+use ureq::unversioned::transport::{Connector, DefaultConnector};
 
 use self::address::Address;
 use crate::config::{FoundSetting, Setting, SettingOrigin, variable};
@@ -55,16 +56,17 @@ impl Remote {
 }
 
 /// Connections to witnesses, which stay open. Nothing secret is sent to them, and their answers are signed.
-pub fn witness_agent() -> Result<Agent, Failure> {
+pub fn witness_requests() -> Result<SendRequest, Failure> {
     let config = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
         .timeout_resolve(Some(CONNECT))
         .timeout_connect(Some(CONNECT))
-        .user_agent(concat!("taximeter/", env!("CARGO_PKG_VERSION")));
+        .user_agent(concat!("taximeter/", env!("CARGO_PKG_VERSION")))
+        .build();
     Ok(match certificates()? {
-        None => config.build().new_agent(),
-        Some(connector) => Agent::with_parts(config.build(), connector, DefaultResolver::default()),
+        None => request_sender(config, DefaultConnector::default()),
+        Some(connector) => request_sender(config, connector),
     })
 }
 
