@@ -104,7 +104,7 @@ impl Cosignatures {
         self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// What came of a request about so many records. What is cosigned has the cosignature of this witness alone.
+    /// What came of a request about a checkpoint of this size. What is cosigned has the cosignature of this witness alone.
     pub(super) fn note(&self, at: usize, size: u64, result: Result<SignedCheckpoint, CosigningFailure>) {
         let mut state = self.state();
         let newest = state.sent.as_ref().map_or(0, |sent| sent.checkpoint().size);

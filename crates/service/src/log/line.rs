@@ -267,8 +267,8 @@ fn text(event: &LogEvent) -> String {
         LogEvent::WitnessDamaged => DAMAGED_WITNESS.to_string(),
         LogEvent::CosignerInDoubt { cosigner } => {
             format!(
-                "the witness {cosigner} says that it cosigned something else than this ledger, and shows nothing that the ledger signed: it \
-                 lies or is broken, and counts for nothing until it cosigns again"
+                "the witness {cosigner} says that it cosigned something else than this ledger, and shows nothing that the ledger signed: \
+                 it lies or is broken, and counts for nothing until it cosigns again"
             )
         }
         LogEvent::CosignerBack { cosigner } => format!("the witness {cosigner} cosigns this ledger again"),
