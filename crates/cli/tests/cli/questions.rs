@@ -42,7 +42,7 @@ fn a_file_becomes_a_dataset_that_answers(sandbox: &Sandbox) {
     assert_eq!((&list[0]["dataset"], &list[0]["rows"]), (&"people".into(), &3000.into()));
     let show = sandbox.done(&["dataset", "show", "people"]);
     assert!(show.contains("0 to 120 in steps of 1") && show.contains("'north', 'south'"), "{show}");
-    assert!(sandbox.done(&["dataset", "check", "people"]).contains("as it was registered"));
+    assert!(sandbox.done(&["dataset", "check", "people"]).contains("unchanged since it was registered"));
     assert!(sandbox.done(&["history", "people"]).contains("charge"));
     sandbox.done(&["verify"]);
 }

@@ -118,7 +118,7 @@ fn a_lost_witness_is_noticed() {
     );
     let other = Sandbox::with_accounts();
     std::fs::copy(other.path("taximeter.db.witness"), sandbox.path("taximeter.db.witness")).unwrap();
-    check_contains(&sandbox.fails(4, &["account", "list"]), &["another ledger"]);
+    check_contains(&sandbox.fails(4, &["account", "list"]), &["belongs to the ledger", "name the right witness"]);
 }
 
 /// Once a place that could not be read was passed over without a word.

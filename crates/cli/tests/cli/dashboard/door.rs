@@ -105,7 +105,7 @@ fn an_analyst_who_reaches_for_what_is_not_theirs_sees_none_of_it() {
     let text = visit.browser.text();
     assert!(text.contains("alice") && !text.contains("bob") && !text.contains("people"), "{text}");
     let names: Vec<String> = visit.browser.find_all("header nav a").iter().map(|link| link.text()).collect();
-    assert_eq!(names, ["Accounts", "What would it cost?", "Ask", "Datasets"]);
+    assert_eq!(names, ["Accounts", "What would it cost?", "Ask", "Plan", "Datasets"]);
     visit.go("/accounts/census%2Falice");
     assert!(visit.browser.text().contains("census/alice asked"));
     for (path, status) in [

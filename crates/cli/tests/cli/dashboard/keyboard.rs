@@ -92,8 +92,13 @@ fn one_signs_in_skips_charges_and_reads_a_chart_with_keys() {
 fn skip_to_the_content(visit: &Visit) {
     let browser = &visit.browser;
     visit.go("/");
+    browser.wait_until("the page takes keys", |browser| {
+        browser.script("return document.readyState === 'complete' && document.hasFocus()", &[]) == true
+    });
     visit.press_tab(1);
-    assert_eq!(browser.focused().text(), "Skip to the content");
+    browser.wait_until("the focus is on the first link", |browser| {
+        browser.script("return document.activeElement.textContent.trim()", &[]) == "Skip to the content"
+    });
     browser.press(keys::ENTER);
     browser.wait_until("the focus is on the content", |browser| {
         browser.focused().attribute("id").as_deref() == Some("main")
