@@ -157,11 +157,11 @@ mod tests {
                 let large = Sensitivity { l1: 1 << 60, l2_squared: 1 << 120 };
                 check(kind.example().with_size(Amount::UNIT), large, "spend more");
             } else {
-                check(cost, one, "spend an epsilon");
+                check(cost, one, "give an epsilon");
             }
         }
         let delta = Amount::parse_exact("0.000001").unwrap();
-        check(Cost::approximate(Amount::ONE, delta).unwrap(), one, "spend an epsilon");
+        check(Cost::approximate(Amount::ONE, delta).unwrap(), one, "give an epsilon");
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn a_replay_that_finds_no_answer_is_in_the_owners_log_once() {
         assert!(matches!(gate.ask(&request).unwrap(), GateOutcome::NoAnswer(_)));
         let failures = gate.catalog.failures(10).unwrap();
         assert_eq!(failures.len(), 1, "{failures:?}");
-        assert!(failures[0].why.contains("charged before"), "{failures:?}");
+        assert!(failures[0].why.contains("before the answer was stored"), "{failures:?}");
     }
 }
 

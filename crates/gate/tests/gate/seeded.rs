@@ -114,7 +114,7 @@ impl Episode {
         if self.asked.get(old.key.as_str()).is_some_and(|asked| asked.is_charged) {
             let other = Request { question: "SELECT COUNT(*) FROM people WHERE age < 20".to_string(), ..old };
             let error = self.house().gate.ask(&other).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::KeyTaken { .. }), "{error}");
+            assert!(self.is_gone || matches!(error.kind(), ErrorKind::KeyTaken { .. }), "{error}");
         }
     }
 

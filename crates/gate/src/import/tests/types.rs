@@ -58,5 +58,5 @@ fn a_date_can_be_the_unit() {
         "unit = { column = \"price\", max_rows_per_unit = 1 }\n[columns.price]\ntype = \"decimal\"",
         BadRows::Refuse,
     );
-    assert!(refused.unwrap_err().to_string().contains("decimal numbers, and those do not tell units apart"));
+    assert!(refused.unwrap_err().to_string().contains("decimal numbers, which do not identify units"));
 }

@@ -267,7 +267,7 @@ fn tables_whose_joined_rows_have_no_limit_are_refused() {
         tables
     };
     let unit = |column: &str, most| PrivacyUnit::Column { column: column.to_string(), max_rows_per_unit: most };
-    refused(&change(&|other| other.unit = PrivacyUnit::Row), inner, "a row is the unit");
+    refused(&change(&|other| other.unit = PrivacyUnit::Row), inner, "is a row");
     refused(&change(&|other| other.neighbours = Neighbours::Substitute), inner, "both protect the same");
     refused(&change(&|other| other.unit = unit("kind", 3)), inner, "both protect the same");
     refused(&change(&|other| other.columns[0].kind = ColumnType::Text), inner, "register both with one type");

@@ -48,11 +48,7 @@ fn what_cannot_be_joined_is_refused_where_it_is_written() {
     add_public(&house, "again", "code,name\nAA,x\nAA,x\n");
     for (question, at, why) in [
         ("SELECT COUNT(*) FROM flights f JOIN flights g ON f.code = g.code", "flights g", "cannot be joined to itself"),
-        (
-            "SELECT COUNT(*) FROM flights f JOIN people p ON f.carrier = p.carrier",
-            "people",
-            "a row is the unit of this dataset",
-        ),
+        ("SELECT COUNT(*) FROM flights f JOIN people p ON f.carrier = p.carrier", "people", "of people is a row"),
         ("SELECT COUNT(*) FROM flights JOIN nothing ON carrier = x", "nothing", "neither a public table nor"),
         ("SELECT COUNT(*) FROM flights JOIN again a ON carrier = a.code", "again", "has no column that could be a key"),
         ("SELECT COUNT(*) FROM flights JOIN airlines ON carrier = alliance", "airlines", "its keys are code"),

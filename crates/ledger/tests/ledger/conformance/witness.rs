@@ -57,7 +57,7 @@ pub fn a_foreign_witness_keeps_the_ledger_closed(place: &Place) {
     for error in [mixed.open().err(), mixed.reader().err(), mixed.try_verify().err()] {
         let error = error.expect("it should stay closed");
         assert!(error.is_rollback(), "{error}");
-        check_message(&error, &["another ledger", &id, &other_id]);
+        check_message(&error, &["belongs to the ledger", &id, &other_id]);
     }
     // Nothing was written into it.
     other.open().unwrap();

@@ -191,7 +191,7 @@ fn sub_queries_are_single_numbers_and_windows_are_over_groups() {
         ("SELECT RANK() OVER (PARTITION BY ¦COUNT(*) ORDER BY COUNT(*)) FROM census", "PARTITION BY names keys"),
         ("SELECT RANK() OVER (ORDER BY ¦1), COUNT(*) FROM census", "rows are sorted by a key or an aggregate"),
         ("SELECT ¦LAG(COUNT(*), -1) OVER (ORDER BY region) FROM census GROUP BY region", "a whole number of rows"),
-        ("SELECT LAG(¦region) OVER (ORDER BY region), COUNT(*) FROM census GROUP BY region", "is of numbers"),
+        ("SELECT LAG(¦region) OVER (ORDER BY region), COUNT(*) FROM census GROUP BY region", "takes numbers"),
         (
             "SELECT ¦SUM(RANK() OVER (ORDER BY COUNT(*))) OVER () FROM census GROUP BY region",
             "a window function cannot contain another one",
