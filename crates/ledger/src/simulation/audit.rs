@@ -58,7 +58,7 @@ impl Audit {
             .last()
             .is_none_or(|last| records.get(self.hashes.len() - 1).is_some_and(|record| record.hash == *last));
         if !is_as_known {
-            // A crash took records away that nobody was told of; or did they know?
+            // A crash removed records. The checks below find out whether one of them was acknowledged.
             *self = Audit::new();
         }
         if self.hashes.len() == records.len() {
@@ -92,7 +92,7 @@ impl Audit {
         self.hashes.push(record.hash);
         let Some(key) = &record.key else { return Ok(()) };
         let Some(&request) = clients.by_key.get(key) else {
-            return Err(format!("record {sequence}: nobody asked for {key}"));
+            return Err(format!("record {sequence}: no client asked for {key}"));
         };
         if let Some(before) = self.charged.insert(request, sequence) {
             return Err(format!("{key} was charged twice, in records {before} and {sequence}"));

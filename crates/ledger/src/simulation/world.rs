@@ -46,7 +46,7 @@ pub(super) struct SimulatedWorld {
     pub(super) running: Vec<usize>,
     pub(super) cosigners: Vec<SimulatedCosigner>,
     pub(super) counts: Counts,
-    /// A process that stopped because the ledger looked broken to it, though nobody broke it.
+    /// A process that stopped because the ledger looked broken to it, though nothing had changed it.
     pub(super) false_alarm: Option<String>,
 }
 
