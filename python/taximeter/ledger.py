@@ -121,7 +121,7 @@ class Ledger:
                 parameters=parameters,
             )
         elif rule is not None or max_cost is not None or on_halt is not None or parameters:
-            raise bad_input("budget", "a rule decides about a budget, and there is none; give one such as \"1,1e-6\"")
+            raise bad_input("budget", "a rule needs a budget; give one such as \"1,1e-6\"")
         reads = odometer_request(
             delta,
             odometer,

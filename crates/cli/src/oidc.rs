@@ -23,7 +23,7 @@ pub struct OidcArgs {
     /// The file that maps claims to roles, accounts and datasets (TOML); read at the start
     #[arg(long, value_name = "FILE", requires = "oidc")]
     oidc_claims: Option<PathBuf>,
-    /// The certificates of the authorities that vouch for the issuer's server, in PEM [default: the public ones]
+    /// The certificate authorities to trust for the issuer's server, in PEM [default: the public ones]
     #[arg(long, value_name = "FILE", requires = "oidc")]
     oidc_ca: Option<PathBuf>,
     /// The URL of this server as browsers see it: people can then sign in to the dashboard with the issuer, which must allow the

@@ -61,8 +61,7 @@ pub enum AdbcError {
     },
     /// A call took too long and could not be stopped.
     #[error(
-        "{driver}: the statement was late after {most} and could not be stopped ({why}): the session has ended, and the statement may \
-             still run"
+        "{driver}: the statement exceeded {most} and could not be stopped ({why}); the session has ended, and the statement may still run"
     )]
     Lost {
         /// The driver's name.

@@ -79,7 +79,7 @@ impl Search {
             DriverSpec::Library { path, entry } => {
                 let is_there = path.is_file();
                 if !is_there {
-                    return Err(AdbcError::Load { path: path.clone(), why: "there is no such file".to_string() });
+                    return Err(AdbcError::Load { path: path.clone(), why: "file not found".to_string() });
                 }
                 let entry = entry.clone().unwrap_or_else(|| usual_entry(path));
                 FoundDriver { name: spec.to_string(), library: path.clone(), entry, manifest: None, refused: None }

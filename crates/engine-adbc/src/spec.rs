@@ -42,7 +42,7 @@ impl DriverSpec {
             ))),
             (name, None) if name.chars().all(is_name) => Ok(DriverSpec::Name(name.to_string())),
             (name, None) => Err(AdbcError::Spec(format!(
-                "{name:?} is no name of a driver; write one such as duckdb, or the path of its library"
+                "{name:?} is not the name of a driver; write a name such as duckdb, or the path of its library"
             ))),
         }
     }

@@ -136,8 +136,8 @@ pub enum ErrorKind {
     NotAGate(PathBuf),
     /// The datasets in a folder are paid for on another ledger.
     #[error(
-        "the datasets in {folder} are paid for on the ledger {pays}, but this one is {ledger}: on another ledger their budgets could be \
-         spent twice"
+        "the datasets in {folder} belong to the ledger {pays}, but this one is {ledger}: on another ledger their budgets could be spent \
+         twice"
     )]
     OtherLedger {
         /// The folder.

@@ -186,7 +186,7 @@ impl Record {
         }
         match record.line() == line {
             true => Ok(record),
-            false => Err("it is not written in the one form that a record has".to_string()),
+            false => Err("it is not in the canonical form of a record".to_string()),
         }
     }
 }

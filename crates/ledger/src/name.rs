@@ -151,7 +151,7 @@ impl Key {
         if own.as_str().len() > left {
             let (length, principal) = (key.len(), excerpt(principal));
             let needs = format!(
-                "it has {length} bytes; at most {left} are kept of a key of {principal}, whose name takes the others"
+                "it has {length} bytes; a key of {principal} may have at most {left}, because the name is stored with it"
             );
             return Err(Error::parameter("key", excerpt(key), needs));
         }

@@ -18,7 +18,7 @@ taximeter_accounting::schemas! {
     Hash = "Hash", text("A BLAKE3 hash, in hexadecimal.", "^[0-9a-f]{64}$");
     LedgerId = "LedgerId", text("The identity of a ledger, in hexadecimal.", "^[0-9a-f]{32}$");
     RawRecord = "RawRecord",
-        of_type(Type::Object).description(Some("A journal record, in the bytes that its hash is of."));
+        of_type(Type::Object).description(Some("A journal record, in exactly the bytes that its hash covers."));
     Computed = "Computed", of_type(Type::Number)
         .description(Some("A computed number."))
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Double)));

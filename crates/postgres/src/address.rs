@@ -123,12 +123,12 @@ impl TlsOptions {
             (Some("prefer"), _) => TlsMode::Prefer,
             (Some("require"), _) | (None, false) => TlsMode::Require,
             (Some(_), _) => {
-                return Err("has another sslmode than disable, prefer, require and verify-full");
+                return Err("has an unknown sslmode; use disable, prefer, require or verify-full");
             }
         };
         match self.roots {
             None => Ok(mode),
-            Some(_) => Err("names roots with sslrootcert, which are used with sslmode=verify-full alone; add that"),
+            Some(_) => Err("has sslrootcert, which works only with sslmode=verify-full; add that"),
         }
     }
 }

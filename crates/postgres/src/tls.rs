@@ -88,7 +88,7 @@ fn system_roots() -> Result<RootCertStore, SessionError> {
     if roots.is_empty() {
         let why = found.errors.first().map(|error| format!(": {error}")).unwrap_or_default();
         let advice = "name a file of roots with sslrootcert, or install the system's (ca-certificates)";
-        return Err(SessionError::Lost(format!("the system has no roots to check a certificate by{why}; {advice}")));
+        return Err(SessionError::Lost(format!("the system has no root certificates{why}; {advice}")));
     }
     Ok(roots)
 }

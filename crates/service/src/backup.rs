@@ -183,10 +183,9 @@ fn import_journal(
 pub fn read(folder: &Path) -> Result<BackupDocument, Problem> {
     let path = folder.join(DESCRIPTION);
     let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Problem::bad_request(format!(
-            "{} is no backup, or an incomplete one: it has no {DESCRIPTION}",
-            folder.display()
-        )),
+        io::ErrorKind::NotFound => {
+            Problem::bad_request(format!("{} is not a complete backup: it has no {DESCRIPTION}", folder.display()))
+        }
         _ => cannot("read", &path, &error),
     })?;
     let damaged = |why: String| Problem::new(Code::Integrity, format!("the backup {}: {why}", folder.display()));

@@ -136,8 +136,8 @@ impl PricedStudy {
         self.costs = self.costs.saturating_add(charge.costs().len().saturating_mul(times as usize));
         if self.costs > COSTS {
             return Err(Problem::bad_request(format!(
-                "with it the study has {} costs, each question's as often as it is asked, and a plan takes at most {COSTS}; ask fewer \
-                 times, or split the study",
+                "with this question the study has {} costs, repetitions included, and a plan takes at most {COSTS}; ask fewer times, or \
+                 split the study",
                 self.costs
             )));
         }

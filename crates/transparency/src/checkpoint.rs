@@ -68,7 +68,7 @@ impl Checkpoint {
         }
         let checkpoint = Checkpoint { origin, size, root: NodeHash::parse(root)?, record: bytes, time };
         // The text that was signed has one form.
-        if checkpoint.text() == text { Ok(checkpoint) } else { Err(wrong("it is not in the one form that it has")) }
+        if checkpoint.text() == text { Ok(checkpoint) } else { Err(wrong("it is not in its canonical form")) }
     }
 
     /// Signs it with each of the keys.

@@ -35,7 +35,7 @@ impl CosignRequest {
             return Err(wrong("the proof is too long"));
         }
         let request = CosignRequest { old, path, checkpoint: SignedCheckpoint::parse(note)? };
-        if request.to_text() == text { Ok(request) } else { Err(wrong("it is not in the one form that it has")) }
+        if request.to_text() == text { Ok(request) } else { Err(wrong("it is not in its canonical form")) }
     }
 }
 

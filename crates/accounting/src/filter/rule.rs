@@ -41,8 +41,8 @@ impl FilterRule {
                 name: "basic",
                 citation: "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Theorem 3.4",
                 short: "adds up every ε and every δ",
-                long: "It adds up the ε of all charges, and the δ, and continues while both sums are within the budget. It is the \
-                       easiest to explain, and stops earliest when charges are many and small: a budget of (1, 10⁻⁶) admits 100 of \
+                long: "It adds up the ε and the δ of all charges, and continues while both sums are within the budget. It is the easiest \
+                       to explain, and the first to stop if there are many small charges: a budget of (1, 10⁻⁶) admits 100 of \
                        ε = 0.01.",
                 needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: false,
@@ -52,8 +52,8 @@ impl FilterRule {
                 name: "advanced",
                 citation: "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Theorem 5.1",
                 short: "the first paper's filter, as printed",
-                long: "Losses of many small charges partly cancel, so they cost less than their sum. This is the first rule that \
-                       holds when each charge is chosen after seeing the answers before: a budget of (1, 10⁻⁶) admits 154 of \
+                long: "Losses of many small charges partly cancel, so they cost less than their sum. This was the first rule proven for \
+                       charges that are chosen after seeing earlier answers: a budget of (1, 10⁻⁶) admits 154 of \
                        ε = 0.01.",
                 needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
@@ -63,7 +63,7 @@ impl FilterRule {
                 name: "whitehouse",
                 citation: "Whitehouse, Ramdas, Rogers, Wu, arXiv:2203.05481v3, Theorem 2",
                 short: "counts the squares of ε; as published, without basic composition",
-                long: "It counts the square of every ε, so that a charge half as large takes a quarter: a budget of (1, 10⁻⁶) admits \
+                long: "It adds up the squares of every ε, so a charge half as large counts a quarter as much: a budget of (1, 10⁻⁶) admits \
                        349 of ε = 0.01. It is as published: it may refuse a large charge that adding up would admit.",
                 needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
@@ -95,10 +95,10 @@ impl FilterRule {
             FilterRule::Residue => Theorem {
                 name: "residue",
                 citation: "reach theorem, docs/theory.md, section 4; after Regehr et al., arXiv:2602.15815",
-                short: "keeps what is left; admits the most, and all that adding up admits",
-                long: "It keeps count of what is left instead of what is spent, and of how far the loss can have come. It admits \
-                       whatever adding up admits, and nearly what would be possible if all charges were known beforehand: a budget \
-                       of (1, 10⁻⁶) admits 558 of ε = 0.01, where the most is 562.",
+                short: "tracks what is left; admits the most, and everything that adding up admits",
+                long: "It tracks what is left instead of what is spent, and how large the loss can be by now. It admits everything that \
+                       adding up admits, and nearly as much as would be possible if all charges were known in advance: a budget of (1, \
+                       10⁻⁶) admits 558 of ε = 0.01, and the optimum is 562.",
                 needs: &[PrivacyMeasure::Epsilon, PrivacyMeasure::Gdp],
                 needs_delta: false,
                 parameters: &[],

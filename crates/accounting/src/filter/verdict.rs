@@ -53,7 +53,7 @@ impl Refusal {
         match self {
             Refusal::Budget => "the budget does not admit it".to_string(),
             Refusal::MechanismDelta { set_aside } if set_aside.is_zero() => {
-                "nothing of the budget's delta is set aside for the mechanisms' own delta; set a part aside when the budget is made"
+                "no part of the budget's delta is set aside for the mechanisms' own delta; set a part aside when you create the budget"
                     .to_string()
             }
             Refusal::MechanismDelta { set_aside } => {

@@ -58,7 +58,7 @@ pub(super) const SCALE: Number = parameter(
 pub(super) const SLACK: Number = parameter(
     "slack",
     "Slack c",
-    "What the slack lemma adds to a reading when something is set aside for the mechanisms",
+    "What the slack lemma adds to a reading if part of delta is set aside for the mechanisms",
     "0.01",
     "the best one about the expected reading",
 );
@@ -81,8 +81,8 @@ impl OdometerRule {
                 name: "basic",
                 citation: "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Theorem 3.4",
                 short: "adds up every ε",
-                long: "It adds up the ε of all charges. The reading is certain where no mechanism has a δ of its own, and large where \
-                       charges are many.",
+                long: "It adds up the ε of all charges. The reading is certain if no mechanism has a δ of its own, and large if there are \
+                       many charges.",
                 needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: false,
                 parameters: &[SLACK],
@@ -100,9 +100,9 @@ impl OdometerRule {
             OdometerRule::FreeX => Theorem {
                 name: "free-x",
                 citation: "Rogers, Roth, Ullman, Vadhan, arXiv:1605.08294 (revised), Lemma 6.4",
-                short: "the first paper's, near a guess of what is spent",
-                long: "The first paper's odometer with a guess of how much will be spent: it reads lowest near that guess, and is \
-                       valid everywhere.",
+                short: "the first paper's; best near an expected amount of spending",
+                long: "The first paper's odometer for an expected amount of spending: the reading is lowest near that amount, and valid \
+                       everywhere.",
                 needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[X],
@@ -110,9 +110,9 @@ impl OdometerRule {
             OdometerRule::NormalMixture => Theorem {
                 name: "normal-mixture",
                 citation: "Howard et al., arXiv:1810.08240v7, Section 3.2; Whitehouse et al., arXiv:2203.05481v3",
-                short: "averages over how fast losses gather; two-sided",
-                long: "It averages over how fast losses may gather, and reads low over a wide range around the spending that is \
-                       expected. It bounds the loss in both directions.",
+                short: "averages over the rates at which losses accumulate; two-sided",
+                long: "It averages over the rates at which losses may accumulate, and its reading is low over a wide range around the \
+                       expected spending. It bounds the loss in both directions.",
                 needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[GAMMA, SLACK],
@@ -121,8 +121,7 @@ impl OdometerRule {
                 name: "stitched",
                 citation: "Whitehouse, Ramdas, Rogers, Wu, arXiv:2203.05481v3, Theorem 4",
                 short: "stitches bounds for small and large spending together",
-                long: "It stitches together one bound for each scale of spending, so that it reads low for small and for large \
-                       spending alike.",
+                long: "It combines one bound for each scale of spending, so that its reading is low for small and for large spending.",
                 needs: &[PrivacyMeasure::Epsilon],
                 needs_delta: true,
                 parameters: &[V0, SLACK],
@@ -131,9 +130,9 @@ impl OdometerRule {
                 name: "renyi-mixture",
                 citation: "mixture of the supermartingales of Feldman, Zrnic, arXiv:2008.11193v3; docs/theory.md",
                 short: "averages over Rényi orders; takes every kind of cost",
-                long: "It averages over ways to count (Rényi orders) that are fixed in advance, most of them near those that suit the \
-                       budget, so that the one that suits the charges best counts most. It takes every kind of cost, and reads the \
-                       plain sum of every ε where that is smaller.",
+                long: "It averages over Rényi orders that are fixed in advance, most of them close to those that suit the budget; the \
+                       order that suits the charges best has the most effect. It takes every kind of cost. If the sum of all ε is smaller, \
+                       the reading is that sum.",
                 needs: &[PrivacyMeasure::Renyi],
                 needs_delta: true,
                 parameters: &[SCALE, SLACK],

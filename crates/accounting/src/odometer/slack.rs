@@ -23,7 +23,7 @@ impl Slack {
         let given = spec.parameters.slack_mut().and_then(|slack| *slack);
         if spec.rule().uses_lemma() || spec.mechanism_delta.is_zero() {
             if let Some(slack) = given {
-                let needs = "it is for mechanisms with their own delta; set something aside with it";
+                let needs = "it applies only if delta is set aside for mechanisms; set something aside, or omit it";
                 return Err(Error::parameter(SLACK.name, slack, needs));
             }
             let left = spec.at_delta.checked_sub(spec.mechanism_delta).unwrap_or(Amount::ZERO);

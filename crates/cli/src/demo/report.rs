@@ -94,8 +94,8 @@ impl Report {
         let more = self.fixed_in_advance_answered.saturating_sub(self.questions);
         rules.row([
             "fixed in advance, optimum".to_string(),
-            format!("all, and {more} glances more"),
-            "had every cost been known before the first answer".to_string(),
+            format!("all, and {more} more glances"),
+            "if all costs had been fixed before the first answer".to_string(),
         ]);
         let mut meters = TextTable::new(&["after the last answer", ">ε at δ = 1e-6", ""]);
         for (name, value, meaning) in [
@@ -115,8 +115,8 @@ impl Report {
         let ledger = ledger.display();
         format!(
             "\nThe filter halted after {} answers. The same questions, in the same order, under each rule:\n\n{rules}\n\n{meters}\n\n\
-             The odometer may read more than the budget of {} although the filter kept it: a reading must hold wherever one looks,\n\
-             the filter's promise only for what it let happen.\n\n\
+             The odometer may read more than the budget of {} although the filter kept to it: a reading must hold at every moment,\n\
+             the filter's promise only for what it admitted.\n\n\
              The analyst reports outbreaks in districts {}; there were outbreaks in {}.\n\
              The ledger was verified: {} records, every hash and every decision recomputed.\n\
              Figures: {}\n\n\

@@ -181,7 +181,7 @@ fn analyst(backend: &dyn Backend, dataset: &AccountName, who: &Who) -> Result<Op
         _ => {
             let known: Vec<&str> = analysts.iter().map(AccountName::as_str).collect();
             Err(usage(format!(
-                "{who} is no analyst of {dataset}; its analysts' accounts are {}. Omit --by to ask as the owner",
+                "{who} is not an analyst of {dataset}; its analysts' accounts are {}. Omit --by to ask as the owner",
                 known.join(", ")
             )))
         }

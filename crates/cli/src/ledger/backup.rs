@@ -24,9 +24,9 @@ pub enum BackupCommand {
 
 /// Copy the journal, the gate's folder and the tokens into a new folder, while others charge and ask
 ///
-/// The copy is consistent: a question that is asked meanwhile is either in it with its charge, or only its charge is. Not in it: the
-/// witness, which must not be restored together with the ledger; data that stay elsewhere (PostgreSQL tables, Parquet files, servers);
-/// and the tokens of a ledger in PostgreSQL, which that database's own backup has.
+/// The copy is consistent: of a question that is asked meanwhile, it has the charge and the answer, or only the charge. It does not contain
+/// the witness, which must not be restored together with the ledger; data that stay elsewhere (PostgreSQL tables, Parquet files, servers);
+/// or the tokens of a ledger in PostgreSQL, which are in that database's own backup.
 #[derive(Args)]
 #[command(after_help = "Example: taximeter backup create /mnt/backups/monday")]
 pub struct NewBackupArgs {

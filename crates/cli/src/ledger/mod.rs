@@ -121,8 +121,8 @@ impl LedgerArgs {
     pub fn location(&self) -> Result<Location, Failure> {
         if let Some(url) = self.server()? {
             return Err(usage(format!(
-                "this command runs only at the machine of the ledger, not through the server {url}: run it there, or name a ledger of \
-                 this machine with --ledger"
+                "this command runs only on the ledger's machine, not through the server {url}: run it there, or name a ledger on this \
+                 machine with --ledger"
             )));
         }
         let text = match &self.ledger {

@@ -48,7 +48,7 @@ pub struct PlanCommand {
     /// The error of a count: its 95% interval is at most ± WIDTH
     #[arg(long, value_name = "WIDTH", conflicts_with = "questions")]
     error: Option<String>,
-    /// With --error: how many rows there are, to say the error as a share of them
+    /// With --error: the number of rows, to show the error as a share of it
     #[arg(long, requires = "error", value_parser = clap::value_parser!(u64).range(1..))]
     rows: Option<u64>,
     /// With --error: how many rows of one person may count

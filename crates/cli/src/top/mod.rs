@@ -36,7 +36,7 @@ pub struct TopCommand {
     /// How often to look, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3600))]
     every: u64,
-    /// Print the accounts once and end, as without a terminal
+    /// Print the accounts once and exit; the default if there is no terminal
     #[arg(long)]
     once: bool,
     #[command(flatten)]

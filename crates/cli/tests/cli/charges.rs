@@ -158,7 +158,7 @@ fn a_delta_that_is_not_set_aside_is_refused_with_what_to_do(sandbox: &Sandbox) {
         let told = sandbox.ends(3, &[command, "census/alice", "--cost", cost]);
         check_contains(
             &told,
-            &["nothing of the budget's delta is set aside", "`account create` with --mechanism-delta"],
+            &["no part of the budget's delta is set aside", "`account create` with --mechanism-delta"],
         );
     }
 }

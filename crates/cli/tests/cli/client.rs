@@ -157,7 +157,7 @@ fn what_is_not_a_server_of_ours_is_told() {
     let server = Responder::new(page);
     check(&ask(&sandbox, &server.url, &["account", "list"]), 1, &["not a Taximeter server", "404", "text/html"]);
     let server = Responder::new(|_, _| Some((200, JSON, r#"{"hello":1}"#.to_string())));
-    check(&ask(&sandbox, &server.url, &["account", "list"]), 1, &["cannot be read", "same version"]);
+    check(&ask(&sandbox, &server.url, &["account", "list"]), 1, &["cannot be read", "versions match"]);
     let server = Responder::new(|_, _| Some((307, "location: http://elsewhere.example/", String::new())));
     check(&ask(&sandbox, &server.url, &["account", "list"]), 1, &["http://elsewhere.example/", "not sent"]);
     assert_eq!(server.requests().len(), 1);
@@ -201,8 +201,8 @@ fn a_ledger_that_is_named_is_the_one_that_is_meant() {
     }
     check(&ask(&sandbox, nowhere, &["account", "list", "--witness", "w"]), 2, &["--witness", "this machine"]);
     for arguments in [&["import", "export.jsonl"][..], &["ledger", "restore", "--accept-loss"]] {
-        check(&ask(&sandbox, nowhere, arguments), 2, &["at the machine of the ledger", nowhere, "--ledger"]);
-        check(&sandbox.run(&[arguments, &["--server", nowhere]].concat()), 2, &["at the machine of the ledger"]);
+        check(&ask(&sandbox, nowhere, arguments), 2, &["on the ledger's machine", nowhere, "--ledger"]);
+        check(&sandbox.run(&[arguments, &["--server", nowhere]].concat()), 2, &["on the ledger's machine"]);
     }
 }
 

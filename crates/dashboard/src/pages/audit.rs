@@ -77,8 +77,8 @@ fn verify_panel(visitor: &Visitor, ledger: &LedgerDocument, verification: &Verif
         section.panel aria-labelledby="verify" {
             h2 #verify { "Verify" }
             p {
-                "Computes the whole journal again: every hash, decision and reading must equal the stored one, and the witness must match \
-                 a record. Charges continue meanwhile."
+                "Recomputes the whole journal: every hash, decision and reading must equal the stored one, and the witness must match a \
+                 record. Charging continues meanwhile."
             }
             form method="post" action="/audit/verify" { (visitor.form_key()) button { "Verify" } }
             // The outer element stays when its content is replaced, so that screen readers announce it.

@@ -112,7 +112,7 @@ fn what_is_no_driver_is_not_loaded_and_the_error_says_why() {
     std::fs::write(&half, &whole[..4096]).unwrap();
     let search = Search::of_this_machine();
     for (spec, part) in [
-        (library(&folder.path().join("none.so"), None), "there is no such file"),
+        (library(&folder.path().join("none.so"), None), "file not found"),
         (library(&text, None), "must be a driver of ADBC 1.1"),
         (library(&half, None), "cut off"),
         (library(&driver().found().library, Some("NoSuchInit")), "with the entry point NoSuchInit"),

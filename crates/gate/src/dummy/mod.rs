@@ -137,7 +137,7 @@ fn check(rows: u32) -> Result<(), Error> {
     match (1..=DummyAnswer::MOST_ROWS).contains(&rows) {
         true => Ok(()),
         false => {
-            let needs = format!("there are between 1 and {} made-up rows", DummyAnswer::MOST_ROWS);
+            let needs = format!("it must be between 1 and {}", DummyAnswer::MOST_ROWS);
             Err(Error::value("number of rows", rows, needs))
         }
     }

@@ -154,7 +154,7 @@ impl Reason {
         let (at, misfit) = match self {
             Reason::Length => {
                 return format!(
-                    "it has {} fields, but the header has {}; is there a separator or quote too few or too many?",
+                    "it has {} fields, but the header has {}; is a separator or a quote missing or extra?",
                     row.len(),
                     columns.len()
                 );

@@ -111,7 +111,7 @@ impl CheckpointSender {
                 _ => away(&format!("it answered with status {status}")),
             });
         }
-        Err(away("it remembers another size each time that it is asked"))
+        Err(away("it reports a different size each time"))
     }
 
     fn send(&self, path: &str, body: &str) -> Result<(u16, String), CosigningFailure> {

@@ -40,7 +40,7 @@ pub enum ErrorKind {
     },
     /// A charge is about another unit than an account protects.
     #[error(
-        "the charge is about the unit {asked}, but account {account} protects the unit {unit}; an epsilon for one says nothing about \
+        "the charge is for the unit {asked}, but account {account} protects the unit {unit}; an epsilon for one says nothing about \
          the other"
     )]
     OtherUnit {
@@ -53,7 +53,7 @@ pub enum ErrorKind {
     },
     /// A charge is about other neighbours than an account.
     #[error(
-        "the charge is about {} neighbours, but account {account} is about {}; an epsilon for one says nothing about the other",
+        "the charge is for {} neighbours, but account {account} uses {}; an epsilon for one relation says nothing about the other",
         asked.name(),
         neighbours.name()
     )]
@@ -66,7 +66,7 @@ pub enum ErrorKind {
         asked: Neighbours,
     },
     /// A cost that has a price for add-remove neighbours alone, and an account about others.
-    #[error("account {account} is about {} neighbours, and {cost} has a price for add-remove neighbours alone", neighbours.name())]
+    #[error("account {account} uses {} neighbours, but {cost} has a price for add-remove neighbours only", neighbours.name())]
     NeedsAddRemove {
         /// The account.
         account: AccountName,
@@ -77,7 +77,7 @@ pub enum ErrorKind {
     },
     /// Two accounts of a tree or of a charge that protect different things.
     #[error(
-        "account {account} is about {privacy}, and account {other} about {others}; {}",
+        "account {account} protects {privacy}, and account {other} protects {others}; {}",
         match account.path().any(|above| above == other.as_str()) {
             true => "both must be the same in a whole tree",
             false => "charge them separately",
@@ -116,7 +116,7 @@ pub enum ErrorKind {
         why: String,
     },
     /// A ledger that is what its witness remembers.
-    #[error("the ledger {location} is what its witness remembers, record {newest}: there is nothing to restore")]
+    #[error("the ledger {location} ends at record {newest}, as its witness remembers: there is nothing to restore")]
     NothingToRestore {
         /// Where it is.
         location: Location,
@@ -158,8 +158,8 @@ pub enum ErrorKind {
     },
     /// An idempotency key that was used for another request.
     #[error(
-        "the key {key:?} was used for another request, in record {record}; use a new key for a new charge, and the same request to ask \
-         again"
+        "the key {key:?} was used for another request, in record {record}; use a new key for a new charge, and this key only to repeat \
+         that request"
     )]
     KeyTaken {
         /// The key.
@@ -207,8 +207,8 @@ pub enum ErrorKind {
     Busy(String),
     /// Another process writes to the ledger in this file.
     #[error(
-        "another process writes to the ledger {}; wait until it ends, ask that process, or keep the ledger in PostgreSQL, which several \
-         processes can share",
+        "another process writes to the ledger {}; wait until it ends, send the request to that process, or keep the ledger in PostgreSQL, \
+         which several processes can share",
         .0.display()
     )]
     Locked(PathBuf),
@@ -343,14 +343,14 @@ pub enum ErrorKind {
     Storage(String),
     /// The ledger stopped after a failure and takes nothing more.
     #[error(
-        "the ledger has stopped{} and takes nothing more; nothing was charged. Fix the cause and open the ledger again",
+        "the ledger has stopped{} and takes no more requests; nothing was charged. Fix the cause and open the ledger again",
         .0.iter().map(|cause| format!(" ({cause})")).collect::<String>()
     )]
     Stopped(#[source] Option<Error>),
     /// What was asked may or may not have been committed.
     #[error(
-        "{}. What was asked may or may not be in the ledger: when it can be reached again, ask again for a charge with the same key, or \
-         look at the account",
+        "{}. The request may or may not be in the ledger: when the ledger can be reached again, repeat a charge with the same key, or \
+         check the account",
         match .0 {
             Some(cause) => cause.to_string(),
             None => "the ledger's writer ended without an answer".to_string(),

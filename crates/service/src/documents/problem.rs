@@ -100,7 +100,7 @@ codes! {
     /// Headers are too large.
     HeadersTooLarge = 431, "headers-too-large", "The headers are too large";
     /// Records are not what was written.
-    Integrity = 500, "integrity", "Records do not hold";
+    Integrity = 500, "integrity", "An integrity check failed";
     /// The store or the disk failed.
     Storage = 500, "storage", "The store failed";
     /// It is busy, or it shuts down. Nothing was charged: try again.

@@ -180,7 +180,7 @@ impl Tokens {
     /// Ends a token now. One that was revoked before stays as it was. Blocks.
     pub fn revoke(&self, id: &str) -> Result<TokenDocument, Problem> {
         // An invalid id is not repeated in the message: it may be the secret itself.
-        let id = TokenId::parse(id).ok_or_else(|| no_token("a token's id has 16 digits; this is none"))?;
+        let id = TokenId::parse(id).ok_or_else(|| no_token("this is not a token's id, which has 16 digits"))?;
         let revoked = self.storage().store.revoke(id, whole_seconds(self.now()))?;
         let revoked = revoked.ok_or_else(|| no_token(format!("token {id} not found")))?;
         self.valid_mut().remove(&id);

@@ -149,7 +149,7 @@ impl Remote {
     pub fn parse<T: DeserializeOwned>(&self, text: &str) -> Result<T, Failure> {
         serde_json::from_str(text).map_err(|error| {
             Failure::Other(format!(
-                "the answer of the server {} cannot be read ({error}); are client and server of the same version?",
+                "the response of the server {} cannot be read ({error}); do client and server versions match?",
                 self.address
             ))
         })
@@ -270,12 +270,12 @@ impl Remote {
                 )
             }
             (true, Some(key)) => format!(
-                "the connection to {server} was lost: {why}. Whether it was charged is not known; try again with the same key, which \
-                 charges once: --key {key}"
+                "the connection to {server} was lost: {why}. It is not known whether it was charged; try again with the same key, which \
+                 never charges twice: --key {key}"
             ),
             (true, None) if call.is_repeatable => format!("the connection to {server} was lost: {why}. Try again"),
             (true, None) => format!(
-                "the connection to {server} was lost: {why}. Whether it was done is not known; look before you try again"
+                "the connection to {server} was lost: {why}. It is not known whether the request took effect; look before you try again"
             ),
         })
     }

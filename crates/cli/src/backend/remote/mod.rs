@@ -96,7 +96,7 @@ fn private_text(path: &Path) -> Result<String, Failure> {
         use std::os::unix::fs::PermissionsExt;
         let metadata = path.metadata().map_err(|error| unusable(format!("it cannot be read: {error}")))?;
         if metadata.permissions().mode() & 0o077 != 0 {
-            return Err(unusable("other users can read it; take that away with chmod 600".to_string()));
+            return Err(unusable("other users can read it; run chmod 600 on it".to_string()));
         }
     }
     Ok(text)

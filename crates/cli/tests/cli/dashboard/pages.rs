@@ -85,11 +85,7 @@ fn pages(answer: &str, token: &str) -> Vec<Page> {
         Page::at("an account to open", "/", "Filter: the rule that decides").unfolded("Name, budget and rule"),
         Page::at("an account", "/accounts/census%2Falice", "wave 30 of the survey"),
         Page::at("an account with accounts below", "/accounts/census", "Accounts below"),
-        Page::at(
-            "a filtered history",
-            "/accounts/census%2Falice?note=wave+7&from=3#history",
-            "records that were looked at",
-        ),
+        Page::at("a filtered history", "/accounts/census%2Falice?note=wave+7&from=3#history", "records searched match"),
         Page::at("an account that nobody charged", "/accounts/census%2Fbob", "Nobody has charged it yet"),
         Page::at("no account", "/accounts/nobody", "nobody"),
         Page::at("a cost", "/cost", "Enter a cost to see its effect"),

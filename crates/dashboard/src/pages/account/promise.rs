@@ -47,7 +47,7 @@ fn decides(filter: &FilterDocument) -> Markup {
             dd {
                 @match filter.spent.epsilon {
                     Some(epsilon) => { "ε = " (epsilon) },
-                    None => "no finite ε: a charge had none",
+                    None => "not finite: a charge had no finite ε",
                 }
                 ", δ = " (filter.spent.delta)
             }

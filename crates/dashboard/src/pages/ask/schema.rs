@@ -82,15 +82,15 @@ fn language(schema: &SchemaDocument) -> Markup {
                 ", " code { "MIN" } ", " code { "MAX" } ": up to 16, sharing the price, also with " code { "FILTER (WHERE …)" } "."
             }
             li {
-                "Of columns and of what is computed from them without failing: " code { "+ - *" } ", " code { "/" } " by a number, "
+                "Arguments are columns, and expressions that cannot fail on any row: " code { "+ - *" } ", " code { "/" } " by a number, "
                 code { "ABS ROUND FLOOR LEAST COALESCE CASE CAST date_trunc EXTRACT" } "."
             }
             li {
                 code { "WHERE" } " with = <> < <= > >=, " code { "AND OR NOT IN BETWEEN LIKE IS NULL" } "."
             }
             li {
-                code { "GROUP BY" } " columns with categories, and expressions with few values. Every group has an answer; all together \
-                cost as much as one. By other columns too, with a δ: groups above a threshold are answered."
+                code { "GROUP BY" } " columns with categories, and expressions with few values. Every group has an answer, and all \
+                groups cost as much as one. Other columns need a δ; then only groups above a threshold are answered."
             }
             li {
                 "What is computed from the noisy numbers is free: ratios, " code { "HAVING" } ", " code { "ORDER BY" } ", " code { "LIMIT" }

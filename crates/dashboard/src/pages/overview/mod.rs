@@ -84,7 +84,7 @@ fn nothing_yet(visitor: &Visitor, may_open: bool) -> Markup {
             } @else if *visitor.caller.sight() == Sight::All {
                 p { "The owner of the data opens the first one." }
             } @else {
-                p { "None of the accounts of your token is open. Ask the owner of the data." }
+                p { "None of your token's accounts exists. Ask the owner of the data to open one." }
             }
         }
     }

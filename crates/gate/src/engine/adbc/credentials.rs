@@ -36,7 +36,7 @@ fn of_file(path: &Path) -> Result<Vec<(String, String)>, Error> {
     let shown = path.display();
     let cannot = |why: &str| Error::storage(format!("the credentials in {shown} cannot be used: {why}"));
     if is_open_to_others(path).map_err(|error| cannot(&error.to_string()))? {
-        return Err(cannot("others may read the file; let its owner alone do so, with chmod 600"));
+        return Err(cannot("other users can read the file; run chmod 600 on it"));
     }
     let text = fs::read_to_string(path).map_err(|error| cannot(&error.to_string()))?;
     let form = "it must have lines such as username = \"reader\", each an option of the driver";

@@ -68,9 +68,7 @@ impl Lake {
         let found = duckdb::query(&mut connection, &list, until)?;
         let paths: Vec<PathBuf> = found.rows.iter().filter_map(|row| row.first()?.text().map(PathBuf::from)).collect();
         if paths.is_empty() {
-            return Err(wrong(
-                "there is no such file; give a Parquet file, a folder, or a pattern such as 'lake/*.parquet'",
-            ));
+            return Err(wrong("file not found; give a Parquet file, a folder, or a pattern such as 'lake/*.parquet'"));
         }
         if let Some(wild) = paths.iter().find(|path| duckdb::text(path).is_ok_and(|path| path.contains(WILD))) {
             return Err(wrong(&format!("{} has *, ? or [ in its name; give it another one", wild.display())));
@@ -104,7 +102,7 @@ impl Lake {
             }
         }
         if columns.is_empty() {
-            let why = "they have no column that can be asked about: none that holds numbers, text, booleans, dates or timestamps";
+            let why = "they have no column that questions can use: only numbers, text, booleans, dates and timestamps";
             return Err(Error::input("files", format!("the Parquet files: {why}")));
         }
         Ok(Lake { connection, files, columns, left_out })

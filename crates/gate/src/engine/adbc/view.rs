@@ -99,7 +99,8 @@ pub(super) fn check(connection: &mut AdbcConnection, schema: &Schema, until: Ins
         let (low, high) = column.bounds.map(|bounds| bounds.steps()).unwrap_or_default();
         let is_outside = |end: &ArrowValue| end.integer().is_some_and(|steps| steps < low || steps > high);
         if ends.iter().any(is_outside) {
-            let (name, why) = (&column.name, "are not what the files say about them; write the files again");
+            let (name, why) =
+                (&column.name, "contradict the minimum or maximum that the files state; write the files again");
             return Err(Error::input("files", format!("the values of the column {name:?} {why}")));
         }
     }

@@ -64,8 +64,7 @@ pub(crate) fn find_table(url: &str, name: &str) -> Result<SourceTable, Error> {
     if columns.is_empty() {
         let others = left_out.iter().map(|(name, why)| format!("{name} is {why}")).collect::<Vec<_>>().join("; ");
         let why = format!(
-            "{table} has no column that can be asked about, which are those that hold numbers, text, booleans, dates and timestamps \
-             ({others})"
+            "{table} has no column that questions can use: only numbers, text, booleans, dates and timestamps ({others})"
         );
         return Err(Error::input("table", why));
     }
@@ -75,7 +74,7 @@ pub(crate) fn find_table(url: &str, name: &str) -> Result<SourceTable, Error> {
 /// The schema and the table of a name, read as PostgreSQL reads it: what is not in quotes is in small letters.
 fn parse_name(text: &str) -> Result<(String, String), Error> {
     let wrong = || {
-        let why = format!("{text:?} is no name of a table; write table, schema.table, or \"Schema\".\"Table\"");
+        let why = format!("{text:?} is not the name of a table; write table, schema.table, or \"Schema\".\"Table\"");
         Error::input("table", why)
     };
     let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).map_err(|_| wrong())?;

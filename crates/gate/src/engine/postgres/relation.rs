@@ -153,7 +153,7 @@ impl Relation {
             "p" => format!("is a partitioned table, whose partitions may be anywhere; {copy}"),
             "i" | "I" => "is an index; name its table".to_string(),
             "S" => "is a sequence; name a table".to_string(),
-            other => format!("is no table (its relkind is {other}); name a table"),
+            other => format!("is not a table (its relkind is {other}); name a table"),
         };
         Err(format!("{} {why}", self.table))
     }

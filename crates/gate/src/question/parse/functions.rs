@@ -108,8 +108,8 @@ impl Reader<'_> {
             ("DATE_SUB" | "TIMESTAMP_SUB", _) => self.date_add(expression, &arguments, -1).map(Typed::Steps),
             ("LN" | "LOG" | "LOG10" | "LOG2" | "EXP" | "SQRT", [_]) => {
                 let message = format!(
-                    "{name}(…) of a row is not supported, since engines round it differently: of an aggregate it is, as in \
-                     {name}(AVG(column)); or group the rows into bins"
+                    "{name}(…) of a row is not supported, because engines round it differently: use it on an aggregate, as in \
+                     {name}(AVG(column)), or group the rows into bins"
                 );
                 Err(self.refusal(expression, message))
             }

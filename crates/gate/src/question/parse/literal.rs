@@ -214,7 +214,9 @@ impl<'a> Literal<'a> {
         let unsigned = digits.strip_prefix('-').unwrap_or(digits);
         if unsigned.bytes().all(|digit| digit.is_ascii_digit()) {
             let value = digits.parse().map_err(|_| {
-                self.refusal("this is outside the whole numbers of 64 bits: no value of the column is out there")
+                self.refusal(
+                    "this is outside the whole numbers of 64 bits: no value of the column is that large or that small",
+                )
             })?;
             return Ok(Exact::Value(Value::Integer(value)));
         }

@@ -294,7 +294,7 @@ impl Store for PostgresStore {
             match (column::<bool>(row, 0)?, column::<Option<i64>>(row, 1)?) {
                 (true, None) => Ok(()),
                 (true, Some(sequence)) => Err(broken(format!("record {sequence}: no record has such a number"))),
-                (false, _) => Err(broken("the table taximeter.journal does not keep keys apart any more".to_string())),
+                (false, _) => Err(broken("the table taximeter.journal no longer keeps keys unique".to_string())),
             }
         })
     }

@@ -125,7 +125,7 @@ fn pages(name: &AccountName, filter: &HistoryFilter, part: &HistoryPage, is_late
         @if filter.is_set() {
             p.help {
                 @if part.records.is_empty() { "None of the " } @else { (thousands(part.records.len() as u64)) " of the " }
-                (counted(part.looked, "record", "records")) " that were looked at match. "
+                (counted(part.looked, "record", "records")) " searched match. "
                 @match part.next {
                     Some(next) => { "Record " (next) " and older ones were not searched yet." },
                     None => "That is all.",

@@ -26,7 +26,7 @@ fn files_are_named_by_a_path_a_folder_or_a_pattern_with_the_columns_of_their_par
         assert_eq!(counted(&mut *shore.connect(&prepared).unwrap(), &prepared.schema), rows as i64, "{pattern}");
     }
     for (pattern, part) in
-        [("lake/*.csv", "there is no such file"), ("nowhere", "there is no such file"), ("lake/notes.txt", "notes.txt")]
+        [("lake/*.csv", "file not found"), ("nowhere", "file not found"), ("lake/notes.txt", "notes.txt")]
     {
         let Err(error) = shore.prepare(pattern, "") else { panic!("{pattern} was registered") };
         assert!(error.to_string().contains(part), "{pattern}: {error}");
@@ -203,5 +203,5 @@ fn a_file_that_is_wrong_about_its_values_is_refused() {
     assert!(changed > 0);
     fs::write(&path, bytes).unwrap();
     let Err(error) = shore.prepare("a.parquet", BOUNDED) else { panic!("a value beyond its bounds would count") };
-    assert!(error.to_string().contains("are not what the files say about them"), "{error}");
+    assert!(error.to_string().contains("contradict the minimum or maximum that the files state"), "{error}");
 }

@@ -80,7 +80,7 @@ fn a_driver_that_is_missing_or_no_duckdb_is_an_error_that_says_what_to_do() {
     assert!(missing.contains("was not found") && missing.contains("looked for in"), "{missing}");
     let library = duckdb::find(&DriverChoice::default()).unwrap().found().library.display().to_string();
     assert!(open(&library, Some("NoSuchInit")).contains("with the entry point NoSuchInit"));
-    assert!(open("duck db", None).contains("no name of a driver"));
+    assert!(open("duck db", None).contains("not the name of a driver"));
 }
 
 /// Every condition holds of DuckDB, and an engine of which one does not is refused with the reason.

@@ -28,14 +28,14 @@ fn what_is_not_stored_rows_is_refused_with_what_to_do() {
         ("an_index", "is an index"),
         ("parts_index", "is an index"),
         ("a_sequence", "is a sequence"),
-        ("a_pair", "is no table (its relkind is c)"),
+        ("a_pair", "is not a table (its relkind is c)"),
         ("secured", "has row-level security"),
         ("parent", "has tables that inherit from it"),
-        ("odd", "has no column that can be asked about"),
-        ("nothing_in_it", "has no column that can be asked about"),
+        ("odd", "has no column that questions can use"),
+        ("nothing_in_it", "has no column that questions can use"),
         ("missing", "there is no table \"missing\" in the schema \"public\""),
         ("other.plain", "there is no table \"plain\" in the schema \"other\""),
-        ("a.b.c", "is no name of a table"),
+        ("a.b.c", "is not the name of a table"),
     ] {
         let error = find_table(&url, name).unwrap_err();
         assert!(error.is_input() && error.to_string().contains(why), "{name}: {error}");
