@@ -1,5 +1,6 @@
 //! A crate that others can use says what a registry asks for, and carries its licences.
 
+use std::fs;
 use std::path::Path;
 
 use super::Fault;
@@ -8,7 +9,8 @@ use super::sources::TextFile;
 /// What the manifest of such a crate has.
 const KEYS: [&str; 5] = ["description", "keywords", "categories", "readme", "license.workspace"];
 
-/// Beside the manifest; a link to the file of the workspace will do.
+/// Beside the manifest, with the text of those of the workspace: symbolic links, which cargo follows when it packs. A file that only says
+/// where the licence is would be packed as it is.
 const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 
 /// What manifests lack. Crates that are not published need none of it.
@@ -31,22 +33,31 @@ fn faults_of(root: &Path, manifest: &TextFile) -> Vec<Fault> {
     let fault = |text: String| Fault { rule: "manifest", subject: path.clone(), text: format!("{path}: {text}") };
     let folder = root.join(path.strip_suffix("/Cargo.toml").unwrap_or(path));
     let keys = KEYS.into_iter().filter(|key| !has_line(&manifest.text, &format!("{key} = ")));
-    let licences = LICENCES.into_iter().filter(|name| !folder.join(name).is_file());
+    let read = |folder: &Path, name: &str| fs::read(folder.join(name)).ok();
+    let licences = LICENCES.into_iter().filter(|name| {
+        let text = read(&folder, name);
+        text.is_none() || text != read(root, name)
+    });
     let keys = keys.map(|key| fault(format!("it has no {key}, which a registry requires")));
-    keys.chain(licences.map(|name| fault(format!("there is no {name} next to it; link to the one of the workspace"))))
-        .collect()
+    let unlike =
+        |name| format!("the {name} next to it is not that of the workspace; make it a symbolic link to ../../{name}");
+    keys.chain(licences.map(|name| fault(unlike(name)))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(text: &str, licences: &[&str], expected: &[&str]) {
+    /// The licences beside the manifest are files with these texts; those of the workspace have their names as texts.
+    fn check(text: &str, licences: &[(&str, &str)], expected: &[&str]) {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("crates/a");
-        std::fs::create_dir_all(&folder).unwrap();
-        for licence in licences {
-            std::fs::write(folder.join(licence), "").unwrap();
+        fs::create_dir_all(&folder).unwrap();
+        for name in LICENCES {
+            fs::write(root.path().join(name), name).unwrap();
+        }
+        for (name, text) in licences {
+            fs::write(folder.join(name), text).unwrap();
         }
         let manifest = TextFile { path: "crates/a/Cargo.toml".to_string(), text: text.to_string() };
         let found = faults(root.path(), &[manifest]);
@@ -60,9 +71,12 @@ mod tests {
     fn a_manifest_says_what_a_registry_asks_for() {
         let whole =
             "description = \"a\"\nkeywords = []\ncategories = []\nreadme = \"README.md\"\nlicense.workspace = true\n";
-        check(whole, &LICENCES, &[]);
-        check(whole, &LICENCES[..1], &["no LICENSE-APACHE"]);
-        check(&whole.replace("readme", "x"), &LICENCES, &["no readme"]);
+        let licences = LICENCES.map(|name| (name, name));
+        check(whole, &licences, &[]);
+        check(whole, &licences[..1], &["the LICENSE-APACHE next to it"]);
+        // What git writes for a link where it makes none.
+        check(whole, &[("LICENSE-MIT", "../../LICENSE-MIT"), licences[1]], &["the LICENSE-MIT next to it"]);
+        check(&whole.replace("readme", "x"), &licences, &["no readme"]);
         check("publish = false\n", &[], &[]);
         check("publish.workspace = true\n", &[], &[]);
     }
