@@ -106,7 +106,10 @@ fn gather(root: &Path, source: &Path) -> Result<(), String> {
     }
     let from_root = |target: &str| path_of_link(SUMMARY, target).unwrap_or_else(|_| target.to_string());
     write(&source.join("src/SUMMARY.md"), &with_targets(&read(&root.join(SUMMARY))?, from_root))?;
-    write(&source.join("book.toml"), &read(&root.join("docs/book.toml"))?)
+    for file in ["book.toml", "theme.css"] {
+        write(&source.join(file), &read(&root.join("docs").join(file))?)?;
+    }
+    Ok(())
 }
 
 /// A link to a README.md as mdBook wants it.
@@ -140,7 +143,7 @@ mod tests {
         for target in targets(&summary) {
             assert!(source.path().join("src").join(target).is_file(), "{target}");
         }
-        for file in ["src/docs/figures/queries.svg", "src/LICENSE-MIT", "book.toml"] {
+        for file in ["src/docs/figures/queries.svg", "src/LICENSE-MIT", "book.toml", "theme.css"] {
             assert!(source.path().join(file).is_file(), "{file}");
         }
         let team = fs::read_to_string(source.path().join("src/docs/guide/5-only-the-ledger.md")).unwrap();
