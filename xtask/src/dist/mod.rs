@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use self::bill::bill_of_materials;
-use crate::test::{bare_cargo, workspace_root};
+use crate::test::{bare_cargo, built, workspace_root};
+
+/// What a release has and a plain build leaves out: data that drivers of ADBC read.
+const FEATURES: &str = "adbc";
 
 /// The shells that have completions.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
@@ -33,7 +36,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
 }
 
 fn make() -> Result<PathBuf, String> {
-    let folder = workspace_root().join("target/dist");
+    let folder = built().join("dist");
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
@@ -41,10 +44,10 @@ fn make() -> Result<PathBuf, String> {
     for folder in [&man, &completions] {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let mut build = bare_cargo("build");
-    finish(build.args(["--release", "--locked", "--package", "taximeter"]))?;
+    finish(&mut build())?;
     let program = folder.join("taximeter");
-    fs::copy(workspace_root().join("target/release/taximeter"), &program).map_err(|error| error.to_string())?;
+    let from = built().join("release/taximeter");
+    fs::copy(&from, &program).map_err(|error| format!("{}: {error}", from.display()))?;
     // The program that the compiler's linker belongs to has it.
     finish(Command::new("strip").arg(&program))?;
     finish(Command::new(&program).arg("man").arg(&man))?;
@@ -52,8 +55,8 @@ fn make() -> Result<PathBuf, String> {
         let script = printed(Command::new(&program).args(["completions", shell]))?;
         write(&completions.join(format!("taximeter.{shell}")), &script)?;
     }
-    let metadata = printed(bare_cargo("metadata").args(["--format-version", "1", "--locked"]))?;
-    let metadata = serde_json::from_slice(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
+    let metadata = serde_json::from_slice(&printed(&mut metadata())?);
+    let metadata = metadata.map_err(|error| format!("cargo metadata: {error}"))?;
     let bill = serde_json::to_vec_pretty(&bill_of_materials(&metadata)?).map_err(|error| error.to_string())?;
     write(&folder.join("taximeter.cdx.json"), &bill)?;
     for document in ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT", "CHANGELOG.md"] {
@@ -66,6 +69,20 @@ fn make() -> Result<PathBuf, String> {
     let sums = printed(Command::new("sha256sum").args(names).current_dir(&folder))?;
     write(&folder.join("SHA256SUMS"), &sums)?;
     Ok(folder)
+}
+
+/// Builds the program, into the folder of all builds.
+fn build() -> Command {
+    let mut build = bare_cargo("build");
+    build.args(["--release", "--locked", "--package", "taximeter", "--features", FEATURES]);
+    build
+}
+
+/// What the program is made of.
+fn metadata() -> Command {
+    let mut metadata = bare_cargo("metadata");
+    metadata.args(["--format-version", "1", "--locked", "--features", &format!("taximeter/{FEATURES}")]);
+    metadata
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
@@ -89,5 +106,23 @@ fn printed(command: &mut Command) -> Result<Vec<u8>, String> {
     match output.status.success() {
         true => Ok(output.stdout),
         false => Err(format!("{name} ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(command: &Command) -> Vec<&str> {
+        command.get_args().filter_map(|argument| argument.to_str()).collect()
+    }
+
+    #[test]
+    fn a_release_reads_data_by_drivers_and_its_bill_is_of_the_same_features() {
+        for (command, features) in [(build(), "adbc"), (metadata(), "taximeter/adbc")] {
+            assert!(arguments(&command).windows(2).any(|pair| pair == ["--features", features]), "{command:?}");
+            // Where the program is looked for.
+            assert!(!arguments(&command).contains(&"--target-dir"), "{command:?}");
+        }
     }
 }
