@@ -7,7 +7,7 @@ use rusqlite::Statement;
 use rusqlite::types::ToSqlOutput;
 
 use super::file::{NewFile, cannot_write};
-use super::values::{self, LONGEST_TEXT, Misfit, Shown, Value};
+use super::values::{self, FieldValue, LONGEST_TEXT, Misfit, Shown};
 use super::{BadRow, BadRows, Field, Imported};
 use crate::error::{Error, ErrorKind};
 use crate::register::ImportedRows;
@@ -24,7 +24,7 @@ pub(super) struct Load<'a> {
     bad_rows: BadRows,
     insert: Statement<'a>,
     /// The values of the current row.
-    values: Vec<Value>,
+    values: Vec<FieldValue>,
     imported: ImportedRows,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Load<'a> {
             unit: schema.unit_column(),
             bad_rows,
             insert: file.insert(schema)?,
-            values: vec![Value::Null; schema.columns.len()],
+            values: vec![FieldValue::Null; schema.columns.len()],
             imported: ImportedRows::default(),
         })
     }
@@ -96,7 +96,7 @@ impl<'a> Load<'a> {
     /// Writes the values of the current row; `text` gives the text of a field.
     fn put<'t>(&mut self, text: impl Fn(usize) -> &'t [u8]) -> Result<(), Error> {
         if let Some(at) = self.unit
-            && self.values[at] == Value::Null
+            && self.values[at] == FieldValue::Null
         {
             self.imported.without_unit += 1;
             return Ok(());

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::file::NewFile;
 use super::load::Load;
-use super::values::{LONGEST_TEXT, Value};
+use super::values::{FieldValue, LONGEST_TEXT};
 use super::{BadRows, Imported, ROWS_PER_PROGRESS};
 use crate::declaration::Declaration;
 use crate::error::Error;
@@ -33,19 +33,19 @@ impl Field {
     }
 
     /// What it means in a column of a type, or what is wrong with it.
-    pub(super) fn value(&self, kind: ColumnType) -> Result<Value, String> {
+    pub(super) fn value(&self, kind: ColumnType) -> Result<FieldValue, String> {
         match (self, kind) {
-            (Field::Null, _) => Ok(Value::Null),
-            (Field::Real(value), ColumnType::Real) if value.is_nan() => Ok(Value::Null),
+            (Field::Null, _) => Ok(FieldValue::Null),
+            (Field::Real(value), ColumnType::Real) if value.is_nan() => Ok(FieldValue::Null),
             // SQLite keeps no sign of zero.
-            (Field::Real(value), ColumnType::Real) => Ok(Value::Real(value + 0.0)),
-            (Field::Integer(value), ColumnType::Integer) => Ok(Value::Integer(*value)),
-            (Field::Integer(value @ (0 | 1)), ColumnType::Boolean) => Ok(Value::Integer(*value)),
+            (Field::Real(value), ColumnType::Real) => Ok(FieldValue::Real(value + 0.0)),
+            (Field::Integer(value), ColumnType::Integer) => Ok(FieldValue::Integer(*value)),
+            (Field::Integer(value @ (0 | 1)), ColumnType::Boolean) => Ok(FieldValue::Integer(*value)),
             (Field::Integer(days), ColumnType::Date) if (DAYS[0].into()..=DAYS[1].into()).contains(days) => {
-                Ok(Value::Integer(*days))
+                Ok(FieldValue::Integer(*days))
             }
             (Field::Integer(micros), ColumnType::Timestamp) if (MICROSECONDS[0]..=MICROSECONDS[1]).contains(micros) => {
-                Ok(Value::Integer(*micros))
+                Ok(FieldValue::Integer(*micros))
             }
             (Field::Integer(value), ColumnType::Date | ColumnType::Timestamp) => {
                 Err(format!("is {value}, which is not between the years 1 and 9999: correct it"))
@@ -57,8 +57,8 @@ impl Field {
                 Err("has a NUL character: remove it".to_string())
             }
             // An empty text is a missing value, as it is in a file.
-            (Field::Text(text), ColumnType::Text) if text.is_empty() => Ok(Value::Null),
-            (Field::Text(_), ColumnType::Text) => Ok(Value::Text),
+            (Field::Text(text), ColumnType::Text) if text.is_empty() => Ok(FieldValue::Null),
+            (Field::Text(_), ColumnType::Text) => Ok(FieldValue::Text),
             (other, kind) => Err(format!("is {other:?}, which is not {kind}: correct it")),
         }
     }

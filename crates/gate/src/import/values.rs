@@ -12,7 +12,7 @@ pub(super) const LONGEST_TEXT: usize = 1 << 16;
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum FieldValue {
     Null,
     /// A whole number: for a boolean 0 or 1, for a date days, for a timestamp microseconds, for a decimal number millionths.
     Integer(i64),
@@ -22,14 +22,14 @@ pub(super) enum Value {
     Text,
 }
 
-impl Value {
+impl FieldValue {
     /// As SQLite holds it, when it was read from this field.
     pub(super) fn stored(self, field: &[u8]) -> ValueRef<'_> {
         match self {
-            Value::Null => ValueRef::Null,
-            Value::Integer(value) => ValueRef::Integer(value),
-            Value::Real(value) => ValueRef::Real(value),
-            Value::Text => ValueRef::Text(field),
+            FieldValue::Null => ValueRef::Null,
+            FieldValue::Integer(value) => ValueRef::Integer(value),
+            FieldValue::Real(value) => ValueRef::Real(value),
+            FieldValue::Text => ValueRef::Text(field),
         }
     }
 }
@@ -46,29 +46,29 @@ pub(super) enum Misfit {
 }
 
 /// Reads a field. An empty one is null, and so is NaN where numbers may have a fraction.
-pub(super) fn read(field: &[u8], kind: ColumnType) -> Result<Value, Misfit> {
+pub(super) fn read(field: &[u8], kind: ColumnType) -> Result<FieldValue, Misfit> {
     if field.is_empty() {
-        return Ok(Value::Null);
+        return Ok(FieldValue::Null);
     }
     match kind {
-        ColumnType::Integer => integer(field).map(Value::Integer).ok_or(Misfit::NotOfType),
+        ColumnType::Integer => integer(field).map(FieldValue::Integer).ok_or(Misfit::NotOfType),
         ColumnType::Real => match real(field).ok_or(Misfit::NotOfType)? {
-            value if value.is_nan() => Ok(Value::Null),
+            value if value.is_nan() => Ok(FieldValue::Null),
             // SQLite keeps no sign of zero.
-            value => Ok(Value::Real(value + 0.0)),
+            value => Ok(FieldValue::Real(value + 0.0)),
         },
-        ColumnType::Boolean => boolean(field).map(|value| Value::Integer(value.into())).ok_or(Misfit::NotOfType),
-        ColumnType::Date => parse_date(field).map(|days| Value::Integer(days.into())).ok_or(Misfit::NotOfType),
-        ColumnType::Timestamp => parse_timestamp(field).map(Value::Integer).ok_or(Misfit::NotOfType),
-        ColumnType::Decimal if real(field).is_some_and(f64::is_nan) => Ok(Value::Null),
+        ColumnType::Boolean => boolean(field).map(|value| FieldValue::Integer(value.into())).ok_or(Misfit::NotOfType),
+        ColumnType::Date => parse_date(field).map(|days| FieldValue::Integer(days.into())).ok_or(Misfit::NotOfType),
+        ColumnType::Timestamp => parse_timestamp(field).map(FieldValue::Integer).ok_or(Misfit::NotOfType),
+        ColumnType::Decimal if real(field).is_some_and(f64::is_nan) => Ok(FieldValue::Null),
         ColumnType::Decimal => match decimal(field).ok_or(Misfit::NotOfType)?.to_millionths() {
-            Some(millionths) => Ok(Value::Integer(millionths)),
+            Some(millionths) => Ok(FieldValue::Integer(millionths)),
             None => Err(Misfit::TooFine),
         },
         ColumnType::Text if field.len() > LONGEST_TEXT => Err(Misfit::TooLong),
         ColumnType::Text if field.contains(&0) => Err(Misfit::Nul),
         ColumnType::Text if std::str::from_utf8(field).is_err() => Err(Misfit::NotUtf8),
-        ColumnType::Text => Ok(Value::Text),
+        ColumnType::Text => Ok(FieldValue::Text),
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
         let check =
             |kind, field: &str, expected| assert_eq!(read(field.as_bytes(), kind), expected, "{kind} {field:?}");
         for kind in [Integer, Real, Text, Boolean, Date, Timestamp, Decimal] {
-            check(kind, "", Ok(Value::Null));
+            check(kind, "", Ok(FieldValue::Null));
         }
         for (field, value) in [
             ("0", 0),
@@ -129,7 +129,7 @@ mod tests {
             ("9223372036854775807", i64::MAX),
             ("-9223372036854775808", i64::MIN),
         ] {
-            check(Integer, field, Ok(Value::Integer(value)));
+            check(Integer, field, Ok(FieldValue::Integer(value)));
         }
         for field in [
             "9223372036854775808",
@@ -158,15 +158,15 @@ mod tests {
             ("inf", f64::INFINITY),
             ("-Infinity", f64::NEG_INFINITY),
         ] {
-            check(Real, field, Ok(Value::Real(value)));
+            check(Real, field, Ok(FieldValue::Real(value)));
         }
-        check(Real, "NaN", Ok(Value::Null));
-        check(Real, "-nan", Ok(Value::Null));
+        check(Real, "NaN", Ok(FieldValue::Null));
+        check(Real, "-nan", Ok(FieldValue::Null));
         for field in ["1,5", "0x10", " 1", "1_000", "e5", ".", "infinit"] {
             check(Real, field, Err(Misfit::NotOfType));
         }
         for (field, value) in [("true", 1), ("TRUE", 1), ("fAlSe", 0)] {
-            check(Boolean, field, Ok(Value::Integer(value)));
+            check(Boolean, field, Ok(FieldValue::Integer(value)));
         }
         for field in ["1", "yes", "t", "true "] {
             check(Boolean, field, Err(Misfit::NotOfType));
@@ -180,9 +180,9 @@ mod tests {
             (Decimal, "-1e-6", -1),
             (Decimal, "7", 7_000_000),
         ] {
-            check(kind, field, Ok(Value::Integer(value)));
+            check(kind, field, Ok(FieldValue::Integer(value)));
         }
-        check(Decimal, "NaN", Ok(Value::Null));
+        check(Decimal, "NaN", Ok(FieldValue::Null));
         for field in ["2023-02-29", "infinity", "1970-01-02 00:00", "0"] {
             check(Date, field, Err(Misfit::NotOfType));
         }
@@ -195,9 +195,9 @@ mod tests {
         ] {
             check(Decimal, field, Err(misfit));
         }
-        check(Text, " Zoë ", Ok(Value::Text));
+        check(Text, " Zoë ", Ok(FieldValue::Text));
         check(Text, "a\0b", Err(Misfit::Nul));
-        check(Text, &"x".repeat(LONGEST_TEXT), Ok(Value::Text));
+        check(Text, &"x".repeat(LONGEST_TEXT), Ok(FieldValue::Text));
         check(Text, &"x".repeat(LONGEST_TEXT + 1), Err(Misfit::TooLong));
         assert_eq!(read(b"\xff", Text), Err(Misfit::NotUtf8));
         assert_eq!(read(b"\xff", Real), Err(Misfit::NotOfType));
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn zero_has_no_sign() {
-        let Ok(Value::Real(zero)) = read(b"-0.0", ColumnType::Real) else { panic!("a number") };
+        let Ok(FieldValue::Real(zero)) = read(b"-0.0", ColumnType::Real) else { panic!("a number") };
         assert_eq!(zero.to_bits(), 0);
     }
 

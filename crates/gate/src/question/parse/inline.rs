@@ -15,7 +15,7 @@ use sqlparser::ast::{
 use super::contents::{is_aggregate, size};
 use super::reader::{is_called, plain};
 use super::scope::same;
-use super::tokens::Tokens;
+use super::tokens::QuestionTokens;
 use super::walk::{Walker, walk};
 use crate::error::Error;
 
@@ -25,7 +25,7 @@ pub(super) const MOST: usize = 2_000;
 /// The same query without WITH and without sub-queries behind FROM. `is_taken` says which names tables have already.
 pub(super) fn inlined(
     mut query: Box<Query>,
-    tokens: &Tokens,
+    tokens: &QuestionTokens,
     is_taken: &dyn Fn(&Ident) -> bool,
 ) -> Result<Box<Query>, Error> {
     let mut inliner = Inliner { tokens, is_taken, named: Vec::new(), counts: Vec::new(), written: 0, refusal: None };
@@ -34,7 +34,7 @@ pub(super) fn inlined(
 }
 
 struct Inliner<'t> {
-    tokens: &'t Tokens,
+    tokens: &'t QuestionTokens,
     is_taken: &'t dyn Fn(&Ident) -> bool,
     /// What WITH has named, of all queries that are being looked at.
     named: Vec<(Ident, Query)>,

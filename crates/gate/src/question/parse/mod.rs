@@ -49,7 +49,7 @@ use crate::schema::Schema;
 
 use reader::Reader;
 use scope::SchemaView;
-use tokens::Tokens;
+use tokens::QuestionTokens;
 
 /// Reads a question about a dataset of this name that may join public tables and other datasets, and checks it against the schema.
 pub(super) fn parse(
@@ -60,7 +60,7 @@ pub(super) fn parse(
     private: &[Arc<PrivateTable>],
 ) -> Result<Question, Error> {
     let mut view = SchemaView::new(dataset, schema, public, private);
-    let tokens = Tokens::read(text)?.screened(dataset, &|word| view.is_name(word))?;
+    let tokens = QuestionTokens::read(text)?.screened(dataset, &|word| view.is_name(word))?;
     let query = named_windows::written_out(tokens.query()?, &tokens)?;
     let query = inline::inlined(query, &tokens, &|name| view.is_table(name))?;
     let query = names::written_in_one_way(query, &mut view);

@@ -11,12 +11,12 @@ use sqlparser::ast::{
 use super::contents::size;
 use super::inline;
 use super::scope::same;
-use super::tokens::Tokens;
+use super::tokens::QuestionTokens;
 use super::walk::{Walker, walk};
 use crate::error::Error;
 
 /// The same query without names of windows. Names that are unknown stay as they are, for the message about them.
-pub(super) fn written_out(mut query: Box<Query>, tokens: &Tokens) -> Result<Box<Query>, Error> {
+pub(super) fn written_out(mut query: Box<Query>, tokens: &QuestionTokens) -> Result<Box<Query>, Error> {
     let mut windows = NamedWindows { selects: Vec::new(), written: 0, too_long: None };
     let _ = walk(&mut query, &mut windows);
     match windows.too_long {

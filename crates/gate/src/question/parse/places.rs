@@ -3,9 +3,9 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
 
-use super::tokens::Tokens;
+use super::tokens::QuestionTokens;
 
-impl Tokens {
+impl QuestionTokens {
     /// Whether a word stands where the language has it; nothing for words that it has anywhere, or nowhere.
     pub(super) fn is_in_place(&self, index: usize) -> Option<bool> {
         let Some(Token::Word(word)) = self.get(index) else { return None };

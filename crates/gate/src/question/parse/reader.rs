@@ -12,13 +12,13 @@ use super::super::{Join, Query, quoted};
 use super::keywords;
 use super::limits;
 use super::scope::{SchemaView, Scope};
-use super::tokens::Tokens;
+use super::tokens::QuestionTokens;
 use crate::error::Error;
 use crate::schema::{Column, Schema};
 
 /// Reads syntax trees of one text against the columns that it may name.
 pub(super) struct Reader<'a> {
-    pub(super) tokens: &'a Tokens,
+    pub(super) tokens: &'a QuestionTokens,
     pub(super) view: &'a SchemaView<'a>,
     pub(super) dataset: &'a str,
     pub(super) schema: &'a Schema,
@@ -51,7 +51,7 @@ impl JoinedTables {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(tokens: &'a Tokens, view: &'a SchemaView<'a>) -> Reader<'a> {
+    pub(super) fn new(tokens: &'a QuestionTokens, view: &'a SchemaView<'a>) -> Reader<'a> {
         let none = || Cell::new(0);
         let (literals, conditions, patterns, operators, levels) = (none(), none(), none(), none(), none());
         let (dataset, schema, tables, scalars) = (view.dataset, &view.schema, RefCell::default(), RefCell::default());

@@ -5,12 +5,12 @@ use sqlparser::tokenizer::{Token, Word};
 
 use super::super::quoted;
 use super::keywords;
-use super::tokens::Tokens;
+use super::tokens::QuestionTokens;
 use crate::error::Error;
 
-impl Tokens {
+impl QuestionTokens {
     /// The tokens, if a question can be made of them. Words that are not of the language are names from here on.
-    pub(super) fn screened(self, dataset: &str, is_name: &impl Fn(&str) -> bool) -> Result<Tokens, Error> {
+    pub(super) fn screened(self, dataset: &str, is_name: &impl Fn(&str) -> bool) -> Result<QuestionTokens, Error> {
         if self.len() == 0 {
             return Err(Error::question(
                 1,

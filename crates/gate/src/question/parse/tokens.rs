@@ -10,7 +10,7 @@ use super::{keywords, limits};
 use crate::error::Error;
 
 /// The tokens of a question, without the space between them.
-pub(super) struct Tokens {
+pub(super) struct QuestionTokens {
     tokens: Vec<TokenWithSpan>,
     /// How many characters there are before each line.
     lines: Vec<usize>,
@@ -18,9 +18,9 @@ pub(super) struct Tokens {
     characters: usize,
 }
 
-impl Tokens {
+impl QuestionTokens {
     /// Takes a text apart.
-    pub(super) fn read(text: &str) -> Result<Tokens, Error> {
+    pub(super) fn read(text: &str) -> Result<QuestionTokens, Error> {
         if text.len() > limits::BYTES {
             let fitting =
                 text.char_indices().take_while(|(at, letter)| at + letter.len_utf8() <= limits::BYTES).count();
@@ -31,7 +31,7 @@ impl Tokens {
         }
         let newlines = text.chars().enumerate().filter(|(_, letter)| *letter == '\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(newlines).collect();
-        let mut read = Tokens { tokens: Vec::new(), lines, characters: text.chars().count() };
+        let mut read = QuestionTokens { tokens: Vec::new(), lines, characters: text.chars().count() };
         let mut tokens = Vec::new();
         if Tokenizer::new(&Language, text).tokenize_with_location_into_buf(&mut tokens).is_err() {
             // What cannot be read, such as quotes left open, begins where the last token ends.
@@ -89,7 +89,7 @@ impl Tokens {
 
     /// The same tokens, in which only words that `keeps` are still keywords, some of them only in their place: the parser would drop a
     /// name such as `filter` without a word.
-    pub(super) fn with_keywords(mut self, keeps: impl Fn(Keyword) -> bool) -> Tokens {
+    pub(super) fn with_keywords(mut self, keeps: impl Fn(Keyword) -> bool) -> QuestionTokens {
         let is_name = |index: usize| match self.get(index) {
             Some(Token::Word(word)) => !self.is_in_place(index).unwrap_or_else(|| keeps(word.keyword)),
             _ => false,
