@@ -9,8 +9,8 @@ use crate::schema::Schema;
 
 const KEY: [u8; 32] = [7; 32];
 
-/// So many rows of every unit as may count, those with the smallest keyed hashes of their contents; rows without a unit
-/// are left out.
+/// The rows of every unit that may count, those with the smallest keyed hashes of their contents; rows without a unit are
+/// left out.
 pub(super) fn by_contents(schema: &Schema, table: &[Row]) -> Vec<Row> {
     let Some(unit) = schema.unit_column() else { return table.to_vec() };
     let units = table.iter().filter(|row| row[unit] != Cell::Null);
@@ -24,7 +24,7 @@ pub(super) fn by_row_number(schema: &Schema, table: &[Row]) -> Vec<Row> {
     smallest(schema, units.map(|(at, row)| (format!("{:?}", row[unit]), hash(&at.to_string()), row)))
 }
 
-/// So many rows of every unit in every group.
+/// The rows of a unit that may count, in each group anew.
 pub(super) fn in_every_group(schema: &Schema, table: &[Row]) -> Vec<Row> {
     let Some(unit) = schema.unit_column() else { return table.to_vec() };
     let units = table.iter().filter(|row| row[unit] != Cell::Null);
