@@ -168,7 +168,8 @@ impl Inliner<'_> {
     /// Puts the query that a SELECT is about into it.
     fn merge(&mut self, query: &mut Query, inner: Query, names: &[Ident]) -> Result<(), Error> {
         let Query { with: None, body, order_by, limit_clause, fetch, .. } = inner else {
-            return Err(self.refused(names, "this kind of sub-query is not supported"));
+            let why = "this kind of sub-query is not supported: write it as SELECT … FROM … WHERE … GROUP BY …";
+            return Err(self.refused(names, why));
         };
         let SetExpr::Select(mut inner) = *body else {
             return Err(self.refused(names, "UNION is not supported here: write UNION ALL around whole questions"));

@@ -25,32 +25,37 @@ pub(super) struct Labelled {
     pub(super) labels: Vec<(i64, String)>,
 }
 
-/// The functions whose value is text, of texts whose values are known.
-const TEXT: [&str; 23] = [
-    "LEFT",
-    "RIGHT",
-    "SUBSTR",
-    "SUBSTRING",
-    "LOWER",
-    "UPPER",
-    "LCASE",
-    "UCASE",
-    "INITCAP",
-    "TRIM",
-    "LTRIM",
-    "RTRIM",
-    "BTRIM",
-    "REPLACE",
-    "CONCAT",
-    "NULLIF",
-    "TO_CHAR",
-    "STRFTIME",
-    "DATE_FORMAT",
-    "FORMAT_DATE",
-    "FORMAT",
-    "DAYNAME",
-    "MONTHNAME",
+/// The functions whose value is text, of texts whose values are known, each with how it is written.
+const TEXT: [(&str, &str); 23] = [
+    ("LEFT", "LEFT(column, 3)"),
+    ("RIGHT", "RIGHT(column, 3)"),
+    ("SUBSTR", "SUBSTR(column, 2, 3), where the places count from 1"),
+    ("SUBSTRING", "SUBSTRING(column, 2, 3), where the places count from 1"),
+    ("LOWER", "LOWER(column)"),
+    ("UPPER", "UPPER(column)"),
+    ("LCASE", "LCASE(column)"),
+    ("UCASE", "UCASE(column)"),
+    ("INITCAP", "INITCAP(column)"),
+    ("TRIM", "TRIM(column), which removes blanks"),
+    ("LTRIM", "LTRIM(column), which removes blanks"),
+    ("RTRIM", "RTRIM(column), which removes blanks"),
+    ("BTRIM", "BTRIM(column), which removes blanks"),
+    ("REPLACE", "REPLACE(column, 'old', 'new')"),
+    ("CONCAT", "CONCAT(column, 'text')"),
+    ("NULLIF", "NULLIF(column, 'text')"),
+    ("TO_CHAR", "TO_CHAR(date, 'YYYY-MM')"),
+    ("STRFTIME", "STRFTIME('%Y-%m', date)"),
+    ("DATE_FORMAT", "DATE_FORMAT(date, 'yyyy-MM')"),
+    ("FORMAT_DATE", "FORMAT_DATE('%Y-%m', date)"),
+    ("FORMAT", "FORMAT(date, 'yyyy-MM')"),
+    ("DAYNAME", "DAYNAME(date)"),
+    ("MONTHNAME", "MONTHNAME(date)"),
 ];
+
+/// How a function of text is written.
+fn form_of(name: &str) -> Option<&'static str> {
+    TEXT.iter().find(|(known, _)| *known == name).map(|(_, form)| *form)
+}
 
 impl Reader<'_> {
     /// Whether an expression is text that is chosen or computed, by how it is written.
@@ -81,7 +86,7 @@ impl Reader<'_> {
                     // Of a column these are compared as they are, also where its values are not known.
                     "LOWER" | "UPPER" => arguments().iter().any(|argument| self.as_column(plain(argument)).is_none()),
                     "NULLIF" => arguments().first().is_some_and(|first| self.is_any_text(first)),
-                    name => TEXT.contains(&name),
+                    name => form_of(name).is_some(),
                 }
             }
             _ => false,
@@ -133,9 +138,7 @@ impl Reader<'_> {
     /// Functions of text that change it.
     fn text_function(&self, expression: &Expr, function: &Function) -> Result<Option<Labelled>, Error> {
         let name = function.name.to_string();
-        if !TEXT.contains(&name.as_str()) {
-            return Ok(None);
-        }
+        let Some(form) = form_of(&name) else { return Ok(None) };
         let arguments = self.arguments(expression, function)?;
         self.count_operator(expression)?;
         let changed = |of: &Expr, change: &dyn Fn(&str) -> String| {
@@ -197,7 +200,7 @@ impl Reader<'_> {
                 let (format, date) = if is_format { (one, other) } else { (other, one) };
                 self.formatted(expression, date, &text(format)?, FormatStyle::Letters).map(Some)
             }
-            _ => Err(self.refusal(expression, format!("{name} is not supported with these arguments"))),
+            _ => Err(self.refusal(expression, format!("{name} is not supported with these arguments: write {form}"))),
         }
     }
 

@@ -146,6 +146,9 @@ impl QuestionTokens {
     fn misread(&self, message: &str) -> Error {
         let (message, location) = located(message);
         let at = location.map_or(self.end(), |location| self.position(location));
+        if let Some(message) = location.and_then(|location| self.limit_with_comma(self.index(location))) {
+            return Error::question(at, message);
+        }
         const AFTER_IS: &str = "[NOT] NULL | TRUE | FALSE | DISTINCT | [NOT] JSON [VALUE | SCALAR | ARRAY | OBJECT] [WITH | WITHOUT \
                                 UNIQUE [KEYS]] | [form] NORMALIZED FROM";
         let message = message.replacen(AFTER_IS, "NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM", 1);
@@ -157,6 +160,19 @@ impl QuestionTokens {
                 "{message}; a question reads SELECT … FROM … and then, if you like, WHERE, GROUP BY, ORDER BY and LIMIT"
             ),
         )
+    }
+
+    /// `LIMIT 5, 10`, as MySQL skips five rows, in the words that are read.
+    fn limit_with_comma(&self, comma: usize) -> Option<String> {
+        /// The most digits that are repeated.
+        const DIGITS: usize = 20;
+        let number = |index: usize| match self.get(index) {
+            Some(Token::Number(digits, false)) if digits.len() <= DIGITS => Some(digits),
+            _ => None,
+        };
+        let is_limit = self.get(comma) == Some(&Token::Comma) && self.is(comma.checked_sub(2)?, Keyword::LIMIT);
+        let (skipped, rows) = (number(comma - 1)?, number(comma + 1)?);
+        is_limit.then(|| format!("LIMIT is followed by one number: write LIMIT {rows} OFFSET {skipped}"))
     }
 
     /// Space is a blank, a tab or a new line: other characters look like one, and engines disagree about them.

@@ -57,7 +57,9 @@ fn clauses_are_followed_by_what_belongs_to_them() {
     check_all(&[
         ("SELECT ¦COUNT(*) FROM census UNION SELECT COUNT(*) FROM census", "questions are joined by UNION ALL only"),
         ("SELECT COUNT(*) FROM census WHERE employed UNION ALL SELECT 1¦", "say what it is about"),
-        ("SELECT COUNT(*) FROM census LIMIT 5¦, 5", "expected the end of the question"),
+        ("SELECT COUNT(*) FROM census LIMIT 5¦, 10", "LIMIT is followed by one number: write LIMIT 10 OFFSET 5"),
+        ("SELECT COUNT(*) FROM census LIMIT 5¦, age", "expected the end of the question"),
+        ("SELECT COUNT(*) FROM census LIMIT 5¦,", "expected the end of the question"),
         ("SELECT COUNT(*) FROM census LIMIT ¦0", "LIMIT is followed by a whole number from 1 on"),
         ("SELECT COUNT(*) FROM census LIMIT ¦1.5", "LIMIT is followed by a whole number from 1 on"),
         ("SELECT COUNT(*) FROM census LIMIT ¦-1", "LIMIT is followed by a whole number from 1 on"),
