@@ -60,7 +60,7 @@ impl fmt::Debug for Signing {
 }
 
 impl Signing {
-    /// Checks that the keys are of the ledger, and that enough witnesses are named.
+    /// Checks that the keys are of the ledger, and that enough witnesses are named, each once.
     pub(crate) fn check(&self, ledger: LedgerId) -> Result<(), Error> {
         let origin = Checkpoint::origin_of(&ledger.to_string());
         if let Some(other) = self.signers.iter().find(|key| key.public().name() != origin) {
@@ -72,7 +72,19 @@ impl Signing {
             let needs = format!("cannot be met with {cosigners} witnesses and {signers} signing keys");
             return Err(Error::parameter("number of required cosignatures", self.required.to_string(), needs));
         }
-        Ok(())
+        self.named_twice().map_or(Ok(()), |[one, other]| {
+            let needs = format!("is the same witness as {one}, and would count twice; name each witness once");
+            Err(Error::parameter("witness", other.to_string(), needs))
+        })
+    }
+
+    /// Two of the witnesses that have one key, and so would cosign together.
+    fn named_twice(&self) -> Option<[&PublicKey; 2]> {
+        let keys: Vec<&PublicKey> = self.cosigners.iter().map(|cosigner| &cosigner.key).collect();
+        keys.iter().enumerate().find_map(|(at, key)| {
+            let earlier = keys[..at].iter().find(|earlier| earlier.is_same_key(key))?;
+            Some([*earlier, *key])
+        })
     }
 
     /// Signs a checkpoint with all keys.

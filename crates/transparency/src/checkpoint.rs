@@ -167,8 +167,8 @@ impl SignedCheckpoint {
         self.check_signer(&trust.signers)?;
         let mut cosigners: Vec<&PublicKey> = Vec::new();
         for witness in trust.cosigners.iter().filter(|witness| witness.cosigned(&self.note).is_some()) {
-            // One that is named twice counts once.
-            if !cosigners.contains(&witness) {
+            // One that is named twice counts once, also under two names.
+            if !cosigners.iter().any(|counted| counted.is_same_key(witness)) {
                 cosigners.push(witness);
             }
         }

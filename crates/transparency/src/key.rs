@@ -67,6 +67,11 @@ impl PublicKey {
         self.key_use
     }
 
+    /// Whether it is the same key, maybe under another name: both sign with one secret.
+    pub fn is_same_key(&self, other: &PublicKey) -> bool {
+        self.bytes == other.bytes
+    }
+
     /// The first four bytes of a hash of all of it, by which a signature names its key.
     pub fn id(&self) -> [u8; 4] {
         let text = [self.name.as_bytes(), b"\n", &[self.key_use.number()], &self.bytes].concat();
@@ -158,7 +163,7 @@ impl SecretKey {
         SecretKey::from_seed(name, key_use, seed)
     }
 
-    fn from_seed(name: &str, key_use: KeyUse, seed: [u8; 32]) -> Result<SecretKey, ProofError> {
+    pub(crate) fn from_seed(name: &str, key_use: KeyUse, seed: [u8; 32]) -> Result<SecretKey, ProofError> {
         let unusable = || ProofError::Format("the secret key cannot be used".to_string());
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| unusable())?;
         let bytes = pair.public_key().as_ref().try_into().map_err(|_| unusable())?;

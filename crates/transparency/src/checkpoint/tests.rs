@@ -100,6 +100,14 @@ fn as_many_witnesses_as_required_must_have_cosigned_and_each_counts_once() {
     assert_eq!(signed.check(&trust(&[&own], &[one, two, three], 2)).unwrap().len(), 2);
     assert!(signed.check(&trust(&[&own], &[one, two, three], 3)).is_err());
     assert!(signed.check(&trust(&[&own], &[one, one, three], 2)).is_err(), "one that is named twice counts once");
+    // So does one that has two names.
+    let twice = ["one", "uno"].map(|name| SecretKey::from_seed(name, KeyUse::Cosign, [7; 32]).unwrap());
+    for witness in &twice {
+        signed.add_cosignature(witness.public(), &[witness.cosign(signed.note().text(), 1)]).unwrap();
+    }
+    let [name, other_name] = &twice;
+    assert_eq!(signed.check(&trust(&[&own], &[name, other_name], 1)).unwrap(), [name.public()]);
+    assert!(signed.check(&trust(&[&own], &[name, other_name], 2)).is_err());
     // A cosignature of another text, and one under the name of another.
     let other = checkpoint(6).sign([&key]);
     assert!(signed.clone().add_cosignature(three.public(), &[three.cosign(other.note().text(), 1)]).is_err());

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use taximeter_ledger::{Cosigner, Error, ErrorKind, Ledger, Location, Options, Signing, verify_with};
 use taximeter_testing::wait_until;
 use taximeter_transparency::{
-    Checkpoint, CosignRefusal, CosignRequest, Cosigned, Frontier, KeyUse, NodeHash, SecretKey, SignedCheckpoint, Trust,
-    TrustedKey, check_consistency, check_inclusion, decide,
+    Checkpoint, CosignRefusal, CosignRequest, Cosigned, Frontier, KeyUse, NodeHash, PublicKey, SecretKey,
+    SignedCheckpoint, Trust, TrustedKey, check_consistency, check_inclusion, decide,
 };
 
 use super::place::*;
@@ -261,6 +261,25 @@ pub fn a_snapshot_of_ledger_and_witness_is_noticed_by_another_machine(place: &Pl
     drop(ledger);
     let snapshot = place.copy();
     let ledger = world.open(place, 2).unwrap();
+/// One witness under two names was enough where two were required.
+pub fn a_witness_that_is_named_twice_is_an_error(place: &Place) {
+    let world = World::new(place, 1);
+    let machine = world.machines[0].key.public().to_string();
+    let [one, two] = [
+        "one.example+98f30cf1+BAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH",
+        "two.example+10687307+BAcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH",
+    ];
+    for keys in [[machine.as_str(), machine.as_str()], [one, two]] {
+        let cosigner = |key: &str| Cosigner { url: "0".to_string(), key: PublicKey::parse(key).unwrap() };
+        let signing = Arc::into_inner(world.signing(1)).unwrap();
+        let signing = Signing { cosigners: keys.map(cosigner).into(), required: 2, ..signing };
+        let options = Options { signing: Some(Arc::new(signing)), ..place.options() };
+        let error = Ledger::open(&place.location, options).err().expect("they are one witness");
+        assert!(error.is_input(), "{error}");
+        check_message(&error, &[keys[0], keys[1], "name each witness once"]);
+    }
+}
+
     charged(pay(&ledger, "after"));
     drop(ledger);
     // The witness on this machine was put back with it, and notices nothing.

@@ -61,6 +61,7 @@ on_every_store! {
         verification_checks_stored_checkpoints,
         every_acknowledged_charge_is_covered_by_a_cosigned_checkpoint_after_one_request,
         without_enough_cosignatures_nothing_is_acknowledged_and_keys_tell_later,
+        a_witness_that_is_named_twice_is_an_error,
         a_snapshot_of_ledger_and_witness_is_noticed_by_another_machine,
         a_copy_that_goes_on_is_a_fork_and_stops,
         a_witness_that_lies_does_not_stop_a_ledger_that_others_cosign,
