@@ -76,12 +76,12 @@ impl Reader {
         self.books.account(name)
     }
 
-    /// What would come of a charge. Charges nothing.
+    /// The effect that a charge would have. Charges nothing.
     pub fn quote(&self, charge: &Charge) -> Result<Quote, Error> {
         Quote::new(self.books.payers(charge.accounts())?.into_iter().cloned().collect(), charge)
     }
 
-    /// What would come of charges one after the other, however many. Charges nothing.
+    /// The effect that charges would have one after the other, however many. Charges nothing.
     pub fn quote_sequence(&self, charges: &[RepeatedCharge]) -> Result<SequenceQuote, Error> {
         SequenceQuote::new(self.books.payers(&named(charges))?.into_iter().cloned().collect(), charges)
     }

@@ -223,10 +223,10 @@ pub enum ErrorKind {
     /// A verification found that the ledger is not what was written, and raised the alarm: nothing is written until its owner clears it.
     #[error("a verification raised the alarm: {0}. The ledger takes no charges until its owner clears the alarm")]
     Alarm(String),
-    /// An export or receipts whose records do not hold.
+    /// An export or receipts that fail an integrity check.
     #[error("{}{why}", place(record))]
     Export {
-        /// The record that does not.
+        /// The record that fails it.
         record: Option<u64>,
         /// What is wrong.
         why: String,

@@ -24,13 +24,13 @@ use crate::store::Location;
 
 /// The accounts, as this handle knows them. Where others write to the same ledger, [`refresh`](Ledger::refresh) first.
 impl Ledger {
-    /// What would come of a charge. Charges nothing.
+    /// The effect that a charge would have. Charges nothing.
     pub fn quote(&self, charge: &Charge) -> Result<Quote, Error> {
         let payers = |books: &Books| Ok::<_, Error>(books.payers(charge.accounts())?.into_iter().cloned().collect());
         Quote::new(self.books(payers)?, charge)
     }
 
-    /// What would come of charges one after the other, however many. Charges nothing.
+    /// The effect that charges would have one after the other, however many. Charges nothing.
     pub fn quote_sequence(&self, charges: &[RepeatedCharge]) -> Result<SequenceQuote, Error> {
         let names = named(charges);
         let payers = |books: &Books| Ok::<_, Error>(books.payers(&names)?.into_iter().cloned().collect());
