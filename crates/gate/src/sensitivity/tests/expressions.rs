@@ -98,12 +98,22 @@ fn family(schema: &Schema) -> Family {
 
 #[test]
 fn sums_of_expressions_move_as_far_as_their_derived_bounds_and_no_further() {
+    check_sums(&EXPRESSIONS, schema, family);
+}
+
+/// Whether the sums of expressions move no further than is claimed, and as far where that is said.
+pub(super) fn check_sums(
+    expressions: &[(&str, bool)],
+    schema: fn(Neighbours, u32) -> Schema,
+    family: fn(&Schema) -> Family,
+) {
     let price = Price::Epsilon(Amount::parse_exact("1").unwrap());
+    let mut otherwise = Vec::new();
     for neighbours in [Neighbours::AddRemove, Neighbours::Substitute] {
         for most in [1, 2] {
             let schema = schema(neighbours, most);
             let family = family(&schema);
-            for (expression, is_attained) in EXPRESSIONS {
+            for (expression, is_attained) in expressions {
                 for group in ["", " GROUP BY \"group\""] {
                     let text = format!("SELECT SUM({expression}), VAR_POP({expression}) FROM t{group}");
                     let question = Question::parse(&text, "t", &schema).unwrap_or_else(|why| panic!("{text}: {why}"));
@@ -113,10 +123,12 @@ fn sums_of_expressions_move_as_far_as_their_derived_bounds_and_no_further() {
                     let checked = family.check(&schema, query, &measures, keeping::by_contents, Sensitivity::new);
                     let reaches = checked.unwrap_or_else(|why| panic!("{text}: {why}"));
                     let Sensitivity { l1, l2_squared } = plan.queries[0].parts[0].sensitivity;
-                    let attained = reaches[0] == Reach { l1, l2_squared };
-                    assert_eq!(attained, is_attained, "{text}, {neighbours:?}, {most}: {:?} of {l1}", reaches[0]);
+                    if (reaches[0] == Reach { l1, l2_squared }) != *is_attained {
+                        otherwise.push(format!("{text}, {neighbours:?}, {most}: {:?} of {l1}", reaches[0]));
+                    }
                 }
             }
         }
     }
+    assert!(otherwise.is_empty(), "attained, or not attained, against what is said: {otherwise:#?}");
 }

@@ -6,6 +6,7 @@
 //! of rows is wrong.
 
 mod database;
+mod dates;
 mod expressions;
 mod family;
 mod groups;
