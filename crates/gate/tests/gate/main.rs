@@ -21,3 +21,4 @@ mod public;
 mod registering;
 mod seeded;
 mod statistics;
+mod suggest;

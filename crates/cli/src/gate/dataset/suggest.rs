@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_accounting::Amount;
+use taximeter_accounting::Rounding;
 use taximeter_gate::{AnswerDocument, ColumnType, Price, SuggestedBounds};
 use taximeter_ledger::{AccountName, Key};
 use taximeter_service::{QuestionOutcome, QuestionRequest};
 
+use crate::args::flag;
 use crate::gate::GateArgs;
 use crate::gate::ask::print_outcome;
 use crate::output::{Failure, print, usage};
@@ -17,7 +18,7 @@ use crate::output::{Failure, print, usage};
 pub struct SuggestArgs {
     /// The dataset
     name: String,
-    /// The column, which holds integer or real numbers
+    /// The column, which holds integer, real or decimal numbers
     #[arg(long)]
     column: String,
     /// What is paid for the histogram
@@ -47,7 +48,7 @@ pub fn run(SuggestArgs { name, column, epsilon, gate }: &SuggestArgs) -> Result<
     let request = QuestionRequest {
         question: SuggestedBounds::question(name, &found.name, kind)?,
         dataset,
-        price: Price::Epsilon(Amount::parse_exact(epsilon)?),
+        price: Price::Epsilon(flag("--epsilon", epsilon, Rounding::Up)?),
         weights: Default::default(),
         clamp: false,
         max_groups_per_unit: None,
@@ -63,10 +64,15 @@ pub fn run(SuggestArgs { name, column, epsilon, gate }: &SuggestArgs) -> Result<
     };
     let bounds = SuggestedBounds::from_answer(&AnswerDocument::read(&document)?, kind);
     let suggested = SuggestedDocument { column: found.name.clone(), bounds, key: key.to_string() };
-    print(gate.ledger.json, &suggested, || match bounds {
-        Some(SuggestedBounds { low, high }) => format!(
-            "{column}: nearly all values are from {low} to {high}; declare them with --bounds {column}={low}..{high} and --new-version"
+    print(gate.ledger.json, &suggested, || text(&suggested, epsilon))
+}
+
+fn text(SuggestedDocument { column, bounds, .. }: &SuggestedDocument, epsilon: &str) -> String {
+    match bounds {
+        Some(bounds) => format!(
+            "{column}: nearly all values are from {} to {}; declare them with --bounds {column}={bounds} and --new-version",
+            bounds.low, bounds.high
         ),
         None => format!("{column}: the noise is larger than every bucket; use an epsilon above {epsilon}"),
-    })
+    }
 }
