@@ -10,7 +10,8 @@ mod uses;
 mod windows;
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::collections::hash_map::{Entry, HashMap};
 
 use taximeter_noise::Randomness;
 
@@ -31,6 +32,7 @@ use crate::schema::Value;
 use crate::statistics::NoiseLaw;
 
 pub(crate) use self::describe::{averages, columns, measured_parts, other_parts};
+pub(crate) use self::numbers::of_steps;
 
 /// What an engine computed for a SELECT: what must not leave the gate without noise.
 pub(crate) struct ExactQuery {
@@ -107,15 +109,23 @@ impl<'a> NoisyQuery<'a> {
         exact: ExactQuery,
         randomness: &mut Randomness,
     ) -> Result<Self, String> {
-        let mut measures: HashMap<String, Vec<i64>> = HashMap::new();
+        let mut measures: HashMap<GroupName, Vec<i64>> = HashMap::new();
         let mut found = Vec::new();
         for ExactRow { keys, measures: numbers } in exact.groups {
             if numbers.len() != plan.parts.len() {
                 return Err(format!("{} measures came back for {} parts", numbers.len(), plan.parts.len()));
             }
             let Some(keys) = shown(query, keys)? else { continue };
-            measures.insert(name(&keys), numbers);
-            found.push(keys);
+            match measures.entry(name(&keys)) {
+                Entry::Vacant(entry) => {
+                    entry.insert(numbers);
+                    found.push(keys);
+                }
+                // Values that the engine tells apart and the gate does not are one group: of the two, none may be lost.
+                Entry::Occupied(entry) => {
+                    entry.into_mut().iter_mut().zip(numbers).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+                }
+            }
         }
         let mut histograms =
             exact.histograms.into_iter().map(|rows| histogram(query, rows)).collect::<Result<Vec<_>, _>>()?;
@@ -280,9 +290,11 @@ impl Answering<'_> {
     }
 }
 
-/// A group's name: different groups have different ones.
-fn name(keys: &[Value]) -> String {
-    keys.iter().map(|key| format!("{key}\u{0}")).collect()
+/// The keys of a group as they are shown: different groups have different ones.
+type GroupName = Vec<String>;
+
+fn name(keys: &[Value]) -> GroupName {
+    keys.iter().map(Value::to_string).collect()
 }
 
 /// Keys as they are shown, from those that an engine gave; nothing for rows of a group that is not answered. Those count as rows without a
@@ -304,18 +316,18 @@ fn shown(query: &Query, keys: Vec<Value>) -> Result<Option<Vec<Value>>, String> 
 }
 
 /// The values of every group with their numbers of rows, in ascending order.
-fn histogram(query: &Query, rows: Vec<ExactRow>) -> Result<HashMap<String, Vec<(i64, u64)>>, String> {
-    let mut groups: HashMap<String, Vec<(i64, u64)>> = HashMap::new();
+fn histogram(query: &Query, rows: Vec<ExactRow>) -> Result<HashMap<GroupName, Vec<(i64, u64)>>, String> {
+    let mut groups: HashMap<GroupName, BTreeMap<i64, u64>> = HashMap::new();
     for ExactRow { mut keys, measures } in rows {
         let (Some(Value::Integer(steps)), [count]) = (keys.pop(), measures.as_slice()) else {
             return Err("a value came back without its number of rows".to_string());
         };
         let count = u64::try_from(*count).map_err(|_| "a negative number of rows came back".to_string())?;
         let Some(keys) = shown(query, keys)? else { continue };
-        groups.entry(name(&keys)).or_default().push((steps, count));
+        let sum = groups.entry(name(&keys)).or_default().entry(steps).or_default();
+        *sum = sum.saturating_add(count);
     }
-    groups.values_mut().for_each(|values| values.sort_unstable());
-    Ok(groups)
+    Ok(groups.into_iter().map(|(name, values)| (name, values.into_iter().collect())).collect())
 }
 
 /// Every combination of the values of the keys, the last one fastest; one empty one without groups.

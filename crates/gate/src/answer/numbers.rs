@@ -6,7 +6,7 @@ use dashu::rational::RBig;
 use serde_json::Number as Decimal;
 
 /// A number of steps of a grid: exactly where it has a short decimal form, and otherwise to the last digit of a binary number.
-pub(super) fn of_steps(steps: i128, grid: &RBig) -> Decimal {
+pub(crate) fn of_steps(steps: i128, grid: &RBig) -> Decimal {
     const PLACES: usize = 18;
     let scale = IBig::from(10).pow(PLACES);
     let units = grid.clone() * RBig::from(steps) * RBig::from(scale.clone());

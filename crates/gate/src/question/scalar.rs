@@ -377,9 +377,10 @@ impl NumericExpr {
 
     /// A part of a date.
     pub(crate) fn calendar(self, part: DatePart) -> Result<NumericExpr, TooLarge> {
-        let (low, high) = part.range(self.low, self.high);
+        let days = self.floor(&RBig::ONE, Kind::Date)?;
+        let (low, high) = part.range(days.low, days.high);
         let (kind, grid) = (part.kind(), RBig::ONE);
-        NumericExpr::new(Node::Calendar(part, Box::new(self)), kind, grid, low.into(), high.into())
+        NumericExpr::new(Node::Calendar(part, Box::new(days)), kind, grid, low.into(), high.into())
     }
 
     /// The same value in steps of a finer grid, of which its own is a multiple.

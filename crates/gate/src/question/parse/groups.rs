@@ -1,5 +1,7 @@
 //! GROUP BY: keys whose values follow from the declaration or are named by WHERE, and columns of which nothing is known.
 
+use std::collections::HashSet;
+
 use dashu::rational::RBig;
 use sqlparser::ast::{Expr, GroupByExpr, SelectItem, Value as Written};
 
@@ -207,7 +209,12 @@ impl Reader<'_> {
             );
             return Err(self.refusal(expression, message));
         };
-        let values = steps.into_iter().map(|steps| (steps, scalar.value(steps))).collect();
+        let values: Vec<(i64, Value)> = steps.into_iter().map(|steps| (steps, scalar.value(steps))).collect();
+        let mut shown = HashSet::new();
+        if let Some((_, twice)) = values.iter().find(|(_, value)| !shown.insert(value.to_string())) {
+            let message = format!("several of its values are shown as {twice}: round them, such as ROUND(x, 6)");
+            return Err(self.refusal(expression, message));
+        }
         Ok(GroupKey::Steps { scalar, values })
     }
 }

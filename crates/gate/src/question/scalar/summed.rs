@@ -12,10 +12,7 @@ impl NumericExpr {
     /// The same on a grid so coarse that no more than this many steps lie between 0 and a value; rounded.
     pub(crate) fn coarsened(self, most: i64) -> NumericExpr {
         let reach = self.low.unsigned_abs().max(self.high.unsigned_abs());
-        let factor = reach.div_ceil(most.unsigned_abs()).max(1);
-        let to = self.grid.clone() * RBig::from(factor);
-        let kind = self.kind;
-        self.rounded(&to, kind).expect("a coarser grid has fewer steps")
+        self.on_coarser_grid(reach.div_ceil(most.unsigned_abs()))
     }
 
     /// What is summed: like declared bounds, within 2³⁰ steps.
@@ -26,8 +23,14 @@ impl NumericExpr {
     /// What moments are made of: at most 2¹⁵ steps between its ends, so that products fit into 32 bits.
     pub(crate) fn for_moments(self) -> NumericExpr {
         const WIDTH: u64 = 1 << 15;
-        let factor = self.high.abs_diff(self.low).div_ceil(WIDTH).max(1);
-        let to = self.grid.clone() * RBig::from(factor);
+        let factor = self.high.abs_diff(self.low).div_ceil(WIDTH);
+        self.on_coarser_grid(factor)
+    }
+
+    /// On a grid at least this many times as coarse. An even number of times would leave halves, and to round all of them away from 0
+    /// would move a mean.
+    fn on_coarser_grid(self, factor: u64) -> NumericExpr {
+        let to = self.grid.clone() * RBig::from(factor | 1);
         let kind = self.kind;
         self.rounded(&to, kind).expect("a coarser grid has fewer steps")
     }
@@ -55,5 +58,19 @@ impl NumericExpr {
     /// The ends of the range as numbers.
     pub(crate) fn range(&self) -> [RBig; 2] {
         [self.low, self.high].map(|steps| self.grid.clone() * RBig::from(steps))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coarser_grid_has_no_halves_to_round() {
+        for (high, coarser) in [(1000, 1), (32_768, 1), (32_769, 3), (100_000, 5), (1_000_000, 31)] {
+            let column = NumericExpr::steps(high, Kind::Integer, RBig::ONE);
+            let of = NumericExpr { low: 0, ..column };
+            assert_eq!(of.for_moments().grid, RBig::from(coarser), "{high}");
+        }
     }
 }

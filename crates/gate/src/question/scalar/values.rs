@@ -12,8 +12,10 @@ impl NumericExpr {
         let whole = |exact: &RBig| exact.is_int().then(|| i64::try_from(exact.numerator().clone()).ok()).flatten();
         match (self.kind, whole(&exact)) {
             (Kind::Date, Some(days)) => Value::Date(i32::try_from(days).expect("dates are in the calendar")),
-            // Grids of times are whole microseconds.
-            (Kind::Timestamp, _) => Value::Timestamp(whole(&(exact * RBig::from(1_000_000))).unwrap_or(0)),
+            (Kind::Timestamp, _) => {
+                let microseconds = (exact * RBig::from(1_000_000)).floor();
+                Value::Timestamp(i64::try_from(microseconds).expect("times are in the calendar"))
+            }
             (_, Some(whole)) => Value::Integer(whole),
             _ => Value::Real(exact.to_f64().value()),
         }
