@@ -20,6 +20,20 @@ pub(crate) fn date_name(schema: &Schema, at: usize) -> String {
     unused_name(schema, &format!("{} within bounds", schema.columns[at].name))
 }
 
+/// The name of the column that says whether another one has one of its categories.
+pub(crate) fn category_name(schema: &Schema, at: usize) -> String {
+    unused_name(schema, &format!("{} has a category", schema.columns[at].name))
+}
+
+/// The condition that a column has one of its categories, in an engine without parameters.
+#[cfg(feature = "adbc")]
+pub(crate) fn has_category(schema: &Schema, at: usize, dialect: Dialect) -> String {
+    let (grammar, column) = (dialect.grammar(), &schema.columns[at]);
+    let categories = column.categories.iter().flatten().map(|value| grammar.literal(value, &mut Vec::new()));
+    let name = grammar.compared(grammar.name(&column.name), column.kind);
+    grammar.is_in_a_group(format!("{name} IN ({})", crate::question::commas(categories)))
+}
+
 /// A name that no declared column has.
 pub(crate) fn unused_name(schema: &Schema, wanted: &str) -> String {
     let mut name = wanted.to_string();

@@ -48,14 +48,30 @@ pub(crate) enum AdbcData {
         files: Vec<LakeFile>,
         /// The file of the gate's own with the rows that are kept of every unit; nothing if the owner's files are asked as they are.
         kept: Option<PathBuf>,
-        /// The columns of the files of which no value is outside of its bounds, and these bounds.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        within: BTreeMap<String, Bounds>,
+        /// The columns of the files whose values all are where the declaration has them.
+        #[serde(default, skip_serializing_if = "ColumnsWithin::is_empty")]
+        within: ColumnsWithin,
     },
     /// A file of DuckDB in the gate's folder.
     Own { file: PathBuf },
     /// A table of a server.
     Remote(RemoteTable),
+}
+
+/// Columns whose values all are where the declaration has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct ColumnsWithin {
+    /// Those without a value outside of their bounds, and these bounds.
+    pub(crate) bounds: BTreeMap<String, Bounds>,
+    /// Those of text without a value that is no category, and these categories.
+    pub(crate) categories: BTreeMap<String, Vec<String>>,
+}
+
+impl ColumnsWithin {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bounds.is_empty() && self.categories.is_empty()
+    }
 }
 
 /// What is at the other end of a driver, and so which SQL it is asked in.

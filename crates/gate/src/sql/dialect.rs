@@ -233,7 +233,12 @@ pub(crate) trait Grammar: Sync {
         false
     }
 
-    /// Such a column as a whole number of 64 bits.
+    /// Whether a column that says if it has one of its categories is beside it.
+    fn stores_categories(&self) -> bool {
+        false
+    }
+
+    /// A column in steps as a whole number of 64 bits.
     fn stored_steps(&self, column: String, _kind: ColumnType) -> String {
         column
     }

@@ -13,8 +13,8 @@ use super::canary;
 use super::duckdb::{self, SessionAccess};
 use super::keep::{ROOM, keep};
 use super::own::FOREVER;
-use super::view::{self, ColumnsWithin};
-use super::{Adbc, LakeFile};
+use super::view;
+use super::{Adbc, ColumnsWithin, LakeFile};
 use crate::declaration::Declaration;
 use crate::engine::driver_source::{AdbcData, AdbcSource, DriverChoice};
 use crate::engine::{PreparedLake, Source};
@@ -153,7 +153,7 @@ impl Lake {
         let within = view::columns_within(&mut self.connection, &rows, schema, until)?;
         view::create(&mut self.connection, &rows, schema, &within, until)?;
         view::check(&mut self.connection, schema, until)?;
-        Ok(if self.files.iter().all(LakeFile::is_untouched) { within } else { ColumnsWithin::new() })
+        Ok(if self.files.iter().all(LakeFile::is_untouched) { within } else { ColumnsWithin::default() })
     }
 
     /// The columns of a schema as they are asked.
@@ -198,7 +198,7 @@ pub(crate) fn prepare_lake(
     let within = match schema.unit() {
         PrivacyUnit::Row => lake.columns_within(&schema, until)?,
         // The owner's files are not asked.
-        PrivacyUnit::Column { .. } => ColumnsWithin::new(),
+        PrivacyUnit::Column { .. } => ColumnsWithin::default(),
     };
     let (fingerprint, left_out) = (lake.fingerprint(), std::mem::take(&mut lake.left_out));
     drop(lake);

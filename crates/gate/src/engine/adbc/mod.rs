@@ -27,9 +27,8 @@ pub(crate) use self::lake::prepare_lake;
 pub(crate) use self::own::{copy_of_embedded, is_installed};
 use self::remote::RemoteEngine;
 pub(crate) use self::remote::prepare_remote;
-use self::view::ColumnsWithin;
 pub(crate) use self::view::VIEW;
-use super::driver_source::{AdbcData, AdbcSource, LakeFile};
+use super::driver_source::{AdbcData, AdbcSource, ColumnsWithin, LakeFile};
 use super::{Engine, ExactRow};
 use crate::error::Error;
 use crate::schema::Schema;
@@ -45,7 +44,7 @@ pub(crate) struct Adbc {
     rows: String,
     /// The owner's files that a statement reads.
     files: Vec<LakeFile>,
-    /// The columns that the view does not clamp.
+    /// The columns whose values the view does not look at.
     within: ColumnsWithin,
     /// Whether the columns were looked at. They stay what they are while the files do.
     is_checked: bool,
@@ -63,7 +62,7 @@ pub(crate) fn connect(
         (_, Some(own)) => {
             let connection = own::open(&source.driver, &folder.join(own), folder, until)?;
             let rows = format!("SELECT * FROM {TABLE}");
-            return Ok(Box::new(Adbc::new(connection, rows, Vec::new(), schema, ColumnsWithin::new(), until)?));
+            return Ok(Box::new(Adbc::new(connection, rows, Vec::new(), schema, ColumnsWithin::default(), until)?));
         }
         (AdbcData::Lake { files, within, .. }, None) => (files, within),
         (AdbcData::Remote(table), None) => return Ok(Box::new(RemoteEngine::open(source, table, until)?)),
@@ -83,7 +82,7 @@ impl Adbc {
         within: ColumnsWithin,
         until: Instant,
     ) -> Result<Adbc, Error> {
-        let within = if files.iter().all(LakeFile::is_untouched) { within } else { ColumnsWithin::new() };
+        let within = if files.iter().all(LakeFile::is_untouched) { within } else { ColumnsWithin::default() };
         view::create(&mut connection, &rows, schema, &within, until)?;
         Ok(Adbc { connection, rows, files, within, is_checked: false })
     }
@@ -99,7 +98,7 @@ impl Engine for Adbc {
         let until = Instant::now() + most;
         self.files.iter().try_for_each(LakeFile::check)?;
         if !self.is_clamped() {
-            self.within.clear();
+            self.within = ColumnsWithin::default();
             view::create(&mut self.connection, &self.rows, schema, &self.within, until)?;
         }
         if !self.is_checked {

@@ -1,29 +1,29 @@
-//! What DuckDB is asked: a view of the rows, with every column that has bounds in steps of its grid beside it, and dates within their
-//! bounds too.
+//! What DuckDB is asked: a view of the rows, with every column that has bounds in steps of its grid beside it, dates within their bounds
+//! too, and for every text with categories whether it has one of them.
 //!
 //! A column is clamped before it is put on its grid. Where all values were found to be within their bounds when the files were
-//! registered, clamping changes none, and is left out: it takes longer than reading the column. That is said of those bytes alone. It
-//! holds for files that nothing was changed about since, by a time that no program can set; otherwise the view clamps.
+//! registered, clamping changes none, and is left out: it takes longer than reading the column. A text is not compared with its categories
+//! where it was found to have no other values. That is said of those bytes alone. It holds for files that nothing was changed about since,
+//! by a time that no program can set; otherwise the view clamps and compares.
 //!
 //! Statements are the same either way, so what an analyst is shown of them says nothing about the values.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use taximeter_engine_adbc::{AdbcConnection, ArrowValue};
 
 use super::duckdb;
+use crate::engine::driver_source::ColumnsWithin;
 use crate::error::Error;
 use crate::question::{commas, quoted};
-use crate::schema::{Bounds, Column, ColumnType, Schema};
+use crate::schema::{Column, ColumnType, Schema, Value};
 use crate::sql::Dialect;
-use crate::steps::{clamped_value, date_name, steps, steps_name, steps_within, within_bounds};
+use crate::steps::{
+    category_name, clamped_value, date_name, has_category, steps, steps_name, steps_within, within_bounds,
+};
 
 /// The name of the view, quoted.
 pub(crate) const VIEW: &str = "\"asked\"";
-
-/// Columns whose values are all within their bounds, and these bounds.
-pub(crate) type ColumnsWithin = BTreeMap<String, Bounds>;
 
 /// Makes the view, or makes it anew.
 pub(super) fn create(
@@ -40,7 +40,7 @@ pub(super) fn create(
 pub(super) fn sql(rows: &str, schema: &Schema, within: &ColumnsWithin) -> String {
     let in_steps = |at: usize| {
         let column = &schema.columns[at];
-        let is_within = column.bounds.is_some() && within.get(&column.name) == column.bounds.as_ref();
+        let is_within = column.bounds.is_some() && within.bounds.get(&column.name) == column.bounds.as_ref();
         let steps = if is_within { steps_within } else { steps };
         let steps = format!(", {} AS {}", steps(schema, at, Dialect::DuckDb), quoted(&steps_name(schema, at)));
         if column.kind != ColumnType::Date {
@@ -50,11 +50,19 @@ pub(super) fn sql(rows: &str, schema: &Schema, within: &ColumnsWithin) -> String
         let date = clamped.unwrap_or_else(|| quoted(&column.name));
         format!("{steps}, {date} AS {}", quoted(&date_name(schema, at)))
     };
+    let has_category = |(at, column, categories): (usize, &Column, Vec<String>)| {
+        let condition = match within.categories.get(&column.name) == Some(&categories) {
+            true => format!("{} IS NOT NULL", quoted(&column.name)),
+            false => has_category(schema, at, Dialect::DuckDb),
+        };
+        format!(", {condition} AS {}", quoted(&category_name(schema, at)))
+    };
     let in_steps: String = bounded(schema).map(|(at, _)| in_steps(at)).collect();
-    format!("CREATE OR REPLACE TEMP VIEW {VIEW} AS SELECT *{in_steps} FROM ({rows})")
+    let categories: String = with_categories(schema).map(has_category).collect();
+    format!("CREATE OR REPLACE TEMP VIEW {VIEW} AS SELECT *{in_steps}{categories} FROM ({rows})")
 }
 
-/// Which columns have no value outside of their bounds. Every value is looked at: what a file says about its values may be wrong, and is
+/// Which columns have no value outside of their bounds, or beside their categories. Every value is looked at: what a file says about its values may be wrong, and is
 /// used by the engine for the least and the greatest one, but not for the values that go with those.
 pub(super) fn columns_within(
     connection: &mut AdbcConnection,
@@ -63,8 +71,9 @@ pub(super) fn columns_within(
     until: Instant,
 ) -> Result<ColumnsWithin, Error> {
     let bounded: Vec<(usize, &Column)> = bounded(schema).collect();
-    if bounded.is_empty() {
-        return Ok(ColumnsWithin::new());
+    let texts: Vec<(usize, &Column, Vec<String>)> = with_categories(schema).collect();
+    if bounded.is_empty() && texts.is_empty() {
+        return Ok(ColumnsWithin::default());
     }
     let ends = bounded.iter().map(|(at, column)| {
         let name = quoted(&column.name);
@@ -75,11 +84,21 @@ pub(super) fn columns_within(
             [format!("least{at}"), format!("greatest{at}")].map(|end| within_bounds(column, &end, Dialect::DuckDb));
         format!("coalesce({}, FALSE)", both.join(" AND "))
     });
-    let sql = format!("SELECT {} FROM (SELECT {} FROM ({rows}))", commas(found), commas(ends));
-    let answer = duckdb::query(connection, &sql, until)?;
-    let found = answer.rows.first().into_iter().flatten();
-    let within = bounded.iter().zip(found).filter(|(_, found)| **found == ArrowValue::Boolean(true));
-    Ok(within.filter_map(|((_, column), _)| Some((column.name.clone(), column.bounds?))).collect())
+    let others = texts.iter().map(|(at, column, _)| {
+        let is_other =
+            format!("{} IS NOT NULL AND NOT {}", quoted(&column.name), has_category(schema, *at, Dialect::DuckDb));
+        format!("count(CASE WHEN {is_other} THEN 1 END) AS others{at}")
+    });
+    let none = texts.iter().map(|(at, ..)| format!("others{at} = 0"));
+    let (found, values) = (commas(found.chain(none)), commas(ends.chain(others)));
+    let answer = duckdb::query(connection, &format!("SELECT {found} FROM (SELECT {values} FROM ({rows}))"), until)?;
+    let is_within = |at: usize| answer.rows.first().and_then(|row| row.get(at)) == Some(&ArrowValue::Boolean(true));
+    let of_bounds = bounded.iter().enumerate().filter(|(at, _)| is_within(*at));
+    let of_categories = texts.into_iter().enumerate().filter(|(at, _)| is_within(bounded.len() + at));
+    Ok(ColumnsWithin {
+        bounds: of_bounds.filter_map(|(_, (_, column))| Some((column.name.clone(), column.bounds?))).collect(),
+        categories: of_categories.map(|(_, (_, column, values))| (column.name.clone(), values)).collect(),
+    })
 }
 
 /// Whether the view clamps as it must, tried with all values. An engine leaves out a comparison that is never true by what the files say
@@ -109,4 +128,13 @@ pub(super) fn check(connection: &mut AdbcConnection, schema: &Schema, until: Ins
 
 fn bounded(schema: &Schema) -> impl Iterator<Item = (usize, &Column)> {
     schema.columns.iter().enumerate().filter(|(_, column)| column.bounds.is_some())
+}
+
+/// The texts with categories, and these.
+fn with_categories(schema: &Schema) -> impl Iterator<Item = (usize, &Column, Vec<String>)> {
+    let texts = schema.columns.iter().enumerate().filter(|(_, column)| column.kind == ColumnType::Text);
+    texts.filter_map(|(at, column)| {
+        let categories = column.categories.as_ref()?;
+        Some((at, column, categories.iter().map(Value::to_string).collect()))
+    })
 }

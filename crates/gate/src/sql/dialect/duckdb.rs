@@ -24,8 +24,12 @@ impl Grammar for DuckDbSql {
         }
     }
 
-    /// No pattern has an escape unless it is given.
+    /// No pattern has an escape unless it is given. With `_`, LIKE tries every place for every `%`: a long text would take hours. The time
+    /// of a regular expression grows with the text alone.
     fn like(&self, text: &str, not: &str, pattern: &str, _: &mut Vec<Value>) -> String {
+        if pattern.contains('_') && pattern.matches('%').count() > 1 {
+            return format!("({not}regexp_full_match({text}, {}, 's'))", self.text(&regular_expression(pattern)));
+        }
         format!("{text} {not}LIKE {}", self.text(pattern))
     }
 
@@ -55,6 +59,10 @@ impl Grammar for DuckDbSql {
     }
 
     fn stores_steps(&self) -> bool {
+        true
+    }
+
+    fn stores_categories(&self) -> bool {
         true
     }
 
@@ -121,5 +129,30 @@ impl Grammar for DuckDbSql {
     fn table(&self, name: &str, columns: &[(String, ColumnType)], rows: &[String]) -> String {
         let names = columns.iter().map(|(name, _)| name);
         format!("{name} ({}) AS MATERIALIZED (VALUES {})", commas(names), commas(rows))
+    }
+}
+
+/// What a pattern of LIKE matches, for RE2.
+fn regular_expression(pattern: &str) -> String {
+    let part = |sign: char| match sign {
+        '%' => ".*".to_string(),
+        '_' => ".".to_string(),
+        sign if sign.is_ascii_punctuation() => format!("\\{sign}"),
+        sign => sign.to_string(),
+    };
+    pattern.chars().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_that_would_be_tried_at_every_place_are_regular_expressions() {
+        let like = |not, pattern| DuckDbSql.like("city", not, pattern, &mut Vec::new());
+        assert_eq!(like("", "%a_"), "city LIKE '%a_'");
+        assert_eq!(like("NOT ", "%a%b%"), "city NOT LIKE '%a%b%'");
+        assert_eq!(like("", "%a.b_c%"), r"(regexp_full_match(city, '.*a\.b.c.*', 's'))");
+        assert_eq!(like("NOT ", "%it's_ü\\%"), r"(NOT regexp_full_match(city, '.*it\''s.ü\\.*', 's'))");
     }
 }

@@ -1,7 +1,7 @@
 //! Parquet files: which are found, what their columns hold, and that a changed one is noticed.
 
 use super::*;
-use crate::schema::ColumnType;
+use crate::schema::{ColumnType, Value};
 
 #[test]
 fn files_are_named_by_a_path_a_folder_or_a_pattern_with_the_columns_of_their_partitions() {
@@ -137,7 +137,7 @@ fn columns_within(prepared: &crate::engine::PreparedLake) -> Vec<String> {
     let Source::Adbc(AdbcSource { data: AdbcData::Lake { within, .. }, .. }) = &prepared.source else {
         panic!("{:?}", prepared.source)
     };
-    within.keys().cloned().collect()
+    within.bounds.keys().chain(within.categories.keys()).cloned().collect()
 }
 
 const BOUNDED: &str =
@@ -159,6 +159,33 @@ fn a_column_is_clamped_unless_all_its_values_are_within_its_bounds() {
         let prepared = shore.prepare("a.parquet", BOUNDED).unwrap();
         assert_eq!(columns_within(&prepared), within, "{values}");
         assert_eq!([0, 1].map(|at| summed(&shore, &prepared, at)), sums, "{values}");
+    }
+}
+
+#[test]
+fn a_text_is_compared_with_its_categories_unless_it_has_no_others() {
+    let mut shore = Shore::new();
+    let schema = "[columns.x]\ncategories = [\"it's\", \"b\"]\n[columns.y]\ncategories = [\"it's\"]";
+    for (values, within, counts) in [
+        ("('it''s', 'it''s'), ('b', NULL), (NULL, 'it''s')", &["x", "y"][..], [[1, 1], [2, 0]]),
+        ("('B', 'it''s'), ('b', 'it''s'), ('it''s', '')", &["y"][..0], [[1, 1], [2, 0]]),
+        ("('it''s', 'its'), ('b', 'it''s'), ('b', NULL)", &["x"], [[1, 2], [1, 0]]),
+    ] {
+        shore.write("a.parquet", &format!("SELECT * FROM (VALUES {values}) AS t (x, y)"));
+        let prepared = shore.prepare("a.parquet", schema).unwrap();
+        assert_eq!(columns_within(&prepared), within, "{values}");
+        let mut engine = shore.connect(&prepared).unwrap();
+        engine.check(&prepared.schema, MOST).unwrap();
+        for (at, counts) in counts.into_iter().enumerate() {
+            let statement = measuring(&prepared.schema, None, &[at], &[Measure::of(Quantity::Rows)]);
+            let count = |name: &str, rows: &[ExactRow]| {
+                let of = rows.iter().find(|row| row.keys == [Value::Text(name.to_string())]);
+                of.map_or(0, |row| row.measures[0])
+            };
+            let rows = engine.run(&statement, MOST).unwrap();
+            assert_eq!(["it's", "b"].map(|name| count(name, &rows)), counts, "{values}, {statement:?}");
+            assert_eq!(rows.len(), counts.iter().filter(|count| **count > 0).count(), "{rows:?}");
+        }
     }
 }
 
