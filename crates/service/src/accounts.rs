@@ -22,14 +22,18 @@ pub fn close(ledger: &Ledger, name: &AccountName, by: Option<Who>, note: Option<
     Ok(Closed::new(&receipt, &ledger.account(name)?))
 }
 
+/// The most refusals in a list of accounts.
+const REFUSALS: usize = 10;
+
 impl Caller {
-    /// The accounts that the caller may see.
+    /// The accounts that the caller may see, and recent refusals.
     pub async fn accounts(&self) -> Result<AccountList, Problem> {
         self.require(Action::SeeAccounts)?;
         self.refresh().await?;
         let list = |caller: &Caller| {
             let ledger = caller.ledger();
-            Ok(AccountList::new(ledger.id(), &ledger.accounts(), caller.sight()))
+            let list = AccountList::new(ledger.id(), &ledger.accounts(), caller.sight());
+            Ok(AccountList { refusals: Some(caller.refusals(REFUSALS)), ..list })
         };
         self.blocking(list).await
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use taximeter_ledger::{Account, AccountName, Error, Ledger, RefusedCharge};
 
 use crate::caller::{Action, Caller};
-use crate::{AccountDocument, AccountEvent, AccountList, Problem, Sight};
+use crate::{AccountDocument, AccountEvent, AccountList, Problem, RefusalList, Sight};
 
 /// Which accounts to list.
 #[derive(Clone, Debug, Default)]
@@ -72,13 +72,13 @@ impl Caller {
     }
 
     /// The newest refusals by the caller's own accounts, and how many there were.
-    pub fn refusals(&self, most: usize) -> (u64, Vec<RefusedCharge>) {
+    pub fn refusals(&self, most: usize) -> RefusalList {
         let (count, newest) = self.ledger().refusals();
         let mut own: Vec<RefusedCharge> =
             newest.into_iter().rev().filter(|refused| self.sight().owns(&refused.account)).collect();
         let count = if *self.sight() == Sight::All { count } else { own.len() as u64 };
         own.truncate(most);
-        (count, own)
+        RefusalList { count, newest: own }
     }
 }
 

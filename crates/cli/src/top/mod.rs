@@ -16,7 +16,7 @@ use crossterm::terminal::{
 };
 use crossterm::{execute, queue};
 use taximeter_ledger::AccountName;
-use taximeter_service::{AccountDocument, RecordDocument};
+use taximeter_service::{AccountDocument, AccountList, RecordDocument, RefusalList};
 
 use crate::backend::Backend;
 use crate::ledger::LedgerArgs;
@@ -25,7 +25,7 @@ use crate::output::{Failure, print, visible};
 /// Watch the accounts: what is left, the reading, and how fast they are being charged
 ///
 /// Keys: ↑ and ↓ choose an account, Enter opens its meter and newest charges, Esc goes back, s sorts by another column, q ends. Shows a
-/// ledger of this machine while others charge it, or what a server lets the token see.
+/// ledger of this machine while others charge it, or what a server lets the token see, with its newest refusals.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -46,7 +46,7 @@ pub struct TopCommand {
 impl TopCommand {
     pub fn run(&self) -> Result<ExitCode, Failure> {
         let backend = self.ledger.backend()?;
-        let mut watch = Watch::new(backend.accounts()?.accounts);
+        let mut watch = Watch::new(backend.accounts()?);
         if self.once || self.ledger.json || !stdout().is_terminal() {
             // Without the line about keys, and the empty one below it.
             let text = || watch.lines(usize::MAX, usize::MAX)[2..].join("\n");
@@ -104,6 +104,8 @@ enum Next {
 /// What is shown, and what has been seen so far.
 struct Watch {
     accounts: Vec<AccountDocument>,
+    /// Refusals that a server remembers.
+    refusals: Option<RefusalList>,
     sorted_by: SortedBy,
     chosen: usize,
     /// The account whose meter is open, with its newest records.
@@ -119,10 +121,11 @@ impl Watch {
     /// The number of newest records of an open account.
     const RECORDS: usize = 50;
 
-    fn new(accounts: Vec<AccountDocument>) -> Watch {
+    fn new(AccountList { accounts, refusals, .. }: AccountList) -> Watch {
         let first = accounts.iter().map(|account| (account.account.clone(), account.charges)).collect();
         let mut watch = Watch {
             accounts,
+            refusals,
             sorted_by: SortedBy::Name,
             chosen: 0,
             opened: None,
@@ -139,7 +142,7 @@ impl Watch {
         let chosen = self.accounts.get(self.chosen).map(|account| account.account.clone());
         match backend.accounts() {
             Ok(list) => {
-                self.accounts = list.accounts;
+                (self.accounts, self.refusals) = (list.accounts, list.refusals);
                 for account in &self.accounts {
                     // One that is opened meanwhile has been charged since.
                     self.first.entry(account.account.clone()).or_insert(0);

@@ -1,12 +1,15 @@
 //! What `taximeter top` shows, as lines of text.
 
-use taximeter_service::{AccountDocument, RecordDocument};
+use taximeter_service::{AccountDocument, RecordDocument, RefusalList};
 
 use super::{SortedBy, Watch};
 use crate::ledger::history;
 use crate::ledger::show::{account_lines, is_unknown, reading, share, standing};
 use crate::output::thousands;
 use crate::table::TextTable;
+
+/// The most refusals that are shown.
+const REFUSALS: usize = 5;
 
 /// The width of a gauge.
 const GAUGE: usize = 20;
@@ -56,10 +59,31 @@ impl Watch {
         let table = table.to_string();
         let mut rows = table.lines().map(str::to_string);
         lines.extend(rows.by_ref().take(2));
-        // As much as fits, with the chosen one in view.
+        let below = self.refusal_lines();
+        // As much as fits, with the chosen one in view; the accounts come first.
         let space = height.saturating_sub(lines.len() + usize::from(self.problem.is_some())).max(1);
+        let space = if space > 2 * below.len() { space - below.len() } else { space };
         lines.extend(rows.skip(self.chosen.saturating_sub(space - 1)).take(space));
+        lines.extend(below);
         lines
+    }
+
+    /// The newest refusals, if there are any.
+    fn refusal_lines(&self) -> Vec<String> {
+        let Some(RefusalList { count, newest }) = self.refusals.as_ref().filter(|refusals| refusals.count > 0) else {
+            return Vec::new();
+        };
+        let mut table = TextTable::new(&["refused", "account", "by", "why"]);
+        for refused in newest.iter().take(REFUSALS) {
+            let by = refused.by.as_ref().map_or("", |by| by.as_str());
+            let time = refused.time.strftime("%H:%M:%S").to_string();
+            table.row([time, refused.account.to_string(), by.to_string(), refused.reason.clone()]);
+        }
+        let title = match count {
+            1 => "1 refusal, in UTC:".to_string(),
+            count => format!("{} refusals, the newest in UTC:", thousands(*count)),
+        };
+        [String::new(), title].into_iter().chain(table.to_string().lines().map(str::to_string)).collect()
     }
 }
 
@@ -85,14 +109,16 @@ fn gauge(left: Option<f64>) -> String {
 mod tests {
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
     use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
-    use taximeter_ledger::{AccountName, AccountSpec, Charge, Key, Ledger, Location, Options, Privacy};
-    use taximeter_service::{AccountDocument, Sight};
+    use taximeter_ledger::{
+        AccountName, AccountSpec, Charge, Key, Ledger, Location, Options, Privacy, RefusedCharge, Who,
+    };
+    use taximeter_service::{AccountList, Sight};
 
     use super::super::{Next, SortedBy, Watch};
     use super::*;
 
     /// Accounts of a ledger: a is charged most often, c has the highest reading, and b the least left.
-    fn accounts() -> Vec<AccountDocument> {
+    fn accounts() -> AccountList {
         let folder = tempfile::tempdir().unwrap();
         let options = Options { create: true, ..Options::default() };
         let ledger = Ledger::open(&Location::File(folder.path().join("a.db")), options).unwrap();
@@ -111,7 +137,7 @@ mod tests {
                 ledger.charge(charge).unwrap();
             }
         }
-        ledger.accounts().iter().map(|account| AccountDocument::new(account, None, &Sight::All)).collect()
+        AccountList::new(ledger.id(), &ledger.accounts(), &Sight::All)
     }
 
     fn press(watch: &mut Watch, code: KeyCode) -> Next {
@@ -157,6 +183,27 @@ mod tests {
         assert_eq!((lines.len(), lines[0].as_str()), (6, "cannot look: the server is awa"));
         assert!(lines.iter().all(|line| line.chars().count() <= 30));
         assert!(lines.last().unwrap().starts_with("▶  c"), "{lines:?}");
+    }
+
+    #[test]
+    fn refusals_that_a_server_remembers_stand_below_the_accounts() {
+        let list = AccountList { refusals: Some(RefusalList { count: 0, newest: Vec::new() }), ..accounts() };
+        assert_eq!(Watch::new(list.clone()).lines(200, 50).len(), 7);
+        let refused = RefusedCharge {
+            time: "2026-01-02T03:04:05.6Z".parse().unwrap(),
+            account: AccountName::parse("b").unwrap(),
+            reason: "the budget does not allow it".to_string(),
+            by: Some(Who::parse("alice").unwrap()),
+        };
+        let newest = vec![refused; 9];
+        let watch = Watch::new(AccountList { refusals: Some(RefusalList { count: 1234, newest }), ..list });
+        let lines = watch.lines(200, 50);
+        let at = lines.iter().position(|line| line == "1,234 refusals, the newest in UTC:").unwrap();
+        let shown: Vec<&str> = lines[at + 3..].iter().map(|line| line.split_whitespace().next().unwrap()).collect();
+        assert_eq!(shown, ["03:04:05"; REFUSALS], "{lines:?}");
+        assert!(lines[at + 3].contains("alice") && lines[at + 3].ends_with("the budget does not allow it"));
+        // On a small screen, the accounts stay.
+        assert!(watch.lines(200, 8)[4..].iter().any(|line| line.starts_with("▶  a")));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use taximeter_accounting::{Amount, Balance, Budget, FilterParameters, FilterRule, OdometerParameters, OnHalt};
 use taximeter_ledger::{
-    Account, AccountName, AccountSpec, Computed, Hash, LedgerId, Neighbours, Note, Privacy, RawRecord, Receipt, Sight,
-    Standing, Unit, Who,
+    Account, AccountName, AccountSpec, Computed, Hash, LedgerId, Neighbours, Note, Privacy, RawRecord, Receipt,
+    RefusedCharge, Sight, Standing, Unit, Who,
 };
 use utoipa::{PartialSchema, ToSchema};
 
@@ -220,6 +220,18 @@ pub struct AccountList {
     pub ledger: LedgerId,
     /// The accounts.
     pub accounts: Vec<AccountDocument>,
+    /// Recent refusals; omitted if no server remembers them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refusals: Option<RefusalList>,
+}
+
+/// Refusals since the server started: the journal does not have them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RefusalList {
+    /// How many there were; for a token that does not see all accounts, how many of the newest are its own.
+    pub count: u64,
+    /// The newest, newest first.
+    pub newest: Vec<RefusedCharge>,
 }
 
 impl AccountList {
@@ -232,7 +244,7 @@ impl AccountList {
         let document = |account: &&Account| {
             AccountDocument::new(account, blocked_by(account, |name| by_name.get(name).copied()), sight)
         };
-        AccountList { ledger, accounts: accounts.iter().map(document).collect() }
+        AccountList { ledger, accounts: accounts.iter().map(document).collect(), refusals: None }
     }
 }
 

@@ -10,7 +10,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use taximeter_ledger::RefusedCharge;
 use taximeter_service::words::thousands;
-use taximeter_service::{Action, Problem, Sight, TreePage, TreeQuery};
+use taximeter_service::{Action, Problem, RefusalList, Sight, TreePage, TreeQuery};
 
 use self::tree::Tree;
 use crate::Dashboard;
@@ -100,7 +100,7 @@ struct RecentRefusals {
 impl RecentRefusals {
     /// The refusals by the visitor's own accounts; the total is for visitors who see all accounts.
     fn seen(visitor: &Visitor) -> RecentRefusals {
-        let (count, newest) = visitor.caller.refusals(REFUSALS);
+        let RefusalList { count, newest } = visitor.caller.refusals(REFUSALS);
         let is_all = *visitor.caller.sight() == Sight::All;
         RecentRefusals { count, since: if is_all { "since the server started" } else { "lately" }, newest }
     }
