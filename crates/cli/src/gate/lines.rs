@@ -6,12 +6,15 @@ use std::io::{self, BufRead, Read};
 const LONGEST: u64 = 64 * 1024;
 
 /// Words that cannot end a question.
-const INNER: [&str; 14] = [
+const INNER: [&str; 23] = [
     "select", "distinct", "from", "where", "group", "order", "having", "by", "and", "or", "not", "in", "between",
-    "like",
+    "like", "union", "all", "join", "on", "using", "case", "when", "then", "else",
 ];
 /// Further words that continue a question.
-const LATER: [&str; 9] = ["limit", "offset", "as", "is", "null", "asc", "desc", "escape", "filter"];
+const LATER: [&str; 16] = [
+    "limit", "offset", "fetch", "as", "is", "null", "asc", "desc", "escape", "filter", "inner", "left", "qualify",
+    "over", "within", "end",
+];
 
 /// The next line, or why it cannot be used. None at the end of the input.
 pub fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, String>>> {
@@ -66,8 +69,9 @@ impl QuestionLines {
         let text = line.trim();
         let word = first_word(text);
         let is_command = text.starts_with('\\') || self.is_empty() && ["exit", "quit", "help"].contains(&word);
-        // The language has no subqueries, so SELECT starts a question.
-        let begins = is_command || word.eq_ignore_ascii_case("select") || self.is_piped && self.is_over(word);
+        // SELECT also begins a sub-query and the next part of a union.
+        let selects = word.eq_ignore_ascii_case("select") && !is_open(&self.question);
+        let begins = is_command || selects || self.is_piped && self.is_over(word);
         let mut ended: Vec<PromptInput> = Vec::new();
         if begins || text.is_empty() {
             ended.extend(self.end());
@@ -118,14 +122,22 @@ impl QuestionLines {
     }
 }
 
-/// Whether a question may be complete: it has a FROM with a name, and its quotes and parentheses are closed.
+/// Whether a question may be complete: it has a FROM with a name, and nothing is open.
 fn can_be_complete(question: &str) -> bool {
-    let count = |sign: char| question.matches(sign).count();
-    let (mut words, is_closed) = (question.split_whitespace(), count('(') == count(')'));
-    let has_source = words.any(|word| word.eq_ignore_ascii_case("from")) && words.next().is_some();
+    let mut words = question.split_whitespace();
+    words.any(|word| word.eq_ignore_ascii_case("from")) && words.next().is_some() && !is_open(question)
+}
+
+/// Whether a question cannot end here: a quote or a parenthesis is open, or its last word or sign needs another.
+fn is_open(question: &str) -> bool {
+    let unquoted: String = question.split('\'').step_by(2).collect();
+    let count = |sign: char| unquoted.matches(sign).count();
     let last = question.split_whitespace().next_back().unwrap_or_default();
-    let is_open = last.ends_with([',', '(', '=', '<', '>', '+', '-', '*', '/', '.']) || is_one_of(last, &INNER);
-    has_source && is_closed && count('\'') % 2 == 0 && count('"') % 2 == 0 && !is_open
+    question.matches('\'').count() % 2 == 1
+        || count('"') % 2 == 1
+        || count('(') != count(')')
+        || last.ends_with([',', '(', '=', '<', '>', '+', '-', '*', '/', '.'])
+        || is_one_of(last, &INNER)
 }
 
 fn first_word(text: &str) -> &str {
@@ -182,6 +194,10 @@ mod tests {
             "SELECT 1 FROM p WHERE r IN (\nnorth\n)",
             "SELECT 1 FROM p WHERE r = 'a\nb'",
             "SELECT 1 FROM p WHERE a BETWEEN 1\nAND 3 AND\nb IS\nNOT NULL",
+            "SELECT 1 FROM p\nUNION ALL\nSELECT 2 FROM p",
+            "SELECT 1 FROM p WHERE a > (\nSELECT AVG(a) FROM p\n)",
+            "SELECT 1 FROM p\nLEFT JOIN q\nUSING (r)\nWHERE r <> ':('\nGROUP BY r",
+            "SELECT SUM(CASE\nWHEN a > 1 THEN a\nELSE 0\nEND)\nFROM p",
         ] {
             check(question, &[(1, question)]);
         }
