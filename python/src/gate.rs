@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use serde::Deserialize;
 use taximeter_accounting::{Amount, FilterRule};
 use taximeter_gate::{
-    BadRows, CsvEngine, CsvForm, Data, DriverChoice, DummyAnswer, Gate, Origin, Prepared, Registration, RemoteTable,
-    Rules, TableRows, folder_beside,
+    BadRows, CsvEngine, CsvForm, Data, Declaration, DriverChoice, DummyAnswer, Gate, Origin, Prepared, Registration,
+    RemoteTable, Rules, TableRows, folder_beside,
 };
 use taximeter_ledger::{AccountName, Key, Location, Who};
 use taximeter_service::{
@@ -36,8 +37,7 @@ struct NewTable {
     odometer: Option<OdometerRequest>,
     #[serde(default)]
     new_version: bool,
-    #[serde(default)]
-    reuse: bool,
+    reuse: Option<bool>,
     timeout_seconds: Option<f64>,
     min_epsilon: Option<Amount>,
 }
@@ -219,18 +219,13 @@ fn name_of(origin: Origin) -> &'static str {
 }
 
 impl NewTable {
+    /// The registration. What is not given for newer data stays as it was.
     fn registration(self, gate: &Gate, table: Option<TableRows>) -> Result<Registration, Problem> {
-        let rules = match (&self.filter, &self.odometer) {
-            (None, None) => None,
-            (filter, odometer) => {
-                let (filter, odometer) = specs(filter.as_ref(), odometer.as_ref(), FilterRule::default())?;
-                Some(Rules { filter, odometer })
-            }
-        };
+        let (rules, timeout) = (self.rules()?, self.timeout()?);
         let before = if self.new_version { Some(gate.catalog().dataset(&self.dataset)?) } else { None };
         let declaration = match (&self.schema, &before) {
             (Some(schema), _) => schema.declaration()?,
-            (None, Some(before)) => taximeter_gate::Declaration::of(&before.schema),
+            (None, Some(before)) => Declaration::of(&before.schema),
             (None, None) => {
                 return Err(Problem::bad_request("the declaration is missing: say whose privacy is protected"));
             }
@@ -240,19 +235,34 @@ impl NewTable {
             (None, None) | (Some(_), Some(_)) => return Err(Problem::bad_request("give one table, file or database")),
             (Some(source), None) => source.data(),
         };
-        let timeout = self.timeout_seconds.map(|seconds| {
-            let wrong = |error| Problem::bad_request(format!("the timeout is {seconds} seconds: {error}"));
-            std::time::Duration::try_from_secs_f64(seconds).map_err(wrong)
-        });
         data.check(Some(&declaration))?;
-        let plain = Registration::new(self.dataset, declaration, data);
         Ok(Registration {
+            name: self.dataset,
+            declaration,
+            data,
             rules,
             new_version: self.new_version,
-            reuse: self.reuse,
-            timeout: timeout.transpose()?.unwrap_or(plain.timeout),
-            min_epsilon: self.min_epsilon,
-            ..plain
+            reuse: self.reuse.unwrap_or(before.as_ref().is_some_and(|before| before.reuse)),
+            timeout: timeout.unwrap_or(before.as_ref().map_or(Registration::TIMEOUT, |before| before.timeout)),
+            min_epsilon: self.min_epsilon.or(before.and_then(|before| before.min_epsilon)),
         })
+    }
+
+    /// The rules of its account, if any are given.
+    fn rules(&self) -> Result<Option<Rules>, Problem> {
+        if self.filter.is_none() && self.odometer.is_none() {
+            return Ok(None);
+        }
+        let (filter, odometer) = specs(self.filter.as_ref(), self.odometer.as_ref(), FilterRule::default())?;
+        Ok(Some(Rules { filter, odometer }))
+    }
+
+    /// The time limit of a question, if it is given.
+    fn timeout(&self) -> Result<Option<Duration>, Problem> {
+        let duration = |seconds: f64| {
+            let wrong = |error| Problem::bad_request(format!("the timeout is {seconds} seconds: {error}"));
+            Duration::try_from_secs_f64(seconds).map_err(wrong)
+        };
+        self.timeout_seconds.map(duration).transpose()
     }
 }

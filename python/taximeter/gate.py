@@ -153,7 +153,7 @@ class Gate:
         entry: str | None = None,
         skip_bad_rows: bool = False,
         new_version: bool = False,
-        reuse: bool = False,
+        reuse: bool | None = None,
         timeout: float | None = None,
         min_epsilon: Number | None = None,
     ) -> dict[str, Any]:
@@ -165,10 +165,16 @@ class Gate:
         the usual ones.
 
         `unit` says whose privacy is protected: "row", or the column that identifies a person, with the most rows of one person that
-        count. Write bounds and categories from what is known about the subject, not from the rows: they are public. Returns what came of
-        it, as a document.
+        count. Write bounds and categories from what is known about the subject, not from the rows: they are public. Returns the
+        registration as a document.
+
+        `min_epsilon` is the least that a question must cost, `timeout` the seconds that it may take (60 by default), and with `reuse`
+        analysts may get their own earlier answers again at no cost. `new_version` registers newer data of a dataset, paid for by the
+        same account: what is not given stays as it was.
         """
-        request: dict[str, Any] = {"dataset": name, "new_version": new_version, "reuse": reuse}
+        request: dict[str, Any] = {"dataset": name, "new_version": new_version}
+        if reuse is not None:
+            request["reuse"] = reuse
         declares = bool(unit or types or bounds or grid or categories)
         if declares or not new_version:
             request["schema"] = _schema(unit, max_rows_per_unit, neighbours, types, bounds, grid, categories)

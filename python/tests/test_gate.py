@@ -140,6 +140,20 @@ def test_newer_data_take_the_place_of_older(gate: tx.Gate) -> None:
     assert [one["version"] for one in gate.datasets()] == [2]
 
 
+def test_newer_data_keep_what_the_owner_set(gate: tx.Gate) -> None:
+    def settings() -> tuple[Any, ...]:
+        [people] = gate.datasets()
+        return people["min_epsilon"], people["timeout_seconds"], people["reuse"]
+
+    gate.add("people", pa.table({"age": [1]}), unit="row", budget=BUDGET, min_epsilon="0.5", timeout=7, reuse=True)
+    gate.add("people", pa.table({"age": [1, 2]}), new_version=True)
+    assert settings() == ("0.5", 7, True)
+    with pytest.raises(tx.BadInput, match="at least ε = 0.5"):
+        gate.ask("SELECT COUNT(*) FROM people", epsilon="0.1")
+    gate.add("people", pa.table({"age": [1, 2, 3]}), new_version=True, min_epsilon="0.25", timeout=8, reuse=False)
+    assert settings() == ("0.25", 8, False)
+
+
 def test_a_csv_file_is_registered_by_its_path(gate: tx.Gate, tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age;town\n3;a\nx;b\n4;c\n")
