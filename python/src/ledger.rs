@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use serde::Deserialize;
-use taximeter_ledger::{AccountName, Key, Ledger as Inner, Location, Neighbours, Note, Options, Unit, Who, verify};
+use taximeter_ledger::{AccountName, Key, Ledger as Inner, Location, Neighbours, Note, Options, Unit, Who};
 use taximeter_service::{
     AccountDocument, AccountList, ChargeOutcome, ChargeRequest, Code, DeclaredCost, HistoryDocument, NewAccount,
-    Problem, QuoteDocument, Sight, VerifyDocument, accounts, blocked_by, journal,
+    Problem, QuoteDocument, Sight, VerifyDocument, accounts, blocked_by, checkpoints, journal,
 };
 
 use crate::cost::PyCost;
@@ -160,9 +160,10 @@ impl PyLedger {
         json(&self.with(py, history)?)
     }
 
+    /// Verifies the journal, also against the signed checkpoints that are kept beside the ledger.
     fn verify(&self, py: Python<'_>) -> PyResult<String> {
         let verified = |open: &OpenLedger| {
-            let result = verify(open.ledger.location(), open.witness.as_deref(), &mut |_, _| {});
+            let result = checkpoints::verify(open.ledger.location(), open.witness.as_deref(), &mut |_, _| {});
             match result {
                 Err(error) if !error.is_integrity() => Err(error.into()),
                 result => Ok(VerifyDocument::of(&result)),

@@ -150,7 +150,7 @@ class Ledger:
         return Receipt(self._backend.charge(names, _costs(costs), key, details))
 
     def verify(self) -> Verification:
-        """Recomputes the whole journal: every hash, decision and balance."""
+        """Recomputes the whole journal, every hash, decision and balance, and compares it with the signed checkpoints beside the ledger."""
         return Verification(self._backend.verify())
 
     @property

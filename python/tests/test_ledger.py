@@ -181,6 +181,37 @@ def test_an_old_copy_put_back_is_noticed(tmp_path: Path) -> None:
         tx.Ledger(path, witness=tmp_path / "witness")
 
 
+def test_a_journal_that_was_written_again_is_not_that_of_the_signed_checkpoint(tmp_path: Path) -> None:
+    path, witness = tmp_path / "budgets.db", tmp_path / "witness"
+    with tx.Ledger(path, create=True, witness=witness) as ledger:
+        ledger.create("census", 1)
+    old = {file: file.read_bytes() for file in (path, witness)}
+    with tx.Ledger(path, witness=witness) as ledger:
+        ledger.account("census").charge(COST)
+    sign_checkpoint(path, witness)
+    with tx.Ledger(path, witness=witness) as ledger:
+        assert ledger.verify()
+    # Someone who may write both files puts back old copies, and charges less.
+    for leftover in tmp_path.glob("budgets.db-*"):
+        leftover.unlink()
+    for file, content in old.items():
+        file.write_bytes(content)
+    with tx.Ledger(path, witness=witness) as ledger:
+        ledger.account("census").charge(tx.pure("0.01"))
+        verified = ledger.verify()
+    assert not verified.holds and "checkpoint" in verified.document["reason"]
+
+
+def sign_checkpoint(path: Path, witness: Path) -> None:
+    """Signs a checkpoint of a ledger by the program: it is kept beside the ledger."""
+    program = os.environ.get("TAXIMETER_PROGRAM")
+    assert program, "TAXIMETER_PROGRAM must name the program; cargo xtask test sets it"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TAXIMETER_")}
+    environment |= {"TAXIMETER_LEDGER": str(path), "TAXIMETER_WITNESS": str(witness)}
+    for command in (["key", "create", "signer.key"], ["create", "--checkpoint-key", "signer.key"]):
+        subprocess.run([program, "checkpoint", *command], cwd=path.parent, env=environment, check=True, capture_output=True)
+
+
 def test_a_closed_ledger_says_so(tmp_path: Path) -> None:
     ledger = tx.Ledger(tmp_path / "budgets.db", create=True)
     census = ledger.create("census", 1)
