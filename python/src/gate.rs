@@ -108,6 +108,18 @@ impl PyGate {
         let gate = self.0.get(py)?;
         wait(py, move || work(&gate))?.or_raise(py)
     }
+
+    /// Does something with the gate after its ledger has taken over what other processes wrote.
+    fn with_refreshed<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Gate) -> Result<T, Problem> + Send + 'static,
+    ) -> PyResult<T> {
+        self.with(py, move |gate| {
+            gate.ledger().refresh()?;
+            work(gate)
+        })
+    }
 }
 
 #[pymethods]
@@ -135,7 +147,7 @@ impl PyGate {
             let document = |dataset| DatasetDocument::new(dataset, &datasets, &accounts, &Sight::All, true);
             Ok(DatasetList(datasets.iter().map(document).collect()))
         };
-        json(&self.with(py, list)?)
+        json(&self.with_refreshed(py, list)?)
     }
 
     /// Registers a dataset: a table that speaks Arrow's C stream interface, or the source that the request names.
@@ -143,7 +155,7 @@ impl PyGate {
         let new: NewTable = serde_json::from_str(request).map_err(|error| unreadable(py, error))?;
         let table = table.map(table_rows).transpose()?;
         let registered = |gate: &Gate| Ok(datasets::register(gate, &new.registration(gate, table)?, &mut |_, _| {})?);
-        json(&self.with(py, registered)?)
+        json(&self.with_refreshed(py, registered)?)
     }
 
     fn add_analyst(&self, py: Python<'_>, dataset: &str, request: &str) -> PyResult<String> {
@@ -153,7 +165,7 @@ impl PyGate {
             let rules = new.rules(&gate.ledger().account(&dataset)?)?;
             datasets::add_analyst(gate, dataset, &new.analyst, rules)
         };
-        json(&self.with(py, added)?)
+        json(&self.with_refreshed(py, added)?)
     }
 
     /// Asks once for a key: the answer and where it is from.
@@ -193,7 +205,7 @@ impl PyGate {
             let quote = gate.ledger().quote(prepared.charge())?;
             Ok(Explanation::new(&prepared, quote, &Sight::All))
         };
-        json(&self.with(py, explained)?)
+        json(&self.with_refreshed(py, explained)?)
     }
 
     /// Answers from made-up rows, and charges nothing.

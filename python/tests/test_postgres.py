@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from conftest import postgres_server
 
@@ -52,3 +53,19 @@ def test_processes_share_a_ledger_and_one_that_is_killed_loses_nothing(tmp_path:
         for name, numbers in zip("abc", told):
             assert all(census.charge(tx.pure("0.001"), key=f"{name}-{at}").replayed for at in numbers)
         assert ledger.verify()
+        check_that_a_gate_sees_what_others_charged(tx.Gate(ledger, tmp_path / "gate"), witness)
+
+
+def check_that_a_gate_sees_what_others_charged(gate: tx.Gate, witness: Path) -> None:
+    gate.add("people", pa.table({"age": [34, 51]}), unit="row", budget=1, rule="basic")
+
+    def charge_elsewhere() -> None:
+        assert POSTGRES is not None
+        with tx.Ledger(POSTGRES, witness=witness) as ledger:
+            ledger.account("people").charge(tx.pure("0.4"))
+
+    charge_elsewhere()
+    assert [one["account"]["charges"] for one in gate.datasets()] == [1]
+    charge_elsewhere()
+    assert not gate.quote("SELECT COUNT(*) FROM people", epsilon="0.5")["admitted"]
+    gate.close()
