@@ -12,7 +12,7 @@ use crate::problem::{OrRaise, bad_input, json, raise, refusal, unreadable};
 #[pyclass(subclass, module = "taximeter", name = "Filter")]
 pub struct PyFilter(Inner);
 
-/// What would come of a charge.
+/// The effect of a charge.
 #[derive(Serialize)]
 struct QuoteText<'a> {
     verdict: &'static str,
@@ -49,7 +49,7 @@ impl PyFilter {
         Ok(self.0.decide(&cost.0).or_raise(py)?.continues())
     }
 
-    /// The JSON of what would come of a charge.
+    /// The JSON of the effect that a charge would have.
     fn quote_json(&self, py: Python<'_>, cost: &PyCost) -> PyResult<String> {
         let mut after = self.0.clone();
         let verdict = after.charge(&cost.0).or_raise(py)?;
