@@ -12,6 +12,7 @@ mod odometer;
 mod problem;
 mod table;
 mod waiting;
+mod words;
 
 use pyo3::prelude::*;
 
@@ -32,6 +33,8 @@ mod _native {
     use super::ledger::PyLedger;
     #[pymodule_export]
     use super::odometer::PyOdometer;
+    #[pymodule_export]
+    use super::words::{show_number, show_share};
 
     #[allow(unused_imports)]
     use super::*;

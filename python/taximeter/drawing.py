@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from html import escape
+
+from taximeter._native import show_number, show_share
 
 # Colours follow the page: its text colour, and one accent that is readable on white and on black.
 ACCENT = "#3a7bd5"
@@ -19,22 +23,37 @@ def line(name: str, value: object) -> str:
     return f"<div>{escape(name)}: {escape(str(value))}</div>"
 
 
+def filled(share: float, steps: int) -> int:
+    """How many steps of a bar a share fills: rounded down, so that no more seems left than there is."""
+    # The addend corrects the binary rounding of exact steps.
+    return math.floor(min(max(share, 0.0), 1.0) * steps + 1e-8)
+
+
 def gauge(left: float | None, label: str) -> str:
     """A bar that shows the share of a budget that is left, with the number in words for screen readers."""
     if left is None:
         return ""
-    share = min(max(left, 0.0), 1.0)
-    shown = escape(f"{label}: {share:.1%}")
+    shown = escape(f"{label}: {show_share(left)}")
     return (
         f'<svg role="img" aria-label="{shown}" width="240" height="34" viewBox="0 0 240 34">'
         '<rect x="0.5" y="0.5" width="239" height="13" rx="3" fill="none" stroke="currentColor" opacity="0.5"/>'
-        f'<rect x="1" y="1" width="{238 * share:.1f}" height="12" rx="3" fill="{ACCENT}"/>'
+        f'<rect x="1" y="1" width="{filled(left, 2380) / 10:.1f}" height="12" rx="3" fill="{ACCENT}"/>'
         f'<text x="0" y="29" font-size="12" fill="currentColor">{shown}</text></svg>'
     )
 
 
-def bars(labels: list[str], values: list[float | None], intervals: list[tuple[float | None, float | None]]) -> str:
-    """A bar for each number, with its interval as a line across its end."""
+def digits(value: float) -> str:
+    """A number with its nearest six digits."""
+    return f"{value:g}"
+
+
+def bars(
+    labels: list[str],
+    values: list[float | None],
+    intervals: list[tuple[float | None, float | None]],
+    show: Callable[[float], str] = digits,
+) -> str:
+    """A bar for each number, with its interval as a line across its end, and its text."""
     ends = [number for number in [*values, *(end for pair in intervals for end in pair)] if number is not None]
     if not ends:
         return ""
@@ -54,7 +73,7 @@ def bars(labels: list[str], values: list[float | None], intervals: list[tuple[fl
         rows.append(f'<rect x="{start:.1f}" y="{y + 4}" width="{end - start:.1f}" height="12" fill="{ACCENT}" opacity="0.8"/>')
         if least is not None and most is not None:
             rows.append(f'<path d="M{at(least):.1f} {y + 10}H{at(most):.1f}" stroke="currentColor" stroke-width="2"/>')
-        rows.append(f'<text x="400" y="{y + 14}" font-size="12" fill="currentColor">{escape(f"{value:g}")}</text>')
+        rows.append(f'<text x="400" y="{y + 14}" font-size="12" fill="currentColor">{escape(show(value))}</text>')
     total = len(labels) * height
     frame = f'role="img" aria-label="noisy numbers with intervals" width="470" height="{total}" viewBox="0 0 470 {total}"'
     return f"<svg {frame}>{''.join(rows)}</svg>"
@@ -67,7 +86,7 @@ def curve(title: str, values: list[float]) -> str:
     high, width, height = max(*values, 0.0) or 1.0, 320.0, 80.0
     step = width / max(len(values) - 1, 1)
     points = " ".join(f"{4 + at * step:.1f},{4 + height * (1 - value / high):.1f}" for at, value in enumerate(values))
-    shown = escape(f"{title}: {values[-1]:g}")
+    shown = escape(f"{title}: {show_number(values[-1])}")
     return (
         f'<svg role="img" aria-label="{shown}" width="330" height="108" viewBox="0 0 330 108">'
         f'<path d="M4 4V{4 + height}H{4 + width}" fill="none" stroke="currentColor" opacity="0.5"/>'

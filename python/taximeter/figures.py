@@ -10,6 +10,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,16 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bars:
-    """Numbers with their names, and intervals for those that have one."""
+    """Numbers with their names, and intervals for those that have one. `show` gives a number's text."""
 
     title: str
     labels: list[str]
     values: list[float | None]
     intervals: list[tuple[float | None, float | None]] = field(default_factory=list)
+    show: Callable[[float], str] = drawing.digits
 
     def svg(self) -> str:
         """The figure as SVG."""
-        return drawing.bars(self.labels, self.values, self.intervals or [(None, None)] * len(self.labels))
+        return drawing.bars(self.labels, self.values, self.intervals or [(None, None)] * len(self.labels), self.show)
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """The figure on axes of Matplotlib, or on new ones."""

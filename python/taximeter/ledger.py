@@ -280,7 +280,7 @@ class Account(Drawable):
         >>> with census.watch(file=shown):
         ...     receipt = census.charge(tx.pure("0.25"))
         >>> print(shown.getvalue().splitlines()[-1])
-        census [███████████████·····] 75.0% left, reading 0.25, 1 charges, open
+        census [███████████████·····] 75.00 % left, reading 0.25, 1 charges, open
         """
         return Watch(self, every, file)
 

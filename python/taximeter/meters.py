@@ -15,7 +15,7 @@ import json
 from typing import Any
 
 from taximeter import _native, drawing
-from taximeter._native import Cost
+from taximeter._native import Cost, show_share
 from taximeter.costs import Number, pure
 from taximeter.documents import Balance, Quote, Reading
 from taximeter.errors import bad_input
@@ -108,7 +108,7 @@ class Filter(_native.Filter):
 
     def __repr__(self) -> str:
         budget = self.budget
-        return f"Filter({budget['epsilon']},{budget['delta']}, rule={self.rule!r}, left={self.left.share:.1%})"
+        return f"Filter({budget['epsilon']},{budget['delta']}, rule={self.rule!r}, left={show_share(self.left.share)})"
 
     def _repr_html_(self) -> str:
         budget = self.budget

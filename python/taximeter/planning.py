@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from taximeter import drawing
-from taximeter._native import Cost, rule_names, smallest_epsilon
+from taximeter._native import Cost, rule_names, show_number, smallest_epsilon
 from taximeter.costs import Number
 from taximeter.errors import BadInput
 from taximeter.figures import Bars, Drawable
@@ -24,17 +25,18 @@ class Row:
 
 
 class Rows(list[Row], Drawable):
-    """A number by each rule."""
+    """A number by each rule. `show` gives a number's text, which is never better than the number."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, show: Callable[[float], str]) -> None:
         super().__init__()
         self.title = title
+        self.show = show
 
     @property
     def figure(self) -> Bars:
         """A bar for each rule that has a number."""
         known = [row for row in self if row.value is not None]
-        return Bars(self.title, [row.rule for row in known], [row.value for row in known])
+        return Bars(self.title, [row.rule for row in known], [row.value for row in known], show=self.show)
 
     def _repr_html_(self) -> str:
         return drawing.card(self.title, self.svg())
@@ -47,7 +49,7 @@ def plan(budget: Budget, cost: Cost, *, mechanism_delta: Number | None = None) -
     >>> {row.rule: row.value for row in plan("1,1e-6", tx.pure("0.01"))}["residue"]
     558
     """
-    rows = Rows("how many fit")
+    rows = Rows("how many fit", "{:,}".format)
     for rule in rule_names()[0]:
         try:
             quote = Filter(budget, rule, mechanism_delta=mechanism_delta, expecting=cost).quote(cost)
@@ -65,7 +67,7 @@ def compare(cost: Cost, rounds: int, delta: Number = "1e-6", *, mechanism_delta:
     >>> {row.rule: row.value for row in rows["odometers"]}["basic"]
     1.0
     """
-    filters, odometers = Rows("the smallest budget"), Rows("the reading")
+    filters, odometers = Rows("the smallest budget", show_number), Rows("the reading", show_number)
     for rule in rule_names()[1]:
         try:
             odometer = Odometer(delta, rule, mechanism_delta=mechanism_delta)

@@ -7,6 +7,8 @@ import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
+from taximeter import drawing
+from taximeter._native import show_number, show_share
 from taximeter.errors import Error
 
 if TYPE_CHECKING:
@@ -73,13 +75,13 @@ class Watch:
 
 def line(document: dict[str, Any]) -> str:
     """An account in one line: a bar of what is left, the reading, and the number of charges."""
-    reading = "no bound" if document["reading"] is None else f"{float(document['reading']):.4g}"
+    reading = "no bound" if document["reading"] is None else show_number(float(document['reading']))
     rest = f"reading {reading}, {document['charges']} charges, {document['standing']}"
     if document["filter"] is None:
         return f"{document['account']}: {rest}"
-    share = min(max(document["filter"]["left"]["share"], 0.0), 1.0)
-    full = round(share * 20)
-    return f"{document['account']} [{'█' * full}{'·' * (20 - full)}] {share:.1%} left, {rest}"
+    share = document["filter"]["left"]["share"]
+    full = drawing.filled(share, 20)
+    return f"{document['account']} [{'█' * full}{'·' * (20 - full)}] {show_share(share)} left, {rest}"
 
 
 def _notebook() -> Any:

@@ -18,6 +18,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import taximeter as tx
 from taximeter import drawing, watching
+from taximeter._native import show_number
 
 
 def parsed(html: str) -> ElementTree.Element:
@@ -60,6 +61,31 @@ def test_colours_are_those_of_the_page(census: tx.Account) -> None:
 def test_a_gauge_stays_within_its_frame(share: float) -> None:
     bar = list(parsed(drawing.gauge(share, "left")).iter("rect"))[1]
     assert 0 <= float(bar.get("width", "")) <= 238
+
+
+@pytest.mark.parametrize(
+    ("share", "text", "full"),
+    [(1.0, "100.00 %", 20), (0.99996, "99.99 %", 19), (0.6, "60.00 %", 12), (0.15, "15.00 %", 3), (0.00003, "under 0.01 %", 0)],
+)
+def test_no_more_seems_left_than_there_is(share: float, text: str, full: int) -> None:
+    left = {"left": {"share": share}}
+    line = watching.line({"account": "census", "reading": 0.1, "charges": 1, "standing": "open", "filter": left})
+    assert line.startswith(f"census [{'█' * full}{'·' * (20 - full)}] {text} left")
+    bar = list(parsed(drawing.gauge(share, "left")).iter("rect"))[1]
+    assert f"left: {text}" in shown(drawing.gauge(share, "left")) and float(bar.get("width", "")) <= 238 * share + 1e-9
+
+
+def test_no_bound_seems_smaller_than_it_is() -> None:
+    bound = 0.24004901
+    document = {"account": "surveys", "reading": bound, "charges": 1, "standing": "open", "filter": None}
+    for text in [watching.line(document), drawing.curve("reading", [0.1, bound]), drawing.bars(["a"], [bound], [(0, 1)], show_number)]:
+        assert "0.24005" in text and "0.240049" not in text
+    figures = tx.compare(tx.pure("0.01"), 100)
+    assert [figures[name].figure.show(bound) for name in ("filters", "odometers")] == ["0.24005"] * 2
+    assert tx.plan(1, tx.pure("1e-7")).figure.show(1_234_567) == "1,234,567"
+    f = tx.Filter(1, rule="basic")
+    f.charge(tx.pure("0.00004"))
+    assert "left=99.99 %" in repr(f)
 
 
 def test_what_is_unknown_is_not_drawn() -> None:
@@ -109,7 +135,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 def test_a_meter_is_live_in_a_terminal(census: tx.Account) -> None:
     file = Terminal()
     with census.watch(every=0.001, file=file):
-        wait_until(lambda: "100.0% left" in file.getvalue())
+        wait_until(lambda: "100.00 % left" in file.getvalue())
         census.charge(tx.pure("0.25"))
         wait_until(lambda: "1 charges" in file.getvalue())
     assert file.getvalue().count("\r") == 2 and file.getvalue().endswith("\n"), "one line, drawn when something changes"
@@ -146,4 +172,4 @@ def test_a_meter_is_live_in_a_notebook(census: tx.Account) -> None:
 def test_a_program_that_ends_does_not_wait_for_its_meter(tmp_path: Path) -> None:
     script = "import taximeter as tx\ntx.Ledger('b.db', create=True).create('census', 1).watch(every=0.01)"
     ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
-    assert ended.returncode == 0 and "100.0% left" in ended.stderr
+    assert ended.returncode == 0 and "100.00 % left" in ended.stderr
