@@ -10,6 +10,7 @@ mod lab;
 mod ledger;
 mod odometer;
 mod problem;
+mod stream;
 mod table;
 mod waiting;
 mod words;
@@ -33,6 +34,8 @@ mod _native {
     use super::ledger::PyLedger;
     #[pymodule_export]
     use super::odometer::PyOdometer;
+    #[pymodule_export]
+    use super::stream::arrow_stream;
     #[pymodule_export]
     use super::words::{show_number, show_share};
 

@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from taximeter import _native, drawing
-from taximeter._native import Cost, rounded
+from taximeter._native import Cost, arrow_stream, rounded
 from taximeter.costs import Number
 from taximeter.documents import Document
 from taximeter.errors import bad_input
@@ -97,11 +97,15 @@ class Answer(Document, Drawable):
         drawn = [cell if isinstance(_value(cell), (int, float)) else None for cell in cells]
         return Bars("".join(names), labels, [_value(cell) for cell in drawn], [_interval(cell) for cell in drawn])
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The answer as a stream of Arrow, so that pyarrow, polars and others take it as it is. No other schema can be requested."""
+        return arrow_stream(list(self.table.items()))
+
     def to_arrow(self) -> pyarrow.Table:
         """The answer as a table of pyarrow."""
         import pyarrow
 
-        return pyarrow.table(self.table)
+        return pyarrow.table(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The answer as a DataFrame of pandas."""
@@ -113,7 +117,7 @@ class Answer(Document, Drawable):
         """The answer as a DataFrame of polars."""
         import polars
 
-        return polars.DataFrame(self.table, strict=False)
+        return polars.DataFrame(self)
 
 
 class Gate:

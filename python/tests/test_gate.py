@@ -97,6 +97,32 @@ def test_answers_come_out_as_tables_with_their_intervals(gate: tx.Gate) -> None:
     assert again.origin == "replayed" and again.document == answer.document
 
 
+def test_an_answer_is_a_table_of_arrow_as_it_is(gate: tx.Gate) -> None:
+    gate.add("people", pa.table(PEOPLE), unit="row", bounds={"income": (0, 5000)}, grid={"income": "0.25"},
+             categories={"region": ["north", "south"], "member": [True, False]}, budget=BUDGET, rule="basic")
+    answer = gate.ask("SELECT region, member, COUNT(*) AS n, AVG(income) AS income FROM people GROUP BY region, member", epsilon=10**7)
+    table = pa.table(answer)
+    assert table.schema.field("region").type == pa.string() and table.schema.field("member").type == pa.bool_()
+    assert table.schema.field("n").type == pa.int64() and table.schema.field("income").type == pa.float64()
+    assert table.to_pydict() == answer.table == answer.to_arrow().to_pydict(), "missing values are missing, and the rest is the same"
+    assert pl.DataFrame(answer).to_dict(as_series=False) == answer.table == answer.to_polars().to_dict(as_series=False)
+    assert pd.DataFrame.from_arrow(answer).columns.to_list() == list(answer.table)
+    # A consumer may take it twice, or not at all.
+    assert pa.table(answer) == table and answer.__arrow_c_stream__() is not None
+    # It can be registered like any other table.
+    gate.add("answers", answer, unit="row", budget=1)
+
+
+def test_a_column_of_an_answer_has_the_type_that_takes_all_of_its_values() -> None:
+    columns: dict[str, list[Any]] = {
+        "whole": [1, None, -3], "number": [1, 2.5, None], "large": [2**70, 1, 2], "text": ["ä", None, ""], "missing": [None] * 3,
+    }
+    document = {"columns": [{"name": name} for name in columns], "rows": [list(row) for row in zip(*columns.values())]}
+    table = pa.table(tx.Answer(json.dumps(document), "fresh"))
+    assert [str(field.type) for field in table.schema] == ["int64", "double", "double", "string", "null"]
+    assert table.to_pydict() == columns
+
+
 def test_every_kind_of_price_is_taken(gate: tx.Gate) -> None:
     gate.add("people", pa.table(PEOPLE), unit="row", bounds={"age": (0, 120)}, budget="10,1e-6", mechanism_delta="1e-7")
     assert gate.ask("SELECT COUNT(*) FROM people", epsilon=0.1).cost == tx.pure("0.1")
