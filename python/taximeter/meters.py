@@ -12,6 +12,7 @@ Decimal('0.95')
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from taximeter import _native, drawing
@@ -19,6 +20,7 @@ from taximeter._native import Cost, show_share
 from taximeter.costs import Number, pure
 from taximeter.documents import Balance, Quote, Reading
 from taximeter.errors import bad_input
+from taximeter.figures import Curve, Drawable
 from taximeter.rules import Budget, filter_request, odometer_request
 
 
@@ -119,13 +121,15 @@ class Filter(_native.Filter):
         return _filter_from_state, (self.state(),)
 
 
-class Odometer(_native.Odometer):
+class Odometer(_native.Odometer, Drawable):
     """A privacy odometer: a running bound on the loss of all that was charged, whenever one looks.
 
     >>> odometer = Odometer(delta="1e-6")
     >>> odometer.charge(pure("0.01"), times=1000)
     >>> odometer.reading.value < 2, odometer.reading.guarantee
     (True, 'loss ≤ reading (one-sided, in either order) at every moment, except with probability 1e-6')
+
+    In a notebook it draws its ride: the readings so far.
     """
 
     def __new__(
@@ -153,6 +157,17 @@ class Odometer(_native.Odometer):
 
     def __repr__(self) -> str:
         return f"Odometer(rule={self.rule!r}, reading={self.reading.value})"
+
+    @property
+    def figure(self) -> Curve:
+        """The readings since it was made or restored, the first before any charge; none where the loss has no bound."""
+        readings = self.ride()
+        return Curve("reading", readings if math.isfinite(readings[-1]) else [])
+
+    def _repr_html_(self) -> str:
+        reading = self.reading
+        reason = drawing.line("no bound", reading.reason) if reading.reason else ""
+        return drawing.card(f"odometer {self.rule}", self.svg(), reason, drawing.line("guarantee", reading.guarantee))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _odometer_from_state, (self.state(),)

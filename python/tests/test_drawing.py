@@ -39,6 +39,38 @@ def test_an_account_shows_its_gauge_and_its_meter(census: tx.Account) -> None:
     assert census.readings() == [0.0, 0.1, 0.2, 0.3] or census.readings() == [0.1, 0.2, 0.3]
 
 
+def test_an_odometer_shows_its_ride() -> None:
+    odometer = tx.Odometer(rule="basic")
+    for _ in range(3):
+        odometer.charge(tx.pure("0.1"))
+    assert odometer.figure.values == pytest.approx([0, 0.1, 0.2, 0.3])
+    html = odometer._repr_html_()
+    assert "odometer basic" in shown(html) and "reading: 0.3" in shown(html) and "loss" in shown(html)
+    [line] = parsed(html).iter("polyline")
+    assert len(line.get("points", "").split()) == 4
+    assert "currentColor" in html and "color:inherit" in html, "in the colours of the page"
+    assert odometer.plot().get_title() == "reading"
+
+
+@pytest.mark.parametrize("charges", [1, 255, 256, 257, 1000, 10_000])
+def test_a_long_ride_is_drawn_by_few_readings_and_the_newest(charges: int) -> None:
+    odometer, cost = tx.Odometer(rule="basic"), tx.pure("0.001")
+    for _ in range(charges):
+        odometer.charge(cost)
+    values = odometer.figure.values
+    assert min(charges, 128) < len(values) <= 257 and values[-1] == odometer.reading.value == pytest.approx(charges / 1000)
+    steps = [later - earlier for earlier, later in zip(values, values[1:-1])]
+    assert values[0] == 0 and steps == pytest.approx([steps[0]] * len(steps) if steps else [])
+
+
+def test_a_ride_without_a_bound_says_why_and_draws_no_curve() -> None:
+    odometer = tx.Odometer("1e-6")
+    odometer.charge(tx.pure("0.1"))
+    odometer.charge(tx.approximate("0.1", "1e-9"))
+    html = odometer._repr_html_()
+    assert "no bound: " in shown(html) and "<svg" not in html and odometer.svg() == ""
+
+
 def test_quotes_receipts_filters_and_answers_draw_themselves(ledger: tx.Ledger, census: tx.Account) -> None:
     assert "admitted" in shown(census.quote(tx.pure("0.1"))._repr_html_())
     assert "census: the budget" in shown(census.quote(tx.pure(3))._repr_html_())
