@@ -14,7 +14,7 @@ use taximeter_gate::{
 use taximeter_ledger::{AccountName, Key, Location, Who};
 use taximeter_service::{
     Code, DatasetDocument, DatasetList, Explanation, FilterRequest, NewAnalyst, OdometerRequest, Problem,
-    QuestionOutcome, QuestionRequest, SchemaDocument, Sight, datasets, specs,
+    QuestionOutcome, QuestionRequest, SchemaDocument, Sight, StudyRequest, datasets, plans, specs,
 };
 
 use crate::ledger::PyLedger;
@@ -206,6 +206,14 @@ impl PyGate {
             Ok(Explanation::new(&prepared, quote, &Sight::All))
         };
         json(&self.with_refreshed(py, explained)?)
+    }
+
+    /// What the questions of a study cost and need together. Charges nothing.
+    fn plan(&self, py: Python<'_>, study: &str) -> PyResult<String> {
+        let study: StudyRequest = serde_json::from_str(study).map_err(|error| unreadable(py, error))?;
+        let planned =
+            move |gate: &Gate| plans::plan(gate.catalog(), &study, &|charges| gate.ledger().quote_sequence(charges));
+        json(&self.with_refreshed(py, planned)?)
     }
 
     /// Answers from made-up rows, and charges nothing.

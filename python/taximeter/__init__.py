@@ -21,7 +21,7 @@ from taximeter.costs import (
     sampled_gaussian,
     zcdp,
 )
-from taximeter.documents import Balance, Quote, Reading, Receipt, Verification
+from taximeter.documents import Balance, Quote, Reading, Receipt, StudyPlan, Verification
 from taximeter.errors import (
     BadInput,
     Busy,
@@ -66,6 +66,7 @@ __all__ = [
     "Replayed",
     "Stopped",
     "Storage",
+    "StudyPlan",
     "UnknownOutcome",
     "Verification",
     "approximate",

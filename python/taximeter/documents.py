@@ -118,6 +118,38 @@ class Quote(Document):
         return drawing.card("admitted" if self.admitted else "refused", *parts)
 
 
+class StudyPlan(Document):
+    """What the questions of a study cost and need together. Nothing is charged; it is true if all of them fit now."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the accounts would take all questions now, in the best order."""
+        return bool(self.document["fits_now"])
+
+    def __bool__(self) -> bool:
+        return self.fits
+
+    @property
+    def questions(self) -> list[dict[str, Any]]:
+        """The questions as they are listed, each with its cost, the half width of its intervals, and its place in the best order."""
+        return list(self.document["questions"])
+
+    @property
+    def accounts(self) -> list[dict[str, Any]]:
+        """The accounts that would pay, from the root down, each with the ε that it needs, what is left before and after, and the first
+        question that it refuses."""
+        return list(self.document["accounts"])
+
+    def _repr_html_(self) -> str:
+        asked = [f"{one['times']} × {one['name']}, {costs_of([one['cost']])[0]}" for one in self.questions]
+        parts = [drawing.line("asked", question) for question in asked]
+        for one in self.accounts:
+            if one.get("refused"):
+                parts.append(drawing.line(f"{one['account']} stops at", f"{one['refused']['name']}: {one['refused']['reason']}"))
+            parts.append(drawing.gauge(one["left_after"], f"{one['account']} left after all"))
+        return drawing.card("all questions fit now" if self.fits else "the questions do not all fit now", *parts)
+
+
 class Receipt(Document):
     """A committed charge. In a `with` statement, it lets the mechanism run once: a charge that was made before raises Replayed."""
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from taximeter import _native, drawing
 from taximeter._native import Cost, arrow_stream, rounded
 from taximeter.costs import Number
-from taximeter.documents import Document
+from taximeter.documents import Document, StudyPlan
 from taximeter.errors import bad_input
 from taximeter.figures import Bars, Drawable
 from taximeter.ledger import Account, Ledger
@@ -273,6 +273,18 @@ class Gate:
         request = _question(question, dataset, epsilon, delta, mu, error, noise, account, weights, False, False)
         return dict(json.loads(self._gate.explain(request)))
 
+    def plan(self, questions: Sequence[Mapping[str, Any]], *, dataset: str | None = None, account: str | None = None) -> StudyPlan:
+        """What the questions of a study cost and need together, in which order, and what they leave. Charges nothing.
+
+        Every question has its `sql` and a price as in `ask` (`epsilon`, `epsilon` and `delta`, `mu`, or `error` with its `noise`), and may
+        have a `name` and the number of `times` that it is asked.
+        """
+        first = str(questions[0].get("sql", "")) if questions else ""
+        study: dict[str, Any] = {"dataset": dataset or _dataset_in(first), "questions": [_planned(one) for one in questions]}
+        if account is not None:
+            study["account"] = account
+        return StudyPlan(self._gate.plan(json.dumps(study)))
+
     def datasets(self) -> list[dict[str, Any]]:
         """All datasets."""
         return list(json.loads(self._gate.datasets()))
@@ -371,6 +383,14 @@ def _question(
     if account is not None:
         request["account"] = account
     return json.dumps(request)
+
+
+def _planned(question: Mapping[str, Any]) -> dict[str, Any]:
+    """A question of a study as the service takes it."""
+    planned = {("gaussian" if name == "mu" else name): value for name, value in question.items() if value is not None}
+    for name in {"epsilon", "delta", "gaussian", "error"} & planned.keys():
+        planned[name] = rounded(name, planned[name], name != "error")
+    return planned
 
 
 def _dataset_in(question: str) -> str:

@@ -135,6 +135,43 @@ def test_every_kind_of_price_is_taken(gate: tx.Gate) -> None:
     assert open_groups.columns[0] == "region"
 
 
+def test_a_study_is_planned_without_a_charge(gate: tx.Gate, ledger: tx.Ledger) -> None:
+    gate.add("people", pa.table(PEOPLE), unit="row", bounds={"age": (0, 120)}, budget="1,1e-6")
+    questions = [
+        {"name": "how many", "sql": "SELECT COUNT(*) FROM people", "epsilon": "0.1", "times": 3},
+        {"sql": "SELECT SUM(age) FROM people", "error": 2000},
+        {"sql": "SELECT COUNT(*) FROM people WHERE age > 65", "mu": 0.05},
+    ]
+    plan = gate.plan(questions)
+    assert plan and plan.fits and [one["name"] for one in plan.questions] == ["how many", "question 2", "question 3"]
+    assert [one["times"] for one in plan.questions] == [3, 1, 1] and plan.questions[1]["within"] == 2000
+    [people] = plan.accounts
+    assert people["account"] == "people" and 0 < people["left_after"] < people["left"] == 1
+    assert "all questions fit now" in plan._repr_html_() and "3 × how many" in plan._repr_html_()
+    too_much = gate.plan([*questions, {"name": "large", "sql": "SELECT COUNT(*) FROM people", "epsilon": 2}])
+    assert not too_much and too_much.accounts[0]["refused"]["name"] == "large"
+    assert "people stops at: large" in too_much._repr_html_()
+    assert ledger.account("people").document["charges"] == 0
+
+
+@pytest.mark.parametrize(
+    ("questions", "part"),
+    [
+        ([], "FROM"),
+        ([{"epsilon": 1}], "FROM"),
+        ([{"sql": "SELECT COUNT(*) FROM people"}], "question 1: give one of error"),
+        ([{"sql": "SELECT COUNT(*) FROM people", "epsilom": 1}], "epsilom"),
+        ([{"sql": "SELECT COUNT(*) FROM people", "epsilon": -1}], "epsilon"),
+        ([{"sql": "SELECT COUNT(*) FROM people", "epsilon": 1, "times": 0}], "nonzero"),
+        ([{"name": "late", "sql": "SELECT AVG(nothing) FROM people", "epsilon": 1}], "late: "),
+    ],
+)
+def test_a_study_that_cannot_be_planned_says_why(gate: tx.Gate, questions: list[dict[str, Any]], part: str) -> None:
+    gate.add("people", pa.table(PEOPLE), unit="row", budget=1)
+    with pytest.raises(tx.BadInput, match=part):
+        gate.plan(questions)
+
+
 def test_a_refused_question_costs_nothing(gate: tx.Gate, ledger: tx.Ledger) -> None:
     gate.add("people", pa.table(PEOPLE), unit="row", budget="1,1e-6")
     with pytest.raises(tx.Refused) as refused:
