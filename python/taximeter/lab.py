@@ -7,12 +7,12 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from taximeter import drawing
 from taximeter._native import stopping_time_attack, worst_case
-from taximeter.costs import Number, pure
+from taximeter.accountants import Accountant, accountant_of, binary
+from taximeter.costs import Number
 from taximeter.errors import Refused, bad_input
 from taximeter.figures import Bars, Drawable
 from taximeter.meters import Odometer
@@ -43,27 +43,86 @@ class Probability(Drawable):
 
 
 def attack(
-    odometer: Odometer | Callable[[int], float], *, epsilon: Number, rounds: int, delta: Number, two_sided: bool = False
+    accountant: Any,
+    *,
+    epsilon: Number = "0.1",
+    rounds: int = 1000,
+    delta: Number | None = None,
+    two_sided: bool = False,
+    pointwise: bool | None = None,
+    refusals: tuple[type[BaseException], ...] = (Refused,),
 ) -> Probability:
-    """The exact probability with which the loss ever leaves an odometer's readings, against the stopping-time adversary.
+    """What the stopping-time adversary achieves against an accountant that is read after every charge, exactly.
 
-    `odometer` is an `Odometer`, or a function that gives the reading after each number of charges of `epsilon`, from 1. A function is taken
-    to bound the loss from above alone, unless it is `two_sided`; an `Odometer` knows what it promises.
+    The adversary has randomized response of `epsilon` charged in every one of at most `rounds` rounds, and stops when that is best. The
+    `accountant` is charged, so give a new one. It is an `Odometer`, an object of another library with `spend` and `total` (diffprivlib) or
+    `compose` and `get_epsilon` (dp_accounting), an object with `charge` and `reading`, or a function that gives the reading after each
+    number of charges, from 1. One that raises an exception of `refusals` is attacked up to there.
 
-    >>> attack(Odometer("1e-6"), epsilon="0.1", rounds=200, delta="1e-6").broken
+    Odometers and functions bound the loss itself, functions from above alone unless they are `two_sided`: the result is the probability
+    that the loss ever leaves the readings. `total` and `get_epsilon` give the ε of (ε, δ)-differential privacy, which promises less: the
+    result is the δ that everything the adversary sees has at the ε that is read when they stop. `pointwise` asks for the probability all
+    the same, or with False for the δ.
+
+    The claimed `delta` is the accountant's own; `get_epsilon`, functions and others that do not say it need one.
+
+    >>> attack(Odometer("1e-6"), rounds=200).broken
     False
     """
-    readings: list[float] = []
-    for charged in range(1, rounds + 1):
-        if isinstance(odometer, Odometer):
-            odometer.charge(pure(epsilon))
-            readings.append(odometer.upper())
-        else:
-            readings.append(float(odometer(charged)))
-    if isinstance(odometer, Odometer):
-        two_sided = odometer.reading.two_sided
+    if callable(accountant):
+        readings, claimed, bounds_loss = [float(accountant(charged)) for charged in range(1, rounds + 1)], None, True
+    else:
+        theirs = accountant_of(accountant, epsilon, delta)
+        readings, claimed = _played(theirs, rounds, refusals)
+        bounds_loss, two_sided = theirs.bounds_loss, theirs.two_sided or two_sided
+    if delta is not None:
+        claimed = binary(delta)
+    if claimed is None:
+        raise bad_input("delta", "the accountant does not say which delta it claims; give it")
+    if not (bounds_loss if pointwise is None else pointwise):
+        return _stopping(binary(epsilon), readings, claimed)
     found = json.loads(stopping_time_attack(epsilon, readings, two_sided))
-    return Probability(found["lower"], found["upper"], float(Fraction(str(delta))))
+    return Probability(found["lower"], found["upper"], claimed)
+
+
+def _played(accountant: Accountant, rounds: int, refusals: tuple[type[BaseException], ...]) -> tuple[list[float], float | None]:
+    """What is read after each charge until it refuses, and the δ that is claimed in the end."""
+    readings: list[float] = []
+    try:
+        for _ in range(rounds):
+            accountant.charge()
+            readings.append(accountant.reading())
+            if math.isnan(readings[-1]):
+                raise bad_input("accountant", f"after {len(readings)} charges it reads NaN, which bounds nothing")
+    except refusals:
+        pass
+    if not readings:
+        raise bad_input("accountant", "it refused the first charge: there is nothing to attack; give a new one, or a smaller epsilon")
+    return readings, accountant.claimed()
+
+
+def stopped(epsilon: float, readings: Sequence[float]) -> float:
+    """The largest E[(1 - exp(reading - loss))⁺] over all times to stop, where the loss goes up or down by ε as in randomized response.
+
+    For a constant reading it is the δ with which all that is seen until then is (reading, δ)-differentially private.
+    """
+    up, down = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
+
+    def at_once(charged: int, ups: int) -> float:
+        over = (2 * ups - charged) * epsilon - readings[charged - 1]
+        return -math.expm1(-over) if over > 0 else 0.0
+
+    last = len(readings)
+    best = [at_once(last, ups) for ups in range(last + 1)]
+    for charged in range(last - 1, 0, -1):
+        best = [max(at_once(charged, ups), up * best[ups + 1] + down * best[ups]) for ups in range(charged + 1)]
+    return up * best[1] + down * best[0]
+
+
+def _stopping(epsilon: float, readings: Sequence[float], claimed: float) -> Probability:
+    """What is achieved by stopping, with room for what is rounded in binary."""
+    lower = stopped(epsilon, [reading * (1 + 1e-12) for reading in readings]) * (1 - 1e-9)
+    return Probability(lower, min(stopped(epsilon, [reading * (1 - 1e-12) for reading in readings]) * (1 + 1e-9), 1.0), claimed)
 
 
 def worst(rule: str, budget: Budget, grid: Sequence[Number], *, pointwise: bool = False) -> Probability:

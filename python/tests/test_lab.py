@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 from diffprivlib import BudgetAccountant
 from diffprivlib.utils import BudgetError
+from dp_accounting.pld import PLDAccountant
+from dp_accounting.privacy_accountant import NeighboringRelation
 
 import taximeter as tx
 from taximeter._native import rule_names
+from taximeter.adapters import diffprivlib as for_diffprivlib
+from taximeter.adapters import dp_accounting as for_dp_accounting
 
 
 def test_a_plan_counts_as_the_filters_do() -> None:
@@ -41,6 +46,72 @@ def test_a_theorem_for_fixed_costs_read_as_an_odometer_is_broken() -> None:
     found = tx.lab.attack(drv, epsilon="0.1", rounds=3000, delta="1e-3")
     assert found.lower <= found.upper and found.claimed == 1e-3
     assert found.broken
+
+
+def test_other_accountants_are_attacked_as_they_are() -> None:
+    # (ε, δ)-differential privacy for a fixed number of rounds, read after each of them.
+    exact = PLDAccountant(NeighboringRelation.REPLACE_ONE)
+    found = tx.lab.attack(exact, epsilon="0.5", rounds=40, delta="1e-3")
+    assert found.broken and found.claimed == 1e-3 and found.lower <= found.upper
+    # What diffprivlib promises is (ε, δ)-differential privacy too, and its bound has room. As a bound on the loss it has none.
+    for pointwise, broken in [(None, False), (True, True)]:
+        found = tx.lab.attack(BudgetAccountant(slack=1e-3), epsilon="0.1", rounds=1000, pointwise=pointwise)
+        assert found.broken is broken and found.claimed == pytest.approx(1e-3) and found.lower > 1e-4
+
+
+def test_our_accountants_for_others_hold_against_the_stopping_time_adversary(census: tx.Account) -> None:
+    ours = for_dp_accounting.FilterAccountant("100,1e-3")
+    assert not tx.lab.attack(ours, epsilon="0.1", rounds=200, delta="1e-3").broken
+    spends = for_diffprivlib.FilterAccountant(1.0)
+    found = tx.lab.attack(spends, epsilon="0.1", refusals=(BudgetError,))
+    assert not found.broken and len(spends) == 10, "until it refuses"
+    assert not tx.lab.attack(census, epsilon="0.1", rounds=20, delta="1e-6").broken
+    assert census.document["charges"] == 10
+
+
+def test_the_best_time_to_stop_is_that_of_the_best_adversary() -> None:
+    anything = tx.lab.best_adversary(None, lambda *_: None, epsilons=[0.5], budget=(0.8, 0), rounds=9)
+    assert tx.lab.stopped(0.5, [0.8] * 9) == pytest.approx(anything.lower, rel=1e-9) and anything.lower > 0.1
+    # Where the reading is the sum, nothing is ever above it, and no rounding makes it seem so.
+    for epsilon in (0.1, 0.3, 7.0):
+        found = tx.lab.attack(BudgetAccountant(), epsilon=epsilon, rounds=100)
+        assert found.lower == 0 and not found.broken
+
+
+class Reads:
+    """An accountant that always reads the same."""
+
+    def __init__(self, reading: float) -> None:
+        self.value = reading
+
+    def charge(self, cost: tx.Cost) -> None:
+        pass
+
+    def reading(self) -> float:
+        return self.value
+
+
+def test_an_accountant_with_our_methods_is_attacked_by_the_loss() -> None:
+    assert tx.lab.attack(Reads(0.05), epsilon="0.1", rounds=1, delta="0.5").lower == pytest.approx(1 / (1 + math.exp(-0.1)))
+    assert tx.lab.attack(Reads(0.2), epsilon="0.1", rounds=2, delta=0).upper == 0
+
+
+@pytest.mark.parametrize(
+    ("accountant", "arguments", "part"),
+    [
+        (tx.Filter(1), {}, "no usual methods"),
+        (object(), {}, "no usual methods"),
+        (Reads(1.0), {}, "which delta"),
+        (Reads(math.nan), {"delta": "1e-6"}, "NaN"),
+        (lambda charged: 1.0, {}, "which delta"),
+        (PLDAccountant(NeighboringRelation.REPLACE_ONE), {}, "asked at a delta"),
+        (PLDAccountant(), {"delta": "1e-6"}, "takes no randomized response"),
+        (for_diffprivlib.FilterAccountant(0.01), {"refusals": (BudgetError,)}, "refused the first charge"),
+    ],
+)
+def test_what_cannot_be_attacked_says_why(accountant: Any, arguments: dict[str, Any], part: str) -> None:
+    with pytest.raises(tx.BadInput, match=part):
+        tx.lab.attack(accountant, **arguments)
 
 
 def test_a_valid_rule_holds_against_the_best_adversary_and_a_misused_theorem_does_not() -> None:
