@@ -180,6 +180,20 @@ def test_a_refused_question_costs_nothing(gate: tx.Gate, ledger: tx.Ledger) -> N
     assert ledger.account("people").document["charges"] == 0
 
 
+def test_a_question_that_fails_after_its_charge_names_the_record_and_the_key(gate: tx.Gate, ledger: tx.Ledger, tmp_path: Path) -> None:
+    rows = pa.table({"person": range(20_000), "age": [at % 100 for at in range(20_000)]})
+    gate.add("people", rows, unit="row", bounds={"age": (0, 120)}, budget="1,1e-6")
+    # The first page says what the table looks like; the rows behind it are torn.
+    file = tmp_path / "budgets.db.gate" / "people.v1.db"
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2].ljust(len(content), b"\xff"))
+    for _ in range(2):
+        with pytest.raises(tx.ChargedNoAnswer, match="is charged, and the charge stands") as failed:
+            gate.ask("SELECT SUM(age) FROM people", epsilon="0.1", key="sum")
+        [charge] = [record for record in ledger.account("people").history() if record["what"] == "charge"]
+        assert (failed.value.code, failed.value.sequence, failed.value.key) == ("no-answer", charge["sequence"], "sum")
+
+
 def test_an_analyst_pays_with_the_dataset(gate: tx.Gate, ledger: tx.Ledger) -> None:
     gate.add("people", pa.table(PEOPLE), unit="row", budget="1,1e-6")
     alice = gate.add_analyst("people", "alice", "0.2,1e-6")
