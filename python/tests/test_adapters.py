@@ -50,6 +50,15 @@ def test_opendp_measures_without_a_translation_are_refused_with_the_reason() -> 
         for_opendp.cost(dp.c.make_approximate(GAUSSIAN), 1.0)
 
 
+def test_a_renyi_curve_of_opendp_is_refused_with_what_to_use_instead() -> None:
+    dp.enable_features("honest-but-curious")
+    space = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+    curve = dp.m.make_user_measurement(*space, dp.renyi_divergence(), lambda value: value, lambda d_in: lambda order: order * d_in, TO=int)
+    with pytest.raises(tx.BadInput, match="RenyiDivergence has no exact translation: .* zero-concentrated") as refused:
+        for_opendp.cost(curve, 1)
+    assert refused.value.parameter == "measurement"
+
+
 def test_an_opendp_measurement_is_charged_before_it_runs(census: tx.Account) -> None:
     run = for_opendp.charged(LAPLACE, census, d_in=1, note="a count")
     assert isinstance(run(100, key="first"), int)
