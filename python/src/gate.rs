@@ -203,7 +203,7 @@ impl PyGate {
         let explained = |gate: &Gate| {
             let prepared = Prepared::new(gate.catalog(), &request.for_gate(Key::generate()?, None, None))?;
             let quote = gate.ledger().quote(prepared.charge())?;
-            Ok(Explanation::new(&prepared, quote, &Sight::All))
+            Ok(Explanation::new(&prepared, quote, &Sight::All, true))
         };
         json(&self.with_refreshed(py, explained)?)
     }

@@ -72,7 +72,7 @@ impl Caller {
             catalog.dataset(&request.dataset)?;
             let prepared = Prepared::new(catalog, &request)?;
             let quote = caller.ledger().quote(prepared.charge()).map_err(|error| hide_unseen(error, caller.sight()))?;
-            Ok(Explanation::new(&prepared, quote, caller.sight()))
+            Ok(Explanation::new(&prepared, quote, caller.sight(), caller.is_owner()))
         };
         self.blocking(explanation).await
     }

@@ -236,6 +236,21 @@ async fn errors_about_foreign_things_are_the_same_whether_or_not_they_exist() {
     }
 }
 
+/// Row counts are data, and an auditor was once told them beside the price of an average.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_owner_sees_how_many_rows_there_are() {
+    let server = TestServer::new();
+    let body = json!({ "dataset": "census", "question": "SELECT AVG(age) FROM census", "price": { "epsilon": "0.1" } });
+    for (who, is_shown) in [("owner", true), ("auditor", false), ("alice", false), ("above", false)] {
+        let explained = server.send(who, "POST", "/v1/questions/explain", &body.to_string()).await.expect(200).json();
+        let average = &explained["averages"][0];
+        assert!(average["needed_rows"].is_u64(), "{explained}");
+        assert_eq!(average["expected_rows"].as_u64(), is_shown.then_some(4), "{who}");
+        let dataset = server.get(who, "/v1/datasets/census").await.expect(200).json();
+        assert_eq!(dataset["rows"].as_u64(), is_shown.then_some(4), "{who}");
+    }
+}
+
 /// All responses to one caller.
 struct Seen {
     bytes: Vec<(String, Vec<u8>)>,

@@ -191,12 +191,12 @@ pub fn about_average(average: &ExpectedAverage) -> String {
 }
 
 impl Explanation {
-    /// The explanation of a question, without what the caller may not see.
-    pub fn new(prepared: &Prepared, quote: Quote, sight: &Sight) -> Explanation {
+    /// The explanation of a question, without what the caller may not see. Only owners see how many rows there are.
+    pub fn new(prepared: &Prepared, quote: Quote, sight: &Sight, is_owner: bool) -> Explanation {
         let statement = |(sql, parameters)| ExplainedStatement { sql, parameters };
         let quote = quote.seen_by(|name| sight.sees(name));
         let admitted = quote.is_admitted();
-        let rows = prepared.dataset().rows.filter(|_| *sight == Sight::All && prepared.joined().is_none());
+        let rows = prepared.dataset().rows.filter(|_| is_owner && prepared.joined().is_none());
         let expected_rows = rows.zip(prepared.groups()).map(|(rows, groups)| rows / groups.max(1));
         let average = |average| ExpectedAverage { expected_rows, ..average };
         Explanation {

@@ -106,7 +106,7 @@ impl DatasetBackend for Local {
         let prepared = Prepared::new(&catalog, &question.clone().for_gate(Key::generate()?, None, None))
             .map_err(|error| with_position(&question.question, error.into()))?;
         let quote = reader.quote(prepared.charge())?;
-        Ok(Explanation::new(&prepared, quote, &Sight::All))
+        Ok(Explanation::new(&prepared, quote, &Sight::All, true))
     }
 
     fn plan(&self, study: &StudyRequest) -> Result<StudyPlan, Failure> {
