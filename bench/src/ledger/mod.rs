@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
-use taximeter_ledger::{Ledger, Location, Options, Reader, verify};
+use taximeter_ledger::{Ledger, LedgerReader, Location, Options, verify};
 use taximeter_testing::PrivatePostgres;
 
 use self::bare::{BarePostgresStore, BareSqliteStore, BareStore, Sample};
@@ -261,7 +261,7 @@ impl LedgerBench {
         drop(ledger);
         let before = resident_bytes("self")?;
         let started = Instant::now();
-        let reader = Reader::open(&many, None)?;
+        let reader = LedgerReader::open(&many, None)?;
         let open_many = started.elapsed();
         let bytes = resident_bytes("self")? - before;
         drop(reader);

@@ -1,6 +1,6 @@
 //! Durable privacy budgets: accounts, atomic charges, and a journal that can be verified.
 //!
-//! A [`Ledger`] is open for writing: one thread owns the store and commits many waiting charges at once. A [`Reader`] looks at the
+//! A [`Ledger`] is open for writing: one thread owns the store and commits many waiting charges at once. A [`LedgerReader`] looks at the
 //! same ledger beside it. What has been acknowledged is on disk; what is in the journal replays to the same state, bit for bit.
 
 #![forbid(unsafe_code)]
@@ -52,7 +52,7 @@ pub use journal::{After, Computed, Event, LedgerId, Position, Record};
 pub use ledger::{Ledger, Options};
 pub use name::{AccountName, Key, Note, ShortText, Who};
 pub use quote::{Quote, QuotedAccount};
-pub use reader::{Reader, witness_path};
+pub use reader::{LedgerReader, witness_path};
 pub use refusals::RefusedCharge;
 pub use restore::{Receipts, Restore, Restored, restore};
 pub use sequence::{RefusedInSequence, RepeatedCharge, SequenceQuote, SequencedAccount};

@@ -21,7 +21,7 @@ use crate::tree::{JournalTree, checkpoint_of};
 use crate::witness::{Remembered, Testimony, Witness, state_folder};
 
 /// A ledger that is open for reading: its accounts as they were when it was opened, and its journal.
-pub struct Reader {
+pub struct LedgerReader {
     store: Box<dyn Store>,
     books: Books,
     tree: JournalTree,
@@ -30,9 +30,9 @@ pub struct Reader {
     is_witness_whole: bool,
 }
 
-impl Reader {
+impl LedgerReader {
     /// Opens a ledger for reading, and checks it against its witness.
-    pub fn open(location: &Location, witness: Option<&Path>) -> Result<Reader, Error> {
+    pub fn open(location: &Location, witness: Option<&Path>) -> Result<LedgerReader, Error> {
         let mut store = store::open(location, Access::READ)?;
         let loaded = load(&mut *store, location, witness)?;
         let Loaded { books, witness, remembered, .. } = loaded.ok_or_else(|| ErrorKind::NoLedger(location.clone()))?;
@@ -42,7 +42,7 @@ impl Reader {
             None if books.head().sequence == 0 => fresh,
             remembered => check_witness(&mut *store, books.id(), books.head(), remembered, &witness)?,
         };
-        Ok(Reader { store, books, tree: JournalTree::default(), witness, testimony, is_witness_whole: is_whole })
+        Ok(LedgerReader { store, books, tree: JournalTree::default(), witness, testimony, is_witness_whole: is_whole })
     }
 
     /// The ledger's identity.

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 use taximeter_gate::Catalog;
 use taximeter_ledger::files::{make_private_folder, private};
-use taximeter_ledger::{ImportedJournal, LedgerId, Location, Options, Position, Reader, import};
+use taximeter_ledger::{ImportedJournal, LedgerId, LedgerReader, Location, Options, Position, import};
 
 use crate::{Code, Problem, TokenPlace};
 
@@ -73,7 +73,7 @@ pub fn create(folder: &Path, place: &BackupPlace, progress: &dyn Fn(f64)) -> Res
 }
 
 fn fill(folder: &Path, place: &BackupPlace, progress: &dyn Fn(f64)) -> Result<BackupDocument, Problem> {
-    let open = || Reader::open(&place.location, place.witness.as_deref());
+    let open = || LedgerReader::open(&place.location, place.witness.as_deref());
     let mut names = Vec::new();
     if Catalog::exists(&place.data) {
         let copied = Catalog::open(&place.data, open()?.id())?.back_up(&folder.join(GATE))?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
-use taximeter_ledger::{Location, Reader};
+use taximeter_ledger::{LedgerReader, Location};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -15,7 +15,7 @@ use crate::service::EXPORTS;
 use crate::{Code, LedgerDocument, Problem, VerifyDocument, WitnessDocument};
 
 /// The identity, location and newest record of a ledger.
-pub fn describe(reader: &Reader, location: &Location) -> LedgerDocument {
+pub fn describe(reader: &LedgerReader, location: &Location) -> LedgerDocument {
     let (path, remembers) = reader.witness();
     LedgerDocument {
         ledger: reader.id(),

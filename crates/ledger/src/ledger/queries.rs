@@ -17,7 +17,7 @@ use crate::history::{History, Journal};
 use crate::journal::{LedgerId, Position};
 use crate::name::{AccountName, Key};
 use crate::quote::Quote;
-use crate::reader::Reader;
+use crate::reader::LedgerReader;
 use crate::refusals::RefusedCharge;
 use crate::sequence::{RepeatedCharge, SequenceQuote, named};
 use crate::store::Location;
@@ -147,8 +147,8 @@ impl Ledger {
     }
 
     /// Another view of the same ledger, as it is on disk.
-    pub fn reader(&self) -> Result<Reader, Error> {
-        Reader::open(&self.inner.location, Some(&self.inner.witness))
+    pub fn reader(&self) -> Result<LedgerReader, Error> {
+        LedgerReader::open(&self.inner.location, Some(&self.inner.witness))
     }
 
     fn journal<T>(&self, mut look: impl FnMut(&mut Journal<'_>) -> Result<T, Error>) -> Result<T, Error> {

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use taximeter_accounting::{Amount, Cost, OdometerRule, OdometerSpec};
 use taximeter_ledger::{
-    AccountName, AccountSpec, Charge, Key, Ledger, Location, Options, Outcome, Privacy, Reader, verify,
+    AccountName, AccountSpec, Charge, Key, Ledger, LedgerReader, Location, Options, Outcome, Privacy, verify,
 };
 
 /// Names the ledger to the process that may only read.
@@ -31,7 +31,7 @@ fn read(path: &Path) {
     let location = Location::File(path.into());
     assert!(fs::write(path.with_extension("new"), "").is_err(), "it may write");
     assert_eq!(verify(&location, None, &mut |_, _| {}).unwrap().records, 3);
-    let mut reader = Reader::open(&location, None).unwrap();
+    let mut reader = LedgerReader::open(&location, None).unwrap();
     assert_eq!(reader.history(&AccountName::parse("census").unwrap(), None, 9).unwrap().records.len(), 2);
     let mut export = Vec::new();
     reader.export(&mut export, &mut |_, _| {}).unwrap();

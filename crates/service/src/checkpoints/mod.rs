@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use taximeter_ledger::{
-    Error, ErrorKind, Hash, Key, Ledger, LedgerId, Location, Reader, Receipt, Sight, Verified, verify_with,
+    Error, ErrorKind, Hash, Key, Ledger, LedgerId, LedgerReader, Location, Receipt, Sight, Verified, verify_with,
 };
 use taximeter_transparency::{Checkpoint, Frontier, NodeHash, PublicKey, SecretKey, SignedCheckpoint};
 
@@ -19,7 +19,11 @@ use crate::caller::{Action, Caller};
 use crate::{CheckpointDocument, Code, ConsistencyProof, Problem, ReceiptDocument, ReceiptProof};
 
 /// Signs a checkpoint of all records of a ledger on this machine, and stores it.
-pub fn make(reader: &mut Reader, location: &Location, signers: &[SecretKey]) -> Result<SignedCheckpoint, Problem> {
+pub fn make(
+    reader: &mut LedgerReader,
+    location: &Location,
+    signers: &[SecretKey],
+) -> Result<SignedCheckpoint, Problem> {
     let signed = reader.checkpoint()?.sign(signers);
     keep(location, reader.id(), &signed, signers)?;
     Ok(signed)
@@ -37,13 +41,13 @@ pub fn keep(
 }
 
 /// The newest stored checkpoint of a ledger on this machine.
-pub fn newest(reader: &Reader, location: &Location) -> Result<SignedCheckpoint, Problem> {
+pub fn newest(reader: &LedgerReader, location: &Location) -> Result<SignedCheckpoint, Problem> {
     let newest = CheckpointFile::of(location, reader.id())?.read()?.pop();
     newest.ok_or_else(|| none("none was signed yet"))
 }
 
 /// The newest stored checkpoint, if it covers at least this many records.
-fn kept(reader: &Reader, location: &Location, size: u64) -> Result<SignedCheckpoint, Problem> {
+fn kept(reader: &LedgerReader, location: &Location, size: u64) -> Result<SignedCheckpoint, Problem> {
     let signed = newest(reader, location)?;
     let newest = signed.checkpoint().size;
     match newest >= size {
@@ -53,14 +57,18 @@ fn kept(reader: &Reader, location: &Location, size: u64) -> Result<SignedCheckpo
 }
 
 /// The proof that the newest stored checkpoint extends the journal's first records.
-pub fn consistency(reader: &mut Reader, location: &Location, from: u64) -> Result<ConsistencyProof, Problem> {
+pub fn consistency(reader: &mut LedgerReader, location: &Location, from: u64) -> Result<ConsistencyProof, Problem> {
     let signed = kept(reader, location, from)?;
     let consistency = reader.consistency(from, signed.checkpoint().size)?;
     Ok(ConsistencyProof { from, consistency, checkpoint: signed.to_string() })
 }
 
 /// A record with the proof that it is in the journal of the newest stored checkpoint.
-pub fn receipt_proof(reader: &mut Reader, location: &Location, receipt: &Receipt) -> Result<ReceiptProof, Problem> {
+pub fn receipt_proof(
+    reader: &mut LedgerReader,
+    location: &Location,
+    receipt: &Receipt,
+) -> Result<ReceiptProof, Problem> {
     let signed = kept(reader, location, receipt.sequence() + 1)?;
     let inclusion = reader.inclusion(receipt.sequence(), signed.checkpoint().size)?;
     Ok(proof(receipt, &Sight::All, inclusion, &signed))

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use taximeter_gate::{Catalog, Gate, folder_beside};
-use taximeter_ledger::{Ledger, Location, Options, Reader, Signing};
+use taximeter_ledger::{Ledger, LedgerReader, Location, Options, Signing};
 use taximeter_service::DAMAGED_WITNESS;
 use taximeter_service::backup::BackupPlace;
 
@@ -39,8 +39,8 @@ impl Local {
     }
 
     /// Opens the ledger to read it; another process may write to it meanwhile.
-    pub fn read(&self) -> Result<Reader, Failure> {
-        let reader = Reader::open(&self.location, self.witness.as_deref())?;
+    pub fn read(&self) -> Result<LedgerReader, Failure> {
+        let reader = LedgerReader::open(&self.location, self.witness.as_deref())?;
         warn_of_damage(reader.is_witness_whole(), reader.witness().0);
         Ok(reader)
     }
@@ -97,7 +97,7 @@ impl Local {
     }
 
     /// The gate's records, to read them; another process may ask questions meanwhile.
-    fn look(&self) -> Result<(Catalog, Reader), Failure> {
+    fn look(&self) -> Result<(Catalog, LedgerReader), Failure> {
         let reader = self.read()?;
         Ok((Catalog::open(&self.existing_folder()?, reader.id())?, reader))
     }

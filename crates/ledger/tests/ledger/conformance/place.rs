@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use taximeter_accounting::{Amount, Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt};
 use taximeter_ledger::{
-    AccountName, AccountSpec, Charge, Error, Event, FreshReceipt, ImportedJournal, Key, Ledger, Location, Options,
-    Outcome, Privacy, Reader, Receipt, Record, Refusal, Verified, import, verify,
+    AccountName, AccountSpec, Charge, Error, Event, FreshReceipt, ImportedJournal, Key, Ledger, LedgerReader, Location,
+    Options, Outcome, Privacy, Receipt, Record, Refusal, Verified, import, verify,
 };
 use tempfile::TempDir;
 
@@ -92,8 +92,8 @@ impl Place {
         Ledger::open(&self.location, Options { create: true, ..options }).unwrap()
     }
 
-    pub fn reader(&self) -> Result<Reader, Error> {
-        Reader::open(&self.location, Some(&self.witness))
+    pub fn reader(&self) -> Result<LedgerReader, Error> {
+        LedgerReader::open(&self.location, Some(&self.witness))
     }
 
     pub fn try_verify(&self) -> Result<Verified, Error> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use taximeter_accounting::Amount;
-use taximeter_ledger::{AccountName, Event, Hash, Ledger, Location, Options, Reader, Record, verify};
+use taximeter_ledger::{AccountName, Event, Hash, Ledger, LedgerReader, Location, Options, Record, verify};
 
 use super::load::Log;
 
@@ -45,7 +45,8 @@ impl Acknowledged {
     /// Reads the whole journal: every acknowledged charge is in it and known to the witness, no key is there twice, every record
     /// follows the one before, and no account paid more than its budget.
     pub fn check(&self, location: &Location, witness: &Path) -> Result<(), String> {
-        let mut reader = Reader::open(location, Some(witness)).map_err(|error| format!("it does not open: {error}"))?;
+        let mut reader =
+            LedgerReader::open(location, Some(witness)).map_err(|error| format!("it does not open: {error}"))?;
         let (_, known) = reader.witness();
         for (key, Place { sequence, .. }) in &self.0 {
             if *sequence > known.sequence {
@@ -58,7 +59,7 @@ impl Acknowledged {
         self.check_with(&mut reader)
     }
 
-    fn check_with(&self, reader: &mut Reader) -> Result<(), String> {
+    fn check_with(&self, reader: &mut LedgerReader) -> Result<(), String> {
         let mut export = Vec::new();
         reader.export(&mut export, &mut |_, _| {}).map_err(|error| error.to_string())?;
         let export = String::from_utf8(export).map_err(|error| error.to_string())?;

@@ -23,7 +23,7 @@ fn what_a_verification_finds_stops_writers_until_the_owner_clears_it() {
     drop(ledger);
     let error = open().err().expect("the alarm keeps it closed");
     assert!(error.is_integrity() && error.to_string().contains("alarm: record 3:"), "{error}");
-    assert!(Reader::open(&tampered.location, None).is_ok());
+    assert!(LedgerReader::open(&tampered.location, None).is_ok());
     assert!(clear_alarm(&tampered.location).unwrap().unwrap().starts_with("record 3:"));
     assert_eq!(clear_alarm(&tampered.location).unwrap(), None);
     let ledger = open().unwrap();

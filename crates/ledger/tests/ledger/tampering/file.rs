@@ -49,7 +49,7 @@ fn a_changed_byte_of_the_file_is_noticed_or_means_nothing() {
 fn a_ledger_of_an_earlier_format_is_refused_and_says_which_version_made_it() {
     let tampered = Tampered::new();
     tampered.tables.pragma_update(None, "user_version", 1).unwrap();
-    let reader = Reader::open(&tampered.location, None).err();
+    let reader = LedgerReader::open(&tampered.location, None).err();
     let writer = Ledger::open(&tampered.location, Options::default()).err();
     for error in [tampered.verify().err(), reader, writer] {
         let message = error.expect("it is not opened").to_string();

@@ -17,8 +17,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 use taximeter_accounting::{Amount, Budget, CostKind, FilterRule, FilterSpec, OdometerRule, OdometerSpec, OnHalt};
 use taximeter_ledger::{
-    AccountName, AccountSpec, Charge, Error, Hash, Key, Ledger, Location, Note, Options, Outcome, Privacy, Reader,
-    Record, Restore, Verified, Who, clear_alarm, restore, verify,
+    AccountName, AccountSpec, Charge, Error, Hash, Key, Ledger, LedgerReader, Location, Note, Options, Outcome,
+    Privacy, Record, Restore, Verified, Who, clear_alarm, restore, verify,
 };
 use tempfile::TempDir;
 
@@ -178,7 +178,8 @@ impl Tampered {
     fn check_does_not_open(&self, what: &str) {
         // Not because of the alarm that an earlier verification raised.
         self.tables.execute("DELETE FROM alarm", []).unwrap();
-        let reader = Reader::open(&self.location, None).err().unwrap_or_else(|| panic!("a reader opened it: {what}"));
+        let reader =
+            LedgerReader::open(&self.location, None).err().unwrap_or_else(|| panic!("a reader opened it: {what}"));
         let writer = Ledger::open(&self.location, Options::default());
         let writer = writer.err().unwrap_or_else(|| panic!("a writer opened it: {what}"));
         assert!(reader.is_integrity() && writer.is_integrity(), "{what}: {reader}; {writer}");

@@ -96,7 +96,7 @@ fn a_removed_record_is_noticed_at_its_place() {
         // Where nothing is left, nobody can say what was there: then it is no ledger.
         assert!(error.is_integrity() || kept == 0, "{kept} records are kept: {error}");
         assert!(Ledger::open(&tampered.location, Options::default()).is_err());
-        assert!(Reader::open(&tampered.location, None).is_err());
+        assert!(LedgerReader::open(&tampered.location, None).is_err());
         // Also with the accounts gone.
         let accounts = tampered.accounts();
         tampered.write_accounts(&[]);

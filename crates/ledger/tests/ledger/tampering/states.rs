@@ -12,7 +12,7 @@ fn a_changed_byte_in_a_state_is_noticed_in_that_account_and_keeps_the_ledger_clo
             let mut changed = state.clone();
             changed[at] = changed[at].wrapping_add(1);
             tampered.set("accounts", "state", number, &Value::Blob(changed));
-            let error = Reader::open(&tampered.location, None).err().expect("a state was edited");
+            let error = LedgerReader::open(&tampered.location, None).err().expect("a state was edited");
             assert!(error.is_integrity(), "byte {at} of {name}: {error}");
             if at % 64 == 0 {
                 tampered.check_does_not_open(&format!("byte {at} of {name}"));
@@ -25,7 +25,7 @@ fn a_changed_byte_in_a_state_is_noticed_in_that_account_and_keeps_the_ledger_clo
         }
         tampered.set("accounts", "state", number, &Value::Blob(state));
     }
-    Reader::open(&tampered.location, None).unwrap();
+    LedgerReader::open(&tampered.location, None).unwrap();
     Ledger::open(&tampered.location, Options::default()).unwrap();
 }
 

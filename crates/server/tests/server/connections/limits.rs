@@ -134,7 +134,7 @@ fn each_token_has_its_own_rate_limit() {
 
     // A token created by another process is valid soon, and invalid soon after it is revoked.
     let location = Location::File(server.folder.path().join("taximeter.db"));
-    let id = taximeter_ledger::Reader::open(&location, None).unwrap().id();
+    let id = taximeter_ledger::LedgerReader::open(&location, None).unwrap().id();
     let beside = Tokens::open(&TokenPlace::of(&location), id).unwrap();
     let made = beside.create(&owner("another")).unwrap();
     let ask = || {
