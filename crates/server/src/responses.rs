@@ -27,6 +27,8 @@ const RECORD: u16 = 1 << 5;
 const CHARGE: u16 = 1 << 6;
 /// It asks the data.
 const ANSWER: u16 = 1 << 7;
+/// It shows a receipt.
+const RECEIPT: u16 = 1 << 8;
 
 /// A public path.
 pub(crate) type PublicProblems = ProblemResponses<ANY>;
@@ -46,6 +48,8 @@ pub(crate) type DatasetBodyProblems = ProblemResponses<{ TOKEN | BODY | DATASET 
 pub(crate) type RegistrationProblems = ProblemResponses<{ TOKEN | BODY | DATASET | ACCOUNT | RECORD }>;
 /// A path with a record or a token in it.
 pub(crate) type RecordProblems = ProblemResponses<{ TOKEN | INPUT | RECORD }>;
+/// A path with the record of a receipt in it.
+pub(crate) type ReceiptProblems = ProblemResponses<{ TOKEN | INPUT | RECORD | RECEIPT }>;
 /// A path about a record that is not named.
 pub(crate) type TokenRecordProblems = ProblemResponses<{ TOKEN | RECORD }>;
 /// A path with a body.
@@ -63,7 +67,8 @@ const CODES: &[(u16, &[Code])] = &[
     (ACCOUNT, &[Code::NoAccount]),
     (DATASET, &[Code::NoDataset]),
     (RECORD, &[Code::NotFound]),
-    (CHARGE, &[Code::Refused, Code::KeyReused, Code::UnknownOutcome]),
+    (CHARGE, &[Code::Refused, Code::KeyReused]),
+    (CHARGE | RECEIPT, &[Code::UnknownOutcome]),
     (ANSWER, &[Code::NoAnswer]),
 ];
 

@@ -81,10 +81,12 @@ impl Caller {
     /// The record of one of the caller's charges.
     pub(crate) async fn own_receipt(&self, key: &Key) -> Result<Receipt, Problem> {
         self.require(Action::SeeAccounts)?;
-        let key = self.key(key)?;
+        let (own, key) = (key.clone(), self.key(key)?);
         self.refresh().await?;
-        let receipt = self.blocking(move |caller| Ok(caller.ledger().receipt_of(&key)?)).await?;
-        receipt.ok_or_else(|| {
+        let look = move |caller: &Caller| {
+            caller.ledger().receipt_of(&key).map_err(|error| with_key(error, caller.sight(), &own))
+        };
+        self.blocking(look).await?.ok_or_else(|| {
             let detail = format!("{} has charged nothing under this key", self.token().principal);
             Problem::new(Code::NotFound, detail)
         })
@@ -132,11 +134,13 @@ pub(crate) fn hide_unseen(error: Error, sight: &Sight) -> Problem {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::channel;
 
     use taximeter_gate::Gate;
-    use taximeter_ledger::{AccountName, Ledger, Location, Options};
+    use taximeter_ledger::{AccountName, Cosigner, Ledger, LedgerId, Location, Options, Signing};
     use taximeter_testing::PATIENCE;
+    use taximeter_transparency::{Checkpoint, CosignRequest, KeyUse, SecretKey};
 
     use super::*;
     use crate::{Log, LogForm, NewAccount, NewToken, Role, Service, Settings, TokenPlace, Tokens};
@@ -151,9 +155,17 @@ mod tests {
 
     /// A service with the account `census`, and two analysts who may charge it.
     fn callers() -> (tempfile::TempDir, Arc<Service>, [Caller; 2]) {
+        callers_with(|_| None)
+    }
+
+    /// The same, with witnesses for the ledger.
+    fn callers_with(
+        signing: impl FnOnce(LedgerId) -> Option<Arc<Signing>>,
+    ) -> (tempfile::TempDir, Arc<Service>, [Caller; 2]) {
         let folder = tempfile::tempdir().unwrap();
         let location = Location::File(folder.path().join("taximeter.db"));
-        let ledger = Ledger::open(&location, Options { create: true, ..Options::default() }).unwrap();
+        let id = Ledger::open(&location, Options { create: true, ..Options::default() }).unwrap().id();
+        let ledger = Ledger::open(&location, Options { signing: signing(id), ..Options::default() }).unwrap();
         let account = r#"{"account":"census","filter":{"budget":{"epsilon":"1","delta":"1e-6"}}}"#;
         let account: NewAccount = serde_json::from_str(account).unwrap();
         ledger.open_account(account.spec(None).unwrap()).unwrap();
@@ -224,6 +236,41 @@ mod tests {
         for quote in quotes {
             assert!(quote.await.unwrap().is_ok());
         }
+    }
+
+    /// A ledger's signing, with one witness that must cosign, while it is up.
+    fn with_a_witness(ledger: LedgerId, is_up: &Arc<AtomicBool>) -> Arc<Signing> {
+        let signer = SecretKey::generate(&Checkpoint::origin_of(&ledger.to_string()), KeyUse::Sign).unwrap();
+        let witness = SecretKey::generate("witness.example", KeyUse::Cosign).unwrap();
+        let cosigner = Cosigner { url: String::new(), key: witness.public().clone() };
+        let is_up = Arc::clone(is_up);
+        let send = move |_: &str, body: &str, _| match is_up.load(Ordering::SeqCst) {
+            true => Ok((200, CosignRequest::parse(body).unwrap().cosign(&witness, 7).to_string())),
+            false => Err("it is switched off".to_string()),
+        };
+        Arc::new(Signing { signers: vec![signer], cosigners: vec![cosigner], required: 1, send: Box::new(send) })
+    }
+
+    /// The outcome of a charge was unknown, because a witness was away, and yet its receipt was shown.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_receipt_waits_for_the_witnesses_as_its_charge_does() {
+        let is_up = Arc::new(AtomicBool::new(true));
+        let (_folder, service, [mallory, _]) = callers_with(|ledger| Some(with_a_witness(ledger, &is_up)));
+        is_up.store(false, Ordering::SeqCst);
+        let key = key();
+        let charged = mallory.charge(key.clone(), request()).await.unwrap_err();
+        let sequence = service.ledger().position().sequence;
+        let (by_key, by_number) =
+            (mallory.receipt_of(&key).await.unwrap_err(), mallory.receipt(sequence).await.unwrap_err());
+        for unknown in [&charged, &by_key, &by_number] {
+            assert_eq!(unknown.code, Code::UnknownOutcome, "{unknown}");
+        }
+        assert_eq!(by_key.key, Some(key.to_string()), "the same key tells later");
+        assert!(mallory.receipt(sequence - 1).await.is_ok(), "what the witness knows is shown");
+        is_up.store(true, Ordering::SeqCst);
+        until("the witness is asked again", || service.ledger().health().is_ok()).await;
+        assert_eq!(mallory.receipt_of(&key).await.unwrap().sequence, sequence);
+        assert_eq!(mallory.receipt(sequence).await.unwrap().sequence, sequence);
     }
 
     #[tokio::test]

@@ -258,6 +258,7 @@ pub(crate) fn open_writer(location: &Location, options: Options) -> Result<(Writ
         books: RwLock::new(books),
         refusals: Mutex::new(Refusals::default()),
         charges: AtomicU64::new(0),
+        acknowledged: AtomicU64::new(0),
         commit_clock: CommitClock::default(),
         tree: Mutex::default(),
         cosignatures: options.signing.as_deref().filter(|signing| !signing.cosigners.is_empty()).map(Cosignatures::new),
@@ -266,7 +267,9 @@ pub(crate) fn open_writer(location: &Location, options: Options) -> Result<(Writ
         busy_since: Mutex::new(None),
     });
     let (sharing, overlap) = (location.sharing(), options.overlap);
+    let head = shared.books().head();
     let cosigners = cosigners(&shared, sharing)?;
+    shared.set_acknowledged(head);
     let writer = Writer {
         shared,
         waiting,

@@ -21,6 +21,7 @@ use crate::reader::LedgerReader;
 use crate::refusals::RefusedCharge;
 use crate::sequence::{RepeatedCharge, SequenceQuote, named};
 use crate::store::Location;
+use crate::writer::Command;
 
 /// The accounts, as this handle knows them. Where others write to the same ledger, [`refresh`](Ledger::refresh) first.
 impl Ledger {
@@ -80,6 +81,9 @@ impl Ledger {
 
 /// The journal, up to the newest record that this handle knows. These block: within an asynchronous runtime, call them on a thread
 /// for blocking work.
+///
+/// A receipt tells its reader that a record stands, as the reply to a charge does. So it is shown only when the witnesses know the record;
+/// while they cannot be told, it is an [unknown outcome](Error::is_unknown_outcome).
 impl Ledger {
     /// What happened to an account, newest first, at most `most` records; `from` is where the previous part ended.
     pub fn history(&self, name: &AccountName, from: Option<u64>, most: usize) -> Result<History, Error> {
@@ -89,7 +93,7 @@ impl Ledger {
 
     /// A record by its number; nothing if there is none.
     pub fn receipt(&self, sequence: u64) -> Result<Option<Receipt>, Error> {
-        self.journal(|journal| journal.receipt(sequence))
+        self.acknowledged(self.journal(|journal| journal.receipt(sequence))?)
     }
 
     /// The records from a number on, in order, at most `most`; none if there are none yet.
@@ -99,7 +103,24 @@ impl Ledger {
 
     /// The record of the charge that was made under a key; nothing if there is none.
     pub fn receipt_of(&self, key: &Key) -> Result<Option<Receipt>, Error> {
-        self.journal(|journal| journal.receipt_of(key))
+        self.acknowledged(self.journal(|journal| journal.receipt_of(key))?)
+    }
+
+    /// A receipt, once the witnesses know its record.
+    fn acknowledged(&self, receipt: Option<Receipt>) -> Result<Option<Receipt>, Error> {
+        let shared = &self.inner.shared;
+        let Some(sequence) = receipt.as_ref().map(Receipt::sequence) else { return Ok(None) };
+        if shared.is_acknowledged(sequence) {
+            return Ok(receipt);
+        }
+        match self.ask(Command::Acknowledge) {
+            Ok(()) if shared.is_acknowledged(sequence) => Ok(receipt),
+            Err(error) if !error.is_busy() => Err(error),
+            _ => {
+                let why = format!("the witnesses could not be told of record {sequence}");
+                Err(ErrorKind::UnknownOutcome(Some(Error::busy(why))).into())
+            }
+        }
     }
 
     /// The proof that a record is among the first `size`.

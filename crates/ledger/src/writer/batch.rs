@@ -99,7 +99,7 @@ fn decide(draft: &mut Draft<'_>, command: &Command, known: &HashMap<Key, StoredR
     match command {
         Command::Open(spec, _) => Reply::Account(draft.open((**spec).clone())),
         Command::Close(name, by, note, _) => Reply::Account(draft.close(name.clone(), by.clone(), note.clone())),
-        Command::Refresh(_) => Reply::Refreshed,
+        Command::Refresh(_) | Command::Acknowledge(_) => Reply::Refreshed,
         Command::Charge(prepared, _) => Reply::Charge(match known.get(prepared.charge.key()) {
             Some(stored) => Receipt::from_stored(draft.ledger(), stored).and_then(|receipt| prepared.replayed(receipt)),
             None => draft.charge(prepared),

@@ -14,6 +14,8 @@ pub(crate) enum Command {
     Close(AccountName, Option<Who>, Option<Note>, ReplyTo<Receipt>),
     /// Takes over what other processes wrote, which every transaction does first.
     Refresh(ReplyTo<()>),
+    /// The same, and then all witnesses learn of it, so that receipts of it may be shown.
+    Acknowledge(ReplyTo<()>),
 }
 
 /// Where the reply goes. Dropping it tells the caller that there is none.
@@ -26,8 +28,13 @@ impl Command {
             Command::Charge(prepared, _) => {
                 prepared.costs.len() * prepared.charge.accounts().len() * AccountName::DEPTH
             }
-            Command::Open(..) | Command::Close(..) | Command::Refresh(_) => 1,
+            Command::Open(..) | Command::Close(..) | Command::Refresh(_) | Command::Acknowledge(_) => 1,
         }
+    }
+
+    /// Whether it only takes over what is there, so that its outcome is never in doubt.
+    pub(super) fn changes_nothing(&self) -> bool {
+        matches!(self, Command::Refresh(_) | Command::Acknowledge(_))
     }
 
     pub(super) fn fail(self, error: Error) {
@@ -35,7 +42,7 @@ impl Command {
         let _ = match self {
             Command::Charge(_, reply) => reply.send(Err(error)).is_ok(),
             Command::Open(_, reply) | Command::Close(.., reply) => reply.send(Err(error)).is_ok(),
-            Command::Refresh(reply) => reply.send(Err(error)).is_ok(),
+            Command::Refresh(reply) | Command::Acknowledge(reply) => reply.send(Err(error)).is_ok(),
         };
     }
 }

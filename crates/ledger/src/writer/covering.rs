@@ -41,6 +41,9 @@ impl Writer {
             Err(Uncovered::Few(why)) => Err(why),
             other => other.map_err(|uncovered| self.apart(uncovered)).map(Ok)?,
         };
+        if covered.is_ok() {
+            self.shared.set_acknowledged(changes.head());
+        }
         self.shared.commit_clock.note(instant().saturating_duration_since(started));
         self.shared.charges.fetch_add(changes.charges(), Ordering::Relaxed);
         self.shared.books_mut().adopt(changes);

@@ -137,8 +137,8 @@ impl Writer {
         let in_doubt = self.in_doubt.as_mut().and_then(|doubt| doubt.replies.take()).map_or(0, |replies| replies.len());
         let unknown = Error::from(ErrorKind::UnknownOutcome(Some(cause.clone())));
         for (at, command) in commands.enumerate() {
-            let changes = at < in_doubt && !matches!(command, Command::Refresh(_));
-            command.fail(if changes { unknown.clone() } else { error.clone() });
+            let is_in_doubt = at < in_doubt && !command.changes_nothing();
+            command.fail(if is_in_doubt { unknown.clone() } else { error.clone() });
         }
     }
 
@@ -150,8 +150,8 @@ impl Writer {
         let unknown = Error::from(ErrorKind::UnknownOutcome(Some(error.clone())));
         let stopped = self.shared.stopped();
         for command in commands {
-            let changes_nothing = matches!(command, Command::Refresh(_));
-            command.fail(if changes_nothing { stopped.clone() } else { unknown.clone() });
+            let error = if command.changes_nothing() { &stopped } else { &unknown };
+            command.fail(error.clone());
         }
         waiting(&self.waiting).for_each(|command| command.fail(stopped.clone()));
     }
@@ -167,7 +167,7 @@ impl Writer {
                     to.send(result).is_ok()
                 }
                 (Command::Open(_, to) | Command::Close(.., to), Reply::Account(result)) => to.send(result).is_ok(),
-                (Command::Refresh(to), Reply::Refreshed) => to.send(Ok(())).is_ok(),
+                (Command::Refresh(to) | Command::Acknowledge(to), Reply::Refreshed) => to.send(Ok(())).is_ok(),
                 _ => unreachable!("answers come in the order of the commands"),
             };
         }
@@ -236,7 +236,8 @@ impl Writer {
         }
         if changes.is_empty() {
             self.store.rollback();
-            if !known.is_empty() {
+            let is_asked = commands[..replies.len()].iter().any(|command| matches!(command, Command::Acknowledge(_)));
+            if is_asked || !known.is_empty() {
                 self.acknowledge_known()?;
             }
             return Ok(replies);
@@ -324,7 +325,7 @@ impl Writer {
         let keys: Vec<&Key> = commands
             .filter_map(|command| match command {
                 Command::Charge(prepared, _) => Some(prepared.charge.key()),
-                Command::Open(..) | Command::Close(..) | Command::Refresh(_) => None,
+                _ => None,
             })
             .collect();
         if keys.is_empty() {

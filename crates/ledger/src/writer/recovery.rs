@@ -26,15 +26,17 @@ impl Writer {
         Ok(is_awaited.then_some(replies))
     }
 
-    /// What other processes committed is acknowledged again by a repeated key, so this one's witness must know it too. What is only
-    /// read need not be known to it: the process that told a caller of a charge has a witness that knows it.
+    /// A repeated key and a receipt acknowledge also what other processes committed, so the witnesses of this one must know it, too: the
+    /// other process may have ended between the commit and its witness.
     pub(super) fn acknowledge_known(&mut self) -> Result<(), Undone> {
         if is_omitted(WriterStep::CoverKnown) {
             return Ok(());
         }
         let known = self.shared.books().testimony();
         self.witness.advance(known).map_err(Undone::Stop)?;
-        self.cover_known(known.position)
+        self.cover_known(known.position)?;
+        self.shared.set_acknowledged(known.position);
+        Ok(())
     }
 
     /// Takes over what other processes wrote since.

@@ -1,6 +1,6 @@
 //! What the writer shares with the handles.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Instant;
 
@@ -13,6 +13,7 @@ use crate::commit_times::CommitClock;
 use crate::connections::Connections;
 use crate::cosigning::{Cosignatures, Signing};
 use crate::error::{Error, ErrorKind};
+use crate::journal::Position;
 use crate::refusals::Refusals;
 use crate::store::Store;
 use crate::tree::JournalTree;
@@ -24,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) refusals: Mutex<Refusals>,
     /// Charges that were committed.
     pub(crate) charges: AtomicU64,
+    /// How many of the first records the witnesses know, on this machine and, where they are required, on others.
+    pub(crate) acknowledged: AtomicU64,
     /// How long commits take.
     pub(crate) commit_clock: CommitClock,
     /// For reading the journal.
@@ -48,6 +51,16 @@ impl Shared {
 
     pub(super) fn books_mut(&self) -> RwLockWriteGuard<'_, Books> {
         self.books.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The witnesses know all records up to this one.
+    pub(crate) fn set_acknowledged(&self, newest: Position) {
+        self.acknowledged.fetch_max(newest.sequence + 1, Ordering::Release);
+    }
+
+    /// Whether the witnesses know a record.
+    pub(crate) fn is_acknowledged(&self, sequence: u64) -> bool {
+        sequence < self.acknowledged.load(Ordering::Acquire)
     }
 
     pub(super) fn set_busy_since(&self, since: Option<Instant>) {

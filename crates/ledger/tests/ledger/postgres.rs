@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use taximeter_accounting::{Budget, Cost, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_ledger::{
-    AccountName, AccountSpec, Charge, Error, Key, Ledger, Location, Options, Outcome, Privacy, verify,
+    AccountName, AccountSpec, Charge, Error, Key, Ledger, LedgerReader, Location, Options, Outcome, Privacy, verify,
 };
 use taximeter_testing::{PrivatePostgres, query, wait_until};
 
@@ -176,6 +176,27 @@ fn what_another_process_charged_is_read_after_a_refresh() {
         assert_eq!(second.receipt_of(&Key::parse("key", &key).unwrap()).unwrap().as_ref(), Some(fresh.receipt()));
     }
     assert_eq!((second.charges(), second.commits()), (0, 0));
+}
+
+/// The process that charged may have ended before its own witness knew, and another one shows the receipt.
+#[test]
+fn the_witness_of_who_shows_a_receipt_knows_the_record() {
+    let [folder, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let url = PrivatePostgres::shared().new_database().unwrap();
+    let first = open_with_account(&url, folder.path(), "100,1e-6");
+    std::fs::copy(folder.path().join("witness"), other.path().join("witness")).unwrap();
+    let second = open(&url, other.path()).unwrap();
+    let known = || {
+        let location = Location::parse(&url).unwrap();
+        LedgerReader::open(&location, Some(&other.path().join("witness"))).unwrap().witness().1.sequence
+    };
+    let before = known();
+    let Outcome::Charged(fresh) = first.charge(charge("one")).unwrap() else { panic!("not charged") };
+    let sequence = fresh.receipt().sequence();
+    second.refresh().unwrap();
+    assert_eq!((known(), second.position().sequence), (before, sequence), "what is only read need not be known");
+    assert!(second.receipt(sequence).unwrap().is_some());
+    assert_eq!(known(), sequence);
 }
 
 /// Executes a statement in a transaction that stays open until [`LET_GO`] is executed, or for five minutes if the test fails.

@@ -8,12 +8,12 @@ use utoipa::IntoParams;
 
 use crate::extract::{Parameters, Segment};
 use crate::failure::FailedResponse;
-use crate::responses::RecordProblems;
+use crate::responses::ReceiptProblems;
 
 /// Show a record by its number.
 #[utoipa::path(get, path = "/v1/receipts/{sequence}", tag = "charges", security(("token" = [])),
     params(("sequence" = u64, Path, description = "The place of the record in the journal")),
-    responses((status = 200, description = "The record, without what the caller may not see", body = ReceiptDocument), RecordProblems))]
+    responses((status = 200, description = "The record, without what the caller may not see", body = ReceiptDocument), ReceiptProblems))]
 pub(crate) async fn by_sequence(
     caller: Caller,
     Segment(text): Segment,
@@ -29,7 +29,7 @@ fn number(text: &str) -> Result<u64, FailedResponse> {
 /// Prove that a record is in the journal of a signed checkpoint.
 #[utoipa::path(get, path = "/v1/receipts/{sequence}/proof", tag = "charges", security(("token" = [])),
     params(("sequence" = u64, Path, description = "The place of the record in the journal")),
-    responses((status = 200, description = "The record, its proof and the checkpoint", body = ReceiptProof), RecordProblems))]
+    responses((status = 200, description = "The record, its proof and the checkpoint", body = ReceiptProof), ReceiptProblems))]
 pub(crate) async fn proof(caller: Caller, Segment(text): Segment) -> Result<Json<ReceiptProof>, FailedResponse> {
     Ok(Json(caller.receipt_proof(number(&text)?).await?))
 }
@@ -45,7 +45,7 @@ pub(crate) struct KeyParameters {
 
 /// Show the record of one of the caller's own charges, by its key.
 #[utoipa::path(get, path = "/v1/receipts", tag = "charges", security(("token" = [])), params(KeyParameters),
-    responses((status = 200, description = "The record, without what the caller may not see", body = ReceiptDocument), RecordProblems))]
+    responses((status = 200, description = "The record, without what the caller may not see", body = ReceiptDocument), ReceiptProblems))]
 pub(crate) async fn by_key(
     caller: Caller,
     Parameters(KeyParameters { key }): Parameters<KeyParameters>,
@@ -55,7 +55,7 @@ pub(crate) async fn by_key(
 
 /// Prove that the record of one of the caller's own charges, by its key, is in the journal of a signed checkpoint.
 #[utoipa::path(get, path = "/v1/receipts/proof", tag = "charges", security(("token" = [])), params(KeyParameters),
-    responses((status = 200, description = "The record, its proof and the checkpoint", body = ReceiptProof), RecordProblems))]
+    responses((status = 200, description = "The record, its proof and the checkpoint", body = ReceiptProof), ReceiptProblems))]
 pub(crate) async fn proof_by_key(
     caller: Caller,
     Parameters(KeyParameters { key }): Parameters<KeyParameters>,

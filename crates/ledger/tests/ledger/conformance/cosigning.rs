@@ -234,6 +234,12 @@ pub fn without_enough_cosignatures_nothing_is_acknowledged_and_keys_tell_later(p
     let error = pay(&ledger, "two are off").unwrap_err();
     assert!(error.is_unknown_outcome(), "{error}");
     check_message(&error, &["of the witnesses cosigned, and 2 must", "switched off"]);
+    // Its receipt does not acknowledge it either.
+    let sequence = ledger.position().sequence;
+    assert!(ledger.receipt_of(&key("two are off")).unwrap_err().is_unknown_outcome());
+    assert!(ledger.receipt(sequence).unwrap_err().is_unknown_outcome());
+    assert!(ledger.receipt_of(&key("one is off")).unwrap().is_some());
+    assert!(ledger.receipt(sequence - 1).unwrap().is_some());
     // From then on nothing is charged, nor replayed, and the ledger says why it is not ready.
     let records = place.journal().len();
     for key in ["another", "one is off", "two are off"] {
@@ -246,6 +252,7 @@ pub fn without_enough_cosignatures_nothing_is_acknowledged_and_keys_tell_later(p
     assert_eq!(newest, records as u64 - 2, "the charge without enough cosignatures is not covered");
     world.switch(&[true, true, false]);
     wait_until("the witnesses are asked again", || ledger.health().is_ok());
+    assert_eq!(ledger.receipt_of(&key("two are off")).unwrap().map(|receipt| receipt.sequence()), Some(sequence));
     replayed(pay(&ledger, "two are off"));
     charged(pay(&ledger, "another"));
     // The one that was off catches up with what it missed.
@@ -254,13 +261,6 @@ pub fn without_enough_cosignatures_nothing_is_acknowledged_and_keys_tell_later(p
     wait_until("all have caught up", || world.machines.iter().all(|machine| machine.size() == records as u64 + 2));
 }
 
-pub fn a_snapshot_of_ledger_and_witness_is_noticed_by_another_machine(place: &Place) {
-    let world = World::new(place, 3);
-    let ledger = world.open(place, 2).unwrap();
-    charged(pay(&ledger, "before"));
-    drop(ledger);
-    let snapshot = place.copy();
-    let ledger = world.open(place, 2).unwrap();
 /// One witness under two names was enough where two were required.
 pub fn a_witness_that_is_named_twice_is_an_error(place: &Place) {
     let world = World::new(place, 1);
@@ -280,6 +280,13 @@ pub fn a_witness_that_is_named_twice_is_an_error(place: &Place) {
     }
 }
 
+pub fn a_snapshot_of_ledger_and_witness_is_noticed_by_another_machine(place: &Place) {
+    let world = World::new(place, 3);
+    let ledger = world.open(place, 2).unwrap();
+    charged(pay(&ledger, "before"));
+    drop(ledger);
+    let snapshot = place.copy();
+    let ledger = world.open(place, 2).unwrap();
     charged(pay(&ledger, "after"));
     drop(ledger);
     // The witness on this machine was put back with it, and notices nothing.
