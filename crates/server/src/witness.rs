@@ -1,24 +1,27 @@
 //! A witness over HTTP: two paths, for ledgers on other machines.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::body::Body;
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use taximeter_dashboard::body::read_whole;
 use taximeter_service::witness::{CosigningWitness, WitnessAnswer};
-use taximeter_service::{Code, Problem};
-use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc};
+use taximeter_service::{Code, Problem, Slot};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+
+use crate::listen::{Peers, Stream};
 
 /// The longest request: a proof of 63 hashes and a note.
 const LARGEST_BODY: usize = 16 * 1024;
@@ -26,11 +29,14 @@ const LARGEST_BODY: usize = 16 * 1024;
 /// The most connections at the same time; others wait.
 const CONNECTIONS: usize = 256;
 
-/// How long the head of a request may take, and how long a connection may be idle. A ledger that charges keeps its connection.
-const ARRIVAL: Duration = Duration::from_secs(60);
+/// The most of them from one other machine; more are closed.
+const CONNECTIONS_OF_ONE: usize = CONNECTIONS / 4;
 
-/// How long to wait after accepting a connection failed.
-const PAUSE: Duration = Duration::from_millis(200);
+/// How long the head of a request may take, and how long a connection may be idle. A ledger that charges keeps its connection.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// How long the body of a request may take, and how long the peer may not read its answer.
+const ARRIVAL: Duration = Duration::from_secs(5);
 
 /// A witness that listens.
 pub struct WitnessListener {
@@ -75,42 +81,40 @@ impl WitnessListener {
         let app = Router::new()
             .route("/add-checkpoint", post(add_checkpoint))
             .route("/latest-checkpoint", post(latest_checkpoint))
-            .layer(DefaultBodyLimit::max(LARGEST_BODY))
             .with_state(state);
-        let permits = Arc::new(Semaphore::new(CONNECTIONS));
-        let mut open = JoinSet::new();
-        let mut end = std::pin::pin!(end);
+        let (permits, peers) = (Arc::new(Semaphore::new(CONNECTIONS)), Peers::new(CONNECTIONS_OF_ONE));
+        let (mut open, mut accepted, mut end) = (JoinSet::new(), None, pin!(end));
         loop {
-            let accepted = async {
-                let permit = Arc::clone(&permits).acquire_owned().await;
-                (self.listener.accept().await, permit)
-            };
             tokio::select! {
                 () = &mut end => return Ok(()),
                 Some(news) = heard.recv() => tell(&news?),
                 Some(_) = open.join_next() => {}
-                (accepted, permit) = accepted => match accepted {
-                    Ok((stream, _)) => {
-                        let app = TowerToHyperService::new(app.clone());
-                        open.spawn(async move {
-                            let _held = permit;
-                            let _ = stream.set_nodelay(true);
-                            let mut http = http1::Builder::new();
-                            http.timer(TokioTimer::new()).header_read_timeout(ARRIVAL);
-                            // The peer knows how the connection ended.
-                            let _ = http.serve_connection(TokioIo::new(stream), app).await;
-                        });
+                next = peers.accept(&self.listener, |_| {}), if accepted.is_none() => accepted = Some(next),
+                // The semaphore is never closed.
+                Ok(permit) = Arc::clone(&permits).acquire_owned(), if accepted.is_some() => {
+                    if let Some((stream, _, slot)) = accepted.take() {
+                        open.spawn(serve(stream, app.clone(), (permit, slot)));
                     }
-                    Err(_) => sleep(PAUSE).await,
                 }
             }
         }
     }
 }
 
-async fn add_checkpoint(State(state): State<WitnessState>, body: Bytes) -> Response {
-    let Ok(text) = String::from_utf8(body.to_vec()) else {
-        return (StatusCode::BAD_REQUEST, "a request is text\n").into_response();
+/// Serves one connection to its end.
+async fn serve(stream: TcpStream, app: Router, _held: (OwnedSemaphorePermit, Slot<IpAddr>)) {
+    let _ = stream.set_nodelay(true);
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(IDLE);
+    let stream = TokioIo::new(Stream::plain(stream, ARRIVAL));
+    // The peer knows how the connection ended.
+    let _ = http.serve_connection(stream, TowerToHyperService::new(app)).await;
+}
+
+async fn add_checkpoint(State(state): State<WitnessState>, body: Body) -> Response {
+    let text = match text(body).await {
+        Ok(text) => text,
+        Err(problem) => return (status(problem.status), format!("{problem}\n")).into_response(),
     };
     let WitnessState { witness, news, now } = state;
     // It syncs a file, here and not on a thread for blocking work: a batch of charges waits for the answer, and two more threads would have
@@ -130,16 +134,26 @@ async fn add_checkpoint(State(state): State<WitnessState>, body: Bytes) -> Respo
     response(answer)
 }
 
-async fn latest_checkpoint(State(state): State<WitnessState>, body: Bytes) -> Response {
-    let Ok(text) = String::from_utf8(body.to_vec()) else {
-        return (StatusCode::BAD_REQUEST, "a request is text\n").into_response();
+async fn latest_checkpoint(State(state): State<WitnessState>, body: Body) -> Response {
+    let text = match text(body).await {
+        Ok(text) => text,
+        Err(problem) => return (status(problem.status), format!("{problem}\n")).into_response(),
     };
     response(state.witness.show(&text))
 }
 
+/// The body of a request. No one can hold a connection by not sending it.
+async fn text(body: Body) -> Result<String, Problem> {
+    let bytes = read_whole(body, LARGEST_BODY, ARRIVAL).await?;
+    String::from_utf8(bytes.into()).map_err(|_| Problem::bad_request("a request is text"))
+}
+
 fn response(answer: WitnessAnswer) -> Response {
-    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, [(header::CONTENT_TYPE, answer.content_type)], answer.body).into_response()
+    (status(answer.status), [(header::CONTENT_TYPE, answer.content_type)], answer.body).into_response()
+}
+
+fn status(number: u16) -> StatusCode {
+    StatusCode::from_u16(number).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 #[cfg(test)]

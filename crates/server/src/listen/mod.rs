@@ -1,11 +1,12 @@
 //! Connections: accepted within limits, served, and shut down gracefully.
 
+mod peers;
 mod stream;
 mod tls;
 mod unauthenticated;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,15 +15,14 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use taximeter_service::log::{LogEvent, Trouble};
-use taximeter_service::{
-    Code, Events, Problem, Service, Slot, Slots, keep_checkpoints, settle_questions, verify_journal,
-};
-use tokio::net::{TcpListener, TcpStream};
+use taximeter_service::{Code, Events, Problem, Service, keep_checkpoints, settle_questions, verify_journal};
+use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use self::stream::Stream;
+pub(crate) use self::peers::{Accepted, Peers};
+pub(crate) use self::stream::Stream;
 use self::tls::Certificate;
 pub(crate) use self::unauthenticated::UnauthenticatedConnection;
 use self::unauthenticated::UnauthenticatedConnections;
@@ -49,9 +49,6 @@ const LARGEST_HEAD: usize = 32 * 1024;
 
 /// How often tokens and the certificate are reloaded.
 const RELOAD: Duration = Duration::from_secs(1);
-
-/// How long to wait after accepting a connection failed, for instance because too many files are open.
-const PAUSE: Duration = Duration::from_millis(200);
 
 impl Listener {
     /// Starts to listen.
@@ -104,7 +101,7 @@ impl Listener {
             app,
             permits: Arc::new(Semaphore::new(service.settings.connections)),
             unauthenticated: Arc::default(),
-            peers: Slots::new(service.settings.connections_of_one),
+            peers: Peers::new(service.settings.connections_of_one),
             tls: self.tls,
             service: Arc::clone(&service),
         };
@@ -135,16 +132,12 @@ impl Listener {
     }
 }
 
-/// An accepted connection, its peer, and one of the peer's slots.
-type Accepted = (TcpStream, IpAddr, Option<Slot<IpAddr>>);
-
 /// The state of all connections.
 struct Connections {
     app: App,
     permits: Arc<Semaphore>,
     unauthenticated: Arc<UnauthenticatedConnections>,
-    /// By peer, except this machine.
-    peers: Slots<IpAddr>,
+    peers: Peers,
     tls: Option<Arc<Certificate>>,
     service: Arc<Service>,
 }
@@ -152,22 +145,8 @@ struct Connections {
 impl Connections {
     /// Accepts the next connection, which may still have to wait for a permit.
     async fn next(&self, listener: &TcpListener) -> Accepted {
-        loop {
-            match listener.accept().await.map(|(stream, peer)| (stream, peer.ip().to_canonical())) {
-                Ok((stream, peer)) if peer.is_loopback() => return (stream, peer, None),
-                Ok((stream, peer)) => match self.peers.take(&peer) {
-                    Some(slot) => return (stream, peer, Some(slot)),
-                    // The peer is at its limit; this connection is closed.
-                    None => drop(stream),
-                },
-                // The client hung up before it was accepted.
-                Err(error) if is_of_the_connection(&error) => {}
-                Err(error) => {
-                    self.service.log.write(LogEvent::NotAccepted { why: error.to_string() });
-                    sleep(PAUSE).await;
-                }
-            }
-        }
+        let failed = |error: &io::Error| self.service.log.write(LogEvent::NotAccepted { why: error.to_string() });
+        self.peers.accept(listener, failed).await
     }
 
     /// A permit for one more connection. At the limit, the oldest connection without a token is closed; if all have one, it waits.
@@ -234,11 +213,6 @@ fn why_it_ends(cause: taximeter_ledger::Error) -> Problem {
         }
         _ => cause.into(),
     }
-}
-
-fn is_of_the_connection(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
-    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
 /// Reloads the certificate when its files change.

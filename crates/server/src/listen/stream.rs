@@ -13,7 +13,7 @@ use tokio_rustls::server::TlsStream;
 /// A connection. A write that makes no progress times out, so that clients cannot hold connections by not reading. Before closing, input
 /// is read and discarded for a moment: closing with unread input would reset the connection, and a client that sent too much would
 /// not get its answer.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     inner: Inner,
     /// How long a write may make no progress.
     patience: Duration,
@@ -41,7 +41,7 @@ const LINGER: Duration = Duration::from_millis(500);
 const LEFTOVER: usize = 4 << 20;
 
 impl Stream {
-    pub(super) fn plain(stream: TcpStream, patience: Duration) -> Stream {
+    pub(crate) fn plain(stream: TcpStream, patience: Duration) -> Stream {
         Stream { inner: Inner::Plain(stream), patience, deadline: None, state: Shutdown::No }
     }
 

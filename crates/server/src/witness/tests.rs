@@ -3,15 +3,51 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 
+use taximeter_testing::PATIENCE;
 use taximeter_transparency::{
-    Checkpoint, CosignRequest, Frontier, KeyUse, NodeHash, NoteSignature, SecretKey, SignedCheckpoint, TrustedKey,
+    Checkpoint, CosignRequest, Frontier, KeyUse, NodeHash, NoteSignature, PublicKey, SecretKey, SignedCheckpoint,
+    TrustedKey,
 };
+use tokio::runtime::Runtime;
 
 use super::*;
 
+/// A witness that listens on a free port, and a ledger's key that it knows.
+struct ListeningWitness {
+    address: SocketAddr,
+    signer: SecretKey,
+    public: PublicKey,
+    _serves: (tempfile::TempDir, Runtime),
+}
+
+impl ListeningWitness {
+    fn start() -> ListeningWitness {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let key = SecretKey::generate("witness.example", KeyUse::Cosign).unwrap();
+        let signer = SecretKey::generate(&Checkpoint::origin_of(&"7".repeat(32)), KeyUse::Sign).unwrap();
+        let signers = vec![TrustedKey::parse(&signer.public().to_string()).unwrap()];
+        let public = key.public().clone();
+        CosigningWitness::create(&state, &public).unwrap();
+        let witness = CosigningWitness::open(key, &state, signers).unwrap();
+        let runtime = crate::runtime().unwrap();
+        let listener = runtime.block_on(WitnessListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))).unwrap();
+        let address = listener.address();
+        runtime.spawn(async move { listener.serve(witness, || 7, std::future::pending(), |_| {}).await.unwrap() });
+        ListeningWitness { address, signer, public, _serves: (folder, runtime) }
+    }
+}
+
+/// A connection, whose reads end.
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
 /// The status and the body of an answer.
 fn post(address: SocketAddr, path: &str, body: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).unwrap();
+    let mut stream = connect(address);
     let length = body.len();
     let head =
         format!("POST {path} HTTP/1.1\r\nhost: witness\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
@@ -24,18 +60,7 @@ fn post(address: SocketAddr, path: &str, body: &str) -> (u16, String) {
 
 #[test]
 fn a_witness_cosigns_and_shows_what_it_cosigned() {
-    let folder = tempfile::tempdir().unwrap();
-    let (state, key) = (folder.path().join("state"), SecretKey::generate("witness.example", KeyUse::Cosign).unwrap());
-    let signer = SecretKey::generate(&Checkpoint::origin_of(&"7".repeat(32)), KeyUse::Sign).unwrap();
-    let signers = vec![TrustedKey::parse(&signer.public().to_string()).unwrap()];
-    let public = key.public().clone();
-    CosigningWitness::create(&state, &public).unwrap();
-    let witness = CosigningWitness::open(key, &state, signers).unwrap();
-    let runtime = crate::runtime().unwrap();
-    let listener = runtime.block_on(WitnessListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))).unwrap();
-    let address = listener.address();
-    runtime.spawn(async move { listener.serve(witness, || 7, std::future::pending(), |_| {}).await.unwrap() });
-
+    let ListeningWitness { address, signer, public, _serves } = ListeningWitness::start();
     let request = |size: usize| {
         let leaves: Vec<NodeHash> = (0..size).map(|at| NodeHash::leaf(&[at as u8; 32])).collect();
         let (origin, root) = (signer.public().name().to_string(), Frontier::of(&leaves).root());
@@ -55,4 +80,18 @@ fn a_witness_cosigns_and_shows_what_it_cosigned() {
     assert_eq!((status, SignedCheckpoint::parse(&shown).unwrap()), (200, larger.checkpoint));
     assert_eq!(post(address, "/latest-checkpoint", "nonsense").0, 400);
     assert_eq!(post(address, "/", "").0, 404);
+}
+
+/// Complete heads whose bodies never came once held all connections for good, and the ledgers of the witness stopped.
+#[test]
+fn requests_without_their_bodies_make_room_for_others() {
+    let witness = ListeningWitness::start();
+    let head = b"POST /add-checkpoint HTTP/1.1\r\nhost: witness\r\ncontent-length: 10\r\n\r\n";
+    let mut held: Vec<TcpStream> = (0..CONNECTIONS).map(|_| connect(witness.address)).collect();
+    held.iter_mut().for_each(|stream| stream.write_all(head).unwrap());
+    assert_eq!(post(witness.address, "/latest-checkpoint", "nonsense").0, 400);
+    let mut answer = String::new();
+    held[0].read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert_eq!(post(witness.address, "/add-checkpoint", &"x".repeat(LARGEST_BODY + 1)).0, 413);
 }
