@@ -22,7 +22,7 @@ pub mod words;
 
 pub use account::{
     AccountDocument, AccountList, BalanceDocument, BudgetDocument, CloseRequest, Closed, FilterDocument, NewAccount,
-    OdometerDocument, Opened, blocked_by, unbounded,
+    OdometerDocument, Opened, RefusalList, blocked_by, unbounded,
 };
 pub use charge::{ChargeOutcome, ChargeRequest, Charged, Committed, Paid, Refused, RefusedAccount};
 pub use cost::DeclaredCost;
