@@ -6,7 +6,7 @@ use taximeter_accounting::FilterRule;
 use taximeter_gate::{Data, DriverChoice, ErrorKind, GateOutcome, Registration, RemoteService, RemoteTable};
 use taximeter_testing::{PATIENCE, PrivateSail, wait_until};
 
-use crate::common::{House, account, answered, declaration, group_counts, request, rules};
+use crate::common::{Setup, account, answered, declaration, group_counts, request, rules};
 use crate::duckdb::{parquet, value};
 
 const SCHEMA: &str = "
@@ -22,19 +22,19 @@ const PEOPLE: &str = "
     UNION ALL SELECT 5000, 'é'";
 
 struct World {
-    house: House,
+    setup: Setup,
     sail: PrivateSail,
     table: RemoteTable,
 }
 
 impl World {
     fn new() -> World {
-        let house = House::new();
-        let sail = PrivateSail::start(2, house.path()).unwrap_or_else(|message| panic!("{message}"));
-        let path = parquet(&house, "people.parquet", PEOPLE);
+        let setup = Setup::new();
+        let sail = PrivateSail::start(2, setup.path()).unwrap_or_else(|message| panic!("{message}"));
+        let path = parquet(&setup, "people.parquet", PEOPLE);
         let table = format!("parquet.{}", path.display());
         let table = RemoteTable { service: RemoteService::Flightsql, uri: sail.uri(), table, credentials: None };
-        World { house, sail, table }
+        World { setup, sail, table }
     }
 
     fn registration(&self, timeout: Duration) -> Registration {
@@ -48,30 +48,30 @@ impl World {
 #[test]
 fn a_table_of_a_cluster_is_asked_where_it_is() {
     let world = World::new();
-    let registered = world.house.register(world.registration(Registration::TIMEOUT)).unwrap();
+    let registered = world.setup.register(world.registration(Registration::TIMEOUT)).unwrap();
     assert!(registered.dataset.data().contains("grpc://127.0.0.1"), "{}", registered.dataset.data());
-    let ask = |question: &str| value(&world.house, "people", question);
+    let ask = |question: &str| value(&world.setup, "people", question);
     assert_eq!(ask("SELECT COUNT(*) FROM people"), 300_001.0);
     assert_eq!(ask("SELECT SUM(age) FROM people"), 3000.0 * 4950.0 + 120.0);
     assert_eq!(ask("SELECT COUNT(*) FROM people WHERE job LIKE 'a_b' AND age < 50"), 50_000.0);
     assert_eq!(ask("SELECT COUNT(*) FROM people WHERE job = 'it''s' OR UPPER(job) = 'é'"), 200_001.0);
     assert_eq!(ask("SELECT SUM(age / 10 % 3) FROM people WHERE age < 100"), 300_000.0 / 100.0 * 90.0);
-    let grouped = answered(world.house.ask(&request("people", "SELECT job, COUNT(*) FROM people GROUP BY job", "50")));
+    let grouped = answered(world.setup.ask(&request("people", "SELECT job, COUNT(*) FROM people GROUP BY job", "50")));
     let counts: Vec<f64> = (0..3).map(|row| grouped.value(row, 1).unwrap().round()).collect();
     assert_eq!(counts, [100_000.0, 100_000.0, 100_001.0]);
     let named = "SELECT age, COUNT(*) FROM people WHERE age BETWEEN 98 AND 101 GROUP BY age";
-    let named: Vec<f64> = group_counts(&world.house, "people", named).into_iter().map(|(_, count)| count).collect();
+    let named: Vec<f64> = group_counts(&world.setup, "people", named).into_iter().map(|(_, count)| count).collect();
     assert_eq!(named, [3000.0, 3000.0, 0.0, 0.0]);
 }
 
 #[test]
 fn a_public_table_is_joined_on_a_cluster() {
     let world = World::new();
-    world.house.register(world.registration(Registration::TIMEOUT)).unwrap();
-    let path = world.house.path().join("jobs.csv");
+    world.setup.register(world.registration(Registration::TIMEOUT)).unwrap();
+    let path = world.setup.path().join("jobs.csv");
     std::fs::write(&path, "job,sector,pay\nit's,one,10\né,two,20\nother,two,\n").unwrap();
-    world.house.add_public("jobs", &path);
-    let ask = |question: &str| value(&world.house, "people", question);
+    world.setup.add_public("jobs", &path);
+    let ask = |question: &str| value(&world.setup, "people", question);
     assert_eq!(
         ask("SELECT SUM(j.pay) FROM people p JOIN jobs j ON p.job = j.job"),
         10.0 * 100_000.0 + 20.0 * 100_001.0
@@ -87,19 +87,19 @@ fn a_public_table_is_joined_on_a_cluster() {
 fn secrets_are_neither_written_down_nor_shown() {
     let mut world = World::new();
     world.table.uri = world.table.uri.replace("grpc://", "grpc://reader:s3cret@");
-    let error = world.house.register(world.registration(Registration::TIMEOUT)).unwrap_err().to_string();
+    let error = world.setup.register(world.registration(Registration::TIMEOUT)).unwrap_err().to_string();
     assert!(error.contains("must not contain a user or a password") && !error.contains("s3cret"), "{error}");
-    let file = world.house.path().join("credentials.toml");
+    let file = world.setup.path().join("credentials.toml");
     std::fs::write(&file, "password = \"s3cret\"").unwrap();
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     world.table.uri = world.sail.uri();
     world.table.credentials = Some(file);
     // This server takes any password.
-    match world.house.register(world.registration(Registration::TIMEOUT)) {
+    match world.setup.register(world.registration(Registration::TIMEOUT)) {
         Ok(registered) => assert!(!format!("{registered:?}").contains("s3cret")),
         Err(error) => assert!(!error.to_string().contains("s3cret"), "{error}"),
     }
-    let written = std::fs::read(world.house.records()).unwrap();
+    let written = std::fs::read(world.setup.records()).unwrap();
     assert!(!written.windows(6).any(|part| part == b"s3cret"));
 }
 
@@ -107,21 +107,21 @@ fn secrets_are_neither_written_down_nor_shown() {
 #[test]
 fn a_cluster_that_dies_while_it_is_asked_gives_no_wrong_answer_and_is_asked_again() {
     let mut world = World::new();
-    world.house.register(world.registration(Duration::from_secs(60))).unwrap();
+    world.setup.register(world.registration(Duration::from_secs(60))).unwrap();
     let exact = 3000.0 * 4950.0 + 120.0;
-    assert_eq!(value(&world.house, "people", "SELECT SUM(age) FROM people"), exact);
+    assert_eq!(value(&world.setup, "people", "SELECT SUM(age) FROM people"), exact);
     let (mut answers, mut unanswered, mut free) = (0, 0, 0);
     for round in 0..16 {
-        let before = world.house.charges("people");
-        let World { house, sail, .. } = &mut world;
+        let before = world.setup.charges("people");
+        let World { setup, sail, .. } = &mut world;
         let outcome = std::thread::scope(|scope| {
-            let asking = scope.spawn(|| house.gate.ask(&request("people", "SELECT SUM(age) FROM people", "10000")));
+            let asking = scope.spawn(|| setup.gate.ask(&request("people", "SELECT SUM(age) FROM people", "10000")));
             // From right away to after the answer.
             std::thread::sleep(Duration::from_millis(12 * round));
             sail.kill();
             asking.join().unwrap()
         });
-        let charged = world.house.charges("people") - before;
+        let charged = world.setup.charges("people") - before;
         match outcome {
             Ok(GateOutcome::Answered(answer)) => {
                 assert_eq!((answer.value(0, 0).unwrap().round(), charged), (exact, 1));
@@ -139,7 +139,7 @@ fn a_cluster_that_dies_while_it_is_asked_gives_no_wrong_answer_and_is_asked_agai
             }
         }
         world.sail.start_again().unwrap();
-        assert_eq!(value(&world.house, "people", "SELECT SUM(age) FROM people"), exact, "after round {round}");
+        assert_eq!(value(&world.setup, "people", "SELECT SUM(age) FROM people"), exact, "after round {round}");
     }
     println!("{answers} answered, {unanswered} charged without an answer, {free} not charged");
     assert_eq!(answers + unanswered + free, 16);
@@ -149,59 +149,59 @@ fn a_cluster_that_dies_while_it_is_asked_gives_no_wrong_answer_and_is_asked_agai
 #[test]
 fn a_cluster_that_hangs_is_given_up_in_time() {
     let world = World::new();
-    world.house.register(world.registration(Duration::from_secs(5))).unwrap();
-    assert_eq!(value(&world.house, "people", "SELECT COUNT(*) FROM people"), 300_001.0);
+    world.setup.register(world.registration(Duration::from_secs(5))).unwrap();
+    assert_eq!(value(&world.setup, "people", "SELECT COUNT(*) FROM people"), 300_001.0);
     world.sail.freeze(true).unwrap();
-    let before = world.house.charges("people");
-    match world.house.gate.ask(&request("people", "SELECT COUNT(*) FROM people", "50")) {
-        Ok(GateOutcome::NoAnswer(_)) => assert_eq!(world.house.charges("people"), before + 1),
+    let before = world.setup.charges("people");
+    match world.setup.gate.ask(&request("people", "SELECT COUNT(*) FROM people", "50")) {
+        Ok(GateOutcome::NoAnswer(_)) => assert_eq!(world.setup.charges("people"), before + 1),
         Err(error) => {
             assert!(matches!(error.kind(), ErrorKind::DataAway { .. }), "{error}");
-            assert_eq!(world.house.charges("people"), before);
+            assert_eq!(world.setup.charges("people"), before);
         }
         other => panic!("{other:?}"),
     }
     world.sail.freeze(false).unwrap();
-    assert_eq!(value(&world.house, "people", "SELECT COUNT(*) FROM people"), 300_001.0);
+    assert_eq!(value(&world.setup, "people", "SELECT COUNT(*) FROM people"), 300_001.0);
 }
 
 /// What can be known before the charge is said before it.
 #[test]
 fn a_table_of_a_cluster_that_vanished_was_cut_or_has_other_types_is_refused_before_the_charge() {
     let world = World::new();
-    world.house.register(world.registration(Registration::TIMEOUT)).unwrap();
-    let path = world.house.path().join("people.parquet");
+    world.setup.register(world.registration(Registration::TIMEOUT)).unwrap();
+    let path = world.setup.path().join("people.parquet");
     let whole = std::fs::read(&path).unwrap();
     let changes: [(&str, &dyn Fn()); 4] = [
         ("gone", &|| std::fs::remove_file(&path).unwrap()),
         ("half of it", &|| std::fs::write(&path, &whole[..whole.len() / 2]).unwrap()),
-        ("text", &|| drop(parquet(&world.house, "people.parquet", "SELECT 'x' AS age, 'é' AS job FROM range(10)"))),
-        ("another column", &|| drop(parquet(&world.house, "people.parquet", "SELECT 1 AS years, 'é' AS job"))),
+        ("text", &|| drop(parquet(&world.setup, "people.parquet", "SELECT 'x' AS age, 'é' AS job FROM range(10)"))),
+        ("another column", &|| drop(parquet(&world.setup, "people.parquet", "SELECT 1 AS years, 'é' AS job"))),
     ];
     for (what, change) in changes {
         change();
-        let error = world.house.gate.ask(&request("people", "SELECT SUM(age) FROM people", "50")).unwrap_err();
+        let error = world.setup.gate.ask(&request("people", "SELECT SUM(age) FROM people", "50")).unwrap_err();
         let ErrorKind::DataAway { why, .. } = error.kind() else { panic!("{what}: {error}") };
         assert!(!why.is_empty() && !error.to_string().contains(why), "{what}: {error}");
-        assert_eq!(world.house.charges("people"), 0, "{what}");
+        assert_eq!(world.setup.charges("people"), 0, "{what}");
     }
     std::fs::write(&path, &whole).unwrap();
-    assert_eq!(value(&world.house, "people", "SELECT COUNT(*) FROM people"), 300_001.0);
+    assert_eq!(value(&world.setup, "people", "SELECT COUNT(*) FROM people"), 300_001.0);
 }
 
 /// What cannot be known before the charge has one outcome after it.
 #[test]
 fn broken_pages_on_a_cluster_are_charged_without_an_answer() {
     let world = World::new();
-    world.house.register(world.registration(Registration::TIMEOUT)).unwrap();
-    let path = world.house.path().join("people.parquet");
+    world.setup.register(world.registration(Registration::TIMEOUT)).unwrap();
+    let path = world.setup.path().join("people.parquet");
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[4..2000].fill(0xff);
     std::fs::write(&path, &bytes).unwrap();
     let asked = request("people", "SELECT SUM(age) FROM people", "50");
     for _ in 0..2 {
-        assert!(matches!(world.house.ask(&asked), GateOutcome::NoAnswer(_)));
-        assert_eq!(world.house.charges("people"), 1);
+        assert!(matches!(world.setup.ask(&asked), GateOutcome::NoAnswer(_)));
+        assert_eq!(world.setup.charges("people"), 1);
     }
 }
 
@@ -210,30 +210,30 @@ fn broken_pages_on_a_cluster_are_charged_without_an_answer() {
 #[test]
 fn a_cluster_that_is_killed_after_the_charge_leaves_charged_no_answer_for_good() {
     let mut world = World::new();
-    world.house.register(world.registration(PATIENCE)).unwrap();
+    world.setup.register(world.registration(PATIENCE)).unwrap();
     let medians = "SELECT MEDIAN(age), MEDIAN(age * 2), MEDIAN(age * 3), MEDIAN(age * 5) FROM people";
     let asked = request("people", &[medians; 4].join(" UNION ALL "), "100");
-    let World { house, sail, .. } = &mut world;
+    let World { setup, sail, .. } = &mut world;
     let outcome = std::thread::scope(|scope| {
-        let asking = scope.spawn(|| house.gate.ask(&asked));
-        wait_until("the question is charged", || house.charges("people") == 1 || asking.is_finished());
+        let asking = scope.spawn(|| setup.gate.ask(&asked));
+        wait_until("the question is charged", || setup.charges("people") == 1 || asking.is_finished());
         sail.kill();
         asking.join().unwrap()
     });
     let Ok(GateOutcome::NoAnswer(receipt)) = outcome else { panic!("{outcome:?}") };
-    assert_eq!(house.charges("people"), 1);
-    assert_eq!(house.gate.catalog().failures(5).unwrap().len(), 1);
+    assert_eq!(setup.charges("people"), 1);
+    assert_eq!(setup.gate.catalog().failures(5).unwrap().len(), 1);
     // While the cluster is down, nothing is charged.
-    let error = house.gate.ask(&request("people", "SELECT COUNT(*) FROM people", "50")).unwrap_err();
+    let error = setup.gate.ask(&request("people", "SELECT COUNT(*) FROM people", "50")).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::DataAway { .. }), "{error}");
     sail.start_again().unwrap();
     for _ in 0..3 {
-        match house.ask(&asked) {
+        match setup.ask(&asked) {
             GateOutcome::NoAnswer(again) => assert_eq!(again.sequence(), receipt.sequence()),
             other => panic!("another answer for the same key: {other:?}"),
         }
     }
-    assert_eq!(house.charges("people"), 1);
-    assert_eq!(value(house, "people", "SELECT COUNT(*) FROM people"), 300_001.0);
-    assert_eq!(house.charges("people"), 2);
+    assert_eq!(setup.charges("people"), 1);
+    assert_eq!(value(setup, "people", "SELECT COUNT(*) FROM people"), 300_001.0);
+    assert_eq!(setup.charges("people"), 2);
 }

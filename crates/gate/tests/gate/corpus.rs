@@ -2,26 +2,26 @@
 
 use std::path::PathBuf;
 
-use crate::common::{House, account, amount, answered};
+use crate::common::{Setup, account, amount, answered};
 use taximeter_accounting::{Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_gate::{
     AnswerDocument, BadRows, CsvEngine, CsvForm, Data, Declaration, Price, Registration, Request, Rules,
 };
 
 /// A dataset of the corpus, with so large a budget that every question is answered.
-pub fn house(name: &str, engine: CsvEngine) -> House {
-    house_with(name, &text(name, "schema.toml"), engine)
+pub fn setup(name: &str, engine: CsvEngine) -> Setup {
+    setup_with(name, &text(name, "schema.toml"), engine)
 }
 
 /// The same with another declaration.
-pub fn house_with(name: &str, schema: &str, engine: CsvEngine) -> House {
+pub fn setup_with(name: &str, schema: &str, engine: CsvEngine) -> Setup {
     let (path, form, bad_rows) = (folder(name).join(format!("{name}.csv")), CsvForm::default(), BadRows::default());
-    house_of(name, schema, Data::Csv { path, form, bad_rows, engine })
+    setup_of(name, schema, Data::Csv { path, form, bad_rows, engine })
 }
 
 /// The same dataset in a table of PostgreSQL.
 #[cfg(feature = "server-tests")]
-pub fn house_on_postgres(name: &str, schema: &str) -> House {
+pub fn setup_on_postgres(name: &str, schema: &str) -> Setup {
     use taximeter_gate::ColumnType;
     use taximeter_testing::{PrivatePostgres, query};
     let url = PrivatePostgres::shared().new_database().unwrap();
@@ -56,11 +56,11 @@ pub fn house_on_postgres(name: &str, schema: &str) -> House {
     for rows in lines.map(row).collect::<Vec<_>>().chunks(300) {
         query(&url, &format!("INSERT INTO {name} VALUES {}", rows.join(", "))).unwrap();
     }
-    house_of(name, schema, Data::Postgres { url, table: name.to_string() })
+    setup_of(name, schema, Data::Postgres { url, table: name.to_string() })
 }
 
-fn house_of(name: &str, schema: &str, data: Data) -> House {
-    let house = House::new();
+fn setup_of(name: &str, schema: &str, data: Data) -> Setup {
+    let setup = Setup::new();
     let declaration = Declaration::parse(schema).unwrap();
     let budget = Budget::parse("300000000,0.5").unwrap().with_mechanism_delta(amount("0.4")).unwrap();
     let rules = Rules {
@@ -68,14 +68,14 @@ fn house_of(name: &str, schema: &str, data: Data) -> House {
         odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
     };
     let registration = Registration { rules: Some(rules), ..Registration::new(account(name), declaration, data) };
-    house.register(registration).unwrap();
+    setup.register(registration).unwrap();
     for public in ["airlines", "airports"] {
         let path = folder(name).join(format!("{public}.csv"));
         if path.exists() {
-            house.add_public(public, &path);
+            setup.add_public(public, &path);
         }
     }
-    house
+    setup
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -117,13 +117,13 @@ fn check_answers(engine: &CsvEngine) {
     let mut refused = Vec::new();
     let mut asked = 0;
     for name in ["labour", "health", "flights"] {
-        let house = house(name, engine.clone());
+        let setup = setup(name, engine.clone());
         for file in ["questions.sql", "more.sql", "styles.sql", "analysts.sql"] {
             for question in questions(name, file) {
                 asked += 1;
                 let price = Price::Approximate { epsilon: amount("20"), delta: amount("1e-6") };
                 let request = Request::new(&account(name), &question, price).unwrap();
-                match house.gate.ask(&request) {
+                match setup.gate.ask(&request) {
                     Ok(outcome) => {
                         let answer = answered(outcome);
                         // Of groups that are not declared, none may be large enough.
@@ -142,11 +142,11 @@ fn check_answers(engine: &CsvEngine) {
 #[test]
 fn what_must_not_be_answered_is_refused() {
     for name in ["labour", "health", "flights"] {
-        let house = house(name, CsvEngine::Sqlite);
+        let setup = setup(name, CsvEngine::Sqlite);
         for question in questions(name, "refused.sql") {
             let price = Price::Approximate { epsilon: amount("20"), delta: amount("1e-6") };
             let request = Request::new(&account(name), &question, price).unwrap();
-            let error = house.gate.ask(&request).err().unwrap_or_else(|| panic!("{question} was answered"));
+            let error = setup.gate.ask(&request).err().unwrap_or_else(|| panic!("{question} was answered"));
             assert!(error.is_input(), "{question}: {error}");
         }
     }

@@ -1,6 +1,6 @@
 //! The least, the greatest and the middle date of rows, answered as dates.
 
-use crate::common::{House, request, rules};
+use crate::common::{Setup, request, rules};
 use taximeter_accounting::FilterRule;
 use taximeter_gate::{AnswerDocument, Cell, DatedEstimate};
 
@@ -30,8 +30,8 @@ fn rows() -> Vec<String> {
 }
 
 /// The cells of an answer at so large an ε that it is nearly exact.
-fn cells(house: &House, question: &str) -> Vec<Vec<Cell>> {
-    let answer = crate::common::answered(house.ask(&request("events", question, "3000")));
+fn cells(setup: &Setup, question: &str) -> Vec<Vec<Cell>> {
+    let answer = crate::common::answered(setup.ask(&request("events", question, "3000")));
     AnswerDocument::read(&answer.document).unwrap().rows
 }
 
@@ -47,7 +47,7 @@ fn shown(cell: &Cell) -> String {
     }
 }
 
-fn check(house: &House) {
+fn check(setup: &Setup) {
     for (question, expected) in [
         ("SELECT MIN(day), MAX(day) FROM events", "2021-01-01 2021-04-11"),
         // An odd number of days has one middle.
@@ -73,7 +73,7 @@ fn check(house: &House) {
         ("SELECT MIN(CASE WHEN kind = 'late' THEN day END) FROM events", "2021-02-20"),
         ("SELECT MIN(day) FILTER (WHERE kind = 'late') FROM events", "2021-02-20"),
     ] {
-        let rows = cells(house, question);
+        let rows = cells(setup, question);
         let text: Vec<String> = rows.iter().flatten().map(shown).collect();
         assert_eq!(text.join(" "), expected, "{question}");
     }
@@ -81,10 +81,10 @@ fn check(house: &House) {
 
 #[test]
 fn dates_are_sorted_in_the_embedded_engine() {
-    let house = House::new();
+    let setup = Setup::new();
     let csv = format!("kind,day,at\n{}\n", rows().join("\n"));
-    house.register(house.registration("events", &csv, SCHEMA, Some(rules(FilterRule::Basic, "100000,1e-6")))).unwrap();
-    check(&house);
+    setup.register(setup.registration("events", &csv, SCHEMA, Some(rules(FilterRule::Basic, "100000,1e-6")))).unwrap();
+    check(&setup);
     for question in [
         "SELECT MAX(day) + 1 FROM events",
         "SELECT ROUND(MAX(day)) FROM events",
@@ -99,7 +99,7 @@ fn dates_are_sorted_in_the_embedded_engine() {
         "SELECT EXTRACT(EPOCH FROM MAX(at)) FROM events",
         "SELECT COUNT(*) FROM events WHERE at > (SELECT MAX(day) - MIN(day) FROM events)",
     ] {
-        let error = house.gate.ask(&request("events", question, "1")).unwrap_err();
+        let error = setup.gate.ask(&request("events", question, "1")).unwrap_err();
         assert!(error.is_input() && error.position().is_some(), "{question}: {error}");
     }
 }
@@ -107,13 +107,13 @@ fn dates_are_sorted_in_the_embedded_engine() {
 /// The interval of a difference has both ends in it, and that of a date the truth.
 #[test]
 fn intervals_of_dates_hold_the_truth() {
-    let house = House::new();
+    let setup = Setup::new();
     let csv = format!("kind,day,at\n{}\n", rows().join("\n"));
-    house.register(house.registration("events", &csv, SCHEMA, Some(rules(FilterRule::Basic, "100000,1e-6")))).unwrap();
+    setup.register(setup.registration("events", &csv, SCHEMA, Some(rules(FilterRule::Basic, "100000,1e-6")))).unwrap();
     let (mut held, mut difference) = (0, 0);
     for _ in 0..40 {
         let question = "SELECT MEDIAN(day), MEDIAN(day) - QUANTILE(day, 0.1) AS days FROM events";
-        let answer = crate::common::answered(house.ask(&request("events", question, "0.9")));
+        let answer = crate::common::answered(setup.ask(&request("events", question, "0.9")));
         let rows = AnswerDocument::read(&answer.document).unwrap().rows;
         let [Cell::Dated(DatedEstimate { interval: Some([low, high]), .. }), Cell::Estimate(days)] = rows[0].as_slice()
         else {
@@ -138,10 +138,10 @@ fn dates_are_sorted_in_postgresql() {
     let values: Vec<String> =
         rows().iter().map(|row| format!("({})", row.split(',').map(value).collect::<Vec<_>>().join(", "))).collect();
     query(&url, &format!("INSERT INTO events VALUES {}", values.join(", "))).unwrap();
-    let house = House::new();
+    let setup = Setup::new();
     let rules = Some(rules(FilterRule::Basic, "100000,1e-6"));
     let data = Data::Postgres { url, table: "events".to_string() };
     let (name, declaration) = (crate::common::account("events"), crate::common::declaration(SCHEMA));
-    house.register(Registration { rules, ..Registration::new(name, declaration, data) }).unwrap();
-    check(&house);
+    setup.register(Registration { rules, ..Registration::new(name, declaration, data) }).unwrap();
+    check(&setup);
 }

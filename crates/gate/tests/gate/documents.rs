@@ -1,6 +1,6 @@
 //! The questions in docs/questions.md are answered.
 
-use crate::common::{House, account, amount, answered};
+use crate::common::{Setup, account, amount, answered};
 use taximeter_accounting::{Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_gate::{Price, Request, Rules};
 
@@ -30,27 +30,27 @@ fn people() -> String {
 
 #[test]
 fn every_question_of_the_document_is_answered() {
-    let house = House::new();
+    let setup = Setup::new();
     let budget = Budget::parse("10000,0.5").unwrap().with_mechanism_delta(amount("0.4")).unwrap();
     let rules = || Rules {
         filter: Some(FilterSpec::new(FilterRule::Basic, budget)),
         odometer: OdometerSpec::beside(OdometerRule::RenyiMixture, &budget),
     };
-    house.register(house.registration("people", &people(), SCHEMA, Some(rules()))).unwrap();
+    setup.register(setup.registration("people", &people(), SCHEMA, Some(rules()))).unwrap();
     let jobs =
         "job,sector,usual_income,licensed\nnurse,health,42000.50,true\npilot,transport,90000,true\nnone,,0,false\n";
-    house.add_public("jobs", &house.csv(jobs));
+    setup.add_public("jobs", &setup.csv(jobs));
     let visit = |row: u32| format!("{},{},w{}\n", row % 900, row % 250, row % 2);
     let visits = "person,cost,ward\n".to_string() + &(0..3_000).map(visit).collect::<String>();
     let schema = "unit = { column = \"person\", max_rows_per_unit = 3 }\n[columns.cost]\nbounds = [0, 500]\n\
                   [columns.ward]\ncategories = [\"w0\", \"w1\"]";
-    house.register(house.registration("visits", &visits, schema, Some(rules()))).unwrap();
+    setup.register(setup.registration("visits", &visits, schema, Some(rules()))).unwrap();
     let document = include_str!("../../../../docs/questions.md");
     let questions: Vec<&str> = document.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(questions.len() >= 8, "{}", questions.len());
     for question in questions {
         let price = Price::Approximate { epsilon: amount("50"), delta: amount("1e-6") };
         let request = Request::new(&account("people"), question, price).unwrap();
-        answered(house.ask(&request));
+        answered(setup.ask(&request));
     }
 }

@@ -4,39 +4,39 @@
 use serde_json::Value as Json;
 use taximeter_gate::{AnswerDocument, CsvEngine, Price, Request};
 
-use crate::common::{House, account, amount, answered};
-use crate::corpus::{house_with, questions, text};
+use crate::common::{Setup, account, amount, answered};
+use crate::corpus::{questions, setup_with, text};
 
 #[test]
 fn answers_are_those_of_sql() {
-    check("sqlite", |name, schema| house_with(name, schema, CsvEngine::Sqlite));
+    check("sqlite", |name, schema| setup_with(name, schema, CsvEngine::Sqlite));
 }
 
 #[test]
 #[cfg(feature = "driver-tests")]
 fn answers_are_those_of_sql_by_duckdb() {
     let engine = CsvEngine::Duckdb(taximeter_gate::DriverChoice::default());
-    check("duckdb", |name, schema| house_with(name, schema, engine.clone()));
+    check("duckdb", |name, schema| setup_with(name, schema, engine.clone()));
 }
 
 #[test]
 #[cfg(feature = "server-tests")]
 fn answers_are_those_of_sql_by_postgres() {
-    check("postgres", crate::corpus::house_on_postgres);
+    check("postgres", crate::corpus::setup_on_postgres);
 }
 
-fn check(engine: &str, house: impl Fn(&str, &str) -> House) {
+fn check(engine: &str, setup: impl Fn(&str, &str) -> Setup) {
     let (mut wrong, mut asked) = (Vec::new(), 0);
     for name in ["labour", "health", "flights"] {
         // No patient has more stays, so that all rows count.
         let schema = text(name, "schema.toml").replace("max_rows_per_unit = 4", "max_rows_per_unit = 6");
-        let house = house(name, &schema);
+        let setup = setup(name, &schema);
         let expected: Vec<Json> = serde_json::from_str(&text(name, "exact.json")).unwrap();
         let questions = questions(name, "exact.sql");
         assert_eq!(questions.len(), expected.len());
         for (question, expected) in questions.iter().zip(&expected) {
             asked += 1;
-            if let Err(why) = check_one(&house, name, question, expected) {
+            if let Err(why) = check_one(&setup, name, question, expected) {
                 wrong.push(format!("{name}: {why}\n{question}"));
             }
         }
@@ -44,10 +44,10 @@ fn check(engine: &str, house: impl Fn(&str, &str) -> House) {
     assert!(wrong.is_empty(), "{engine}: {} of {asked} are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-fn check_one(house: &House, name: &str, question: &str, expected: &Json) -> Result<(), String> {
+fn check_one(setup: &Setup, name: &str, question: &str, expected: &Json) -> Result<(), String> {
     let price = Price::Approximate { epsilon: amount("8000000"), delta: amount("1e-6") };
     let request = Request::new(&account(name), question, price).unwrap();
-    let answer = answered(house.gate.ask(&request).map_err(|error| error.to_string())?);
+    let answer = answered(setup.gate.ask(&request).map_err(|error| error.to_string())?);
     let document: Json = serde_json::from_str(&answer.document).unwrap();
     let columns = AnswerDocument::read(&answer.document).unwrap().columns;
     let rows = document["rows"].as_array().unwrap();

@@ -1,6 +1,6 @@
 //! What a question means: answers at so large an ε that they are nearly exact, beside the truth.
 
-use crate::common::{House, request, rules};
+use crate::common::{Setup, request, rules};
 use taximeter_accounting::FilterRule;
 use taximeter_gate::{AnswerDocument, Cell};
 
@@ -17,17 +17,17 @@ const SCHEMA: &str = r#"
 "#;
 
 /// 1,000 rows: wages from 0 to 999 with a mean of 499.5, ages from 0 to 99, a quarter of the rows in the north.
-fn house() -> House {
-    let house = House::new();
+fn setup() -> Setup {
+    let setup = Setup::new();
     let row = |row: usize| format!("{row},{},{}\n", row % 100, if row.is_multiple_of(4) { "north" } else { "south" });
     let csv = format!("wage,age,region\n{}", (0..1000).map(row).collect::<String>());
     let rules = Some(rules(FilterRule::Basic, "100000,1e-6"));
-    house.register(house.registration("people", &csv, SCHEMA, rules)).unwrap();
-    house
+    setup.register(setup.registration("people", &csv, SCHEMA, rules)).unwrap();
+    setup
 }
 
-fn check(house: &House, question: &str, expected: f64) {
-    let answer = crate::common::answered(house.ask(&request("people", question, "3000")));
+fn check(setup: &Setup, question: &str, expected: f64) {
+    let answer = crate::common::answered(setup.ask(&request("people", question, "3000")));
     let rows = AnswerDocument::read(&answer.document).unwrap().rows;
     let Some([.., Cell::Estimate(estimate)]) = rows.first().map(Vec::as_slice) else { panic!("{question}: {rows:?}") };
     let value = estimate.nearest().unwrap_or(f64::NAN);
@@ -37,7 +37,7 @@ fn check(house: &House, question: &str, expected: f64) {
 /// A factor in front of a sub-query was dropped once: its answer was put on the grid of the product.
 #[test]
 fn a_multiple_of_a_sub_query_is_that_multiple() {
-    let house = house();
+    let setup = setup();
     for (condition, expected) in [
         ("wage > (SELECT AVG(wage) FROM people)", 500.0),
         ("wage > 1.5 * (SELECT AVG(wage) FROM people)", 250.0),
@@ -49,20 +49,20 @@ fn a_multiple_of_a_sub_query_is_that_multiple() {
         ("wage > ROUND(1.5 * (SELECT AVG(wage) FROM people))", 250.0),
         ("wage > 0.5 * (SELECT COUNT(*) FROM people)", 500.0),
     ] {
-        check(&house, &format!("SELECT COUNT(*) FROM people WHERE {condition}"), expected);
+        check(&setup, &format!("SELECT COUNT(*) FROM people WHERE {condition}"), expected);
     }
     check(
-        &house,
+        &setup,
         "SELECT AVG(CASE WHEN wage > 1.5 * (SELECT AVG(wage) FROM people) THEN 100 ELSE 0 END) FROM people",
         25.0,
     );
-    check(&house, "SELECT SUM(wage - 2 * (SELECT AVG(wage) FROM people)) FROM people", -499_500.0);
+    check(&setup, "SELECT SUM(wage - 2 * (SELECT AVG(wage) FROM people)) FROM people", -499_500.0);
 }
 
 /// `*` stood for the columns of the table once, also where a sub-query had given their names to others.
 #[test]
 fn all_columns_of_a_sub_query_are_its_own() {
-    let house = house();
+    let setup = setup();
     for (question, expected) in [
         ("SELECT AVG(wage) FROM (SELECT * FROM (SELECT age AS wage FROM people) s) t", 49.5),
         (
@@ -75,17 +75,17 @@ fn all_columns_of_a_sub_query_are_its_own() {
         ("SELECT AVG(wage) FROM (SELECT * FROM (SELECT age AS wage, wage AS age FROM people) s) t", 49.5),
         ("SELECT AVG(wage) FROM (SELECT *, age AS years FROM (SELECT age AS wage, wage AS age FROM people) s) t", 49.5),
     ] {
-        check(&house, question, expected);
+        check(&setup, question, expected);
     }
 }
 
 #[test]
 fn a_numeric_has_the_digits_that_are_asked_for() {
-    let house = house();
-    check(&house, "SELECT COUNT(*) FROM people WHERE (wage / 10)::numeric(10, 0) = 50", 10.0);
-    check(&house, "SELECT COUNT(*) FROM people WHERE CAST(wage / 10 AS DECIMAL(10, 1)) = 50.1", 1.0);
-    check(&house, "SELECT COUNT(*) FROM people WHERE CAST(wage / 10 AS NUMERIC) = 50.1", 1.0);
-    let answer = crate::common::answered(house.ask(&request(
+    let setup = setup();
+    check(&setup, "SELECT COUNT(*) FROM people WHERE (wage / 10)::numeric(10, 0) = 50", 10.0);
+    check(&setup, "SELECT COUNT(*) FROM people WHERE CAST(wage / 10 AS DECIMAL(10, 1)) = 50.1", 1.0);
+    check(&setup, "SELECT COUNT(*) FROM people WHERE CAST(wage / 10 AS NUMERIC) = 50.1", 1.0);
+    let answer = crate::common::answered(setup.ask(&request(
         "people",
         "SELECT CAST(AVG(wage) AS DECIMAL(10,1)) FROM people",
         "1",
@@ -99,7 +99,7 @@ fn a_numeric_has_the_digits_that_are_asked_for() {
 /// A column divides where it is never 0: where NULLIF makes that null, and where its bounds leave 0 out.
 #[test]
 fn a_column_that_is_never_0_divides() {
-    let house = house();
+    let setup = setup();
     let quotients = |of: fn(f64, f64) -> Option<f64>| {
         let all: Vec<f64> = (0..1000).filter_map(|row| of(f64::from(row), f64::from(row % 100))).collect();
         all.iter().sum::<f64>() / all.len() as f64
@@ -114,13 +114,13 @@ fn a_column_that_is_never_0_divides() {
         ("SELECT SUM(7 / (age - 200)) FROM people", 0.0),
         ("SELECT COUNT(*) FROM people WHERE age / NULLIF(50 - age, 0) >= 1", 250.0),
     ] {
-        check(&house, question, expected);
+        check(&setup, question, expected);
     }
 }
 
 #[test]
 fn groupings_windows_and_texts_are_those_of_sql() {
-    let house = house();
+    let setup = setup();
     for (question, expected) in [
         ("SELECT region, COUNT(*) FROM people GROUP BY ROLLUP (region) ORDER BY COUNT(*) DESC", 1000.0),
         ("SELECT GROUPING(region) AS g, COUNT(*) FROM people GROUP BY CUBE (region) ORDER BY 2", 250.0),
@@ -153,11 +153,11 @@ fn groupings_windows_and_texts_are_those_of_sql() {
         ("SELECT 1000 * LN(AVG(wage)) FROM people", 1000.0 * 499.5f64.ln()),
         ("SELECT SQRT(EXP(LOG(10, 100)) * POWER(COUNT(*), 2)) FROM people", 1000.0 * std::f64::consts::E),
     ] {
-        check(&house, question, expected);
+        check(&setup, question, expected);
     }
     let mode = "SELECT region, MODE() WITHIN GROUP (ORDER BY CASE WHEN age < 30 THEN 'young' ELSE 'old' END) AS m
                 FROM people GROUP BY region";
-    let answer = crate::common::answered(house.ask(&request("people", mode, "3000")));
+    let answer = crate::common::answered(setup.ask(&request("people", mode, "3000")));
     let document = AnswerDocument::read(&answer.document).unwrap();
     let old = Cell::Group(taximeter_gate::Value::Text("old".to_string()));
     assert!(document.rows.iter().all(|row| row[1] == old), "{document:?}");
@@ -167,14 +167,14 @@ fn groupings_windows_and_texts_are_those_of_sql() {
 /// SQL applies HAVING before a total. The total here is of all groups, and the answer says so.
 #[test]
 fn a_total_is_of_all_groups_also_beside_having() {
-    let house = house();
+    let setup = setup();
     let shares =
         "SELECT region, COUNT(*) AS n, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM people GROUP BY region";
     for question in
         [format!("{shares} HAVING COUNT(*) > 500"), format!("SELECT region, share FROM ({shares}) t WHERE n > 500")]
     {
-        check(&house, &question, 75.0);
-        let answer = crate::common::answered(house.ask(&request("people", &question, "3000")));
+        check(&setup, &question, 75.0);
+        let answer = crate::common::answered(setup.ask(&request("people", &question, "3000")));
         let said = AnswerDocument::read(&answer.document).unwrap().post_processing;
         assert!(said.iter().any(|text| text.contains("includes those that are not shown")), "{said:?}");
     }
@@ -182,7 +182,7 @@ fn a_total_is_of_all_groups_also_beside_having() {
 
 #[test]
 fn words_of_other_databases_mean_the_same() {
-    let house = house();
+    let setup = setup();
     for (question, expected) in [
         ("SELECT TOP 1 region, COUNT(*) AS n FROM people GROUP BY region ORDER BY n DESC", 750.0),
         ("SELECT COUNT(*) AS `n` FROM [people] WHERE [wage] > 899", 100.0),
@@ -193,6 +193,6 @@ fn words_of_other_databases_mean_the_same() {
         ("SELECT APPROX_PERCENTILE(wage, 0.25) FROM people", 250.0),
         ("SELECT SUM(IFF(wage > 899, 1, 0)) FROM people", 100.0),
     ] {
-        check(&house, question, expected);
+        check(&setup, question, expected);
     }
 }

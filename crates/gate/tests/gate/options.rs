@@ -1,6 +1,6 @@
 //! What an analyst may ask for beside the question: fewer groups of a unit, and a count of clamped rows.
 
-use crate::common::{House, account, amount, answered};
+use crate::common::{Setup, account, amount, answered};
 use taximeter_accounting::{Budget, FilterRule, FilterSpec, OdometerRule, OdometerSpec};
 use taximeter_gate::{AnswerDocument, Data, Declaration, Error, Price, Registration, Request, Rules};
 
@@ -45,16 +45,16 @@ fn registration(data: Data) -> Registration {
     Registration { rules: Some(rules), ..Registration::new(account("visits"), declaration, data) }
 }
 
-fn house() -> House {
-    house_with(|data| data)
+fn setup() -> Setup {
+    setup_with(|data| data)
 }
 
 /// With the data where they are moved to.
-fn house_with(moved: impl FnOnce(Data) -> Data) -> House {
-    let house = House::new();
-    let path = house.csv(&format!("person,town,spent,hours,sex\n{}\n", rows().join("\n")));
-    house.register(registration(moved(Data::csv(path)))).unwrap();
-    house
+fn setup_with(moved: impl FnOnce(Data) -> Data) -> Setup {
+    let setup = Setup::new();
+    let path = setup.csv(&format!("person,town,spent,hours,sex\n{}\n", rows().join("\n")));
+    setup.register(registration(moved(Data::csv(path)))).unwrap();
+    setup
 }
 
 fn asked(question: &str, epsilon: &str, most: Option<u32>, count_clamped: bool) -> Request {
@@ -63,8 +63,8 @@ fn asked(question: &str, epsilon: &str, most: Option<u32>, count_clamped: bool) 
     Request { max_groups_per_unit: most, count_clamped, ..request }
 }
 
-fn document(house: &House, request: &Request) -> AnswerDocument {
-    AnswerDocument::read(&answered(house.ask(request)).document).unwrap()
+fn document(setup: &Setup, request: &Request) -> AnswerDocument {
+    AnswerDocument::read(&answered(setup.ask(request)).document).unwrap()
 }
 
 /// The sum of a column over all rows of an answer.
@@ -72,11 +72,11 @@ fn total(answer: &AnswerDocument, column: usize) -> f64 {
     answer.rows.iter().map(|row| row[column].estimate().unwrap().nearest().unwrap()).sum()
 }
 
-fn check_groups(house: &House) {
+fn check_groups(setup: &Setup) {
     const UNITS: &str = "SELECT town, COUNT(DISTINCT person) AS n FROM visits GROUP BY town";
     // Everyone is in three towns.
     for (most, expected) in [(None, 900.0), (Some(1), 300.0), (Some(2), 600.0), (Some(3), 900.0), (Some(6), 900.0)] {
-        let answer = document(house, &asked(UNITS, "300", most, false));
+        let answer = document(setup, &asked(UNITS, "300", most, false));
         assert!((total(&answer, 1) - expected).abs() < 5.0, "{most:?}: {:?}", answer.rows);
         let limited = answer.post_processing.iter().any(|said| said.contains("a unit counts in at most"));
         assert_eq!(limited, most.is_some_and(|most| most < 6), "{:?}", answer.post_processing);
@@ -88,17 +88,17 @@ fn check_groups(house: &House) {
     // All rows of the chosen groups count, and conditions come first.
     let question =
         "SELECT town, COUNT(*), SUM(spent), MEDIAN(spent) FROM visits WHERE sex = 'f' AND spent < 100 GROUP BY town";
-    let answer = document(house, &asked(question, "900", Some(2), false));
+    let answer = document(setup, &asked(question, "900", Some(2), false));
     // 150 women, two of their three towns each, two visits a town; but for 30, one visit of one town does not count.
     let rows = total(&answer, 1);
     assert!((570.0..=600.0).contains(&rows) && (total(&answer, 2) - 50.0 * rows).abs() < 50.0, "{:?}", answer.rows);
     // Together with a declared column, groups are of both.
     let question = "SELECT town, sex, COUNT(DISTINCT person) FROM visits GROUP BY town, sex";
-    let answer = document(house, &asked(question, "300", Some(2), false));
+    let answer = document(setup, &asked(question, "300", Some(2), false));
     assert!((total(&answer, 2) - 600.0).abs() < 8.0, "{:?}", answer.rows);
 }
 
-fn check_clamped(house: &House) {
+fn check_clamped(setup: &Setup) {
     let clamped = |answer: &AnswerDocument| total(answer, answer.columns.len() - 1).round();
     for (question, expected) in [
         ("SELECT SUM(spent) FROM visits", 30.0),
@@ -110,7 +110,7 @@ fn check_clamped(house: &House) {
         ("SELECT MEDIAN(spent), CORR(spent, hours) FROM visits WHERE sex = 'm'", 0.0),
         ("SELECT COUNT(*) FROM visits UNION ALL SELECT SUM(spent) FROM visits", 30.0),
     ] {
-        let answer = document(house, &asked(question, "3000", None, true));
+        let answer = document(setup, &asked(question, "3000", None, true));
         assert_eq!(clamped(&answer), expected, "{question}: {:?}", answer.rows);
         let column = answer.columns.last().unwrap();
         assert_eq!(column.name, "clamped rows");
@@ -123,43 +123,43 @@ fn check_clamped(house: &House) {
 
 #[test]
 fn units_count_in_some_of_their_groups_in_the_embedded_engine() {
-    let house = house();
-    check_groups(&house);
+    let setup = setup();
+    check_groups(&setup);
     // The same groups of a unit are chosen every time, and questions differ by their options.
     let first = asked("SELECT town, COUNT(DISTINCT person) FROM visits GROUP BY town", "3000", Some(1), false);
     let again = Request { key: taximeter_ledger::Key::generate().unwrap(), ..first.clone() };
     let values = |request: &Request| {
-        let rows = document(&house, request).rows;
+        let rows = document(&setup, request).rows;
         rows.into_iter().map(|row| row[1].estimate().unwrap().nearest().unwrap().round()).collect::<Vec<_>>()
     };
     assert_eq!(values(&first), values(&again));
     let other = Request { max_groups_per_unit: Some(2), ..first };
-    assert!(house.gate.ask(&other).unwrap_err().to_string().contains("key"));
+    assert!(setup.gate.ask(&other).unwrap_err().to_string().contains("key"));
 }
 
 #[test]
 fn clamped_rows_are_counted_in_the_embedded_engine() {
-    check_clamped(&house());
+    check_clamped(&setup());
 }
 
 #[cfg(feature = "driver-tests")]
 #[test]
 fn groups_of_a_unit_and_clamped_rows_in_duckdb() {
     use taximeter_gate::{CsvEngine, DriverChoice};
-    let house = house_with(|data| match data {
+    let setup = setup_with(|data| match data {
         Data::Csv { path, form, bad_rows, .. } => {
             Data::Csv { path, form, bad_rows, engine: CsvEngine::Duckdb(DriverChoice::default()) }
         }
         data => data,
     });
-    check_groups(&house);
-    check_clamped(&house);
+    check_groups(&setup);
+    check_clamped(&setup);
 }
 
 #[test]
 fn options_that_change_nothing_are_refused_with_the_reason() {
-    let house = house();
-    let refused = |request: &Request| -> Error { house.gate.ask(request).unwrap_err() };
+    let setup = setup();
+    let refused = |request: &Request| -> Error { setup.gate.ask(request).unwrap_err() };
     for (request, reason) in [
         (asked("SELECT town, COUNT(*) FROM visits GROUP BY town", "1", Some(0), false), "at least one group"),
         (asked("SELECT sex, COUNT(*) FROM visits GROUP BY sex", "1", Some(1), false), "declared"),
@@ -171,7 +171,7 @@ fn options_that_change_nothing_are_refused_with_the_reason() {
         let error = refused(&request);
         assert!(error.is_input() && error.to_string().contains(reason), "{}: {error}", request.question);
     }
-    house.add("people", "town,age\nUlm,3\n", "[columns.age]\nbounds = [0, 100]", "10,1e-6");
+    setup.add("people", "town,age\nUlm,3\n", "[columns.age]\nbounds = [0, 100]", "10,1e-6");
     let price = Price::Approximate { epsilon: amount("1"), delta: amount("1e-6") };
     let rows = Request::new(&account("people"), "SELECT town, COUNT(*) FROM people GROUP BY town", price).unwrap();
     let error = refused(&Request { max_groups_per_unit: Some(1), ..rows });
@@ -180,9 +180,9 @@ fn options_that_change_nothing_are_refused_with_the_reason() {
 
 #[test]
 fn the_key_that_chooses_groups_is_not_shown() {
-    let house = house();
+    let setup = setup();
     let request = asked("SELECT town, COUNT(*) FROM visits GROUP BY town", "1", Some(1), false);
-    let prepared = taximeter_gate::Prepared::new(house.gate.catalog(), &request).unwrap();
+    let prepared = taximeter_gate::Prepared::new(setup.gate.catalog(), &request).unwrap();
     let statements = prepared.sql();
     assert!(
         statements
@@ -204,13 +204,13 @@ fn groups_of_a_unit_and_clamped_rows_in_postgresql() {
     let quoted = |row: &String| format!("('{}')", row.replace(',', "', '"));
     let values: Vec<String> = rows().iter().map(quoted).collect();
     query(&url, &format!("INSERT INTO visits VALUES {}", values.join(", "))).unwrap();
-    let house = House::new();
-    house.register(registration(Data::Postgres { url: url.clone(), table: "visits".to_string() })).unwrap();
-    check_groups(&house);
-    check_clamped(&house);
+    let setup = Setup::new();
+    setup.register(registration(Data::Postgres { url: url.clone(), table: "visits".to_string() })).unwrap();
+    check_groups(&setup);
+    check_clamped(&setup);
     // NaN is above every bound.
     query(&url, "INSERT INTO visits VALUES (9999, 'Ulm', 50, 'NaN', 'f')").unwrap();
-    house.gate.refresh(&account("visits")).unwrap();
-    let answer = document(&house, &asked("SELECT SUM(hours) FROM visits", "3000", None, true));
+    setup.gate.refresh(&account("visits")).unwrap();
+    let answer = document(&setup, &asked("SELECT SUM(hours) FROM visits", "3000", None, true));
     assert_eq!(answer.rows[0][1].estimate().unwrap().nearest(), Some(1.0), "{:?}", answer.rows);
 }

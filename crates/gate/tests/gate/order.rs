@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{House, account, amount, answered, document, request, rules};
+use crate::common::{Setup, account, amount, answered, document, request, rules};
 use taximeter_accounting::{Cost, FilterRule};
 use taximeter_gate::{Answer, ErrorKind, Gate, GateOutcome, Origin, Prepared, Price, Request};
 use taximeter_ledger::{Event, Key, Ledger, Location, Options, Who};
@@ -16,10 +16,10 @@ const SCHEMA: &str = r#"
 "#;
 const COUNT: &str = "SELECT COUNT(*) FROM people";
 
-fn house() -> House {
-    let house = House::new();
-    house.add("people", PEOPLE, SCHEMA, "1,1e-6");
-    house
+fn setup() -> Setup {
+    let setup = Setup::new();
+    setup.add("people", PEOPLE, SCHEMA, "1,1e-6");
+    setup
 }
 
 fn is_key_taken(error: &taximeter_gate::Error) -> bool {
@@ -27,17 +27,17 @@ fn is_key_taken(error: &taximeter_gate::Error) -> bool {
 }
 
 /// Changes the gate's records by hand.
-fn tamper(house: &House, sql: &str) {
-    rusqlite::Connection::open(house.records()).unwrap().execute_batch(sql).unwrap();
+fn tamper(setup: &Setup, sql: &str) {
+    rusqlite::Connection::open(setup.records()).unwrap().execute_batch(sql).unwrap();
 }
 
 #[test]
 fn a_question_is_charged_once_and_answered_with_its_receipt() {
-    let house = house();
-    let answer = answered(house.ask(&request("people", COUNT, "0.5")));
+    let setup = setup();
+    let answer = answered(setup.ask(&request("people", COUNT, "0.5")));
     assert_eq!(answer.origin, Origin::Fresh);
     let document = document(&answer);
-    assert_eq!(house.charges("people"), 1);
+    assert_eq!(setup.charges("people"), 1);
     assert_eq!(document["columns"][0]["parts"][0]["scale"], 2.0);
     assert_eq!(document["cost"]["epsilon"], "0.5");
     assert_eq!(document["receipt"]["sequence"], 2);
@@ -50,76 +50,76 @@ fn a_question_is_charged_once_and_answered_with_its_receipt() {
 
 #[test]
 fn the_same_key_gives_the_same_bytes_and_charges_once() {
-    let house = house();
+    let setup = setup();
     let request = request("people", COUNT, "0.1");
-    let first = answered(house.ask(&request));
-    let again = answered(house.ask(&request));
+    let first = answered(setup.ask(&request));
+    let again = answered(setup.ask(&request));
     assert_eq!((first.document, Origin::Replayed), (again.document, again.origin));
-    assert_eq!(house.charges("people"), 1);
+    assert_eq!(setup.charges("people"), 1);
 }
 
 #[test]
 fn the_same_key_gives_the_same_bytes_after_the_data_have_changed() {
-    let house = house();
+    let setup = setup();
     let request = request("people", COUNT, "0.1");
-    let first = answered(house.ask(&request));
-    let mut newer = house.registration("people", "name,age,region\neve,20,west\n", SCHEMA, None);
+    let first = answered(setup.ask(&request));
+    let mut newer = setup.registration("people", "name,age,region\neve,20,west\n", SCHEMA, None);
     newer.new_version = true;
-    assert_eq!(house.register(newer).unwrap().dataset.version, 2);
-    assert_eq!(answered(house.ask(&request)).document, first.document);
-    assert_eq!(house.charges("people"), 1);
+    assert_eq!(setup.register(newer).unwrap().dataset.version, 2);
+    assert_eq!(answered(setup.ask(&request)).document, first.document);
+    assert_eq!(setup.charges("people"), 1);
 }
 
 #[test]
 fn a_key_belongs_to_one_question_at_one_price() {
-    let house = house();
+    let setup = setup();
     let first = request("people", COUNT, "0.1");
-    answered(house.ask(&first));
+    answered(setup.ask(&first));
     for other in [
         Request { question: "SELECT COUNT(*) FROM people WHERE age > 30".to_string(), ..first.clone() },
         Request { price: Price::Epsilon(amount("0.2")), ..first.clone() },
         Request { clamp: true, ..first.clone() },
     ] {
-        let error = house.gate.ask(&other).unwrap_err();
+        let error = setup.gate.ask(&other).unwrap_err();
         assert!(error.is_input() && is_key_taken(&error) && error.to_string().contains("another"), "{error}");
         // Also where the answer is lost: the ledger remembers what the key was for.
-        tamper(&house, "DELETE FROM answers");
-        assert!(is_key_taken(&house.gate.ask(&other).unwrap_err()));
+        tamper(&setup, "DELETE FROM answers");
+        assert!(is_key_taken(&setup.gate.ask(&other).unwrap_err()));
     }
-    assert_eq!(house.charges("people"), 1);
+    assert_eq!(setup.charges("people"), 1);
 }
 
 #[test]
 fn a_lost_answer_is_never_made_again() {
-    let house = house();
+    let setup = setup();
     let request = request("people", COUNT, "0.1");
-    answered(house.ask(&request));
-    tamper(&house, "DELETE FROM answers");
+    answered(setup.ask(&request));
+    tamper(&setup, "DELETE FROM answers");
     for _ in 0..2 {
-        let outcome = house.ask(&request);
+        let outcome = setup.ask(&request);
         assert!(matches!(outcome, GateOutcome::NoAnswer(_)), "{outcome:?}");
     }
-    assert_eq!(house.charges("people"), 1);
+    assert_eq!(setup.charges("people"), 1);
 }
 
 #[test]
 fn a_question_that_fails_after_its_charge_stays_charged_and_says_why_to_the_owner_alone() {
-    let house = House::new();
+    let setup = Setup::new();
     let rows: String = (0..20_000).map(|row| format!("{row},{}\n", row % 100)).collect();
-    house.add("people", &format!("person,age\n{rows}"), "[columns.age]\nbounds = [0, 120]", "1,1e-6");
+    setup.add("people", &format!("person,age\n{rows}"), "[columns.age]\nbounds = [0, 120]", "1,1e-6");
     // The first page says what the table looks like; the rows behind it are torn.
-    let file = house.path().join("gate").join("people.v1.db");
+    let file = setup.path().join("gate").join("people.v1.db");
     let mut bytes = std::fs::read(&file).unwrap();
     let length = bytes.len();
     bytes[length / 2..].fill(0xff);
     std::fs::write(&file, bytes).unwrap();
     let request = request("people", "SELECT SUM(age) FROM people", "0.1");
     for _ in 0..2 {
-        let outcome = house.ask(&request);
+        let outcome = setup.ask(&request);
         assert!(matches!(outcome, GateOutcome::NoAnswer(_)), "{outcome:?}");
     }
-    assert_eq!(house.charges("people"), 1);
-    let log = house.gate.catalog().failures(10).unwrap();
+    assert_eq!(setup.charges("people"), 1);
+    let log = setup.gate.catalog().failures(10).unwrap();
     assert_eq!(log.len(), 1);
     assert!(log[0].key == request.key.as_str() && !log[0].why.is_empty());
 }
@@ -127,97 +127,97 @@ fn a_question_that_fails_after_its_charge_stays_charged_and_says_why_to_the_owne
 /// A full disk, say. What was not stored must not be seen: with the same key it could not be given again.
 #[test]
 fn an_answer_that_cannot_be_stored_is_not_given() {
-    let house = house();
-    tamper(&house, "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    let setup = setup();
+    tamper(&setup, "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END");
     let request = request("people", COUNT, "0.1");
-    assert!(matches!(house.ask(&request), GateOutcome::NoAnswer(_)));
-    tamper(&house, "DROP TRIGGER full");
-    assert!(matches!(house.ask(&request), GateOutcome::NoAnswer(_)));
-    assert_eq!(house.charges("people"), 1);
-    assert!(house.gate.catalog().failures(1).unwrap()[0].why.contains("no room"));
+    assert!(matches!(setup.ask(&request), GateOutcome::NoAnswer(_)));
+    tamper(&setup, "DROP TRIGGER full");
+    assert!(matches!(setup.ask(&request), GateOutcome::NoAnswer(_)));
+    assert_eq!(setup.charges("people"), 1);
+    assert!(setup.gate.catalog().failures(1).unwrap()[0].why.contains("no room"));
 }
 
 #[test]
 fn a_question_that_takes_too_long_is_charged_and_has_no_answer() {
-    let house = House::new();
+    let setup = Setup::new();
     let rows: String = (0..300_000).map(|row| format!("{row},{}\n", row % 100)).collect();
-    let mut slow = house.registration(
+    let mut slow = setup.registration(
         "people",
         &format!("person,age\n{rows}"),
         "[columns.age]\nbounds = [0, 120]",
         Some(rules(FilterRule::Residue, "1,1e-6")),
     );
     slow.timeout = Duration::from_millis(1);
-    house.register(slow).unwrap();
+    setup.register(slow).unwrap();
     // Thirty million comparisons take longer than the clock can be looked at late.
     let conditions: String = (100..200).map(|age| format!(" AND age <> {age}")).collect();
     let request = request("people", &format!("SELECT SUM(age) FROM people WHERE age <> 3{conditions}"), "0.1");
-    assert!(matches!(house.ask(&request), GateOutcome::NoAnswer(_)));
-    assert!(matches!(house.ask(&request), GateOutcome::NoAnswer(_)));
-    assert_eq!(house.charges("people"), 1);
-    assert_eq!(house.gate.catalog().failures(10).unwrap().len(), 1);
+    assert!(matches!(setup.ask(&request), GateOutcome::NoAnswer(_)));
+    assert!(matches!(setup.ask(&request), GateOutcome::NoAnswer(_)));
+    assert_eq!(setup.charges("people"), 1);
+    assert_eq!(setup.gate.catalog().failures(10).unwrap().len(), 1);
 }
 
 #[test]
 fn data_that_are_gone_are_noticed_before_anybody_pays() {
-    let house = house();
-    std::fs::remove_file(house.path().join("gate").join("people.v1.db")).unwrap();
-    assert!(house.gate.ask(&request("people", COUNT, "0.1")).is_err());
-    assert_eq!(house.charges("people"), 0);
+    let setup = setup();
+    std::fs::remove_file(setup.path().join("gate").join("people.v1.db")).unwrap();
+    assert!(setup.gate.ask(&request("people", COUNT, "0.1")).is_err());
+    assert_eq!(setup.charges("people"), 0);
 }
 
 #[test]
 fn data_that_are_not_what_was_registered_are_noticed_before_anybody_pays() {
-    let house = house();
-    let file = rusqlite::Connection::open(house.path().join("gate").join("people.v1.db")).unwrap();
+    let setup = setup();
+    let file = rusqlite::Connection::open(setup.path().join("gate").join("people.v1.db")).unwrap();
     file.execute_batch("ALTER TABLE data ADD COLUMN wage INTEGER").unwrap();
-    let error = house.gate.ask(&request("people", COUNT, "0.1")).unwrap_err();
+    let error = setup.gate.ask(&request("people", COUNT, "0.1")).unwrap_err();
     assert!(error.is_integrity(), "{error}");
-    assert_eq!(house.charges("people"), 0);
+    assert_eq!(setup.charges("people"), 0);
 }
 
 #[test]
 fn a_question_is_asked_of_its_own_dataset_in_the_newest_version() {
-    let house = House::new();
-    house.add("people", PEOPLE, SCHEMA, "1000,1e-6");
-    house.add("others", "name,age,region\neve,20,west\n", SCHEMA, "1000,1e-6");
+    let setup = Setup::new();
+    setup.add("people", PEOPLE, SCHEMA, "1000,1e-6");
+    setup.add("others", "name,age,region\neve,20,west\n", SCHEMA, "1000,1e-6");
     // At ε = 100 there is no noise to speak of.
     let count = |dataset: &str| {
         let question = format!("SELECT COUNT(*) FROM {dataset}");
-        answered(house.ask(&request(dataset, &question, "100"))).value(0, 0)
+        answered(setup.ask(&request(dataset, &question, "100"))).value(0, 0)
     };
     assert_eq!([count("people"), count("others"), count("people")], [Some(4.0), Some(1.0), Some(4.0)]);
-    let mut newer = house.registration("people", "name,age,region\neve,20,west\nfay,30,west\n", SCHEMA, None);
+    let mut newer = setup.registration("people", "name,age,region\neve,20,west\nfay,30,west\n", SCHEMA, None);
     newer.new_version = true;
-    house.register(newer).unwrap();
+    setup.register(newer).unwrap();
     assert_eq!([count("people"), count("others")], [Some(2.0), Some(1.0)]);
 }
 
 #[test]
 fn a_question_beyond_the_budget_is_refused_and_changes_nothing() {
-    let house = house();
-    let GateOutcome::Refused(refusal) = house.ask(&request("people", COUNT, "1.5")) else { panic!("1.5 fits 1") };
+    let setup = setup();
+    let GateOutcome::Refused(refusal) = setup.ask(&request("people", COUNT, "1.5")) else { panic!("1.5 fits 1") };
     assert_eq!(refusal.fits().map(|fits| fits.len()), Some(1));
-    assert_eq!(house.charges("people"), 0);
-    answered(house.ask(&request("people", COUNT, "1")));
-    assert!(matches!(house.ask(&request("people", COUNT, "0.1")), GateOutcome::Refused(_)));
+    assert_eq!(setup.charges("people"), 0);
+    answered(setup.ask(&request("people", COUNT, "1")));
+    assert!(matches!(setup.ask(&request("people", COUNT, "0.1")), GateOutcome::Refused(_)));
 }
 
 #[test]
 fn a_wrong_question_charges_nothing() {
-    let house = house();
-    let error = house.gate.ask(&request("people", "SELECT COUNT(*) FROM people WHERE wage > 3", "0.1")).unwrap_err();
+    let setup = setup();
+    let error = setup.gate.ask(&request("people", "SELECT COUNT(*) FROM people WHERE wage > 3", "0.1")).unwrap_err();
     assert_eq!(error.position(), Some(35));
-    assert_eq!(house.charges("people"), 0);
+    assert_eq!(setup.charges("people"), 0);
 }
 
 #[test]
 fn several_aggregates_share_the_cost_in_equal_parts() {
-    let house = house();
+    let setup = setup();
     let question = "SELECT COUNT(*), SUM(age), AVG(age) FROM people";
-    let document = document(&answered(house.ask(&request("people", question, "0.6"))));
+    let document = document(&answered(setup.ask(&request("people", question, "0.6"))));
     let record =
-        house.gate.ledger().reader().unwrap().history(&account("people"), None, 1).unwrap().records[0].record();
+        setup.gate.ledger().reader().unwrap().history(&account("people"), None, 1).unwrap().records[0].record();
     let Event::Charge(charge) = record.unwrap().event else { panic!("the newest record is the charge") };
     let paid: Vec<String> = charge.costs().iter().map(Cost::to_string).collect();
     assert_eq!(paid, ["ε = 0.2", "ε = 0.2", "ε = 0.1", "ε = 0.1"]);
@@ -229,16 +229,16 @@ fn several_aggregates_share_the_cost_in_equal_parts() {
 
 #[test]
 fn an_average_of_too_few_is_unknown_and_one_of_enough_is_within_its_interval() {
-    let house = House::new();
+    let setup = Setup::new();
     let rows: String = (0..5000).map(|row| format!("{}\n", 40 + row % 3)).collect();
-    house.add("people", &format!("age\n{rows}"), "[columns.age]\nbounds = [0, 120]", "200,1e-6");
+    setup.add("people", &format!("age\n{rows}"), "[columns.age]\nbounds = [0, 120]", "200,1e-6");
     // At ε = 100 the count of nobody is 0.
-    let few = answered(house.ask(&request("people", "SELECT AVG(age) FROM people WHERE age > 100", "100")));
+    let few = answered(setup.ask(&request("people", "SELECT AVG(age) FROM people WHERE age > 100", "100")));
     let few = &document(&few)["rows"][0][0];
     assert!(few["value"].is_null() && few["interval"].is_null(), "{few}");
     // They are paid for. At this ε the noise on the count is 0, and that on the sum is never 60.
     assert!(few["count"]["value"] == 0 && few["sum"]["value"].as_f64().unwrap().abs() < 60.0, "{few}");
-    let enough = document(&answered(house.ask(&request("people", "SELECT AVG(age) FROM people", "5"))));
+    let enough = document(&answered(setup.ask(&request("people", "SELECT AVG(age) FROM people", "5"))));
     let (value, end) =
         (&enough["rows"][0][0]["value"], |at: usize| enough["rows"][0][0]["interval"][at].as_f64().unwrap());
     let value = value.as_f64().unwrap();
@@ -248,10 +248,10 @@ fn an_average_of_too_few_is_unknown_and_one_of_enough_is_within_its_interval() {
 
 #[test]
 fn every_category_is_answered_and_the_noisy_answer_is_sorted() {
-    let house = House::new();
-    house.add("people", PEOPLE, SCHEMA, "1000,1e-6");
+    let setup = Setup::new();
+    setup.add("people", PEOPLE, SCHEMA, "1000,1e-6");
     let question = "SELECT region, COUNT(*) AS n FROM people GROUP BY region ORDER BY n DESC, region LIMIT 2";
-    let answer = document(&answered(house.ask(&request("people", question, "100"))));
+    let answer = document(&answered(setup.ask(&request("people", question, "100"))));
     let rows: Vec<(&str, i64)> = answer["rows"]
         .as_array()
         .unwrap()
@@ -270,22 +270,22 @@ fn every_category_is_answered_and_the_noisy_answer_is_sorted() {
 
 #[test]
 fn gaussian_noise_needs_an_account_whose_rule_takes_it() {
-    let house = house();
+    let setup = setup();
     let gaussian = |dataset: &str| {
         Request::new(&account(dataset), &format!("SELECT COUNT(*) FROM {dataset}"), Price::Gaussian(amount("0.1")))
             .unwrap()
     };
     let register = |dataset: &str, rule: FilterRule, budget: &str| {
-        house.register(house.registration(dataset, "age\n1\n2\n", "", Some(rules(rule, budget)))).unwrap();
+        setup.register(setup.registration(dataset, "age\n1\n2\n", "", Some(rules(rule, budget)))).unwrap();
     };
     register("pure", FilterRule::Whitehouse, "1,1e-6");
-    let error = house.gate.ask(&gaussian("pure")).unwrap_err();
+    let error = setup.gate.ask(&gaussian("pure")).unwrap_err();
     assert!(error.is_input() && error.to_string().contains("residue"), "{error}");
-    assert_eq!(house.charges("pure"), 0);
+    assert_eq!(setup.charges("pure"), 0);
     register("zcdp", FilterRule::Zcdp, "1,1e-6");
     // The default rule takes it.
     for dataset in ["people", "zcdp"] {
-        let answer = document(&answered(house.ask(&gaussian(dataset))));
+        let answer = document(&answered(setup.ask(&gaussian(dataset))));
         let part = &answer["columns"][0]["parts"][0];
         assert_eq!(
             (part["noise"].as_str(), part["cost"]["gaussian"].as_str()),
@@ -298,60 +298,60 @@ fn gaussian_noise_needs_an_account_whose_rule_takes_it() {
 
 #[test]
 fn an_error_is_bought_at_the_least_cost() {
-    let house = house();
+    let setup = setup();
     let price = |width: &str| Price::Error { width: width.parse().unwrap(), noise: taximeter_gate::NoiseKind::Laplace };
-    let answer = document(&answered(house.ask(&Request::new(&account("people"), COUNT, price("50")).unwrap())));
+    let answer = document(&answered(setup.ask(&Request::new(&account("people"), COUNT, price("50")).unwrap())));
     assert_eq!(answer["columns"][0]["parts"][0]["half_width"], 50);
     let paid: f64 = answer["cost"]["epsilon"].as_str().unwrap().parse().unwrap();
     // P(|noise| > 50) is 2·e^(-51ε)/(1 + e^(-ε)): 0.05 at this ε, and more at one that is a little smaller.
     let misses = |epsilon: f64| 2.0 * (-51.0 * epsilon).exp() / (1.0 + (-epsilon).exp());
     assert!(misses(paid) <= 0.05 && misses(paid * 0.9999) > 0.05, "{paid}");
     let averaged = Request::new(&account("people"), "SELECT AVG(age) FROM people", price("1")).unwrap();
-    assert!(house.gate.ask(&averaged).unwrap_err().to_string().contains("depend on the data"));
+    assert!(setup.gate.ask(&averaged).unwrap_err().to_string().contains("depend on the data"));
 }
 
 #[test]
 fn an_analyst_pays_beside_the_dataset() {
-    let house = house();
-    let alice = house.gate.add_analyst(&account("people"), "alice", rules(FilterRule::Residue, "0.3,1e-6")).unwrap();
-    let ask = |epsilon| house.ask(&Request { account: Some(alice.clone()), ..request("people", COUNT, epsilon) });
+    let setup = setup();
+    let alice = setup.gate.add_analyst(&account("people"), "alice", rules(FilterRule::Residue, "0.3,1e-6")).unwrap();
+    let ask = |epsilon| setup.ask(&Request { account: Some(alice.clone()), ..request("people", COUNT, epsilon) });
     answered(ask("0.2"));
-    assert_eq!((house.charges("people"), house.charges("people/alice")), (1, 1));
+    assert_eq!((setup.charges("people"), setup.charges("people/alice")), (1, 1));
     let GateOutcome::Refused(refusal) = ask("0.2") else { panic!("0.4 fits 0.3") };
     assert_eq!(refusal.refused()[0].0, alice);
-    let bob = house.gate.add_analyst(&account("people"), "bob", rules(FilterRule::Residue, "0.3,1e-6")).unwrap();
+    let bob = setup.gate.add_analyst(&account("people"), "bob", rules(FilterRule::Residue, "0.3,1e-6")).unwrap();
     let hers = Request { account: Some(alice.clone()), ..request("people", COUNT, "0.01") };
-    answered(house.ask(&hers));
-    let error = house.gate.ask(&Request { account: Some(bob), ..hers }).unwrap_err();
+    answered(setup.ask(&hers));
+    let error = setup.gate.ask(&Request { account: Some(bob), ..hers }).unwrap_err();
     assert!(is_key_taken(&error) && error.to_string().contains("another account paid"), "{error}");
-    house.add("others", PEOPLE, SCHEMA, "1,1e-6");
+    setup.add("others", PEOPLE, SCHEMA, "1,1e-6");
     let foreign = Request { account: Some(alice.clone()), ..request("others", "SELECT COUNT(*) FROM others", "0.1") };
-    assert!(house.gate.ask(&foreign).unwrap_err().to_string().contains("does not pay"));
+    assert!(setup.gate.ask(&foreign).unwrap_err().to_string().contains("does not pay"));
 }
 
 #[test]
 fn an_account_whose_name_only_begins_like_the_datasets_does_not_pay() {
-    let house = house();
-    house.add("people2", PEOPLE, SCHEMA, "1,1e-6");
-    house.gate.add_analyst(&account("people2"), "alice", rules(FilterRule::Residue, "1,1e-6")).unwrap();
+    let setup = setup();
+    setup.add("people2", PEOPLE, SCHEMA, "1,1e-6");
+    setup.gate.add_analyst(&account("people2"), "alice", rules(FilterRule::Residue, "1,1e-6")).unwrap();
     for foreign in ["people2", "people2/alice"] {
         let foreign = Request { account: Some(account(foreign)), ..request("people", COUNT, "0.1") };
-        assert!(house.gate.ask(&foreign).unwrap_err().to_string().contains("does not pay"));
+        assert!(setup.gate.ask(&foreign).unwrap_err().to_string().contains("does not pay"));
     }
-    assert_eq!((house.charges("people"), house.charges("people2")), (0, 0));
+    assert_eq!((setup.charges("people"), setup.charges("people2")), (0, 0));
 }
 
 #[test]
 fn the_journal_says_who_asked_what_and_whose_privacy_was_spent() {
-    let house = House::new();
+    let setup = Setup::new();
     let schema = "neighbours = \"substitute\"\nunit = { column = \"Name\", max_rows_per_unit = 1 }";
-    house.add("people", "Name,age\nann,30\n", schema, "1,1e-6");
+    setup.add("people", "Name,age\nann,30\n", schema, "1,1e-6");
     // One that fits into a note, one that is longer, and one with a character that no note has.
     for (literal, shown) in [("ann".to_string(), true), ("é".repeat(499), true), ("a\u{7}".to_string(), false)] {
         let question = format!("SELECT COUNT(*) FROM people WHERE name = '{literal}' OR name = '{literal}'");
         let request = Request { by: Some(Who::parse("who", "alice").unwrap()), ..request("people", &question, "0.1") };
-        answered(house.ask(&request));
-        let newest = house.gate.ledger().reader().unwrap().history(&account("people"), None, 1).unwrap();
+        answered(setup.ask(&request));
+        let newest = setup.gate.ledger().reader().unwrap().history(&account("people"), None, 1).unwrap();
         let Event::Charge(charge) = newest.records[0].record().unwrap().event else { panic!("no charge") };
         assert_eq!(charge.unit().unwrap().as_str(), "name");
         assert_eq!(charge.neighbours(), Some(taximeter_ledger::Neighbours::Substitute));
@@ -363,11 +363,11 @@ fn the_journal_says_who_asked_what_and_whose_privacy_was_spent() {
 
 #[test]
 fn an_answer_is_clamped_if_that_is_asked_for_and_says_so() {
-    let house = house();
+    let setup = setup();
     for clamp in [false, true] {
         let question = "SELECT COUNT(*) FROM people WHERE age > 200";
         let request = Request { clamp, ..request("people", question, "0.01") };
-        let answer = document(&answered(house.ask(&request)));
+        let answer = document(&answered(setup.ask(&request)));
         assert_eq!(answer["post_processing"].as_array().unwrap().len(), usize::from(clamp));
         let lowest = answer["rows"][0][0]["interval"][0].as_i64().unwrap();
         assert!(!clamp || lowest >= 0, "{answer}");
@@ -376,11 +376,11 @@ fn an_answer_is_clamped_if_that_is_asked_for_and_says_so() {
 
 #[test]
 fn what_is_explained_beforehand_is_what_the_answer_says() {
-    let house = house();
+    let setup = setup();
     let question = "SELECT region, COUNT(*), AVG(age), SUM(age) FROM people GROUP BY region";
     let request = request("people", question, "0.6");
-    let prepared = Prepared::new(house.gate.catalog(), &request).unwrap();
-    let answer = document(&answered(house.ask(&request)));
+    let prepared = Prepared::new(setup.gate.catalog(), &request).unwrap();
+    let answer = document(&answered(setup.ask(&request)));
     let parts = answer["columns"].as_array().unwrap().iter().filter_map(|column| column["parts"].as_array()).flatten();
     let told: Vec<_> = parts
         .map(|part| {
@@ -402,33 +402,33 @@ fn what_is_explained_beforehand_is_what_the_answer_says() {
 
 #[test]
 fn an_earlier_answer_is_used_again_only_by_its_own_account_on_the_same_version_if_the_owner_lets() {
-    let house = House::new();
+    let setup = Setup::new();
     let registration = |rules| {
-        let mut registration = house.registration("people", PEOPLE, SCHEMA, rules);
+        let mut registration = setup.registration("people", PEOPLE, SCHEMA, rules);
         registration.reuse = true;
         registration
     };
-    house.register(registration(Some(rules(FilterRule::Residue, "1,1e-6")))).unwrap();
-    let alice = house.gate.add_analyst(&account("people"), "alice", rules(FilterRule::Residue, "1,1e-6")).unwrap();
+    setup.register(registration(Some(rules(FilterRule::Residue, "1,1e-6")))).unwrap();
+    let alice = setup.gate.add_analyst(&account("people"), "alice", rules(FilterRule::Residue, "1,1e-6")).unwrap();
     let again = || Request { reuse: true, ..request("people", COUNT, "0.1") };
-    let first = answered(house.ask(&again()));
+    let first = answered(setup.ask(&again()));
     assert_eq!(first.origin, Origin::Fresh);
-    let second = answered(house.ask(&again()));
+    let second = answered(setup.ask(&again()));
     assert_eq!((&second.document, second.origin), (&first.document, Origin::Reused));
-    assert_eq!(answered(house.ask(&request("people", "select count(*) from PEOPLE", "0.1"))).origin, Origin::Fresh);
+    assert_eq!(answered(setup.ask(&request("people", "select count(*) from PEOPLE", "0.1"))).origin, Origin::Fresh);
     for other in [
         Request { account: Some(alice), ..again() },
         Request { price: Price::Epsilon(amount("0.2")), ..again() },
         Request { clamp: true, ..again() },
     ] {
-        assert_eq!(answered(house.ask(&other)).origin, Origin::Fresh);
+        assert_eq!(answered(setup.ask(&other)).origin, Origin::Fresh);
     }
     let mut newer = registration(None);
     newer.new_version = true;
-    assert!(house.register(newer).unwrap().unchanged);
-    assert_eq!(answered(house.ask(&again())).origin, Origin::Fresh);
+    assert!(setup.register(newer).unwrap().unchanged);
+    assert_eq!(answered(setup.ask(&again())).origin, Origin::Fresh);
 
-    let strict = self::house();
+    let strict = self::setup();
     assert!(strict.gate.ask(&again()).unwrap_err().to_string().contains("does not let"));
 }
 
@@ -440,40 +440,40 @@ fn asked_by(principal: Option<&str>, key: &str) -> Request {
 
 #[test]
 fn a_key_is_its_principals_own() {
-    let house = house();
+    let setup = setup();
     let whose = [None, Some("alice"), Some("bob"), Some("alic")];
     // Noise may be the same by chance, but the receipts are not.
-    let first = whose.map(|principal| answered(house.ask(&asked_by(principal, "k"))));
+    let first = whose.map(|principal| answered(setup.ask(&asked_by(principal, "k"))));
     assert!(first.iter().all(|answer| answer.origin == Origin::Fresh));
-    assert_eq!(house.charges("people"), 4);
+    assert_eq!(setup.charges("people"), 4);
     for (principal, first) in whose.into_iter().zip(&first) {
-        let again = answered(house.ask(&asked_by(principal, "k")));
+        let again = answered(setup.ask(&asked_by(principal, "k")));
         assert_eq!((&again.document, again.origin), (&first.document, Origin::Replayed));
         // Each sees the key that it gave; the ledger and the records know whose it is.
         let on_ledger = principal.map_or("k".to_string(), |principal| format!("{principal}:k"));
         assert_eq!(document(first)["key"], "k");
         assert_eq!(document(first)["receipt"]["record"]["event"]["charge"]["key"], on_ledger);
-        let receipt = house.gate.ledger().receipt_of(&Key::parse("key", &on_ledger).unwrap()).unwrap().unwrap();
+        let receipt = setup.gate.ledger().receipt_of(&Key::parse("key", &on_ledger).unwrap()).unwrap().unwrap();
         assert_eq!(document(first)["receipt"]["sequence"], receipt.sequence());
         // Another question under it is an error of its principal alone.
         let other = Request { price: Price::Epsilon(amount("0.02")), ..asked_by(principal, "k") };
-        let error = house.gate.ask(&other).unwrap_err();
+        let error = setup.gate.ask(&other).unwrap_err();
         assert!(is_key_taken(&error) && error.to_string().contains("\"k\""), "{error}");
     }
-    assert_eq!(house.charges("people"), 4);
+    assert_eq!(setup.charges("people"), 4);
     // Another person's key cannot be spelled out.
-    assert_eq!(answered(house.ask(&asked_by(Some("bob"), "alice:k"))).origin, Origin::Fresh);
-    let error = house.gate.ask(&asked_by(Some("alice:k"), "k")).unwrap_err();
+    assert_eq!(answered(setup.ask(&asked_by(Some("bob"), "alice:k"))).origin, Origin::Fresh);
+    let error = setup.gate.ask(&asked_by(Some("alice:k"), "k")).unwrap_err();
     assert!(error.is_input() && error.to_string().contains("no colon"), "{error}");
 }
 
 #[test]
 fn a_principal_uses_only_its_own_earlier_answers_again() {
-    let house = House::new();
-    let mut registration = house.registration("people", PEOPLE, SCHEMA, Some(rules(FilterRule::Residue, "1,1e-6")));
+    let setup = Setup::new();
+    let mut registration = setup.registration("people", PEOPLE, SCHEMA, Some(rules(FilterRule::Residue, "1,1e-6")));
     registration.reuse = true;
-    house.register(registration).unwrap();
-    let ask = |principal, key| answered(house.ask(&Request { reuse: true, ..asked_by(principal, key) }));
+    setup.register(registration).unwrap();
+    let ask = |principal, key| answered(setup.ask(&Request { reuse: true, ..asked_by(principal, key) }));
     let check = |principal, key, expected: Option<&Answer>| {
         let answer = ask(principal, key);
         let origin = if expected.is_some() { Origin::Reused } else { Origin::Fresh };
@@ -496,21 +496,21 @@ fn a_principal_uses_only_its_own_earlier_answers_again() {
 
 #[test]
 fn a_failed_question_is_logged_under_the_ledgers_key() {
-    let house = house();
-    tamper(&house, "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END");
-    assert!(matches!(house.ask(&asked_by(Some("alice"), "k")), GateOutcome::NoAnswer(_)));
-    assert_eq!(house.gate.catalog().failures(1).unwrap()[0].key, "alice:k");
+    let setup = setup();
+    tamper(&setup, "CREATE TRIGGER full BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    assert!(matches!(setup.ask(&asked_by(Some("alice"), "k")), GateOutcome::NoAnswer(_)));
+    assert_eq!(setup.gate.catalog().failures(1).unwrap()[0].key, "alice:k");
 }
 
 #[test]
 fn an_error_says_of_what_kind_it_is() {
-    let house = house();
-    let nowhere = house.gate.ask(&request("nowhere", "SELECT COUNT(*) FROM nowhere", "0.1")).unwrap_err();
+    let setup = setup();
+    let nowhere = setup.gate.ask(&request("nowhere", "SELECT COUNT(*) FROM nowhere", "0.1")).unwrap_err();
     assert!(matches!(nowhere.kind(), ErrorKind::NoDataset(_)), "{nowhere}");
     let nobody = Request { account: Some(account("people/nobody")), ..request("people", COUNT, "0.1") };
-    let nobody = house.gate.ask(&nobody).unwrap_err();
+    let nobody = setup.gate.ask(&nobody).unwrap_err();
     assert!(matches!(nobody.kind(), ErrorKind::Ledger(error) if error.is_no_account()), "{nobody}");
-    let unclear = house.gate.ask(&request("people", "SELECT * FROM people", "0.1")).unwrap_err();
+    let unclear = setup.gate.ask(&request("people", "SELECT * FROM people", "0.1")).unwrap_err();
     assert!(matches!(unclear.kind(), ErrorKind::Question { .. }), "{unclear}");
     for error in [nowhere, nobody, unclear] {
         assert!(error.is_input() && !error.is_unknown_outcome() && !error.is_integrity(), "{error}");
@@ -519,59 +519,59 @@ fn an_error_says_of_what_kind_it_is() {
 
 #[test]
 fn the_same_data_under_two_names_are_told() {
-    let house = house();
-    assert_eq!(house.add("copy", PEOPLE, SCHEMA, "1,1e-6").same_data, ["people"]);
+    let setup = setup();
+    assert_eq!(setup.add("copy", PEOPLE, SCHEMA, "1,1e-6").same_data, ["people"]);
 }
 
 #[test]
 fn an_account_that_protects_something_else_does_not_pay() {
-    let house = house();
-    let mut other = house.registration("people", PEOPLE, SCHEMA, None);
+    let setup = setup();
+    let mut other = setup.registration("people", PEOPLE, SCHEMA, None);
     other.new_version = true;
     other.declaration.neighbours = taximeter_ledger::Neighbours::Substitute;
-    let error = house.register(other).unwrap_err();
+    let error = setup.register(other).unwrap_err();
     assert!(error.to_string().contains("protects one record added or removed"), "{error}");
 }
 
 #[test]
 fn the_gate_of_another_ledger_does_not_open() {
-    let house = house();
+    let setup = setup();
     let options = Options { create: true, ..Options::default() };
-    let other = Ledger::open(&Location::File(house.path().join("other.db")), options).unwrap();
-    let error = Gate::open(&house.path().join("gate"), other).unwrap_err();
+    let other = Ledger::open(&Location::File(setup.path().join("other.db")), options).unwrap();
+    let error = Gate::open(&setup.path().join("gate"), other).unwrap_err();
     assert!(error.to_string().contains("budgets could be spent twice"), "{error}");
 }
 
 #[test]
 fn many_analysts_at_once_stay_within_the_budget() {
-    let house = house();
+    let setup = setup();
     let answered: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
             .map(|_| {
                 scope.spawn(|| {
-                    let asked = (0..20).map(|_| house.ask(&request("people", COUNT, "0.05")));
+                    let asked = (0..20).map(|_| setup.ask(&request("people", COUNT, "0.05")));
                     asked.filter(|outcome| matches!(outcome, GateOutcome::Answered(_))).count()
                 })
             })
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
-    assert_eq!(answered as u64, house.charges("people"));
-    assert!(answered < 160 && matches!(house.ask(&request("people", COUNT, "0.05")), GateOutcome::Refused(_)));
+    assert_eq!(answered as u64, setup.charges("people"));
+    assert!(answered < 160 && matches!(setup.ask(&request("people", COUNT, "0.05")), GateOutcome::Refused(_)));
 }
 
 #[test]
 fn one_key_from_many_threads_is_charged_once_and_has_one_answer() {
-    let house = house();
+    let setup = setup();
     for _ in 0..20 {
-        let before = house.charges("people");
+        let before = setup.charges("people");
         let shared = Request { key: Key::generate().unwrap(), ..request("people", COUNT, "0.001") };
         let answers: Vec<Answer> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| answered(house.ask(&shared)))).collect();
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| answered(setup.ask(&shared)))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(answers.iter().all(|answer| answer.document == answers[0].document));
         assert_eq!(answers.iter().filter(|answer| answer.origin == Origin::Fresh).count(), 1);
-        assert_eq!(house.charges("people"), before + 1);
+        assert_eq!(setup.charges("people"), before + 1);
     }
 }

@@ -10,7 +10,7 @@ use taximeter_gate::{ErrorKind, Gate, GateOutcome, Request};
 use taximeter_ledger::{Key, Ledger, Location, Options, verify};
 use taximeter_testing::random_inputs;
 
-use crate::common::{House, account, request};
+use crate::common::{Setup, account, request};
 
 const ROWS: &str = "name,age\nann,30\nbob,40\ncyd,50\n";
 const SCHEMA: &str = "[columns.age]\nbounds = [0, 120]";
@@ -32,7 +32,7 @@ struct KeyHistory {
 
 struct Episode {
     /// Nothing while the gate is closed.
-    house: Option<House>,
+    setup: Option<Setup>,
     seed: u64,
     requests: Vec<Request>,
     asked: HashMap<String, KeyHistory>,
@@ -44,10 +44,10 @@ struct Episode {
 
 impl Episode {
     fn new(seed: u64) -> Episode {
-        let house = House::new();
-        house.add("people", ROWS, SCHEMA, "1,1e-6");
+        let setup = Setup::new();
+        setup.add("people", ROWS, SCHEMA, "1,1e-6");
         let (requests, asked) = (Vec::new(), HashMap::new());
-        Episode { house: Some(house), seed, requests, asked, copy: None, is_full: false, is_gone: false }
+        Episode { setup: Some(setup), seed, requests, asked, copy: None, is_full: false, is_gone: false }
     }
 
     /// SplitMix64.
@@ -59,8 +59,8 @@ impl Episode {
         ((mixed ^ (mixed >> 31)) % limit as u64) as usize
     }
 
-    fn house(&self) -> &House {
-        self.house.as_ref().unwrap()
+    fn setup(&self) -> &Setup {
+        self.setup.as_ref().unwrap()
     }
 
     fn step(&mut self) {
@@ -83,7 +83,7 @@ impl Episode {
             _ => {}
         }
         let charged = self.asked.values().filter(|asked| asked.is_charged).count();
-        assert_eq!(self.house().charges("people"), charged as u64);
+        assert_eq!(self.setup().charges("people"), charged as u64);
     }
 
     fn old_request(&mut self) -> Request {
@@ -93,7 +93,7 @@ impl Episode {
 
     fn ask(&mut self, request: &Request) {
         let key = request.key.as_str().to_string();
-        let outcome = self.house().gate.ask(request);
+        let outcome = self.setup().gate.ask(request);
         let known = self.asked.entry(key).or_default();
         match outcome {
             Ok(GateOutcome::Answered(answer)) => {
@@ -113,7 +113,7 @@ impl Episode {
         let old = self.old_request();
         if self.asked.get(old.key.as_str()).is_some_and(|asked| asked.is_charged) {
             let other = Request { question: "SELECT COUNT(*) FROM people WHERE age < 20".to_string(), ..old };
-            let error = self.house().gate.ask(&other).unwrap_err();
+            let error = self.setup().gate.ask(&other).unwrap_err();
             assert!(self.is_gone || matches!(error.kind(), ErrorKind::KeyTaken { .. }), "{error}");
         }
     }
@@ -121,12 +121,12 @@ impl Episode {
     /// No answer can be stored any more, or again.
     fn fill_the_disk(&mut self) {
         let sql = if self.is_full { "DROP TRIGGER full" } else { FULL };
-        rusqlite::Connection::open(self.house().records()).unwrap().execute_batch(sql).unwrap();
+        rusqlite::Connection::open(self.setup().records()).unwrap().execute_batch(sql).unwrap();
         self.is_full = !self.is_full;
     }
 
     fn take_the_data_away(&mut self) {
-        let data = self.house().path().join("gate").join("people.v1.db");
+        let data = self.setup().path().join("gate").join("people.v1.db");
         let away = data.with_extension("away");
         let (from, to) = if self.is_gone { (away, data) } else { (data, away) };
         // A question that is asked next connects anew.
@@ -143,7 +143,7 @@ impl Episode {
     }
 
     fn reopen(&mut self, older: Option<Vec<u8>>) {
-        let House { gate, folder } = self.house.take().unwrap();
+        let Setup { gate, folder } = self.setup.take().unwrap();
         drop(gate);
         let (records, witness) = (folder.path().join("gate").join("gate.db"), folder.path().join("witness"));
         match older {
@@ -160,11 +160,11 @@ impl Episode {
         let location = Location::File(folder.path().join("taximeter.db"));
         let options = Options { witness: Some(witness), ..Options::default() };
         let ledger = Ledger::open(&location, options).unwrap();
-        self.house = Some(House { gate: Gate::open(&folder.path().join("gate"), ledger).unwrap(), folder });
+        self.setup = Some(Setup { gate: Gate::open(&folder.path().join("gate"), ledger).unwrap(), folder });
     }
 
     fn end(mut self) {
-        let House { gate, folder } = self.house.take().unwrap();
+        let Setup { gate, folder } = self.setup.take().unwrap();
         let spent = gate.ledger().account(&account("people")).unwrap();
         assert!(spent.charges() > 0 || self.asked.values().all(|asked| !asked.is_charged));
         drop(gate);

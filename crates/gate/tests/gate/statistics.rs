@@ -2,7 +2,7 @@
 //!
 //! Each of the checks below fails by chance with a probability of at most 10⁻⁶.
 
-use crate::common::{House, account, amount, answered, document, rules};
+use crate::common::{Setup, account, amount, answered, document, rules};
 use taximeter_accounting::FilterRule;
 use taximeter_gate::{Price, Request};
 use taximeter_noise::RoundedGaussian;
@@ -10,11 +10,11 @@ use taximeter_noise::RoundedGaussian;
 const GROUPS: usize = 10_000;
 
 /// The noise on 20,000 counts whose exact values are known, and how many intervals hold them.
-fn noise(house: &House, price: Price) -> (Vec<i64>, usize) {
+fn noise(setup: &Setup, price: Price) -> (Vec<i64>, usize) {
     let (mut noise, mut covered) = (Vec::new(), 0);
     for _ in 0..2 {
         let question = "SELECT ward, COUNT(*) FROM people GROUP BY ward";
-        let answer = document(&answered(house.ask(&Request::new(&account("people"), question, price).unwrap())));
+        let answer = document(&answered(setup.ask(&Request::new(&account("people"), question, price).unwrap())));
         let rows = answer["rows"].as_array().unwrap();
         assert_eq!(rows.len(), GROUPS);
         for row in rows {
@@ -32,14 +32,14 @@ fn exact(ward: i64) -> i64 {
     if ward % 3 == 0 { ward % 7 } else { 0 }
 }
 
-fn house() -> House {
-    let house = House::new();
+fn setup() -> Setup {
+    let setup = Setup::new();
     let people = (0..GROUPS as i64).flat_map(|ward| std::iter::repeat_n(format!("{ward}\n"), exact(ward) as usize));
     let categories: Vec<String> = (0..GROUPS).map(|ward| ward.to_string()).collect();
     let schema = format!("[columns.ward]\ncategories = [{}]", categories.join(", "));
     let csv = format!("ward\n{}", people.collect::<String>());
-    house.register(house.registration("people", &csv, &schema, Some(rules(FilterRule::Zcdp, "10,1e-6")))).unwrap();
-    house
+    setup.register(setup.registration("people", &csv, &schema, Some(rules(FilterRule::Zcdp, "10,1e-6")))).unwrap();
+    setup
 }
 
 /// Pearson's statistic over cells of which none is expected less than ten times, against a bound that it exceeds with a probability
@@ -76,7 +76,7 @@ fn covers(covered: usize) -> bool {
 
 #[test]
 fn answers_have_discrete_laplace_noise_of_the_declared_scale() {
-    let (noise, covered) = noise(&house(), Price::Epsilon(amount("0.2")));
+    let (noise, covered) = noise(&setup(), Price::Epsilon(amount("0.2")));
     let laplace = |epsilon: f64| {
         let ratio = (-epsilon).exp();
         move |value: i64| (1.0 - ratio) / (1.0 + ratio) * ratio.powi(value.unsigned_abs() as i32)
@@ -91,7 +91,7 @@ fn answers_have_discrete_laplace_noise_of_the_declared_scale() {
 
 #[test]
 fn answers_have_rounded_gaussian_noise_of_the_declared_scale() {
-    let (noise, covered) = noise(&house(), Price::Gaussian(amount("0.2")));
+    let (noise, covered) = noise(&setup(), Price::Gaussian(amount("0.2")));
     let gaussian = |sigma: &str| {
         let declared = RoundedGaussian::new(sigma.parse().unwrap()).unwrap();
         move |value: i64| declared.survival(value as f64) - declared.survival(value as f64 + 1.0)

@@ -3,7 +3,7 @@
 use taximeter_accounting::{Cost, FilterRule};
 use taximeter_gate::{AnswerDocument, ColumnType, GateOutcome, SuggestedBounds};
 
-use crate::common::{House, amount, answered, declaration, request, rules};
+use crate::common::{Setup, amount, answered, declaration, request, rules};
 
 /// In each column 500 times the same four values, in buckets of which no other has a row.
 const COLUMNS: [(&str, ColumnType, [&str; 4], &str); 7] = [
@@ -21,31 +21,31 @@ const COLUMNS: [(&str, ColumnType, [&str; 4], &str); 7] = [
     ("balance", ColumnType::Decimal, ["-70", "-0.000001", "2.25", "700000000000"], "-512..549755813888/512"),
 ];
 
-fn house(budget: &str) -> House {
+fn setup(budget: &str) -> Setup {
     let names: Vec<&str> = COLUMNS.iter().map(|(name, ..)| *name).collect();
     let row = |row: usize| COLUMNS.map(|(_, _, values, _)| values[row % 4]).join(",") + ",word\n";
     let csv = format!("{},text\n{}", names.join(","), (0..2_000).map(row).collect::<String>());
     let types = COLUMNS.map(|(name, kind, ..)| format!("[columns.{name}]\ntype = \"{kind}\"\n"));
-    let house = House::new();
+    let setup = Setup::new();
     let rules = Some(rules(FilterRule::Basic, budget));
-    house.register(house.registration("people", &csv, &types.concat(), rules)).unwrap();
-    house
+    setup.register(setup.registration("people", &csv, &types.concat(), rules)).unwrap();
+    setup
 }
 
-fn suggested(house: &House, column: &str, kind: ColumnType, epsilon: &str) -> Option<SuggestedBounds> {
+fn suggested(setup: &Setup, column: &str, kind: ColumnType, epsilon: &str) -> Option<SuggestedBounds> {
     let question = SuggestedBounds::question("people", column, kind).unwrap();
-    let answer = answered(house.ask(&request("people", &question, epsilon)));
+    let answer = answered(setup.ask(&request("people", &question, epsilon)));
     SuggestedBounds::from_answer(&AnswerDocument::read(&answer.document).unwrap(), kind)
 }
 
 /// The noise is 0, but for one answer in 10¹⁵.
 #[test]
 fn the_bounds_reach_around_the_values() {
-    let house = house("1000,1e-6");
+    let setup = setup("1000,1e-6");
     for (charges, (column, kind, values, expected)) in (1..).zip(COLUMNS) {
-        let bounds = suggested(&house, column, kind, "40").unwrap();
+        let bounds = suggested(&setup, column, kind, "40").unwrap();
         assert_eq!(bounds.to_string(), expected, "{column}: {values:?}");
-        assert_eq!(house.charges("people"), charges);
+        assert_eq!(setup.charges("people"), charges);
         // They can be declared.
         let text = format!("{column}={bounds}");
         let mut declared = declaration("");
@@ -57,20 +57,20 @@ fn the_bounds_reach_around_the_values() {
 /// Noise is as large as that in less than one of a hundred answers, so in three of three once in a million runs.
 #[test]
 fn nothing_is_suggested_where_the_noise_hides_every_bucket() {
-    let house = house("1000,1e-6");
-    assert!((0..3).any(|_| suggested(&house, "income", ColumnType::Integer, "0.0001").is_none()));
-    assert!(house.charges("people") > 0);
+    let setup = setup("1000,1e-6");
+    assert!((0..3).any(|_| suggested(&setup, "income", ColumnType::Integer, "0.0001").is_none()));
+    assert!(setup.charges("people") > 0);
 }
 
 #[test]
 fn exactly_the_offered_epsilon_is_charged() {
-    let house = house("1,1e-6");
+    let setup = setup("1,1e-6");
     let question = SuggestedBounds::question("people", "income", ColumnType::Integer).unwrap();
     // What is refused is not charged, and the last tenth fits exactly.
     for (epsilon, is_answered) in
         [("0.6", true), ("0.41", false), ("0.3", true), ("0.2", false), ("0.1", true), ("1e-9", false)]
     {
-        match house.ask(&request("people", &question, epsilon)) {
+        match setup.ask(&request("people", &question, epsilon)) {
             GateOutcome::Answered(answer) => {
                 let cost = AnswerDocument::read(&answer.document).unwrap().cost;
                 assert!(is_answered && cost == Cost::Pure { epsilon: amount(epsilon) }, "{epsilon}: {cost:?}");
@@ -78,7 +78,7 @@ fn exactly_the_offered_epsilon_is_charged() {
             outcome => assert!(!is_answered && matches!(outcome, GateOutcome::Refused(_)), "{epsilon}: {outcome:?}"),
         }
     }
-    assert_eq!(house.charges("people"), 3);
+    assert_eq!(setup.charges("people"), 3);
 }
 
 #[test]

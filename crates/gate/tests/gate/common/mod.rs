@@ -12,24 +12,24 @@ use taximeter_gate::{
 use taximeter_ledger::{AccountName, Ledger, Location, Options};
 use tempfile::TempDir;
 
-pub struct House {
+pub struct Setup {
     pub gate: Gate,
     pub folder: TempDir,
 }
 
-impl House {
+impl Setup {
     /// A gate with an embedded ledger.
-    pub fn new() -> House {
+    pub fn new() -> Setup {
         let folder = tempfile::tempdir().unwrap();
         let location = Location::File(folder.path().join("taximeter.db"));
-        House::with_ledger(folder, &location)
+        Setup::with_ledger(folder, &location)
     }
 
     /// A gate on a ledger elsewhere.
-    pub fn with_ledger(folder: TempDir, location: &Location) -> House {
+    pub fn with_ledger(folder: TempDir, location: &Location) -> Setup {
         let options = Options { create: true, witness: Some(folder.path().join("witness")), ..Options::default() };
         let ledger = Ledger::open(location, options).unwrap();
-        House { gate: Gate::open(&folder.path().join("gate"), ledger).unwrap(), folder }
+        Setup { gate: Gate::open(&folder.path().join("gate"), ledger).unwrap(), folder }
     }
 
     /// Writes a CSV file.
@@ -116,8 +116,8 @@ pub fn document(answer: &Answer) -> serde_json::Value {
 }
 
 /// The groups of an answer by their first key, and the first number of each, almost without noise.
-pub fn group_counts(house: &House, dataset: &str, question: &str) -> Vec<(String, f64)> {
-    let answer = answered(house.ask(&request(dataset, question, "5000")));
+pub fn group_counts(setup: &Setup, dataset: &str, question: &str) -> Vec<(String, f64)> {
+    let answer = answered(setup.ask(&request(dataset, question, "5000")));
     let document = document(&answer);
     let keys = document["rows"].as_array().unwrap().iter().map(|row| match &row[0] {
         serde_json::Value::String(text) => text.clone(),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{AIRLINES, Airline, Flight, flights, house, prepare};
-use crate::common::{House, answered, request};
+use super::{AIRLINES, Airline, Flight, flights, prepare, setup};
+use crate::common::{Setup, answered, request};
 use taximeter_gate::{AnswerDocument, Cell};
 
 fn airline(flight: &Flight) -> Option<&'static Airline> {
@@ -14,8 +14,8 @@ fn airline(flight: &Flight) -> Option<&'static Airline> {
 type Numbers = BTreeMap<String, Vec<f64>>;
 
 /// Asks at such a price that there is no noise to speak of.
-fn ask(house: &House, question: &str) -> Numbers {
-    let answer = answered(house.ask(&request("flights", question, "1000000")));
+fn ask(setup: &Setup, question: &str) -> Numbers {
+    let answer = answered(setup.ask(&request("flights", question, "1000000")));
     let document = AnswerDocument::read(&answer.document).unwrap();
     let mut numbers = Numbers::new();
     for row in &document.rows {
@@ -29,8 +29,8 @@ fn ask(house: &House, question: &str) -> Numbers {
     numbers
 }
 
-fn check(house: &House, question: &str, expected: &[(&str, &[f64])]) {
-    let found = ask(house, question);
+fn check(setup: &Setup, question: &str, expected: &[(&str, &[f64])]) {
+    let found = ask(setup, question);
     let names: Vec<&str> = found.keys().map(String::as_str).collect();
     let mut expected: Vec<_> = expected.to_vec();
     expected.sort_by_key(|(name, _)| *name);
@@ -43,7 +43,7 @@ fn check(house: &House, question: &str, expected: &[(&str, &[f64])]) {
 }
 
 /// Every question beside an evaluation of the same in the language of the tests.
-fn check_answers(house: &House) {
+fn check_answers(setup: &Setup) {
     let flights = flights();
     let count = |holds: &dyn Fn(&Flight) -> bool| flights.iter().filter(|flight| holds(flight)).count() as f64;
     let sum = |of: &dyn Fn(&Flight) -> Option<f64>| flights.iter().filter_map(of).sum::<f64>();
@@ -51,11 +51,11 @@ fn check_answers(house: &House) {
     let join = "SELECT COUNT(*) FROM flights f JOIN airlines a ON f.carrier = a.code";
     let left = "SELECT COUNT(*) FROM flights f LEFT JOIN airlines a ON a.code = f.carrier";
     let matched = count(&|flight| airline(flight).is_some());
-    check(house, join, &[("", &[matched])]);
-    check(house, left, &[("", &[flights.len() as f64])]);
-    check(house, &format!("{left} WHERE a.code IS NULL"), &[("", &[flights.len() as f64 - matched])]);
+    check(setup, join, &[("", &[matched])]);
+    check(setup, left, &[("", &[flights.len() as f64])]);
+    check(setup, &format!("{left} WHERE a.code IS NULL"), &[("", &[flights.len() as f64 - matched])]);
     check(
-        house,
+        setup,
         "SELECT COUNT(*) FROM airlines JOIN flights ON code_of = carrier".replace("code_of", "airlines.code").as_str(),
         &[("", &[matched])],
     );
@@ -70,13 +70,13 @@ fn check_answers(house: &House) {
         let question = format!(
             "SELECT alliance, COUNT(*), SUM(delay) FROM flights {join} airlines ON carrier = airlines.code GROUP BY 1"
         );
-        check(house, &question, &[("lost", &[0.0, 0.0]), ("one", &one), ("sky", &sky)]);
+        check(setup, &question, &[("lost", &[0.0, 0.0]), ("one", &one), ("sky", &sky)]);
     }
 
     // Rows without a counterpart, and those of an airline without an alliance, have a group where it is asked for.
     let others = flights.len() as f64 - one[0] - sky[0];
     check(
-        house,
+        setup,
         "SELECT COALESCE(alliance, 'none') AS a, COUNT(*) FROM flights LEFT JOIN airlines ON carrier = airlines.code GROUP BY a",
         &[("lost", &[0.0]), ("none", &[others]), ("one", &one[..1]), ("sky", &sky[..1])],
     );
@@ -85,9 +85,9 @@ fn check_answers(house: &House) {
     let at_pier =
         |from: usize, to: usize| (0..flights.len()).filter(|at| (from..=to).contains(&(at % 10))).count() as f64;
     let piers = [("A", &[at_pier(0, 1)][..]), ("B", &[at_pier(2, 2)])];
-    check(house, "SELECT hall, COUNT(*) FROM flights JOIN piers USING (pier) GROUP BY hall", &piers);
+    check(setup, "SELECT hall, COUNT(*) FROM flights JOIN piers USING (pier) GROUP BY hall", &piers);
     check(
-        house,
+        setup,
         "SELECT SUM(p.pier - 100), COUNT(*) FROM flights f LEFT JOIN piers p ON p.pier = f.pier",
         &[("", &[at_pier(1, 1) + 2.0 * at_pier(2, 2), flights.len() as f64])],
     );
@@ -107,14 +107,14 @@ fn check_answers(house: &House) {
     ];
     for (condition, holds) in conditions {
         let expected = count(&|flight| airline(flight).is_some_and(holds));
-        check(house, &format!("{join} WHERE {condition}"), &[("", &[expected])]);
+        check(setup, &format!("{join} WHERE {condition}"), &[("", &[expected])]);
     }
 
     // Numbers of both tables together.
     let from = "FROM flights JOIN airlines ON carrier = airlines.code";
     let aircraft = |flight: &Flight| airline(flight)?.aircraft.map(|aircraft| aircraft as f64);
     check(
-        house,
+        setup,
         &format!(
             "SELECT SUM(aircraft), SUM(delay * rate), COUNT(aircraft), SUM(CASE WHEN low_cost THEN delay END) {from}"
         ),
@@ -149,37 +149,37 @@ fn check_answers(house: &House) {
         ("nowhere holiday", &none),
         ("nowhere workday", &none),
     ];
-    check(house, question, &groups);
+    check(setup, question, &groups);
 
     // A column that both tables have, and one table twice.
     let digits = flights.iter().enumerate().filter(|(at, _)| at % 10 < 4 && at % 2 == 0).count() as f64;
     check(
-        house,
+        setup,
         "SELECT COUNT(*) FROM flights JOIN digits USING (code) WHERE parity = 'even' AND code < 9",
         &[("", &[digits])],
     );
     let twice = "SELECT COUNT(*) FROM flights f JOIN airlines a ON f.carrier = a.code LEFT JOIN airlines b ON b.code = f.carrier
         WHERE a.low_cost AND NOT b.low_cost OR b.alliance = 'sky'";
-    check(house, twice, &[("", &[sky[0]])]);
+    check(setup, twice, &[("", &[sky[0]])]);
 
     // SELECTs of one question join what they like.
     let united = "SELECT 'a' AS what, COUNT(*) AS n FROM flights JOIN airlines ON carrier = airlines.code
         UNION ALL SELECT 'b', COUNT(*) FROM flights JOIN calendar USING (day)";
-    let found = answered(house.ask(&request("flights", united, "1000000")));
+    let found = answered(setup.ask(&request("flights", united, "1000000")));
     assert!((found.value(0, 1).unwrap() - matched).abs() < 0.01, "{}", found.document);
     assert!((found.value(1, 1).unwrap() - count(&|flight| flight.day <= 30)).abs() < 0.01, "{}", found.document);
 }
 
 #[test]
 fn joins_are_answered_from_a_file() {
-    check_answers(&house());
+    check_answers(&setup());
 }
 
 /// The embedded engine looks every key up, and goes through the rows of the dataset once: anything else takes hours.
 #[test]
 fn keys_are_looked_up_by_an_index() {
-    let house = house();
-    let file = rusqlite::Connection::open(house.path().join("gate/flights.v1.db")).unwrap();
+    let setup = setup();
+    let file = rusqlite::Connection::open(setup.path().join("gate/flights.v1.db")).unwrap();
     for (from, tables) in [
         ("JOIN airlines a ON carrier = a.code", 1),
         ("LEFT JOIN airlines a ON carrier = a.code", 1),
@@ -191,7 +191,7 @@ fn keys_are_looked_up_by_an_index() {
     ] {
         for rest in ["", "WHERE low_cost AND aircraft > 3", "GROUP BY a.alliance"] {
             let prepared =
-                prepare(&house, &format!("SELECT COUNT(*), SUM(aircraft) FROM flights {from} {rest}")).unwrap();
+                prepare(&setup, &format!("SELECT COUNT(*), SUM(aircraft) FROM flights {from} {rest}")).unwrap();
             let mut statements = prepared.sql();
             let (sql, parameters) = statements.pop().unwrap();
             statements
@@ -221,7 +221,7 @@ fn joins_are_answered_from_postgres() {
     use taximeter_gate::{Data, Registration};
     use taximeter_testing::{PrivatePostgres, query};
 
-    let (house, url) = (House::new(), PrivatePostgres::shared().new_database().unwrap());
+    let (setup, url) = (Setup::new(), PrivatePostgres::shared().new_database().unwrap());
     let row = |(at, flight): (usize, Flight)| {
         let carrier = flight.carrier.map_or("NULL".to_string(), |carrier| format!("'{}'", carrier.replace('\'', "''")));
         format!("({carrier}, {}, '2024-01-{:02}', {}, '{}', '{{}}')", flight.delay, flight.day, at % 10, 100 + at % 10)
@@ -232,9 +232,9 @@ fn joins_are_answered_from_postgres() {
     query(&url, &format!("{table}; INSERT INTO flights VALUES {}", rows.join(","))).unwrap();
     let data = Data::Postgres { url, table: "flights".to_string() };
     let rules = Some(rules(FilterRule::Basic, "100000000,1e-6"));
-    house.register(Registration { rules, ..Registration::new(account("flights"), declaration(SCHEMA), data) }).unwrap();
-    super::add_tables(&house);
-    check_answers(&house);
+    setup.register(Registration { rules, ..Registration::new(account("flights"), declaration(SCHEMA), data) }).unwrap();
+    super::add_tables(&setup);
+    check_answers(&setup);
 }
 
 /// Tables of few rows with a key of text are functions there, and the others are joined.
@@ -246,16 +246,16 @@ fn joins_are_answered_from_duckdb() {
     use taximeter_accounting::FilterRule;
     use taximeter_gate::{CsvEngine, CsvForm, Data, DriverChoice, Registration};
 
-    let house = House::new();
-    let (path, form) = (house.csv(&flights_csv()), CsvForm::default());
+    let setup = Setup::new();
+    let (path, form) = (setup.csv(&flights_csv()), CsvForm::default());
     let engine = CsvEngine::Duckdb(DriverChoice::default());
     let data = Data::Csv { path, form, bad_rows: Default::default(), engine };
     let rules = Some(rules(FilterRule::Basic, "100000000,1e-6"));
-    house.register(Registration { rules, ..Registration::new(account("flights"), declaration(SCHEMA), data) }).unwrap();
-    super::add_tables(&house);
-    check_answers(&house);
+    setup.register(Registration { rules, ..Registration::new(account("flights"), declaration(SCHEMA), data) }).unwrap();
+    super::add_tables(&setup);
+    check_answers(&setup);
     for (join, is_function) in [("airlines ON carrier = airlines.code", true), ("calendar USING (day)", false)] {
-        let prepared = prepare(&house, &format!("SELECT COUNT(*) FROM flights JOIN {join}")).unwrap();
+        let prepared = prepare(&setup, &format!("SELECT COUNT(*) FROM flights JOIN {join}")).unwrap();
         let (sql, _) = prepared.sql().pop().unwrap();
         assert_eq!((sql.contains(" IN ("), sql.contains(" JOIN ")), (is_function, !is_function), "{sql}");
     }

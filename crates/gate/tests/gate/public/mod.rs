@@ -4,7 +4,7 @@ mod answers;
 mod reading;
 mod registering;
 
-use crate::common::{House, account, request, rules};
+use crate::common::{Setup, account, request, rules};
 use taximeter_accounting::FilterRule;
 use taximeter_gate::{CsvForm, Error, Prepared, PublicTable};
 
@@ -105,34 +105,34 @@ fn airlines_csv() -> String {
     format!("code,alliance,aircraft,rate,low_cost,founded,note\n{rows},lost,1,1,true,2001-01-01,\n")
 }
 
-fn public(house: &House, name: &str, csv: &str) -> Result<PublicTable, Error> {
-    let path = house.path().join(format!("{name}.csv"));
+fn public(setup: &Setup, name: &str, csv: &str) -> Result<PublicTable, Error> {
+    let path = setup.path().join(format!("{name}.csv"));
     std::fs::write(&path, csv).unwrap();
     PublicTable::from_csv(account(name), &path, &CsvForm::default())
 }
 
-fn add_public(house: &House, name: &str, csv: &str) {
-    house.gate.catalog().put_public_table(&public(house, name, csv).unwrap(), false).unwrap();
+fn add_public(setup: &Setup, name: &str, csv: &str) {
+    setup.gate.catalog().put_public_table(&public(setup, name, csv).unwrap(), false).unwrap();
 }
 
 /// Public tables beside flights.
-fn add_tables(house: &House) {
-    add_public(house, "airlines", &airlines_csv());
-    add_public(house, "alliances", "alliance,seat\none,Texas\nsky,Atlanta\nlost,nowhere\n");
+fn add_tables(setup: &Setup) {
+    add_public(setup, "airlines", &airlines_csv());
+    add_public(setup, "alliances", "alliance,seat\none,Texas\nsky,Atlanta\nlost,nowhere\n");
     let day = |day: u32| format!("2024-01-{day:02},{}\n", if day % 7 == 1 { "holiday" } else { "workday" });
-    add_public(house, "calendar", &format!("day,kind\n{}", (1..=30).map(day).collect::<String>()));
-    add_public(house, "piers", "pier,hall\n100,A\n101,A\n102,B\n");
-    add_public(house, "digits", "code,parity\n0,even\n1,odd\n2,even\n3,odd\n");
+    add_public(setup, "calendar", &format!("day,kind\n{}", (1..=30).map(day).collect::<String>()));
+    add_public(setup, "piers", "pier,hall\n100,A\n101,A\n102,B\n");
+    add_public(setup, "digits", "code,parity\n0,even\n1,odd\n2,even\n3,odd\n");
 }
 
-fn house() -> House {
-    let house = House::new();
+fn setup() -> Setup {
+    let setup = Setup::new();
     let rules = rules(FilterRule::Basic, "100000000,1e-6");
-    house.register(house.registration("flights", &flights_csv(), SCHEMA, Some(rules))).unwrap();
-    add_tables(&house);
-    house
+    setup.register(setup.registration("flights", &flights_csv(), SCHEMA, Some(rules))).unwrap();
+    add_tables(&setup);
+    setup
 }
 
-fn prepare(house: &House, question: &str) -> Result<Prepared, Error> {
-    Prepared::new(house.gate.catalog(), &request("flights", question, "1"))
+fn prepare(setup: &Setup, question: &str) -> Result<Prepared, Error> {
+    Prepared::new(setup.gate.catalog(), &request("flights", question, "1"))
 }

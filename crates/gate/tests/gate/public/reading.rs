@@ -1,12 +1,12 @@
 //! How joins are read, and what is refused.
 
-use super::{add_public, house, prepare};
-use crate::common::{House, rules};
+use super::{add_public, prepare, setup};
+use crate::common::{Setup, rules};
 use taximeter_accounting::FilterRule;
 
 #[test]
 fn one_join_is_written_in_one_way() {
-    let house = house();
+    let setup = setup();
     for (question, canonical) in [
         (
             "select A.Alliance, count(*) from FLIGHTS as f inner join AIRLINES a on (a.CODE = f.carrier) group by alliance",
@@ -30,7 +30,7 @@ fn one_join_is_written_in_one_way() {
             "SELECT COUNT(*) FROM flights JOIN digits ON flights.code = digits.code",
         ),
     ] {
-        let written = |text: &str| match prepare(&house, text) {
+        let written = |text: &str| match prepare(&setup, text) {
             Ok(prepared) => prepared.canonical().to_string(),
             Err(error) => panic!("{text}: {error}"),
         };
@@ -41,11 +41,11 @@ fn one_join_is_written_in_one_way() {
 
 #[test]
 fn what_cannot_be_joined_is_refused_where_it_is_written() {
-    let house = house();
-    house
-        .register(house.registration("people", "carrier\nAA\n", "", Some(rules(FilterRule::Basic, "1,1e-6"))))
+    let setup = setup();
+    setup
+        .register(setup.registration("people", "carrier\nAA\n", "", Some(rules(FilterRule::Basic, "1,1e-6"))))
         .unwrap();
-    add_public(&house, "again", "code,name\nAA,x\nAA,x\n");
+    add_public(&setup, "again", "code,name\nAA,x\nAA,x\n");
     for (question, at, why) in [
         ("SELECT COUNT(*) FROM flights f JOIN flights g ON f.code = g.code", "flights g", "cannot be joined to itself"),
         ("SELECT COUNT(*) FROM flights f JOIN people p ON f.carrier = p.carrier", "people", "of people is a row"),
@@ -93,7 +93,7 @@ fn what_cannot_be_joined_is_refused_where_it_is_written() {
             "at most 3 public tables",
         ),
     ] {
-        let error = prepare(&house, question).err().unwrap_or_else(|| panic!("{question} is answered"));
+        let error = prepare(&setup, question).err().unwrap_or_else(|| panic!("{question} is answered"));
         assert!(error.to_string().contains(why), "{question}: {error}");
         let begins = error.position().map(|position| &question[position - 1..]);
         assert!(begins.is_some_and(|rest| rest.starts_with(at)), "{question}: {error}, at {begins:?}");
@@ -102,12 +102,12 @@ fn what_cannot_be_joined_is_refused_where_it_is_written() {
 
 #[test]
 fn the_protected_unit_is_not_shown_through_a_key_that_equals_it() {
-    let house = House::new();
+    let setup = Setup::new();
     let schema = "unit = { column = \"person\", max_rows_per_unit = 1 }";
-    house.add("flights", "person,age\nann,1\nbob,2\n", schema, "10,1e-6");
-    add_public(&house, "towns", "name,town\nann,Ulm\nbob,Bonn\n");
+    setup.add("flights", "person,age\nann,1\nbob,2\n", schema, "10,1e-6");
+    add_public(&setup, "towns", "name,town\nann,Ulm\nbob,Bonn\n");
     let from = "FROM flights JOIN towns ON person = name GROUP BY";
-    prepare(&house, &format!("SELECT town, COUNT(*) {from} town")).unwrap();
-    let error = prepare(&house, &format!("SELECT name, COUNT(*) {from} name")).err().unwrap();
+    prepare(&setup, &format!("SELECT town, COUNT(*) {from} town")).unwrap();
+    let error = prepare(&setup, &format!("SELECT name, COUNT(*) {from} name")).err().unwrap();
     assert!(error.to_string().contains("what is protected"), "{error}");
 }

@@ -1,29 +1,29 @@
 //! Registering public tables.
 
-use super::{AIRLINES, airlines_csv, house, public};
-use crate::common::{House, account, answered, request, rules};
+use super::{AIRLINES, airlines_csv, public, setup};
+use crate::common::{Setup, account, answered, request, rules};
 use taximeter_accounting::FilterRule;
 use taximeter_gate::{Error, ErrorKind, Value};
 
 #[test]
 fn another_content_of_a_public_table_is_another_question() {
-    let house = house();
+    let setup = setup();
     let joined = request("flights", "SELECT COUNT(*) FROM flights JOIN digits USING (code)", "1000000");
-    let first = answered(house.ask(&joined));
-    assert_eq!(answered(house.ask(&joined)).document, first.document);
-    let catalog = house.gate.catalog();
-    let newer = public(&house, "digits", "code,parity\n0,even\n").unwrap();
+    let first = answered(setup.ask(&joined));
+    assert_eq!(answered(setup.ask(&joined)).document, first.document);
+    let catalog = setup.gate.catalog();
+    let newer = public(&setup, "digits", "code,parity\n0,even\n").unwrap();
     catalog.put_public_table(&newer, true).unwrap();
-    let error = house.gate.ask(&joined).err().unwrap();
+    let error = setup.gate.ask(&joined).err().unwrap();
     assert!(matches!(error.kind(), ErrorKind::KeyTaken { .. }), "{error}");
-    let again = answered(house.ask(&request("flights", &joined.question, "1000000")));
+    let again = answered(setup.ask(&request("flights", &joined.question, "1000000")));
     assert!((again.value(0, 0).unwrap() - 70.0).abs() < 0.01 && (first.value(0, 0).unwrap() - 280.0).abs() < 0.01);
 }
 
 #[test]
 fn a_public_table_has_the_types_of_its_fields() {
-    let house = House::new();
-    let table = public(&house, "airlines", &airlines_csv()).unwrap();
+    let setup = Setup::new();
+    let table = public(&setup, "airlines", &airlines_csv()).unwrap();
     let known = |at: usize| {
         let column = &table.columns()[at];
         let bounds =
@@ -45,9 +45,9 @@ fn a_public_table_has_the_types_of_its_fields() {
 /// Tables of airports have coordinates with more digits than engines have in common.
 #[test]
 fn long_fractions_keep_six_digits() {
-    let house = House::new();
+    let setup = Setup::new();
     let airports = "code,lat,lon\nAAA,41.13047222222,-80.61958333333\nBBB,-0.0000005,1e-9\n";
-    let table = public(&house, "airports", airports).unwrap();
+    let table = public(&setup, "airports", airports).unwrap();
     let values = |at: usize| table.columns()[at].categories().unwrap().iter().map(Value::plain).collect::<Vec<_>>();
     assert_eq!(values(1), ["0", "41.130472"]);
     assert_eq!(values(2), ["-80.619583", "0"]);
@@ -55,7 +55,7 @@ fn long_fractions_keep_six_digits() {
 
 #[test]
 fn what_is_no_public_table_is_refused() {
-    let house = House::new();
+    let setup = Setup::new();
     let many = format!("code\n{}", (0..10_001).map(|row| format!("{row}\n")).collect::<String>());
     let long =
         format!("code,text\n{}", (0..1100).map(|row| format!("{row},{}\n", "x".repeat(999))).collect::<String>());
@@ -71,28 +71,28 @@ fn what_is_no_public_table_is_refused() {
         ("code,rate\n1,1.5\n2,1e15\n", "line 3, column \"rate\""),
         (format!("code\n{}\n", "x".repeat(1001)).as_str(), "longer than 1000 bytes"),
     ] {
-        let error = public(&house, "codes", csv).unwrap_err();
+        let error = public(&setup, "codes", csv).unwrap_err();
         assert!(error.is_input() && error.to_string().contains(why), "{error}");
     }
 }
 
 #[test]
 fn a_name_belongs_to_one_table() {
-    let house = house();
-    let catalog = house.gate.catalog();
-    let table = |name: &str| public(&house, name, "code\n1\n").unwrap();
+    let setup = setup();
+    let catalog = setup.gate.catalog();
+    let table = |name: &str| public(&setup, name, "code\n1\n").unwrap();
     let error = |result: Result<(), Error>| result.unwrap_err();
     assert!(matches!(error(catalog.put_public_table(&table("Flights"), true)).kind(), ErrorKind::NameTaken(..)));
     assert!(matches!(error(catalog.put_public_table(&table("DIGITS"), false)).kind(), ErrorKind::PublicTableExists(_)));
-    let dataset = house.registration("digits", "code\n1\n", "", Some(rules(FilterRule::Basic, "1,1e-6")));
-    assert!(matches!(house.register(dataset.clone()).unwrap_err().kind(), ErrorKind::NameTaken(..)));
+    let dataset = setup.registration("digits", "code\n1\n", "", Some(rules(FilterRule::Basic, "1,1e-6")));
+    assert!(matches!(setup.register(dataset.clone()).unwrap_err().kind(), ErrorKind::NameTaken(..)));
     catalog.remove_public_table(&account("digits")).unwrap();
     assert!(matches!(error(catalog.remove_public_table(&account("digits"))).kind(), ErrorKind::NoPublicTable(_)));
-    house.register(dataset).unwrap();
+    setup.register(dataset).unwrap();
     let names: Vec<String> = catalog.public_tables().unwrap().iter().map(|table| table.name().to_string()).collect();
     assert_eq!(names, ["airlines", "alliances", "calendar", "piers"]);
     assert_eq!(
         catalog.public_table(&account("airlines")).unwrap(),
-        public(&house, "airlines", &airlines_csv()).unwrap()
+        public(&setup, "airlines", &airlines_csv()).unwrap()
     );
 }
